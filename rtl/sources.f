@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every RTL source in dependency order, paths from the repository's root. Verilator, Yosys and vendor tools read this list.
+spec/gen/vireo_spec_pkg.sv

@@ -1,0 +1,3906 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated from spec/*.toml by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.
+
+// The contract of Vireo as SystemVerilog: the same numbers as vireo_spec.h. Constants, types and pure functions only.
+//
+// A structure `x_t` holds fields by value. unpack_x and pack_x convert from and to its bytes as they lie in memory or on a
+// stream: byte k in bits [8k +: 8]. Byte strings of network-order structures are vectors whose first byte is the most
+// significant; arrays of little-endian structures are indexed, element 0 first in memory.
+
+/* verilator lint_off UNUSEDPARAM */
+package vireo_spec_pkg;
+
+  // Fewest queue pairs; in use after reset. [virtio 1.3, 5.1.6.5.6; linux/virtio_net.h] (net.toml)
+  localparam logic [15:0] NetMqVqPairsMin = 16'h1;
+
+  // Most queue pairs. [virtio 1.3, 5.1.6.5.6; linux/virtio_net.h] (net.toml)
+  localparam logic [15:0] NetMqVqPairsMax = 16'h8000;
+
+  // Largest speed; 0 to this are valid. [virtio 1.3, 5.1.4] (net.toml)
+  localparam logic [31:0] NetSpeedMax = 32'h7fffffff;
+
+  // Speed not known; so is every value above net_speed_max. [virtio 1.3, 5.1.4] (net.toml)
+  localparam logic [31:0] NetSpeedUnknown = 32'hffffffff;
+
+  // Smallest value of net_config.mtu (the largest is 65535). [virtio 1.3, 5.1.4.1] (net.toml)
+  localparam logic [15:0] NetMtuMin = 16'h44;
+
+  // net_config.mtu should not be smaller. [virtio 1.3, 5.1.4.1] (net.toml)
+  localparam logic [15:0] NetMtuRecommended = 16'h500;
+
+  // Smallest rss_max_key_size with rss or hash_report. [virtio 1.3, 5.1.4.1] (net.toml)
+  localparam logic [7:0] NetRssKeyBytesMin = 8'h28;
+
+  // Smallest rss_max_indirection_table_length with rss. [virtio 1.3, 5.1.4.1] (net.toml)
+  localparam logic [15:0] NetRssTableEntriesMin = 16'h80;
+
+  // Largest received frame without feature mtu and without merging: 14 + 1500, header structure not counted. [virtio 1.3, 5.1.6.3] (net.toml)
+  localparam logic [31:0] NetPacketBytesMax = 32'h5ea;
+
+  // Largest received frame with merging: 14 + 40 + 65535, header structure not counted. [virtio 1.4, 5.1.6.3 (before: 65550)] (net.toml)
+  localparam logic [31:0] NetPacketBytesMaxGso = 32'h10035;
+
+  // PCI vendor of every virtio device. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [15:0] PciVendorId = 16'h1af4;
+
+  // Plus a virtio device number (virtio_device_id): the PCI device number of a device without legacy interface. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [15:0] PciDeviceIdBase = 16'h1040;
+
+  // virtio-net: pci_device_id_base + 1. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [15:0] PciDeviceId = 16'h1041;
+
+  // virtio-net with legacy interface. Vireo never presents it: it has no I/O BAR and no legacy registers. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [15:0] PciDeviceIdTransitional = 16'h1000;
+
+  // 1 or more keeps legacy drivers away. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [7:0] PciRevisionId = 8'h1;
+
+  // Informational; a driver does not match on it. [virtio 1.3, 4.1.2.1] (pci.toml)
+  localparam logic [15:0] PciSubsystemVendorId = 16'h1af4;
+
+  // 0x40 + virtio device number: high enough to keep legacy drivers away, and nobody's assigned number. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
+  localparam logic [15:0] PciSubsystemId = 16'h41;
+
+  // Base class 2 network controller, subclass 0 Ethernet, programming interface 0. [PCI Code and ID Assignment, 1.3] (pci.toml)
+  localparam logic [23:0] PciClassCode = 24'h20000;
+
+  // Conventional configuration space: header and capabilities. [PCIe 5.0, 7.2] (pci.toml)
+  localparam logic [15:0] PciConfigBytes = 16'h100;
+
+  // Configuration space of a PCI Express function; extended capabilities begin at pci_config_bytes. [PCIe 5.0, 7.2] (pci.toml)
+  localparam logic [15:0] PcieConfigBytes = 16'h1000;
+
+  // virtio_pci_cap for the common configuration; the first capability (pci_header.capabilities_pointer). (pci.toml)
+  localparam logic [7:0] PciCapAtCommonCfg = 8'h40;
+
+  // virtio_pci_notify_cap. (pci.toml)
+  localparam logic [7:0] PciCapAtNotifyCfg = 8'h50;
+
+  // virtio_pci_cap for the interrupt status byte. (pci.toml)
+  localparam logic [7:0] PciCapAtIsrCfg = 8'h64;
+
+  // virtio_pci_cap for net_config and what follows it. (pci.toml)
+  localparam logic [7:0] PciCapAtDeviceCfg = 8'h74;
+
+  // virtio_pci_cfg_cap: BAR access through configuration space. (pci.toml)
+  localparam logic [7:0] PciCapAtPciCfg = 8'h84;
+
+  // msix_cap. (pci.toml)
+  localparam logic [7:0] PciCapAtMsix = 8'h98;
+
+  // pcie_cap. (pci.toml)
+  localparam logic [7:0] PciCapAtPcie = 8'ha4;
+
+  // pci_pm_cap; the last one, it ends at 0xe8. (pci.toml)
+  localparam logic [7:0] PciCapAtPm = 8'he0;
+
+  // Size of pcie_size 0; each step doubles it. [PCIe 5.0, 7.5.3.4] (pci.toml)
+  localparam logic [7:0] PcieSizeUnit = 8'h80;
+
+  // No memory request may cross a multiple of this address. [PCIe 5.0, 2.2.7] (pci.toml)
+  localparam logic [15:0] PcieRequestBoundary = 16'h1000;
+
+  // Most vectors of a function; the build parameter says how many this device has, 2 at the least. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml)
+  localparam logic [15:0] MsixVectorsMax = 16'h800;
+
+  // BAR register of the virtio regions: 64-bit, not prefetchable; takes register 1 too. (pci.toml)
+  localparam logic [2:0] BarVirtio = 3'h0;
+
+  // 32 MiB: registers in the lower half, doorbells in the upper half. (pci.toml)
+  localparam logic [31:0] BarVirtioBytes = 32'h2000000;
+
+  // Offset of virtio_pci_common_cfg. (pci.toml)
+  localparam logic [31:0] BarVirtioCommonCfg = 32'h0;
+
+  // Offset of the interrupt status byte. (pci.toml)
+  localparam logic [31:0] BarVirtioIsrCfg = 32'h1000;
+
+  // Offset of net_config; the RoCE configuration of the profile follows inside this page. (pci.toml)
+  localparam logic [31:0] BarVirtioDeviceCfg = 32'h2000;
+
+  // Length of each of the three register regions. What no structure covers reads 0 and ignores writes. (pci.toml)
+  localparam logic [31:0] BarVirtioCfgBytes = 32'h1000;
+
+  // Offset of the doorbell pages. (pci.toml)
+  localparam logic [31:0] BarVirtioNotify = 32'h1000000;
+
+  // 16 MiB: notify_queues_max pages of notify_off_multiplier bytes. (pci.toml)
+  localparam logic [31:0] BarVirtioNotifyBytes = 32'h1000000;
+
+  // Distance of two queues' doorbells: one page each, so that a process can be given the doorbell of one queue alone. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml)
+  localparam logic [31:0] NotifyOffMultiplier = 32'h1000;
+
+  // Doorbell pages. nic100 needs 3,106: 32 net queues, 1 control, 1024 CQs, 2 * 1024 queues of QPs, 1 event queue. (pci.toml)
+  localparam logic [15:0] NotifyQueuesMax = 16'h1000;
+
+  // Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. Behind it: rdma_cq_arm_offset. Reads give 0. [virtio 1.3, 4.1.5.2] (pci.toml)
+  localparam logic [11:0] NotifyPageQueue = 12'h0;
+
+  // BAR register of the MSI-X structures: 64-bit, not prefetchable; takes register 3 too. (pci.toml)
+  localparam logic [2:0] BarMsix = 3'h2;
+
+  // 64 KiB: room for msix_vectors_max table entries and their pending bits, each on pages of its own. (pci.toml)
+  localparam logic [31:0] BarMsixBytes = 32'h10000;
+
+  // Offset of the table: msix_table_entry[vectors], at most 32 KiB. (pci.toml)
+  localparam logic [31:0] BarMsixTable = 32'h0;
+
+  // Offset of the pending bit array: msix_pba_entry[vectors / 64, rounded up], at most 256 bytes. (pci.toml)
+  localparam logic [31:0] BarMsixPba = 32'h8000;
+
+  // Profile of a device that was created without naming one: vireo. (profiles.toml)
+  localparam logic [7:0] ProfileDefault = 8'h1;
+
+  // Virtqueue of CQ `cqn` (0 … M - 1): 2N + rdma_completeq_offset + cqn. [RFC v2, Virtqueues] (roce.toml)
+  localparam logic [15:0] RdmaCompleteqOffset = 16'h1;
+
+  // Send queue of QP `qpn` (0 … L - 1): 2N + M + rdma_transmitq_offset + 2 qpn. [RFC v2, Virtqueues] (roce.toml)
+  localparam logic [15:0] RdmaTransmitqOffset = 16'h1;
+
+  // Receive queue of QP `qpn`: 2N + M + rdma_receiveq_offset + 2 qpn. [RFC v2, Virtqueues] (roce.toml)
+  localparam logic [15:0] RdmaReceiveqOffset = 16'h2;
+
+  // Event queue (vireo only): 2N + M + 2L + rdma_eventq_offset, after the last QP's receive queue. [docs/decisions/0003] (roce.toml)
+  localparam logic [15:0] RdmaEventqOffset = 16'h1;
+
+  // Lowest number that create_qp gives to an RC, UC or UD QP. The number is the one on the wire and the one of the virtqueues. 0 (SMI) is never given, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps all the same. [IBTA vol. 1, 3.5.1] (roce.toml)
+  localparam logic [23:0] RdmaFirstQpn = 24'h2;
+
+  // Lowest legal max_rdma_qps; useful from rdma_first_qpn + 1. [RFC v2, Device configuration layout] (roce.toml)
+  localparam logic [15:0] RdmaQpsMin = 16'h1;
+
+  // Highest legal max_rdma_qps: a quarter of 65536 virtqueues, as two belong to each QP. [RFC v2, Device configuration layout] (roce.toml)
+  localparam logic [15:0] RdmaQpsMax = 16'h4000;
+
+  // Lowest legal max_rdma_cqs. [RFC v2, Device configuration layout] (roce.toml)
+  localparam logic [15:0] RdmaCqsMin = 16'h1;
+
+  // Highest legal max_rdma_cqs. [RFC v2, Device configuration layout] (roce.toml)
+  localparam logic [15:0] RdmaCqsMax = 16'h4000;
+
+  // Highest legal gid_tbl_len: add_gid has 16 bits for the index, but rdma_global_route.sgid_index has 8. [RFC v2, MODIFY_QP and ADD_GID] (roce.toml)
+  localparam logic [15:0] RdmaGidsMax = 16'h100;
+
+  // Room for inline data in rdma_sq_req; every device accepts a max_inline_data up to this. [RFC v2, RoCE Support] (roce.toml)
+  localparam logic [15:0] RdmaInlineBytes = 16'h200;
+
+  // Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; what libibverbs programs expect] (roce.toml)
+  localparam logic [7:0] RdmaUdGrhBytes = 8'h28;
+
+  // Page size of reg_user_mr if page_shift is 0, and always in rfc-v2: 4096 bytes. (roce.toml)
+  localparam logic [7:0] RdmaPageShiftDefault = 8'hc;
+
+  // Smallest page_shift but 0. (roce.toml)
+  localparam logic [7:0] RdmaPageShiftMin = 8'hc;
+
+  // Largest page_shift: 1 GiB. page_size_cap says which of the sizes between a device has. (roce.toml)
+  localparam logic [7:0] RdmaPageShiftMax = 8'h1e;
+
+  // The port: there is one, and port events name it. (roce.toml)
+  localparam logic [7:0] RdmaPortNum = 8'h1;
+
+  // Where a CQ is armed without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml)
+  localparam logic [7:0] RdmaCqArmOffset = 8'h4;
+
+  // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
+  localparam logic [7:0] VirtioFeatureBits = 8'h80;
+
+  // Feature bits 0 to 23 belong to the device type (net_feature); 24 to 41 are virtio_feature, 42 to 49 reserved. [virtio 1.3, 2.2] (virtio.toml)
+  localparam logic [7:0] VirtioFeatureDeviceLowEnd = 8'h18;
+
+  // Feature bits 50 to 127 belong to the device type, too. [virtio 1.3, 2.2] (virtio.toml)
+  localparam logic [7:0] VirtioFeatureDeviceHigh = 8'h32;
+
+  // Vector number that means none: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
+  localparam logic [15:0] VirtioMsiNoVector = 16'hffff;
+
+  // Queue indices are 0 to 65535. Vireo stays below notify_queues_max. [virtio 1.3, 2.6] (virtio.toml)
+  localparam logic [31:0] VirtioQueuesMax = 32'h10000;
+
+  // Largest split queue; sizes are powers of 2, indices count modulo 65536. [virtio 1.3, 2.7] (virtio.toml)
+  localparam logic [15:0] VirtqSizeMax = 16'h8000;
+
+  // Alignment of the descriptor table, which has 16 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [7:0] VirtqDescAlign = 8'h10;
+
+  // Alignment of the available ring, which has 6 + 2 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [7:0] VirtqAvailAlign = 8'h2;
+
+  // Alignment of the used ring, which has 6 + 8 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [7:0] VirtqUsedAlign = 8'h4;
+
+  // Largest packed queue; any size, not only powers of 2. [virtio 1.3, 2.8 and 2.8.10.1] (virtio.toml)
+  localparam logic [15:0] PvirtqSizeMax = 16'h8000;
+
+  // Alignment of a descriptor ring, which has 16 * size bytes. [virtio 1.3, 2.8.10.1] (virtio.toml)
+  localparam logic [7:0] PvirtqDescAlign = 8'h10;
+
+  // Alignment of each event suppression structure. [virtio 1.3, 2.8.10.1] (virtio.toml)
+  localparam logic [7:0] PvirtqEventSuppressAlign = 8'h4;
+
+  // Destination port of every RoCEv2 datagram. [IANA service names; IBTA A17.4.3] (wire.toml)
+  localparam logic [15:0] UdpPortRocev2 = 16'h12b7;
+
+  // Source ports are this plus 14 bits of flow entropy, so that switches spread flows over paths. [IBTA A17.4.3 (dynamic port range); Linux rxe does the same] (wire.toml)
+  localparam logic [15:0] UdpSourcePortBase = 16'hc000;
+
+  // A local ACK timeout code T (1 … 31) means this times 2^T; 0 switches the timer off. [IBTA vol. 1, 9.7.6.1.3] (wire.toml)
+  localparam logic [15:0] LocalAckTimeoutUnitNs = 16'h1000;
+
+  // Invariant CRC after payload and pad: the last bytes of the IP datagram, least significant byte first. [IBTA vol. 1, 7.8.1; A17.3.3] (wire.toml)
+  localparam logic [7:0] IcrcBytes = 8'h4;
+
+  // Reflected CRC-32 of IEEE 802.3; state starts as all ones and is inverted at the end. [IBTA vol. 1, 7.8.1] (wire.toml)
+  localparam logic [31:0] IcrcPolynomial = 32'hedb88320;
+
+  // All-ones bytes that stand for the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml)
+  localparam logic [7:0] IcrcPrefixBytes = 8'h8;
+
+  // CRC state after a correct packet with its ICRC, before the final inversion. [follows from the polynomial; proved by verif/rdma/icrc_test.cc] (wire.toml)
+  localparam logic [31:0] IcrcResidue = 32'hdebb20e3;
+
+  // Default partition, full member: the only entry of Vireo's P_Key table. [IBTA vol. 1, 10.9.1.2] (wire.toml)
+  localparam logic [15:0] PkeyDefault = 16'hffff;
+
+  // Width of PSN and MSN; half of the range is valid ahead of the expected PSN. [IBTA vol. 1, 9.7.1] (wire.toml)
+  localparam logic [7:0] PsnBits = 8'h18;
+
+  // Queue pair of the general services interface (CM). [IBTA vol. 1, 3.9] (wire.toml)
+  localparam logic [23:0] GsiQpn = 24'h1;
+
+  // Q_Key of QP1. [IBTA vol. 1, 10.2.5] (wire.toml)
+  localparam logic [31:0] GsiQkey = 32'h80010000;
+
+  // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
+  localparam logic [23:0] MulticastQpn = 24'hffffff;
+
+  // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
+  localparam logic [31:0][15:0] AethCredits = {
+    16'hffff,
+    16'h8000,
+    16'h6000,
+    16'h4000,
+    16'h3000,
+    16'h2000,
+    16'h1800,
+    16'h1000,
+    16'hc00,
+    16'h800,
+    16'h600,
+    16'h400,
+    16'h300,
+    16'h200,
+    16'h180,
+    16'h100,
+    16'hc0,
+    16'h80,
+    16'h60,
+    16'h40,
+    16'h30,
+    16'h20,
+    16'h18,
+    16'h10,
+    16'hc,
+    16'h8,
+    16'h6,
+    16'h4,
+    16'h3,
+    16'h2,
+    16'h1,
+    16'h0
+  };
+
+  // How long a requester waits after an RNR NAK, by its 5-bit timer code. [IBTA vol. 1, table 47] (wire.toml)
+  localparam logic [31:0][31:0] RnrTimerNs = {
+    32'h1d4c0000,
+    32'h13880000,
+    32'hea60000,
+    32'h9c40000,
+    32'h7530000,
+    32'h4e20000,
+    32'h3a98000,
+    32'h2710000,
+    32'h1d4c000,
+    32'h1388000,
+    32'hea6000,
+    32'h9c4000,
+    32'h753000,
+    32'h4e2000,
+    32'h3a9800,
+    32'h271000,
+    32'h1d4c00,
+    32'h138800,
+    32'hea600,
+    32'h9c400,
+    32'h75300,
+    32'h4e200,
+    32'h3a980,
+    32'h27100,
+    32'h1d4c0,
+    32'h13880,
+    32'hea60,
+    32'h9c40,
+    32'h7530,
+    32'h4e20,
+    32'h2710,
+    32'h27100000
+  };
+
+  // Tables of the datapath that firmware fills through table_command. (csr.toml)
+  typedef enum logic [7:0] {
+    MgmtTableVirtqueue = 8'h0,
+    MgmtTableWindow = 8'h1,
+    MgmtTableQpContext = 8'h2,
+    MgmtTableCqContext = 8'h3,
+    MgmtTableMr = 8'h4,
+    MgmtTableTranslation = 8'h5,
+    MgmtTableAh = 8'h6,
+    MgmtTableGid = 8'h7,
+    MgmtTableMacFilter = 8'h8,
+    MgmtTableVlanFilter = 8'h9,
+    MgmtTableRss = 8'ha
+  } mgmt_table_e;
+
+  // What table_command does with the entry. (csr.toml)
+  typedef enum logic [1:0] {
+    MgmtTableOperationRead = 2'h0,
+    MgmtTableOperationWrite = 2'h1,
+    MgmtTableOperationClear = 2'h2
+  } mgmt_table_operation_e;
+
+  // What qp_command asks of the transport. (csr.toml)
+  typedef enum logic [2:0] {
+    QpOperationStart = 3'h0,
+    QpOperationDrain = 3'h1,
+    QpOperationFlush = 3'h2,
+    QpOperationStop = 3'h3
+  } qp_operation_e;
+
+  // What the receive parser found, in the order of its checks: the first one that applies. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
+  typedef enum logic [3:0] {
+    RxVerdictRoce = 4'h0,
+    RxVerdictNet = 4'h1,
+    RxVerdictTruncated = 4'h2,
+    RxVerdictIpHeader = 4'h3,
+    RxVerdictIpFragment = 4'h4,
+    RxVerdictUdpLength = 4'h5,
+    RxVerdictIcrc = 4'h6,
+    RxVerdictTransportVersion = 4'h7,
+    RxVerdictOpcode = 4'h8,
+    RxVerdictLength = 4'h9
+  } rx_verdict_e;
+
+  // Why the device stopped and needs a reset. (csr.toml)
+  typedef enum logic [3:0] {
+    FatalCauseNone = 4'h0,
+    FatalCauseFirmware = 4'h1,
+    FatalCauseControlQueue = 4'h2,
+    FatalCauseBus = 4'h3
+  } fatal_cause_e;
+
+  // Ack byte of RoCE commands in profile `vireo`, and `code` of events. 0 and 1 are net_ctrl_ack's own values. [docs/decisions/0003] (errors.toml)
+  typedef enum logic [7:0] {
+    RdmaErrorOk = 8'h0,
+    RdmaErrorErr = 8'h1,
+    RdmaErrorUnsupportedCommand = 8'h2,
+    RdmaErrorFeatureNotNegotiated = 8'h3,
+    RdmaErrorRequestTooShort = 8'h4,
+    RdmaErrorResponseTooShort = 8'h5,
+    RdmaErrorDmaError = 8'h6,
+    RdmaErrorInternal = 8'h7,
+    RdmaErrorBadPdn = 8'h10,
+    RdmaErrorBadCqn = 8'h11,
+    RdmaErrorBadQpn = 8'h12,
+    RdmaErrorBadMrn = 8'h13,
+    RdmaErrorBadAh = 8'h14,
+    RdmaErrorBadGidIndex = 8'h15,
+    RdmaErrorBadVqIndex = 8'h16,
+    RdmaErrorHandleBusy = 8'h17,
+    RdmaErrorInvalidParameter = 8'h30,
+    RdmaErrorUnsupportedQpType = 8'h31,
+    RdmaErrorBadAccessFlags = 8'h32,
+    RdmaErrorCapCqeExceeded = 8'h33,
+    RdmaErrorCapWrExceeded = 8'h34,
+    RdmaErrorCapSgeExceeded = 8'h35,
+    RdmaErrorCapInlineExceeded = 8'h36,
+    RdmaErrorCurStateMismatch = 8'h40,
+    RdmaErrorInvalidStateTransition = 8'h41,
+    RdmaErrorMissingAttribute = 8'h42,
+    RdmaErrorAttributeNotAllowed = 8'h43,
+    RdmaErrorInvalidAttribute = 8'h44,
+    RdmaErrorInvalidAddress = 8'h45,
+    RdmaErrorQueueNotReady = 8'h46,
+    RdmaErrorInvalidLength = 8'h50,
+    RdmaErrorInvalidPageSize = 8'h51,
+    RdmaErrorPageListTooLong = 8'h52,
+    RdmaErrorPageCountMismatch = 8'h53,
+    RdmaErrorUnalignedPage = 8'h54,
+    RdmaErrorUnsupportedGidType = 8'h60,
+    RdmaErrorInvalidVlan = 8'h61,
+    RdmaErrorInvalidGid = 8'h62,
+    RdmaErrorGidIndexInUse = 8'h63,
+    RdmaErrorGidDuplicate = 8'h64,
+    RdmaErrorInvalidWindow = 8'h65,
+    RdmaErrorNoFreePd = 8'h70,
+    RdmaErrorNoFreeCq = 8'h71,
+    RdmaErrorNoFreeQp = 8'h72,
+    RdmaErrorNoFreeMr = 8'h73,
+    RdmaErrorNoFreeAh = 8'h74,
+    RdmaErrorNoFreePages = 8'h75,
+    RdmaErrorWindowViolation = 8'h80,
+    RdmaErrorBadDescriptor = 8'h81,
+    RdmaErrorBadWqe = 8'h82,
+    RdmaErrorCqOverrun = 8'h83,
+    RdmaErrorCqFailed = 8'h84,
+    RdmaErrorQueueReset = 8'h85,
+    RdmaErrorQueueDmaError = 8'h86
+  } rdma_error_e;
+
+  // Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50, 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)
+  typedef enum logic [7:0] {
+    NetFeatureCsum = 8'h0,
+    NetFeatureGuestCsum = 8'h1,
+    NetFeatureCtrlGuestOffloads = 8'h2,
+    NetFeatureMtu = 8'h3,
+    NetFeatureMac = 8'h5,
+    NetFeatureGso = 8'h6,
+    NetFeatureGuestTso4 = 8'h7,
+    NetFeatureGuestTso6 = 8'h8,
+    NetFeatureGuestEcn = 8'h9,
+    NetFeatureGuestUfo = 8'ha,
+    NetFeatureHostTso4 = 8'hb,
+    NetFeatureHostTso6 = 8'hc,
+    NetFeatureHostEcn = 8'hd,
+    NetFeatureHostUfo = 8'he,
+    NetFeatureMrgRxbuf = 8'hf,
+    NetFeatureStatus = 8'h10,
+    NetFeatureCtrlVq = 8'h11,
+    NetFeatureCtrlRx = 8'h12,
+    NetFeatureCtrlVlan = 8'h13,
+    NetFeatureCtrlRxExtra = 8'h14,
+    NetFeatureGuestAnnounce = 8'h15,
+    NetFeatureMq = 8'h16,
+    NetFeatureCtrlMacAddr = 8'h17,
+    NetFeatureGuestRsc4 = 8'h29,
+    NetFeatureGuestRsc6 = 8'h2a,
+    NetFeatureDeviceStats = 8'h32,
+    NetFeatureHashTunnel = 8'h33,
+    NetFeatureVqNotfCoal = 8'h34,
+    NetFeatureNotfCoal = 8'h35,
+    NetFeatureGuestUso4 = 8'h36,
+    NetFeatureGuestUso6 = 8'h37,
+    NetFeatureHostUso = 8'h38,
+    NetFeatureHashReport = 8'h39,
+    NetFeatureGuestHdrlen = 8'h3b,
+    NetFeatureRss = 8'h3c,
+    NetFeatureRscExt = 8'h3d,
+    NetFeatureStandby = 8'h3e,
+    NetFeatureSpeedDuplex = 8'h3f,
+    NetFeatureRssContext = 8'h40,
+    NetFeatureGuestUdpTunnelGso = 8'h41,
+    NetFeatureGuestUdpTunnelGsoCsum = 8'h42,
+    NetFeatureHostUdpTunnelGso = 8'h43,
+    NetFeatureHostUdpTunnelGsoCsum = 8'h44,
+    NetFeatureOutNetHeader = 8'h45,
+    NetFeatureIpsec = 8'h46
+  } net_feature_e;
+
+  // Duplex mode. Every other value means unknown as well. [virtio 1.3, 5.1.4 (5.1.4.1 has half and full the wrong way round); linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetDuplexHalf = 8'h0,
+    NetDuplexFull = 8'h1,
+    NetDuplexUnknown = 8'hff
+  } net_duplex_e;
+
+  // How a packet is to be segmented (sent) or was merged (received). Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
+  typedef enum logic [4:0] {
+    NetHdrGsoNone = 5'h0,
+    NetHdrGsoTcpv4 = 5'h1,
+    NetHdrGsoUdp = 5'h3,
+    NetHdrGsoTcpv6 = 5'h4,
+    NetHdrGsoUdpL4 = 5'h5
+  } net_hdr_gso_e;
+
+  // What hash_value was computed over. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
+  typedef enum logic [15:0] {
+    NetHashReportNone = 16'h0,
+    NetHashReportIpv4 = 16'h1,
+    NetHashReportTcpv4 = 16'h2,
+    NetHashReportUdpv4 = 16'h3,
+    NetHashReportIpv6 = 16'h4,
+    NetHashReportTcpv6 = 16'h5,
+    NetHashReportUdpv6 = 16'h6,
+    NetHashReportIpv6Ex = 16'h7,
+    NetHashReportTcpv6Ex = 16'h8,
+    NetHashReportUdpv6Ex = 16'h9
+  } net_hash_report_e;
+
+  // First byte that the device writes in answer to a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlAckOk = 8'h0,
+    NetCtrlAckErr = 8'h1
+  } net_ctrl_ack_e;
+
+  // Command classes that virtio assigned. The RoCE class differs between profiles and is not here. [virtio 1.3, 5.1.6.5 (8 and 9: 1.4); linux/virtio_net.h (not 7 and 9)] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlClassRx = 8'h0,
+    NetCtrlClassMac = 8'h1,
+    NetCtrlClassVlan = 8'h2,
+    NetCtrlClassAnnounce = 8'h3,
+    NetCtrlClassMq = 8'h4,
+    NetCtrlClassGuestOffloads = 8'h5,
+    NetCtrlClassNotfCoal = 8'h6,
+    NetCtrlClassHashTunnel = 8'h7,
+    NetCtrlClassStats = 8'h8,
+    NetCtrlClassRssCtx = 8'h9
+  } net_ctrl_class_e;
+
+  // Commands of class rx. 0 and 1 come with ctrl_rx, the others with ctrl_rx_extra. [virtio 1.3, 5.1.6.5.1; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlRxCmdPromisc = 8'h0,
+    NetCtrlRxCmdAllmulti = 8'h1,
+    NetCtrlRxCmdAlluni = 8'h2,
+    NetCtrlRxCmdNomulti = 8'h3,
+    NetCtrlRxCmdNouni = 8'h4,
+    NetCtrlRxCmdNobcast = 8'h5
+  } net_ctrl_rx_cmd_e;
+
+  // Commands of class mac. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlMacCmdTableSet = 8'h0,
+    NetCtrlMacCmdAddrSet = 8'h1
+  } net_ctrl_mac_cmd_e;
+
+  // Commands of class vlan. The filter is empty after ctrl_vlan was accepted and concerns tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlVlanCmdAdd = 8'h0,
+    NetCtrlVlanCmdDel = 8'h1
+  } net_ctrl_vlan_cmd_e;
+
+  // Commands of class announce. [virtio 1.3, 5.1.6.5.4; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlAnnounceCmdAck = 8'h0
+  } net_ctrl_announce_cmd_e;
+
+  // Commands of class mq; the last one sent decides how packets are steered. [virtio 1.3, 5.1.6.5.5; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlMqCmdVqPairsSet = 8'h0,
+    NetCtrlMqCmdRssConfig = 8'h1,
+    NetCtrlMqCmdHashConfig = 8'h2
+  } net_ctrl_mq_cmd_e;
+
+  // Commands of class guest_offloads. [virtio 1.3, 5.1.6.5.8; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlGuestOffloadsCmdSet = 8'h0
+  } net_ctrl_guest_offloads_cmd_e;
+
+  // Commands of class notf_coal. The last setting of a queue counts; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlNotfCoalCmdTxSet = 8'h0,
+    NetCtrlNotfCoalCmdRxSet = 8'h1,
+    NetCtrlNotfCoalCmdVqSet = 8'h2,
+    NetCtrlNotfCoalCmdVqGet = 8'h3
+  } net_ctrl_notf_coal_cmd_e;
+
+  // Commands of class hash_tunnel. [virtio 1.3, 5.1.6.4.4] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlHashTunnelCmdSet = 8'h0
+  } net_ctrl_hash_tunnel_cmd_e;
+
+  // Commands of class rss_ctx. [virtio 1.4, 5.1.6.5, RSS Context (VIRTNET_RSS_CTX_CTRL)] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlRssCtxCmdCapGet = 8'h0,
+    NetCtrlRssCtxCmdAdd = 8'h1,
+    NetCtrlRssCtxCmdMod = 8'h2,
+    NetCtrlRssCtxCmdDel = 8'h3
+  } net_ctrl_rss_ctx_cmd_e;
+
+  // Commands of class stats. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  typedef enum logic [7:0] {
+    NetCtrlStatsCmdQuery = 8'h0,
+    NetCtrlStatsCmdGet = 8'h1
+  } net_ctrl_stats_cmd_e;
+
+  // Kind of statistics in a reply. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h (VIRTIO_NET_STATS_TYPE_REPLY)] (net.toml)
+  typedef enum logic [7:0] {
+    NetStatsReplyTypeRxBasic = 8'h0,
+    NetStatsReplyTypeRxCsum = 8'h1,
+    NetStatsReplyTypeRxGso = 8'h2,
+    NetStatsReplyTypeRxSpeed = 8'h3,
+    NetStatsReplyTypeTxBasic = 8'h10,
+    NetStatsReplyTypeTxCsum = 8'h11,
+    NetStatsReplyTypeTxGso = 8'h12,
+    NetStatsReplyTypeTxSpeed = 8'h13,
+    NetStatsReplyTypeCvq = 8'h20
+  } net_stats_reply_type_e;
+
+  // High 3 bits of a BTH opcode. [IBTA vol. 1, table 38] (opcodes.toml)
+  typedef enum logic [2:0] {
+    BthServiceRc = 3'h0,
+    BthServiceUc = 3'h1,
+    BthServiceRd = 3'h2,
+    BthServiceUd = 3'h3,
+    BthServiceCnp = 3'h4,
+    BthServiceXrc = 3'h5
+  } bth_service_e;
+
+  // What a packet is for; Vireo's own numbering, not on the wire. (opcodes.toml)
+  typedef enum logic [3:0] {
+    BthOperationNone = 4'h0,
+    BthOperationSend = 4'h1,
+    BthOperationRdmaWrite = 4'h2,
+    BthOperationRdmaReadRequest = 4'h3,
+    BthOperationRdmaReadResponse = 4'h4,
+    BthOperationAcknowledge = 4'h5,
+    BthOperationAtomicAcknowledge = 4'h6,
+    BthOperationCompareSwap = 4'h7,
+    BthOperationFetchAdd = 4'h8,
+    BthOperationFlush = 4'h9,
+    BthOperationAtomicWrite = 4'ha,
+    BthOperationCongestionNotification = 4'hb
+  } bth_operation_e;
+
+  // Place of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
+  typedef enum logic [1:0] {
+    PacketPositionMiddle = 2'h0,
+    PacketPositionFirst = 2'h1,
+    PacketPositionLast = 2'h2,
+    PacketPositionOnly = 2'h3
+  } packet_position_e;
+
+  // How many payload bytes a packet carries; Vireo's own numbering for the column `payload`. (opcodes.toml)
+  typedef enum logic [2:0] {
+    PayloadRuleNone = 3'h0,
+    PayloadRuleMtu = 3'h1,
+    PayloadRuleOneToMtu = 3'h2,
+    PayloadRuleZeroToMtu = 3'h3,
+    PayloadRuleExact = 3'h4
+  } payload_rule_e;
+
+  // How wide the address of a memory BAR is. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+  typedef enum logic [1:0] {
+    PciBarMemoryTypeMemory32 = 2'h0,
+    PciBarMemoryTypeMemoryBelow = 2'h1,
+    PciBarMemoryTypeMemory64 = 2'h2
+  } pci_bar_memory_type_e;
+
+  // First byte of a capability. Vireo has five vendor_specific, one msix and one pci_express; the rest is skipped by drivers. [PCI Code and ID Assignment, 2; linux/pci_regs.h] (pci.toml)
+  typedef enum logic [7:0] {
+    PciCapabilityIdPowerManagement = 8'h1,
+    PciCapabilityIdVpd = 8'h3,
+    PciCapabilityIdMsi = 8'h5,
+    PciCapabilityIdVendorSpecific = 8'h9,
+    PciCapabilityIdPciExpress = 8'h10,
+    PciCapabilityIdMsix = 8'h11,
+    PciCapabilityIdAdvancedFeatures = 8'h13
+  } pci_capability_id_e;
+
+  // Capabilities above pci_config_bytes. None is required; a word of 0 there ends the list. [PCI Code and ID Assignment, 3; linux/pci_regs.h] (pci.toml)
+  typedef enum logic [15:0] {
+    PcieExtendedCapabilityIdAdvancedErrorReporting = 16'h1,
+    PcieExtendedCapabilityIdDeviceSerialNumber = 16'h3,
+    PcieExtendedCapabilityIdVendorSpecific = 16'hb,
+    PcieExtendedCapabilityIdAccessControlServices = 16'hd,
+    PcieExtendedCapabilityIdAlternativeRoutingId = 16'he,
+    PcieExtendedCapabilityIdAddressTranslation = 16'hf,
+    PcieExtendedCapabilityIdSrIov = 16'h10,
+    PcieExtendedCapabilityIdPageRequest = 16'h13,
+    PcieExtendedCapabilityIdResizableBar = 16'h15,
+    PcieExtendedCapabilityIdTphRequester = 16'h17,
+    PcieExtendedCapabilityIdPasid = 16'h1b,
+    PcieExtendedCapabilityIdDesignatedVendorSpecific = 16'h23
+  } pcie_extended_capability_id_e;
+
+  // Encoding of max payload size and max read request size: 128 bytes << value. 6 and 7 are reserved. [PCIe 5.0, 7.5.3.3 and 7.5.3.4] (pci.toml)
+  typedef enum logic [2:0] {
+    PcieSizeBytes128 = 3'h0,
+    PcieSizeBytes256 = 3'h1,
+    PcieSizeBytes512 = 3'h2,
+    PcieSizeBytes1024 = 3'h3,
+    PcieSizeBytes2048 = 3'h4,
+    PcieSizeBytes4096 = 3'h5
+  } pcie_size_e;
+
+  // What kind of function this is. [PCIe 5.0, 7.5.3.2] (pci.toml)
+  typedef enum logic [3:0] {
+    PciePortTypeEndpoint = 4'h0,
+    PciePortTypeLegacyEndpoint = 4'h1,
+    PciePortTypeRootPort = 4'h4,
+    PciePortTypeUpstreamPort = 4'h5,
+    PciePortTypeDownstreamPort = 4'h6,
+    PciePortTypePciBridge = 4'h7,
+    PciePortTypePcieBridge = 4'h8,
+    PciePortTypeRcEndpoint = 4'h9,
+    PciePortTypeRcEventCollector = 4'ha
+  } pcie_port_type_e;
+
+  // Speed of one lane. [PCIe 5.0, 7.5.3.6; linux/pci_regs.h] (pci.toml)
+  typedef enum logic [3:0] {
+    PcieLinkSpeedGen1 = 4'h1,
+    PcieLinkSpeedGen2 = 4'h2,
+    PcieLinkSpeedGen3 = 4'h3,
+    PcieLinkSpeedGen4 = 4'h4,
+    PcieLinkSpeedGen5 = 4'h5,
+    PcieLinkSpeedGen6 = 4'h6
+  } pcie_link_speed_e;
+
+  // Which structure a virtio_pci_cap locates. Others are reserved and skipped by drivers. [virtio 1.3, 4.1.4] (pci.toml)
+  typedef enum logic [7:0] {
+    VirtioPciCfgTypeCommonCfg = 8'h1,
+    VirtioPciCfgTypeNotifyCfg = 8'h2,
+    VirtioPciCfgTypeIsrCfg = 8'h3,
+    VirtioPciCfgTypeDeviceCfg = 8'h4,
+    VirtioPciCfgTypePciCfg = 8'h5,
+    VirtioPciCfgTypeSharedMemoryCfg = 8'h8,
+    VirtioPciCfgTypeVendorCfg = 8'h9
+  } virtio_pci_cfg_type_e;
+
+  // Commands of class net_ctrl_class_roce. 19 … 127 are kept for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  typedef enum logic [7:0] {
+    RdmaCtrlCmdQueryDevice = 8'h0,
+    RdmaCtrlCmdQueryPort = 8'h1,
+    RdmaCtrlCmdCreateCq = 8'h2,
+    RdmaCtrlCmdDestroyCq = 8'h3,
+    RdmaCtrlCmdCreatePd = 8'h4,
+    RdmaCtrlCmdDestroyPd = 8'h5,
+    RdmaCtrlCmdGetDmaMr = 8'h6,
+    RdmaCtrlCmdRegUserMr = 8'h7,
+    RdmaCtrlCmdDeregMr = 8'h8,
+    RdmaCtrlCmdCreateQp = 8'h9,
+    RdmaCtrlCmdModifyQp = 8'ha,
+    RdmaCtrlCmdQueryQp = 8'hb,
+    RdmaCtrlCmdDestroyQp = 8'hc,
+    RdmaCtrlCmdCreateAh = 8'hd,
+    RdmaCtrlCmdDestroyAh = 8'he,
+    RdmaCtrlCmdAddGid = 8'hf,
+    RdmaCtrlCmdDelGid = 8'h10,
+    RdmaCtrlCmdReqNotifyCq = 8'h11,
+    RdmaCtrlCmdSetWindow = 8'h12
+  } rdma_ctrl_cmd_e;
+
+  // Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux] (roce.toml)
+  typedef enum logic [7:0] {
+    IbQpTypeSmi = 8'h0,
+    IbQpTypeGsi = 8'h1,
+    IbQpTypeRc = 8'h2,
+    IbQpTypeUc = 8'h3,
+    IbQpTypeUd = 8'h4
+  } ib_qp_type_e;
+
+  // State of a QP. [RFC v2, MODIFY_QP; IBTA vol. 1, 10.3.1; same numbers as enum ibv_qp_state] (roce.toml)
+  typedef enum logic [7:0] {
+    IbQpStateReset = 8'h0,
+    IbQpStateInit = 8'h1,
+    IbQpStateRtr = 8'h2,
+    IbQpStateRts = 8'h3,
+    IbQpStateSqd = 8'h4,
+    IbQpStateSqe = 8'h5,
+    IbQpStateErr = 8'h6
+  } ib_qp_state_e;
+
+  // Path MTU: payload bytes of a full packet. [RFC v2, MODIFY_QP; same numbers as enum ibv_mtu] (roce.toml)
+  typedef enum logic [7:0] {
+    IbMtuMtu256 = 8'h1,
+    IbMtuMtu512 = 8'h2,
+    IbMtuMtu1024 = 8'h3,
+    IbMtuMtu2048 = 8'h4,
+    IbMtuMtu4096 = 8'h5
+  } ib_mtu_e;
+
+  // Operation of a send work request. 5 … 15 are kept for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  typedef enum logic [7:0] {
+    IbWrOpcodeRdmaWrite = 8'h0,
+    IbWrOpcodeRdmaWriteWithImm = 8'h1,
+    IbWrOpcodeSend = 8'h2,
+    IbWrOpcodeSendWithImm = 8'h3,
+    IbWrOpcodeRdmaRead = 8'h4
+  } ib_wr_opcode_e;
+
+  // What completed. Not verbs' numbers. 5 … 15 are kept for the opcodes that ib_wr_opcode keeps room for. [RFC v2, RoCE Support] (roce.toml)
+  typedef enum logic [7:0] {
+    IbWcOpcodeSend = 8'h0,
+    IbWcOpcodeRdmaWrite = 8'h1,
+    IbWcOpcodeRdmaRead = 8'h2,
+    IbWcOpcodeRecv = 8'h3,
+    IbWcOpcodeRecvRdmaWithImm = 8'h4
+  } ib_wc_opcode_e;
+
+  // How a work request ended. Not verbs' numbers: the RFC left out what it cannot cause. 16 … 31 are kept for the rest. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+  typedef enum logic [7:0] {
+    IbWcStatusSuccess = 8'h0,
+    IbWcStatusLocLenErr = 8'h1,
+    IbWcStatusLocQpOpErr = 8'h2,
+    IbWcStatusLocProtErr = 8'h3,
+    IbWcStatusWrFlushErr = 8'h4,
+    IbWcStatusBadRespErr = 8'h5,
+    IbWcStatusLocAccessErr = 8'h6,
+    IbWcStatusRemInvReqErr = 8'h7,
+    IbWcStatusRemAccessErr = 8'h8,
+    IbWcStatusRemOpErr = 8'h9,
+    IbWcStatusRetryExcErr = 8'ha,
+    IbWcStatusRnrRetryExcErr = 8'hb,
+    IbWcStatusRemAbortErr = 8'hc,
+    IbWcStatusFatalErr = 8'hd,
+    IbWcStatusRespTimeoutErr = 8'he,
+    IbWcStatusGeneralErr = 8'hf
+  } ib_wc_status_e;
+
+  // Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that knows only the RFC's padding asks for the right one. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
+  typedef enum logic [7:0] {
+    RdmaGidTypeUnspecified = 8'h0,
+    RdmaGidTypeIbRoceV1 = 8'h1,
+    RdmaGidTypeRoceV2 = 8'h2
+  } rdma_gid_type_e;
+
+  // Asynchronous events (vireo only). Below 0x100 the numbers of enum ibv_event_type, from 0x100 Vireo's own. [infiniband/verbs.h, enum ibv_event_type; IBTA vol. 1, 11.6.3] (roce.toml)
+  typedef enum logic [31:0] {
+    RdmaEventTypeCqErr = 32'h0,
+    RdmaEventTypeQpFatal = 32'h1,
+    RdmaEventTypeQpReqErr = 32'h2,
+    RdmaEventTypeQpAccessErr = 32'h3,
+    RdmaEventTypeCommEst = 32'h4,
+    RdmaEventTypeSqDrained = 32'h5,
+    RdmaEventTypePathMig = 32'h6,
+    RdmaEventTypePathMigErr = 32'h7,
+    RdmaEventTypeDeviceFatal = 32'h8,
+    RdmaEventTypePortActive = 32'h9,
+    RdmaEventTypePortErr = 32'ha,
+    RdmaEventTypeLidChange = 32'hb,
+    RdmaEventTypePkeyChange = 32'hc,
+    RdmaEventTypeSmChange = 32'hd,
+    RdmaEventTypeSrqErr = 32'he,
+    RdmaEventTypeSrqLimitReached = 32'hf,
+    RdmaEventTypeQpLastWqeReached = 32'h10,
+    RdmaEventTypeClientReregister = 32'h11,
+    RdmaEventTypeGidChange = 32'h12,
+    RdmaEventTypeWqFatal = 32'h13,
+    RdmaEventTypeVqErr = 32'h100
+  } rdma_event_type_e;
+
+  // Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5; linux/virtio_ids.h] (virtio.toml)
+  typedef enum logic [15:0] {
+    VirtioDeviceIdInvalid = 16'h0,
+    VirtioDeviceIdNet = 16'h1,
+    VirtioDeviceIdBlock = 16'h2,
+    VirtioDeviceIdConsole = 16'h3,
+    VirtioDeviceIdEntropy = 16'h4,
+    VirtioDeviceIdBalloon = 16'h5,
+    VirtioDeviceIdIomem = 16'h6,
+    VirtioDeviceIdRpmsg = 16'h7,
+    VirtioDeviceIdScsi = 16'h8,
+    VirtioDeviceIdP9 = 16'h9,
+    VirtioDeviceIdMac80211Wlan = 16'ha,
+    VirtioDeviceIdRprocSerial = 16'hb,
+    VirtioDeviceIdCaif = 16'hc,
+    VirtioDeviceIdMemoryBalloon = 16'hd,
+    VirtioDeviceIdGpu = 16'h10,
+    VirtioDeviceIdClock = 16'h11,
+    VirtioDeviceIdInput = 16'h12,
+    VirtioDeviceIdVsock = 16'h13,
+    VirtioDeviceIdCrypto = 16'h14,
+    VirtioDeviceIdSignalDist = 16'h15,
+    VirtioDeviceIdPstore = 16'h16,
+    VirtioDeviceIdIommu = 16'h17,
+    VirtioDeviceIdMem = 16'h18,
+    VirtioDeviceIdSound = 16'h19,
+    VirtioDeviceIdFs = 16'h1a,
+    VirtioDeviceIdPmem = 16'h1b,
+    VirtioDeviceIdRpmb = 16'h1c,
+    VirtioDeviceIdMac80211Hwsim = 16'h1d,
+    VirtioDeviceIdVideoEncoder = 16'h1e,
+    VirtioDeviceIdVideoDecoder = 16'h1f,
+    VirtioDeviceIdScmi = 16'h20,
+    VirtioDeviceIdNitroSecMod = 16'h21,
+    VirtioDeviceIdI2cAdapter = 16'h22,
+    VirtioDeviceIdWatchdog = 16'h23,
+    VirtioDeviceIdCan = 16'h24,
+    VirtioDeviceIdDmabuf = 16'h25,
+    VirtioDeviceIdParamServ = 16'h26,
+    VirtioDeviceIdAudioPolicy = 16'h27,
+    VirtioDeviceIdBluetooth = 16'h28,
+    VirtioDeviceIdGpio = 16'h29,
+    VirtioDeviceIdRdma = 16'h2a,
+    VirtioDeviceIdCamera = 16'h2b,
+    VirtioDeviceIdIsm = 16'h2c,
+    VirtioDeviceIdSpi = 16'h2d,
+    VirtioDeviceIdTee = 16'h2e,
+    VirtioDeviceIdCpuBalloon = 16'h2f
+  } virtio_device_id_e;
+
+  // Numbers of the feature bits that do not depend on the device type. [virtio 1.3, 6; linux/virtio_config.h, linux/virtio_ring.h] (virtio.toml)
+  typedef enum logic [7:0] {
+    VirtioFeatureNotifyOnEmpty = 8'h18,
+    VirtioFeatureAnyLayout = 8'h1b,
+    VirtioFeatureRingIndirectDesc = 8'h1c,
+    VirtioFeatureRingEventIdx = 8'h1d,
+    VirtioFeatureUnused = 8'h1e,
+    VirtioFeatureVersion1 = 8'h20,
+    VirtioFeatureAccessPlatform = 8'h21,
+    VirtioFeatureRingPacked = 8'h22,
+    VirtioFeatureInOrder = 8'h23,
+    VirtioFeatureOrderPlatform = 8'h24,
+    VirtioFeatureSrIov = 8'h25,
+    VirtioFeatureNotificationData = 8'h26,
+    VirtioFeatureNotifConfigData = 8'h27,
+    VirtioFeatureRingReset = 8'h28,
+    VirtioFeatureAdminVq = 8'h29
+  } virtio_feature_e;
+
+  // When one side of a packed ring wants to be notified. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
+  typedef enum logic [1:0] {
+    RingEventFlagsEnable = 2'h0,
+    RingEventFlagsDisable = 2'h1,
+    RingEventFlagsDesc = 2'h2
+  } ring_event_flags_e;
+
+  // Protocol after an Ethernet header or an 802.1Q tag. [IEEE 802 numbers] (wire.toml)
+  typedef enum logic [15:0] {
+    EthertypeIpv4 = 16'h800,
+    EthertypeArp = 16'h806,
+    EthertypeVlan = 16'h8100,
+    EthertypeIpv6 = 16'h86dd,
+    EthertypePause = 16'h8808,
+    EthertypeRoceV1 = 16'h8915
+  } ethertype_e;
+
+  // IPv4 protocol, IPv6 next header. [IANA protocol numbers] (wire.toml)
+  typedef enum logic [7:0] {
+    IpProtocolIcmp = 8'h1,
+    IpProtocolTcp = 8'h6,
+    IpProtocolUdp = 8'h11,
+    IpProtocolIcmpv6 = 8'h3a
+  } ip_protocol_e;
+
+  // Congestion field of IPv4 and IPv6. [RFC 3168, 5] (wire.toml)
+  typedef enum logic [1:0] {
+    IpEcnNotEct = 2'h0,
+    IpEcnEct1 = 2'h1,
+    IpEcnEct0 = 2'h2,
+    IpEcnCe = 2'h3
+  } ip_ecn_e;
+
+  // Bits 6:5 of the AETH syndrome. [IBTA vol. 1, table 44] (wire.toml)
+  typedef enum logic [1:0] {
+    AethKindAck = 2'h0,
+    AethKindRnrNak = 2'h1,
+    AethKindReserved = 2'h2,
+    AethKindNak = 2'h3
+  } aeth_kind_e;
+
+  // Why a request was refused; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
+  typedef enum logic [4:0] {
+    NakCodePsnSequenceError = 5'h0,
+    NakCodeInvalidRequest = 5'h1,
+    NakCodeRemoteAccessError = 5'h2,
+    NakCodeRemoteOperationalError = 5'h3,
+    NakCodeInvalidRdRequest = 5'h4
+  } nak_code_e;
+
+  // Whole first byte of the AETH for the cases that carry no parameter. [IBTA vol. 1, tables 44, 45] (wire.toml)
+  typedef enum logic [7:0] {
+    AethSyndromeAckNoCredits = 8'h1f,
+    AethSyndromeRnrNak = 8'h20,
+    AethSyndromeNakPsnSequenceError = 8'h60,
+    AethSyndromeNakInvalidRequest = 8'h61,
+    AethSyndromeNakRemoteAccessError = 8'h62,
+    AethSyndromeNakRemoteOperationalError = 8'h63,
+    AethSyndromeNakInvalidRdRequest = 8'h64
+  } aeth_syndrome_e;
+
+  // Extent of a FLUSH. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
+  typedef enum logic [1:0] {
+    FlushSelectivityRange = 2'h0,
+    FlushSelectivityMemoryRegion = 2'h1
+  } flush_selectivity_e;
+
+  // BTH opcodes; their meaning: the opcode table. (opcodes.toml)
+  typedef enum logic [7:0] {
+    BthOpcodeRcSendFirst = 8'h0,
+    BthOpcodeRcSendMiddle = 8'h1,
+    BthOpcodeRcSendLast = 8'h2,
+    BthOpcodeRcSendLastWithImmediate = 8'h3,
+    BthOpcodeRcSendOnly = 8'h4,
+    BthOpcodeRcSendOnlyWithImmediate = 8'h5,
+    BthOpcodeRcRdmaWriteFirst = 8'h6,
+    BthOpcodeRcRdmaWriteMiddle = 8'h7,
+    BthOpcodeRcRdmaWriteLast = 8'h8,
+    BthOpcodeRcRdmaWriteLastWithImmediate = 8'h9,
+    BthOpcodeRcRdmaWriteOnly = 8'ha,
+    BthOpcodeRcRdmaWriteOnlyWithImmediate = 8'hb,
+    BthOpcodeRcRdmaReadRequest = 8'hc,
+    BthOpcodeRcRdmaReadResponseFirst = 8'hd,
+    BthOpcodeRcRdmaReadResponseMiddle = 8'he,
+    BthOpcodeRcRdmaReadResponseLast = 8'hf,
+    BthOpcodeRcRdmaReadResponseOnly = 8'h10,
+    BthOpcodeRcAcknowledge = 8'h11,
+    BthOpcodeRcAtomicAcknowledge = 8'h12,
+    BthOpcodeRcCompareSwap = 8'h13,
+    BthOpcodeRcFetchAdd = 8'h14,
+    BthOpcodeRcSendLastWithInvalidate = 8'h16,
+    BthOpcodeRcSendOnlyWithInvalidate = 8'h17,
+    BthOpcodeRcFlush = 8'h1c,
+    BthOpcodeRcAtomicWrite = 8'h1d,
+    BthOpcodeUcSendFirst = 8'h20,
+    BthOpcodeUcSendMiddle = 8'h21,
+    BthOpcodeUcSendLast = 8'h22,
+    BthOpcodeUcSendLastWithImmediate = 8'h23,
+    BthOpcodeUcSendOnly = 8'h24,
+    BthOpcodeUcSendOnlyWithImmediate = 8'h25,
+    BthOpcodeUcRdmaWriteFirst = 8'h26,
+    BthOpcodeUcRdmaWriteMiddle = 8'h27,
+    BthOpcodeUcRdmaWriteLast = 8'h28,
+    BthOpcodeUcRdmaWriteLastWithImmediate = 8'h29,
+    BthOpcodeUcRdmaWriteOnly = 8'h2a,
+    BthOpcodeUcRdmaWriteOnlyWithImmediate = 8'h2b,
+    BthOpcodeUdSendOnly = 8'h64,
+    BthOpcodeUdSendOnlyWithImmediate = 8'h65,
+    BthOpcodeCnp = 8'h81
+  } bth_opcode_e;
+
+  // Link status. [virtio 1.3, 5.1.4; linux/virtio_net.h] (net.toml)
+  localparam logic [15:0] NetStatusLinkUp = 16'h1;
+  localparam logic [15:0] NetStatusAnnounce = 16'h2;
+
+  // Packets to hash, most specific first. Bit n is net_hash_report n + 1. Input: addresses, then ports, network order. [virtio 1.3, 5.1.6.4.3; linux/virtio_net.h (VIRTIO_NET_RSS_HASH_TYPE)] (net.toml)
+  localparam logic [31:0] NetHashTypesIpv4 = 32'h1;
+  localparam logic [31:0] NetHashTypesTcpv4 = 32'h2;
+  localparam logic [31:0] NetHashTypesUdpv4 = 32'h4;
+  localparam logic [31:0] NetHashTypesIpv6 = 32'h8;
+  localparam logic [31:0] NetHashTypesTcpv6 = 32'h10;
+  localparam logic [31:0] NetHashTypesUdpv6 = 32'h20;
+  localparam logic [31:0] NetHashTypesIpEx = 32'h40;
+  localparam logic [31:0] NetHashTypesTcpEx = 32'h80;
+  localparam logic [31:0] NetHashTypesUdpEx = 32'h100;
+
+  // Tunnels whose inner headers are hashed instead of the outer ones (one level). [virtio 1.3, 5.1.6.4.4] (net.toml)
+  localparam logic [31:0] NetHashTunnelTypesGre2784 = 32'h1;
+  localparam logic [31:0] NetHashTunnelTypesGre2890 = 32'h2;
+  localparam logic [31:0] NetHashTunnelTypesGre7676 = 32'h4;
+  localparam logic [31:0] NetHashTunnelTypesGreUdp = 32'h8;
+  localparam logic [31:0] NetHashTunnelTypesVxlan = 32'h10;
+  localparam logic [31:0] NetHashTunnelTypesVxlanGpe = 32'h20;
+  localparam logic [31:0] NetHashTunnelTypesGeneve = 32'h40;
+  localparam logic [31:0] NetHashTunnelTypesIpip = 32'h80;
+  localparam logic [31:0] NetHashTunnelTypesNvgre = 32'h100;
+
+  // State of a packet's checksum. IPsec (feature 70) uses more bits. [virtio 1.3, 5.1.6.2 and 5.1.6.4; linux/virtio_net.h] (net.toml)
+  localparam logic [7:0] NetHdrFlagsNeedsCsum = 8'h1;
+  localparam logic [7:0] NetHdrFlagsDataValid = 8'h2;
+  localparam logic [7:0] NetHdrFlagsRscInfo = 8'h4;
+  localparam logic [7:0] NetHdrFlagsUdpTunnelCsum = 8'h8;
+
+  // Receive offloads. A bit has the number of its feature; features above 63 have a number of their own. [virtio 1.3, 5.1.6.5.8.1; 46 and 47: virtio 1.4 and linux/virtio_net.h 7.2 (_MAPPED)] (net.toml)
+  localparam logic [63:0] NetGuestOffloadsGuestCsum = 64'h2;
+  localparam logic [63:0] NetGuestOffloadsGuestTso4 = 64'h80;
+  localparam logic [63:0] NetGuestOffloadsGuestTso6 = 64'h100;
+  localparam logic [63:0] NetGuestOffloadsGuestEcn = 64'h200;
+  localparam logic [63:0] NetGuestOffloadsGuestUfo = 64'h400;
+  localparam logic [63:0] NetGuestOffloadsGuestUdpTunnelGsoMapped = 64'h400000000000;
+  localparam logic [63:0] NetGuestOffloadsGuestUdpTunnelGsoCsumMapped = 64'h800000000000;
+  localparam logic [63:0] NetGuestOffloadsGuestUso4 = 64'h40000000000000;
+  localparam logic [63:0] NetGuestOffloadsGuestUso6 = 64'h80000000000000;
+
+  // Kinds of statistics. Bit n is net_stats_reply_type n. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h (VIRTIO_NET_STATS_TYPE)] (net.toml)
+  localparam logic [63:0] NetStatsTypesRxBasic = 64'h1;
+  localparam logic [63:0] NetStatsTypesRxCsum = 64'h2;
+  localparam logic [63:0] NetStatsTypesRxGso = 64'h4;
+  localparam logic [63:0] NetStatsTypesRxSpeed = 64'h8;
+  localparam logic [63:0] NetStatsTypesTxBasic = 64'h10000;
+  localparam logic [63:0] NetStatsTypesTxCsum = 64'h20000;
+  localparam logic [63:0] NetStatsTypesTxGso = 64'h40000;
+  localparam logic [63:0] NetStatsTypesTxSpeed = 64'h80000;
+  localparam logic [63:0] NetStatsTypesCvq = 64'h100000000;
+
+  // Command register: what the function may do on the bus. [PCIe 5.0, 7.5.1.1.3] (pci.toml)
+  localparam logic [15:0] PciCommandIoSpace = 16'h1;
+  localparam logic [15:0] PciCommandMemorySpace = 16'h2;
+  localparam logic [15:0] PciCommandBusMaster = 16'h4;
+  localparam logic [15:0] PciCommandSpecialCycles = 16'h8;
+  localparam logic [15:0] PciCommandMemoryInvalidate = 16'h10;
+  localparam logic [15:0] PciCommandVgaPaletteSnoop = 16'h20;
+  localparam logic [15:0] PciCommandParityErrorResponse = 16'h40;
+  localparam logic [15:0] PciCommandAddressStepping = 16'h80;
+  localparam logic [15:0] PciCommandSerrEnable = 16'h100;
+  localparam logic [15:0] PciCommandFastBackToBack = 16'h200;
+  localparam logic [15:0] PciCommandInterruptDisable = 16'h400;
+
+  // Status register. Bits 9 and 10 (DEVSEL timing) are 0 on PCI Express; error bits are cleared by writing 1. [PCIe 5.0, 7.5.1.1.4] (pci.toml)
+  localparam logic [15:0] PciStatusImmediateReadiness = 16'h1;
+  localparam logic [15:0] PciStatusInterruptStatus = 16'h8;
+  localparam logic [15:0] PciStatusCapabilitiesList = 16'h10;
+  localparam logic [15:0] PciStatusCapable66mhz = 16'h20;
+  localparam logic [15:0] PciStatusFastBackToBack = 16'h80;
+  localparam logic [15:0] PciStatusMasterDataParityError = 16'h100;
+  localparam logic [15:0] PciStatusSignaledTargetAbort = 16'h800;
+  localparam logic [15:0] PciStatusReceivedTargetAbort = 16'h1000;
+  localparam logic [15:0] PciStatusReceivedMasterAbort = 16'h2000;
+  localparam logic [15:0] PciStatusSignaledSystemError = 16'h4000;
+  localparam logic [15:0] PciStatusDetectedParityError = 16'h8000;
+
+  // Optional abilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are kept for what the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
+  localparam logic [63:0] IbDeviceCapRcRnrNakGen = 64'h1;
+
+  // What a memory region or the peer of a QP allows; local read is always allowed. Bits 3 … 31 are kept for verbs' meaning. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+  localparam logic [31:0] IbAccessFlagsLocalWrite = 32'h1;
+  localparam logic [31:0] IbAccessFlagsRemoteWrite = 32'h2;
+  localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
+
+  // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
+  localparam logic [31:0] IbQpAttrMaskState = 32'h1;
+  localparam logic [31:0] IbQpAttrMaskCurState = 32'h2;
+  localparam logic [31:0] IbQpAttrMaskAccessFlags = 32'h4;
+  localparam logic [31:0] IbQpAttrMaskQkey = 32'h8;
+  localparam logic [31:0] IbQpAttrMaskAv = 32'h10;
+  localparam logic [31:0] IbQpAttrMaskPathMtu = 32'h20;
+  localparam logic [31:0] IbQpAttrMaskTimeout = 32'h40;
+  localparam logic [31:0] IbQpAttrMaskRetryCnt = 32'h80;
+  localparam logic [31:0] IbQpAttrMaskRnrRetry = 32'h100;
+  localparam logic [31:0] IbQpAttrMaskRqPsn = 32'h200;
+  localparam logic [31:0] IbQpAttrMaskMaxQpRdAtomic = 32'h400;
+  localparam logic [31:0] IbQpAttrMaskMinRnrTimer = 32'h800;
+  localparam logic [31:0] IbQpAttrMaskSqPsn = 32'h1000;
+  localparam logic [31:0] IbQpAttrMaskMaxDestRdAtomic = 32'h2000;
+  localparam logic [31:0] IbQpAttrMaskCap = 32'h4000;
+  localparam logic [31:0] IbQpAttrMaskDestQpn = 32'h8000;
+  localparam logic [31:0] IbQpAttrMaskRateLimit = 32'h10000;
+
+  // Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
+  localparam logic [7:0] IbSendFlagsFence = 8'h1;
+  localparam logic [7:0] IbSendFlagsSignaled = 8'h2;
+  localparam logic [7:0] IbSendFlagsSolicited = 8'h4;
+  localparam logic [7:0] IbSendFlagsInline = 8'h8;
+
+  // What a completion carries. Bits 2 … 31 are kept for verbs' meaning (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
+  localparam logic [31:0] IbWcFlagsGrh = 32'h1;
+  localparam logic [31:0] IbWcFlagsWithImm = 32'h2;
+
+  // When an armed CQ notifies; once, then it must be armed again. With both, or armed twice, next_completion wins. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
+  localparam logic [31:0] IbNotifyFlagsSolicited = 32'h1;
+  localparam logic [31:0] IbNotifyFlagsNextCompletion = 32'h2;
+
+  // Properties of a GID (vireo only). (roce.toml)
+  localparam logic [7:0] RdmaGidFlagsVlanPresent = 8'h1;
+
+  // Properties of a window (vireo only). (roce.toml)
+  localparam logic [7:0] RdmaWindowFlagsEnable = 8'h1;
+
+  // Progress of the driver. The driver only ever adds bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
+  localparam logic [7:0] VirtioDeviceStatusAcknowledge = 8'h1;
+  localparam logic [7:0] VirtioDeviceStatusDriver = 8'h2;
+  localparam logic [7:0] VirtioDeviceStatusDriverOk = 8'h4;
+  localparam logic [7:0] VirtioDeviceStatusFeaturesOk = 8'h8;
+  localparam logic [7:0] VirtioDeviceStatusDeviceNeedsReset = 8'h40;
+  localparam logic [7:0] VirtioDeviceStatusFailed = 8'h80;
+
+  // Interrupt status byte. Reading clears it and takes INTx back. With MSI-X on, only device_config is kept up. [virtio 1.3, 4.1.4.5] (virtio.toml)
+  localparam logic [7:0] VirtioIsrQueue = 8'h1;
+  localparam logic [7:0] VirtioIsrDeviceConfig = 8'h2;
+
+  // Descriptor flags; avail and used exist in packed rings only. [virtio 1.3, 2.7.5 and 2.8.1; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [15:0] VirtqDescFlagsNext = 16'h1;
+  localparam logic [15:0] VirtqDescFlagsWrite = 16'h2;
+  localparam logic [15:0] VirtqDescFlagsIndirect = 16'h4;
+  localparam logic [15:0] VirtqDescFlagsAvail = 16'h80;
+  localparam logic [15:0] VirtqDescFlagsUsed = 16'h8000;
+
+  // Flags of an available ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [15:0] VirtqAvailFlagsNoInterrupt = 16'h1;
+
+  // Flags of a used ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h] (virtio.toml)
+  localparam logic [15:0] VirtqUsedFlagsNoNotify = 16'h1;
+
+  // Placement guarantee that a FLUSH asks for. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
+  localparam logic [3:0] FlushPlacementGlobalVisibility = 4'h1;
+  localparam logic [3:0] FlushPlacementPersistence = 4'h2;
+
+  // Every number that differs between the ABI profiles. (profiles.toml)
+  typedef struct packed {
+    logic [7:0] net_f_roce;
+    logic [7:0] net_ctrl_class_roce;
+    logic [15:0] net_config_rdma_offset;
+    logic [63:0] net_features_withheld;
+    logic [7:0] rdma_event_queues;
+    logic [7:0] rdma_last_command;
+    logic rdma_has_error_codes;
+    logic rdma_has_additions;
+    logic rdma_has_cq_arm;
+    logic rdma_needs_ring_reset;
+  } profile_constants_t;
+  localparam profile_constants_t RfcV2Constants = '{
+    net_f_roce: 8'h37,
+    net_ctrl_class_roce: 8'h6,
+    net_config_rdma_offset: 16'h18,
+    net_features_withheld: 64'hb8000000000000,
+    rdma_event_queues: 8'h0,
+    rdma_last_command: 8'h11,
+    rdma_has_error_codes: 1'h0,
+    rdma_has_additions: 1'h0,
+    rdma_has_cq_arm: 1'h0,
+    rdma_needs_ring_reset: 1'h0
+  };
+  localparam profile_constants_t VireoConstants = '{
+    net_f_roce: 8'h3a,
+    net_ctrl_class_roce: 8'h80,
+    net_config_rdma_offset: 16'h40,
+    net_features_withheld: 64'h0,
+    rdma_event_queues: 8'h1,
+    rdma_last_command: 8'h12,
+    rdma_has_error_codes: 1'h1,
+    rdma_has_additions: 1'h1,
+    rdma_has_cq_arm: 1'h1,
+    rdma_needs_ring_reset: 1'h1
+  };
+
+  // Device configuration, read-only. A field exists if its feature is offered and reads 0 otherwise. [virtio 1.3, 5.1.4; linux/virtio_net.h (without the last field)] (net.toml)
+  localparam int unsigned NetConfigBytes = 28;
+  localparam int unsigned NetConfigMacOffset = 0;
+  localparam int unsigned NetConfigStatusOffset = 6;
+  localparam int unsigned NetConfigMaxVirtqueuePairsOffset = 8;
+  localparam int unsigned NetConfigMtuOffset = 10;
+  localparam int unsigned NetConfigSpeedOffset = 12;
+  localparam int unsigned NetConfigDuplexOffset = 16;
+  localparam int unsigned NetConfigRssMaxKeySizeOffset = 17;
+  localparam int unsigned NetConfigRssMaxIndirectionTableLengthOffset = 18;
+  localparam int unsigned NetConfigSupportedHashTypesOffset = 20;
+  localparam int unsigned NetConfigSupportedTunnelTypesOffset = 24;
+  typedef struct packed {
+    logic [31:0] supported_tunnel_types;
+    logic [31:0] supported_hash_types;
+    logic [15:0] rss_max_indirection_table_length;
+    logic [7:0] rss_max_key_size;
+    logic [7:0] duplex;  // net_duplex_e
+    logic [31:0] speed;
+    logic [15:0] mtu;
+    logic [15:0] max_virtqueue_pairs;
+    logic [15:0] status;
+    logic [5:0][7:0] mac;
+  } net_config_t;
+  function automatic net_config_t unpack_net_config(input logic [223:0] bytes);
+    return net_config_t'(bytes);
+  endfunction
+  function automatic logic [223:0] pack_net_config(input net_config_t fields);
+    return fields;
+  endfunction
+
+  // Stands before every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
+  localparam int unsigned NetHdrBytes = 12;
+  localparam int unsigned NetHdrFlagsOffset = 0;
+  localparam int unsigned NetHdrHdrLenOffset = 2;
+  localparam int unsigned NetHdrGsoSizeOffset = 4;
+  localparam int unsigned NetHdrCsumStartOffset = 6;
+  localparam int unsigned NetHdrCsumOffsetOffset = 8;
+  localparam int unsigned NetHdrNumBuffersOffset = 10;
+  typedef struct packed {
+    logic [15:0] num_buffers;
+    logic [15:0] csum_offset;
+    logic [15:0] csum_start;
+    logic [15:0] gso_size;
+    logic [15:0] hdr_len;
+    logic gso_ecn;
+    logic gso_udp_tunnel_ipv6;
+    logic gso_udp_tunnel_ipv4;
+    logic [4:0] gso_type;  // net_hdr_gso_e
+    logic [7:0] flags;
+  } net_hdr_t;
+  function automatic net_hdr_t unpack_net_hdr(input logic [95:0] bytes);
+    return net_hdr_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_net_hdr(input net_hdr_t fields);
+    return fields;
+  endfunction
+
+  // Packet header if hash_report was accepted, in both directions. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1_hash)] (net.toml)
+  localparam int unsigned NetHdrHashBytes = 20;
+  localparam int unsigned NetHdrHashHdrOffset = 0;
+  localparam int unsigned NetHdrHashHashValueOffset = 12;
+  localparam int unsigned NetHdrHashHashReportOffset = 16;
+  localparam int unsigned NetHdrHashPaddingReservedOffset = 18;
+  typedef struct packed {
+    logic [15:0] padding_reserved;
+    logic [15:0] hash_report;  // net_hash_report_e
+    logic [31:0] hash_value;
+    net_hdr_t hdr;
+  } net_hdr_hash_t;
+  function automatic net_hdr_hash_t unpack_net_hdr_hash(input logic [159:0] bytes);
+    return net_hdr_hash_t'(bytes);
+  endfunction
+  function automatic logic [159:0] pack_net_hdr_hash(input net_hdr_hash_t fields);
+    return fields;
+  endfunction
+
+  // Packet header if *_udp_tunnel_gso was accepted; the hash fields keep their place even without hash_report. [virtio 1.4, 5.1.6; linux/virtio_net.h 7.2 (virtio_net_hdr_v1_hash_tunnel)] (net.toml)
+  localparam int unsigned NetHdrHashTunnelBytes = 24;
+  localparam int unsigned NetHdrHashTunnelHashHdrOffset = 0;
+  localparam int unsigned NetHdrHashTunnelOuterThOffsetOffset = 20;
+  localparam int unsigned NetHdrHashTunnelInnerNhOffsetOffset = 22;
+  typedef struct packed {
+    logic [15:0] inner_nh_offset;
+    logic [15:0] outer_th_offset;
+    net_hdr_hash_t hash_hdr;
+  } net_hdr_hash_tunnel_t;
+  function automatic net_hdr_hash_tunnel_t unpack_net_hdr_hash_tunnel(input logic [191:0] bytes);
+    return net_hdr_hash_tunnel_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_net_hdr_hash_tunnel(input net_hdr_hash_tunnel_t fields);
+    return fields;
+  endfunction
+
+  // Packet header if out_net_header was accepted. [virtio 1.4, 5.1.6; Linux patch series of 2025-10-08 (in no released header)] (net.toml)
+  localparam int unsigned NetHdrHashTunnelOutNetHdrBytes = 32;
+  localparam int unsigned NetHdrHashTunnelOutNetHdrTnlHdrOffset = 0;
+  localparam int unsigned NetHdrHashTunnelOutNetHdrOuterNhOffsetOffset = 24;
+  localparam int unsigned NetHdrHashTunnelOutNetHdrPaddingReserved2Offset = 26;
+  typedef struct packed {
+    logic [5:0][7:0] padding_reserved_2;
+    logic [15:0] outer_nh_offset;
+    net_hdr_hash_tunnel_t tnl_hdr;
+  } net_hdr_hash_tunnel_out_net_hdr_t;
+  function automatic net_hdr_hash_tunnel_out_net_hdr_t unpack_net_hdr_hash_tunnel_out_net_hdr(input logic [255:0] bytes);
+    return net_hdr_hash_tunnel_out_net_hdr_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_net_hdr_hash_tunnel_out_net_hdr(input net_hdr_hash_tunnel_out_net_hdr_t fields);
+    return fields;
+  endfunction
+
+  // Begins every command: header, request, then what the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetCtrlHdrBytes = 2;
+  localparam int unsigned NetCtrlHdrCtrlClassOffset = 0;
+  localparam int unsigned NetCtrlHdrCommandOffset = 1;
+  typedef struct packed {
+    logic [7:0] command;
+    logic [7:0] ctrl_class;  // net_ctrl_class_e
+  } net_ctrl_hdr_t;
+  function automatic net_ctrl_hdr_t unpack_net_ctrl_hdr(input logic [15:0] bytes);
+    return net_ctrl_hdr_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_net_ctrl_hdr(input net_ctrl_hdr_t fields);
+    return fields;
+  endfunction
+
+  // Request of every command of class rx. [virtio 1.3, 5.1.6.5.1] (net.toml)
+  localparam int unsigned NetCtrlRxBytes = 1;
+  localparam int unsigned NetCtrlRxOnOffset = 0;
+  typedef struct packed {
+    logic [7:0] on;
+  } net_ctrl_rx_t;
+  function automatic net_ctrl_rx_t unpack_net_ctrl_rx(input logic [7:0] bytes);
+    return net_ctrl_rx_t'(bytes);
+  endfunction
+  function automatic logic [7:0] pack_net_ctrl_rx(input net_ctrl_rx_t fields);
+    return fields;
+  endfunction
+
+  // A MAC address: request of mac_addr_set, element of net_ctrl_mac. [virtio 1.3, 5.1.6.5.2] (net.toml)
+  localparam int unsigned NetCtrlMacAddrBytes = 6;
+  localparam int unsigned NetCtrlMacAddrMacOffset = 0;
+  typedef struct packed {
+    logic [5:0][7:0] mac;
+  } net_ctrl_mac_addr_t;
+  function automatic net_ctrl_mac_addr_t unpack_net_ctrl_mac_addr(input logic [47:0] bytes);
+    return net_ctrl_mac_addr_t'(bytes);
+  endfunction
+  function automatic logic [47:0] pack_net_ctrl_mac_addr(input net_ctrl_mac_addr_t fields);
+    return fields;
+  endfunction
+
+  // Address table. mac_table_set has two of them, one right behind the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetCtrlMacBytes = 4;
+  localparam int unsigned NetCtrlMacEntriesOffset = 0;
+  typedef struct packed {
+    logic [31:0] entries;
+  } net_ctrl_mac_t;
+  function automatic net_ctrl_mac_t unpack_net_ctrl_mac(input logic [31:0] bytes);
+    return net_ctrl_mac_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_net_ctrl_mac(input net_ctrl_mac_t fields);
+    return fields;
+  endfunction
+
+  // Request of every command of class vlan. [virtio 1.3, 5.1.6.5.3] (net.toml)
+  localparam int unsigned NetCtrlVlanBytes = 2;
+  localparam int unsigned NetCtrlVlanVlanIdOffset = 0;
+  typedef struct packed {
+    logic [15:0] vlan_id;
+  } net_ctrl_vlan_t;
+  function automatic net_ctrl_vlan_t unpack_net_ctrl_vlan(input logic [15:0] bytes);
+    return net_ctrl_vlan_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_net_ctrl_vlan(input net_ctrl_vlan_t fields);
+    return fields;
+  endfunction
+
+  // Request of mq_vq_pairs_set. [virtio 1.3, 5.1.6.5.6; linux/virtio_net.h (virtio_net_ctrl_mq)] (net.toml)
+  localparam int unsigned NetCtrlMqPairsSetBytes = 2;
+  localparam int unsigned NetCtrlMqPairsSetVirtqueuePairsOffset = 0;
+  typedef struct packed {
+    logic [15:0] virtqueue_pairs;
+  } net_ctrl_mq_pairs_set_t;
+  function automatic net_ctrl_mq_pairs_set_t unpack_net_ctrl_mq_pairs_set(input logic [15:0] bytes);
+    return net_ctrl_mq_pairs_set_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_net_ctrl_mq_pairs_set(input net_ctrl_mq_pairs_set_t fields);
+    return fields;
+  endfunction
+
+  // A receive queue. [virtio 1.3, 5.1.6.5.7.1] (net.toml)
+  localparam int unsigned RssRqIdBytes = 2;
+  typedef struct packed {
+    logic reserved;
+    logic [14:0] vq_index_1_16;
+  } rss_rq_id_t;
+  function automatic rss_rq_id_t unpack_rss_rq_id(input logic [15:0] bytes);
+    return rss_rq_id_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_rss_rq_id(input rss_rq_id_t fields);
+    return fields;
+  endfunction
+
+  // Request of mq_rss_config, first part; net_rss_config_trailer follows the table. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h (virtio_net_rss_config_hdr)] (net.toml)
+  localparam int unsigned NetRssConfigHdrBytes = 8;
+  localparam int unsigned NetRssConfigHdrHashTypesOffset = 0;
+  localparam int unsigned NetRssConfigHdrIndirectionTableMaskOffset = 4;
+  localparam int unsigned NetRssConfigHdrUnclassifiedQueueOffset = 6;
+  typedef struct packed {
+    rss_rq_id_t unclassified_queue;
+    logic [15:0] indirection_table_mask;
+    logic [31:0] hash_types;
+  } net_rss_config_hdr_t;
+  function automatic net_rss_config_hdr_t unpack_net_rss_config_hdr(input logic [63:0] bytes);
+    return net_rss_config_hdr_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_rss_config_hdr(input net_rss_config_hdr_t fields);
+    return fields;
+  endfunction
+
+  // Request of mq_rss_config, second part: hash_key_length key bytes follow. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h (virtio_net_rss_config_trailer)] (net.toml)
+  localparam int unsigned NetRssConfigTrailerBytes = 3;
+  localparam int unsigned NetRssConfigTrailerMaxTxVqOffset = 0;
+  localparam int unsigned NetRssConfigTrailerHashKeyLengthOffset = 2;
+  typedef struct packed {
+    logic [7:0] hash_key_length;
+    logic [15:0] max_tx_vq;
+  } net_rss_config_trailer_t;
+  function automatic net_rss_config_trailer_t unpack_net_rss_config_trailer(input logic [23:0] bytes);
+    return net_rss_config_trailer_t'(bytes);
+  endfunction
+  function automatic logic [23:0] pack_net_rss_config_trailer(input net_rss_config_trailer_t fields);
+    return fields;
+  endfunction
+
+  // Request of mq_hash_config: hash_key_length key bytes follow. Has the shape of an RSS configuration with one entry. [virtio 1.3, 5.1.6.5.6.4; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetHashConfigBytes = 13;
+  localparam int unsigned NetHashConfigHashTypesOffset = 0;
+  localparam int unsigned NetHashConfigHashKeyLengthOffset = 12;
+  typedef struct packed {
+    logic [7:0] hash_key_length;
+    logic [3:0][15:0] reserved;
+    logic [31:0] hash_types;
+  } net_hash_config_t;
+  function automatic net_hash_config_t unpack_net_hash_config(input logic [103:0] bytes);
+    return net_hash_config_t'(bytes);
+  endfunction
+  function automatic logic [103:0] pack_net_hash_config(input net_hash_config_t fields);
+    return fields;
+  endfunction
+
+  // Request of guest_offloads_set. [virtio 1.3, 5.1.6.5.8.1] (net.toml)
+  localparam int unsigned NetCtrlGuestOffloadsBytes = 8;
+  localparam int unsigned NetCtrlGuestOffloadsOffloadsOffset = 0;
+  typedef struct packed {
+    logic [63:0] offloads;
+  } net_ctrl_guest_offloads_t;
+  function automatic net_ctrl_guest_offloads_t unpack_net_ctrl_guest_offloads(input logic [63:0] bytes);
+    return net_ctrl_guest_offloads_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_ctrl_guest_offloads(input net_ctrl_guest_offloads_t fields);
+    return fields;
+  endfunction
+
+  // Interrupt after so many packets or so much time since the first, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetCtrlCoalBytes = 8;
+  localparam int unsigned NetCtrlCoalMaxPacketsOffset = 0;
+  localparam int unsigned NetCtrlCoalMaxUsecsOffset = 4;
+  typedef struct packed {
+    logic [31:0] max_usecs;
+    logic [31:0] max_packets;
+  } net_ctrl_coal_t;
+  function automatic net_ctrl_coal_t unpack_net_ctrl_coal(input logic [63:0] bytes);
+    return net_ctrl_coal_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_ctrl_coal(input net_ctrl_coal_t fields);
+    return fields;
+  endfunction
+
+  // Request of notf_coal_vq_set. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetCtrlCoalVqBytes = 12;
+  localparam int unsigned NetCtrlCoalVqVqIndexOffset = 0;
+  localparam int unsigned NetCtrlCoalVqCoalOffset = 4;
+  typedef struct packed {
+    net_ctrl_coal_t coal;
+    logic [15:0] reserved;
+    logic [15:0] vq_index;
+  } net_ctrl_coal_vq_t;
+  function automatic net_ctrl_coal_vq_t unpack_net_ctrl_coal_vq(input logic [95:0] bytes);
+    return net_ctrl_coal_vq_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_net_ctrl_coal_vq(input net_ctrl_coal_vq_t fields);
+    return fields;
+  endfunction
+
+  // What the device reads of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
+  localparam int unsigned NetCtrlCoalVqGetBytes = 4;
+  localparam int unsigned NetCtrlCoalVqGetVqIndexOffset = 0;
+  typedef struct packed {
+    logic [15:0] reserved;
+    logic [15:0] vq_index;
+  } net_ctrl_coal_vq_get_t;
+  function automatic net_ctrl_coal_vq_get_t unpack_net_ctrl_coal_vq_get(input logic [31:0] bytes);
+    return net_ctrl_coal_vq_get_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_net_ctrl_coal_vq_get(input net_ctrl_coal_vq_get_t fields);
+    return fields;
+  endfunction
+
+  // Request of hash_tunnel set. [virtio 1.3, 5.1.6.4.4 (virtnet_hash_tunnel)] (net.toml)
+  localparam int unsigned NetHashTunnelBytes = 4;
+  localparam int unsigned NetHashTunnelEnabledTunnelTypesOffset = 0;
+  typedef struct packed {
+    logic [31:0] enabled_tunnel_types;
+  } net_hash_tunnel_t;
+  function automatic net_hash_tunnel_t unpack_net_hash_tunnel(input logic [31:0] bytes);
+    return net_hash_tunnel_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_net_hash_tunnel(input net_hash_tunnel_t fields);
+    return fields;
+  endfunction
+
+  // What the device writes for cap_get. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_cap)] (net.toml)
+  localparam int unsigned NetRssCtxCapBytes = 2;
+  localparam int unsigned NetRssCtxCapMaxRssContextsOffset = 0;
+  typedef struct packed {
+    logic [15:0] max_rss_contexts;
+  } net_rss_ctx_cap_t;
+  function automatic net_rss_ctx_cap_t unpack_net_rss_ctx_cap(input logic [15:0] bytes);
+    return net_rss_ctx_cap_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_net_rss_ctx_cap(input net_rss_ctx_cap_t fields);
+    return fields;
+  endfunction
+
+  // Request of add and mod; net_rss_config_trailer follows the table. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_add_modify)] (net.toml)
+  localparam int unsigned NetRssCtxAddModifyBytes = 16;
+  localparam int unsigned NetRssCtxAddModifyRssCtxIdOffset = 0;
+  localparam int unsigned NetRssCtxAddModifyRssOffset = 8;
+  typedef struct packed {
+    net_rss_config_hdr_t rss;
+    logic [5:0][7:0] reserved;
+    logic [15:0] rss_ctx_id;
+  } net_rss_ctx_add_modify_t;
+  function automatic net_rss_ctx_add_modify_t unpack_net_rss_ctx_add_modify(input logic [127:0] bytes);
+    return net_rss_ctx_add_modify_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_net_rss_ctx_add_modify(input net_rss_ctx_add_modify_t fields);
+    return fields;
+  endfunction
+
+  // Request of del. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_del)] (net.toml)
+  localparam int unsigned NetRssCtxDelBytes = 2;
+  localparam int unsigned NetRssCtxDelRssCtxIdOffset = 0;
+  typedef struct packed {
+    logic [15:0] rss_ctx_id;
+  } net_rss_ctx_del_t;
+  function automatic net_rss_ctx_del_t unpack_net_rss_ctx_del(input logic [15:0] bytes);
+    return net_rss_ctx_del_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_net_rss_ctx_del(input net_rss_ctx_del_t fields);
+    return fields;
+  endfunction
+
+  // Response of query. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsCapabilitiesBytes = 8;
+  localparam int unsigned NetStatsCapabilitiesSupportedStatsTypesOffset = 0;
+  typedef struct packed {
+    logic [63:0] supported_stats_types;
+  } net_stats_capabilities_t;
+  function automatic net_stats_capabilities_t unpack_net_stats_capabilities(input logic [63:0] bytes);
+    return net_stats_capabilities_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_stats_capabilities(input net_stats_capabilities_t fields);
+    return fields;
+  endfunction
+
+  // Element of the request of get; one fault refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetCtrlQueueStatsBytes = 16;
+  localparam int unsigned NetCtrlQueueStatsVqIndexOffset = 0;
+  localparam int unsigned NetCtrlQueueStatsTypesBitmapOffset = 8;
+  typedef struct packed {
+    logic [63:0] types_bitmap;
+    logic [2:0][15:0] reserved;
+    logic [15:0] vq_index;
+  } net_ctrl_queue_stats_t;
+  function automatic net_ctrl_queue_stats_t unpack_net_ctrl_queue_stats(input logic [127:0] bytes);
+    return net_ctrl_queue_stats_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_net_ctrl_queue_stats(input net_ctrl_queue_stats_t fields);
+    return fields;
+  endfunction
+
+  // Begins every net_stats_* of a response. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsReplyHdrBytes = 8;
+  localparam int unsigned NetStatsReplyHdrStatsTypeOffset = 0;
+  localparam int unsigned NetStatsReplyHdrVqIndexOffset = 2;
+  localparam int unsigned NetStatsReplyHdrSizeOffset = 6;
+  typedef struct packed {
+    logic [15:0] size;
+    logic [15:0] reserved1;
+    logic [15:0] vq_index;
+    logic [7:0] reserved;
+    logic [7:0] stats_type;  // net_stats_reply_type_e
+  } net_stats_reply_hdr_t;
+  function automatic net_stats_reply_hdr_t unpack_net_stats_reply_hdr(input logic [63:0] bytes);
+    return net_stats_reply_hdr_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_stats_reply_hdr(input net_stats_reply_hdr_t fields);
+    return fields;
+  endfunction
+
+  // Statistics of the control queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsCvqBytes = 24;
+  localparam int unsigned NetStatsCvqHdrOffset = 0;
+  localparam int unsigned NetStatsCvqCommandNumOffset = 8;
+  localparam int unsigned NetStatsCvqOkNumOffset = 16;
+  typedef struct packed {
+    logic [63:0] ok_num;
+    logic [63:0] command_num;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_cvq_t;
+  function automatic net_stats_cvq_t unpack_net_stats_cvq(input logic [191:0] bytes);
+    return net_stats_cvq_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_net_stats_cvq(input net_stats_cvq_t fields);
+    return fields;
+  endfunction
+
+  // Statistics of a receive queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsRxBasicBytes = 56;
+  localparam int unsigned NetStatsRxBasicHdrOffset = 0;
+  localparam int unsigned NetStatsRxBasicRxNotificationsOffset = 8;
+  localparam int unsigned NetStatsRxBasicRxPacketsOffset = 16;
+  localparam int unsigned NetStatsRxBasicRxBytesOffset = 24;
+  localparam int unsigned NetStatsRxBasicRxInterruptsOffset = 32;
+  localparam int unsigned NetStatsRxBasicRxDropsOffset = 40;
+  localparam int unsigned NetStatsRxBasicRxDropOverrunsOffset = 48;
+  typedef struct packed {
+    logic [63:0] rx_drop_overruns;
+    logic [63:0] rx_drops;
+    logic [63:0] rx_interrupts;
+    logic [63:0] rx_bytes;
+    logic [63:0] rx_packets;
+    logic [63:0] rx_notifications;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_rx_basic_t;
+  function automatic net_stats_rx_basic_t unpack_net_stats_rx_basic(input logic [447:0] bytes);
+    return net_stats_rx_basic_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_net_stats_rx_basic(input net_stats_rx_basic_t fields);
+    return fields;
+  endfunction
+
+  // Statistics of a transmit queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsTxBasicBytes = 56;
+  localparam int unsigned NetStatsTxBasicHdrOffset = 0;
+  localparam int unsigned NetStatsTxBasicTxNotificationsOffset = 8;
+  localparam int unsigned NetStatsTxBasicTxPacketsOffset = 16;
+  localparam int unsigned NetStatsTxBasicTxBytesOffset = 24;
+  localparam int unsigned NetStatsTxBasicTxInterruptsOffset = 32;
+  localparam int unsigned NetStatsTxBasicTxDropsOffset = 40;
+  localparam int unsigned NetStatsTxBasicTxDropMalformedOffset = 48;
+  typedef struct packed {
+    logic [63:0] tx_drop_malformed;
+    logic [63:0] tx_drops;
+    logic [63:0] tx_interrupts;
+    logic [63:0] tx_bytes;
+    logic [63:0] tx_packets;
+    logic [63:0] tx_notifications;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_tx_basic_t;
+  function automatic net_stats_tx_basic_t unpack_net_stats_tx_basic(input logic [447:0] bytes);
+    return net_stats_tx_basic_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_net_stats_tx_basic(input net_stats_tx_basic_t fields);
+    return fields;
+  endfunction
+
+  // Checksum statistics of a receive queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsRxCsumBytes = 40;
+  localparam int unsigned NetStatsRxCsumHdrOffset = 0;
+  localparam int unsigned NetStatsRxCsumRxCsumValidOffset = 8;
+  localparam int unsigned NetStatsRxCsumRxNeedsCsumOffset = 16;
+  localparam int unsigned NetStatsRxCsumRxCsumNoneOffset = 24;
+  localparam int unsigned NetStatsRxCsumRxCsumBadOffset = 32;
+  typedef struct packed {
+    logic [63:0] rx_csum_bad;
+    logic [63:0] rx_csum_none;
+    logic [63:0] rx_needs_csum;
+    logic [63:0] rx_csum_valid;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_rx_csum_t;
+  function automatic net_stats_rx_csum_t unpack_net_stats_rx_csum(input logic [319:0] bytes);
+    return net_stats_rx_csum_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_net_stats_rx_csum(input net_stats_rx_csum_t fields);
+    return fields;
+  endfunction
+
+  // Checksum statistics of a transmit queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsTxCsumBytes = 24;
+  localparam int unsigned NetStatsTxCsumHdrOffset = 0;
+  localparam int unsigned NetStatsTxCsumTxCsumNoneOffset = 8;
+  localparam int unsigned NetStatsTxCsumTxNeedsCsumOffset = 16;
+  typedef struct packed {
+    logic [63:0] tx_needs_csum;
+    logic [63:0] tx_csum_none;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_tx_csum_t;
+  function automatic net_stats_tx_csum_t unpack_net_stats_tx_csum(input logic [191:0] bytes);
+    return net_stats_tx_csum_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_net_stats_tx_csum(input net_stats_tx_csum_t fields);
+    return fields;
+  endfunction
+
+  // Merging statistics of a receive queue; bytes include headers. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsRxGsoBytes = 40;
+  localparam int unsigned NetStatsRxGsoHdrOffset = 0;
+  localparam int unsigned NetStatsRxGsoRxGsoPacketsOffset = 8;
+  localparam int unsigned NetStatsRxGsoRxGsoBytesOffset = 16;
+  localparam int unsigned NetStatsRxGsoRxGsoPacketsCoalescedOffset = 24;
+  localparam int unsigned NetStatsRxGsoRxGsoBytesCoalescedOffset = 32;
+  typedef struct packed {
+    logic [63:0] rx_gso_bytes_coalesced;
+    logic [63:0] rx_gso_packets_coalesced;
+    logic [63:0] rx_gso_bytes;
+    logic [63:0] rx_gso_packets;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_rx_gso_t;
+  function automatic net_stats_rx_gso_t unpack_net_stats_rx_gso(input logic [319:0] bytes);
+    return net_stats_rx_gso_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_net_stats_rx_gso(input net_stats_rx_gso_t fields);
+    return fields;
+  endfunction
+
+  // Segmentation statistics of a transmit queue. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsTxGsoBytes = 56;
+  localparam int unsigned NetStatsTxGsoHdrOffset = 0;
+  localparam int unsigned NetStatsTxGsoTxGsoPacketsOffset = 8;
+  localparam int unsigned NetStatsTxGsoTxGsoBytesOffset = 16;
+  localparam int unsigned NetStatsTxGsoTxGsoSegmentsOffset = 24;
+  localparam int unsigned NetStatsTxGsoTxGsoSegmentsBytesOffset = 32;
+  localparam int unsigned NetStatsTxGsoTxGsoPacketsNosegOffset = 40;
+  localparam int unsigned NetStatsTxGsoTxGsoBytesNosegOffset = 48;
+  typedef struct packed {
+    logic [63:0] tx_gso_bytes_noseg;
+    logic [63:0] tx_gso_packets_noseg;
+    logic [63:0] tx_gso_segments_bytes;
+    logic [63:0] tx_gso_segments;
+    logic [63:0] tx_gso_bytes;
+    logic [63:0] tx_gso_packets;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_tx_gso_t;
+  function automatic net_stats_tx_gso_t unpack_net_stats_tx_gso(input logic [447:0] bytes);
+    return net_stats_tx_gso_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_net_stats_tx_gso(input net_stats_tx_gso_t fields);
+    return fields;
+  endfunction
+
+  // Rate limit statistics of a receive queue. Linux: rx_ratelimit_packets, rx_ratelimit_bytes. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsRxSpeedBytes = 24;
+  localparam int unsigned NetStatsRxSpeedHdrOffset = 0;
+  localparam int unsigned NetStatsRxSpeedRxPacketsAllowanceExceededOffset = 8;
+  localparam int unsigned NetStatsRxSpeedRxBytesAllowanceExceededOffset = 16;
+  typedef struct packed {
+    logic [63:0] rx_bytes_allowance_exceeded;
+    logic [63:0] rx_packets_allowance_exceeded;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_rx_speed_t;
+  function automatic net_stats_rx_speed_t unpack_net_stats_rx_speed(input logic [191:0] bytes);
+    return net_stats_rx_speed_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_net_stats_rx_speed(input net_stats_rx_speed_t fields);
+    return fields;
+  endfunction
+
+  // Rate limit statistics of a transmit queue. Linux: tx_ratelimit_packets, tx_ratelimit_bytes. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  localparam int unsigned NetStatsTxSpeedBytes = 24;
+  localparam int unsigned NetStatsTxSpeedHdrOffset = 0;
+  localparam int unsigned NetStatsTxSpeedTxPacketsAllowanceExceededOffset = 8;
+  localparam int unsigned NetStatsTxSpeedTxBytesAllowanceExceededOffset = 16;
+  typedef struct packed {
+    logic [63:0] tx_bytes_allowance_exceeded;
+    logic [63:0] tx_packets_allowance_exceeded;
+    net_stats_reply_hdr_t hdr;
+  } net_stats_tx_speed_t;
+  function automatic net_stats_tx_speed_t unpack_net_stats_tx_speed(input logic [191:0] bytes);
+    return net_stats_tx_speed_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_net_stats_tx_speed(input net_stats_tx_speed_t fields);
+    return fields;
+  endfunction
+
+  // Type 0 header: the first bytes of configuration space. [PCIe 5.0, 7.5.1.1 and 7.5.1.2] (pci.toml)
+  localparam int unsigned PciHeaderBytes = 64;
+  localparam int unsigned PciHeaderVendorIdOffset = 0;
+  localparam int unsigned PciHeaderDeviceIdOffset = 2;
+  localparam int unsigned PciHeaderCommandOffset = 4;
+  localparam int unsigned PciHeaderStatusOffset = 6;
+  localparam int unsigned PciHeaderRevisionIdOffset = 8;
+  localparam int unsigned PciHeaderClassCodeOffset = 9;
+  localparam int unsigned PciHeaderCacheLineSizeOffset = 12;
+  localparam int unsigned PciHeaderLatencyTimerOffset = 13;
+  localparam int unsigned PciHeaderHeaderTypeOffset = 14;
+  localparam int unsigned PciHeaderBistOffset = 15;
+  localparam int unsigned PciHeaderBaseAddressOffset = 16;
+  localparam int unsigned PciHeaderCardbusCisPointerOffset = 40;
+  localparam int unsigned PciHeaderSubsystemVendorIdOffset = 44;
+  localparam int unsigned PciHeaderSubsystemIdOffset = 46;
+  localparam int unsigned PciHeaderExpansionRomBaseAddressOffset = 48;
+  localparam int unsigned PciHeaderCapabilitiesPointerOffset = 52;
+  localparam int unsigned PciHeaderInterruptLineOffset = 60;
+  localparam int unsigned PciHeaderInterruptPinOffset = 61;
+  localparam int unsigned PciHeaderMinGntOffset = 62;
+  localparam int unsigned PciHeaderMaxLatOffset = 63;
+  typedef struct packed {
+    logic [7:0] max_lat;
+    logic [7:0] min_gnt;
+    logic [7:0] interrupt_pin;
+    logic [7:0] interrupt_line;
+    logic [6:0][7:0] reserved;
+    logic [7:0] capabilities_pointer;
+    logic [31:0] expansion_rom_base_address;
+    logic [15:0] subsystem_id;
+    logic [15:0] subsystem_vendor_id;
+    logic [31:0] cardbus_cis_pointer;
+    logic [5:0][31:0] base_address;
+    logic [7:0] bist;
+    logic [7:0] header_type;
+    logic [7:0] latency_timer;
+    logic [7:0] cache_line_size;
+    logic [23:0] class_code;
+    logic [7:0] revision_id;
+    logic [15:0] status;
+    logic [15:0] command;
+    logic [15:0] device_id;
+    logic [15:0] vendor_id;
+  } pci_header_t;
+  function automatic pci_header_t unpack_pci_header(input logic [511:0] bytes);
+    return pci_header_t'(bytes);
+  endfunction
+  function automatic logic [511:0] pack_pci_header(input pci_header_t fields);
+    return fields;
+  endfunction
+
+  // Low half of a memory BAR register. The address bits below the BAR's size read 0, which is how software learns the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+  localparam int unsigned PciMemoryBarBytes = 4;
+  typedef struct packed {
+    logic [27:0] base_address;
+    logic prefetchable;
+    logic [1:0] memory_type;  // pci_bar_memory_type_e
+    logic io_space;
+  } pci_memory_bar_t;
+  function automatic pci_memory_bar_t unpack_pci_memory_bar(input logic [31:0] bytes);
+    return pci_memory_bar_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_pci_memory_bar(input pci_memory_bar_t fields);
+    return fields;
+  endfunction
+
+  // Head of every capability; each begins on a multiple of 4 bytes. [PCIe 5.0, 7.5.1.1.11] (pci.toml)
+  localparam int unsigned PciCapabilityBytes = 2;
+  localparam int unsigned PciCapabilityCapIdOffset = 0;
+  localparam int unsigned PciCapabilityCapNextOffset = 1;
+  typedef struct packed {
+    logic [7:0] cap_next;
+    logic [7:0] cap_id;  // pci_capability_id_e
+  } pci_capability_t;
+  function automatic pci_capability_t unpack_pci_capability(input logic [15:0] bytes);
+    return pci_capability_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_pci_capability(input pci_capability_t fields);
+    return fields;
+  endfunction
+
+  // Head of every extended capability. [PCIe 5.0, 7.6.3] (pci.toml)
+  localparam int unsigned PcieExtendedCapabilityBytes = 4;
+  localparam int unsigned PcieExtendedCapabilityCapIdOffset = 0;
+  typedef struct packed {
+    logic [11:0] cap_next;
+    logic [3:0] version;
+    logic [15:0] cap_id;  // pcie_extended_capability_id_e
+  } pcie_extended_capability_t;
+  function automatic pcie_extended_capability_t unpack_pcie_extended_capability(input logic [31:0] bytes);
+    return pcie_extended_capability_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_pcie_extended_capability(input pcie_extended_capability_t fields);
+    return fields;
+  endfunction
+
+  // Power management: PCI Express demands it of every function. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
+  localparam int unsigned PciPmCapBytes = 8;
+  localparam int unsigned PciPmCapCapabilityIdOffset = 0;
+  localparam int unsigned PciPmCapNextOffset = 1;
+  localparam int unsigned PciPmCapBridgeExtensionsOffset = 6;
+  localparam int unsigned PciPmCapDataOffset = 7;
+  typedef struct packed {
+    logic [7:0] data;
+    logic [7:0] bridge_extensions;
+    logic pme_status;
+    logic [1:0] data_scale;
+    logic [3:0] data_select;
+    logic pme_enable;
+    logic [3:0] reserved1;
+    logic no_soft_reset;
+    logic reserved;
+    logic [1:0] power_state;
+    logic [4:0] pme_support;
+    logic d2_support;
+    logic d1_support;
+    logic [2:0] aux_current;
+    logic device_specific_initialization;
+    logic immediate_readiness;
+    logic pme_clock;
+    logic [2:0] pm_version;
+    logic [7:0] next;
+    logic [7:0] capability_id;  // pci_capability_id_e
+  } pci_pm_cap_t;
+  function automatic pci_pm_cap_t unpack_pci_pm_cap(input logic [63:0] bytes);
+    return pci_pm_cap_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_pci_pm_cap(input pci_pm_cap_t fields);
+    return fields;
+  endfunction
+
+  // PCI Express capability, version 2. Slot and root registers read 0 in an endpoint. [PCIe 5.0, 7.5.3; linux/pci_regs.h] (pci.toml)
+  localparam int unsigned PcieCapBytes = 60;
+  localparam int unsigned PcieCapCapIdOffset = 0;
+  localparam int unsigned PcieCapCapNextOffset = 1;
+  localparam int unsigned PcieCapPortNumberOffset = 15;
+  localparam int unsigned PcieCapLinkControlOffset = 16;
+  localparam int unsigned PcieCapSlotCapabilitiesOffset = 20;
+  localparam int unsigned PcieCapSlotControlOffset = 24;
+  localparam int unsigned PcieCapSlotStatusOffset = 26;
+  localparam int unsigned PcieCapRootControlOffset = 28;
+  localparam int unsigned PcieCapRootCapabilitiesOffset = 30;
+  localparam int unsigned PcieCapRootStatusOffset = 32;
+  localparam int unsigned PcieCapDeviceCapabilities2Offset = 36;
+  localparam int unsigned PcieCapDeviceControl2Offset = 40;
+  localparam int unsigned PcieCapDeviceStatus2Offset = 42;
+  localparam int unsigned PcieCapLinkCapabilities2Offset = 44;
+  localparam int unsigned PcieCapLinkControl2Offset = 48;
+  localparam int unsigned PcieCapLinkStatus2Offset = 50;
+  localparam int unsigned PcieCapSlotCapabilities2Offset = 52;
+  localparam int unsigned PcieCapSlotControl2Offset = 56;
+  localparam int unsigned PcieCapSlotStatus2Offset = 58;
+  typedef struct packed {
+    logic [15:0] slot_status2;
+    logic [15:0] slot_control2;
+    logic [31:0] slot_capabilities2;
+    logic [15:0] link_status2;
+    logic [15:0] link_control2;
+    logic [31:0] link_capabilities2;
+    logic [15:0] device_status2;
+    logic [15:0] device_control2;
+    logic [31:0] device_capabilities2;
+    logic [31:0] root_status;
+    logic [15:0] root_capabilities;
+    logic [15:0] root_control;
+    logic [15:0] slot_status;
+    logic [15:0] slot_control;
+    logic [31:0] slot_capabilities;
+    logic link_autonomous_bandwidth;
+    logic link_bandwidth_management;
+    logic link_active;
+    logic slot_clock_configuration;
+    logic link_training;
+    logic reserved6;
+    logic [5:0] link_width;
+    logic [3:0] link_speed;  // pcie_link_speed_e
+    logic [15:0] link_control;
+    logic [7:0] port_number;
+    logic [1:0] reserved5;
+    logic link_bandwidth_notification;
+    logic link_active_reporting;
+    logic surprise_down_error_reporting;
+    logic clock_power_management;
+    logic [2:0] l1_exit_latency;
+    logic [2:0] l0s_exit_latency;
+    logic [1:0] aspm_support;
+    logic [5:0] max_link_width;
+    logic [3:0] max_link_speed;  // pcie_link_speed_e
+    logic [9:0] reserved4;
+    logic transactions_pending;
+    logic aux_power_detected;
+    logic unsupported_request_detected;
+    logic fatal_error_detected;
+    logic non_fatal_error_detected;
+    logic correctable_error_detected;
+    logic initiate_function_level_reset;
+    logic [2:0] max_read_request_size;  // pcie_size_e
+    logic no_snoop;
+    logic aux_power_pm;
+    logic phantom_functions;
+    logic extended_tag;
+    logic [2:0] max_payload_size;  // pcie_size_e
+    logic relaxed_ordering;
+    logic unsupported_request_reporting;
+    logic fatal_error_reporting;
+    logic non_fatal_error_reporting;
+    logic correctable_error_reporting;
+    logic [2:0] reserved3;
+    logic function_level_reset_capable;
+    logic [1:0] slot_power_limit_scale;
+    logic [7:0] slot_power_limit_value;
+    logic [1:0] reserved2;
+    logic role_based_error_reporting;
+    logic [2:0] reserved1;
+    logic [2:0] l1_acceptable_latency;
+    logic [2:0] l0s_acceptable_latency;
+    logic extended_tag_supported;
+    logic [1:0] phantom_functions_supported;
+    logic [2:0] max_payload_size_supported;  // pcie_size_e
+    logic [1:0] reserved;
+    logic [4:0] interrupt_message_number;
+    logic slot_implemented;
+    logic [3:0] port_type;  // pcie_port_type_e
+    logic [3:0] version;
+    logic [7:0] cap_next;
+    logic [7:0] cap_id;  // pci_capability_id_e
+  } pcie_cap_t;
+  function automatic pcie_cap_t unpack_pcie_cap(input logic [479:0] bytes);
+    return pcie_cap_t'(bytes);
+  endfunction
+  function automatic logic [479:0] pack_pcie_cap(input pcie_cap_t fields);
+    return fields;
+  endfunction
+
+  // MSI-X capability. Reset state: disabled, not masked. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
+  localparam int unsigned MsixCapBytes = 12;
+  localparam int unsigned MsixCapCapIdOffset = 0;
+  localparam int unsigned MsixCapCapNextOffset = 1;
+  typedef struct packed {
+    logic [28:0] pba_offset;
+    logic [2:0] pba_bir;
+    logic [28:0] table_offset;
+    logic [2:0] table_bir;
+    logic msix_enable;
+    logic function_mask;
+    logic [2:0] reserved;
+    logic [10:0] table_size;
+    logic [7:0] cap_next;
+    logic [7:0] cap_id;  // pci_capability_id_e
+  } msix_cap_t;
+  function automatic msix_cap_t unpack_msix_cap(input logic [95:0] bytes);
+    return msix_cap_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_msix_cap(input msix_cap_t fields);
+    return fields;
+  endfunction
+
+  // One vector of the MSI-X table. A masked vector's message is remembered in the pending bits and sent when the mask goes. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
+  localparam int unsigned MsixTableEntryBytes = 16;
+  localparam int unsigned MsixTableEntryMessageAddressOffset = 0;
+  localparam int unsigned MsixTableEntryMessageUpperAddressOffset = 4;
+  localparam int unsigned MsixTableEntryMessageDataOffset = 8;
+  typedef struct packed {
+    logic [30:0] reserved;
+    logic mask;
+    logic [31:0] message_data;
+    logic [31:0] message_upper_address;
+    logic [31:0] message_address;
+  } msix_table_entry_t;
+  function automatic msix_table_entry_t unpack_msix_table_entry(input logic [127:0] bytes);
+    return msix_table_entry_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_msix_table_entry(input msix_table_entry_t fields);
+    return fields;
+  endfunction
+
+  // One element of the pending bit array: vectors 64 * i to 64 * i + 63. Read-only. [PCIe 5.0, 7.7.2] (pci.toml)
+  localparam int unsigned MsixPbaEntryBytes = 8;
+  localparam int unsigned MsixPbaEntryPendingOffset = 0;
+  typedef struct packed {
+    logic [63:0] pending;
+  } msix_pba_entry_t;
+  function automatic msix_pba_entry_t unpack_msix_pba_entry(input logic [63:0] bytes);
+    return msix_pba_entry_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_msix_pba_entry(input msix_pba_entry_t fields);
+    return fields;
+  endfunction
+
+  // Says where a virtio structure is. Read-only, except in virtio_pci_cfg_cap. [virtio 1.3, 4.1.4] (pci.toml)
+  localparam int unsigned VirtioPciCapBytes = 16;
+  localparam int unsigned VirtioPciCapCapVndrOffset = 0;
+  localparam int unsigned VirtioPciCapCapNextOffset = 1;
+  localparam int unsigned VirtioPciCapCapLenOffset = 2;
+  localparam int unsigned VirtioPciCapCfgTypeOffset = 3;
+  localparam int unsigned VirtioPciCapBarOffset = 4;
+  localparam int unsigned VirtioPciCapIdOffset = 5;
+  localparam int unsigned VirtioPciCapPaddingOffset = 6;
+  localparam int unsigned VirtioPciCapOffsetOffset = 8;
+  localparam int unsigned VirtioPciCapLengthOffset = 12;
+  typedef struct packed {
+    logic [31:0] length;
+    logic [31:0] offset;
+    logic [1:0][7:0] padding;
+    logic [7:0] id;
+    logic [7:0] bar;
+    logic [7:0] cfg_type;  // virtio_pci_cfg_type_e
+    logic [7:0] cap_len;
+    logic [7:0] cap_next;
+    logic [7:0] cap_vndr;  // pci_capability_id_e
+  } virtio_pci_cap_t;
+  function automatic virtio_pci_cap_t unpack_virtio_pci_cap(input logic [127:0] bytes);
+    return virtio_pci_cap_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_virtio_pci_cap(input virtio_pci_cap_t fields);
+    return fields;
+  endfunction
+
+  // virtio_pci_cap for offsets or lengths of 4 GiB and more. [virtio 1.3, 4.1.4] (pci.toml)
+  localparam int unsigned VirtioPciCap64Bytes = 24;
+  localparam int unsigned VirtioPciCap64CapOffset = 0;
+  localparam int unsigned VirtioPciCap64OffsetHiOffset = 16;
+  localparam int unsigned VirtioPciCap64LengthHiOffset = 20;
+  typedef struct packed {
+    logic [31:0] length_hi;
+    logic [31:0] offset_hi;
+    virtio_pci_cap_t cap;
+  } virtio_pci_cap64_t;
+  function automatic virtio_pci_cap64_t unpack_virtio_pci_cap64(input logic [191:0] bytes);
+    return virtio_pci_cap64_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_virtio_pci_cap64(input virtio_pci_cap64_t fields);
+    return fields;
+  endfunction
+
+  // Where the doorbells are: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
+  localparam int unsigned VirtioPciNotifyCapBytes = 20;
+  localparam int unsigned VirtioPciNotifyCapCapOffset = 0;
+  localparam int unsigned VirtioPciNotifyCapNotifyOffMultiplierOffset = 16;
+  typedef struct packed {
+    logic [31:0] notify_off_multiplier;
+    virtio_pci_cap_t cap;
+  } virtio_pci_notify_cap_t;
+  function automatic virtio_pci_notify_cap_t unpack_virtio_pci_notify_cap(input logic [159:0] bytes);
+    return virtio_pci_notify_cap_t'(bytes);
+  endfunction
+  function automatic logic [159:0] pack_virtio_pci_notify_cap(input virtio_pci_notify_cap_t fields);
+    return fields;
+  endfunction
+
+  // Window into the BARs: cap.bar, cap.offset and cap.length (1, 2 or 4; offset a multiple of it) are writable and choose it. [virtio 1.3, 4.1.4.9] (pci.toml)
+  localparam int unsigned VirtioPciCfgCapBytes = 20;
+  localparam int unsigned VirtioPciCfgCapCapOffset = 0;
+  localparam int unsigned VirtioPciCfgCapPciCfgDataOffset = 16;
+  typedef struct packed {
+    logic [3:0][7:0] pci_cfg_data;
+    virtio_pci_cap_t cap;
+  } virtio_pci_cfg_cap_t;
+  function automatic virtio_pci_cfg_cap_t unpack_virtio_pci_cfg_cap(input logic [159:0] bytes);
+    return virtio_pci_cfg_cap_t'(bytes);
+  endfunction
+  function automatic logic [159:0] pack_virtio_pci_cfg_cap(input virtio_pci_cfg_cap_t fields);
+    return fields;
+  endfunction
+
+  // Vendor data for debugging; the whole is a multiple of 4 bytes long. [virtio 1.3, 4.1.4.8] (pci.toml)
+  localparam int unsigned VirtioPciVndrDataBytes = 6;
+  localparam int unsigned VirtioPciVndrDataCapVndrOffset = 0;
+  localparam int unsigned VirtioPciVndrDataCapNextOffset = 1;
+  localparam int unsigned VirtioPciVndrDataCapLenOffset = 2;
+  localparam int unsigned VirtioPciVndrDataCfgTypeOffset = 3;
+  localparam int unsigned VirtioPciVndrDataVendorIdOffset = 4;
+  typedef struct packed {
+    logic [15:0] vendor_id;
+    logic [7:0] cfg_type;  // virtio_pci_cfg_type_e
+    logic [7:0] cap_len;
+    logic [7:0] cap_next;
+    logic [7:0] cap_vndr;  // pci_capability_id_e
+  } virtio_pci_vndr_data_t;
+  function automatic virtio_pci_vndr_data_t unpack_virtio_pci_vndr_data(input logic [47:0] bytes);
+    return virtio_pci_vndr_data_t'(bytes);
+  endfunction
+  function automatic logic [47:0] pack_virtio_pci_vndr_data(input virtio_pci_vndr_data_t fields);
+    return fields;
+  endfunction
+
+  // Fields of the device configuration at net_config_rdma_offset; there if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
+  localparam int unsigned NetConfigRdmaBytes = 8;
+  localparam int unsigned NetConfigRdmaMaxRdmaQpsOffset = 0;
+  localparam int unsigned NetConfigRdmaMaxRdmaCqsOffset = 4;
+  typedef struct packed {
+    logic [31:0] max_rdma_cqs;
+    logic [31:0] max_rdma_qps;
+  } net_config_rdma_t;
+  function automatic net_config_rdma_t unpack_net_config_rdma(input logic [63:0] bytes);
+    return net_config_rdma_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_net_config_rdma(input net_config_rdma_t fields);
+    return fields;
+  endfunction
+
+  // Attributes of the device; constant until it is reset. [RFC v2, QUERY_DEVICE] (roce.toml)
+  localparam int unsigned RdmaAckQueryDeviceBytes = 128;
+  localparam int unsigned RdmaAckQueryDeviceDeviceCapFlagsOffset = 0;
+  localparam int unsigned RdmaAckQueryDeviceMaxMrSizeOffset = 8;
+  localparam int unsigned RdmaAckQueryDevicePageSizeCapOffset = 16;
+  localparam int unsigned RdmaAckQueryDeviceHwVerOffset = 24;
+  localparam int unsigned RdmaAckQueryDeviceMaxQpWrOffset = 28;
+  localparam int unsigned RdmaAckQueryDeviceMaxSendSgeOffset = 32;
+  localparam int unsigned RdmaAckQueryDeviceMaxRecvSgeOffset = 36;
+  localparam int unsigned RdmaAckQueryDeviceMaxSgeRdOffset = 40;
+  localparam int unsigned RdmaAckQueryDeviceMaxCqeOffset = 44;
+  localparam int unsigned RdmaAckQueryDeviceMaxMrOffset = 48;
+  localparam int unsigned RdmaAckQueryDeviceMaxPdOffset = 52;
+  localparam int unsigned RdmaAckQueryDeviceMaxQpRdAtomOffset = 56;
+  localparam int unsigned RdmaAckQueryDeviceMaxQpInitRdAtomOffset = 60;
+  localparam int unsigned RdmaAckQueryDeviceMaxAhOffset = 64;
+  localparam int unsigned RdmaAckQueryDeviceLocalCaAckDelayOffset = 68;
+  localparam int unsigned RdmaAckQueryDeviceMaxMrPagesOffset = 72;
+  typedef struct packed {
+    logic [12:0][31:0] reserved1;
+    logic [31:0] max_mr_pages;
+    logic [2:0][7:0] reserved;
+    logic [7:0] local_ca_ack_delay;
+    logic [31:0] max_ah;
+    logic [31:0] max_qp_init_rd_atom;
+    logic [31:0] max_qp_rd_atom;
+    logic [31:0] max_pd;
+    logic [31:0] max_mr;
+    logic [31:0] max_cqe;
+    logic [31:0] max_sge_rd;
+    logic [31:0] max_recv_sge;
+    logic [31:0] max_send_sge;
+    logic [31:0] max_qp_wr;
+    logic [31:0] hw_ver;
+    logic [63:0] page_size_cap;
+    logic [63:0] max_mr_size;
+    logic [63:0] device_cap_flags;
+  } rdma_ack_query_device_t;
+  function automatic rdma_ack_query_device_t unpack_rdma_ack_query_device(input logic [1023:0] bytes);
+    return rdma_ack_query_device_t'(bytes);
+  endfunction
+  function automatic logic [1023:0] pack_rdma_ack_query_device(input rdma_ack_query_device_t fields);
+    return fields;
+  endfunction
+
+  // Attributes of the port. Link state, speed and MTU are virtio-net's own configuration fields. [RFC v2, QUERY_PORT] (roce.toml)
+  localparam int unsigned RdmaAckQueryPortBytes = 32;
+  localparam int unsigned RdmaAckQueryPortGidTblLenOffset = 0;
+  localparam int unsigned RdmaAckQueryPortMaxMsgSzOffset = 4;
+  typedef struct packed {
+    logic [5:0][31:0] reserved;
+    logic [31:0] max_msg_sz;
+    logic [31:0] gid_tbl_len;
+  } rdma_ack_query_port_t;
+  function automatic rdma_ack_query_port_t unpack_rdma_ack_query_port(input logic [255:0] bytes);
+    return rdma_ack_query_port_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_ack_query_port(input rdma_ack_query_port_t fields);
+    return fields;
+  endfunction
+
+  // Create a completion queue. Its capacity is the number of buffers that the driver posts on its virtqueue. [RFC v2, CREATE_CQ] (roce.toml)
+  localparam int unsigned RdmaCmdCreateCqBytes = 4;
+  localparam int unsigned RdmaCmdCreateCqCqeOffset = 0;
+  typedef struct packed {
+    logic [31:0] cqe;
+  } rdma_cmd_create_cq_t;
+  function automatic rdma_cmd_create_cq_t unpack_rdma_cmd_create_cq(input logic [31:0] bytes);
+    return rdma_cmd_create_cq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_create_cq(input rdma_cmd_create_cq_t fields);
+    return fields;
+  endfunction
+
+  // The new completion queue. [RFC v2, CREATE_CQ] (roce.toml)
+  localparam int unsigned RdmaAckCreateCqBytes = 4;
+  localparam int unsigned RdmaAckCreateCqCqnOffset = 0;
+  typedef struct packed {
+    logic [31:0] cqn;
+  } rdma_ack_create_cq_t;
+  function automatic rdma_ack_create_cq_t unpack_rdma_ack_create_cq(input logic [31:0] bytes);
+    return rdma_ack_create_cq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_ack_create_cq(input rdma_ack_create_cq_t fields);
+    return fields;
+  endfunction
+
+  // Destroy a completion queue. [RFC v2, DESTROY_CQ] (roce.toml)
+  localparam int unsigned RdmaCmdDestroyCqBytes = 4;
+  localparam int unsigned RdmaCmdDestroyCqCqnOffset = 0;
+  typedef struct packed {
+    logic [31:0] cqn;
+  } rdma_cmd_destroy_cq_t;
+  function automatic rdma_cmd_destroy_cq_t unpack_rdma_cmd_destroy_cq(input logic [31:0] bytes);
+    return rdma_cmd_destroy_cq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_destroy_cq(input rdma_cmd_destroy_cq_t fields);
+    return fields;
+  endfunction
+
+  // Arm a completion queue for CQEs after the answer; those before it the driver finds by polling once more. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
+  localparam int unsigned RdmaCmdReqNotifyBytes = 8;
+  localparam int unsigned RdmaCmdReqNotifyCqnOffset = 0;
+  localparam int unsigned RdmaCmdReqNotifyFlagsOffset = 4;
+  typedef struct packed {
+    logic [31:0] flags;
+    logic [31:0] cqn;
+  } rdma_cmd_req_notify_t;
+  function automatic rdma_cmd_req_notify_t unpack_rdma_cmd_req_notify(input logic [63:0] bytes);
+    return rdma_cmd_req_notify_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_req_notify(input rdma_cmd_req_notify_t fields);
+    return fields;
+  endfunction
+
+  // 32-bit write that arms a CQ. If a CQE that the flags ask for lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
+  localparam int unsigned RdmaCqArmBytes = 4;
+  localparam int unsigned RdmaCqArmSeenUsedIdxOffset = 0;
+  typedef struct packed {
+    logic [13:0] reserved;
+    logic next_completion;
+    logic solicited;
+    logic [15:0] seen_used_idx;
+  } rdma_cq_arm_t;
+  function automatic rdma_cq_arm_t unpack_rdma_cq_arm(input logic [31:0] bytes);
+    return rdma_cq_arm_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cq_arm(input rdma_cq_arm_t fields);
+    return fields;
+  endfunction
+
+  // The new protection domain. [RFC v2, CREATE_PD] (roce.toml)
+  localparam int unsigned RdmaAckCreatePdBytes = 4;
+  localparam int unsigned RdmaAckCreatePdPdnOffset = 0;
+  typedef struct packed {
+    logic [31:0] pdn;
+  } rdma_ack_create_pd_t;
+  function automatic rdma_ack_create_pd_t unpack_rdma_ack_create_pd(input logic [31:0] bytes);
+    return rdma_ack_create_pd_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_ack_create_pd(input rdma_ack_create_pd_t fields);
+    return fields;
+  endfunction
+
+  // Destroy a protection domain. The RFC spells the command's name DESTORY_PD once. [RFC v2, DESTROY_PD] (roce.toml)
+  localparam int unsigned RdmaCmdDestroyPdBytes = 4;
+  localparam int unsigned RdmaCmdDestroyPdPdnOffset = 0;
+  typedef struct packed {
+    logic [31:0] pdn;
+  } rdma_cmd_destroy_pd_t;
+  function automatic rdma_cmd_destroy_pd_t unpack_rdma_cmd_destroy_pd(input logic [31:0] bytes);
+    return rdma_cmd_destroy_pd_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_destroy_pd(input rdma_cmd_destroy_pd_t fields);
+    return fields;
+  endfunction
+
+  // Memory region over the whole address space: keys work on DMA addresses. For a trusted driver's own PD only. [RFC v2, GET_DMA_MR] (roce.toml)
+  localparam int unsigned RdmaCmdGetDmaMrBytes = 8;
+  localparam int unsigned RdmaCmdGetDmaMrPdnOffset = 0;
+  localparam int unsigned RdmaCmdGetDmaMrAccessFlagsOffset = 4;
+  typedef struct packed {
+    logic [31:0] access_flags;
+    logic [31:0] pdn;
+  } rdma_cmd_get_dma_mr_t;
+  function automatic rdma_cmd_get_dma_mr_t unpack_rdma_cmd_get_dma_mr(input logic [63:0] bytes);
+    return rdma_cmd_get_dma_mr_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_get_dma_mr(input rdma_cmd_get_dma_mr_t fields);
+    return fields;
+  endfunction
+
+  // The new memory region. [RFC v2, GET_DMA_MR] (roce.toml)
+  localparam int unsigned RdmaAckGetDmaMrBytes = 12;
+  localparam int unsigned RdmaAckGetDmaMrMrnOffset = 0;
+  localparam int unsigned RdmaAckGetDmaMrLkeyOffset = 4;
+  localparam int unsigned RdmaAckGetDmaMrRkeyOffset = 8;
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [31:0] lkey;
+    logic [31:0] mrn;
+  } rdma_ack_get_dma_mr_t;
+  function automatic rdma_ack_get_dma_mr_t unpack_rdma_ack_get_dma_mr(input logic [95:0] bytes);
+    return rdma_ack_get_dma_mr_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_rdma_ack_get_dma_mr(input rdma_ack_get_dma_mr_t fields);
+    return fields;
+  endfunction
+
+  // Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it touches, counted in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
+  localparam int unsigned RdmaCmdRegUserMrBytes = 32;
+  localparam int unsigned RdmaCmdRegUserMrPdnOffset = 0;
+  localparam int unsigned RdmaCmdRegUserMrAccessFlagsOffset = 4;
+  localparam int unsigned RdmaCmdRegUserMrVirtAddrOffset = 8;
+  localparam int unsigned RdmaCmdRegUserMrLengthOffset = 16;
+  localparam int unsigned RdmaCmdRegUserMrNpagesOffset = 24;
+  localparam int unsigned RdmaCmdRegUserMrPageShiftOffset = 28;
+  typedef struct packed {
+    logic [2:0][7:0] reserved;
+    logic [7:0] page_shift;
+    logic [31:0] npages;
+    logic [63:0] length;
+    logic [63:0] virt_addr;
+    logic [31:0] access_flags;
+    logic [31:0] pdn;
+  } rdma_cmd_reg_user_mr_t;
+  function automatic rdma_cmd_reg_user_mr_t unpack_rdma_cmd_reg_user_mr(input logic [255:0] bytes);
+    return rdma_cmd_reg_user_mr_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_cmd_reg_user_mr(input rdma_cmd_reg_user_mr_t fields);
+    return fields;
+  endfunction
+
+  // The new memory region. [RFC v2, REG_USER_MR] (roce.toml)
+  localparam int unsigned RdmaAckRegUserMrBytes = 12;
+  localparam int unsigned RdmaAckRegUserMrMrnOffset = 0;
+  localparam int unsigned RdmaAckRegUserMrLkeyOffset = 4;
+  localparam int unsigned RdmaAckRegUserMrRkeyOffset = 8;
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [31:0] lkey;
+    logic [31:0] mrn;
+  } rdma_ack_reg_user_mr_t;
+  function automatic rdma_ack_reg_user_mr_t unpack_rdma_ack_reg_user_mr(input logic [95:0] bytes);
+    return rdma_ack_reg_user_mr_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_rdma_ack_reg_user_mr(input rdma_ack_reg_user_mr_t fields);
+    return fields;
+  endfunction
+
+  // End a memory region. [RFC v2, DEREG_MR] (roce.toml)
+  localparam int unsigned RdmaCmdDeregMrBytes = 4;
+  localparam int unsigned RdmaCmdDeregMrMrnOffset = 0;
+  typedef struct packed {
+    logic [31:0] mrn;
+  } rdma_cmd_dereg_mr_t;
+  function automatic rdma_cmd_dereg_mr_t unpack_rdma_cmd_dereg_mr(input logic [31:0] bytes);
+    return rdma_cmd_dereg_mr_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_dereg_mr(input rdma_cmd_dereg_mr_t fields);
+    return fields;
+  endfunction
+
+  // Sizes of a QP. [RFC v2, CREATE_QP] (roce.toml)
+  localparam int unsigned RdmaQpCapBytes = 24;
+  localparam int unsigned RdmaQpCapMaxSendWrOffset = 0;
+  localparam int unsigned RdmaQpCapMaxRecvWrOffset = 4;
+  localparam int unsigned RdmaQpCapMaxSendSgeOffset = 8;
+  localparam int unsigned RdmaQpCapMaxRecvSgeOffset = 12;
+  localparam int unsigned RdmaQpCapMaxInlineDataOffset = 16;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] max_inline_data;
+    logic [31:0] max_recv_sge;
+    logic [31:0] max_send_sge;
+    logic [31:0] max_recv_wr;
+    logic [31:0] max_send_wr;
+  } rdma_qp_cap_t;
+  function automatic rdma_qp_cap_t unpack_rdma_qp_cap(input logic [191:0] bytes);
+    return rdma_qp_cap_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_rdma_qp_cap(input rdma_qp_cap_t fields);
+    return fields;
+  endfunction
+
+  // Create a queue pair, in RESET. [RFC v2, CREATE_QP] (roce.toml)
+  localparam int unsigned RdmaCmdCreateQpBytes = 56;
+  localparam int unsigned RdmaCmdCreateQpPdnOffset = 0;
+  localparam int unsigned RdmaCmdCreateQpQpTypeOffset = 4;
+  localparam int unsigned RdmaCmdCreateQpSqSigAllOffset = 5;
+  localparam int unsigned RdmaCmdCreateQpSendCqnOffset = 8;
+  localparam int unsigned RdmaCmdCreateQpRecvCqnOffset = 12;
+  localparam int unsigned RdmaCmdCreateQpCapOffset = 16;
+  typedef struct packed {
+    logic [3:0][31:0] reserved1;
+    rdma_qp_cap_t cap;
+    logic [31:0] recv_cqn;
+    logic [31:0] send_cqn;
+    logic [1:0][7:0] reserved;
+    logic [7:0] sq_sig_all;
+    logic [7:0] qp_type;  // ib_qp_type_e
+    logic [31:0] pdn;
+  } rdma_cmd_create_qp_t;
+  function automatic rdma_cmd_create_qp_t unpack_rdma_cmd_create_qp(input logic [447:0] bytes);
+    return rdma_cmd_create_qp_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_rdma_cmd_create_qp(input rdma_cmd_create_qp_t fields);
+    return fields;
+  endfunction
+
+  // The new queue pair. [RFC v2, CREATE_QP] (roce.toml)
+  localparam int unsigned RdmaAckCreateQpBytes = 4;
+  localparam int unsigned RdmaAckCreateQpQpnOffset = 0;
+  typedef struct packed {
+    logic [31:0] qpn;
+  } rdma_ack_create_qp_t;
+  function automatic rdma_ack_create_qp_t unpack_rdma_ack_create_qp(input logic [31:0] bytes);
+    return rdma_ack_create_qp_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_ack_create_qp(input rdma_ack_create_qp_t fields);
+    return fields;
+  endfunction
+
+  // Layer 3 of a path. [RFC v2, MODIFY_QP; as struct ibv_global_route] (roce.toml)
+  localparam int unsigned RdmaGlobalRouteBytes = 24;
+  localparam int unsigned RdmaGlobalRouteDgidOffset = 0;
+  localparam int unsigned RdmaGlobalRouteFlowLabelOffset = 16;
+  localparam int unsigned RdmaGlobalRouteSgidIndexOffset = 20;
+  localparam int unsigned RdmaGlobalRouteHopLimitOffset = 21;
+  localparam int unsigned RdmaGlobalRouteTrafficClassOffset = 22;
+  typedef struct packed {
+    logic [7:0] reserved;
+    logic [7:0] traffic_class;
+    logic [7:0] hop_limit;
+    logic [7:0] sgid_index;
+    logic [31:0] flow_label;
+    logic [15:0][7:0] dgid;
+  } rdma_global_route_t;
+  function automatic rdma_global_route_t unpack_rdma_global_route(input logic [191:0] bytes);
+    return rdma_global_route_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_rdma_global_route(input rdma_global_route_t fields);
+    return fields;
+  endfunction
+
+  // Address vector: the path to a peer. What it takes from the GID table is copied when the command is carried out. [RFC v2, MODIFY_QP] (roce.toml)
+  localparam int unsigned RdmaAhAttrBytes = 40;
+  localparam int unsigned RdmaAhAttrGrhOffset = 0;
+  localparam int unsigned RdmaAhAttrDmacOffset = 24;
+  typedef struct packed {
+    logic [9:0][7:0] reserved;
+    logic [5:0][7:0] dmac;
+    rdma_global_route_t grh;
+  } rdma_ah_attr_t;
+  function automatic rdma_ah_attr_t unpack_rdma_ah_attr(input logic [319:0] bytes);
+    return rdma_ah_attr_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_rdma_ah_attr(input rdma_ah_attr_t fields);
+    return fields;
+  endfunction
+
+  // Change state and attributes of a queue pair. Only fields that attr_mask names are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
+  localparam int unsigned RdmaCmdModifyQpBytes = 128;
+  localparam int unsigned RdmaCmdModifyQpQpnOffset = 0;
+  localparam int unsigned RdmaCmdModifyQpAttrMaskOffset = 4;
+  localparam int unsigned RdmaCmdModifyQpQpStateOffset = 8;
+  localparam int unsigned RdmaCmdModifyQpCurQpStateOffset = 9;
+  localparam int unsigned RdmaCmdModifyQpPathMtuOffset = 10;
+  localparam int unsigned RdmaCmdModifyQpMaxRdAtomicOffset = 11;
+  localparam int unsigned RdmaCmdModifyQpMaxDestRdAtomicOffset = 12;
+  localparam int unsigned RdmaCmdModifyQpMinRnrTimerOffset = 13;
+  localparam int unsigned RdmaCmdModifyQpTimeoutOffset = 14;
+  localparam int unsigned RdmaCmdModifyQpRetryCntOffset = 15;
+  localparam int unsigned RdmaCmdModifyQpRnrRetryOffset = 16;
+  localparam int unsigned RdmaCmdModifyQpQkeyOffset = 24;
+  localparam int unsigned RdmaCmdModifyQpRqPsnOffset = 28;
+  localparam int unsigned RdmaCmdModifyQpSqPsnOffset = 32;
+  localparam int unsigned RdmaCmdModifyQpDestQpNumOffset = 36;
+  localparam int unsigned RdmaCmdModifyQpQpAccessFlagsOffset = 40;
+  localparam int unsigned RdmaCmdModifyQpRateLimitOffset = 44;
+  localparam int unsigned RdmaCmdModifyQpCapOffset = 48;
+  localparam int unsigned RdmaCmdModifyQpAhAttrOffset = 72;
+  typedef struct packed {
+    logic [3:0][31:0] reserved1;
+    rdma_ah_attr_t ah_attr;
+    rdma_qp_cap_t cap;
+    logic [31:0] rate_limit;
+    logic [31:0] qp_access_flags;
+    logic [31:0] dest_qp_num;
+    logic [31:0] sq_psn;
+    logic [31:0] rq_psn;
+    logic [31:0] qkey;
+    logic [6:0][7:0] reserved;
+    logic [7:0] rnr_retry;
+    logic [7:0] retry_cnt;
+    logic [7:0] timeout;
+    logic [7:0] min_rnr_timer;
+    logic [7:0] max_dest_rd_atomic;
+    logic [7:0] max_rd_atomic;
+    logic [7:0] path_mtu;  // ib_mtu_e
+    logic [7:0] cur_qp_state;  // ib_qp_state_e
+    logic [7:0] qp_state;  // ib_qp_state_e
+    logic [31:0] attr_mask;
+    logic [31:0] qpn;
+  } rdma_cmd_modify_qp_t;
+  function automatic rdma_cmd_modify_qp_t unpack_rdma_cmd_modify_qp(input logic [1023:0] bytes);
+    return rdma_cmd_modify_qp_t'(bytes);
+  endfunction
+  function automatic logic [1023:0] pack_rdma_cmd_modify_qp(input rdma_cmd_modify_qp_t fields);
+    return fields;
+  endfunction
+
+  // Ask for state and attributes of a queue pair. [RFC v2, QUERY_QP] (roce.toml)
+  localparam int unsigned RdmaCmdQueryQpBytes = 8;
+  localparam int unsigned RdmaCmdQueryQpQpnOffset = 0;
+  localparam int unsigned RdmaCmdQueryQpAttrMaskOffset = 4;
+  typedef struct packed {
+    logic [31:0] attr_mask;
+    logic [31:0] qpn;
+  } rdma_cmd_query_qp_t;
+  function automatic rdma_cmd_query_qp_t unpack_rdma_cmd_query_qp(input logic [63:0] bytes);
+    return rdma_cmd_query_qp_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_query_qp(input rdma_cmd_query_qp_t fields);
+    return fields;
+  endfunction
+
+  // State and attributes of a queue pair, all taken at one moment. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
+  localparam int unsigned RdmaAckQueryQpBytes = 120;
+  localparam int unsigned RdmaAckQueryQpQpStateOffset = 0;
+  localparam int unsigned RdmaAckQueryQpPathMtuOffset = 1;
+  localparam int unsigned RdmaAckQueryQpSqDrainingOffset = 2;
+  localparam int unsigned RdmaAckQueryQpMaxRdAtomicOffset = 3;
+  localparam int unsigned RdmaAckQueryQpMaxDestRdAtomicOffset = 4;
+  localparam int unsigned RdmaAckQueryQpMinRnrTimerOffset = 5;
+  localparam int unsigned RdmaAckQueryQpTimeoutOffset = 6;
+  localparam int unsigned RdmaAckQueryQpRetryCntOffset = 7;
+  localparam int unsigned RdmaAckQueryQpRnrRetryOffset = 8;
+  localparam int unsigned RdmaAckQueryQpQkeyOffset = 16;
+  localparam int unsigned RdmaAckQueryQpRqPsnOffset = 20;
+  localparam int unsigned RdmaAckQueryQpSqPsnOffset = 24;
+  localparam int unsigned RdmaAckQueryQpDestQpNumOffset = 28;
+  localparam int unsigned RdmaAckQueryQpQpAccessFlagsOffset = 32;
+  localparam int unsigned RdmaAckQueryQpRateLimitOffset = 36;
+  localparam int unsigned RdmaAckQueryQpCapOffset = 40;
+  localparam int unsigned RdmaAckQueryQpAhAttrOffset = 64;
+  typedef struct packed {
+    logic [3:0][31:0] reserved1;
+    rdma_ah_attr_t ah_attr;
+    rdma_qp_cap_t cap;
+    logic [31:0] rate_limit;
+    logic [31:0] qp_access_flags;
+    logic [31:0] dest_qp_num;
+    logic [31:0] sq_psn;
+    logic [31:0] rq_psn;
+    logic [31:0] qkey;
+    logic [6:0][7:0] reserved;
+    logic [7:0] rnr_retry;
+    logic [7:0] retry_cnt;
+    logic [7:0] timeout;
+    logic [7:0] min_rnr_timer;
+    logic [7:0] max_dest_rd_atomic;
+    logic [7:0] max_rd_atomic;
+    logic [7:0] sq_draining;
+    logic [7:0] path_mtu;  // ib_mtu_e
+    logic [7:0] qp_state;  // ib_qp_state_e
+  } rdma_ack_query_qp_t;
+  function automatic rdma_ack_query_qp_t unpack_rdma_ack_query_qp(input logic [959:0] bytes);
+    return rdma_ack_query_qp_t'(bytes);
+  endfunction
+  function automatic logic [959:0] pack_rdma_ack_query_qp(input rdma_ack_query_qp_t fields);
+    return fields;
+  endfunction
+
+  // Destroy a queue pair. [RFC v2, DESTROY_QP] (roce.toml)
+  localparam int unsigned RdmaCmdDestroyQpBytes = 4;
+  localparam int unsigned RdmaCmdDestroyQpQpnOffset = 0;
+  typedef struct packed {
+    logic [31:0] qpn;
+  } rdma_cmd_destroy_qp_t;
+  function automatic rdma_cmd_destroy_qp_t unpack_rdma_cmd_destroy_qp(input logic [31:0] bytes);
+    return rdma_cmd_destroy_qp_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_destroy_qp(input rdma_cmd_destroy_qp_t fields);
+    return fields;
+  endfunction
+
+  // Create an address handle. [RFC v2, CREATE_AH] (roce.toml)
+  localparam int unsigned RdmaCmdCreateAhBytes = 48;
+  localparam int unsigned RdmaCmdCreateAhPdnOffset = 0;
+  localparam int unsigned RdmaCmdCreateAhAhAttrOffset = 8;
+  typedef struct packed {
+    rdma_ah_attr_t ah_attr;
+    logic [31:0] reserved;
+    logic [31:0] pdn;
+  } rdma_cmd_create_ah_t;
+  function automatic rdma_cmd_create_ah_t unpack_rdma_cmd_create_ah(input logic [383:0] bytes);
+    return rdma_cmd_create_ah_t'(bytes);
+  endfunction
+  function automatic logic [383:0] pack_rdma_cmd_create_ah(input rdma_cmd_create_ah_t fields);
+    return fields;
+  endfunction
+
+  // The new address handle. [RFC v2, CREATE_AH] (roce.toml)
+  localparam int unsigned RdmaAckCreateAhBytes = 4;
+  localparam int unsigned RdmaAckCreateAhAhOffset = 0;
+  typedef struct packed {
+    logic [31:0] ah;
+  } rdma_ack_create_ah_t;
+  function automatic rdma_ack_create_ah_t unpack_rdma_ack_create_ah(input logic [31:0] bytes);
+    return rdma_ack_create_ah_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_ack_create_ah(input rdma_ack_create_ah_t fields);
+    return fields;
+  endfunction
+
+  // Destroy an address handle. [RFC v2, DESTROY_AH] (roce.toml)
+  localparam int unsigned RdmaCmdDestroyAhBytes = 8;
+  localparam int unsigned RdmaCmdDestroyAhPdnOffset = 0;
+  localparam int unsigned RdmaCmdDestroyAhAhOffset = 4;
+  typedef struct packed {
+    logic [31:0] ah;
+    logic [31:0] pdn;
+  } rdma_cmd_destroy_ah_t;
+  function automatic rdma_cmd_destroy_ah_t unpack_rdma_cmd_destroy_ah(input logic [63:0] bytes);
+    return rdma_cmd_destroy_ah_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_destroy_ah(input rdma_cmd_destroy_ah_t fields);
+    return fields;
+  endfunction
+
+  // Write an entry of the GID table. An IPv4 address is given as its IPv4-mapped GID, and IPv4 is then what goes on the wire. [RFC v2, ADD_GID] (roce.toml)
+  localparam int unsigned RdmaCmdAddGidBytes = 24;
+  localparam int unsigned RdmaCmdAddGidIndexOffset = 0;
+  localparam int unsigned RdmaCmdAddGidGidTypeOffset = 2;
+  localparam int unsigned RdmaCmdAddGidFlagsOffset = 3;
+  localparam int unsigned RdmaCmdAddGidVlanOffset = 4;
+  localparam int unsigned RdmaCmdAddGidGidOffset = 8;
+  typedef struct packed {
+    logic [15:0][7:0] gid;
+    logic [15:0] reserved;
+    logic [15:0] vlan;
+    logic [7:0] flags;
+    logic [7:0] gid_type;  // rdma_gid_type_e
+    logic [15:0] index;
+  } rdma_cmd_add_gid_t;
+  function automatic rdma_cmd_add_gid_t unpack_rdma_cmd_add_gid(input logic [191:0] bytes);
+    return rdma_cmd_add_gid_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_rdma_cmd_add_gid(input rdma_cmd_add_gid_t fields);
+    return fields;
+  endfunction
+
+  // Clear an entry of the GID table. [RFC v2, DEL_GID] (roce.toml)
+  localparam int unsigned RdmaCmdDelGidBytes = 2;
+  localparam int unsigned RdmaCmdDelGidIndexOffset = 0;
+  typedef struct packed {
+    logic [15:0] index;
+  } rdma_cmd_del_gid_t;
+  function automatic rdma_cmd_del_gid_t unpack_rdma_cmd_del_gid(input logic [15:0] bytes);
+    return rdma_cmd_del_gid_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_rdma_cmd_del_gid(input rdma_cmd_del_gid_t fields);
+    return fields;
+  endfunction
+
+  // Bound what a virtqueue's descriptors may name: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver reaches. Holds for every descriptor fetched after the answer, until set again; reset of the queue or device lifts it. [docs/decisions/0003] (roce.toml)
+  localparam int unsigned RdmaCmdSetWindowBytes = 24;
+  localparam int unsigned RdmaCmdSetWindowVqIndexOffset = 0;
+  localparam int unsigned RdmaCmdSetWindowFlagsOffset = 2;
+  localparam int unsigned RdmaCmdSetWindowBaseOffset = 8;
+  localparam int unsigned RdmaCmdSetWindowLengthOffset = 16;
+  typedef struct packed {
+    logic [63:0] length;
+    logic [63:0] base;
+    logic [4:0][7:0] reserved;
+    logic [7:0] flags;
+    logic [15:0] vq_index;
+  } rdma_cmd_set_window_t;
+  function automatic rdma_cmd_set_window_t unpack_rdma_cmd_set_window(input logic [191:0] bytes);
+    return rdma_cmd_set_window_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_rdma_cmd_set_window(input rdma_cmd_set_window_t fields);
+    return fields;
+  endfunction
+
+  // Asynchronous event. The driver posts device-writable buffers of this size on rdma_eventq; each event uses one. [docs/decisions/0003] (roce.toml)
+  localparam int unsigned RdmaEventBytes = 16;
+  localparam int unsigned RdmaEventEventTypeOffset = 0;
+  localparam int unsigned RdmaEventElementOffset = 4;
+  localparam int unsigned RdmaEventCodeOffset = 8;
+  localparam int unsigned RdmaEventLostOffset = 12;
+  typedef struct packed {
+    logic [31:0] lost;
+    logic [31:0] code;
+    logic [31:0] element;
+    logic [31:0] event_type;  // rdma_event_type_e
+  } rdma_event_t;
+  function automatic rdma_event_t unpack_rdma_event(input logic [127:0] bytes);
+    return rdma_event_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_event(input rdma_event_t fields);
+    return fields;
+  endfunction
+
+  // Scatter/gather element. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSgeBytes = 16;
+  localparam int unsigned RdmaSgeAddrOffset = 0;
+  localparam int unsigned RdmaSgeLengthOffset = 8;
+  localparam int unsigned RdmaSgeLkeyOffset = 12;
+  typedef struct packed {
+    logic [31:0] lkey;
+    logic [31:0] length;
+    logic [63:0] addr;
+  } rdma_sge_t;
+  function automatic rdma_sge_t unpack_rdma_sge(input logic [127:0] bytes);
+    return rdma_sge_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sge(input rdma_sge_t fields);
+    return fields;
+  endfunction
+
+  // Variant of rdma_sq_req.wr for RDMA READ and WRITE. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSqReqRdmaBytes = 32;
+  localparam int unsigned RdmaSqReqRdmaRemoteAddrOffset = 0;
+  localparam int unsigned RdmaSqReqRdmaRkeyOffset = 8;
+  typedef struct packed {
+    logic [4:0][31:0] reserved;
+    logic [31:0] rkey;
+    logic [63:0] remote_addr;
+  } rdma_sq_req_rdma_t;
+  function automatic rdma_sq_req_rdma_t unpack_rdma_sq_req_rdma(input logic [255:0] bytes);
+    return rdma_sq_req_rdma_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_rdma(input rdma_sq_req_rdma_t fields);
+    return fields;
+  endfunction
+
+  // Variant of rdma_sq_req.wr for UD. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSqReqUdBytes = 32;
+  localparam int unsigned RdmaSqReqUdRemoteQpnOffset = 0;
+  localparam int unsigned RdmaSqReqUdRemoteQkeyOffset = 4;
+  localparam int unsigned RdmaSqReqUdAhOffset = 8;
+  typedef struct packed {
+    logic [4:0][31:0] reserved;
+    logic [31:0] ah;
+    logic [31:0] remote_qkey;
+    logic [31:0] remote_qpn;
+  } rdma_sq_req_ud_t;
+  function automatic rdma_sq_req_ud_t unpack_rdma_sq_req_ud(input logic [255:0] bytes);
+    return rdma_sq_req_ud_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_ud(input rdma_sq_req_ud_t fields);
+    return fields;
+  endfunction
+
+  // Variant of rdma_sq_req.size without the inline flag. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSqReqNumSgeBytes = 4;
+  localparam int unsigned RdmaSqReqNumSgeNumSgeOffset = 0;
+  typedef struct packed {
+    logic [31:0] num_sge;
+  } rdma_sq_req_num_sge_t;
+  function automatic rdma_sq_req_num_sge_t unpack_rdma_sq_req_num_sge(input logic [31:0] bytes);
+    return rdma_sq_req_num_sge_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_sq_req_num_sge(input rdma_sq_req_num_sge_t fields);
+    return fields;
+  endfunction
+
+  // Variant of rdma_sq_req.size with the inline flag. The upper half is undefined: it must not be read. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSqReqInlineLenBytes = 4;
+  localparam int unsigned RdmaSqReqInlineLenInlineLenOffset = 0;
+  typedef struct packed {
+    logic [15:0] reserved;
+    logic [15:0] inline_len;
+  } rdma_sq_req_inline_len_t;
+  function automatic rdma_sq_req_inline_len_t unpack_rdma_sq_req_inline_len(input logic [31:0] bytes);
+    return rdma_sq_req_inline_len_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_sq_req_inline_len(input rdma_sq_req_inline_len_t fields);
+    return fields;
+  endfunction
+
+  // Send work request: one device-readable descriptor. The device may leave out inline_data when it reads. The descriptor comes back used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaSqReqBytes = 576;
+  localparam int unsigned RdmaSqReqWrIdOffset = 0;
+  localparam int unsigned RdmaSqReqOpcodeOffset = 8;
+  localparam int unsigned RdmaSqReqSendFlagsOffset = 9;
+  localparam int unsigned RdmaSqReqImmDataOffset = 12;
+  localparam int unsigned RdmaSqReqWrOffset = 16;
+  localparam int unsigned RdmaSqReqInlineDataOffset = 48;
+  localparam int unsigned RdmaSqReqSizeOffset = 560;
+  typedef struct packed {
+    logic [2:0][31:0] reserved1;
+    logic [3:0][7:0] size;
+    logic [511:0][7:0] inline_data;
+    logic [31:0][7:0] wr;
+    logic [3:0][7:0] imm_data;
+    logic [15:0] reserved;
+    logic [7:0] send_flags;
+    logic [7:0] opcode;  // ib_wr_opcode_e
+    logic [63:0] wr_id;
+  } rdma_sq_req_t;
+  function automatic rdma_sq_req_t unpack_rdma_sq_req(input logic [4607:0] bytes);
+    return rdma_sq_req_t'(bytes);
+  endfunction
+  function automatic logic [4607:0] pack_rdma_sq_req(input rdma_sq_req_t fields);
+    return fields;
+  endfunction
+
+  // Receive work request: one device-readable descriptor, which comes back used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaRqReqBytes = 24;
+  localparam int unsigned RdmaRqReqWrIdOffset = 0;
+  localparam int unsigned RdmaRqReqNumSgeOffset = 8;
+  typedef struct packed {
+    logic [2:0][31:0] reserved;
+    logic [31:0] num_sge;
+    logic [63:0] wr_id;
+  } rdma_rq_req_t;
+  function automatic rdma_rq_req_t unpack_rdma_rq_req(input logic [191:0] bytes);
+    return rdma_rq_req_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_rdma_rq_req(input rdma_rq_req_t fields);
+    return fields;
+  endfunction
+
+  // Completion: written to a device-writable buffer of at least this size, used length 48. On error only wr_id, status, vendor_err and qp_num are valid, as in verbs. [RFC v2, RoCE Support] (roce.toml)
+  localparam int unsigned RdmaCqReqBytes = 48;
+  localparam int unsigned RdmaCqReqWrIdOffset = 0;
+  localparam int unsigned RdmaCqReqStatusOffset = 8;
+  localparam int unsigned RdmaCqReqOpcodeOffset = 9;
+  localparam int unsigned RdmaCqReqVendorErrOffset = 12;
+  localparam int unsigned RdmaCqReqByteLenOffset = 16;
+  localparam int unsigned RdmaCqReqImmDataOffset = 20;
+  localparam int unsigned RdmaCqReqQpNumOffset = 24;
+  localparam int unsigned RdmaCqReqSrcQpOffset = 28;
+  localparam int unsigned RdmaCqReqWcFlagsOffset = 32;
+  typedef struct packed {
+    logic [2:0][31:0] reserved1;
+    logic [31:0] wc_flags;
+    logic [31:0] src_qp;
+    logic [31:0] qp_num;
+    logic [3:0][7:0] imm_data;
+    logic [31:0] byte_len;
+    logic [31:0] vendor_err;
+    logic [15:0] reserved;
+    logic [7:0] opcode;  // ib_wc_opcode_e
+    logic [7:0] status;  // ib_wc_status_e
+    logic [63:0] wr_id;
+  } rdma_cq_req_t;
+  function automatic rdma_cq_req_t unpack_rdma_cq_req(input logic [383:0] bytes);
+    return rdma_cq_req_t'(bytes);
+  endfunction
+  function automatic logic [383:0] pack_rdma_cq_req(input rdma_cq_req_t fields);
+    return fields;
+  endfunction
+
+  // Common configuration, 1.3 size. Fields are accessed at their own width; a 64-bit field as two independent 32-bit halves. [virtio 1.3, 4.1.4.3; linux/virtio_pci.h (virtio_pci_modern_common_cfg)] (virtio.toml)
+  localparam int unsigned VirtioPciCommonCfgBytes = 64;
+  localparam int unsigned VirtioPciCommonCfgDeviceFeatureSelectOffset = 0;
+  localparam int unsigned VirtioPciCommonCfgDeviceFeatureOffset = 4;
+  localparam int unsigned VirtioPciCommonCfgDriverFeatureSelectOffset = 8;
+  localparam int unsigned VirtioPciCommonCfgDriverFeatureOffset = 12;
+  localparam int unsigned VirtioPciCommonCfgConfigMsixVectorOffset = 16;
+  localparam int unsigned VirtioPciCommonCfgNumQueuesOffset = 18;
+  localparam int unsigned VirtioPciCommonCfgDeviceStatusOffset = 20;
+  localparam int unsigned VirtioPciCommonCfgConfigGenerationOffset = 21;
+  localparam int unsigned VirtioPciCommonCfgQueueSelectOffset = 22;
+  localparam int unsigned VirtioPciCommonCfgQueueSizeOffset = 24;
+  localparam int unsigned VirtioPciCommonCfgQueueMsixVectorOffset = 26;
+  localparam int unsigned VirtioPciCommonCfgQueueEnableOffset = 28;
+  localparam int unsigned VirtioPciCommonCfgQueueNotifyOffOffset = 30;
+  localparam int unsigned VirtioPciCommonCfgQueueDescOffset = 32;
+  localparam int unsigned VirtioPciCommonCfgQueueDriverOffset = 40;
+  localparam int unsigned VirtioPciCommonCfgQueueDeviceOffset = 48;
+  localparam int unsigned VirtioPciCommonCfgQueueNotifConfigDataOffset = 56;
+  localparam int unsigned VirtioPciCommonCfgQueueResetOffset = 58;
+  localparam int unsigned VirtioPciCommonCfgAdminQueueIndexOffset = 60;
+  localparam int unsigned VirtioPciCommonCfgAdminQueueNumOffset = 62;
+  typedef struct packed {
+    logic [15:0] admin_queue_num;
+    logic [15:0] admin_queue_index;
+    logic [15:0] queue_reset;
+    logic [15:0] queue_notif_config_data;
+    logic [63:0] queue_device;
+    logic [63:0] queue_driver;
+    logic [63:0] queue_desc;
+    logic [15:0] queue_notify_off;
+    logic [15:0] queue_enable;
+    logic [15:0] queue_msix_vector;
+    logic [15:0] queue_size;
+    logic [15:0] queue_select;
+    logic [7:0] config_generation;
+    logic [7:0] device_status;
+    logic [15:0] num_queues;
+    logic [15:0] config_msix_vector;
+    logic [31:0] driver_feature;
+    logic [31:0] driver_feature_select;
+    logic [31:0] device_feature;
+    logic [31:0] device_feature_select;
+  } virtio_pci_common_cfg_t;
+  function automatic virtio_pci_common_cfg_t unpack_virtio_pci_common_cfg(input logic [511:0] bytes);
+    return virtio_pci_common_cfg_t'(bytes);
+  endfunction
+  function automatic logic [511:0] pack_virtio_pci_common_cfg(input virtio_pci_common_cfg_t fields);
+    return fields;
+  endfunction
+
+  // Descriptor of a split ring, also in its indirect tables: one contiguous part of a buffer. [virtio 1.3, 2.7.5; linux/virtio_ring.h (vring_desc)] (virtio.toml)
+  localparam int unsigned VirtqDescBytes = 16;
+  localparam int unsigned VirtqDescAddrOffset = 0;
+  localparam int unsigned VirtqDescLenOffset = 8;
+  localparam int unsigned VirtqDescFlagsOffset = 12;
+  localparam int unsigned VirtqDescNextOffset = 14;
+  typedef struct packed {
+    logic [15:0] next;
+    logic [15:0] flags;
+    logic [31:0] len;
+    logic [63:0] addr;
+  } virtq_desc_t;
+  function automatic virtq_desc_t unpack_virtq_desc(input logic [127:0] bytes);
+    return virtq_desc_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_virtq_desc(input virtq_desc_t fields);
+    return fields;
+  endfunction
+
+  // Available ring, written by the driver: heads of descriptor chains, one per queue entry, then virtq_used_event. [virtio 1.3, 2.7.6; linux/virtio_ring.h (vring_avail)] (virtio.toml)
+  localparam int unsigned VirtqAvailBytes = 4;
+  localparam int unsigned VirtqAvailFlagsOffset = 0;
+  localparam int unsigned VirtqAvailIdxOffset = 2;
+  typedef struct packed {
+    logic [15:0] idx;
+    logic [15:0] flags;
+  } virtq_avail_t;
+  function automatic virtq_avail_t unpack_virtq_avail(input logic [31:0] bytes);
+    return virtq_avail_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_virtq_avail(input virtq_avail_t fields);
+    return fields;
+  endfunction
+
+  // Behind an available ring, at 4 + 2 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
+  localparam int unsigned VirtqUsedEventBytes = 2;
+  localparam int unsigned VirtqUsedEventUsedEventOffset = 0;
+  typedef struct packed {
+    logic [15:0] used_event;
+  } virtq_used_event_t;
+  function automatic virtq_used_event_t unpack_virtq_used_event(input logic [15:0] bytes);
+    return virtq_used_event_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_virtq_used_event(input virtq_used_event_t fields);
+    return fields;
+  endfunction
+
+  // Entry of a used ring: a buffer given back. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used_elem)] (virtio.toml)
+  localparam int unsigned VirtqUsedElemBytes = 8;
+  localparam int unsigned VirtqUsedElemIdOffset = 0;
+  localparam int unsigned VirtqUsedElemLenOffset = 4;
+  typedef struct packed {
+    logic [31:0] len;
+    logic [31:0] id;
+  } virtq_used_elem_t;
+  function automatic virtq_used_elem_t unpack_virtq_used_elem(input logic [63:0] bytes);
+    return virtq_used_elem_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_virtq_used_elem(input virtq_used_elem_t fields);
+    return fields;
+  endfunction
+
+  // Used ring, written by the device: buffers given back, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
+  localparam int unsigned VirtqUsedBytes = 4;
+  localparam int unsigned VirtqUsedFlagsOffset = 0;
+  localparam int unsigned VirtqUsedIdxOffset = 2;
+  typedef struct packed {
+    logic [15:0] idx;
+    logic [15:0] flags;
+  } virtq_used_t;
+  function automatic virtq_used_t unpack_virtq_used(input logic [31:0] bytes);
+    return virtq_used_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_virtq_used(input virtq_used_t fields);
+    return fields;
+  endfunction
+
+  // Behind a used ring, at 4 + 8 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
+  localparam int unsigned VirtqAvailEventBytes = 2;
+  localparam int unsigned VirtqAvailEventAvailEventOffset = 0;
+  typedef struct packed {
+    logic [15:0] avail_event;
+  } virtq_avail_event_t;
+  function automatic virtq_avail_event_t unpack_virtq_avail_event(input logic [15:0] bytes);
+    return virtq_avail_event_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_virtq_avail_event(input virtq_avail_event_t fields);
+    return fields;
+  endfunction
+
+  // Descriptor of a packed ring, read and overwritten in place. In an indirect table only addr, len and flag write count. [virtio 1.3, 2.8.13; linux/virtio_ring.h (vring_packed_desc)] (virtio.toml)
+  localparam int unsigned PvirtqDescBytes = 16;
+  localparam int unsigned PvirtqDescAddrOffset = 0;
+  localparam int unsigned PvirtqDescLenOffset = 8;
+  localparam int unsigned PvirtqDescIdOffset = 12;
+  localparam int unsigned PvirtqDescFlagsOffset = 14;
+  typedef struct packed {
+    logic [15:0] flags;
+    logic [15:0] id;
+    logic [31:0] len;
+    logic [63:0] addr;
+  } pvirtq_desc_t;
+  function automatic pvirtq_desc_t unpack_pvirtq_desc(input logic [127:0] bytes);
+    return pvirtq_desc_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_pvirtq_desc(input pvirtq_desc_t fields);
+    return fields;
+  endfunction
+
+  // Event suppression: the driver area is about interrupts and read by the device, the device area about doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
+  localparam int unsigned PvirtqEventSuppressBytes = 4;
+  typedef struct packed {
+    logic [13:0] reserved;
+    logic [1:0] desc_event_flags;  // ring_event_flags_e
+    logic desc_event_wrap;
+    logic [14:0] desc_event_off;
+  } pvirtq_event_suppress_t;
+  function automatic pvirtq_event_suppress_t unpack_pvirtq_event_suppress(input logic [31:0] bytes);
+    return pvirtq_event_suppress_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_pvirtq_event_suppress(input pvirtq_event_suppress_t fields);
+    return fields;
+  endfunction
+
+  // Doorbell without notification_data: a 2-byte write. [virtio 1.3, 2.9 and 4.1.5.2] (virtio.toml)
+  localparam int unsigned VirtqNotificationBytes = 2;
+  localparam int unsigned VirtqNotificationVqIndexOffset = 0;
+  typedef struct packed {
+    logic [15:0] vq_index;
+  } virtq_notification_t;
+  function automatic virtq_notification_t unpack_virtq_notification(input logic [15:0] bytes);
+    return virtq_notification_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_virtq_notification(input virtq_notification_t fields);
+    return fields;
+  endfunction
+
+  // Doorbell of a split queue with notification_data: a 4-byte write. [virtio 1.3, 2.9 and 4.1.5.2] (virtio.toml)
+  localparam int unsigned VirtqNotificationDataBytes = 4;
+  localparam int unsigned VirtqNotificationDataVqIndexOffset = 0;
+  localparam int unsigned VirtqNotificationDataNextIdxOffset = 2;
+  typedef struct packed {
+    logic [15:0] next_idx;
+    logic [15:0] vq_index;
+  } virtq_notification_data_t;
+  function automatic virtq_notification_data_t unpack_virtq_notification_data(input logic [31:0] bytes);
+    return virtq_notification_data_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_virtq_notification_data(input virtq_notification_data_t fields);
+    return fields;
+  endfunction
+
+  // Doorbell of a packed queue with notification_data: a 4-byte write. [virtio 1.3, 2.9 and 4.1.5.2] (virtio.toml)
+  localparam int unsigned PvirtqNotificationDataBytes = 4;
+  localparam int unsigned PvirtqNotificationDataVqIndexOffset = 0;
+  typedef struct packed {
+    logic next_wrap;
+    logic [14:0] next_off;
+    logic [15:0] vq_index;
+  } pvirtq_notification_data_t;
+  function automatic pvirtq_notification_data_t unpack_pvirtq_notification_data(input logic [31:0] bytes);
+    return pvirtq_notification_data_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_pvirtq_notification_data(input pvirtq_notification_data_t fields);
+    return fields;
+  endfunction
+
+  // Ethernet II header. The frame check sequence belongs to the MAC and is not visible here. [IEEE 802.3, 3.2] (wire.toml)
+  localparam int unsigned EthernetBytes = 14;
+  localparam int unsigned EthernetDestinationOffset = 0;
+  localparam int unsigned EthernetSourceOffset = 6;
+  localparam int unsigned EthernetEthertypeOffset = 12;
+  typedef struct packed {
+    logic [47:0] destination;
+    logic [47:0] source;
+    logic [15:0] ethertype;  // ethertype_e
+  } ethernet_t;
+  function automatic ethernet_t unpack_ethernet(input logic [111:0] bytes);
+    return ethernet_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [111:0] pack_ethernet(input ethernet_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // 802.1Q tag; stands after an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
+  localparam int unsigned VlanTagBytes = 4;
+  localparam int unsigned VlanTagEthertypeOffset = 2;
+  typedef struct packed {
+    logic [2:0] pcp;
+    logic dei;
+    logic [11:0] vid;
+    logic [15:0] ethertype;  // ethertype_e
+  } vlan_tag_t;
+  function automatic vlan_tag_t unpack_vlan_tag(input logic [31:0] bytes);
+    return vlan_tag_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [31:0] pack_vlan_tag(input vlan_tag_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // IPv4 header without options (RoCEv2 packets carry none: ihl = 5). [RFC 791, 3.1; which fields the ICRC masks: IBTA A17.3.3] (wire.toml)
+  localparam int unsigned Ipv4Bytes = 20;
+  localparam int unsigned Ipv4TotalLengthOffset = 2;
+  localparam int unsigned Ipv4IdentificationOffset = 4;
+  localparam int unsigned Ipv4TimeToLiveOffset = 8;
+  localparam int unsigned Ipv4ProtocolOffset = 9;
+  localparam int unsigned Ipv4HeaderChecksumOffset = 10;
+  localparam int unsigned Ipv4SourceOffset = 12;
+  localparam int unsigned Ipv4DestinationOffset = 16;
+  typedef struct packed {
+    logic [3:0] version;
+    logic [3:0] ihl;
+    logic [5:0] dscp;
+    logic [1:0] ecn;  // ip_ecn_e
+    logic [15:0] total_length;
+    logic [15:0] identification;
+    logic reserved;
+    logic dont_fragment;
+    logic more_fragments;
+    logic [12:0] fragment_offset;
+    logic [7:0] time_to_live;
+    logic [7:0] protocol;  // ip_protocol_e
+    logic [15:0] header_checksum;
+    logic [31:0] source;
+    logic [31:0] destination;
+  } ipv4_t;
+  function automatic ipv4_t unpack_ipv4(input logic [159:0] bytes);
+    return ipv4_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [159:0] pack_ipv4(input ipv4_t fields);
+    return {<<8{fields}};
+  endfunction
+  // Bits that the ICRC sees as ones, whatever they are.
+  localparam ipv4_t Ipv4IcrcOnes = '{version: 4'h0, ihl: 4'h0, dscp: 6'h3f, ecn: 2'h3, total_length: 16'h0, identification: 16'h0, reserved: 1'h0, dont_fragment: 1'h0, more_fragments: 1'h0, fragment_offset: 13'h0, time_to_live: 8'hff, protocol: 8'h0, header_checksum: 16'hffff, source: 32'h0, destination: 32'h0};
+
+  // IPv6 header; extension headers are never RoCEv2. [RFC 8200, 3; which fields the ICRC masks: IBTA A17.3.3] (wire.toml)
+  localparam int unsigned Ipv6Bytes = 40;
+  localparam int unsigned Ipv6PayloadLengthOffset = 4;
+  localparam int unsigned Ipv6NextHeaderOffset = 6;
+  localparam int unsigned Ipv6HopLimitOffset = 7;
+  localparam int unsigned Ipv6SourceOffset = 8;
+  localparam int unsigned Ipv6DestinationOffset = 24;
+  typedef struct packed {
+    logic [3:0] version;
+    logic [5:0] dscp;
+    logic [1:0] ecn;  // ip_ecn_e
+    logic [19:0] flow_label;
+    logic [15:0] payload_length;
+    logic [7:0] next_header;  // ip_protocol_e
+    logic [7:0] hop_limit;
+    logic [127:0] source;
+    logic [127:0] destination;
+  } ipv6_t;
+  function automatic ipv6_t unpack_ipv6(input logic [319:0] bytes);
+    return ipv6_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [319:0] pack_ipv6(input ipv6_t fields);
+    return {<<8{fields}};
+  endfunction
+  // Bits that the ICRC sees as ones, whatever they are.
+  localparam ipv6_t Ipv6IcrcOnes = '{version: 4'h0, dscp: 6'h3f, ecn: 2'h3, flow_label: 20'hfffff, payload_length: 16'h0, next_header: 8'h0, hop_limit: 8'hff, source: 128'h0, destination: 128'h0};
+
+  // UDP header. [RFC 768; IBTA A17.4.3] (wire.toml)
+  localparam int unsigned UdpBytes = 8;
+  localparam int unsigned UdpSourcePortOffset = 0;
+  localparam int unsigned UdpDestinationPortOffset = 2;
+  localparam int unsigned UdpLengthOffset = 4;
+  localparam int unsigned UdpChecksumOffset = 6;
+  typedef struct packed {
+    logic [15:0] source_port;
+    logic [15:0] destination_port;
+    logic [15:0] length;
+    logic [15:0] checksum;
+  } udp_t;
+  function automatic udp_t unpack_udp(input logic [63:0] bytes);
+    return udp_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [63:0] pack_udp(input udp_t fields);
+    return {<<8{fields}};
+  endfunction
+  // Bits that the ICRC sees as ones, whatever they are.
+  localparam udp_t UdpIcrcOnes = '{source_port: 16'h0, destination_port: 16'h0, length: 16'h0, checksum: 16'hffff};
+
+  // Global Route Header as a UD receiver sees it: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
+  localparam int unsigned GrhBytes = 40;
+  localparam int unsigned GrhPayloadLengthOffset = 4;
+  localparam int unsigned GrhNextHeaderOffset = 6;
+  localparam int unsigned GrhHopLimitOffset = 7;
+  localparam int unsigned GrhSgidOffset = 8;
+  localparam int unsigned GrhDgidOffset = 24;
+  typedef struct packed {
+    logic [3:0] ip_version;
+    logic [7:0] traffic_class;
+    logic [19:0] flow_label;
+    logic [15:0] payload_length;
+    logic [7:0] next_header;
+    logic [7:0] hop_limit;
+    logic [127:0] sgid;
+    logic [127:0] dgid;
+  } grh_t;
+  function automatic grh_t unpack_grh(input logic [319:0] bytes);
+    return grh_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [319:0] pack_grh(input grh_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Base Transport Header: first header after UDP in every RoCEv2 packet. [IBTA vol. 1, 9.2; FECN and BECN: A17.9] (wire.toml)
+  localparam int unsigned BthBytes = 12;
+  localparam int unsigned BthOpcodeOffset = 0;
+  localparam int unsigned BthPkeyOffset = 2;
+  localparam int unsigned BthDestQpOffset = 5;
+  localparam int unsigned BthPsnOffset = 9;
+  typedef struct packed {
+    logic [7:0] opcode;  // bth_opcode_e
+    logic solicited_event;
+    logic mig_req;
+    logic [1:0] pad_count;
+    logic [3:0] transport_version;
+    logic [15:0] pkey;
+    logic fecn;
+    logic becn;
+    logic [5:0] reserved;
+    logic [23:0] dest_qp;
+    logic ack_req;
+    logic [6:0] reserved1;
+    logic [23:0] psn;
+  } bth_t;
+  function automatic bth_t unpack_bth(input logic [95:0] bytes);
+    return bth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [95:0] pack_bth(input bth_t fields);
+    return {<<8{fields}};
+  endfunction
+  // Bits that the ICRC sees as ones, whatever they are.
+  localparam bth_t BthIcrcOnes = '{opcode: 8'h0, solicited_event: 1'h0, mig_req: 1'h0, pad_count: 2'h0, transport_version: 4'h0, pkey: 16'h0, fecn: 1'h1, becn: 1'h1, reserved: 6'h3f, dest_qp: 24'h0, ack_req: 1'h0, reserved1: 7'h0, psn: 24'h0};
+
+  // RDMA Extended Transport Header. [IBTA vol. 1, 9.3.3] (wire.toml)
+  localparam int unsigned RethBytes = 16;
+  localparam int unsigned RethVirtualAddressOffset = 0;
+  localparam int unsigned RethRkeyOffset = 8;
+  localparam int unsigned RethDmaLengthOffset = 12;
+  typedef struct packed {
+    logic [63:0] virtual_address;
+    logic [31:0] rkey;
+    logic [31:0] dma_length;
+  } reth_t;
+  function automatic reth_t unpack_reth(input logic [127:0] bytes);
+    return reth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [127:0] pack_reth(input reth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // ACK Extended Transport Header. [IBTA vol. 1, 9.3.5] (wire.toml)
+  localparam int unsigned AethBytes = 4;
+  localparam int unsigned AethMsnOffset = 1;
+  typedef struct packed {
+    logic reserved;
+    logic [1:0] kind;  // aeth_kind_e
+    logic [4:0] value;
+    logic [23:0] msn;
+  } aeth_t;
+  function automatic aeth_t unpack_aeth(input logic [31:0] bytes);
+    return aeth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [31:0] pack_aeth(input aeth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Datagram Extended Transport Header. [IBTA vol. 1, 9.3.2] (wire.toml)
+  localparam int unsigned DethBytes = 8;
+  localparam int unsigned DethQkeyOffset = 0;
+  localparam int unsigned DethSourceQpOffset = 5;
+  typedef struct packed {
+    logic [31:0] qkey;
+    logic [7:0] reserved;
+    logic [23:0] source_qp;
+  } deth_t;
+  function automatic deth_t unpack_deth(input logic [63:0] bytes);
+    return deth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [63:0] pack_deth(input deth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Immediate data: four opaque bytes, handed to the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
+  localparam int unsigned ImmdtBytes = 4;
+  localparam int unsigned ImmdtImmediateDataOffset = 0;
+  typedef struct packed {
+    logic [31:0] immediate_data;
+  } immdt_t;
+  function automatic immdt_t unpack_immdt(input logic [31:0] bytes);
+    return immdt_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [31:0] pack_immdt(input immdt_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Invalidate Extended Transport Header. [IBTA vol. 1, 9.3.7] (wire.toml)
+  localparam int unsigned IethBytes = 4;
+  localparam int unsigned IethRkeyOffset = 0;
+  typedef struct packed {
+    logic [31:0] rkey;
+  } ieth_t;
+  function automatic ieth_t unpack_ieth(input logic [31:0] bytes);
+    return ieth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [31:0] pack_ieth(input ieth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Atomic Extended Transport Header. [IBTA vol. 1, 9.3.4] (wire.toml)
+  localparam int unsigned AtomicEthBytes = 28;
+  localparam int unsigned AtomicEthVirtualAddressOffset = 0;
+  localparam int unsigned AtomicEthRkeyOffset = 8;
+  localparam int unsigned AtomicEthSwapAddDataOffset = 12;
+  localparam int unsigned AtomicEthCompareDataOffset = 20;
+  typedef struct packed {
+    logic [63:0] virtual_address;
+    logic [31:0] rkey;
+    logic [63:0] swap_add_data;
+    logic [63:0] compare_data;
+  } atomic_eth_t;
+  function automatic atomic_eth_t unpack_atomic_eth(input logic [223:0] bytes);
+    return atomic_eth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [223:0] pack_atomic_eth(input atomic_eth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Atomic Acknowledge Extended Transport Header. [IBTA vol. 1, 9.3.5.3] (wire.toml)
+  localparam int unsigned AtomicAckEthBytes = 8;
+  localparam int unsigned AtomicAckEthOriginalDataOffset = 0;
+  typedef struct packed {
+    logic [63:0] original_data;
+  } atomic_ack_eth_t;
+  function automatic atomic_ack_eth_t unpack_atomic_ack_eth(input logic [63:0] bytes);
+    return atomic_ack_eth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [63:0] pack_atomic_ack_eth(input atomic_ack_eth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // FLUSH Extended Transport Header. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
+  localparam int unsigned FethBytes = 4;
+  typedef struct packed {
+    logic [23:0] reserved;
+    logic [1:0] reserved1;
+    logic [1:0] selectivity;  // flush_selectivity_e
+    logic [3:0] placement;
+  } feth_t;
+  function automatic feth_t unpack_feth(input logic [31:0] bytes);
+    return feth_t'({<<8{bytes}});
+  endfunction
+  function automatic logic [31:0] pack_feth(input feth_t fields);
+    return {<<8{fields}};
+  endfunction
+
+  // Version of this register block; firmware refuses another major number (csr.toml)
+  localparam int unsigned MgmtVersionBytes = 4;
+  localparam int unsigned MgmtVersionMinorOffset = 0;
+  localparam int unsigned MgmtVersionMajorOffset = 2;
+  typedef struct packed {
+    logic [15:0] major;
+    logic [15:0] minor;
+  } mgmt_version_t;
+  function automatic mgmt_version_t unpack_mgmt_version(input logic [31:0] bytes);
+    return mgmt_version_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_version(input mgmt_version_t fields);
+    return fields;
+  endfunction
+
+  // ABI profile towards the host; may change only while the virtio device is reset (csr.toml)
+  localparam int unsigned MgmtAbiProfileBytes = 4;
+  typedef struct packed {
+    logic [30:0] reserved;
+    logic profile;
+  } mgmt_abi_profile_t;
+  function automatic mgmt_abi_profile_t unpack_mgmt_abi_profile(input logic [31:0] bytes);
+    return mgmt_abi_profile_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_abi_profile(input mgmt_abi_profile_t fields);
+    return fields;
+  endfunction
+
+  // Switches that firmware sets (csr.toml)
+  localparam int unsigned MgmtControlBytes = 4;
+  typedef struct packed {
+    logic [27:0] reserved;
+    logic announce;
+    logic link_up;
+    logic datapath_enable;
+    logic firmware_ready;
+  } mgmt_control_t;
+  function automatic mgmt_control_t unpack_mgmt_control(input logic [31:0] bytes);
+    return mgmt_control_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_control(input mgmt_control_t fields);
+    return fields;
+  endfunction
+
+  // State of the datapath (csr.toml)
+  localparam int unsigned MgmtStatusBytes = 4;
+  localparam int unsigned MgmtStatusDeviceStatusOffset = 1;
+  localparam int unsigned MgmtStatusDmaOutstandingOffset = 2;
+  typedef struct packed {
+    logic [15:0] dma_outstanding;
+    logic [7:0] device_status;
+    logic [5:0] reserved;
+    logic mac_link;
+    logic idle;
+  } mgmt_status_t;
+  function automatic mgmt_status_t unpack_mgmt_status(input logic [31:0] bytes);
+    return mgmt_status_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_status(input mgmt_status_t fields);
+    return fields;
+  endfunction
+
+  // Why the firmware is wanted (csr.toml)
+  localparam int unsigned MgmtInterruptCauseBytes = 4;
+  typedef struct packed {
+    logic [23:0] reserved;
+    logic fatal;
+    logic qp_done;
+    logic link_change;
+    logic queue_reset;
+    logic driver_ok;
+    logic features_written;
+    logic device_reset;
+    logic mailbox_request;
+  } mgmt_interrupt_cause_t;
+  function automatic mgmt_interrupt_cause_t unpack_mgmt_interrupt_cause(input logic [31:0] bytes);
+    return mgmt_interrupt_cause_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_interrupt_cause(input mgmt_interrupt_cause_t fields);
+    return fields;
+  endfunction
+
+  // The command at the head of the control queue (csr.toml)
+  localparam int unsigned MgmtMailboxStatusBytes = 4;
+  typedef struct packed {
+    logic [28:0] reserved;
+    logic dma_error;
+    logic busy;
+    logic request;
+  } mgmt_mailbox_status_t;
+  function automatic mgmt_mailbox_status_t unpack_mgmt_mailbox_status(input logic [31:0] bytes);
+    return mgmt_mailbox_status_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_mailbox_status(input mgmt_mailbox_status_t fields);
+    return fields;
+  endfunction
+
+  // Writing starts the operation on table_index; busy until it has happened in order with the datapath's own accesses (csr.toml)
+  localparam int unsigned MgmtTableCommandBytes = 4;
+  localparam int unsigned MgmtTableCommandTableIdOffset = 0;
+  typedef struct packed {
+    logic busy;
+    logic error;
+    logic [19:0] reserved;
+    logic [1:0] operation;  // mgmt_table_operation_e
+    logic [7:0] table_id;  // mgmt_table_e
+  } mgmt_table_command_t;
+  function automatic mgmt_table_command_t unpack_mgmt_table_command(input logic [31:0] bytes);
+    return mgmt_table_command_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_table_command(input mgmt_table_command_t fields);
+    return fields;
+  endfunction
+
+  // Writing starts an operation on one QP; one at a time (csr.toml)
+  localparam int unsigned MgmtQpCommandBytes = 4;
+  localparam int unsigned MgmtQpCommandQpnOffset = 0;
+  typedef struct packed {
+    logic busy;
+    logic [3:0] reserved;
+    logic [2:0] operation;  // qp_operation_e
+    logic [23:0] qpn;
+  } mgmt_qp_command_t;
+  function automatic mgmt_qp_command_t unpack_mgmt_qp_command(input logic [31:0] bytes);
+    return mgmt_qp_command_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_qp_command(input mgmt_qp_command_t fields);
+    return fields;
+  endfunction
+
+  // What the net path accepts, as set by the RX control class (csr.toml)
+  localparam int unsigned MgmtRxModeBytes = 4;
+  typedef struct packed {
+    logic [24:0] reserved;
+    logic vlan_filter;
+    logic no_broadcast;
+    logic no_unicast;
+    logic no_multicast;
+    logic all_unicast;
+    logic all_multicast;
+    logic promiscuous;
+  } mgmt_rx_mode_t;
+  function automatic mgmt_rx_mode_t unpack_mgmt_rx_mode(input logic [31:0] bytes);
+    return mgmt_rx_mode_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_rx_mode(input mgmt_rx_mode_t fields);
+    return fields;
+  endfunction
+
+  // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
+  typedef struct packed {
+    logic valid;
+    logic [3:0] operation;  // bth_operation_e
+    logic [1:0] position;  // packet_position_e
+    logic [3:0] response;  // bth_operation_e
+    logic [2:0] payload;  // payload_rule_e
+    logic [4:0] payload_exact;
+    logic starts_message;
+    logic ends_message;
+    logic may_pad;
+    logic is_response;
+    logic consumes_recv;
+    logic completes_recv;
+    logic may_solicit;
+    logic [5:0] extension_bytes;
+    logic has_immdt;
+    logic [5:0] immdt_offset;
+    logic has_reth;
+    logic [5:0] reth_offset;
+    logic has_aeth;
+    logic [5:0] aeth_offset;
+    logic has_atomic_ack_eth;
+    logic [5:0] atomic_ack_eth_offset;
+    logic has_atomic_eth;
+    logic [5:0] atomic_eth_offset;
+    logic has_ieth;
+    logic [5:0] ieth_offset;
+    logic has_feth;
+    logic [5:0] feth_offset;
+    logic has_deth;
+    logic [5:0] deth_offset;
+  } opcode_info_t;
+
+  // The row of an opcode; all zero if the opcode is not supported.
+  function automatic opcode_info_t opcode_info(input logic [7:0] opcode);
+    unique case (opcode)
+      BthOpcodeRcSendFirst:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h1, response: 4'h5, payload: 3'h1, starts_message: 1'h1, consumes_recv: 1'h1, default: '0};
+      BthOpcodeRcSendMiddle:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, response: 4'h5, payload: 3'h1, default: '0};
+      BthOpcodeRcSendLast:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h2, response: 4'h5, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, default: '0};
+      BthOpcodeRcSendLastWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h2, response: 4'h5, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeRcSendOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, response: 4'h5, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, default: '0};
+      BthOpcodeRcSendOnlyWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, response: 4'h5, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaWriteFirst:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h1, response: 4'h5, payload: 3'h1, starts_message: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaWriteMiddle:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, response: 4'h5, payload: 3'h1, default: '0};
+      BthOpcodeRcRdmaWriteLast:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h2, response: 4'h5, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, default: '0};
+      BthOpcodeRcRdmaWriteLastWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h2, response: 4'h5, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaWriteOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h3, response: 4'h5, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaWriteOnlyWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h3, response: 4'h5, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h14, has_immdt: 1'h1, immdt_offset: 6'h1c, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaReadRequest:
+        opcode_info = '{valid: 1'h1, operation: 4'h3, position: 2'h3, response: 4'h4, starts_message: 1'h1, ends_message: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaReadResponseFirst:
+        opcode_info = '{valid: 1'h1, operation: 4'h4, position: 2'h1, payload: 3'h1, starts_message: 1'h1, is_response: 1'h1, extension_bytes: 6'h4, has_aeth: 1'h1, aeth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaReadResponseMiddle:
+        opcode_info = '{valid: 1'h1, operation: 4'h4, payload: 3'h1, is_response: 1'h1, default: '0};
+      BthOpcodeRcRdmaReadResponseLast:
+        opcode_info = '{valid: 1'h1, operation: 4'h4, position: 2'h2, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, is_response: 1'h1, extension_bytes: 6'h4, has_aeth: 1'h1, aeth_offset: 6'hc, default: '0};
+      BthOpcodeRcRdmaReadResponseOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h4, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, is_response: 1'h1, extension_bytes: 6'h4, has_aeth: 1'h1, aeth_offset: 6'hc, default: '0};
+      BthOpcodeRcAcknowledge:
+        opcode_info = '{valid: 1'h1, operation: 4'h5, position: 2'h3, starts_message: 1'h1, ends_message: 1'h1, is_response: 1'h1, extension_bytes: 6'h4, has_aeth: 1'h1, aeth_offset: 6'hc, default: '0};
+      BthOpcodeRcAtomicAcknowledge:
+        opcode_info = '{valid: 1'h1, operation: 4'h6, position: 2'h3, starts_message: 1'h1, ends_message: 1'h1, is_response: 1'h1, extension_bytes: 6'hc, has_aeth: 1'h1, aeth_offset: 6'hc, has_atomic_ack_eth: 1'h1, atomic_ack_eth_offset: 6'h10, default: '0};
+      BthOpcodeRcCompareSwap:
+        opcode_info = '{valid: 1'h1, operation: 4'h7, position: 2'h3, response: 4'h6, starts_message: 1'h1, ends_message: 1'h1, extension_bytes: 6'h1c, has_atomic_eth: 1'h1, atomic_eth_offset: 6'hc, default: '0};
+      BthOpcodeRcFetchAdd:
+        opcode_info = '{valid: 1'h1, operation: 4'h8, position: 2'h3, response: 4'h6, starts_message: 1'h1, ends_message: 1'h1, extension_bytes: 6'h1c, has_atomic_eth: 1'h1, atomic_eth_offset: 6'hc, default: '0};
+      BthOpcodeRcSendLastWithInvalidate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h2, response: 4'h5, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_ieth: 1'h1, ieth_offset: 6'hc, default: '0};
+      BthOpcodeRcSendOnlyWithInvalidate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, response: 4'h5, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_ieth: 1'h1, ieth_offset: 6'hc, default: '0};
+      BthOpcodeRcFlush:
+        opcode_info = '{valid: 1'h1, operation: 4'h9, position: 2'h3, response: 4'h4, starts_message: 1'h1, ends_message: 1'h1, extension_bytes: 6'h14, has_reth: 1'h1, reth_offset: 6'h10, has_feth: 1'h1, feth_offset: 6'hc, default: '0};
+      BthOpcodeRcAtomicWrite:
+        opcode_info = '{valid: 1'h1, operation: 4'ha, position: 2'h3, response: 4'h4, payload: 3'h4, payload_exact: 5'h8, starts_message: 1'h1, ends_message: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeUcSendFirst:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h1, payload: 3'h1, starts_message: 1'h1, consumes_recv: 1'h1, default: '0};
+      BthOpcodeUcSendMiddle:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, payload: 3'h1, default: '0};
+      BthOpcodeUcSendLast:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h2, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, default: '0};
+      BthOpcodeUcSendLastWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h2, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeUcSendOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, default: '0};
+      BthOpcodeUcSendOnlyWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeUcRdmaWriteFirst:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h1, payload: 3'h1, starts_message: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeUcRdmaWriteMiddle:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, payload: 3'h1, default: '0};
+      BthOpcodeUcRdmaWriteLast:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h2, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, default: '0};
+      BthOpcodeUcRdmaWriteLastWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h2, payload: 3'h2, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h4, has_immdt: 1'h1, immdt_offset: 6'hc, default: '0};
+      BthOpcodeUcRdmaWriteOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, extension_bytes: 6'h10, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeUcRdmaWriteOnlyWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h2, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h14, has_immdt: 1'h1, immdt_offset: 6'h1c, has_reth: 1'h1, reth_offset: 6'hc, default: '0};
+      BthOpcodeUdSendOnly:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'h8, has_deth: 1'h1, deth_offset: 6'hc, default: '0};
+      BthOpcodeUdSendOnlyWithImmediate:
+        opcode_info = '{valid: 1'h1, operation: 4'h1, position: 2'h3, payload: 3'h3, starts_message: 1'h1, ends_message: 1'h1, may_pad: 1'h1, consumes_recv: 1'h1, completes_recv: 1'h1, may_solicit: 1'h1, extension_bytes: 6'hc, has_immdt: 1'h1, immdt_offset: 6'h14, has_deth: 1'h1, deth_offset: 6'hc, default: '0};
+      BthOpcodeCnp:
+        opcode_info = '{valid: 1'h1, operation: 4'hb, position: 2'h3, payload: 3'h4, payload_exact: 5'h10, starts_message: 1'h1, ends_message: 1'h1, default: '0};
+      default: opcode_info = '0;
+    endcase
+  endfunction
+
+  // Management registers: byte offsets and reset values. (csr.toml)
+  localparam int unsigned MgmtBytes = 4096;
+  localparam logic [11:0] MgmtIdRegister = 12'h0;
+  localparam logic [31:0] MgmtIdReset = 32'h4f524956;
+  localparam logic [11:0] MgmtVersionRegister = 12'h4;
+  localparam logic [31:0] MgmtVersionReset = 32'h10000;
+  localparam logic [11:0] MgmtAbiProfileRegister = 12'h8;
+  localparam logic [31:0] MgmtAbiProfileReset = 32'h1;
+  localparam logic [11:0] MgmtScratchRegister = 12'hc;
+  localparam logic [31:0] MgmtScratchReset = 32'h0;
+  localparam logic [11:0] MgmtParameterRegister = 12'h10;
+  localparam logic [11:0] MgmtTimeLowRegister = 12'h70;
+  localparam logic [11:0] MgmtTimeHighRegister = 12'h74;
+  localparam logic [11:0] MgmtControlRegister = 12'h80;
+  localparam logic [31:0] MgmtControlReset = 32'h0;
+  localparam logic [11:0] MgmtStatusRegister = 12'h84;
+  localparam logic [11:0] MgmtInterruptCauseRegister = 12'h88;
+  localparam logic [31:0] MgmtInterruptCauseReset = 32'h0;
+  localparam logic [11:0] MgmtInterruptEnableRegister = 12'h8c;
+  localparam logic [31:0] MgmtInterruptEnableReset = 32'h0;
+  localparam logic [11:0] MgmtQueueResetIndexRegister = 12'h90;
+  localparam logic [11:0] MgmtQueueResetDoneRegister = 12'h94;
+  localparam logic [11:0] MgmtFatalCauseRegister = 12'h98;
+  localparam logic [31:0] MgmtFatalCauseReset = 32'h0;
+  localparam logic [11:0] MgmtMailboxStatusRegister = 12'hc0;
+  localparam logic [31:0] MgmtMailboxStatusReset = 32'h0;
+  localparam logic [11:0] MgmtMailboxRequestBytesRegister = 12'hc4;
+  localparam logic [11:0] MgmtMailboxResponseBytesRegister = 12'hc8;
+  localparam logic [11:0] MgmtMailboxFetchRegister = 12'hcc;
+  localparam logic [11:0] MgmtMailboxCompleteRegister = 12'hd0;
+  localparam logic [11:0] MgmtMailboxDataRegister = 12'h200;
+  localparam logic [11:0] MgmtTableCommandRegister = 12'h100;
+  localparam logic [31:0] MgmtTableCommandReset = 32'h0;
+  localparam logic [11:0] MgmtTableIndexRegister = 12'h104;
+  localparam logic [31:0] MgmtTableIndexReset = 32'h0;
+  localparam logic [11:0] MgmtTableDataRegister = 12'h180;
+  localparam logic [11:0] MgmtQpCommandRegister = 12'h110;
+  localparam logic [31:0] MgmtQpCommandReset = 32'h0;
+  localparam logic [11:0] MgmtEventPushRegister = 12'h118;
+  localparam logic [11:0] MgmtEventDataRegister = 12'h120;
+  localparam logic [11:0] MgmtMacLowRegister = 12'h400;
+  localparam logic [11:0] MgmtMacHighRegister = 12'h404;
+  localparam logic [11:0] MgmtRxModeRegister = 12'h408;
+  localparam logic [31:0] MgmtRxModeReset = 32'h0;
+  localparam logic [11:0] MgmtActiveQueuePairsRegister = 12'h40c;
+  localparam logic [31:0] MgmtActiveQueuePairsReset = 32'h1;
+  localparam logic [11:0] MgmtMtuRegister = 12'h410;
+  localparam logic [31:0] MgmtMtuReset = 32'h5dc;
+  localparam logic [11:0] MgmtRxVerdictCountRegister = 12'h440;
+  localparam logic [31:0] MgmtRxVerdictCountReset = 32'h0;
+  localparam logic [11:0] MgmtTxFramesRegister = 12'h480;
+  localparam logic [31:0] MgmtTxFramesReset = 32'h0;
+  localparam logic [11:0] MgmtRxBufferDropsRegister = 12'h484;
+  localparam logic [31:0] MgmtRxBufferDropsReset = 32'h0;
+  localparam logic [11:0] MgmtRetransmissionsRegister = 12'h488;
+  localparam logic [31:0] MgmtRetransmissionsReset = 32'h0;
+  localparam logic [11:0] MgmtDmaErrorsRegister = 12'h48c;
+  localparam logic [31:0] MgmtDmaErrorsReset = 32'h0;
+  localparam logic [11:0] MgmtWindowViolationsRegister = 12'h490;
+  localparam logic [31:0] MgmtWindowViolationsReset = 32'h0;
+
+  // Build parameters; a named configuration is one set of them. (configs.toml)
+  typedef struct packed {
+    int unsigned datapath_bits;
+    int unsigned core_clock_khz;
+    int unsigned link_mbps;
+    int unsigned net_queue_pairs;
+    int unsigned num_cqs;
+    int unsigned num_qps;
+    int unsigned num_pds;
+    int unsigned num_mrs;
+    int unsigned num_translations;
+    int unsigned num_ahs;
+    int unsigned num_gids;
+    int unsigned max_queue_entries;
+    int unsigned max_send_sge;
+    int unsigned max_recv_sge;
+    int unsigned max_inline_bytes;
+    int unsigned max_rd_atomic;
+    int unsigned max_path_mtu;
+    int unsigned max_frame_bytes;
+    int unsigned dma_tags;
+    int unsigned rx_buffer_bytes;
+    int unsigned tx_buffer_bytes;
+  } config_t;
+  // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
+  localparam config_t Nic100 = '{
+    datapath_bits: 512,
+    core_clock_khz: 250000,
+    link_mbps: 100000,
+    net_queue_pairs: 16,
+    num_cqs: 1024,
+    num_qps: 1024,
+    num_pds: 1024,
+    num_mrs: 4096,
+    num_translations: 65536,
+    num_ahs: 1024,
+    num_gids: 128,
+    max_queue_entries: 32768,
+    max_send_sge: 30,
+    max_recv_sge: 30,
+    max_inline_bytes: 512,
+    max_rd_atomic: 16,
+    max_path_mtu: 4096,
+    max_frame_bytes: 9728,
+    dma_tags: 256,
+    rx_buffer_bytes: 524288,
+    tx_buffer_bytes: 524288
+  };
+  // 1 Gb/s boards with a small FPGA (ECP5 class)
+  localparam config_t Nic1 = '{
+    datapath_bits: 64,
+    core_clock_khz: 125000,
+    link_mbps: 1000,
+    net_queue_pairs: 1,
+    num_cqs: 16,
+    num_qps: 16,
+    num_pds: 16,
+    num_mrs: 64,
+    num_translations: 1024,
+    num_ahs: 16,
+    num_gids: 8,
+    max_queue_entries: 256,
+    max_send_sge: 4,
+    max_recv_sge: 4,
+    max_inline_bytes: 256,
+    max_rd_atomic: 4,
+    max_path_mtu: 4096,
+    max_frame_bytes: 9728,
+    dma_tags: 16,
+    rx_buffer_bytes: 32768,
+    tx_buffer_bytes: 32768
+  };
+
+endpackage
+/* verilator lint_on UNUSEDPARAM */
