@@ -15,7 +15,9 @@ Capture ReadPcap(const std::string& path) {
   const std::unique_ptr<pcap_t, decltype(&pcap_close)> file(
       pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, error), &pcap_close);
   if (!file) {
-    capture.error = path + ": " + error;
+    // libpcap names the file in some of its messages only.
+    const std::string text = error;
+    capture.error = text.starts_with(path) ? text : path + ": " + text;
     return capture;
   }
   if (pcap_datalink(file.get()) != DLT_EN10MB) {
@@ -27,7 +29,8 @@ Capture ReadPcap(const std::string& path) {
   int result = 0;
   while ((result = pcap_next_ex(file.get(), &header, &bytes)) == 1) {
     if (header->caplen != header->len) {
-      capture.error = path + ": frame " + std::to_string(capture.frames.size() + 1) + " was cut off when it was recorded";
+      capture.error =
+          path + ": frame " + std::to_string(capture.frames.size() + 1) + " was cut off when it was recorded";
       return capture;
     }
     const auto seconds = static_cast<uint64_t>(header->ts.tv_sec);

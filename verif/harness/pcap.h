@@ -18,8 +18,8 @@ struct Capture {
   std::string error;  // empty: the whole file was read; else what is wrong with it, with the file's name
 };
 
-// Frames in file order. A capture of another link type or with cut-off frames is an error: a test must not judge by half a
-// frame.
+// Frames in file order. A capture of another link type or with cut-off frames is an error: a test must not judge by
+// half a frame.
 Capture ReadPcap(const std::string& path);
 
 // All *.pcap files of a folder in the order of their names; empty if there are none.

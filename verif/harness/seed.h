@@ -8,8 +8,8 @@
 
 namespace vireo::verif {
 
-// The seed of this process: VIREO_SEED if it is set (decimal or 0x…; the process ends with a message if it is not a number),
-// else chosen by chance.
+// The seed of this process: VIREO_SEED if it is set (decimal or 0x…; the process ends with a message if it is not a
+// number), else chosen by chance.
 uint64_t Seed();
 
 // A generator of its own for each consumer, so that a new consumer does not shift the numbers of the others.

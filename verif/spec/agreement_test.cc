@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SystemVerilog package and the C++ header are two readings of one contract: here each judges the other. The Verilated
-// codec module converts with the package's functions and types, the C++ side with Decode, Encode and Visit.
+// The SystemVerilog package and the C++ header are two readings of one contract: here each judges the other. The
+// Verilated codec module converts with the package's functions and types, the C++ side with Decode, Encode and Visit.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -69,7 +69,8 @@ void CheckStruct(const char* name, uint16_t index, Vspec_codec& rtl, std::mt1993
 
     const T decoded = T::Decode(bytes.data());
     BitStream unpacked{std::vector<uint8_t>(T::kBytes)};
-    T::Visit(decoded, [&](const char*, const auto& value, size_t bits) { unpacked.Put(static_cast<uint64_t>(value), bits); });
+    T::Visit(decoded,
+             [&](const char*, const auto& value, size_t bits) { unpacked.Put(static_cast<uint64_t>(value), bits); });
     ASSERT_EQ(unpacked.position(), T::kBytes * 8) << name << ": Visit leaves something out";
     ASSERT_EQ(unpacked.bytes(), Sample(rtl.fields_o, T::kBytes)) << "struct " << name << ": unpack differs";
     std::vector<uint8_t> encoded(T::kBytes);
@@ -119,7 +120,8 @@ TEST_F(SpecAgreement, EveryOpcodeRowIsTheSame) {
     rtl_.eval();
     BitStream row(Sample(rtl_.opcode_info_o, sizeof(rtl_.opcode_info_o)));
     spec::OpcodeInfo::Visit(spec::kOpcodeInfo[opcode], [&](const char* column, const auto& value, size_t bits) {
-      EXPECT_EQ(row.Get(bits), static_cast<uint64_t>(value)) << "opcode " << opcode << ", column " << column << " differs";
+      EXPECT_EQ(row.Get(bits), static_cast<uint64_t>(value))
+          << "opcode " << opcode << ", column " << column << " differs";
     });
     valid += spec::kOpcodeInfo[opcode].valid;
   }

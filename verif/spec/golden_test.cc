@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that Linux sent decode through the contract's accessors into values that make sense and encode to the same bytes.
+// Frames that Linux sent decode through the contract's accessors into values that make sense and encode to the same
+// bytes.
 #include <gtest/gtest.h>
 
 #include <map>

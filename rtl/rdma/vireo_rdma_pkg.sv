@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Types, latencies and CRC arithmetic that the blocks of rtl/rdma share. Numbers of the contract stay in vireo_spec_pkg;
+// model/rdma/rx_parser.h mirrors rx_token_t and the latencies, and verif/rdma compares the two.
+// A block uses only some of these.
+/* verilator lint_off UNUSEDPARAM */
+package vireo_rdma_pkg;
+  import vireo_spec_pkg::*;
+
+  // Cycles from the one in which a frame's last beat is accepted to the one in which the result is visible. The same for every
+  // DataBits: every stage handles a whole beat.
+  localparam int unsigned IcrcLatency = 5;
+  localparam int unsigned RxParserLatency = IcrcLatency + 1;
+
+  // Longest run of extended headers in the opcode table: one AtomicETH.
+  localparam int unsigned RxExtensionBytes = AtomicEthBytes;
+
+  // Deepest header byte that the parser looks at: tagged frame, IPv6, longest extended headers.
+  localparam int unsigned RxHeaderBytes =
+      EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes + RxExtensionBytes;
+
+  // What the parser says about one frame. The first group (up to l3_offset) describes every frame; the rest is zero unless the
+  // verdict is roce. Offsets count from the first byte of the frame.
+  typedef struct packed {
+    rx_verdict_e verdict;
+    logic [15:0] frame_bytes;
+    logic [47:0] source_mac;
+    logic vlan_present;
+    logic [2:0] vlan_pcp;
+    logic vlan_dei;
+    logic [11:0] vlan_vid;
+    logic is_ipv6;
+    logic [4:0] l3_offset;
+    logic [6:0] bth_offset;
+    logic [6:0] payload_offset;
+    logic [15:0] payload_bytes;  // without pad
+    logic [5:0] dscp;
+    logic [1:0] ecn;  // ip_ecn_e
+    logic [7:0] hop_limit;
+    logic [127:0] ip_source;  // first byte most significant; IPv4 as ::ffff:a.b.c.d
+    logic [127:0] ip_destination;
+    logic [15:0] udp_source_port;
+    bth_t bth;
+    logic [8*RxExtensionBytes-1:0] extension;  // byte k after the BTH in [8k +: 8]; zero after the opcode's extended headers
+    opcode_info_t info;
+  } rx_token_t;
+
+  // A 16-bit field in network order, from its two bytes as they lie on the stream.
+  function automatic logic [15:0] network16(input logic [15:0] bytes);
+    return {bytes[7:0], bytes[15:8]};
+  endfunction
+
+  // An IPv4 address as the IPv6 address (and GID) that stands for it. [RFC 4291, 2.5.5.2]
+  function automatic logic [127:0] mapped_ipv4(input logic [31:0] address);
+    return {80'h0, 16'hffff, address};
+  endfunction
+
+  // CRC state after `bits` zero bits: multiplication by x^bits in the reflected representation.
+  function automatic logic [31:0] icrc_shift(input logic [31:0] state, input int unsigned bits);
+    icrc_shift = state;
+    for (int unsigned i = 0; i < bits; i++) begin
+      icrc_shift = {1'b0, icrc_shift[31:1]} ^ (icrc_shift[0] ? IcrcPolynomial : 32'h0);
+    end
+  endfunction
+
+  // CRC state after the all-ones bytes that precede the IP header; the state itself starts as all ones.
+  function automatic logic [31:0] icrc_prefix_state();
+    icrc_prefix_state = '1;
+    for (int unsigned i = 0; i < 32'(IcrcPrefixBytes); i++) icrc_prefix_state = icrc_shift(icrc_prefix_state ^ 32'hff, 8);
+  endfunction
+
+endpackage
+/* verilator lint_on UNUSEDPARAM */

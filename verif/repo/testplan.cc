@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks docs/testplan.toml against the tests that ctest knows: every requirement names at least one test, and every
+// named test exists. usage: vireo_testplan PLAN CTEST BUILD_FOLDER
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace {
+
+// Names of all tests that `ctest -N` lists; empty if it could not be run.
+std::set<std::string> ListTests(const std::string& ctest, const std::string& build) {
+  const std::string command = fmt::format("'{}' --test-dir '{}' -N", ctest, build);
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"),
+                                                   [](FILE* file) { return pclose(file); });
+  std::set<std::string> names;
+  std::array<char, 1024> line{};
+  while (pipe && std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
+    const std::string text(line.data());
+    const auto colon = text.find(": ");
+    if (text.find("Test") == std::string::npos || text.find('#') == std::string::npos || colon == std::string::npos)
+      continue;
+    names.insert(text.substr(colon + 2, text.find_last_not_of('\n') - colon - 1));
+  }
+  return names;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: vireo_testplan PLAN CTEST BUILD_FOLDER\n");
+    return 2;
+  }
+  toml::table plan;
+  try {
+    plan = toml::parse_file(argv[1]);
+  } catch (const toml::parse_error& error) {
+    fmt::print(stderr, "{}:{}: {}\n", argv[1], error.source().begin.line, error.description());
+    return 1;
+  }
+  const std::set<std::string> known = ListTests(argv[2], argv[3]);
+  if (known.empty()) {
+    fmt::print(stderr, "ctest lists no tests in {}\n", argv[3]);
+    return 1;
+  }
+  int errors = 0, requirements = 0, tests = 0;
+  const toml::array* rows = plan["requirement"].as_array();
+  for (size_t i = 0; rows != nullptr && i < rows->size(); ++i) {
+    const toml::table* row = (*rows)[i].as_table();
+    const std::string text = row == nullptr ? "" : (*row)["text"].value_or(std::string());
+    const toml::array* named = row == nullptr ? nullptr : (*row)["tests"].as_array();
+    ++requirements;
+    if (text.empty() || named == nullptr || named->empty()) {
+      fmt::print(stderr, "{}: requirement {} needs `text` and at least one entry in `tests`\n", argv[1], i + 1);
+      ++errors;
+      continue;
+    }
+    for (const auto& node : *named) {
+      const std::string name = node.value_or(std::string());
+      ++tests;
+      if (known.contains(name)) continue;
+      fmt::print(stderr, "{}: \"{}\" names the test '{}', which does not exist\n", argv[1], text, name);
+      ++errors;
+    }
+  }
+  if (requirements == 0) {
+    fmt::print(stderr, "{}: no [[requirement]]\n", argv[1]);
+    return 1;
+  }
+  fmt::print("{} requirements, {} tests named, {} errors\n", requirements, tests, errors);
+  return errors == 0 ? 0 : 1;
+}
