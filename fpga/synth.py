@@ -50,10 +50,13 @@ def synthesize(sources, top, config_name, config, work):
     stat = work / f"{top}.{config_name}.json"
     script = (f"read_slang --threads 1 --top {top} {options} {' '.join(str(p.relative_to(ROOT)) for p in sources)}; "
               f"{command.format(top=top)} -flatten; check -assert; tee -q -o {stat.relative_to(ROOT)} stat -json")
+    stat.unlink(missing_ok=True)  # a run that ends early must not be judged by the figures of the one before
     start = time.monotonic()
     run = subprocess.run([str(YOSYS), "-p", script], cwd=ROOT, capture_output=True, text=True, check=False)
     (work / f"{top}.{config_name}.log").write_text(run.stdout + run.stderr, encoding="utf-8")
-    if run.returncode:
+    # YoWASP's messages end where ABC starts, and its exit code is 0 whatever comes later. The statistics are written last:
+    # that they exist is the proof that every command before them succeeded.
+    if run.returncode or not stat.exists():
         return None, f"{top} for {config_name} does not synthesize:\n" + "\n".join((run.stdout + run.stderr).splitlines()[-15:])
     cells = json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"]
     for what, pattern in (("a latch", LATCH), ("an unmapped cell", UNMAPPED)):

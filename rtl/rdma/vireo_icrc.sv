@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the invariant CRC of every frame of an Ethernet stream: finds the IP header itself (at most one 802.1Q tag), forces the
-// variant bits to ones, stops at the end that the IP length names and says one bit per frame. It does not decide whether a frame
-// is RoCEv2: ok_o means something only for a frame that holds a whole RoCEv2 datagram without IPv4 options. It never stalls, and
-// it neither generates nor removes an ICRC.
+// Checks the invariant CRC of every frame of an Ethernet stream: finds the IP header itself (at most one 802.1Q tag),
+// forces the variant bits to ones, stops at the end that the IP length names and says one bit per frame. It does not
+// decide whether a frame is RoCEv2: ok_o means something only for a frame that holds a whole RoCEv2 datagram without
+// IPv4 options. It never stalls, and it neither generates nor removes an ICRC.
 //
 // The header needs no look-ahead: EtherType and length always come before, or in the same beat as, the first byte whose
-// treatment depends on them. CRC is linear, hence three simplifications: bytes before the IP header are zero and leave a zero
-// state alone; the state after the all-ones prefix is a constant XORed into the first four IP bytes; the zero bytes after the
-// datagram in its last beat multiply the residue by a constant, looked up by their number.
+// treatment depends on them. CRC is linear, hence three simplifications: bytes before the IP header are zero and leave
+// a zero state alone; the state after the all-ones prefix is a constant XORed into the first four IP bytes; the zero
+// bytes after the datagram in its last beat multiply the residue by a constant, looked up by their number.
 module vireo_icrc
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -26,8 +26,9 @@ module vireo_icrc
 
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
-  // Bytes up to the end of a datagram: 16 bits of length plus headers that the length does not count.
-  localparam int unsigned EndBits = 17;
+  // Where a datagram ends in its frame. A frame has at most 65,535 bytes; a datagram that claims to end later is
+  // truncated, whatever its ICRC.
+  localparam int unsigned EndBits = 16;
   localparam int unsigned IndexBits = EndBits - LaneBits;
 
   // Bytes that say where the datagram begins and ends: from the EtherType to the length field of a tagged IPv6 packet.
@@ -40,8 +41,8 @@ module vireo_icrc
   // Beats that can hold variant bits or bytes before the IP header.
   localparam int unsigned HeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;
   localparam int unsigned HeaderBeats = (HeaderBytes + BeatBytes - 1) / BeatBytes;
-  // Beats that lie wholly inside the shortest frame that matters. The length field may come later than the first of them, so
-  // they do not ask for it.
+  // Beats that lie wholly inside the shortest frame that matters. The length field may come later than the first of
+  // them, so they do not ask for it.
   localparam int unsigned MinEnd = EthernetBytes + Ipv4Bytes + UdpBytes + BthBytes + 32'(IcrcBytes);
   localparam logic [HeaderBeats-1:0] Sure = HeaderBeats'((1 << (MinEnd / BeatBytes)) - 1);
 
@@ -74,8 +75,8 @@ module vireo_icrc
     forced_values[8*l3 +: 32] = forced_values[8*l3 +: 32] ^ icrc_prefix_state();
   endfunction
 
-  // Row b: the data bits whose XOR is bit b of the state after one beat, from a zero state. The state before the beat acts like
-  // its first 32 data bits.
+  // Row b: the data bits whose XOR is bit b of the state after one beat, from a zero state. The state before the beat
+  // acts like its first 32 data bits.
   function automatic matrix_t crc_matrix();
     logic [31:0] column = 32'h1;
     for (int unsigned i = 0; i < DataBits; i++) begin
@@ -84,7 +85,8 @@ module vireo_icrc
     end
   endfunction
 
-  // Entry e: state of a correct packet whose last beat holds e bytes of it (0: all), after the zero bytes that fill the beat.
+  // Entry e: state of a correct packet whose last beat holds e bytes of it (0: all), after the zero bytes that fill the
+  // beat.
   function automatic residues_t crc_residues();
     logic [31:0] state = IcrcResidue;
     for (int unsigned zeros = 0; zeros < BeatBytes; zeros++) begin

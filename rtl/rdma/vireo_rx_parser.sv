@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Recognises RoCEv2 among received Ethernet frames, checks everything that needs no state (lengths, IP header, ICRC, BTH version,
-// opcode) and says the outcome in one token per frame. It sees the stream pass and does not forward it: payload is kept elsewhere
-// and found by the token's offsets. It knows no queue pair, so keys, sequence numbers and payload length against the path MTU are
-// left to the transport.
+// Recognises RoCEv2 among received Ethernet frames, checks everything that needs no state (lengths, IP header, ICRC,
+// BTH version, opcode) and says the outcome in one token per frame. It sees the stream pass and does not forward it:
+// payload is kept elsewhere and found by the token's offsets. It knows no queue pair, so keys, sequence numbers and
+// payload length against the path MTU are left to the transport.
 //
-// It never stalls and takes a beat in every cycle, also when every beat is a frame. The token is a pulse RxParserLatency cycles
-// after the frame's last beat; whoever listens must take it.
+// It never stalls and takes a beat in every cycle, also when every beat is a frame. The token is a pulse
+// RxParserLatency cycles after the frame's last beat; whoever listens must take it.
 module vireo_rx_parser
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -34,8 +34,8 @@ module vireo_rx_parser
   localparam int unsigned HeaderBits = 8 * RxHeaderBytes;
   localparam int unsigned HeaderBeats = (RxHeaderBytes + BeatBytes - 1) / BeatBytes;
 
-  // Beats wait so long that header fields need only two stages of their own until the ICRC is known; a beat is narrower than
-  // the headers.
+  // Beats wait so long that header fields need only two stages of their own until the ICRC is known: up to 512 bits, a
+  // beat is narrower than the headers.
   localparam int unsigned BeatDelay = RxParserLatency - 3;
 
   // IP header and what follows it, as far as the parser looks.
@@ -275,7 +275,8 @@ module vireo_rx_parser
   logic done2_q;
 
   always_comb begin
-    // One addition of the carries is enough: ten words carry at most 9, so that the sum cannot carry again and be all ones.
+    // One addition of the carries is enough: ten words carry at most 9, so that the sum cannot carry again and be all
+    // ones.
     checksum_ok = {1'b0, checksum_q[15:0]} + 17'(checksum_q[19:16]) == 17'hffff;
 
     if (token1_q.verdict != RxVerdictRoce) verdict = token1_q.verdict;
@@ -317,7 +318,8 @@ module vireo_rx_parser
 
   // Fields that are not looked at, or for which the ICRC unit has its own eye.
   logic unused;
-  assign unused = ^{icrc_valid, ethernet.destination, ethernet.ethertype, tag.ethertype, ip4.identification, ip4.reserved,
-                    ip4.dont_fragment, ip4.header_checksum, ip6.flow_label, udp.destination_port, udp.checksum};
+  assign unused = ^{icrc_valid, ethernet.destination, ethernet.ethertype, tag.ethertype, ip4.identification,
+                    ip4.reserved, ip4.dont_fragment, ip4.header_checksum, ip6.flow_label, udp.destination_port,
+                    udp.checksum};
 
 endmodule

@@ -434,8 +434,8 @@ constexpr const char* ToString(QpOperation value) {
 enum class RxVerdict : uint8_t {
   kRoce = 0u,  // RoCEv2 with a correct ICRC: to the transport
   kNet = 1u,  // anything that is not RoCEv2: to the net path
-  kTruncated = 2u,  // the frame ends before its IP datagram or before its headers
-  kIpHeader = 3u,  // RoCEv2 by port, but IPv4 header checksum, header length or version is wrong
+  kTruncated = 2u,  // the MAC found the frame bad, or it ends before its IP datagram or headers
+  kIpHeader = 3u,  // RoCEv2 by port, but IP version, or IPv4 header checksum or length, is wrong
   kIpFragment = 4u,  // a fragment to the RoCEv2 port
   kUdpLength = 5u,  // UDP length differs from what IP says
   kIcrc = 6u,  // invariant CRC is wrong

@@ -20,7 +20,7 @@ namespace vireo::verif {
 
 class RxLockstep : public sc_core::sc_module {
  public:
-  SC_HAS_PROCESS(RxLockstep);
+  VIREO_SC_MODULE(RxLockstep)
 
   struct Counts {
     uint64_t frames = 0;             // tokens that both sides gave

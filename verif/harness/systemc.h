@@ -8,3 +8,10 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <systemc>
 #pragma GCC diagnostic pop
+
+// Stands in a module whose constructor is written out: SystemC 2.3 needs it for SC_METHOD, SystemC 3 calls it obsolete.
+#if SC_VERSION_MAJOR >= 3
+#define VIREO_SC_MODULE(name)
+#else
+#define VIREO_SC_MODULE(name) SC_HAS_PROCESS(name);
+#endif
