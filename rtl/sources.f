@@ -4,3 +4,5 @@ spec/gen/vireo_spec_pkg.sv
 rtl/rdma/vireo_rdma_pkg.sv
 rtl/rdma/vireo_icrc.sv
 rtl/rdma/vireo_rx_parser.sv
+rtl/rdma/vireo_icrc_insert.sv
+rtl/rdma/vireo_tx_framer.sv

@@ -39,8 +39,7 @@ module vireo_icrc
   localparam int unsigned L3Tagged = EthernetBytes + VlanTagBytes - TypeOffset;
 
   // Beats that can hold variant bits or bytes before the IP header.
-  localparam int unsigned HeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;
-  localparam int unsigned HeaderBeats = (HeaderBytes + BeatBytes - 1) / BeatBytes;
+  localparam int unsigned HeaderBeats = (IcrcHeaderBytes + BeatBytes - 1) / BeatBytes;
   // Beats that lie wholly inside the shortest frame that matters. The length field may come later than the first of
   // them, so they do not ask for it.
   localparam int unsigned MinEnd = EthernetBytes + Ipv4Bytes + UdpBytes + BthBytes + 32'(IcrcBytes);
@@ -49,31 +48,6 @@ module vireo_icrc
   typedef logic [HeaderBeats*DataBits-1:0] header_t;
   typedef logic [31:0][DataBits-1:0] matrix_t;
   typedef logic [BeatBytes-1:0][31:0] residues_t;
-
-  // Frame bits that the CRC does not see as they are: those before the IP header and those that are masked.
-  function automatic header_t forced_bits(input logic vlan, input logic ip6);
-    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
-    forced_bits = masked_bits(vlan, ip6);
-    for (int unsigned i = 0; i < l3; i++) forced_bits[8*i +: 8] = '1;
-  endfunction
-
-  // Bits that the ICRC sees as ones.
-  function automatic header_t masked_bits(input logic vlan, input logic ip6);
-    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
-    int unsigned l4 = l3 + (ip6 ? Ipv6Bytes : Ipv4Bytes);
-    masked_bits = '0;
-    if (ip6) masked_bits[8*l3 +: 8*Ipv6Bytes] = pack_ipv6(Ipv6IcrcOnes);
-    else     masked_bits[8*l3 +: 8*Ipv4Bytes] = pack_ipv4(Ipv4IcrcOnes);
-    masked_bits[8*l4 +: 8*UdpBytes] = pack_udp(UdpIcrcOnes);
-    masked_bits[8*(l4 + UdpBytes) +: 8*BthBytes] = pack_bth(BthIcrcOnes);
-  endfunction
-
-  // What stands in place of the forced bits, and is XORed into the others: ones under the masks, and the prefix.
-  function automatic header_t forced_values(input logic vlan, input logic ip6);
-    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
-    forced_values = masked_bits(vlan, ip6);
-    forced_values[8*l3 +: 32] = forced_values[8*l3 +: 32] ^ icrc_prefix_state();
-  endfunction
 
   // Row b: the data bits whose XOR is bit b of the state after one beat, from a zero state. The state before the beat
   // acts like its first 32 data bits.
@@ -97,9 +71,9 @@ module vireo_icrc
 
   // By {vlan, ip6}.
   localparam header_t [3:0] Forced =
-      {forced_bits(1, 1), forced_bits(1, 0), forced_bits(0, 1), forced_bits(0, 0)};
+      {header_t'(icrc_forced_bits(1, 1)), header_t'(icrc_forced_bits(1, 0)), header_t'(icrc_forced_bits(0, 1)), header_t'(icrc_forced_bits(0, 0))};
   localparam header_t [3:0] Values =
-      {forced_values(1, 1), forced_values(1, 0), forced_values(0, 1), forced_values(0, 0)};
+      {header_t'(icrc_forced_values(1, 1)), header_t'(icrc_forced_values(1, 0)), header_t'(icrc_forced_values(0, 1)), header_t'(icrc_forced_values(0, 0))};
   localparam matrix_t Matrix = crc_matrix();
   localparam residues_t Residues = crc_residues();
 

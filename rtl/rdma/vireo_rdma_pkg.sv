@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Types, latencies and CRC arithmetic that the blocks of rtl/rdma share. Numbers of the contract stay in vireo_spec_pkg;
-// model/rdma/rx_parser.h mirrors rx_token_t and the latencies, and verif/rdma compares the two.
-// A block uses only some of these.
+// Types, latencies and CRC arithmetic that the blocks of rtl/rdma share. Numbers of the contract stay in
+// vireo_spec_pkg; model/rdma/{rx_parser,tx_framer}.h mirror the tokens and the latencies, and verif/rdma compares the
+// two. A block uses only some of these.
 /* verilator lint_off UNUSEDPARAM */
 package vireo_rdma_pkg;
   import vireo_spec_pkg::*;
 
-  // Cycles from the one in which a frame's last beat is accepted to the one in which the result is visible. The same for every
-  // DataBits: every stage handles a whole beat.
+  // Cycles from the one in which a frame's last beat is accepted to the one in which the result is visible. The same
+  // for every DataBits: every stage handles a whole beat.
   localparam int unsigned IcrcLatency = 5;
   localparam int unsigned RxParserLatency = IcrcLatency + 1;
 
@@ -19,8 +19,8 @@ package vireo_rdma_pkg;
   localparam int unsigned RxHeaderBytes =
       EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes + RxExtensionBytes;
 
-  // What the parser says about one frame. The first group (up to l3_offset) describes every frame; the rest is zero unless the
-  // verdict is roce. Offsets count from the first byte of the frame.
+  // What the parser says about one frame. The first group (up to l3_offset) describes every frame; the rest is zero
+  // unless the verdict is roce. Offsets count from the first byte of the frame.
   typedef struct packed {
     rx_verdict_e verdict;
     logic [15:0] frame_bytes;
@@ -41,9 +41,41 @@ package vireo_rdma_pkg;
     logic [127:0] ip_destination;
     logic [15:0] udp_source_port;
     bth_t bth;
-    logic [8*RxExtensionBytes-1:0] extension;  // byte k after the BTH in [8k +: 8]; zero after the opcode's extended headers
+    // Byte k after the BTH in [8k +: 8]; zero after the opcode's extended headers.
+    logic [8*RxExtensionBytes-1:0] extension;
     opcode_info_t info;
   } rx_token_t;
+
+  // Cycles from the one in which the framer accepts a token to the one in which the frame's first beat is visible, and
+  // of the ICRC's insertion alone. The same for every DataBits and every packet.
+  localparam int unsigned IcrcInsertLatency = 6;
+  localparam int unsigned TxFramerLatency = 4 + IcrcInsertLatency;
+
+  // The largest path MTU: ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
+  localparam int unsigned TxPayloadBytes = 128 << IbMtuMtu4096;
+
+  // What the framer makes a frame of; what is not here, it computes. Fields of the other IP version, the tag's fields
+  // without tag, bth.pad_count and the extension after the opcode's extended headers do not matter.
+  typedef struct packed {
+    logic [47:0] destination_mac;
+    logic [47:0] source_mac;
+    logic vlan_present;
+    logic [2:0] vlan_pcp;
+    logic vlan_dei;
+    logic [11:0] vlan_vid;
+    logic is_ipv6;
+    logic [5:0] dscp;
+    logic [1:0] ecn;  // ip_ecn_e
+    logic [7:0] hop_limit;
+    logic [19:0] flow_label;  // IPv6
+    logic [15:0] identification;  // IPv4; 0 will do, because dont_fragment is set [RFC 6864, 4.1]
+    logic [127:0] ip_source;  // first byte most significant; IPv4 as ::ffff:a.b.c.d
+    logic [127:0] ip_destination;
+    logic [15:0] udp_source_port;
+    bth_t bth;
+    logic [8*RxExtensionBytes-1:0] extension;  // byte k after the BTH in [8k +: 8]
+    logic [12:0] payload_bytes;  // without pad, at most TxPayloadBytes
+  } tx_token_t;
 
   // A 16-bit field in network order, from its two bytes as they lie on the stream.
   function automatic logic [15:0] network16(input logic [15:0] bytes);
@@ -63,10 +95,51 @@ package vireo_rdma_pkg;
     end
   endfunction
 
+  // The inverse of icrc_shift.
+  function automatic logic [31:0] icrc_unshift(input logic [31:0] state, input int unsigned bits);
+    icrc_unshift = state;
+    for (int unsigned i = 0; i < bits; i++) begin
+      // The polynomial's highest bit is set, so that the state's tells whether it was added.
+      icrc_unshift = icrc_unshift[31] ? {icrc_unshift[30:0] ^ IcrcPolynomial[30:0], 1'b1} : {icrc_unshift[30:0], 1'b0};
+    end
+  endfunction
+
   // CRC state after the all-ones bytes that precede the IP header; the state itself starts as all ones.
   function automatic logic [31:0] icrc_prefix_state();
     icrc_prefix_state = '1;
-    for (int unsigned i = 0; i < 32'(IcrcPrefixBytes); i++) icrc_prefix_state = icrc_shift(icrc_prefix_state ^ 32'hff, 8);
+    for (int unsigned i = 0; i < 32'(IcrcPrefixBytes); i++) begin
+      icrc_prefix_state = icrc_shift(icrc_prefix_state ^ 32'hff, 8);
+    end
+  endfunction
+
+  // Deepest byte, of a tagged IPv6 frame, that the ICRC does not see as it is.
+  localparam int unsigned IcrcHeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;
+
+  typedef logic [8*IcrcHeaderBytes-1:0] icrc_header_t;
+
+  // Bits of a frame that the ICRC sees as ones.
+  function automatic icrc_header_t icrc_masked_bits(input logic vlan, input logic ip6);
+    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
+    int unsigned l4 = l3 + (ip6 ? Ipv6Bytes : Ipv4Bytes);
+    icrc_masked_bits = '0;
+    if (ip6) icrc_masked_bits[8*l3 +: 8*Ipv6Bytes] = pack_ipv6(Ipv6IcrcOnes);
+    else     icrc_masked_bits[8*l3 +: 8*Ipv4Bytes] = pack_ipv4(Ipv4IcrcOnes);
+    icrc_masked_bits[8*l4 +: 8*UdpBytes] = pack_udp(UdpIcrcOnes);
+    icrc_masked_bits[8*(l4 + UdpBytes) +: 8*BthBytes] = pack_bth(BthIcrcOnes);
+  endfunction
+
+  // Bits of a frame that the CRC does not see as they are: those before the IP header and those that are masked.
+  function automatic icrc_header_t icrc_forced_bits(input logic vlan, input logic ip6);
+    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
+    icrc_forced_bits = icrc_masked_bits(vlan, ip6);
+    for (int unsigned i = 0; i < l3; i++) icrc_forced_bits[8*i +: 8] = '1;
+  endfunction
+
+  // What stands in place of the forced bits, and is XORed into the others: ones under the masks, and the prefix.
+  function automatic icrc_header_t icrc_forced_values(input logic vlan, input logic ip6);
+    int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
+    icrc_forced_values = icrc_masked_bits(vlan, ip6);
+    icrc_forced_values[8*l3 +: 32] = icrc_forced_values[8*l3 +: 32] ^ icrc_prefix_state();
   endfunction
 
 endpackage

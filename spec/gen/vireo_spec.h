@@ -312,6 +312,9 @@ inline constexpr uint8_t kPvirtqDescAlign = 16u;
 // Alignment of each event suppression structure. [virtio 1.3, 2.8.10.1] (virtio.toml) Unit: bytes.
 inline constexpr uint8_t kPvirtqEventSuppressAlign = 4u;
 
+// Shortest frame without FCS; shorter ones are padded with zeros. [IEEE 802.3, 3.2.8] (wire.toml) Unit: bytes.
+inline constexpr uint8_t kEthernetFrameBytesMin = 60u;
+
 // Destination port of every RoCEv2 datagram. [IANA service names; IBTA A17.4.3] (wire.toml)
 inline constexpr uint16_t kUdpPortRocev2 = 4791u;
 

@@ -239,6 +239,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"pvirtq_size_max", static_cast<uint64_t>(kPvirtqSizeMax)},
     {"pvirtq_desc_align", static_cast<uint64_t>(kPvirtqDescAlign)},
     {"pvirtq_event_suppress_align", static_cast<uint64_t>(kPvirtqEventSuppressAlign)},
+    {"ethernet_frame_bytes_min", static_cast<uint64_t>(kEthernetFrameBytesMin)},
     {"udp_port_rocev2", static_cast<uint64_t>(kUdpPortRocev2)},
     {"udp_source_port_base", static_cast<uint64_t>(kUdpSourcePortBase)},
     {"local_ack_timeout_unit_ns", static_cast<uint64_t>(kLocalAckTimeoutUnitNs)},

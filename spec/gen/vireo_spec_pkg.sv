@@ -238,6 +238,9 @@ package vireo_spec_pkg;
   // Alignment of each event suppression structure. [virtio 1.3, 2.8.10.1] (virtio.toml)
   localparam logic [7:0] PvirtqEventSuppressAlign = 8'h4;
 
+  // Shortest frame without FCS; shorter ones are padded with zeros. [IEEE 802.3, 3.2.8] (wire.toml)
+  localparam logic [7:0] EthernetFrameBytesMin = 8'h3c;
+
   // Destination port of every RoCEv2 datagram. [IANA service names; IBTA A17.4.3] (wire.toml)
   localparam logic [15:0] UdpPortRocev2 = 16'h12b7;
 

@@ -17,8 +17,8 @@
 
 #include "model/rdma/icrc.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/harness/pcap.h"
 #include "verif/harness/seed.h"
+#include "verif/rdma/frames.h"
 #include "verif/rdma/rx_parser_rtl.h"
 
 namespace vireo::verif {
@@ -28,7 +28,6 @@ using model::RxParser;
 using model::RxToken;
 using spec::BthOpcode;
 using spec::RxVerdict;
-using Bytes = std::vector<uint8_t>;
 using Random = std::mt19937_64;
 
 constexpr size_t kVerdicts = 10;
@@ -37,15 +36,7 @@ constexpr size_t kVerdicts = 10;
 // ------------------------------------------------------------------------------------------------------------------
 
 const std::vector<Bytes>& Golden() {
-  static const std::vector<Bytes> frames = [] {
-    std::vector<Bytes> result;
-    for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
-      Capture capture = ReadPcap(path);
-      EXPECT_EQ(capture.error, "");
-      for (auto& frame : capture.frames) result.push_back(std::move(frame.bytes));
-    }
-    return result;
-  }();
+  static const std::vector<Bytes> frames = GoldenFrames(VIREO_VECTORS_DIR);
   return frames;
 }
 
@@ -175,16 +166,6 @@ Bytes SmallSend(bool ip6, size_t payload_bytes) {
   Bytes frame = Kinds().at({BthOpcode::kRcSendOnly, ip6});
   Editor(frame).Bth([](auto& bth) { bth.pad_count = 0; }).Resize(payload_bytes);
   return frame;
-}
-
-std::string Hex(const Bytes& bytes) {
-  std::string result;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    if (i > 0 && i % 16 == 0) result += '\n';
-    result += {kDigits[bytes[i] >> 4], kDigits[bytes[i] & 15], ' '};
-  }
-  return result;
 }
 
 // --- Rules, by hand
