@@ -400,7 +400,7 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryChecksum) {
 TEST_P(TxFramerRtlTest, GivesBeatsInTheFormulasCycleAndNotOneEarlier) {
   auto& rtl = bench_.rtl();
   auto& random = bench_.random();
-  for (const size_t bytes : {0, 1, 63, 64, 65, 1024, 4096}) {
+  for (const size_t bytes : {0u, 1u, 63u, 64u, 65u, 1024u, 4096u}) {
     for (const bool ip6 : {false, true}) {
       const Packet packet = RandomPacket(BthOpcode::kRcSendOnly, ip6, ip6, bytes, random);
       bench_.Send(packet);
