@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtio-net device in use: network queues, control queue, and the RoCE extension if the device has it. Brings the
+// device up, keeps what belongs together alive, and stops it at the end. Creating RoCE objects is the caller's work,
+// with roce() for the commands and OpenQueue for their virtqueues.
+//
+// One thread at a time, with one exception: once a queue is open, its ring and doorbell may be used by a thread of
+// their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/driver/control_queue.h"
+#include "host/driver/features.h"
+#include "host/driver/net_commands.h"
+#include "host/driver/net_queue.h"
+#include "host/driver/roce_commands.h"
+#include "host/driver/virtio_pci.h"
+
+namespace vireo::host {
+
+struct DeviceOptions {
+  // Used where the device offers them and what they need. Each must be in VirtioNetDevice::KnownFeatures().
+  FeatureSet wanted;
+  // Open fails without these; they need not be named in `wanted` too.
+  FeatureSet required;
+  enum class Roce { kOff, kIfOffered, kRequired };
+  Roce roce = Roce::kIfOffered;
+  // None: by the feature bit that the device offers, vireo first.
+  std::optional<spec::Profile> profile;
+
+  uint16_t queue_pairs = 1;  // more than 1 needs feature mq
+  // Entries; what is above the device's largest size is cut down to it.
+  uint16_t net_queue_size = 256;
+  uint16_t control_queue_size = 64;
+  uint16_t event_queue_size = 64;
+  // Longest frame to send or receive, without FCS and packet header. 0: from the device's MTU if it tells, else
+  // Ethernet's, and room for a VLAN tag.
+  uint32_t max_frame_bytes = 0;
+  // Receive buffers with mrg_rxbuf, packet header included. Without it they have room for max_frame_bytes.
+  uint32_t mergeable_buffer_bytes = 2048;
+  // Vectors to use at most; 0: poll everything.
+  uint16_t max_vectors = 64;
+  uint64_t reset_timeout_ns = 1'000'000'000;    // of the device or a queue
+  uint64_t command_timeout_ns = 1'000'000'000;  // of a control command
+};
+
+// What DeviceOptions may hold for a fast and simple driver: everything known but offloads.
+FeatureSet DefaultFeatures();
+
+// Something that happened without being asked for.
+struct DeviceEvent {
+  enum class Kind : uint8_t {
+    kRdma,           // see `rdma`; rdma.lost events before it were dropped for want of a buffer
+    kConfigChanged,  // the device configuration may have changed: link status, MTU, MAC address
+    kNeedsReset,     // the device gave up; destroy the object and open it again
+  };
+  Kind kind = Kind::kConfigChanged;
+  spec::RdmaEvent rdma;
+};
+
+class VirtioNetDevice {
+ public:
+  // Resets the device and brings it up to DRIVER_OK with all network queues, the control queue (feature ctrl_vq) and
+  // the event queue (RoCE, profile vireo) running. Afterwards receive buffers are posted. `function` must outlive the
+  // object. On an error, the device is left with status FAILED (if it got so far), and without DMA.
+  static Result<std::unique_ptr<VirtioNetDevice>> Open(PciFunction& function, const DeviceOptions& options);
+
+  // Resets the device. If it does not answer, bus mastering is turned off before the memory goes.
+  ~VirtioNetDevice();
+  VirtioNetDevice(const VirtioNetDevice&) = delete;
+  VirtioNetDevice& operator=(const VirtioNetDevice&) = delete;
+
+  // All that this driver can handle; the RoCE bit is not in it.
+  static FeatureSet KnownFeatures();
+
+  const FeatureSet& features() const { return pci_.features(); }  // accepted
+  bool has_roce() const { return has_roce_; }
+  spec::Profile profile() const { return profile_; }  // vireo if the device has no RoCE
+  const spec::ProfileConstants& constants() const { return spec::ConstantsOf(profile_); }
+  PciFunction& function() { return pci_.function(); }
+  VirtioPci& pci() { return pci_; }
+  const DeviceOptions& options() const { return options_; }
+
+  // --- Network
+  Result<spec::NetConfig> ReadNetConfig() { return pci_.ReadDeviceConfig<spec::NetConfig>(0); }
+  uint16_t queue_pairs() const { return static_cast<uint16_t>(transmit_.size()); }
+  uint32_t max_frame_bytes() const { return max_frame_bytes_; }
+  // `pair` is below queue_pairs(). Their Send and Receive do not wait.
+  TransmitQueue& transmit(uint16_t pair) { return transmit_[pair]; }
+  ReceiveQueue& receive(uint16_t pair) { return receive_[pair]; }
+  // Receive that waits until a frame comes or NowNs() reaches deadline_ns.
+  Result<std::optional<ReceivedFrame>> Receive(uint16_t pair, uint64_t deadline_ns);
+  // Resets both queues of a pair and starts them anew: the way out of kMisbehaved. Frames under way are lost. Needs
+  // feature ring_reset.
+  Status RestartPair(uint16_t pair);
+  // Null without feature ctrl_vq.
+  NetCommands* net() { return net_commands_.has_value() ? &*net_commands_ : nullptr; }
+
+  // --- RoCE; only with has_roce()
+  RoceCommands& roce() { return *roce_commands_; }
+  spec::NetConfigRdma rdma_config() const { return rdma_config_; }
+  // Virtqueue of CQ `cqn`, below max_rdma_cqs; of QP `qpn`, below max_rdma_qps. kInvalidArgument.
+  Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const;
+  Result<uint16_t> SendQueueIndex(uint32_t qpn) const;
+  Result<uint16_t> ReceiveQueueIndex(uint32_t qpn) const;
+
+  // --- Virtqueues on demand: those of CQs and QPs
+  // Makes a ring in the accepted format and enables the queue. `size` must suit the format and the device
+  // (VirtioPci::MaxQueueSize). The caller keeps the Queue until it is stopped or the device is destroyed.
+  Result<Queue> OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
+                          uint16_t indirect_segments = 0);
+  // Resets the queue and returns the tokens of all buffers that had not come back. In rfc-v2 without ring_reset,
+  // `destroyed` says that the object was destroyed, after which the device has let go of the ring by itself; else
+  // kUnsupported.
+  Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed = false);
+  // Enables a stopped queue again, empty.
+  Status RestartQueue(Queue& queue) { return pci_.EnableQueue(queue.index, *queue.ring, queue.vector); }
+
+  // Vectors in use: 0 is the configuration's; control and event queue have 1; the rest is spread over the others. With
+  // fewer than 3, they share. 0: everything is polled.
+  uint16_t vectors() const { return vectors_; }
+  // The vector for the n-th queue of those that share what is left: pair i of the network has n = i.
+  std::optional<uint16_t> SpreadVector(uint32_t n) const;
+
+  // --- Events. The oldest that waits, or none; does not wait. Without MSI-X each call reads a register.
+  Result<std::optional<DeviceEvent>> PollEvent();
+
+ private:
+  VirtioNetDevice(const VirtioPci& pci, const DeviceOptions& options) : pci_(pci), options_(options) {}
+
+  Status BringUp();
+  Status ChooseProfile(const FeatureSet& offered);
+  Result<FeatureSet> ChooseFeatures(const FeatureSet& offered) const;
+  Status CheckQueueCount();
+  Status SetUpVectors();
+  Status SetUpNetQueues();
+  Status SetUpControlQueue();
+  Status SetUpEventQueue();
+  Status GiveEventBuffer(Token slot);
+  uint32_t EventQueueIndex() const;
+  uint32_t ControlQueueIndex() const { return uint32_t{device_pairs_} * 2; }
+  std::optional<uint16_t> SystemVector() const;
+  uint16_t UsableSize(uint16_t wanted, uint16_t max_size) const;
+  Result<Queue> OpenQueueUpTo(uint32_t index, uint16_t wanted_size, std::optional<uint16_t> vector,
+                              uint16_t indirect_segments);
+
+  VirtioPci pci_;
+  DeviceOptions options_;
+  spec::Profile profile_ = static_cast<spec::Profile>(spec::kProfileDefault);
+  bool has_roce_ = false;
+  spec::NetConfigRdma rdma_config_;
+  uint16_t device_pairs_ = 1;  // N: how many pairs the queue indices count
+  uint32_t max_frame_bytes_ = 0;
+  uint16_t vectors_ = 0;
+  uint8_t config_generation_ = 0;
+  bool reported_needs_reset_ = false;
+
+  std::vector<TransmitQueue> transmit_;
+  std::vector<ReceiveQueue> receive_;
+  std::optional<Queue> control_ring_;
+  std::optional<ControlQueue> control_;
+  std::optional<NetCommands> net_commands_;
+  std::optional<RoceCommands> roce_commands_;
+  std::optional<Queue> event_ring_;
+  DmaBuffer event_buffers_;
+};
+
+}  // namespace vireo::host

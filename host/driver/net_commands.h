@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The virtio-net commands that a simple driver needs, one function each. A command whose feature was not accepted fails
+// with kUnsupported and is not sent. The device gives no reasons: a refusal is kRefused and nothing more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "host/driver/control_queue.h"
+#include "host/driver/features.h"
+
+namespace vireo::host {
+
+using MacAddress = std::array<uint8_t, sizeof(spec::NetCtrlMacAddr{}.mac)>;
+
+class NetCommands {
+ public:
+  // `control` must outlive the object; `features` are the accepted ones.
+  NetCommands(ControlQueue& control, const FeatureSet& features) : control_(&control), features_(features) {}
+
+  // Queue pairs that the device uses for receiving, from pair 0 on; their queues must be enabled. Feature mq.
+  Status SetQueuePairs(uint16_t pairs);
+  // Receive modes. Feature ctrl_rx, for all but promisc and allmulti ctrl_rx_extra.
+  Status SetRxMode(spec::NetCtrlRxCmd mode, bool on);
+  // Replaces the address filter. Feature ctrl_rx.
+  Status SetMacTable(std::span<const MacAddress> unicast, std::span<const MacAddress> multicast);
+  // Replaces the device's own address. Feature ctrl_mac_addr.
+  Status SetMacAddress(const MacAddress& address);
+  // VLAN filter, identifiers 0 to 4095. Feature ctrl_vlan.
+  Status AddVlan(uint16_t vlan_id);
+  Status DeleteVlan(uint16_t vlan_id);
+  // Answers spec::NetStatus::kAnnounce. Feature guest_announce.
+  Status AcknowledgeAnnounce();
+
+ private:
+  template <typename Request>
+  Status Send(spec::NetFeature needs, spec::NetCtrlClass ctrl_class, uint8_t command, const Request& request,
+              std::span<const uint8_t> tail = {});
+
+  ControlQueue* control_;
+  FeatureSet features_;
+};
+
+}  // namespace vireo::host

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/driver/roce_commands.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace vireo::host {
+
+using spec::RdmaCtrlCmd;
+
+namespace {
+
+Error NotInProfile(const std::string& what) {
+  return {ErrorCode::kUnsupported, what + " needs profile vireo, the device has rfc-v2"};
+}
+
+// Names the command in an error of the control queue, which knows only numbers.
+Error Named(RdmaCtrlCmd command, Error error) {
+  if (const char* name = spec::ToString(command); name != nullptr) error.text = std::string(name) + ": " + error.text;
+  return error;
+}
+
+}  // namespace
+
+template <typename Request, typename Response>
+Result<Response> RoceCommands::Send(RdmaCtrlCmd command, const Request& request, std::span<const uint8_t> tail) {
+  Result<Response> response = control_->Command<Request, Response>(
+      spec::ConstantsOf(control_->profile()).net_ctrl_class_roce, static_cast<uint8_t>(command), request, tail);
+  if (!response.ok()) return Named(command, response.error());
+  return response;
+}
+
+template <typename Request>
+Status RoceCommands::SendOnly(RdmaCtrlCmd command, const Request& request) {
+  Result<NoPayload> response = Send<Request, NoPayload>(command, request);
+  if (!response.ok()) return response.error();
+  return {};
+}
+
+Result<spec::RdmaAckQueryDevice> RoceCommands::QueryDevice() {
+  return Send<NoPayload, spec::RdmaAckQueryDevice>(RdmaCtrlCmd::kQueryDevice, {});
+}
+
+Result<spec::RdmaAckQueryPort> RoceCommands::QueryPort() {
+  return Send<NoPayload, spec::RdmaAckQueryPort>(RdmaCtrlCmd::kQueryPort, {});
+}
+
+Result<uint32_t> RoceCommands::CreateCq(uint32_t cqe) {
+  auto ack = Send<spec::RdmaCmdCreateCq, spec::RdmaAckCreateCq>(RdmaCtrlCmd::kCreateCq, {.cqe = cqe});
+  if (!ack.ok()) return ack.error();
+  return ack->cqn;
+}
+
+Status RoceCommands::DestroyCq(uint32_t cqn) {
+  return SendOnly(RdmaCtrlCmd::kDestroyCq, spec::RdmaCmdDestroyCq{.cqn = cqn});
+}
+
+Status RoceCommands::ReqNotifyCq(uint32_t cqn, uint32_t flags) {
+  return SendOnly(RdmaCtrlCmd::kReqNotifyCq, spec::RdmaCmdReqNotify{.cqn = cqn, .flags = flags});
+}
+
+Result<uint32_t> RoceCommands::CreatePd() {
+  auto ack = Send<NoPayload, spec::RdmaAckCreatePd>(RdmaCtrlCmd::kCreatePd, {});
+  if (!ack.ok()) return ack.error();
+  return ack->pdn;
+}
+
+Status RoceCommands::DestroyPd(uint32_t pdn) {
+  return SendOnly(RdmaCtrlCmd::kDestroyPd, spec::RdmaCmdDestroyPd{.pdn = pdn});
+}
+
+Result<spec::RdmaAckGetDmaMr> RoceCommands::GetDmaMr(uint32_t pdn, uint32_t access_flags) {
+  return Send<spec::RdmaCmdGetDmaMr, spec::RdmaAckGetDmaMr>(RdmaCtrlCmd::kGetDmaMr,
+                                                            {.pdn = pdn, .access_flags = access_flags});
+}
+
+Result<spec::RdmaAckRegUserMr> RoceCommands::RegUserMr(spec::RdmaCmdRegUserMr request,
+                                                       std::span<const uint64_t> pages) {
+  if (pages.size() > std::numeric_limits<uint32_t>::max()) {
+    return Error{ErrorCode::kInvalidArgument, "a page list of " + std::to_string(pages.size()) + " entries"};
+  }
+  if (!has_additions()) {
+    if (request.page_shift != 0 && request.page_shift != spec::kRdmaPageShiftDefault) {
+      return NotInProfile("page_shift " + std::to_string(request.page_shift));
+    }
+    request.page_shift = 0;
+  }
+  request.npages = static_cast<uint32_t>(pages.size());
+  std::vector<uint8_t> tail;
+  tail.reserve(pages.size() * sizeof(uint64_t));
+  for (uint64_t page : pages) {
+    for (size_t i = 0; i < sizeof(uint64_t); ++i, page >>= 8) tail.push_back(static_cast<uint8_t>(page));
+  }
+  return Send<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>(RdmaCtrlCmd::kRegUserMr, request, tail);
+}
+
+Status RoceCommands::DeregMr(uint32_t mrn) { return SendOnly(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mrn}); }
+
+Result<uint32_t> RoceCommands::CreateQp(const spec::RdmaCmdCreateQp& request) {
+  auto ack = Send<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>(RdmaCtrlCmd::kCreateQp, request);
+  if (!ack.ok()) return ack.error();
+  return ack->qpn;
+}
+
+Status RoceCommands::ModifyQp(const spec::RdmaCmdModifyQp& request) {
+  return SendOnly(RdmaCtrlCmd::kModifyQp, request);
+}
+
+Result<spec::RdmaAckQueryQp> RoceCommands::QueryQp(uint32_t qpn, uint32_t attr_mask) {
+  return Send<spec::RdmaCmdQueryQp, spec::RdmaAckQueryQp>(RdmaCtrlCmd::kQueryQp, {.qpn = qpn, .attr_mask = attr_mask});
+}
+
+Status RoceCommands::DestroyQp(uint32_t qpn) {
+  return SendOnly(RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = qpn});
+}
+
+Result<uint32_t> RoceCommands::CreateAh(uint32_t pdn, const spec::RdmaAhAttr& attributes) {
+  spec::RdmaCmdCreateAh request;
+  request.pdn = pdn;
+  request.ah_attr = attributes;
+  auto ack = Send<spec::RdmaCmdCreateAh, spec::RdmaAckCreateAh>(RdmaCtrlCmd::kCreateAh, request);
+  if (!ack.ok()) return ack.error();
+  return ack->ah;
+}
+
+Status RoceCommands::DestroyAh(uint32_t pdn, uint32_t ah) {
+  return SendOnly(RdmaCtrlCmd::kDestroyAh, spec::RdmaCmdDestroyAh{.pdn = pdn, .ah = ah});
+}
+
+Status RoceCommands::AddGid(spec::RdmaCmdAddGid request) {
+  if (!has_additions()) {
+    if (request.flags != 0 || request.vlan != 0) return NotInProfile("a GID with VLAN");
+    if (request.gid_type != spec::RdmaGidType::kUnspecified && request.gid_type != spec::RdmaGidType::kRoceV2) {
+      return NotInProfile("a GID type");
+    }
+    request.gid_type = spec::RdmaGidType::kUnspecified;
+  }
+  return SendOnly(RdmaCtrlCmd::kAddGid, request);
+}
+
+Status RoceCommands::DelGid(uint16_t index) {
+  return SendOnly(RdmaCtrlCmd::kDelGid, spec::RdmaCmdDelGid{.index = index});
+}
+
+Status RoceCommands::SetWindow(const spec::RdmaCmdSetWindow& request) {
+  if (static_cast<uint8_t>(RdmaCtrlCmd::kSetWindow) > spec::ConstantsOf(control_->profile()).rdma_last_command) {
+    return NotInProfile("set_window");
+  }
+  return SendOnly(RdmaCtrlCmd::kSetWindow, request);
+}
+
+}  // namespace vireo::host

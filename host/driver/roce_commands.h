@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RoCE commands of the control queue, one function each. They check nothing that the device checks: what the device
+// refuses comes back as kRefused with its reason in Error::rdma (profile vireo). What the profile in use does not have
+// fails here with kUnsupported and is not sent; fields that exist only in profile vireo are sent as 0 in rfc-v2.
+//
+// They do not touch virtqueues: enabling the queues of a new CQ or QP and resetting them after its end is the caller's
+// work, in the order that each function's comment gives.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "host/driver/control_queue.h"
+
+namespace vireo::host {
+
+class RoceCommands {
+ public:
+  // `control` must outlive the object.
+  explicit RoceCommands(ControlQueue& control) : control_(&control) {}
+
+  Result<spec::RdmaAckQueryDevice> QueryDevice();
+  Result<spec::RdmaAckQueryPort> QueryPort();
+
+  // Returns the CQ's number. Next: enable its virtqueue and post buffers.
+  Result<uint32_t> CreateCq(uint32_t cqe);
+  // Next: reset its virtqueue; then its buffers are free.
+  Status DestroyCq(uint32_t cqn);
+  // Arms a CQ for CQEs after the answer: poll once more before sleeping. `flags`: spec::IbNotifyFlags. In profile vireo
+  // Doorbell::ArmCq does the same without a command.
+  Status ReqNotifyCq(uint32_t cqn, uint32_t flags);
+
+  Result<uint32_t> CreatePd();
+  Status DestroyPd(uint32_t pdn);
+
+  // `access_flags`: spec::IbAccessFlags.
+  Result<spec::RdmaAckGetDmaMr> GetDmaMr(uint32_t pdn, uint32_t access_flags);
+  // request.npages is set from `pages` (device addresses). In rfc-v2 pages have 4096 bytes: another page_shift is
+  // kUnsupported.
+  Result<spec::RdmaAckRegUserMr> RegUserMr(spec::RdmaCmdRegUserMr request, std::span<const uint64_t> pages);
+  // After success the device touches none of its memory.
+  Status DeregMr(uint32_t mrn);
+
+  // Returns the QP's number. Next: enable its two virtqueues.
+  Result<uint32_t> CreateQp(const spec::RdmaCmdCreateQp& request);
+  Status ModifyQp(const spec::RdmaCmdModifyQp& request);
+  Result<spec::RdmaAckQueryQp> QueryQp(uint32_t qpn, uint32_t attr_mask);
+  // Next: reset both virtqueues; what was posted never completes.
+  Status DestroyQp(uint32_t qpn);
+
+  // Returns the handle.
+  Result<uint32_t> CreateAh(uint32_t pdn, const spec::RdmaAhAttr& attributes);
+  Status DestroyAh(uint32_t pdn, uint32_t ah);
+
+  // In rfc-v2 a VLAN or another type than RoCE v2 is kUnsupported.
+  Status AddGid(spec::RdmaCmdAddGid request);
+  Status DelGid(uint16_t index);
+
+  // Profile vireo only.
+  Status SetWindow(const spec::RdmaCmdSetWindow& request);
+
+ private:
+  template <typename Request, typename Response>
+  Result<Response> Send(spec::RdmaCtrlCmd command, const Request& request, std::span<const uint8_t> tail = {});
+  template <typename Request>
+  Status SendOnly(spec::RdmaCtrlCmd command, const Request& request);
+  bool has_additions() const { return spec::ConstantsOf(control_->profile()).rdma_has_additions; }
+
+  ControlQueue* control_;
+};
+
+}  // namespace vireo::host
