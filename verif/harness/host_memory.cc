@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/harness/host_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace vireo::verif {
+
+const char* ToString(MemoryError error) {
+  switch (error) {
+    case MemoryError::kNone: return "none";
+    case MemoryError::kNoWindow: return "no_window";
+    case MemoryError::kNoPermission: return "no_permission";
+    case MemoryError::kFailed: return "failed";
+  }
+  return "?";
+}
+
+void HostMemory::Unmap::operator()(uint8_t* memory) const { munmap(memory, bytes); }
+
+uint64_t HostMemory::TakeAddresses(uint64_t bytes, uint64_t alignment) {
+  alignment = std::max(alignment, kPageBytes);
+  const uint64_t address = (next_allocation_ + alignment - 1) / alignment * alignment;
+  next_allocation_ = (address + bytes + kPageBytes - 1) / kPageBytes * kPageBytes + kPageBytes;
+  return address;
+}
+
+std::optional<DmaRegion> HostMemory::Allocate(uint64_t bytes, uint64_t alignment, Permission permission) {
+  if (bytes == 0 || bytes > uint64_t{1} << 46) return std::nullopt;
+  // The system gives a page when it is first touched.
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return std::nullopt;
+  Window window;
+  window.permission = permission;
+  window.memory = static_cast<uint8_t*>(memory);
+  window.owned = {window.memory, Unmap{bytes}};
+  const std::span<uint8_t> data(window.memory, bytes);
+  uint64_t address = TakeAddresses(bytes, alignment);
+  // Somebody may have mapped a window of their own where we give addresses out.
+  while (!Add(address, bytes, window)) address = TakeAddresses(bytes, alignment);
+  return DmaRegion{address, data};
+}
+
+bool HostMemory::Map(uint64_t address, std::span<uint8_t> memory, Permission permission) {
+  Window window;
+  window.permission = permission;
+  window.memory = memory.data();
+  return Add(address, memory.size(), window);
+}
+
+bool HostMemory::Map(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> backend, Permission permission) {
+  Window window;
+  window.permission = permission;
+  window.backend = std::move(backend);
+  return Add(address, bytes, window);
+}
+
+std::optional<DmaRegion> HostMemory::Map(std::span<uint8_t> memory, Permission permission) {
+  if (memory.empty()) return std::nullopt;
+  uint64_t address = TakeAddresses(memory.size(), kPageBytes);
+  while (!Map(address, memory, permission)) address = TakeAddresses(memory.size(), kPageBytes);
+  return DmaRegion{address, memory};
+}
+
+// Moves from `window` if it fits, else leaves it alone.
+bool HostMemory::Add(uint64_t address, uint64_t bytes, Window& window) {
+  if (bytes == 0 || address + (bytes - 1) < address) return false;
+  window.last = address + (bytes - 1);
+  const auto next = windows_.lower_bound(address);
+  if (next != windows_.end() && next->first <= window.last) return false;
+  if (next != windows_.begin() && std::prev(next)->second.last >= address) return false;
+  windows_.emplace_hint(next, address, std::move(window));
+  return true;
+}
+
+bool HostMemory::Remove(uint64_t address) {
+  const auto window = windows_.find(address);
+  if (window == windows_.end()) return false;
+  windows_.erase(window);
+  last_found_ = windows_.end();
+  return true;
+}
+
+bool HostMemory::Protect(uint64_t address, Permission permission) {
+  const auto window = windows_.find(address);
+  if (window == windows_.end()) return false;
+  window->second.permission = permission;
+  return true;
+}
+
+HostMemory::Windows::iterator HostMemory::Find(uint64_t address) {
+  if (last_found_ != windows_.end() && last_found_->first <= address && address <= last_found_->second.last) {
+    return last_found_;
+  }
+  auto window = windows_.upper_bound(address);
+  if (window == windows_.begin()) return windows_.end();
+  --window;
+  if (window->second.last < address) return windows_.end();
+  return last_found_ = window;
+}
+
+MemoryError HostMemory::Check(uint64_t address, uint64_t bytes, Permission needed) {
+  const uint64_t last = address + (bytes - 1);
+  if (last < address) return MemoryError::kNoWindow;
+  for (;;) {
+    const auto window = Find(address);
+    if (window == windows_.end()) return MemoryError::kNoWindow;
+    if ((static_cast<uint8_t>(window->second.permission) & static_cast<uint8_t>(needed)) == 0) {
+      return MemoryError::kNoPermission;
+    }
+    if (window->second.last >= last) return MemoryError::kNone;
+    address = window->second.last + 1;
+  }
+}
+
+MemoryError HostMemory::Record(uint64_t address, uint64_t bytes, bool is_write, MemoryError error) {
+  if (error != MemoryError::kNone && violations_.size() < kMaxViolations) {
+    violations_.push_back({address, bytes, is_write, error});
+  }
+  return error;
+}
+
+// copy(window, offset in it, part of the data) for each window in turn.
+template <typename Span, typename Copy>
+MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, Copy copy) {
+  if (data.empty()) return MemoryError::kNone;
+  const bool is_write = needed == Permission::kWrite;
+  if (const MemoryError error = Check(address, data.size(), needed); error != MemoryError::kNone) {
+    return Record(address, data.size(), is_write, error);
+  }
+  const uint64_t whole = address;
+  const uint64_t bytes = data.size();
+  while (!data.empty()) {
+    const auto window = Find(address);
+    const uint64_t count = std::min<uint64_t>(data.size() - 1, window->second.last - address) + 1;
+    if (!copy(window->second, address - window->first, data.first(count))) {
+      return Record(whole, bytes, is_write, MemoryError::kFailed);
+    }
+    data = data.subspan(count);
+    address += count;
+  }
+  return MemoryError::kNone;
+}
+
+MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
+  return Access(address, data, Permission::kRead, [](Window& window, uint64_t offset, std::span<uint8_t> part) {
+    if (window.memory == nullptr) return window.backend->Read(offset, part);
+    std::memcpy(part.data(), window.memory + offset, part.size());
+    return true;
+  });
+}
+
+MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
+  return Access(address, data, Permission::kWrite, [](Window& window, uint64_t offset, std::span<const uint8_t> part) {
+    if (window.memory == nullptr) return window.backend->Write(offset, part);
+    std::memcpy(window.memory + offset, part.data(), part.size());
+    return true;
+  });
+}
+
+uint8_t* HostMemory::HostPointer(uint64_t address, uint64_t bytes) {
+  const auto window = Find(address);
+  if (window == windows_.end() || window->second.memory == nullptr) return nullptr;
+  if (bytes == 0 || bytes - 1 > window->second.last - address) return nullptr;
+  return window->second.memory + (address - window->first);
+}
+
+}  // namespace vireo::verif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows and their edges, permissions, errors that change nothing, and that memory costs nothing before it is used.
+#include "verif/harness/host_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "verif/harness/random.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+std::vector<uint8_t> Count(size_t bytes, uint8_t first = 1) {
+  std::vector<uint8_t> data(bytes);
+  std::iota(data.begin(), data.end(), first);
+  return data;
+}
+
+TEST(HostMemory, HostAndDeviceSeeTheSameBytes) {
+  HostMemory memory;
+  const auto region = memory.Allocate(10'000);
+  ASSERT_TRUE(region);
+  EXPECT_EQ(region->data.size(), 10'000u);
+  EXPECT_GE(region->address, HostMemory::kFirstAllocation);
+  EXPECT_TRUE(std::all_of(region->data.begin(), region->data.end(), [](uint8_t byte) { return byte == 0; }));
+  const auto sent = Count(5000);
+  EXPECT_EQ(memory.Write(region->address + 3000, sent), MemoryError::kNone);
+  EXPECT_TRUE(std::equal(sent.begin(), sent.end(), region->data.begin() + 3000));
+  region->data[7999] = 99;
+  std::vector<uint8_t> got(5000);
+  EXPECT_EQ(memory.Read(region->address + 3000, got), MemoryError::kNone);
+  EXPECT_EQ(got.back(), 99);
+  EXPECT_EQ(memory.HostPointer(region->address + 17, 100), region->data.data() + 17);
+  EXPECT_EQ(memory.HostPointer(region->address + 17, 10'000 - 17), region->data.data() + 17);
+  EXPECT_EQ(memory.HostPointer(region->address + 17, 10'000 - 16), nullptr);
+  EXPECT_TRUE(memory.violations().empty());
+}
+
+TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
+  HostMemory memory;
+  const auto region = memory.Allocate(100);
+  ASSERT_TRUE(region);
+  std::vector<uint8_t> data(100, 7);
+  EXPECT_EQ(memory.Write(region->address, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address + 1, data), MemoryError::kNoWindow);
+  EXPECT_EQ(memory.Write(region->address - 1, data), MemoryError::kNoWindow);
+  EXPECT_EQ(memory.Read(region->address + 100, std::span(data).first(1)), MemoryError::kNoWindow);
+  EXPECT_EQ(memory.Read(region->address + 99, std::span(data).first(1)), MemoryError::kNone);
+  EXPECT_EQ(memory.Read(0, std::span(data).first(1)), MemoryError::kNoWindow);
+  EXPECT_EQ(memory.Read(~uint64_t{0}, std::span(data).first(2)), MemoryError::kNoWindow);  // runs past 2^64
+  EXPECT_EQ(memory.Read(12345, std::span(data).first(0)), MemoryError::kNone);
+  ASSERT_EQ(memory.violations().size(), 5u);
+  EXPECT_EQ(memory.violations()[0].address, region->address + 1);
+  EXPECT_EQ(memory.violations()[0].bytes, 100u);
+  EXPECT_TRUE(memory.violations()[0].is_write);
+  EXPECT_FALSE(memory.violations()[2].is_write);
+  EXPECT_STREQ(ToString(memory.violations()[0].error), "no_window");
+  memory.ClearViolations();
+  EXPECT_TRUE(memory.violations().empty());
+}
+
+TEST(HostMemory, AnAccessThatFailsChangesNothing) {
+  HostMemory memory;
+  std::vector<uint8_t> first(4096, 1), second(4096, 2);
+  ASSERT_TRUE(memory.Map(0x10000, first, Permission::kReadWrite));
+  ASSERT_TRUE(memory.Map(0x11000, second, Permission::kRead));
+  const auto data = Count(200, 50);
+  EXPECT_EQ(memory.Write(0x10fc0, data), MemoryError::kNoPermission);  // 64 bytes of it would be allowed
+  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](uint8_t byte) { return byte == 1; }));
+  std::vector<uint8_t> got(200, 9);
+  EXPECT_EQ(memory.Read(0x11f80, got), MemoryError::kNoWindow);
+  EXPECT_TRUE(std::all_of(got.begin(), got.end(), [](uint8_t byte) { return byte == 9; }));
+  EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // windows that touch count as one
+  EXPECT_EQ(got[127], 1);
+  EXPECT_EQ(got[128], 2);
+}
+
+TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
+  HostMemory memory;
+  std::vector<uint8_t> byte(1);
+  const struct {
+    Permission permission;
+    bool read, write;
+  } rows[] = {{Permission::kNone, false, false},
+              {Permission::kRead, true, false},
+              {Permission::kWrite, false, true},
+              {Permission::kReadWrite, true, true}};
+  const auto region = memory.Allocate(64);
+  for (const auto& row : rows) {
+    EXPECT_TRUE(memory.Protect(region->address, row.permission));
+    EXPECT_EQ(memory.Read(region->address, byte), row.read ? MemoryError::kNone : MemoryError::kNoPermission);
+    EXPECT_EQ(memory.Write(region->address, byte), row.write ? MemoryError::kNone : MemoryError::kNoPermission);
+  }
+  EXPECT_FALSE(memory.Protect(region->address + 1, Permission::kRead));
+}
+
+TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
+  HostMemory memory;
+  std::vector<uint8_t> bytes(100);
+  EXPECT_TRUE(memory.Map(1000, bytes, Permission::kRead));
+  EXPECT_FALSE(memory.Map(1000, bytes, Permission::kRead));
+  EXPECT_FALSE(memory.Map(901, bytes, Permission::kRead));
+  EXPECT_FALSE(memory.Map(1099, bytes, Permission::kRead));
+  EXPECT_TRUE(memory.Map(900, bytes, Permission::kRead));
+  EXPECT_TRUE(memory.Map(1100, bytes, Permission::kRead));
+  EXPECT_FALSE(memory.Map(5000, std::span<uint8_t>(), Permission::kRead));
+  EXPECT_FALSE(memory.Map(~uint64_t{0} - 98, bytes, Permission::kRead));
+  EXPECT_TRUE(memory.Map(~uint64_t{0} - 99, bytes, Permission::kRead));  // the last byte of all
+  EXPECT_EQ(memory.Read(~uint64_t{0} - 99, bytes), MemoryError::kNone);
+  EXPECT_FALSE(memory.Map(std::span<uint8_t>()));
+}
+
+TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
+  HostMemory memory;
+  const auto first = memory.Allocate(4096);
+  std::vector<uint8_t> byte(1);
+  EXPECT_EQ(memory.Read(first->address, byte), MemoryError::kNone);
+  EXPECT_TRUE(memory.Remove(first->address));
+  EXPECT_EQ(memory.Read(first->address, byte), MemoryError::kNoWindow);
+  EXPECT_FALSE(memory.Remove(first->address));
+  const auto second = memory.Allocate(4096);
+  EXPECT_GT(second->address, first->address + 4096);
+  EXPECT_EQ(memory.Read(first->address, byte), MemoryError::kNoWindow);
+  EXPECT_EQ(memory.Read(second->address, byte), MemoryError::kNone);
+}
+
+TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
+  HostMemory memory;
+  uint64_t end = 0;
+  for (const uint64_t alignment : {64u, 4096u, 65536u, 2097152u, 64u}) {
+    const auto region = memory.Allocate(100, alignment);
+    ASSERT_TRUE(region);
+    EXPECT_EQ(region->address % alignment, 0u);
+    EXPECT_GE(region->address, end + 1);
+    end = region->address + 100;
+  }
+  EXPECT_FALSE(memory.Allocate(0));
+  EXPECT_FALSE(memory.Allocate(~uint64_t{0}));
+  // Where the next allocation would go there is a window already.
+  std::vector<uint8_t> blocker(20 * HostMemory::kPageBytes);
+  const uint64_t next = (end / 4096 + 2) * 4096;
+  ASSERT_TRUE(memory.Map(next, blocker, Permission::kNone));
+  const auto region = memory.Allocate(100);
+  ASSERT_TRUE(region);
+  EXPECT_GE(region->address, next + blocker.size());
+}
+
+TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
+  HostMemory memory;
+  const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any machine here has
+  ASSERT_TRUE(region);
+  const auto data = Count(100);
+  EXPECT_EQ(memory.Write(region->address + (uint64_t{1} << 39), data), MemoryError::kNone);
+  EXPECT_EQ(region->data[(uint64_t{1} << 39) + 99], 100);
+}
+
+class Mirror final : public MemoryBackend {
+ public:
+  bool Read(uint64_t offset, std::span<uint8_t> data) override {
+    if (offset >= 4096) return false;
+    for (auto& byte : data) byte = static_cast<uint8_t>(offset++);
+    return true;
+  }
+  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
+    written[offset] = {data.begin(), data.end()};
+    return offset < 4096;
+  }
+  std::map<uint64_t, std::vector<uint8_t>> written;
+};
+
+TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
+  HostMemory memory;
+  auto owned = std::make_unique<Mirror>();
+  Mirror& mirror = *owned;
+  ASSERT_TRUE(memory.Map(0x2000, 8192, std::move(owned), Permission::kReadWrite));
+  std::vector<uint8_t> data(4);
+  EXPECT_EQ(memory.Read(0x2010, data), MemoryError::kNone);
+  EXPECT_EQ(data, (std::vector<uint8_t>{16, 17, 18, 19}));
+  EXPECT_EQ(memory.Write(0x2020, data), MemoryError::kNone);
+  EXPECT_EQ(mirror.written[0x20], data);
+  EXPECT_EQ(memory.Read(0x3000, data), MemoryError::kFailed);
+  EXPECT_EQ(memory.violations().size(), 1u);
+  EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
+}
+
+// Against the slow obvious one: a map of single bytes.
+TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {
+  auto random = MakeRandom("host_memory_test");
+  HostMemory memory;
+  std::map<uint64_t, std::pair<uint8_t, Permission>> bytes;
+  std::vector<std::vector<uint8_t>> stores;
+  stores.reserve(40);
+  for (int i = 0; i < 40; ++i) {
+    const uint64_t address = 1000 + UniformBelow(random, 4000);
+    const uint64_t length = 1 + UniformBelow(random, 150);
+    const auto permission = static_cast<Permission>(UniformBelow(random, 8) < 6 ? 3 : UniformBelow(random, 4));
+    stores.emplace_back(length);
+    bool is_free = true;
+    for (uint64_t at = address; at < address + length; ++at) is_free = is_free && !bytes.contains(at);
+    ASSERT_EQ(memory.Map(address, stores.back(), permission), is_free);
+    for (uint64_t at = address; is_free && at < address + length; ++at) bytes[at] = {0, permission};
+  }
+  uint64_t good = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t address = 900 + UniformBelow(random, 4300);
+    std::vector<uint8_t> data(1 + UniformBelow(random, 40));
+    for (auto& byte : data) byte = static_cast<uint8_t>(random());
+    const bool is_write = UniformBelow(random, 2) == 0;
+    bool allowed = true;
+    for (uint64_t at = address; at < address + data.size(); ++at) {
+      const auto found = bytes.find(at);
+      allowed =
+          allowed && found != bytes.end() && (static_cast<unsigned>(found->second.second) & (is_write ? 2u : 1u)) != 0;
+    }
+    good += allowed;
+    if (is_write) {
+      ASSERT_EQ(memory.Write(address, data) == MemoryError::kNone, allowed);
+      for (size_t k = 0; allowed && k < data.size(); ++k) bytes[address + k].first = data[k];
+    } else {
+      ASSERT_EQ(memory.Read(address, data) == MemoryError::kNone, allowed);
+      for (size_t k = 0; allowed && k < data.size(); ++k) ASSERT_EQ(data[k], bytes[address + k].first);
+    }
+  }
+  EXPECT_GT(good, 100u);
+  EXPECT_EQ(memory.violations().size(), HostMemory::kMaxViolations);
+}
+
+}  // namespace
+}  // namespace vireo::verif
