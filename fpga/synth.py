@@ -38,7 +38,7 @@ def modules(sources):
 
 def parameters(path, config):
     """Parameters of a module that a configuration fixes, by their names in SystemVerilog."""
-    known = {"DataBits": config["datapath_bits"]}
+    known = {"DataBits": config["datapath_bits"], "Tags": config["dma_tags"]}
     text = path.read_text(encoding="utf-8")
     return {name: value for name, value in known.items() if re.search(rf"parameter int unsigned {name}\b", text)}
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/arb_rr.h"
+
+#include <algorithm>
+
+namespace vireo::model {
+
+ArbRr::ArbRr(size_t inputs) : inputs_(inputs), winner_(inputs - 1) {}
+
+void ArbRr::Push(Cycle cycle, size_t input, bool last) {
+  inputs_[input].slice.Push(cycle);
+  inputs_[input].last.push_back(last);
+}
+
+void ArbRr::Advance(Cycle now) {
+  while (Move(now)) {
+  }
+}
+
+bool ArbRr::Move(Cycle now) {
+  // The cycle in which the next beat moves: there is one, and there is room.
+  Cycle visible = kUnknown;
+  if (busy_) {
+    visible = inputs_[winner_].slice.PopReady();
+  } else {
+    for (const auto& input : inputs_) visible = std::min(visible, input.slice.PopReady());
+  }
+  const Cycle cycle = std::max(visible, output_.PushReady());
+  // A push in cycle now - 1 is visible in cycle now, so until then everything is known.
+  if (cycle > now) return false;
+
+  if (!busy_) {
+    size_t next = winner_;
+    do {
+      next = (next + 1) % inputs_.size();
+    } while (inputs_[next].slice.PopReady() > cycle);
+    winner_ = next;
+  }
+  Input& input = inputs_[winner_];
+  const bool last = input.last.front();
+  input.last.pop_front();
+  input.slice.Pop(cycle);
+  busy_ = !last;
+  output_.Push(cycle);
+  beats_.push_back({cycle, winner_, last});
+  return true;
+}
+
+void ArbRr::Pop(Cycle cycle) {
+  output_.Pop(cycle);
+  beats_.pop_front();
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A counter of things that are free (tags, places in a buffer): what is returned in cycle t can be taken in cycle t+1.
+// It is the counter register that every block with a bounded resource has, so it has no file of its own in rtl/.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <vector>
+
+#include "model/common/cycle.h"
+
+namespace vireo::model {
+
+// Returns come in the order of their cycles. Takes may be computed ahead of the returns of their past.
+class Credits {
+ public:
+  explicit Credits(size_t total) : returned_at_(total) {}
+
+  // The first cycle in which `count` more (at most the total) can be taken, as far as credits decide it; kUnknown while
+  // a return is missing.
+  Cycle Available(size_t count) const {
+    assert(count <= returned_at_.size());
+    const uint64_t needed = taken_ + count;  // credits that have been there then, in all
+    if (needed <= returned_at_.size()) return 0;
+    const uint64_t returns = needed - returned_at_.size();
+    return returns > returned_ ? kUnknown : returned_at_[(returns - 1) % returned_at_.size()] + 1;
+  }
+
+  void Take(size_t count) { taken_ += count; }
+  void Return(Cycle cycle) {
+    assert(returned_ < taken_);
+    returned_at_[returned_++ % returned_at_.size()] = cycle;
+  }
+
+  size_t taken() const { return static_cast<size_t>(taken_ - returned_); }
+
+ private:
+  std::vector<Cycle> returned_at_;  // the last returns; return n in element n modulo the size
+  uint64_t taken_ = 0;
+  uint64_t returned_ = 0;
+};
+
+}  // namespace vireo::model

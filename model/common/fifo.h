@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// When entries enter and leave a queue: the counterpart of rtl/common/vireo_fifo.sv and vireo_slice.sv. It keeps
+// cycles, not the entries themselves.
+//
+//   push n:  not before  pop n - depth, + 1    and  push n - 1, + 1
+//   pop n:   not before  push n, + latency     and  pop n - 1, + 1
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <deque>
+
+#include "model/common/credits.h"
+#include "model/common/cycle.h"
+
+namespace vireo::model {
+
+class FifoTiming {
+ public:
+  // Latencies of the two queues of rtl/common, and the depth of the first.
+  static constexpr size_t kSliceDepth = 2;
+  static constexpr unsigned kSliceLatency = 1;
+  static constexpr unsigned kFifoLatency = 2;
+
+  static FifoTiming Slice() { return FifoTiming(kSliceDepth, kSliceLatency); }
+  static FifoTiming Fifo(size_t depth) { return FifoTiming(depth, kFifoLatency); }
+
+  // The first cycle in which the next entry can be pushed: s_ready_o is 1 from then on. kUnknown while the queue is
+  // full and the pop that makes room is not known.
+  Cycle PushReady() const { return std::max(next_push_, room_.Available(1)); }
+  void Push(Cycle cycle) {
+    assert(PushReady() <= cycle);
+    room_.Take(1);
+    next_push_ = cycle + 1;
+    pushed_at_.push_back(cycle);
+  }
+
+  // The first cycle in which the oldest entry is visible: m_valid_o is 1 from then until it is popped. kUnknown if
+  // there is none.
+  Cycle PopReady() const { return pushed_at_.empty() ? kUnknown : std::max(next_pop_, pushed_at_.front() + latency_); }
+  void Pop(Cycle cycle) {
+    assert(PopReady() <= cycle);
+    pushed_at_.pop_front();
+    next_pop_ = cycle + 1;
+    room_.Return(cycle);
+  }
+
+  size_t size() const { return pushed_at_.size(); }
+
+ private:
+  FifoTiming(size_t depth, unsigned latency) : latency_(latency), room_(depth) {}
+
+  unsigned latency_;
+  Credits room_;
+  std::deque<Cycle> pushed_at_;  // entries that have not been popped
+  Cycle next_push_ = 0;
+  Cycle next_pop_ = 0;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dma/dma_reader.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace vireo::model {
+namespace {
+
+// Parts of the latencies.
+constexpr uint64_t kDoneToRetire = 2;   // last beat of a burst to its retirement
+constexpr uint64_t kRetireToQueue = 1;  // retirement of the last burst to the queue of whole requests
+constexpr uint64_t kStepToQueue = 2;    // step of a train to the queue at the end
+
+}  // namespace
+
+DmaReader::DmaReader(const Config& config)
+    : config_(config),
+      beat_bytes_(config.data_bits / 8),
+      split_(beat_bytes_),
+      tags_(config.tags),
+      places_(config.buffer_bytes / beat_bytes_),
+      reads_(config.tags),
+      done_timing_(FifoTiming::Fifo(config.buffer_bytes / beat_bytes_)) {}
+
+uint32_t DmaReader::TrainSteps(uint64_t address, uint32_t bytes) const {
+  const bool lag = address % beat_bytes_ != 0 && BusBeats(address, bytes, beat_bytes_) > 1;
+  return BusBeats(0, bytes, beat_bytes_) + lag;
+}
+
+void DmaReader::OnRequest(Cycle cycle, const Request& request) {
+  assert(request.bytes <= max_request_bytes());
+  split_.OnRequest(cycle, request.address, request.bytes, request.max_read_request_size);
+  flights_.push_back({.tag = request.tag,
+                      .data = std::vector<uint8_t>(request.bytes),
+                      .resp = AxiResp::kOkay,
+                      .issued_bytes = 0,
+                      .bus_beats = BusBeats(request.address, request.bytes, beat_bytes_),
+                      .steps = TrainSteps(request.address, request.bytes),
+                      .train_beats = BusBeats(0, request.bytes, beat_bytes_)});
+  Advance();
+}
+
+void DmaReader::OnBurstTaken(Cycle cycle) {
+  bursts_timing_.Pop(cycle);
+  bursts_.pop_front();
+  Advance();
+}
+
+void DmaReader::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
+  assert(data.size() == beat_bytes_);
+  Read& read = reads_[id];
+  // The part of the beat that belongs to the burst; `at` counts from the burst's first byte.
+  const auto lane = static_cast<uint32_t>(read.address % beat_bytes_);
+  const uint32_t begin = read.beats_here == 0 ? lane : 0;
+  const uint32_t at = read.beats_here * beat_bytes_ + begin - lane;
+  const uint32_t size = std::min(beat_bytes_ - begin, read.bytes - at);
+  const auto source = data.subspan(begin, size);
+  std::copy(source.begin(), source.end(), FlightOf(read.flight).data.begin() + read.offset + at);
+  ++read.beats_here;
+  if (read.resp == AxiResp::kOkay) read.resp = resp;
+  if (!last) return;
+  assert(read.beats_here == BusBeats(read.address, read.bytes, beat_bytes_));
+  read.done = cycle;
+  Advance();
+}
+
+DmaReader::TrainBeat DmaReader::train_beat() const {
+  const Flight& flight = flights_.front();
+  const size_t begin = size_t{beat_} * beat_bytes_;
+  const size_t size = std::min<size_t>(beat_bytes_, flight.data.size() - begin);
+  return {.tag = flight.tag,
+          .bytes = static_cast<uint32_t>(flight.data.size()),
+          .resp = flight.resp,
+          .last = beat_ + 1 == flight.train_beats,
+          .data = std::span(flight.data).subspan(begin, size)};
+}
+
+void DmaReader::OnTrainBeatTaken(Cycle cycle) {
+  train_timing_.Pop(cycle);
+  train_room_.Return(cycle);
+  if (++beat_ == flights_.front().train_beats) {
+    beat_ = 0;
+    flights_.pop_front();
+    ++first_flight_;
+  }
+  Advance();
+}
+
+void DmaReader::Advance() {
+  while (split_.Advance() || Issue() || Retire() || Step()) {
+  }
+}
+
+bool DmaReader::Issue() {
+  const Cycle turn = split_.BurstCycle();
+  if (turn == kUnknown) return false;
+  const DmaSplit::Burst burst = split_.burst();
+  const Cycle tag = tags_.Available(1);
+  const Cycle room = places_.Available(burst.beats);
+  const Cycle bus = bursts_timing_.PushReady();
+  const Cycle cycle = std::max({turn, tag, room, bus});
+  if (cycle == kUnknown) return false;
+  if (cycle > turn) ++(cycle == bus ? waits_.bus : cycle == room ? waits_.buffer : waits_.tag);
+
+  split_.TakeBurst(cycle);
+  tags_.Take(1);
+  places_.Take(burst.beats);
+  const auto id = static_cast<uint32_t>(issued_++ % config_.tags);
+  Flight& flight = FlightOf(issue_flight_);
+  reads_[id] = {.flight = issue_flight_,
+                .address = burst.address,
+                .offset = flight.issued_bytes,
+                .bytes = burst.bytes,
+                .beats_here = 0,
+                .last = burst.last,
+                .resp = AxiResp::kOkay,
+                .done = kUnknown};
+  flight.issued_bytes += burst.bytes;
+  if (burst.last) ++issue_flight_;
+  bursts_.push_back({id, burst.address, burst.bytes, burst.beats});
+  bursts_timing_.Push(cycle);
+  return true;
+}
+
+bool DmaReader::Retire() {
+  if (retired_ == issued_) return false;
+  const Read& read = reads_[static_cast<size_t>(retired_ % config_.tags)];
+  const Cycle cycle = std::max(next_retire_, After(read.done, kDoneToRetire));
+  if (cycle == kUnknown) return false;
+  ++retired_;
+  next_retire_ = cycle + 1;
+  tags_.Return(cycle);
+  Flight& flight = FlightOf(read.flight);
+  if (flight.resp == AxiResp::kOkay) flight.resp = read.resp;
+  if (read.last) done_timing_.Push(cycle + kRetireToQueue);
+  return true;
+}
+
+bool DmaReader::Step() {
+  if (done_timing_.PopReady() == kUnknown) return false;
+  const Flight& flight = FlightOf(step_flight_);
+  const bool gives = step_ > 0 || flight.steps == flight.train_beats;
+  const Cycle cycle = std::max({done_timing_.PopReady(), next_step_, gives ? train_room_.Available(1) : 0});
+  if (cycle == kUnknown) return false;
+  next_step_ = cycle + 1;
+  if (step_ < flight.bus_beats) places_.Return(cycle);
+  if (gives) {
+    train_room_.Take(1);
+    train_timing_.Push(cycle + kStepToQueue);
+  }
+  if (++step_ == flight.steps) {
+    step_ = 0;
+    ++step_flight_;
+    done_timing_.Pop(cycle);
+  }
+  return true;
+}
+
+}  // namespace vireo::model

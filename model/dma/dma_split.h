@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a DMA request is cut into AXI4 bursts and when: the counterpart of rtl/dma/vireo_dma_split.sv, and of
+// vireo_dma_pkg what model and RTL share.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// Answer of an AXI4 read beat or write burst. kExokay is an error here: Vireo makes no exclusive accesses.
+enum class AxiResp : uint8_t { kOkay = 0, kExokay = 1, kSlverr = 2, kDecerr = 3 };
+
+// Depth of the queues at the end of the shift pipelines.
+inline constexpr size_t kStreamDepth = 8;
+
+// No burst crosses a multiple of this many bytes, and none is longer: the maximum size, at most 256 beats and 4 KiB.
+// Reserved codes count as the smallest size.
+uint32_t BurstLimit(spec::PcieSize max_size, uint32_t beat_bytes);
+
+// Beats of the bus that hold `bytes` bytes from `address` on.
+constexpr uint32_t BusBeats(uint64_t address, uint32_t bytes, uint32_t beat_bytes) {
+  return (static_cast<uint32_t>(address % beat_bytes) + bytes + beat_bytes - 1) / beat_bytes;
+}
+
+class DmaSplit {
+ public:
+  struct Burst {
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t beats;
+    bool first;  // of its request
+    bool last;
+  };
+
+  explicit DmaSplit(uint32_t beat_bytes) : beat_bytes_(beat_bytes) {}
+
+  Cycle RequestReady() const { return requests_timing_.PushReady(); }
+  void OnRequest(Cycle cycle, uint64_t address, uint32_t bytes, spec::PcieSize max_size);
+
+  // Cuts the next burst if the cycle in which that happens is known. Whether it did.
+  bool Advance();
+
+  // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
+  Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
+  const Burst& burst() const { return bursts_.front(); }
+  void TakeBurst(Cycle cycle);
+
+ private:
+  struct Request {
+    uint64_t address;  // of what is left of it
+    uint32_t bytes;
+    uint32_t limit;
+    bool begun;
+  };
+
+  uint32_t beat_bytes_;
+  FifoTiming requests_timing_ = FifoTiming::Slice();
+  std::deque<Request> requests_;
+  FifoTiming bursts_timing_ = FifoTiming::Slice();
+  std::deque<Burst> bursts_;
+};
+
+}  // namespace vireo::model

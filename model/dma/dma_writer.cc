@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dma/dma_writer.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace vireo::model {
+namespace {
+
+constexpr uint64_t kStepToQueue = 1;  // step to the queue at the end
+
+}  // namespace
+
+DmaWriter::DmaWriter(const Config& config)
+    : config_(config),
+      beat_bytes_(config.data_bits / 8),
+      split_(beat_bytes_),
+      data_timing_(FifoTiming::Fifo(config.buffer_bytes / beat_bytes_)),
+      room_for_answers_(config.writes) {}
+
+DmaWriter::Flight& DmaWriter::FlightOf(uint64_t number) {
+  const auto index = static_cast<size_t>(number - first_flight_);
+  if (index == flights_.size()) flights_.emplace_back();
+  return flights_[index];
+}
+
+void DmaWriter::OnRequest(Cycle cycle, const Request& request) {
+  assert(request.bytes <= kMaxRequestBytes);
+  split_.OnRequest(cycle, request.address, request.bytes, request.max_payload_size);
+  FlightOf(next_request_++).request = request;
+  Advance();
+}
+
+void DmaWriter::OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool last) {
+  data_timing_.Push(cycle);
+  Flight& flight = FlightOf(next_train_);
+  flight.data.insert(flight.data.end(), data.begin(), data.end());
+  if (!last) return;
+  flight.complete = cycle;
+  ++next_train_;
+  Advance();
+}
+
+void DmaWriter::OnBurstTaken(Cycle cycle) {
+  bursts_timing_.Pop(cycle);
+  bursts_.pop_front();
+  Advance();
+}
+
+DmaWriter::WriteBeat DmaWriter::write_beat() const {
+  const Write& write = WriteOf(leaving_);
+  const Flight& flight = FlightOf(write.flight);
+  const auto lane = static_cast<uint32_t>(write.address % beat_bytes_);
+  const uint32_t begin = beat_ == 0 ? lane : 0;
+  const uint32_t at = beat_ * beat_bytes_ + begin - lane;  // of the burst
+  const uint32_t size = std::min(beat_bytes_ - begin, write.bytes - at);
+  const auto offset = static_cast<size_t>(write.address - flight.request.address) + at;
+  return {.lane = begin, .data = std::span(flight.data).subspan(offset, size), .last = beat_ + 1 == write.beats};
+}
+
+void DmaWriter::OnWriteBeatTaken(Cycle cycle) {
+  write_timing_.Pop(cycle);
+  write_room_.Return(cycle);
+  if (++beat_ == WriteOf(leaving_).beats) {
+    beat_ = 0;
+    ++leaving_;
+  }
+  Advance();
+}
+
+void DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
+  assert(answered_ < leaving_);
+  const Write write = writes_.front();
+  writes_.pop_front();
+  ++answered_;
+  room_for_answers_.Return(cycle);
+  last_answer_ = cycle;
+  Flight& flight = FlightOf(write.flight);
+  if (flight.resp == AxiResp::kOkay) flight.resp = resp;
+  if (write.last) {
+    if (flight.request.notify || flight.resp != AxiResp::kOkay) {
+      completions_.push_back({cycle + kDoneLatency, flight.request.tag, flight.resp});
+    }
+    flights_.pop_front();
+    ++first_flight_;
+  }
+  Advance();
+}
+
+void DmaWriter::Advance() {
+  while (split_.Advance() || Issue() || Step()) {
+  }
+}
+
+bool DmaWriter::Issue() {
+  const Cycle turn = split_.BurstCycle();
+  if (turn == kUnknown) return false;
+  const DmaSplit::Burst burst = split_.burst();
+  const Flight& flight = FlightOf(issue_flight_);
+  const Cycle answers = room_for_answers_.Available(1);
+  const Cycle bus = bursts_timing_.PushReady();
+  const Cycle beats = jobs_timing_.PushReady();
+  const Cycle train = burst.first ? After(flight.complete, 1) : 0;
+  Cycle fence = 0;
+  if (burst.first && flight.request.after_all_b && issued_ > 0) {
+    fence = answered_ == issued_ ? last_answer_ + 1 : kUnknown;
+  }
+  const Cycle cycle = std::max({turn, answers, bus, beats, train, fence});
+  if (cycle == kUnknown) return false;
+  if (cycle > turn) {
+    ++(cycle == fence     ? waits_.fence
+       : cycle == train   ? waits_.train
+       : cycle == answers ? waits_.answers
+       : cycle == bus     ? waits_.bus
+                          : waits_.beats);
+  }
+
+  split_.TakeBurst(cycle);
+  room_for_answers_.Take(1);
+  writes_.push_back({issue_flight_, burst.address, burst.bytes, burst.beats, burst.last});
+  ++issued_;
+  if (burst.last) ++issue_flight_;
+  bursts_.push_back({burst.address, burst.bytes, burst.beats});
+  bursts_timing_.Push(cycle);
+  jobs_timing_.Push(cycle);
+  return true;
+}
+
+bool DmaWriter::Step() {
+  const Cycle cycle = std::max({jobs_timing_.PopReady(), next_step_, write_room_.Available(1)});
+  if (cycle == kUnknown) return false;
+  next_step_ = cycle + 1;
+  const Write& write = WriteOf(stepping_);
+  const Flight& flight = FlightOf(write.flight);
+  if (step_ == 0 && write.address == flight.request.address) {
+    beats_left_ = BusBeats(0, flight.request.bytes, beat_bytes_);
+  }
+  if (beats_left_ > 0) {
+    --beats_left_;
+    data_timing_.Pop(cycle);
+  }
+  write_room_.Take(1);
+  write_timing_.Push(cycle + kStepToQueue);
+  if (++step_ == write.beats) {
+    step_ = 0;
+    ++stepping_;
+    jobs_timing_.Pop(cycle);
+  }
+  return true;
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes requests with their trains of data to host memory in bursts: the counterpart of rtl/dma/vireo_dma_writer.sv.
+// It has no clock: it is told what comes from outside, each with its cycle, and says in which cycle everything that
+// follows from it happens.
+//
+// Calls come in the order of their cycles; of one cycle, in any order. What is visible in cycle n depends only on calls
+// for cycles before n. With q the cycle of a request, p that of its train's last beat:
+//
+//   burst k cut:      request's q + 1;  cut k-1, + 1;  issue k-2, + 1
+//   burst k issued:   cut k, + 1;  issue k-1, + 1;  taken k-2, + 1;  last step of burst k-2, + 1;  answer k - writes, +
+//   1
+//                     and, if it is the first of its request:  p + 1;  with after_all_b:  answer k-1, + 1
+//   burst k visible:  issue k, + 1;  taken k-1, + 1
+//   step 0 of burst:  issue, + 1;  last step of the burst before, + 1;  room in the queue at the end
+//   step s:           step s-1, + 1;  room in the queue at the end
+//   beat visible:     its step, + 3;  beat before taken, + 1
+//   completion:       answer of the request's last burst, + 2
+//
+// each in the latest of these cycles.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "model/common/credits.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/dma/dma_split.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class DmaWriter {
+ public:
+  struct Config {
+    uint32_t data_bits = spec::kNic100.datapath_bits;
+    uint32_t writes = 256;         // bursts that are not answered
+    uint32_t buffer_bytes = 8192;  // for trains; a power of two, 4096 or more
+  };
+
+  static constexpr uint32_t kMaxRequestBytes = 4096;
+
+  struct Request {
+    uint64_t address;
+    uint32_t bytes;  // 1 to kMaxRequestBytes
+    uint32_t tag;    // the client's
+    bool notify;     // a completion, also if all went well
+    bool after_all_b;
+    spec::PcieSize max_payload_size;
+  };
+
+  struct Burst {
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t beats;
+  };
+
+  struct WriteBeat {
+    uint32_t lane;                  // of the first byte; all others are written too
+    std::span<const uint8_t> data;  // until the beat is taken
+    bool last;                      // of its burst
+  };
+
+  struct Completion {
+    Cycle cycle;
+    uint32_t tag;
+    AxiResp resp;  // the first error by address
+  };
+
+  // What bursts waited for last before they were issued, if not for their turn.
+  struct Waits {
+    uint64_t train = 0;
+    uint64_t fence = 0;
+    uint64_t answers = 0;
+    uint64_t bus = 0;
+    uint64_t beats = 0;
+  };
+
+  // Unloaded: from a request (from the last beat of its train, if that is later) to its first burst, from there to its
+  // first beat, and from the last answer to the completion.
+  static constexpr uint64_t kBurstLatency = 3;
+  static constexpr uint64_t kTrainLatency = 2;
+  static constexpr uint64_t kBeatLatency = 3;
+  static constexpr uint64_t kDoneLatency = 2;
+
+  explicit DmaWriter(const Config& config);
+
+  // A request, or a beat of a train, is taken from this cycle on; kUnknown while that depends on something that was not
+  // told yet.
+  Cycle RequestReady() const { return split_.RequestReady(); }
+  void OnRequest(Cycle cycle, const Request& request);
+  Cycle TrainReady() const { return data_timing_.PushReady(); }
+  // A full beat, or what is left in the last one. Trains come in the order of their requests, before or after them.
+  void OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool last);
+
+  // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
+  Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
+  const Burst& burst() const { return bursts_.front(); }
+  void OnBurstTaken(Cycle cycle);
+
+  // The oldest beat that was not taken is visible from this cycle on; kUnknown if there is none.
+  Cycle WriteCycle() const { return write_timing_.PopReady(); }
+  WriteBeat write_beat() const;
+  void OnWriteBeatTaken(Cycle cycle);
+
+  // Answers come in the order of the bursts.
+  void OnAnswer(Cycle cycle, AxiResp resp);
+
+  // In order; the caller takes them away.
+  std::deque<Completion>& completions() { return completions_; }
+
+  const Waits& waits() const { return waits_; }
+
+ private:
+  // A request, or a train without its request, until the last answer.
+  struct Flight {
+    Request request{};
+    std::vector<uint8_t> data{};
+    Cycle complete = kUnknown;  // the cycle of the train's last beat
+    AxiResp resp = AxiResp::kOkay;
+  };
+  // A burst from its issue to its answer.
+  struct Write {
+    uint64_t flight;  // its number
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t beats;
+    bool last;  // of its request
+  };
+
+  Flight& FlightOf(uint64_t number);
+  const Flight& FlightOf(uint64_t number) const { return flights_[static_cast<size_t>(number - first_flight_)]; }
+  const Write& WriteOf(uint64_t number) const { return writes_[static_cast<size_t>(number - answered_)]; }
+  // Each computes one event if everything that it waits for is known, and says whether it did.
+  bool Issue();
+  bool Step();
+  void Advance();
+
+  const Config config_;
+  const uint32_t beat_bytes_;
+  DmaSplit split_;
+  FifoTiming data_timing_;
+  Credits room_for_answers_;
+  FifoTiming bursts_timing_ = FifoTiming::Slice();
+  std::deque<Burst> bursts_;
+  FifoTiming jobs_timing_ = FifoTiming::Slice();
+  FifoTiming write_timing_ = FifoTiming::Fifo(kStreamDepth);
+  Credits write_room_{kStreamDepth};
+  std::deque<Write> writes_;  // issued, not answered
+  uint64_t answered_ = 0;     // number of writes_.front()
+  uint64_t issued_ = 0;
+  uint64_t stepping_ = 0;    // number of the burst that makes the next step
+  uint64_t leaving_ = 0;     // number of the burst whose beat is taken next
+  uint32_t step_ = 0;        // of the burst
+  uint32_t beats_left_ = 0;  // of the request's train, for the steps to come
+  uint32_t beat_ = 0;        // the next one to be taken of its burst
+  Cycle next_step_ = 0;
+  Cycle last_answer_ = 0;
+  std::deque<Flight> flights_;
+  uint64_t first_flight_ = 0;  // number of flights_.front()
+  uint64_t next_request_ = 0;
+  uint64_t next_train_ = 0;
+  uint64_t issue_flight_ = 0;  // whose burst is issued next
+  std::deque<Completion> completions_;
+  Waits waits_;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Merges the transactions of several streams into one, round robin. It decides once per transaction, in the cycle in
+// which the transaction's first beat leaves its input slice, and then stays with that input until the beat with last.
+// Of the inputs that have a beat in that cycle, the first behind the winner of the transaction before wins, counting
+// upwards and around; after reset, input 0 comes first. Requests of one beat have last tied to 1.
+//
+// A beat passes in 2 cycles: 1 in the slice of its input, 1 in the slice of the output. Transactions follow each other
+// without a gap, also those of one input. An input that pauses inside its transaction makes the others wait.
+module vireo_arb_rr #(
+  parameter int unsigned Inputs = 4,  // 2 or more
+  parameter int unsigned Width = 32,
+  localparam int unsigned IndexBits = $clog2(Inputs)
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+  input  logic [Inputs-1:0]             s_valid_i,
+  output logic [Inputs-1:0]             s_ready_o,
+  input  logic [Inputs-1:0][Width-1:0]  s_data_i,
+  input  logic [Inputs-1:0]             s_last_i,
+  output logic                          m_valid_o,
+  input  logic                          m_ready_i,
+  output logic [Width-1:0]              m_data_o,
+  output logic                          m_last_o,
+  output logic [IndexBits-1:0]          m_index_o  // the input that a beat came from
+);
+
+  logic [Inputs-1:0] valid, ready, last;
+  logic [Inputs-1:0][Width-1:0] data;
+
+  for (genvar i = 0; i < Inputs; i++) begin : gen_input
+    vireo_slice #(
+      .Width(Width + 1)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(s_valid_i[i]),
+      .s_ready_o(s_ready_o[i]),
+      .s_data_i({s_last_i[i], s_data_i[i]}),
+      .m_valid_o(valid[i]),
+      .m_ready_i(ready[i]),
+      .m_data_o({last[i], data[i]})
+    );
+  end
+
+  logic busy_d, busy_q;                          // between the first and the last beat of a transaction
+  logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the one before
+  logic [IndexBits-1:0] first_above, first_any;  // lowest input with a beat: above the winner, of all
+  logic above;
+  logic move, space;
+
+  always_comb begin
+    first_above = '0;
+    first_any = '0;
+    above = 1'b0;
+    for (int unsigned i = Inputs; i > 0; i--) begin
+      if (valid[i-1]) begin
+        first_any = IndexBits'(i - 1);
+        if (IndexBits'(i - 1) > winner_q) begin
+          first_above = IndexBits'(i - 1);
+          above = 1'b1;
+        end
+      end
+    end
+
+    winner_d = winner_q;
+    if (!busy_q && valid != '0) winner_d = above ? first_above : first_any;
+    move = valid[winner_d] && space;
+    for (int unsigned i = 0; i < Inputs; i++) ready[i] = space && winner_d == IndexBits'(i);
+    busy_d = busy_q;
+    if (move) busy_d = !last[winner_d];
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= 1'b0;
+      winner_q <= IndexBits'(Inputs - 1);
+    end else begin
+      busy_q <= busy_d;
+      if (move) winner_q <= winner_d;
+    end
+  end
+
+  vireo_slice #(
+    .Width(IndexBits + 1 + Width)
+  ) u_output (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(valid[winner_d]),
+    .s_ready_o(space),
+    .s_data_i({winner_d, last[winner_d], data[winner_d]}),
+    .m_valid_o,
+    .m_ready_i,
+    .m_data_o({m_index_o, m_last_o, m_data_o})
+  );
+
+endmodule

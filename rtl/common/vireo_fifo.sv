@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A queue of Depth entries in a RAM whose read register is the output. What is pushed in cycle t is visible in cycle
+// t+2 at the earliest; then one entry leaves per cycle. Room made by a pop shows one cycle later, so that nothing
+// combinational leads from one side to the other.
+module vireo_fifo #(
+  parameter int unsigned Width = 32,
+  parameter int unsigned Depth = 16  // entries, the output included; a power of two, 4 or more
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             s_valid_i,
+  output logic             s_ready_o,
+  input  logic [Width-1:0] s_data_i,
+  output logic             m_valid_o,
+  input  logic             m_ready_i,
+  output logic [Width-1:0] m_data_o
+);
+
+  localparam int unsigned AddressBits = $clog2(Depth);
+
+  logic [AddressBits-1:0] write_address_q, read_address_q;
+  logic [AddressBits:0] stored_d, stored_q;  // entries in the RAM that are not in the output yet
+  logic [AddressBits:0] held_d, held_q;      // all entries
+  logic valid_d, valid_q;
+  logic push, read;
+
+  always_comb begin
+    push = s_valid_i && s_ready_o;
+    read = stored_q != '0 && (!valid_q || m_ready_i);
+    stored_d = stored_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(read);
+    held_d = held_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(valid_q && m_ready_i);
+    valid_d = read || (valid_q && !m_ready_i);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write_address_q <= '0;
+      read_address_q <= '0;
+      stored_q <= '0;
+      held_q <= '0;
+      valid_q <= 1'b0;
+    end else begin
+      if (push) write_address_q <= write_address_q + 1'b1;
+      if (read) read_address_q <= read_address_q + 1'b1;
+      stored_q <= stored_d;
+      held_q <= held_d;
+      valid_q <= valid_d;
+    end
+  end
+
+  vireo_ram_1r1w #(
+    .Width(Width),
+    .Depth(Depth)
+  ) u_ram (
+    .clk_i,
+    .write_i(push),
+    .write_address_i(write_address_q),
+    .write_data_i(s_data_i),
+    .read_i(read),
+    .read_address_i(read_address_q),
+    .read_data_o(m_data_o)
+  );
+
+  assign s_ready_o = held_q != (AddressBits + 1)'(Depth);
+  assign m_valid_o = valid_q;
+
+endmodule

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Two entries between a producer and a consumer, in flip-flops: cuts every combinational path between the two and
+// still passes one entry per cycle. What is pushed in cycle t is visible in cycle t+1.
+module vireo_slice #(
+  parameter int unsigned Width = 32
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             s_valid_i,
+  output logic             s_ready_o,
+  input  logic [Width-1:0] s_data_i,
+  output logic             m_valid_o,
+  input  logic             m_ready_i,
+  output logic [Width-1:0] m_data_o
+);
+
+  // Entry 0 is the output; entry 1 is used only behind it.
+  logic valid0_d, valid0_q, valid1_d, valid1_q;
+  logic [Width-1:0] data0_d, data0_q, data1_d, data1_q;
+  logic push;
+
+  always_comb begin
+    push = s_valid_i && !valid1_q;
+    valid0_d = valid0_q;
+    valid1_d = valid1_q;
+    data0_d = data0_q;
+    data1_d = s_data_i;
+    if (!valid0_q || m_ready_i) begin
+      valid0_d = valid1_q || push;
+      valid1_d = 1'b0;
+      data0_d = valid1_q ? data1_q : s_data_i;
+    end else if (!valid1_q) begin
+      valid1_d = push;
+    end else begin
+      data1_d = data1_q;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid0_q <= 1'b0;
+      valid1_q <= 1'b0;
+    end else begin
+      valid0_q <= valid0_d;
+      valid1_q <= valid1_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    data0_q <= data0_d;
+    data1_q <= data1_d;
+  end
+
+  assign s_ready_o = !valid1_q;
+  assign m_valid_o = valid0_q;
+  assign m_data_o = data0_q;
+
+endmodule
