@@ -276,6 +276,18 @@ inline constexpr uint8_t kRdmaPortNum = 1u;
 // Where a CQ is armed without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaCqArmOffset = 4u;
 
+// Length of mac_filter. What does not fit is accepted by mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
+inline constexpr uint16_t kTableMacFilterEntries = 64u;
+
+// VLAN identifiers in an entry of vlan_filter: entry v / 32, bit v % 32. (tables.toml)
+inline constexpr uint8_t kTableVlanFilterBits = 32u;
+
+// Longest hash key: rss_max_key_size. (tables.toml) Unit: bytes.
+inline constexpr uint8_t kTableRssKeyBytes = 40u;
+
+// Longest indirection table: rss_max_indirection_table_length. (tables.toml) Unit: entries.
+inline constexpr uint16_t kTableRssQueues = 128u;
+
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
 
@@ -1571,6 +1583,32 @@ constexpr const char* ToString(RdmaEventType value) {
     case RdmaEventType::kGidChange: return "gid_change";
     case RdmaEventType::kWqFatal: return "wq_fatal";
     case RdmaEventType::kVqErr: return "vq_err";
+  }
+  return nullptr;
+}
+
+// Whom a virtqueue belongs to, as firmware says. `none`: nobody, it is not served. (tables.toml)
+enum class TableQueueKind : uint8_t {
+  kNone = 0u,  // Not in use
+  kReceive = 1u,  // Net receive queue; owner: number of the pair
+  kTransmit = 2u,  // Net transmit queue; owner: number of the pair
+  kControl = 3u,  // Control queue
+  kCq = 4u,  // Completion queue; owner: CQ index
+  kSq = 5u,  // Send queue of a QP; owner: QP number
+  kRq = 6u,  // Receive queue of a QP; owner: QP number
+  kEvent = 7u,  // Event queue
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(TableQueueKind value) {
+  switch (value) {
+    case TableQueueKind::kNone: return "none";
+    case TableQueueKind::kReceive: return "receive";
+    case TableQueueKind::kTransmit: return "transmit";
+    case TableQueueKind::kControl: return "control";
+    case TableQueueKind::kCq: return "cq";
+    case TableQueueKind::kSq: return "sq";
+    case TableQueueKind::kRq: return "rq";
+    case TableQueueKind::kEvent: return "event";
   }
   return nullptr;
 }
@@ -6322,6 +6360,1005 @@ struct RdmaCqReq {
   friend constexpr bool operator==(const RdmaCqReq&, const RdmaCqReq&) = default;
 };
 
+// A virtqueue, by its index. Second group: what common configuration set, and the positions in the ring. (tables.toml)
+// Little-endian, 64 bytes.
+struct TableVirtqueue {
+  static constexpr size_t kBytes = 64;
+  static constexpr size_t kKindOffset = 0;
+  static constexpr size_t kLimitOffset = 2;
+  static constexpr size_t kOwnerOffset = 4;
+  static constexpr size_t kCoalMaxPacketsOffset = 8;
+  static constexpr size_t kCoalMaxUsecsOffset = 12;
+  static constexpr size_t kGuestOffloadsOffset = 16;
+  static constexpr size_t kQueueSizeOffset = 26;
+  static constexpr size_t kMsixVectorOffset = 28;
+  static constexpr size_t kNextAvailOffset = 30;
+  static constexpr size_t kNextUsedOffset = 32;
+  static constexpr size_t kQueueDescOffset = 40;
+  static constexpr size_t kQueueDriverOffset = 48;
+  static constexpr size_t kQueueDeviceOffset = 56;
+  TableQueueKind kind{};  // Who uses it
+  bool stopped{};  // 1: the engine touches neither ring nor buffers; ended by reset of the queue
+  bool reset_positions{};  // 1 in a write: next_avail and next_used become 0, the wrap counters 1
+  uint8_t reserved{};  // 0
+  uint16_t limit{};  // Most WRs or CQEs that the owner asked for; 0: no limit
+  uint32_t owner{};  // By kind
+  uint8_t reserved1{};  // 0
+  uint32_t coal_max_packets{};  // Net queues: net_ctrl_coal.max_packets
+  uint32_t coal_max_usecs{};  // Net queues: net_ctrl_coal.max_usecs
+  uint64_t guest_offloads{};  // Net receive queues: offloads that are on; flags: NetGuestOffloads
+  bool enabled{};  // queue_enable, and not in reset
+  bool failed{};  // The engine stopped it (vq_err)
+  bool avail_wrap{};  // Packed: wrap counter at next_avail
+  bool used_wrap{};  // Packed: wrap counter at next_used
+  uint8_t reserved2{};  // 0
+  uint8_t reserved3{};  // 0
+  uint16_t queue_size{};  // As in common configuration
+  uint16_t msix_vector{};  // As in common configuration
+  uint16_t next_avail{};  // Next entry to fetch
+  uint16_t next_used{};  // Next entry to use
+  uint16_t reserved4{};  // 0
+  uint32_t reserved5{};  // 0
+  uint64_t queue_desc{};  // As in common configuration
+  uint64_t queue_driver{};  // As in common configuration
+  uint64_t queue_device{};  // As in common configuration
+
+  static constexpr TableVirtqueue Decode(const uint8_t* bytes) {
+    TableVirtqueue result;
+    result.kind = static_cast<TableQueueKind>(detail::GetLittle<0, 8>(bytes));
+    result.stopped = static_cast<bool>(detail::GetLittle<8, 1>(bytes));
+    result.reset_positions = static_cast<bool>(detail::GetLittle<9, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<10, 6>(bytes));
+    result.limit = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.owner = static_cast<uint32_t>(detail::GetLittle<32, 24>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<56, 8>(bytes));
+    result.coal_max_packets = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.coal_max_usecs = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    result.guest_offloads = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.enabled = static_cast<bool>(detail::GetLittle<192, 1>(bytes));
+    result.failed = static_cast<bool>(detail::GetLittle<193, 1>(bytes));
+    result.avail_wrap = static_cast<bool>(detail::GetLittle<194, 1>(bytes));
+    result.used_wrap = static_cast<bool>(detail::GetLittle<195, 1>(bytes));
+    result.reserved2 = static_cast<uint8_t>(detail::GetLittle<196, 4>(bytes));
+    result.reserved3 = static_cast<uint8_t>(detail::GetLittle<200, 8>(bytes));
+    result.queue_size = static_cast<uint16_t>(detail::GetLittle<208, 16>(bytes));
+    result.msix_vector = static_cast<uint16_t>(detail::GetLittle<224, 16>(bytes));
+    result.next_avail = static_cast<uint16_t>(detail::GetLittle<240, 16>(bytes));
+    result.next_used = static_cast<uint16_t>(detail::GetLittle<256, 16>(bytes));
+    result.reserved4 = static_cast<uint16_t>(detail::GetLittle<272, 16>(bytes));
+    result.reserved5 = static_cast<uint32_t>(detail::GetLittle<288, 32>(bytes));
+    result.queue_desc = static_cast<uint64_t>(detail::GetLittle<320, 64>(bytes));
+    result.queue_driver = static_cast<uint64_t>(detail::GetLittle<384, 64>(bytes));
+    result.queue_device = static_cast<uint64_t>(detail::GetLittle<448, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(kind));
+    detail::PutLittle<8, 1>(bytes, static_cast<uint64_t>(stopped));
+    detail::PutLittle<9, 1>(bytes, static_cast<uint64_t>(reset_positions));
+    detail::PutLittle<10, 6>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(limit));
+    detail::PutLittle<32, 24>(bytes, static_cast<uint64_t>(owner));
+    detail::PutLittle<56, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(coal_max_packets));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(coal_max_usecs));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(guest_offloads));
+    detail::PutLittle<192, 1>(bytes, static_cast<uint64_t>(enabled));
+    detail::PutLittle<193, 1>(bytes, static_cast<uint64_t>(failed));
+    detail::PutLittle<194, 1>(bytes, static_cast<uint64_t>(avail_wrap));
+    detail::PutLittle<195, 1>(bytes, static_cast<uint64_t>(used_wrap));
+    detail::PutLittle<196, 4>(bytes, static_cast<uint64_t>(reserved2));
+    detail::PutLittle<200, 8>(bytes, static_cast<uint64_t>(reserved3));
+    detail::PutLittle<208, 16>(bytes, static_cast<uint64_t>(queue_size));
+    detail::PutLittle<224, 16>(bytes, static_cast<uint64_t>(msix_vector));
+    detail::PutLittle<240, 16>(bytes, static_cast<uint64_t>(next_avail));
+    detail::PutLittle<256, 16>(bytes, static_cast<uint64_t>(next_used));
+    detail::PutLittle<272, 16>(bytes, static_cast<uint64_t>(reserved4));
+    detail::PutLittle<288, 32>(bytes, static_cast<uint64_t>(reserved5));
+    detail::PutLittle<320, 64>(bytes, static_cast<uint64_t>(queue_desc));
+    detail::PutLittle<384, 64>(bytes, static_cast<uint64_t>(queue_driver));
+    detail::PutLittle<448, 64>(bytes, static_cast<uint64_t>(queue_device));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("kind", self.kind, 8);
+    f("stopped", self.stopped, 1);
+    f("reset_positions", self.reset_positions, 1);
+    f("reserved", self.reserved, 6);
+    f("limit", self.limit, 16);
+    f("owner", self.owner, 24);
+    f("reserved1", self.reserved1, 8);
+    f("coal_max_packets", self.coal_max_packets, 32);
+    f("coal_max_usecs", self.coal_max_usecs, 32);
+    f("guest_offloads", self.guest_offloads, 64);
+    f("enabled", self.enabled, 1);
+    f("failed", self.failed, 1);
+    f("avail_wrap", self.avail_wrap, 1);
+    f("used_wrap", self.used_wrap, 1);
+    f("reserved2", self.reserved2, 4);
+    f("reserved3", self.reserved3, 8);
+    f("queue_size", self.queue_size, 16);
+    f("msix_vector", self.msix_vector, 16);
+    f("next_avail", self.next_avail, 16);
+    f("next_used", self.next_used, 16);
+    f("reserved4", self.reserved4, 16);
+    f("reserved5", self.reserved5, 32);
+    f("queue_desc", self.queue_desc, 64);
+    f("queue_driver", self.queue_driver, 64);
+    f("queue_device", self.queue_device, 64);
+  }
+
+  friend constexpr bool operator==(const TableVirtqueue&, const TableVirtqueue&) = default;
+};
+
+// Address window of the virtqueue of this index (rdma_cmd_set_window). A reset of queue or device clears it. (tables.toml)
+// Little-endian, 24 bytes.
+struct TableWindow {
+  static constexpr size_t kBytes = 24;
+  static constexpr size_t kBaseOffset = 8;
+  static constexpr size_t kLastOffset = 16;
+  bool enable{};  // 0: the whole address space
+  uint8_t reserved{};  // 0
+  uint8_t reserved1[7]{};  // 0
+  uint64_t base{};  // First address inside
+  uint64_t last{};  // Last address inside: base + length - 1
+
+  static constexpr TableWindow Decode(const uint8_t* bytes) {
+    TableWindow result;
+    result.enable = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
+    for (size_t i = 0; i < 7; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 1 + i * 1));
+    result.base = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    result.last = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(enable));
+    detail::PutLittle<1, 7>(bytes, static_cast<uint64_t>(reserved));
+    for (size_t i = 0; i < 7; ++i) detail::PutLittle<0, 8>(bytes + 1 + i * 1, reserved1[i]);
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(base));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(last));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("enable", self.enable, 1);
+    f("reserved", self.reserved, 7);
+    for (size_t i = 0; i < 7; ++i) f("reserved1", self.reserved1[i], 8);
+    f("base", self.base, 64);
+    f("last", self.last, 64);
+  }
+
+  friend constexpr bool operator==(const TableWindow&, const TableWindow&) = default;
+};
+
+// How to reach a peer, everything resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
+// Little-endian, 48 bytes.
+struct TablePath {
+  static constexpr size_t kBytes = 48;
+  static constexpr size_t kDgidOffset = 0;
+  static constexpr size_t kSgidOffset = 16;
+  static constexpr size_t kDmacOffset = 32;
+  static constexpr size_t kVlanOffset = 38;
+  static constexpr size_t kTrafficClassOffset = 43;
+  static constexpr size_t kHopLimitOffset = 44;
+  static constexpr size_t kSgidIndexOffset = 45;
+  uint8_t dgid[16]{};  // Destination
+  uint8_t sgid[16]{};  // Source: copy of the GID table's entry
+  uint8_t dmac[6]{};  // Destination MAC address; the source is the device's own
+  uint16_t vlan{};  // Tag control information: copy of the GID table's entry
+  uint32_t flow_label{};  // IPv6 flow label
+  bool ipv4{};  // 1: IPv4 goes on the wire
+  bool vlan_present{};  // 1: packets carry the tag `vlan`
+  uint8_t reserved{};  // 0
+  uint8_t traffic_class{};  // Traffic class or TOS
+  uint8_t hop_limit{};  // Hop limit or TTL
+  uint8_t sgid_index{};  // For query_qp only: from where sgid and vlan were copied
+  uint16_t reserved1{};  // 0
+
+  static constexpr TablePath Decode(const uint8_t* bytes) {
+    TablePath result;
+    for (size_t i = 0; i < 16; ++i) result.dgid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 0 + i * 1));
+    for (size_t i = 0; i < 16; ++i) result.sgid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 16 + i * 1));
+    for (size_t i = 0; i < 6; ++i) result.dmac[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 32 + i * 1));
+    result.vlan = static_cast<uint16_t>(detail::GetLittle<304, 16>(bytes));
+    result.flow_label = static_cast<uint32_t>(detail::GetLittle<320, 20>(bytes));
+    result.ipv4 = static_cast<bool>(detail::GetLittle<340, 1>(bytes));
+    result.vlan_present = static_cast<bool>(detail::GetLittle<341, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<342, 2>(bytes));
+    result.traffic_class = static_cast<uint8_t>(detail::GetLittle<344, 8>(bytes));
+    result.hop_limit = static_cast<uint8_t>(detail::GetLittle<352, 8>(bytes));
+    result.sgid_index = static_cast<uint8_t>(detail::GetLittle<360, 8>(bytes));
+    result.reserved1 = static_cast<uint16_t>(detail::GetLittle<368, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 0 + i * 1, dgid[i]);
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 16 + i * 1, sgid[i]);
+    for (size_t i = 0; i < 6; ++i) detail::PutLittle<0, 8>(bytes + 32 + i * 1, dmac[i]);
+    detail::PutLittle<304, 16>(bytes, static_cast<uint64_t>(vlan));
+    detail::PutLittle<320, 20>(bytes, static_cast<uint64_t>(flow_label));
+    detail::PutLittle<340, 1>(bytes, static_cast<uint64_t>(ipv4));
+    detail::PutLittle<341, 1>(bytes, static_cast<uint64_t>(vlan_present));
+    detail::PutLittle<342, 2>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<344, 8>(bytes, static_cast<uint64_t>(traffic_class));
+    detail::PutLittle<352, 8>(bytes, static_cast<uint64_t>(hop_limit));
+    detail::PutLittle<360, 8>(bytes, static_cast<uint64_t>(sgid_index));
+    detail::PutLittle<368, 16>(bytes, static_cast<uint64_t>(reserved1));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    for (size_t i = 0; i < 16; ++i) f("dgid", self.dgid[i], 8);
+    for (size_t i = 0; i < 16; ++i) f("sgid", self.sgid[i], 8);
+    for (size_t i = 0; i < 6; ++i) f("dmac", self.dmac[i], 8);
+    f("vlan", self.vlan, 16);
+    f("flow_label", self.flow_label, 20);
+    f("ipv4", self.ipv4, 1);
+    f("vlan_present", self.vlan_present, 1);
+    f("reserved", self.reserved, 2);
+    f("traffic_class", self.traffic_class, 8);
+    f("hop_limit", self.hop_limit, 8);
+    f("sgid_index", self.sgid_index, 8);
+    f("reserved1", self.reserved1, 16);
+  }
+
+  friend constexpr bool operator==(const TablePath&, const TablePath&) = default;
+};
+
+// A QP, by its number. First group: attributes, second: what the transport keeps (of the message under way it keeps more, out of firmware's sight). State: firmware writes the one it wants and then starts the qp_operation that makes it the engine's: start takes it over, drain makes SQD of RTS at once, flush ERR of any, stop RESET of any and clears the second group. Once the engine's state is ERR only stop changes it: an error of its own is never overwritten by a command on its way. A drain may take for ever (rnr_retry 7): another operation may be written meanwhile, then nobody is told of the drain's end, but the QP stays in SQD; a drain begun once more tells of it. (tables.toml)
+// Little-endian, 128 bytes.
+struct TableQpContext {
+  static constexpr size_t kBytes = 128;
+  static constexpr size_t kStateOffset = 0;
+  static constexpr size_t kQpTypeOffset = 1;
+  static constexpr size_t kPathMtuOffset = 2;
+  static constexpr size_t kMaxRdAtomicOffset = 4;
+  static constexpr size_t kMaxDestRdAtomicOffset = 5;
+  static constexpr size_t kPdnOffset = 8;
+  static constexpr size_t kSendCqnOffset = 10;
+  static constexpr size_t kRecvCqnOffset = 12;
+  static constexpr size_t kMaxInlineDataOffset = 14;
+  static constexpr size_t kQkeyOffset = 16;
+  static constexpr size_t kDestQpnOffset = 20;
+  static constexpr size_t kMaxSendSgeOffset = 23;
+  static constexpr size_t kMaxSendWrOffset = 24;
+  static constexpr size_t kMaxRecvWrOffset = 26;
+  static constexpr size_t kMaxRecvSgeOffset = 28;
+  static constexpr size_t kPathOffset = 32;
+  static constexpr size_t kEngineStateOffset = 80;
+  static constexpr size_t kSendOutstandingOffset = 82;
+  static constexpr size_t kNextPsnOffset = 84;
+  static constexpr size_t kUnackedPsnOffset = 88;
+  static constexpr size_t kReadsOutstandingOffset = 91;
+  static constexpr size_t kMessagesSentOffset = 92;
+  static constexpr size_t kCreditLimitOffset = 96;
+  static constexpr size_t kDeadlineNsOffset = 100;
+  static constexpr size_t kExpectedPsnOffset = 108;
+  static constexpr size_t kReadsHeldOffset = 111;
+  static constexpr size_t kMsnOffset = 112;
+  IbQpState state{};  // State that firmware wants
+  IbQpType qp_type{};  // Transport service
+  IbMtu path_mtu{};  // RC, UC: as modified; UD: what the link carries
+  bool valid{};  // The QP exists
+  bool sq_sig_all{};  // Every send WR completes with a CQE
+  bool load_requester{};  // 1 in a write: the requester's fields below are taken over
+  bool load_responder{};  // 1 in a write: the responder's fields below are taken over
+  bool remote_write{};  // The peer may write
+  bool remote_read{};  // The peer may read
+  bool local_write{};  // Kept for query_qp
+  bool reserved{};  // 0
+  uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester
+  uint8_t max_dest_rd_atomic{};  // RDMA READs held as responder
+  uint8_t min_rnr_timer{};  // Index into rnr_timer_ns
+  uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK
+  uint8_t timeout{};  // local_ack_timeout_unit_ns times 2^n; 0: never
+  uint8_t rnr_retry{};  // Retries after RNR NAK; 7: without end
+  uint16_t pdn{};  // Protection domain
+  uint16_t send_cqn{};  // CQ of send WRs
+  uint16_t recv_cqn{};  // CQ of receive WRs
+  uint16_t max_inline_data{};  // Inline bytes per send WR
+  uint32_t qkey{};  // Q_Key
+  uint32_t dest_qpn{};  // Peer's QP number
+  uint8_t max_send_sge{};  // Elements per send WR
+  uint16_t max_send_wr{};  // Outstanding send WRs
+  uint16_t max_recv_wr{};  // Outstanding receive WRs
+  uint8_t max_recv_sge{};  // Elements per receive WR
+  uint8_t reserved1[3]{};  // 0
+  TablePath path{};  // RC, UC: path to the peer
+  IbQpState engine_state{};  // State in force
+  uint8_t reserved2{};  // 0
+  uint16_t send_outstanding{};  // Send WRs fetched and not complete
+  uint32_t next_psn{};  // Requester: PSN of the next new packet
+  uint8_t retries_left{};  // Requester: of retry_cnt
+  uint8_t rnr_retries_left{};  // Requester: of rnr_retry
+  bool timer_running{};  // Requester: deadline counts
+  bool timer_is_rnr{};  // Requester: deadline ends the wait after an RNR NAK, not the wait for an answer
+  uint32_t unacked_psn{};  // Requester: oldest PSN without an acknowledge
+  uint8_t reads_outstanding{};  // Requester: of max_rd_atomic
+  uint32_t messages_sent{};  // Requester: message sequence number of the last message begun
+  uint8_t reserved3{};  // 0
+  uint32_t credit_limit{};  // Requester: message sequence number up to which the peer has receives
+  uint8_t reserved4{};  // 0
+  uint64_t deadline_ns{};  // Requester: device time at which the timer expires
+  uint32_t expected_psn{};  // Responder: next PSN
+  uint8_t reads_held{};  // Responder: of max_dest_rd_atomic
+  uint32_t msn{};  // Responder: messages completed
+  bool in_message{};  // Responder: between the first and the last packet of a message
+  bool receive_taken{};  // Responder: the message holds a receive WQE
+  bool nak_sent{};  // Responder: a sequence NAK went out and was not answered
+  bool ack_due{};  // Responder: an acknowledge is held back to be coalesced
+  bool communication_established{};  // Responder: comm_est was sent
+  uint8_t reserved5{};  // 0
+  uint32_t reserved6[3]{};  // 0
+
+  static constexpr TableQpContext Decode(const uint8_t* bytes) {
+    TableQpContext result;
+    result.state = static_cast<IbQpState>(detail::GetLittle<0, 8>(bytes));
+    result.qp_type = static_cast<IbQpType>(detail::GetLittle<8, 8>(bytes));
+    result.path_mtu = static_cast<IbMtu>(detail::GetLittle<16, 8>(bytes));
+    result.valid = static_cast<bool>(detail::GetLittle<24, 1>(bytes));
+    result.sq_sig_all = static_cast<bool>(detail::GetLittle<25, 1>(bytes));
+    result.load_requester = static_cast<bool>(detail::GetLittle<26, 1>(bytes));
+    result.load_responder = static_cast<bool>(detail::GetLittle<27, 1>(bytes));
+    result.remote_write = static_cast<bool>(detail::GetLittle<28, 1>(bytes));
+    result.remote_read = static_cast<bool>(detail::GetLittle<29, 1>(bytes));
+    result.local_write = static_cast<bool>(detail::GetLittle<30, 1>(bytes));
+    result.reserved = static_cast<bool>(detail::GetLittle<31, 1>(bytes));
+    result.max_rd_atomic = static_cast<uint8_t>(detail::GetLittle<32, 8>(bytes));
+    result.max_dest_rd_atomic = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
+    result.min_rnr_timer = static_cast<uint8_t>(detail::GetLittle<48, 5>(bytes));
+    result.retry_cnt = static_cast<uint8_t>(detail::GetLittle<53, 3>(bytes));
+    result.timeout = static_cast<uint8_t>(detail::GetLittle<56, 5>(bytes));
+    result.rnr_retry = static_cast<uint8_t>(detail::GetLittle<61, 3>(bytes));
+    result.pdn = static_cast<uint16_t>(detail::GetLittle<64, 16>(bytes));
+    result.send_cqn = static_cast<uint16_t>(detail::GetLittle<80, 16>(bytes));
+    result.recv_cqn = static_cast<uint16_t>(detail::GetLittle<96, 16>(bytes));
+    result.max_inline_data = static_cast<uint16_t>(detail::GetLittle<112, 16>(bytes));
+    result.qkey = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
+    result.dest_qpn = static_cast<uint32_t>(detail::GetLittle<160, 24>(bytes));
+    result.max_send_sge = static_cast<uint8_t>(detail::GetLittle<184, 8>(bytes));
+    result.max_send_wr = static_cast<uint16_t>(detail::GetLittle<192, 16>(bytes));
+    result.max_recv_wr = static_cast<uint16_t>(detail::GetLittle<208, 16>(bytes));
+    result.max_recv_sge = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    result.path = TablePath::Decode(bytes + 32);
+    result.engine_state = static_cast<IbQpState>(detail::GetLittle<640, 8>(bytes));
+    result.reserved2 = static_cast<uint8_t>(detail::GetLittle<648, 8>(bytes));
+    result.send_outstanding = static_cast<uint16_t>(detail::GetLittle<656, 16>(bytes));
+    result.next_psn = static_cast<uint32_t>(detail::GetLittle<672, 24>(bytes));
+    result.retries_left = static_cast<uint8_t>(detail::GetLittle<696, 3>(bytes));
+    result.rnr_retries_left = static_cast<uint8_t>(detail::GetLittle<699, 3>(bytes));
+    result.timer_running = static_cast<bool>(detail::GetLittle<702, 1>(bytes));
+    result.timer_is_rnr = static_cast<bool>(detail::GetLittle<703, 1>(bytes));
+    result.unacked_psn = static_cast<uint32_t>(detail::GetLittle<704, 24>(bytes));
+    result.reads_outstanding = static_cast<uint8_t>(detail::GetLittle<728, 8>(bytes));
+    result.messages_sent = static_cast<uint32_t>(detail::GetLittle<736, 24>(bytes));
+    result.reserved3 = static_cast<uint8_t>(detail::GetLittle<760, 8>(bytes));
+    result.credit_limit = static_cast<uint32_t>(detail::GetLittle<768, 24>(bytes));
+    result.reserved4 = static_cast<uint8_t>(detail::GetLittle<792, 8>(bytes));
+    result.deadline_ns = static_cast<uint64_t>(detail::GetLittle<800, 64>(bytes));
+    result.expected_psn = static_cast<uint32_t>(detail::GetLittle<864, 24>(bytes));
+    result.reads_held = static_cast<uint8_t>(detail::GetLittle<888, 8>(bytes));
+    result.msn = static_cast<uint32_t>(detail::GetLittle<896, 24>(bytes));
+    result.in_message = static_cast<bool>(detail::GetLittle<920, 1>(bytes));
+    result.receive_taken = static_cast<bool>(detail::GetLittle<921, 1>(bytes));
+    result.nak_sent = static_cast<bool>(detail::GetLittle<922, 1>(bytes));
+    result.ack_due = static_cast<bool>(detail::GetLittle<923, 1>(bytes));
+    result.communication_established = static_cast<bool>(detail::GetLittle<924, 1>(bytes));
+    result.reserved5 = static_cast<uint8_t>(detail::GetLittle<925, 3>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved6[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 116 + i * 4));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(state));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(qp_type));
+    detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(path_mtu));
+    detail::PutLittle<24, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<25, 1>(bytes, static_cast<uint64_t>(sq_sig_all));
+    detail::PutLittle<26, 1>(bytes, static_cast<uint64_t>(load_requester));
+    detail::PutLittle<27, 1>(bytes, static_cast<uint64_t>(load_responder));
+    detail::PutLittle<28, 1>(bytes, static_cast<uint64_t>(remote_write));
+    detail::PutLittle<29, 1>(bytes, static_cast<uint64_t>(remote_read));
+    detail::PutLittle<30, 1>(bytes, static_cast<uint64_t>(local_write));
+    detail::PutLittle<31, 1>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(max_rd_atomic));
+    detail::PutLittle<40, 8>(bytes, static_cast<uint64_t>(max_dest_rd_atomic));
+    detail::PutLittle<48, 5>(bytes, static_cast<uint64_t>(min_rnr_timer));
+    detail::PutLittle<53, 3>(bytes, static_cast<uint64_t>(retry_cnt));
+    detail::PutLittle<56, 5>(bytes, static_cast<uint64_t>(timeout));
+    detail::PutLittle<61, 3>(bytes, static_cast<uint64_t>(rnr_retry));
+    detail::PutLittle<64, 16>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<80, 16>(bytes, static_cast<uint64_t>(send_cqn));
+    detail::PutLittle<96, 16>(bytes, static_cast<uint64_t>(recv_cqn));
+    detail::PutLittle<112, 16>(bytes, static_cast<uint64_t>(max_inline_data));
+    detail::PutLittle<128, 32>(bytes, static_cast<uint64_t>(qkey));
+    detail::PutLittle<160, 24>(bytes, static_cast<uint64_t>(dest_qpn));
+    detail::PutLittle<184, 8>(bytes, static_cast<uint64_t>(max_send_sge));
+    detail::PutLittle<192, 16>(bytes, static_cast<uint64_t>(max_send_wr));
+    detail::PutLittle<208, 16>(bytes, static_cast<uint64_t>(max_recv_wr));
+    detail::PutLittle<224, 8>(bytes, static_cast<uint64_t>(max_recv_sge));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 29 + i * 1, reserved1[i]);
+    path.Encode(bytes + 32);
+    detail::PutLittle<640, 8>(bytes, static_cast<uint64_t>(engine_state));
+    detail::PutLittle<648, 8>(bytes, static_cast<uint64_t>(reserved2));
+    detail::PutLittle<656, 16>(bytes, static_cast<uint64_t>(send_outstanding));
+    detail::PutLittle<672, 24>(bytes, static_cast<uint64_t>(next_psn));
+    detail::PutLittle<696, 3>(bytes, static_cast<uint64_t>(retries_left));
+    detail::PutLittle<699, 3>(bytes, static_cast<uint64_t>(rnr_retries_left));
+    detail::PutLittle<702, 1>(bytes, static_cast<uint64_t>(timer_running));
+    detail::PutLittle<703, 1>(bytes, static_cast<uint64_t>(timer_is_rnr));
+    detail::PutLittle<704, 24>(bytes, static_cast<uint64_t>(unacked_psn));
+    detail::PutLittle<728, 8>(bytes, static_cast<uint64_t>(reads_outstanding));
+    detail::PutLittle<736, 24>(bytes, static_cast<uint64_t>(messages_sent));
+    detail::PutLittle<760, 8>(bytes, static_cast<uint64_t>(reserved3));
+    detail::PutLittle<768, 24>(bytes, static_cast<uint64_t>(credit_limit));
+    detail::PutLittle<792, 8>(bytes, static_cast<uint64_t>(reserved4));
+    detail::PutLittle<800, 64>(bytes, static_cast<uint64_t>(deadline_ns));
+    detail::PutLittle<864, 24>(bytes, static_cast<uint64_t>(expected_psn));
+    detail::PutLittle<888, 8>(bytes, static_cast<uint64_t>(reads_held));
+    detail::PutLittle<896, 24>(bytes, static_cast<uint64_t>(msn));
+    detail::PutLittle<920, 1>(bytes, static_cast<uint64_t>(in_message));
+    detail::PutLittle<921, 1>(bytes, static_cast<uint64_t>(receive_taken));
+    detail::PutLittle<922, 1>(bytes, static_cast<uint64_t>(nak_sent));
+    detail::PutLittle<923, 1>(bytes, static_cast<uint64_t>(ack_due));
+    detail::PutLittle<924, 1>(bytes, static_cast<uint64_t>(communication_established));
+    detail::PutLittle<925, 3>(bytes, static_cast<uint64_t>(reserved5));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 32>(bytes + 116 + i * 4, reserved6[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("state", self.state, 8);
+    f("qp_type", self.qp_type, 8);
+    f("path_mtu", self.path_mtu, 8);
+    f("valid", self.valid, 1);
+    f("sq_sig_all", self.sq_sig_all, 1);
+    f("load_requester", self.load_requester, 1);
+    f("load_responder", self.load_responder, 1);
+    f("remote_write", self.remote_write, 1);
+    f("remote_read", self.remote_read, 1);
+    f("local_write", self.local_write, 1);
+    f("reserved", self.reserved, 1);
+    f("max_rd_atomic", self.max_rd_atomic, 8);
+    f("max_dest_rd_atomic", self.max_dest_rd_atomic, 8);
+    f("min_rnr_timer", self.min_rnr_timer, 5);
+    f("retry_cnt", self.retry_cnt, 3);
+    f("timeout", self.timeout, 5);
+    f("rnr_retry", self.rnr_retry, 3);
+    f("pdn", self.pdn, 16);
+    f("send_cqn", self.send_cqn, 16);
+    f("recv_cqn", self.recv_cqn, 16);
+    f("max_inline_data", self.max_inline_data, 16);
+    f("qkey", self.qkey, 32);
+    f("dest_qpn", self.dest_qpn, 24);
+    f("max_send_sge", self.max_send_sge, 8);
+    f("max_send_wr", self.max_send_wr, 16);
+    f("max_recv_wr", self.max_recv_wr, 16);
+    f("max_recv_sge", self.max_recv_sge, 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 8);
+    TablePath::Visit(self.path, f);
+    f("engine_state", self.engine_state, 8);
+    f("reserved2", self.reserved2, 8);
+    f("send_outstanding", self.send_outstanding, 16);
+    f("next_psn", self.next_psn, 24);
+    f("retries_left", self.retries_left, 3);
+    f("rnr_retries_left", self.rnr_retries_left, 3);
+    f("timer_running", self.timer_running, 1);
+    f("timer_is_rnr", self.timer_is_rnr, 1);
+    f("unacked_psn", self.unacked_psn, 24);
+    f("reads_outstanding", self.reads_outstanding, 8);
+    f("messages_sent", self.messages_sent, 24);
+    f("reserved3", self.reserved3, 8);
+    f("credit_limit", self.credit_limit, 24);
+    f("reserved4", self.reserved4, 8);
+    f("deadline_ns", self.deadline_ns, 64);
+    f("expected_psn", self.expected_psn, 24);
+    f("reads_held", self.reads_held, 8);
+    f("msn", self.msn, 24);
+    f("in_message", self.in_message, 1);
+    f("receive_taken", self.receive_taken, 1);
+    f("nak_sent", self.nak_sent, 1);
+    f("ack_due", self.ack_due, 1);
+    f("communication_established", self.communication_established, 1);
+    f("reserved5", self.reserved5, 3);
+    for (size_t i = 0; i < 3; ++i) f("reserved6", self.reserved6[i], 32);
+  }
+
+  friend constexpr bool operator==(const TableQpContext&, const TableQpContext&) = default;
+};
+
+// A CQ, by its index. Its vector is that of its virtqueue. (tables.toml)
+// Little-endian, 16 bytes.
+struct TableCqContext {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kVqIndexOffset = 2;
+  static constexpr size_t kCqeOffset = 4;
+  bool valid{};  // The CQ exists
+  bool set_solicited{};  // 1 in a write: arms, as rdma_cq_arm with the device's own position
+  bool set_next_completion{};  // 1 in a write: arms likewise
+  bool set_failed{};  // 1 in a write: the CQ is in error, nothing is written to it any more
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t vq_index{};  // Its virtqueue
+  uint32_t cqe{};  // CQEs that the driver wanted
+  bool armed_solicited{};  // Notifies at the next solicited CQE
+  bool armed_next_completion{};  // Notifies at the next CQE
+  bool failed{};  // In error
+  uint8_t reserved2{};  // 0
+  uint8_t reserved3[7]{};  // 0
+
+  static constexpr TableCqContext Decode(const uint8_t* bytes) {
+    TableCqContext result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.set_solicited = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
+    result.set_next_completion = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
+    result.set_failed = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<4, 4>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.vq_index = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.cqe = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.armed_solicited = static_cast<bool>(detail::GetLittle<64, 1>(bytes));
+    result.armed_next_completion = static_cast<bool>(detail::GetLittle<65, 1>(bytes));
+    result.failed = static_cast<bool>(detail::GetLittle<66, 1>(bytes));
+    result.reserved2 = static_cast<uint8_t>(detail::GetLittle<67, 5>(bytes));
+    for (size_t i = 0; i < 7; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(set_solicited));
+    detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(set_next_completion));
+    detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(set_failed));
+    detail::PutLittle<4, 4>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(vq_index));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(cqe));
+    detail::PutLittle<64, 1>(bytes, static_cast<uint64_t>(armed_solicited));
+    detail::PutLittle<65, 1>(bytes, static_cast<uint64_t>(armed_next_completion));
+    detail::PutLittle<66, 1>(bytes, static_cast<uint64_t>(failed));
+    detail::PutLittle<67, 5>(bytes, static_cast<uint64_t>(reserved2));
+    for (size_t i = 0; i < 7; ++i) detail::PutLittle<0, 8>(bytes + 9 + i * 1, reserved3[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("set_solicited", self.set_solicited, 1);
+    f("set_next_completion", self.set_next_completion, 1);
+    f("set_failed", self.set_failed, 1);
+    f("reserved", self.reserved, 4);
+    f("reserved1", self.reserved1, 8);
+    f("vq_index", self.vq_index, 16);
+    f("cqe", self.cqe, 32);
+    f("armed_solicited", self.armed_solicited, 1);
+    f("armed_next_completion", self.armed_next_completion, 1);
+    f("failed", self.failed, 1);
+    f("reserved2", self.reserved2, 5);
+    for (size_t i = 0; i < 7; ++i) f("reserved3", self.reserved3[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableCqContext&, const TableCqContext&) = default;
+};
+
+// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml)
+// Little-endian, 32 bytes.
+struct TableMr {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kKeyOffset = 1;
+  static constexpr size_t kPageShiftOffset = 2;
+  static constexpr size_t kNpagesOffset = 4;
+  static constexpr size_t kFirstTranslationOffset = 8;
+  static constexpr size_t kPdnOffset = 12;
+  static constexpr size_t kVirtAddrOffset = 16;
+  static constexpr size_t kLengthOffset = 24;
+  bool valid{};  // The region exists
+  bool dma{};  // 1: the whole address space, untranslated; of the rest only key, pdn and rights count
+  bool local_write{};  // As ib_access_flags
+  bool remote_write{};  // As ib_access_flags
+  bool remote_read{};  // As ib_access_flags
+  uint8_t reserved{};  // 0
+  uint8_t key{};  // Low bits of the keys
+  uint8_t page_shift{};  // Pages of 2^page_shift bytes
+  uint8_t reserved1{};  // 0
+  uint32_t npages{};  // Translations that it holds
+  uint32_t first_translation{};  // Index in the translation table
+  uint16_t pdn{};  // Protection domain
+  uint16_t reserved2{};  // 0
+  uint64_t virt_addr{};  // First address
+  uint64_t length{};  // Bytes
+
+  static constexpr TableMr Decode(const uint8_t* bytes) {
+    TableMr result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.dma = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
+    result.local_write = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
+    result.remote_write = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
+    result.remote_read = static_cast<bool>(detail::GetLittle<4, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<5, 3>(bytes));
+    result.key = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.page_shift = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<24, 8>(bytes));
+    result.npages = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.first_translation = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.pdn = static_cast<uint16_t>(detail::GetLittle<96, 16>(bytes));
+    result.reserved2 = static_cast<uint16_t>(detail::GetLittle<112, 16>(bytes));
+    result.virt_addr = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(dma));
+    detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(local_write));
+    detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(remote_write));
+    detail::PutLittle<4, 1>(bytes, static_cast<uint64_t>(remote_read));
+    detail::PutLittle<5, 3>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(key));
+    detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(page_shift));
+    detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(npages));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(first_translation));
+    detail::PutLittle<96, 16>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<112, 16>(bytes, static_cast<uint64_t>(reserved2));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(virt_addr));
+    detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("dma", self.dma, 1);
+    f("local_write", self.local_write, 1);
+    f("remote_write", self.remote_write, 1);
+    f("remote_read", self.remote_read, 1);
+    f("reserved", self.reserved, 3);
+    f("key", self.key, 8);
+    f("page_shift", self.page_shift, 8);
+    f("reserved1", self.reserved1, 8);
+    f("npages", self.npages, 32);
+    f("first_translation", self.first_translation, 32);
+    f("pdn", self.pdn, 16);
+    f("reserved2", self.reserved2, 16);
+    f("virt_addr", self.virt_addr, 64);
+    f("length", self.length, 64);
+  }
+
+  friend constexpr bool operator==(const TableMr&, const TableMr&) = default;
+};
+
+// How lkey and rkey are made. To the driver they are numbers without meaning. (tables.toml)
+// Little-endian, 4 bytes.
+struct RdmaKey {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kKeyOffset = 0;
+  static constexpr size_t kIndexOffset = 1;
+  uint8_t key{};  // Changes with every new region of this index and is never 0
+  uint32_t index{};  // Entry of the mr table
+
+  static constexpr RdmaKey Decode(const uint8_t* bytes) {
+    RdmaKey result;
+    result.key = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+    result.index = static_cast<uint32_t>(detail::GetLittle<8, 24>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(key));
+    detail::PutLittle<8, 24>(bytes, static_cast<uint64_t>(index));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("key", self.key, 8);
+    f("index", self.index, 24);
+  }
+  static constexpr RdmaKey FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaKey&, const RdmaKey&) = default;
+};
+
+// One page of a memory region. (tables.toml)
+// Little-endian, 8 bytes.
+struct TableTranslation {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kAddressOffset = 0;
+  uint64_t address{};  // DMA address of its first byte
+
+  static constexpr TableTranslation Decode(const uint8_t* bytes) {
+    TableTranslation result;
+    result.address = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(address));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+  }
+  static constexpr TableTranslation FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const TableTranslation&, const TableTranslation&) = default;
+};
+
+// An address handle, by its number. (tables.toml)
+// Little-endian, 56 bytes.
+struct TableAh {
+  static constexpr size_t kBytes = 56;
+  static constexpr size_t kPdnOffset = 2;
+  static constexpr size_t kPathOffset = 8;
+  bool valid{};  // The handle exists
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t pdn{};  // Protection domain
+  uint32_t reserved2{};  // 0
+  TablePath path{};  // Path to the peer
+
+  static constexpr TableAh Decode(const uint8_t* bytes) {
+    TableAh result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.pdn = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.reserved2 = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.path = TablePath::Decode(bytes + 8);
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 7>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(reserved2));
+    path.Encode(bytes + 8);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("reserved", self.reserved, 7);
+    f("reserved1", self.reserved1, 8);
+    f("pdn", self.pdn, 16);
+    f("reserved2", self.reserved2, 32);
+    TablePath::Visit(self.path, f);
+  }
+
+  friend constexpr bool operator==(const TableAh&, const TableAh&) = default;
+};
+
+// An entry of the GID table. All are of RoCE v2. (tables.toml)
+// Little-endian, 24 bytes.
+struct TableGid {
+  static constexpr size_t kBytes = 24;
+  static constexpr size_t kVlanOffset = 2;
+  static constexpr size_t kGidOffset = 8;
+  bool valid{};  // The entry is in use
+  bool vlan_present{};  // Packets carry the tag `vlan`
+  bool ipv4{};  // gid is an IPv4-mapped address
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t vlan{};  // Tag control information
+  uint32_t reserved2{};  // 0
+  uint8_t gid[16]{};  // In network order
+
+  static constexpr TableGid Decode(const uint8_t* bytes) {
+    TableGid result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.vlan_present = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
+    result.ipv4 = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<3, 5>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.vlan = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.reserved2 = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    for (size_t i = 0; i < 16; ++i) result.gid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 8 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(vlan_present));
+    detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(ipv4));
+    detail::PutLittle<3, 5>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(vlan));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(reserved2));
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 8 + i * 1, gid[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("vlan_present", self.vlan_present, 1);
+    f("ipv4", self.ipv4, 1);
+    f("reserved", self.reserved, 5);
+    f("reserved1", self.reserved1, 8);
+    f("vlan", self.vlan, 16);
+    f("reserved2", self.reserved2, 32);
+    for (size_t i = 0; i < 16; ++i) f("gid", self.gid[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableGid&, const TableGid&) = default;
+};
+
+// A MAC address that the net path accepts besides its own and broadcast. (tables.toml)
+// Little-endian, 8 bytes.
+struct TableMacFilter {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kMacOffset = 2;
+  bool valid{};  // The entry is in use
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint8_t mac[6]{};  // The address
+
+  static constexpr TableMacFilter Decode(const uint8_t* bytes) {
+    TableMacFilter result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    for (size_t i = 0; i < 6; ++i) result.mac[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 2 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 7>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(reserved1));
+    for (size_t i = 0; i < 6; ++i) detail::PutLittle<0, 8>(bytes + 2 + i * 1, mac[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("reserved", self.reserved, 7);
+    f("reserved1", self.reserved1, 8);
+    for (size_t i = 0; i < 6; ++i) f("mac", self.mac[i], 8);
+  }
+  static constexpr TableMacFilter FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const TableMacFilter&, const TableMacFilter&) = default;
+};
+
+// Membership of VLANs. (tables.toml)
+// Little-endian, 4 bytes.
+struct TableVlanFilter {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kMembersOffset = 0;
+  uint32_t members{};  // 1: frames of this VLAN are accepted
+
+  static constexpr TableVlanFilter Decode(const uint8_t* bytes) {
+    TableVlanFilter result;
+    result.members = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(members));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("members", self.members, 32);
+  }
+  static constexpr TableVlanFilter FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const TableVlanFilter&, const TableVlanFilter&) = default;
+};
+
+// Entry 0 of table rss: how received packets are hashed and steered. (tables.toml)
+// Little-endian, 56 bytes.
+struct TableRssConfig {
+  static constexpr size_t kBytes = 56;
+  static constexpr size_t kUnclassifiedPairOffset = 1;
+  static constexpr size_t kIndirectionTableMaskOffset = 2;
+  static constexpr size_t kHashTypesOffset = 4;
+  static constexpr size_t kHashKeyDataOffset = 8;
+  static constexpr size_t kHashKeyLengthOffset = 48;
+  bool steer{};  // 1: by hash and table; 0: by the device itself
+  uint8_t reserved{};  // 0
+  uint8_t unclassified_pair{};  // Net queue pair of packets without hash
+  uint16_t indirection_table_mask{};  // Entries of the table - 1
+  uint32_t hash_types{};  // Packets to hash; flags: NetHashTypes
+  uint8_t hash_key_data[40]{};  // The key, 0 behind its end
+  uint8_t hash_key_length{};  // Bytes of the key
+  uint8_t reserved1[7]{};  // 0
+
+  static constexpr TableRssConfig Decode(const uint8_t* bytes) {
+    TableRssConfig result;
+    result.steer = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
+    result.unclassified_pair = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.indirection_table_mask = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.hash_types = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    for (size_t i = 0; i < 40; ++i) result.hash_key_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 8 + i * 1));
+    result.hash_key_length = static_cast<uint8_t>(detail::GetLittle<384, 8>(bytes));
+    for (size_t i = 0; i < 7; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 49 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(steer));
+    detail::PutLittle<1, 7>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(unclassified_pair));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(indirection_table_mask));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(hash_types));
+    for (size_t i = 0; i < 40; ++i) detail::PutLittle<0, 8>(bytes + 8 + i * 1, hash_key_data[i]);
+    detail::PutLittle<384, 8>(bytes, static_cast<uint64_t>(hash_key_length));
+    for (size_t i = 0; i < 7; ++i) detail::PutLittle<0, 8>(bytes + 49 + i * 1, reserved1[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("steer", self.steer, 1);
+    f("reserved", self.reserved, 7);
+    f("unclassified_pair", self.unclassified_pair, 8);
+    f("indirection_table_mask", self.indirection_table_mask, 16);
+    f("hash_types", self.hash_types, 32);
+    for (size_t i = 0; i < 40; ++i) f("hash_key_data", self.hash_key_data[i], 8);
+    f("hash_key_length", self.hash_key_length, 8);
+    for (size_t i = 0; i < 7; ++i) f("reserved1", self.reserved1[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableRssConfig&, const TableRssConfig&) = default;
+};
+
+// Entries from 1 on of table rss: 32 elements of the indirection table each, in order. (tables.toml)
+// Little-endian, 32 bytes.
+struct TableRss {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kPairOffset = 0;
+  uint8_t pair[32]{};  // Net queue pair
+
+  static constexpr TableRss Decode(const uint8_t* bytes) {
+    TableRss result;
+    for (size_t i = 0; i < 32; ++i) result.pair[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 0 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    for (size_t i = 0; i < 32; ++i) detail::PutLittle<0, 8>(bytes + 0 + i * 1, pair[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    for (size_t i = 0; i < 32; ++i) f("pair", self.pair[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableRss&, const TableRss&) = default;
+};
+
 // Common configuration, 1.3 size. Fields are accessed at their own width; a 64-bit field as two independent 32-bit halves. [virtio 1.3, 4.1.4.3; linux/virtio_pci.h (virtio_pci_modern_common_cfg)] (virtio.toml)
 // Little-endian, 64 bytes.
 struct VirtioPciCommonCfg {
@@ -8389,7 +9426,8 @@ inline constexpr uint32_t kMgmtRxBufferDropsRegister = 0x484u;  // Frames droppe
 inline constexpr uint32_t kMgmtRetransmissionsRegister = 0x488u;  // RoCE packets sent again, saturating
 inline constexpr uint32_t kMgmtDmaErrorsRegister = 0x48cu;  // DMA reads or writes that completed with an error, saturating
 inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptors refused because they point outside their queue's window, saturating
-inline constexpr RegisterInfo kMgmtRegisters[37] = {
+inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
+inline constexpr RegisterInfo kMgmtRegisters[38] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
     {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x10000u},
     {"mgmt_abi_profile", 0x8u, 1u, Access::kRw, true, 0x1u},
@@ -8427,6 +9465,7 @@ inline constexpr RegisterInfo kMgmtRegisters[37] = {
     {"mgmt_retransmissions", 0x488u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_dma_errors", 0x48cu, 1u, Access::kRc, true, 0x0u},
     {"mgmt_window_violations", 0x490u, 1u, Access::kRc, true, 0x0u},
+    {"mgmt_driver_features", 0xa0u, 4u, Access::kRo, false, 0x0u},
 };
 
 // Build parameters; a named configuration is one set of them. (configs.toml)

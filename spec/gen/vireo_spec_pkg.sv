@@ -202,6 +202,18 @@ package vireo_spec_pkg;
   // Where a CQ is armed without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml)
   localparam logic [7:0] RdmaCqArmOffset = 8'h4;
 
+  // Length of mac_filter. What does not fit is accepted by mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
+  localparam logic [15:0] TableMacFilterEntries = 16'h40;
+
+  // VLAN identifiers in an entry of vlan_filter: entry v / 32, bit v % 32. (tables.toml)
+  localparam logic [7:0] TableVlanFilterBits = 8'h20;
+
+  // Longest hash key: rss_max_key_size. (tables.toml)
+  localparam logic [7:0] TableRssKeyBytes = 8'h28;
+
+  // Longest indirection table: rss_max_indirection_table_length. (tables.toml)
+  localparam logic [15:0] TableRssQueues = 16'h80;
+
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;
 
@@ -879,6 +891,18 @@ package vireo_spec_pkg;
     RdmaEventTypeWqFatal = 32'h13,
     RdmaEventTypeVqErr = 32'h100
   } rdma_event_type_e;
+
+  // Whom a virtqueue belongs to, as firmware says. `none`: nobody, it is not served. (tables.toml)
+  typedef enum logic [7:0] {
+    TableQueueKindNone = 8'h0,
+    TableQueueKindReceive = 8'h1,
+    TableQueueKindTransmit = 8'h2,
+    TableQueueKindControl = 8'h3,
+    TableQueueKindCq = 8'h4,
+    TableQueueKindSq = 8'h5,
+    TableQueueKindRq = 8'h6,
+    TableQueueKindEvent = 8'h7
+  } table_queue_kind_e;
 
   // Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5; linux/virtio_ids.h] (virtio.toml)
   typedef enum logic [15:0] {
@@ -2991,6 +3015,388 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // A virtqueue, by its index. Second group: what common configuration set, and the positions in the ring. (tables.toml)
+  localparam int unsigned TableVirtqueueBytes = 64;
+  localparam int unsigned TableVirtqueueKindOffset = 0;
+  localparam int unsigned TableVirtqueueLimitOffset = 2;
+  localparam int unsigned TableVirtqueueOwnerOffset = 4;
+  localparam int unsigned TableVirtqueueCoalMaxPacketsOffset = 8;
+  localparam int unsigned TableVirtqueueCoalMaxUsecsOffset = 12;
+  localparam int unsigned TableVirtqueueGuestOffloadsOffset = 16;
+  localparam int unsigned TableVirtqueueQueueSizeOffset = 26;
+  localparam int unsigned TableVirtqueueMsixVectorOffset = 28;
+  localparam int unsigned TableVirtqueueNextAvailOffset = 30;
+  localparam int unsigned TableVirtqueueNextUsedOffset = 32;
+  localparam int unsigned TableVirtqueueQueueDescOffset = 40;
+  localparam int unsigned TableVirtqueueQueueDriverOffset = 48;
+  localparam int unsigned TableVirtqueueQueueDeviceOffset = 56;
+  typedef struct packed {
+    logic [63:0] queue_device;
+    logic [63:0] queue_driver;
+    logic [63:0] queue_desc;
+    logic [31:0] reserved5;
+    logic [15:0] reserved4;
+    logic [15:0] next_used;
+    logic [15:0] next_avail;
+    logic [15:0] msix_vector;
+    logic [15:0] queue_size;
+    logic [7:0] reserved3;
+    logic [3:0] reserved2;
+    logic used_wrap;
+    logic avail_wrap;
+    logic failed;
+    logic enabled;
+    logic [63:0] guest_offloads;
+    logic [31:0] coal_max_usecs;
+    logic [31:0] coal_max_packets;
+    logic [7:0] reserved1;
+    logic [23:0] owner;
+    logic [15:0] limit;
+    logic [5:0] reserved;
+    logic reset_positions;
+    logic stopped;
+    logic [7:0] kind;  // table_queue_kind_e
+  } table_virtqueue_t;
+  function automatic table_virtqueue_t unpack_table_virtqueue(input logic [511:0] bytes);
+    return table_virtqueue_t'(bytes);
+  endfunction
+  function automatic logic [511:0] pack_table_virtqueue(input table_virtqueue_t fields);
+    return fields;
+  endfunction
+
+  // Address window of the virtqueue of this index (rdma_cmd_set_window). A reset of queue or device clears it. (tables.toml)
+  localparam int unsigned TableWindowBytes = 24;
+  localparam int unsigned TableWindowBaseOffset = 8;
+  localparam int unsigned TableWindowLastOffset = 16;
+  typedef struct packed {
+    logic [63:0] last;
+    logic [63:0] base;
+    logic [6:0][7:0] reserved1;
+    logic [6:0] reserved;
+    logic enable;
+  } table_window_t;
+  function automatic table_window_t unpack_table_window(input logic [191:0] bytes);
+    return table_window_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_table_window(input table_window_t fields);
+    return fields;
+  endfunction
+
+  // How to reach a peer, everything resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
+  localparam int unsigned TablePathBytes = 48;
+  localparam int unsigned TablePathDgidOffset = 0;
+  localparam int unsigned TablePathSgidOffset = 16;
+  localparam int unsigned TablePathDmacOffset = 32;
+  localparam int unsigned TablePathVlanOffset = 38;
+  localparam int unsigned TablePathTrafficClassOffset = 43;
+  localparam int unsigned TablePathHopLimitOffset = 44;
+  localparam int unsigned TablePathSgidIndexOffset = 45;
+  typedef struct packed {
+    logic [15:0] reserved1;
+    logic [7:0] sgid_index;
+    logic [7:0] hop_limit;
+    logic [7:0] traffic_class;
+    logic [1:0] reserved;
+    logic vlan_present;
+    logic ipv4;
+    logic [19:0] flow_label;
+    logic [15:0] vlan;
+    logic [5:0][7:0] dmac;
+    logic [15:0][7:0] sgid;
+    logic [15:0][7:0] dgid;
+  } table_path_t;
+  function automatic table_path_t unpack_table_path(input logic [383:0] bytes);
+    return table_path_t'(bytes);
+  endfunction
+  function automatic logic [383:0] pack_table_path(input table_path_t fields);
+    return fields;
+  endfunction
+
+  // A QP, by its number. First group: attributes, second: what the transport keeps (of the message under way it keeps more, out of firmware's sight). State: firmware writes the one it wants and then starts the qp_operation that makes it the engine's: start takes it over, drain makes SQD of RTS at once, flush ERR of any, stop RESET of any and clears the second group. Once the engine's state is ERR only stop changes it: an error of its own is never overwritten by a command on its way. A drain may take for ever (rnr_retry 7): another operation may be written meanwhile, then nobody is told of the drain's end, but the QP stays in SQD; a drain begun once more tells of it. (tables.toml)
+  localparam int unsigned TableQpContextBytes = 128;
+  localparam int unsigned TableQpContextStateOffset = 0;
+  localparam int unsigned TableQpContextQpTypeOffset = 1;
+  localparam int unsigned TableQpContextPathMtuOffset = 2;
+  localparam int unsigned TableQpContextMaxRdAtomicOffset = 4;
+  localparam int unsigned TableQpContextMaxDestRdAtomicOffset = 5;
+  localparam int unsigned TableQpContextPdnOffset = 8;
+  localparam int unsigned TableQpContextSendCqnOffset = 10;
+  localparam int unsigned TableQpContextRecvCqnOffset = 12;
+  localparam int unsigned TableQpContextMaxInlineDataOffset = 14;
+  localparam int unsigned TableQpContextQkeyOffset = 16;
+  localparam int unsigned TableQpContextDestQpnOffset = 20;
+  localparam int unsigned TableQpContextMaxSendSgeOffset = 23;
+  localparam int unsigned TableQpContextMaxSendWrOffset = 24;
+  localparam int unsigned TableQpContextMaxRecvWrOffset = 26;
+  localparam int unsigned TableQpContextMaxRecvSgeOffset = 28;
+  localparam int unsigned TableQpContextPathOffset = 32;
+  localparam int unsigned TableQpContextEngineStateOffset = 80;
+  localparam int unsigned TableQpContextSendOutstandingOffset = 82;
+  localparam int unsigned TableQpContextNextPsnOffset = 84;
+  localparam int unsigned TableQpContextUnackedPsnOffset = 88;
+  localparam int unsigned TableQpContextReadsOutstandingOffset = 91;
+  localparam int unsigned TableQpContextMessagesSentOffset = 92;
+  localparam int unsigned TableQpContextCreditLimitOffset = 96;
+  localparam int unsigned TableQpContextDeadlineNsOffset = 100;
+  localparam int unsigned TableQpContextExpectedPsnOffset = 108;
+  localparam int unsigned TableQpContextReadsHeldOffset = 111;
+  localparam int unsigned TableQpContextMsnOffset = 112;
+  typedef struct packed {
+    logic [2:0][31:0] reserved6;
+    logic [2:0] reserved5;
+    logic communication_established;
+    logic ack_due;
+    logic nak_sent;
+    logic receive_taken;
+    logic in_message;
+    logic [23:0] msn;
+    logic [7:0] reads_held;
+    logic [23:0] expected_psn;
+    logic [63:0] deadline_ns;
+    logic [7:0] reserved4;
+    logic [23:0] credit_limit;
+    logic [7:0] reserved3;
+    logic [23:0] messages_sent;
+    logic [7:0] reads_outstanding;
+    logic [23:0] unacked_psn;
+    logic timer_is_rnr;
+    logic timer_running;
+    logic [2:0] rnr_retries_left;
+    logic [2:0] retries_left;
+    logic [23:0] next_psn;
+    logic [15:0] send_outstanding;
+    logic [7:0] reserved2;
+    logic [7:0] engine_state;  // ib_qp_state_e
+    table_path_t path;
+    logic [2:0][7:0] reserved1;
+    logic [7:0] max_recv_sge;
+    logic [15:0] max_recv_wr;
+    logic [15:0] max_send_wr;
+    logic [7:0] max_send_sge;
+    logic [23:0] dest_qpn;
+    logic [31:0] qkey;
+    logic [15:0] max_inline_data;
+    logic [15:0] recv_cqn;
+    logic [15:0] send_cqn;
+    logic [15:0] pdn;
+    logic [2:0] rnr_retry;
+    logic [4:0] timeout;
+    logic [2:0] retry_cnt;
+    logic [4:0] min_rnr_timer;
+    logic [7:0] max_dest_rd_atomic;
+    logic [7:0] max_rd_atomic;
+    logic reserved;
+    logic local_write;
+    logic remote_read;
+    logic remote_write;
+    logic load_responder;
+    logic load_requester;
+    logic sq_sig_all;
+    logic valid;
+    logic [7:0] path_mtu;  // ib_mtu_e
+    logic [7:0] qp_type;  // ib_qp_type_e
+    logic [7:0] state;  // ib_qp_state_e
+  } table_qp_context_t;
+  function automatic table_qp_context_t unpack_table_qp_context(input logic [1023:0] bytes);
+    return table_qp_context_t'(bytes);
+  endfunction
+  function automatic logic [1023:0] pack_table_qp_context(input table_qp_context_t fields);
+    return fields;
+  endfunction
+
+  // A CQ, by its index. Its vector is that of its virtqueue. (tables.toml)
+  localparam int unsigned TableCqContextBytes = 16;
+  localparam int unsigned TableCqContextVqIndexOffset = 2;
+  localparam int unsigned TableCqContextCqeOffset = 4;
+  typedef struct packed {
+    logic [6:0][7:0] reserved3;
+    logic [4:0] reserved2;
+    logic failed;
+    logic armed_next_completion;
+    logic armed_solicited;
+    logic [31:0] cqe;
+    logic [15:0] vq_index;
+    logic [7:0] reserved1;
+    logic [3:0] reserved;
+    logic set_failed;
+    logic set_next_completion;
+    logic set_solicited;
+    logic valid;
+  } table_cq_context_t;
+  function automatic table_cq_context_t unpack_table_cq_context(input logic [127:0] bytes);
+    return table_cq_context_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_table_cq_context(input table_cq_context_t fields);
+    return fields;
+  endfunction
+
+  // A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml)
+  localparam int unsigned TableMrBytes = 32;
+  localparam int unsigned TableMrKeyOffset = 1;
+  localparam int unsigned TableMrPageShiftOffset = 2;
+  localparam int unsigned TableMrNpagesOffset = 4;
+  localparam int unsigned TableMrFirstTranslationOffset = 8;
+  localparam int unsigned TableMrPdnOffset = 12;
+  localparam int unsigned TableMrVirtAddrOffset = 16;
+  localparam int unsigned TableMrLengthOffset = 24;
+  typedef struct packed {
+    logic [63:0] length;
+    logic [63:0] virt_addr;
+    logic [15:0] reserved2;
+    logic [15:0] pdn;
+    logic [31:0] first_translation;
+    logic [31:0] npages;
+    logic [7:0] reserved1;
+    logic [7:0] page_shift;
+    logic [7:0] key;
+    logic [2:0] reserved;
+    logic remote_read;
+    logic remote_write;
+    logic local_write;
+    logic dma;
+    logic valid;
+  } table_mr_t;
+  function automatic table_mr_t unpack_table_mr(input logic [255:0] bytes);
+    return table_mr_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_table_mr(input table_mr_t fields);
+    return fields;
+  endfunction
+
+  // How lkey and rkey are made. To the driver they are numbers without meaning. (tables.toml)
+  localparam int unsigned RdmaKeyBytes = 4;
+  localparam int unsigned RdmaKeyKeyOffset = 0;
+  localparam int unsigned RdmaKeyIndexOffset = 1;
+  typedef struct packed {
+    logic [23:0] index;
+    logic [7:0] key;
+  } rdma_key_t;
+  function automatic rdma_key_t unpack_rdma_key(input logic [31:0] bytes);
+    return rdma_key_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_key(input rdma_key_t fields);
+    return fields;
+  endfunction
+
+  // One page of a memory region. (tables.toml)
+  localparam int unsigned TableTranslationBytes = 8;
+  localparam int unsigned TableTranslationAddressOffset = 0;
+  typedef struct packed {
+    logic [63:0] address;
+  } table_translation_t;
+  function automatic table_translation_t unpack_table_translation(input logic [63:0] bytes);
+    return table_translation_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_table_translation(input table_translation_t fields);
+    return fields;
+  endfunction
+
+  // An address handle, by its number. (tables.toml)
+  localparam int unsigned TableAhBytes = 56;
+  localparam int unsigned TableAhPdnOffset = 2;
+  localparam int unsigned TableAhPathOffset = 8;
+  typedef struct packed {
+    table_path_t path;
+    logic [31:0] reserved2;
+    logic [15:0] pdn;
+    logic [7:0] reserved1;
+    logic [6:0] reserved;
+    logic valid;
+  } table_ah_t;
+  function automatic table_ah_t unpack_table_ah(input logic [447:0] bytes);
+    return table_ah_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_table_ah(input table_ah_t fields);
+    return fields;
+  endfunction
+
+  // An entry of the GID table. All are of RoCE v2. (tables.toml)
+  localparam int unsigned TableGidBytes = 24;
+  localparam int unsigned TableGidVlanOffset = 2;
+  localparam int unsigned TableGidGidOffset = 8;
+  typedef struct packed {
+    logic [15:0][7:0] gid;
+    logic [31:0] reserved2;
+    logic [15:0] vlan;
+    logic [7:0] reserved1;
+    logic [4:0] reserved;
+    logic ipv4;
+    logic vlan_present;
+    logic valid;
+  } table_gid_t;
+  function automatic table_gid_t unpack_table_gid(input logic [191:0] bytes);
+    return table_gid_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_table_gid(input table_gid_t fields);
+    return fields;
+  endfunction
+
+  // A MAC address that the net path accepts besides its own and broadcast. (tables.toml)
+  localparam int unsigned TableMacFilterBytes = 8;
+  localparam int unsigned TableMacFilterMacOffset = 2;
+  typedef struct packed {
+    logic [5:0][7:0] mac;
+    logic [7:0] reserved1;
+    logic [6:0] reserved;
+    logic valid;
+  } table_mac_filter_t;
+  function automatic table_mac_filter_t unpack_table_mac_filter(input logic [63:0] bytes);
+    return table_mac_filter_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_table_mac_filter(input table_mac_filter_t fields);
+    return fields;
+  endfunction
+
+  // Membership of VLANs. (tables.toml)
+  localparam int unsigned TableVlanFilterBytes = 4;
+  localparam int unsigned TableVlanFilterMembersOffset = 0;
+  typedef struct packed {
+    logic [31:0] members;
+  } table_vlan_filter_t;
+  function automatic table_vlan_filter_t unpack_table_vlan_filter(input logic [31:0] bytes);
+    return table_vlan_filter_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_table_vlan_filter(input table_vlan_filter_t fields);
+    return fields;
+  endfunction
+
+  // Entry 0 of table rss: how received packets are hashed and steered. (tables.toml)
+  localparam int unsigned TableRssConfigBytes = 56;
+  localparam int unsigned TableRssConfigUnclassifiedPairOffset = 1;
+  localparam int unsigned TableRssConfigIndirectionTableMaskOffset = 2;
+  localparam int unsigned TableRssConfigHashTypesOffset = 4;
+  localparam int unsigned TableRssConfigHashKeyDataOffset = 8;
+  localparam int unsigned TableRssConfigHashKeyLengthOffset = 48;
+  typedef struct packed {
+    logic [6:0][7:0] reserved1;
+    logic [7:0] hash_key_length;
+    logic [39:0][7:0] hash_key_data;
+    logic [31:0] hash_types;
+    logic [15:0] indirection_table_mask;
+    logic [7:0] unclassified_pair;
+    logic [6:0] reserved;
+    logic steer;
+  } table_rss_config_t;
+  function automatic table_rss_config_t unpack_table_rss_config(input logic [447:0] bytes);
+    return table_rss_config_t'(bytes);
+  endfunction
+  function automatic logic [447:0] pack_table_rss_config(input table_rss_config_t fields);
+    return fields;
+  endfunction
+
+  // Entries from 1 on of table rss: 32 elements of the indirection table each, in order. (tables.toml)
+  localparam int unsigned TableRssBytes = 32;
+  localparam int unsigned TableRssPairOffset = 0;
+  typedef struct packed {
+    logic [31:0][7:0] pair;
+  } table_rss_t;
+  function automatic table_rss_t unpack_table_rss(input logic [255:0] bytes);
+    return table_rss_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_table_rss(input table_rss_t fields);
+    return fields;
+  endfunction
+
   // Common configuration, 1.3 size. Fields are accessed at their own width; a 64-bit field as two independent 32-bit halves. [virtio 1.3, 4.1.4.3; linux/virtio_pci.h (virtio_pci_modern_common_cfg)] (virtio.toml)
   localparam int unsigned VirtioPciCommonCfgBytes = 64;
   localparam int unsigned VirtioPciCommonCfgDeviceFeatureSelectOffset = 0;
@@ -3831,6 +4237,7 @@ package vireo_spec_pkg;
   localparam logic [31:0] MgmtDmaErrorsReset = 32'h0;
   localparam logic [11:0] MgmtWindowViolationsRegister = 12'h490;
   localparam logic [31:0] MgmtWindowViolationsReset = 32'h0;
+  localparam logic [11:0] MgmtDriverFeaturesRegister = 12'ha0;
 
   // Build parameters; a named configuration is one set of them. (configs.toml)
   typedef struct packed {

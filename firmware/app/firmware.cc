@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of the device: start, negotiation, reset of device and queues, link, giving up.
+#include "firmware/app/firmware.h"
+
+namespace vireo::firmware {
+namespace {
+
+constexpr uint32_t ResetValueOf(uint32_t offset) {
+  for (const auto& info : spec::kMgmtRegisters) {
+    if (info.offset == offset) return info.reset;
+  }
+  return 0;
+}
+
+// Parameters lie in mgmt.parameter in the order of configs.toml, which is that of spec::Config's members.
+#define VIREO_PARAMETER(name) \
+  {&spec::Config::name, (offsetof(spec::Config, name) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t)}
+constexpr struct {
+  uint32_t spec::Config::*member;
+  size_t index;
+} kParameters[] = {
+    VIREO_PARAMETER(net_queue_pairs), VIREO_PARAMETER(num_cqs),      VIREO_PARAMETER(num_qps),
+    VIREO_PARAMETER(num_pds),         VIREO_PARAMETER(num_mrs),      VIREO_PARAMETER(num_translations),
+    VIREO_PARAMETER(num_ahs),         VIREO_PARAMETER(num_gids),     VIREO_PARAMETER(max_queue_entries),
+    VIREO_PARAMETER(max_send_sge),    VIREO_PARAMETER(max_recv_sge), VIREO_PARAMETER(max_rd_atomic),
+    VIREO_PARAMETER(max_path_mtu),
+};
+#undef VIREO_PARAMETER
+
+}  // namespace
+
+bool Firmware::Start() {
+  if (device_.Read(spec::kMgmtIdRegister) != ResetValueOf(spec::kMgmtIdRegister)) return false;
+  const auto version = device_.Get<spec::MgmtVersion>(spec::kMgmtVersionRegister);
+  if (version.major != spec::MgmtVersion::FromWord(ResetValueOf(spec::kMgmtVersionRegister)).major) return false;
+  hardware_version_ = version.ToWord();
+  for (const auto& parameter : kParameters) {
+    const uint32_t offset = static_cast<uint32_t>(parameter.index * sizeof(uint32_t));
+    config_.*parameter.member = device_.Read(spec::kMgmtParameterRegister + offset);
+  }
+  if (config_.net_queue_pairs > kMaxNetPairs || config_.num_cqs > kMaxCqs || config_.num_qps > kMaxQps ||
+      config_.num_pds > kMaxPds || config_.num_mrs > kMaxMrs || config_.num_translations > kMaxTranslations ||
+      config_.num_ahs > kMaxAhs || config_.num_gids > kMaxGids) {
+    return false;
+  }
+  if (options_.has_mac) WriteMac(options_.mac);
+  if (options_.mtu != 0) device_.Write(spec::kMgmtMtuRegister, options_.mtu);
+  const uint32_t mac_low = device_.Read(spec::kMgmtMacLowRegister);
+  const uint32_t mac_high = device_.Read(spec::kMgmtMacHighRegister);
+  for (size_t i = 0; i < sizeof(permanent_mac_); ++i) {
+    permanent_mac_[i] = static_cast<uint8_t>(i < 4 ? mac_low >> (8 * i) : mac_high >> (8 * (i - 4)));
+  }
+  next_qp_ = spec::kRdmaFirstQpn;
+  ReadNegotiation();
+  const auto status = device_.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister);
+  const auto causes = spec::MgmtInterruptCause{.mailbox_request = true,
+                                               .device_reset = true,
+                                               .features_written = true,
+                                               .driver_ok = true,
+                                               .queue_reset = true,
+                                               .link_change = true,
+                                               .qp_done = true,
+                                               .fatal = true};
+  device_.Put(spec::kMgmtInterruptEnableRegister, causes);
+  device_.Put(spec::kMgmtControlRegister, spec::MgmtControl{.firmware_ready = true, .link_up = status.mac_link});
+  started_ = true;
+  return true;
+}
+
+bool Firmware::Poll() {
+  if (!started_) return false;
+  const auto cause = device_.Get<spec::MgmtInterruptCause>(spec::kMgmtInterruptCauseRegister);
+  // Cleared before it is looked at what they stand for, so that nothing that comes meanwhile is missed. Not so
+  // device_reset: clearing it tells the device that nothing of before is left.
+  auto seen = cause;
+  seen.device_reset = false;
+  if (seen != spec::MgmtInterruptCause{}) device_.Put(spec::kMgmtInterruptCauseRegister, seen);
+  if (cause.device_reset) {
+    ResetDevice();
+    return !fatal_;
+  }
+  if (fatal_) return false;
+  bool found = seen != spec::MgmtInterruptCause{};
+  if (cause.fatal) {
+    GiveUp();
+    return true;
+  }
+  if (cause.features_written || cause.driver_ok) ReadNegotiation();
+  if (cause.driver_ok) StartDatapath();
+  if (cause.link_change) FollowLink();
+  if (cause.queue_reset) HandleQueueReset();
+  found |= CheckDrains();
+  if (!device_.broken() && device_.Get<spec::MgmtMailboxStatus>(spec::kMgmtMailboxStatusRegister).request) {
+    ServeCommand();
+    found = true;
+  }
+  if (device_.broken()) GiveUp();
+  return found;
+}
+
+void Firmware::ReadNegotiation() {
+  const auto abi = device_.Get<spec::MgmtAbiProfile>(spec::kMgmtAbiProfileRegister);
+  profile_ = &spec::ConstantsOf(abi.profile ? spec::Profile::kVireo : spec::Profile::kRfcV2);
+  for (size_t i = 0; i < sizeof(features_) / sizeof(features_[0]); ++i) {
+    features_[i] = device_.Read(static_cast<uint32_t>(spec::kMgmtDriverFeaturesRegister + i * sizeof(uint32_t)));
+  }
+  const bool many = HasFeature(spec::NetFeature::kMq) || HasFeature(spec::NetFeature::kRss);
+  net_pairs_ = many ? config_.net_queue_pairs : spec::kNetMqVqPairsMin;
+}
+
+// A bit that this profile uses for something else never means what virtio means by it.
+bool Firmware::HasFeature(spec::NetFeature feature) const {
+  const uint32_t bit = static_cast<uint8_t>(feature);
+  const bool withheld = bit < 64 && (profile_->net_features_withheld >> bit & 1) != 0;
+  return !withheld && HasBit(bit);
+}
+
+void Firmware::StartDatapath() {
+  driver_ok_ = true;
+  StartNet();
+  BindQueue(ControlQueue(), spec::TableQueueKind::kControl, 0, 0);
+  if (HasRoce() && profile_->rdma_event_queues != 0) BindQueue(EventQueue(), spec::TableQueueKind::kEvent, 0, 0);
+  auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
+  control.datapath_enable = true;
+  device_.Put(spec::kMgmtControlRegister, control);
+}
+
+// What the driver sees as the reset being done is the clearing of the interrupt's cause, at the end.
+void Firmware::ResetDevice() {
+  // If even this does not work, the driver's reset never ends, which is the truth.
+  device_.Repair();
+  ClearObjects();
+  ResetNet();
+  if (fatal_) ClearTables();
+  fatal_ = false;
+  device_.WaitFor(spec::kMgmtStatusRegister, spec::MgmtStatus{.idle = true}.ToWord(),
+                  spec::MgmtStatus{.idle = true}.ToWord());
+  driver_ok_ = false;
+  for (uint32_t& word : features_) word = 0;
+  net_pairs_ = spec::kNetMqVqPairsMin;
+  if (device_.broken()) {
+    GiveUp();
+    return;
+  }
+  const auto status = device_.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister);
+  device_.Put(spec::kMgmtControlRegister, spec::MgmtControl{.firmware_ready = true, .link_up = status.mac_link});
+  // Whatever else was reported belongs to the driver of before.
+  device_.Put(spec::kMgmtInterruptCauseRegister, spec::MgmtInterruptCause{.mailbox_request = true,
+                                                                          .device_reset = true,
+                                                                          .features_written = true,
+                                                                          .driver_ok = true,
+                                                                          .queue_reset = true,
+                                                                          .qp_done = true});
+}
+
+void Firmware::ClearObjects() {
+  for (uint32_t qpn; (qpn = qp_used_.FindSet(0, config_.num_qps)) != kNone;) {
+    device_.RunQp(qpn, spec::QpOperation::kStop);
+    RemoveQp(qpn);
+  }
+  draining_ = {};
+  watched_drain_ = kNone;
+  for (uint32_t cqn; (cqn = cq_used_.FindSet(0, config_.num_cqs)) != kNone;) {
+    device_.ClearEntry<spec::TableCqContext>(cqn);
+    cq_used_.Clear(cqn);
+  }
+  for (uint32_t index; (index = mr_used_.FindSet(0, config_.num_mrs)) != kNone;) RemoveMr(index);
+  translation_used_ = {};
+  for (uint32_t ah; (ah = ah_used_.FindSet(0, config_.num_ahs)) != kNone;) {
+    device_.ClearEntry<spec::TableAh>(ah);
+    ah_used_.Clear(ah);
+  }
+  for (uint32_t index; (index = gid_used_.FindSet(0, config_.num_gids)) != kNone;) {
+    device_.ClearEntry<spec::TableGid>(index);
+    gid_used_.Clear(index);
+  }
+  for (uint32_t index; (index = window_used_.FindSet(0, kMaxQueues)) != kNone;) {
+    device_.ClearEntry<spec::TableWindow>(index);
+    window_used_.Clear(index);
+  }
+  for (uint32_t index; (index = queue_bound_.FindSet(0, kMaxQueues)) != kNone;) {
+    device_.ClearEntry<spec::TableVirtqueue>(index);
+    queue_bound_.Clear(index);
+  }
+  pd_used_ = {};
+  for (auto& users : pd_users_) users = 0;
+  for (auto& users : cq_users_) users = 0;
+  next_pd_ = next_cq_ = next_mr_ = next_ah_ = 0;
+  next_qp_ = spec::kRdmaFirstQpn;
+}
+
+// After a failure nobody knows what the tables hold.
+void Firmware::ClearTables() {
+  for (uint32_t qpn = 0; qpn < config_.num_qps && !device_.broken(); ++qpn) {
+    if (device_.ReadEntry<spec::TableQpContext>(qpn).valid) device_.RunQp(qpn, spec::QpOperation::kStop);
+  }
+  const uint32_t queues = 2 * config_.net_queue_pairs + 1 + config_.num_cqs + 2 * config_.num_qps + 1;
+  const struct {
+    spec::MgmtTable table;
+    uint32_t entries;
+  } tables[] = {
+      {spec::MgmtTable::kQpContext, config_.num_qps},
+      {spec::MgmtTable::kCqContext, config_.num_cqs},
+      {spec::MgmtTable::kMr, config_.num_mrs},
+      {spec::MgmtTable::kTranslation, config_.num_translations},
+      {spec::MgmtTable::kAh, config_.num_ahs},
+      {spec::MgmtTable::kGid, config_.num_gids},
+      {spec::MgmtTable::kVirtqueue, queues},
+      {spec::MgmtTable::kWindow, queues},
+      {spec::MgmtTable::kMacFilter, spec::kTableMacFilterEntries},
+      {spec::MgmtTable::kVlanFilter, kVlanEntries},
+      {spec::MgmtTable::kRss, kRssEntries},
+  };
+  for (const auto& [table, entries] : tables) {
+    for (uint32_t index = 0; index < entries && !device_.broken(); ++index) device_.ClearEntry(table, index);
+  }
+}
+
+void Firmware::HandleQueueReset() {
+  const uint32_t index = device_.Read(spec::kMgmtQueueResetIndexRegister);
+  if (index < kMaxQueues && window_used_.Test(index)) {
+    device_.ClearEntry<spec::TableWindow>(index);
+    window_used_.Clear(index);
+  }
+  spec::TableVirtqueue queue;
+  const bool is_bound = index < kMaxQueues && queue_bound_.Test(index);
+  if (is_bound) queue = device_.ReadEntry<spec::TableVirtqueue>(index);
+  // Of a stopped queue nothing was used since it was stopped: its owner loses nothing.
+  if (HasRoce() && !queue.stopped && index >= FirstCq() && index < SendQueue(0)) {
+    if (HasCq(index - FirstCq())) FailCq(index - FirstCq(), Error::kQueueReset);
+  } else if (HasRoce() && !queue.stopped && index >= SendQueue(0) && index < SendQueue(config_.num_qps)) {
+    const uint32_t qpn = (index - SendQueue(0)) / (SendQueue(1) - SendQueue(0));
+    if (HasQp(qpn)) FailQp(qpn, Error::kQueueReset);
+  }
+  if (is_bound) {
+    queue.stopped = false;
+    if (index < ControlQueue()) SetToCommonCoalescing(index, queue);
+    device_.WriteEntry(index, queue);
+    if (queue.kind == spec::TableQueueKind::kNone) queue_bound_.Clear(index);
+  }
+  if (!device_.broken()) device_.Write(spec::kMgmtQueueResetDoneRegister, index);
+}
+
+// A QP that has begun to work goes to ERR, one in RESET has nothing to lose.
+void Firmware::FailQp(uint32_t qpn, Error reason) {
+  auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
+  if (context.engine_state == spec::IbQpState::kReset || context.engine_state == spec::IbQpState::kErr) return;
+  draining_.Clear(qpn);
+  context.state = spec::IbQpState::kErr;
+  device_.WriteEntry(qpn, context);
+  RunQp(qpn, spec::QpOperation::kFlush);
+  PushEvent(spec::RdmaEventType::kQpFatal, qpn, reason);
+}
+
+void Firmware::FailCq(uint32_t cqn, Error reason) {
+  auto context = device_.ReadEntry<spec::TableCqContext>(cqn);
+  if (context.failed) return;
+  context.set_failed = true;
+  device_.WriteEntry(cqn, context);
+  PushEvent(spec::RdmaEventType::kCqErr, cqn, reason);
+  for (uint32_t qpn = 0; (qpn = qp_used_.FindSet(qpn, config_.num_qps)) != kNone; ++qpn) {
+    if (qp_cqs_[qpn].send == cqn || qp_cqs_[qpn].receive == cqn) FailQp(qpn, Error::kCqFailed);
+  }
+}
+
+void Firmware::FollowLink() {
+  const bool up = device_.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister).mac_link;
+  auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
+  if (control.link_up == up) return;
+  control.link_up = up;
+  device_.Put(spec::kMgmtControlRegister, control);
+  PushEvent(up ? spec::RdmaEventType::kPortActive : spec::RdmaEventType::kPortErr, spec::kRdmaPortNum, Error::kOk);
+}
+
+// The device takes the fall of firmware_ready for fatal_cause.firmware.
+void Firmware::GiveUp() {
+  fatal_ = true;
+  PushEvent(spec::RdmaEventType::kDeviceFatal, 0, Error::kInternal);
+  auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
+  control.firmware_ready = false;
+  control.datapath_enable = false;
+  device_.Put(spec::kMgmtControlRegister, control);
+}
+
+void Firmware::PushEvent(spec::RdmaEventType type, uint32_t element, Error code) {
+  if (!driver_ok_ || !HasRoce() || profile_->rdma_event_queues == 0) return;
+  device_.PushEvent({.event_type = type, .element = element, .code = static_cast<uint8_t>(code)});
+}
+
+}  // namespace vireo::firmware

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane: serves the commands of the control queue and the life of the device. docs/firmware.md is its page.
+//
+// One object per NIC, about kMax… (limits.h) bits and counts large, without pointers into itself; it allocates nothing.
+// One thread. What a table of the datapath holds is not kept here a second time; here is what is in use, by how many,
+// and which keys come next.
+//
+// A command is checked completely before it changes anything, so that a refused one leaves no trace. Checks stand in
+// the order of the codes they give (errors.toml: the lowest one counts).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "firmware/app/bitmap.h"
+#include "firmware/app/limits.h"
+#include "firmware/hal/device.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::firmware {
+
+struct Options {
+  bool has_mac = false;  // false: the register keeps what it holds
+  uint8_t mac[6]{};
+  uint32_t mtu = 0;                        // mgmt.mtu; 0: the register keeps what it holds
+  uint32_t max_polls = uint32_t{1} << 24;  // bound of every wait, in reads of a register
+};
+
+// Request or response of a command without one.
+struct Nothing {
+  static constexpr size_t kBytes = 0;
+  static constexpr Nothing Decode(const uint8_t*) { return {}; }
+  constexpr void Encode(uint8_t*) const {}
+};
+
+class Firmware {
+ public:
+  explicit Firmware(const Csr& csr, const Options& options = {}) : device_(csr, options.max_polls), options_(options) {}
+  Firmware(const Firmware&) = delete;
+  Firmware& operator=(const Firmware&) = delete;
+
+  // Looks whether the device is one that it knows, sets it up and says that commands are served. The device comes out
+  // of a hardware reset. False: not this kind of device, another major version, or one with more objects than limits.h
+  // has room for; nothing is served then.
+  bool Start();
+
+  // Does what is waiting, at most one command. True if there was something: call it again. To be called when the
+  // firmware's interrupt is raised (mgmt.interrupt_enable is set up by Start), or all the time.
+  bool Poll();
+
+  // A wait reached its bound or the device refused what it must not: nothing is served until the driver resets the
+  // device.
+  bool fatal() const { return fatal_; }
+
+ private:
+  using Error = spec::RdmaError;
+
+  // A request, as far as every command of its kind has it, and room for its answer.
+  static constexpr size_t kRequestBytes = spec::RdmaCmdModifyQp::kBytes;
+  static constexpr size_t kResponseBytes = spec::RdmaAckQueryDevice::kBytes;
+  struct RoceCommand {
+    uint16_t request_bytes;   // after the header
+    uint16_t response_bytes;  // after the ack byte
+    // Bytes that follow the fixed request, by what it says; null: none.
+    uint64_t (*tail_bytes)(const uint8_t* request);
+    Error (*handler)(Firmware& self, const uint8_t* request, uint8_t* response);
+  };
+  struct NetCommand {
+    spec::NetCtrlClass ctrl_class;
+    uint8_t command;
+    spec::NetFeature feature;  // without which it does not exist
+    uint16_t request_bytes;    // after the header
+    uint16_t response_bytes;   // before the ack byte (sic): only notf_coal's vq_get has one
+    bool (*handler)(Firmware& self, const uint8_t* request, uint8_t* response);
+  };
+  // A command's row calls its typed handler through one of these.
+  template <typename Request, typename Response, Error (Firmware::*handler)(const Request&, Response&)>
+  static constexpr RoceCommand Roce(uint64_t (*tail_bytes)(const uint8_t*) = nullptr);
+  template <typename Request, typename Response, bool (Firmware::*handler)(const Request&, Response&)>
+  static constexpr NetCommand Net(spec::NetCtrlClass ctrl_class, uint8_t command, spec::NetFeature feature);
+  static const RoceCommand kRoceCommands[];
+  static const NetCommand kNetCommands[];
+
+  // --- dispatch.cc ---
+  void ServeCommand();
+  size_t AnswerRoce(uint8_t command, uint8_t* answer);
+  size_t AnswerNet(spec::NetCtrlClass ctrl_class, uint8_t command, uint8_t* answer);
+  Error CarryOutRoce(uint8_t command, uint8_t* response);
+  uint8_t AckOf(Error error) const;
+
+  // --- firmware.cc: life of the device ---
+  void ReadNegotiation();
+  void StartDatapath();
+  void ResetDevice();
+  void ClearObjects();
+  void ClearTables();
+  void HandleQueueReset();
+  void FailQp(uint32_t qpn, Error reason);
+  void FailCq(uint32_t cqn, Error reason);
+  void FollowLink();
+  void GiveUp();
+  void PushEvent(spec::RdmaEventType type, uint32_t element, Error code);
+
+  bool HasFeature(spec::VirtioFeature feature) const { return HasBit(static_cast<uint8_t>(feature)); }
+  bool HasFeature(spec::NetFeature feature) const;
+  bool HasRoce() const { return HasBit(profile_->net_f_roce); }
+  bool HasBit(uint32_t bit) const { return (features_[bit / 32] >> (bit % 32) & 1) != 0; }
+
+  // --- queues.cc: virtqueues ---
+  uint32_t ControlQueue() const { return 2 * net_pairs_; }
+  uint32_t FirstCq() const { return ControlQueue() + spec::kRdmaCompleteqOffset; }
+  uint32_t CqQueue(uint32_t cqn) const { return FirstCq() + cqn; }
+  uint32_t SendQueue(uint32_t qpn) const {
+    return ControlQueue() + config_.num_cqs + spec::kRdmaTransmitqOffset + 2 * qpn;
+  }
+  uint32_t ReceiveQueue(uint32_t qpn) const {
+    return ControlQueue() + config_.num_cqs + spec::kRdmaReceiveqOffset + 2 * qpn;
+  }
+  uint32_t EventQueue() const {
+    return ControlQueue() + config_.num_cqs + 2 * config_.num_qps + spec::kRdmaEventqOffset;
+  }
+  uint32_t QueueCount() const;
+  void BindQueue(uint32_t index, spec::TableQueueKind kind, uint32_t owner, uint32_t limit);
+  void StopQueue(uint32_t index, bool release);
+  bool IsQueueReady(uint32_t index);
+
+  // --- objects.cc: CQs, PDs, memory regions, address handles, GIDs, windows ---
+  Error QueryDevice(const Nothing&, spec::RdmaAckQueryDevice& response);
+  Error QueryPort(const Nothing&, spec::RdmaAckQueryPort& response);
+  Error CreateCq(const spec::RdmaCmdCreateCq& request, spec::RdmaAckCreateCq& response);
+  Error DestroyCq(const spec::RdmaCmdDestroyCq& request, Nothing&);
+  Error ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Nothing&);
+  Error CreatePd(const Nothing&, spec::RdmaAckCreatePd& response);
+  Error DestroyPd(const spec::RdmaCmdDestroyPd& request, Nothing&);
+  Error GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response);
+  Error RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response);
+  Error DeregMr(const spec::RdmaCmdDeregMr& request, Nothing&);
+  Error CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response);
+  Error DestroyAh(const spec::RdmaCmdDestroyAh& request, Nothing&);
+  Error AddGid(const spec::RdmaCmdAddGid& request, Nothing&);
+  Error DelGid(const spec::RdmaCmdDelGid& request, Nothing&);
+  Error SetWindow(const spec::RdmaCmdSetWindow& request, Nothing&);
+
+  bool HasPd(uint32_t pdn) const { return pdn < config_.num_pds && pd_used_.Test(pdn); }
+  bool HasCq(uint32_t cqn) const { return cqn < config_.num_cqs && cq_used_.Test(cqn); }
+  bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn); }
+  bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
+  uint64_t PageSizeCap() const;
+  uint64_t MaxMrSize() const;
+  static bool IsAccessAllowed(uint32_t access_flags);
+  // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. When it fails,
+  // the entries are clear again.
+  Error LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first);
+  void ClearPages(uint32_t first, uint32_t npages);
+  uint32_t ActivateMr(spec::TableMr entry, uint32_t access_flags);  // returns the key
+  void RemoveMr(uint32_t index);
+  // Numbers and addresses of a path whose sgid_index exists: invalid_attribute, invalid_address or ok.
+  Error CheckPath(const spec::RdmaAhAttr& path);
+  spec::TablePath ResolvePath(const spec::RdmaAhAttr& path);
+
+  // --- queue_pairs.cc ---
+  Error CreateQp(const spec::RdmaCmdCreateQp& request, spec::RdmaAckCreateQp& response);
+  Error ModifyQp(const spec::RdmaCmdModifyQp& request, Nothing&);
+  Error QueryQp(const spec::RdmaCmdQueryQp& request, spec::RdmaAckQueryQp& response);
+  Error DestroyQp(const spec::RdmaCmdDestroyQp& request, Nothing&);
+
+  Error CheckModify(const spec::RdmaCmdModifyQp& request, const spec::TableQpContext& context, spec::IbQpState to);
+  bool AreAttributesValid(const spec::RdmaCmdModifyQp& request) const;
+  bool AreQueuesReady(uint32_t qpn, const spec::TableQpContext& context);
+  void ApplyAttributes(const spec::RdmaCmdModifyQp& request, spec::TableQpContext& context);
+  spec::IbMtu LinkMtu() const;  // largest path MTU that the link carries; 0: none
+  void RunQp(uint32_t qpn, spec::QpOperation operation);
+  void RemoveQp(uint32_t qpn);
+  // Draining goes on behind the answer.
+  void StartDrain(uint32_t qpn);
+  void WatchNextDrain();
+  bool CheckDrains();           // true if one has ended
+  bool EndDrain(uint32_t qpn);  // if it has ended
+
+  // --- net.cc ---
+  template <bool spec::MgmtRxMode::*mode>
+  bool SetRxMode(const spec::NetCtrlRx& request, Nothing&);
+  bool SetMacTable(const spec::NetCtrlMac& unicast, Nothing&);
+  bool SetMacAddress(const spec::NetCtrlMacAddr& request, Nothing&);
+  template <bool member>
+  bool SetVlan(const spec::NetCtrlVlan& request, Nothing&);
+  bool AckAnnounce(const Nothing&, Nothing&);
+  bool SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Nothing&);
+  bool SetRss(const spec::NetRssConfigHdr& request, Nothing&);
+  bool SetHash(const spec::NetHashConfig& request, Nothing&);
+  bool SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Nothing&);
+  template <bool transmit>
+  bool SetCoalescing(const spec::NetCtrlCoal& request, Nothing&);
+  bool SetQueueCoalescing(const spec::NetCtrlCoalVq& request, Nothing&);
+  bool GetQueueCoalescing(const spec::NetCtrlCoalVqGet& request, spec::NetCtrlCoal& response);
+
+  void StartNet();
+  void ResetNet();
+  void SetToCommonCoalescing(uint32_t index, spec::TableVirtqueue& queue) const;
+  bool IsNetQueueEnabled(uint32_t index);
+  void WriteRxMode();
+  void WriteMac(const uint8_t* mac);
+  void WriteGuestOffloads(uint64_t offloads);
+  uint64_t AcceptedGuestOffloads() const;
+  bool ReadHashKey(uint64_t offset, uint8_t length, spec::TableRssConfig& entry);
+
+  Device device_;
+  Options options_;
+  bool started_ = false;
+  bool fatal_ = false;
+
+  spec::Config config_{};  // of the device as built
+  uint32_t hardware_version_ = 0;
+  uint8_t permanent_mac_[6]{};
+
+  // Of the driver that runs.
+  const spec::ProfileConstants* profile_ = &spec::ConstantsOf(spec::Profile{spec::kProfileDefault});
+  uint32_t features_[spec::kVirtioFeatureBits / 32]{};
+  uint32_t net_pairs_ = 1;  // N of roce.toml
+  bool driver_ok_ = false;
+
+  Bitmap<kMaxPds> pd_used_;
+  Bitmap<kMaxCqs> cq_used_;
+  Bitmap<kMaxQps> qp_used_;
+  Bitmap<kMaxMrs> mr_used_;
+  Bitmap<kMaxTranslations> translation_used_;
+  Bitmap<kMaxAhs> ah_used_;
+  Bitmap<kMaxGids> gid_used_;
+  Bitmap<kMaxQueues> window_used_;
+  Bitmap<kMaxQueues> queue_bound_;  // entries of the virtqueue table that are not all zero in firmware's part
+  uint16_t pd_users_[kMaxPds]{};    // QPs, memory regions and address handles
+  uint16_t cq_users_[kMaxCqs]{};    // one for each direction of a QP
+  static_assert(kMaxQps + kMaxMrs + kMaxAhs <= 0xffff && 2 * kMaxQps <= 0xffff);
+  struct {
+    uint16_t send;
+    uint16_t receive;
+  } qp_cqs_[kMaxQps]{};
+  uint8_t mr_key_[kMaxMrs]{};  // of the last region that had the index
+  // Where the next search begins: numbers are not given again at once, so that stale ones are found out.
+  uint32_t next_pd_ = 0, next_cq_ = 0, next_qp_ = 0, next_mr_ = 0, next_ah_ = 0;
+
+  Bitmap<kMaxQps> draining_;
+  uint32_t watched_drain_ = kNone;  // the one whose end the device tells
+
+  spec::MgmtRxMode rx_mode_{};  // what the driver asked for
+  bool unicast_overflow_ = false;
+  bool multicast_overflow_ = false;
+  uint32_t mac_entries_ = 0;
+  spec::NetCtrlCoal coalescing_[2]{};  // of all receive, of all transmit queues
+};
+
+// Who runs it keeps it in static memory.
+inline constexpr size_t kFirmwareBytes = sizeof(Firmware);
+
+}  // namespace vireo::firmware

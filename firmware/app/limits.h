@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Room for objects: enough for every named configuration. A device with more is refused at start.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::firmware {
+
+constexpr uint32_t Largest(uint32_t spec::Config::*parameter) {
+  uint32_t largest = 0;
+  for (const spec::Config* config : spec::kConfigs) {
+    if (config->*parameter > largest) largest = config->*parameter;
+  }
+  return largest;
+}
+
+inline constexpr uint32_t kMaxNetPairs = Largest(&spec::Config::net_queue_pairs);
+inline constexpr uint32_t kMaxPds = Largest(&spec::Config::num_pds);
+inline constexpr uint32_t kMaxCqs = Largest(&spec::Config::num_cqs);
+inline constexpr uint32_t kMaxQps = Largest(&spec::Config::num_qps);
+inline constexpr uint32_t kMaxMrs = Largest(&spec::Config::num_mrs);
+inline constexpr uint32_t kMaxTranslations = Largest(&spec::Config::num_translations);
+inline constexpr uint32_t kMaxAhs = Largest(&spec::Config::num_ahs);
+inline constexpr uint32_t kMaxGids = Largest(&spec::Config::num_gids);
+// Net queues, control queue, CQs, two per QP, event queue.
+inline constexpr uint32_t kMaxQueues = 2 * kMaxNetPairs + 1 + kMaxCqs + 2 * kMaxQps + 1;
+
+// The largest value that a field can hold: what it reads if all its bits are 1.
+template <typename Struct>
+constexpr Struct AllOnes() {
+  uint8_t bytes[Struct::kBytes];
+  for (auto& byte : bytes) byte = 0xff;
+  return Struct::Decode(bytes);
+}
+
+inline constexpr uint16_t kVlanIdentifier = AllOnes<spec::VlanTag>().vid;  // in the tag control information
+inline constexpr uint32_t kVlanEntries = (kVlanIdentifier + 1u) / spec::kTableVlanFilterBits;
+inline constexpr uint32_t kPairsPerRssEntry = sizeof(spec::TableRss::pair);
+inline constexpr uint32_t kRssEntries = 1 + spec::kTableRssQueues / kPairsPerRssEntry;
+
+}  // namespace vireo::firmware

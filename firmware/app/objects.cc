@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands on everything but QPs: completion queues, protection domains, memory regions, address handles, GIDs,
+// windows.
+#include "firmware/app/firmware.h"
+#include "firmware/app/gid.h"
+
+namespace vireo::firmware {
+namespace {
+
+// IBTA vol. 1, 11.2.1.2: the longest time until a request is answered is 4096 ns times 2^this. What is counted on is a
+// host that takes 50 µs to complete a read.
+constexpr uint8_t kLocalCaAckDelay = 4;
+// Longest message: IBTA vol. 1, 9.7.8 ends at 2^31.
+constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
+
+bool SameBytes(const uint8_t* a, const uint8_t* b, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+void CopyBytes(uint8_t* to, const uint8_t* from, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
+}  // namespace
+
+// --- Queries ---------------------------------------------------------------------------------------------------------
+
+uint64_t Firmware::PageSizeCap() const {
+  if (!profile_->rdma_has_additions) return uint64_t{1} << spec::kRdmaPageShiftDefault;
+  uint64_t sizes = 0;
+  for (uint32_t shift = spec::kRdmaPageShiftMin; shift <= spec::kRdmaPageShiftMax; ++shift)
+    sizes |= uint64_t{1} << shift;
+  return sizes;
+}
+
+uint64_t Firmware::MaxMrSize() const {
+  const uint32_t shift = profile_->rdma_has_additions ? spec::kRdmaPageShiftMax : spec::kRdmaPageShiftDefault;
+  return uint64_t{config_.num_translations} << shift;
+}
+
+Firmware::Error Firmware::QueryDevice(const Nothing&, spec::RdmaAckQueryDevice& response) {
+  response = {.device_cap_flags = spec::IbDeviceCap::kRcRnrNakGen,
+              .max_mr_size = MaxMrSize(),
+              .page_size_cap = PageSizeCap(),
+              .hw_ver = hardware_version_,
+              .max_qp_wr = config_.max_queue_entries,
+              .max_send_sge = config_.max_send_sge,
+              .max_recv_sge = config_.max_recv_sge,
+              .max_sge_rd = config_.max_send_sge,
+              .max_cqe = config_.max_queue_entries,
+              .max_mr = config_.num_mrs,
+              .max_pd = config_.num_pds,
+              .max_qp_rd_atom = config_.max_rd_atomic,
+              .max_qp_init_rd_atom = config_.max_rd_atomic,
+              .max_ah = config_.num_ahs,
+              .local_ca_ack_delay = kLocalCaAckDelay,
+              .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0};
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::QueryPort(const Nothing&, spec::RdmaAckQueryPort& response) {
+  response = {.gid_tbl_len = config_.num_gids, .max_msg_sz = kMaxMessageBytes};
+  return Error::kOk;
+}
+
+// --- Completion queues -----------------------------------------------------------------------------------------------
+
+Firmware::Error Firmware::CreateCq(const spec::RdmaCmdCreateCq& request, spec::RdmaAckCreateCq& response) {
+  if (request.cqe == 0) return Error::kInvalidParameter;
+  if (request.cqe > config_.max_queue_entries) return Error::kCapCqeExceeded;
+  const uint32_t cqn = cq_used_.FindClear(0, config_.num_cqs, next_cq_);
+  if (cqn == kNone) return Error::kNoFreeCq;
+
+  BindQueue(CqQueue(cqn), spec::TableQueueKind::kCq, cqn, request.cqe);
+  device_.WriteEntry(
+      cqn, spec::TableCqContext{.valid = true, .vq_index = static_cast<uint16_t>(CqQueue(cqn)), .cqe = request.cqe});
+  cq_used_.Set(cqn);
+  next_cq_ = cqn + 1;
+  response.cqn = cqn;
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::DestroyCq(const spec::RdmaCmdDestroyCq& request, Nothing&) {
+  if (!HasCq(request.cqn)) return Error::kBadCqn;
+  if (cq_users_[request.cqn] != 0) return Error::kHandleBusy;
+
+  device_.ClearEntry<spec::TableCqContext>(request.cqn);
+  StopQueue(CqQueue(request.cqn), true);
+  cq_used_.Clear(request.cqn);
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Nothing&) {
+  constexpr uint32_t known = spec::IbNotifyFlags::kSolicited | spec::IbNotifyFlags::kNextCompletion;
+  if (!HasCq(request.cqn)) return Error::kBadCqn;
+  if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
+
+  auto context = device_.ReadEntry<spec::TableCqContext>(request.cqn);
+  context.set_solicited = (request.flags & spec::IbNotifyFlags::kSolicited) != 0;
+  context.set_next_completion = (request.flags & spec::IbNotifyFlags::kNextCompletion) != 0;
+  device_.WriteEntry(request.cqn, context);
+  return Error::kOk;
+}
+
+// --- Protection domains ----------------------------------------------------------------------------------------------
+
+Firmware::Error Firmware::CreatePd(const Nothing&, spec::RdmaAckCreatePd& response) {
+  const uint32_t pdn = pd_used_.FindClear(0, config_.num_pds, next_pd_);
+  if (pdn == kNone) return Error::kNoFreePd;
+  pd_used_.Set(pdn);
+  next_pd_ = pdn + 1;
+  response.pdn = pdn;
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Nothing&) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (pd_users_[request.pdn] != 0) return Error::kHandleBusy;
+  pd_used_.Clear(request.pdn);
+  return Error::kOk;
+}
+
+// --- Memory regions --------------------------------------------------------------------------------------------------
+
+// IBTA vol. 1, 10.6.3.1: remote write is for regions that may be written at all.
+bool Firmware::IsAccessAllowed(uint32_t access_flags) {
+  using Flags = spec::IbAccessFlags;
+  if ((access_flags & ~(Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead)) != 0) return false;
+  return (access_flags & Flags::kRemoteWrite) == 0 || (access_flags & Flags::kLocalWrite) != 0;
+}
+
+// The entry becomes a region that datapath and peers can use: the last step.
+uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
+  const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
+  if (++mr_key_[index] == 0) ++mr_key_[index];
+  entry.valid = true;
+  entry.local_write = (access_flags & spec::IbAccessFlags::kLocalWrite) != 0;
+  entry.remote_write = (access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
+  entry.remote_read = (access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
+  entry.key = mr_key_[index];
+  device_.WriteEntry(index, entry);
+  mr_used_.Set(index);
+  next_mr_ = index + 1;
+  ++pd_users_[entry.pdn];
+  return spec::RdmaKey{.key = entry.key, .index = index}.ToWord();
+}
+
+Firmware::Error Firmware::GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
+  if (mr_used_.FindClear(0, config_.num_mrs, 0) == kNone) return Error::kNoFreeMr;
+
+  const uint32_t key = ActivateMr({.dma = true, .pdn = static_cast<uint16_t>(request.pdn)}, request.access_flags);
+  response = {.mrn = spec::RdmaKey::FromWord(key).index, .lkey = key, .rkey = key};
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
+  if (request.length == 0 || request.length > MaxMrSize()) return Error::kInvalidLength;
+  const uint64_t last = request.virt_addr + (request.length - 1);
+  if (last < request.virt_addr) return Error::kInvalidLength;
+  uint8_t page_shift = spec::kRdmaPageShiftDefault;
+  if (profile_->rdma_has_additions && request.page_shift != 0) page_shift = request.page_shift;
+  if (page_shift >= 64 || (PageSizeCap() >> page_shift & 1) == 0) return Error::kInvalidPageSize;
+  if (request.npages > config_.num_translations) return Error::kPageListTooLong;
+  const uint64_t npages = (last >> page_shift) - (request.virt_addr >> page_shift) + 1;
+  if (npages != request.npages) return Error::kPageCountMismatch;
+
+  // The list is read once, and into its place if there is one: reserve, program, and only then activate.
+  const bool has_index = mr_used_.FindClear(0, config_.num_mrs, 0) != kNone;
+  const uint32_t first = translation_used_.FindRun(request.npages, config_.num_translations);
+  const Error error = LoadPages(request.npages, page_shift, has_index ? first : kNone);
+  if (error != Error::kOk) return error;
+  if (!has_index) return Error::kNoFreeMr;
+  if (first == kNone) return Error::kNoFreePages;
+
+  for (uint32_t i = 0; i < request.npages; ++i) translation_used_.Set(first + i);
+  const uint32_t key = ActivateMr({.page_shift = page_shift,
+                                   .npages = request.npages,
+                                   .first_translation = first,
+                                   .pdn = static_cast<uint16_t>(request.pdn),
+                                   .virt_addr = request.virt_addr,
+                                   .length = request.length},
+                                  request.access_flags);
+  response = {.mrn = spec::RdmaKey::FromWord(key).index, .lkey = key, .rkey = key};
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first) {
+  constexpr uint64_t list = spec::NetCtrlHdr::kBytes + spec::RdmaCmdRegUserMr::kBytes;
+  const uint64_t in_page = (uint64_t{1} << page_shift) - 1;
+  for (uint32_t i = 0; i < npages; ++i) {
+    uint8_t bytes[spec::TableTranslation::kBytes];
+    Error error = Error::kOk;
+    if (!device_.ReadRequest(list + uint64_t{i} * sizeof(bytes), bytes, sizeof(bytes))) error = Error::kDmaError;
+    const auto page = spec::TableTranslation::Decode(bytes);
+    if (error == Error::kOk && (page.address & in_page) != 0) error = Error::kUnalignedPage;
+    if (error != Error::kOk) {
+      if (first != kNone) ClearPages(first, i);
+      return error;
+    }
+    if (first != kNone) device_.WriteEntry(first + i, page);
+  }
+  return Error::kOk;
+}
+
+void Firmware::ClearPages(uint32_t first, uint32_t npages) {
+  for (uint32_t i = 0; i < npages; ++i) device_.ClearEntry<spec::TableTranslation>(first + i);
+}
+
+// The region goes first, and with it every access in flight; then nobody reads its translations.
+void Firmware::RemoveMr(uint32_t index) {
+  const auto entry = device_.ReadEntry<spec::TableMr>(index);
+  device_.ClearEntry<spec::TableMr>(index);
+  if (!device_.broken()) {
+    ClearPages(entry.first_translation, entry.npages);
+    for (uint32_t i = 0; i < entry.npages; ++i) translation_used_.Clear(entry.first_translation + i);
+    --pd_users_[entry.pdn];
+  }
+  mr_used_.Clear(index);
+}
+
+Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Nothing&) {
+  if (request.mrn >= config_.num_mrs || !mr_used_.Test(request.mrn)) return Error::kBadMrn;
+  RemoveMr(request.mrn);
+  return Error::kOk;
+}
+
+// --- Paths, address handles, GIDs ------------------------------------------------------------------------------------
+
+Firmware::Error Firmware::CheckPath(const spec::RdmaAhAttr& path) {
+  if (path.grh.flow_label > AllOnes<spec::Ipv6>().flow_label) return Error::kInvalidAttribute;
+  const auto gid = device_.ReadEntry<spec::TableGid>(path.grh.sgid_index);
+  if (IsZero(path.grh.dgid) || IsIpv4(path.grh.dgid) != gid.ipv4) return Error::kInvalidAddress;
+  return Error::kOk;
+}
+
+spec::TablePath Firmware::ResolvePath(const spec::RdmaAhAttr& path) {
+  const auto gid = device_.ReadEntry<spec::TableGid>(path.grh.sgid_index);
+  spec::TablePath result{.vlan = gid.vlan,
+                         .flow_label = path.grh.flow_label,
+                         .ipv4 = gid.ipv4,
+                         .vlan_present = gid.vlan_present,
+                         .traffic_class = path.grh.traffic_class,
+                         .hop_limit = path.grh.hop_limit,
+                         .sgid_index = path.grh.sgid_index};
+  CopyBytes(result.dgid, path.grh.dgid, sizeof(result.dgid));
+  CopyBytes(result.sgid, gid.gid, sizeof(result.sgid));
+  CopyBytes(result.dmac, path.dmac, sizeof(result.dmac));
+  return result;
+}
+
+Firmware::Error Firmware::CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (!HasGid(request.ah_attr.grh.sgid_index)) return Error::kBadGidIndex;
+  const Error error = CheckPath(request.ah_attr);
+  if (error != Error::kOk) return error;
+  const uint32_t ah = ah_used_.FindClear(0, config_.num_ahs, next_ah_);
+  if (ah == kNone) return Error::kNoFreeAh;
+
+  device_.WriteEntry(
+      ah,
+      spec::TableAh{.valid = true, .pdn = static_cast<uint16_t>(request.pdn), .path = ResolvePath(request.ah_attr)});
+  ah_used_.Set(ah);
+  next_ah_ = ah + 1;
+  ++pd_users_[request.pdn];
+  response.ah = ah;
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::DestroyAh(const spec::RdmaCmdDestroyAh& request, Nothing&) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (request.ah >= config_.num_ahs || !ah_used_.Test(request.ah)) return Error::kBadAh;
+  if (device_.ReadEntry<spec::TableAh>(request.ah).pdn != request.pdn) return Error::kBadAh;
+
+  device_.ClearEntry<spec::TableAh>(request.ah);
+  ah_used_.Clear(request.ah);
+  --pd_users_[request.pdn];
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::AddGid(const spec::RdmaCmdAddGid& request, Nothing&) {
+  spec::TableGid entry{.valid = true, .ipv4 = IsIpv4(request.gid)};
+  CopyBytes(entry.gid, request.gid, sizeof(entry.gid));
+  if (request.index >= config_.num_gids) return Error::kBadGidIndex;
+  if (profile_->rdma_has_additions) {
+    if ((request.flags & ~spec::RdmaGidFlags::kVlanPresent) != 0) return Error::kInvalidParameter;
+    if (request.gid_type != spec::RdmaGidType::kUnspecified && request.gid_type != spec::RdmaGidType::kRoceV2) {
+      return Error::kUnsupportedGidType;
+    }
+    entry.vlan_present = (request.flags & spec::RdmaGidFlags::kVlanPresent) != 0;
+    entry.vlan = request.vlan;
+    // The identifier with all bits set is reserved (IEEE 802.1Q, 9.6).
+    if (entry.vlan_present ? (entry.vlan & kVlanIdentifier) == kVlanIdentifier : entry.vlan != 0) {
+      return Error::kInvalidVlan;
+    }
+  }
+  if (IsZero(request.gid) || IsMulticast(request.gid)) return Error::kInvalidGid;
+  if (gid_used_.Test(request.index)) return Error::kGidIndexInUse;
+  for (uint32_t i = 0; (i = gid_used_.FindSet(i, config_.num_gids)) != kNone; ++i) {
+    const auto other = device_.ReadEntry<spec::TableGid>(i);
+    if (SameBytes(other.gid, entry.gid, sizeof(entry.gid)) && other.vlan_present == entry.vlan_present &&
+        (other.vlan & kVlanIdentifier) == (entry.vlan & kVlanIdentifier)) {
+      return Error::kGidDuplicate;
+    }
+  }
+
+  device_.WriteEntry(request.index, entry);
+  gid_used_.Set(request.index);
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::DelGid(const spec::RdmaCmdDelGid& request, Nothing&) {
+  if (!HasGid(request.index)) return Error::kBadGidIndex;
+  device_.ClearEntry<spec::TableGid>(request.index);
+  gid_used_.Clear(request.index);
+  return Error::kOk;
+}
+
+// --- Windows ---------------------------------------------------------------------------------------------------------
+
+Firmware::Error Firmware::SetWindow(const spec::RdmaCmdSetWindow& request, Nothing&) {
+  const bool enable = (request.flags & spec::RdmaWindowFlags::kEnable) != 0;
+  const uint64_t last = request.base + (request.length - 1);
+  if (request.vq_index >= QueueCount() || request.vq_index == ControlQueue()) return Error::kBadVqIndex;
+  if ((request.flags & ~spec::RdmaWindowFlags::kEnable) != 0) return Error::kInvalidParameter;
+  if (enable && (request.length == 0 || last < request.base)) return Error::kInvalidWindow;
+
+  if (enable) {
+    device_.WriteEntry(request.vq_index, spec::TableWindow{.enable = true, .base = request.base, .last = last});
+    window_used_.Set(request.vq_index);
+  } else {
+    device_.ClearEntry<spec::TableWindow>(request.vq_index);
+    window_used_.Clear(request.vq_index);
+  }
+  return Error::kOk;
+}
+
+}  // namespace vireo::firmware

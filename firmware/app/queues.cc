@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Virtqueues: what firmware tells the datapath about them.
+#include "firmware/app/firmware.h"
+
+namespace vireo::firmware {
+
+uint32_t Firmware::QueueCount() const {
+  if (!HasRoce()) return ControlQueue() + 1;
+  return EventQueue() + profile_->rdma_event_queues;
+}
+
+// Says whose it is. One that was stopped stays so: only the driver's reset of the queue ends that.
+void Firmware::BindQueue(uint32_t index, spec::TableQueueKind kind, uint32_t owner, uint32_t limit) {
+  auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
+  queue.kind = kind;
+  queue.owner = owner;
+  queue.limit = static_cast<uint16_t>(limit);
+  device_.WriteEntry(index, queue);
+  queue_bound_.Set(index);
+}
+
+// After the owner's end (release) or return to RESET. With ring_reset an enabled queue stays stopped until the driver
+// resets it; without, it begins anew at once.
+void Firmware::StopQueue(uint32_t index, bool release) {
+  auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
+  if (release) {
+    queue.kind = spec::TableQueueKind::kNone;
+    queue.owner = 0;
+    queue.limit = 0;
+  }
+  if (HasFeature(spec::VirtioFeature::kRingReset)) {
+    queue.stopped = queue.enabled;
+  } else {
+    queue.reset_positions = true;
+  }
+  device_.WriteEntry(index, queue);
+  if (release && !queue.stopped) queue_bound_.Clear(index);
+}
+
+bool Firmware::IsQueueReady(uint32_t index) {
+  const auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
+  return queue.enabled && !queue.stopped && !queue.failed;
+}
+
+}  // namespace vireo::firmware

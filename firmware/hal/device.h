@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device as registers: typed access, table entries, QP operations, the mailbox. Knows no object and no rule of
+// RoCE.
+//
+// Every wait is bounded. When a bound is reached, or the device refuses a table access that this firmware's limits
+// allow, the device is `broken`: from then on every operation but Complete returns at once and does nothing (reads give
+// zeros), until Repair(). Callers look at broken() once, at their end, and need no error path of their own.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "firmware/hal/csr.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::firmware {
+
+// The table that holds entries of a structure.
+template <typename Entry>
+inline constexpr spec::MgmtTable kTableOf = Entry::kHasNoTable;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableVirtqueue> = spec::MgmtTable::kVirtqueue;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableWindow> = spec::MgmtTable::kWindow;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableQpContext> = spec::MgmtTable::kQpContext;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableCqContext> = spec::MgmtTable::kCqContext;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableMr> = spec::MgmtTable::kMr;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableTranslation> = spec::MgmtTable::kTranslation;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableAh> = spec::MgmtTable::kAh;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableGid> = spec::MgmtTable::kGid;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableMacFilter> = spec::MgmtTable::kMacFilter;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableVlanFilter> = spec::MgmtTable::kVlanFilter;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableRssConfig> = spec::MgmtTable::kRss;
+template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableRss> = spec::MgmtTable::kRss;
+
+class Device {
+ public:
+  // No wait reads its register more than `max_polls` times.
+  Device(const Csr& csr, uint32_t max_polls) : csr_(csr), max_polls_(max_polls) {}
+
+  bool broken() const { return broken_; }
+  // A new beginning: waits until nothing that was started before is under way. A drain may be.
+  void Repair();
+
+  // --- Registers: never fail ---
+  uint32_t Read(uint32_t offset) const { return csr_.Read(offset); }
+  void Write(uint32_t offset, uint32_t value) const { csr_.Write(offset, value); }
+  // A register with fields: Get<spec::MgmtStatus>(spec::kMgmtStatusRegister).
+  template <typename Register>
+  Register Get(uint32_t offset) const {
+    return Register::FromWord(csr_.Read(offset));
+  }
+  template <typename Register>
+  void Put(uint32_t offset, const Register& value) const {
+    csr_.Write(offset, value.ToWord());
+  }
+  // True when (register & mask) == value, false when the bound is reached; then the device is broken.
+  bool WaitFor(uint32_t offset, uint32_t mask, uint32_t value);
+
+  // --- Tables: done when they return ---
+  template <typename Entry>
+  Entry ReadEntry(uint32_t index) {
+    uint8_t bytes[Entry::kBytes]{};
+    ReadTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
+    return Entry::Decode(bytes);
+  }
+  template <typename Entry>
+  void WriteEntry(uint32_t index, const Entry& entry) {
+    uint8_t bytes[Entry::kBytes];
+    entry.Encode(bytes);
+    WriteTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
+  }
+  template <typename Entry>
+  void ClearEntry(uint32_t index) {
+    ClearEntry(kTableOf<Entry>, index);
+  }
+  void ClearEntry(spec::MgmtTable table, uint32_t index) { RunTable(table, index, spec::MgmtTableOperation::kClear); }
+
+  // --- QP operations ---
+  // Starts one. One that is still under way is given up for it: only a drain may be (see docs/firmware.md).
+  void BeginQp(uint32_t qpn, spec::QpOperation operation);
+  // Starts one and waits until it is done.
+  void RunQp(uint32_t qpn, spec::QpOperation operation);
+
+  // --- Mailbox ---
+  // The command that waits: how many bytes may be read and written. Forgets the request before it.
+  void OpenMailbox();
+  uint32_t request_bytes() const { return request_bytes_; }    // device-readable
+  uint32_t response_bytes() const { return response_bytes_; }  // device-writable
+  // Copies bytes of the request, which must lie within request_bytes(). Bytes are fetched from the host in chunks of
+  // the window and a chunk is fetched again only after another one. False: the bus failed, or the device is broken;
+  // `bytes` is then zeros.
+  bool ReadRequest(uint64_t offset, uint8_t* bytes, size_t count);
+  // Answers the command: the first `count` bytes for the host. Works on a broken device too, if its mailbox does.
+  void Complete(const uint8_t* bytes, size_t count);
+
+  void PushEvent(const spec::RdmaEvent& event);
+
+ private:
+  void ReadTable(spec::MgmtTable table, uint32_t index, uint8_t* bytes, size_t count);
+  void WriteTable(spec::MgmtTable table, uint32_t index, const uint8_t* bytes, size_t count);
+  bool RunTable(spec::MgmtTable table, uint32_t index, spec::MgmtTableOperation operation);
+  void WriteWords(uint32_t offset, const uint8_t* bytes, size_t count);
+  bool Fetch(uint32_t offset);
+
+  Csr csr_;
+  uint32_t max_polls_;
+  bool broken_ = false;
+
+  uint32_t request_bytes_ = 0;
+  uint32_t response_bytes_ = 0;
+  bool window_valid_ = false;  // the window holds the request from window_offset_ on
+  uint32_t window_offset_ = 0;
+};
+
+}  // namespace vireo::firmware

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device behind the management registers, as csr.toml and tables.toml describe it, without a datapath: a mailbox
+// with commands that a test posts, table storage with both owners' fields, QP operations that take as long as a test
+// wants.
+//
+// It watches the firmware: an access that the contract does not allow becomes an entry of violations().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "firmware/hal/csr.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::verif {
+
+struct MailboxRequest {
+  std::vector<uint8_t> readable{};
+  uint32_t writable = 0;
+  // Fetches that touch a byte from here on fail.
+  uint64_t fails_from = ~uint64_t{0};
+};
+
+struct QpOperationRecord {
+  uint32_t qpn = 0;
+  spec::QpOperation operation{};
+  friend bool operator==(const QpOperationRecord&, const QpOperationRecord&) = default;
+};
+
+class MockDevice {
+ public:
+  using TableKey = std::pair<spec::MgmtTable, uint32_t>;
+  // Entries that are not all zero.
+  using Tables = std::map<TableKey, std::vector<uint8_t>>;
+  struct State {
+    Tables tables;
+    std::map<uint32_t, uint32_t> registers;  // those that firmware sets and the datapath obeys
+    friend bool operator==(const State&, const State&) = default;
+  };
+
+  explicit MockDevice(const spec::Config& config, spec::Profile profile);
+
+  firmware::Csr MakeCsr();
+
+  // --- The driver's and the host's side ---
+  void SetFeatures(const std::set<uint32_t>& bits);  // and FEATURES_OK
+  void SetDriverOk();
+  void EnableQueue(uint32_t index, uint16_t size = 64);
+  void ResetQueue(uint32_t index);  // queue_reset = 1; the answer is in queue_resets_done
+  void ResetDevice();               // device_status = 0
+  bool IsResetPending() const { return reset_pending_; }
+  void SetLink(bool up);
+  void RaiseFatal(spec::FatalCause cause);
+  void Post(const MailboxRequest& request);
+  bool HasRequest() const { return !requests_.empty(); }
+  // The answers so far, oldest first.
+  std::vector<std::vector<uint8_t>> answers;
+
+  // --- The datapath's side ---
+  template <typename Entry>
+  Entry Get(spec::MgmtTable table, uint32_t index) const {
+    const auto found = tables_.find({table, index});
+    const std::vector<uint8_t> zero(Entry::kBytes);
+    return Entry::Decode((found == tables_.end() ? zero : found->second).data());
+  }
+  template <typename Entry>
+  void Set(spec::MgmtTable table, uint32_t index, const Entry& entry) {
+    std::vector<uint8_t> bytes(Entry::kBytes);
+    entry.Encode(bytes.data());
+    Store({table, index}, bytes);
+  }
+  spec::TableQpContext Qp(uint32_t qpn) const { return Get<spec::TableQpContext>(spec::MgmtTable::kQpContext, qpn); }
+  void SetEngineState(uint32_t qpn, spec::IbQpState state);
+  void SetSendOutstanding(uint32_t qpn, uint16_t count);
+
+  // --- What the test sees ---
+  const Tables& tables() const { return tables_; }
+  State Snapshot() const;
+  void Force(uint32_t offset, uint32_t value) { registers_[offset] = value; }
+  uint32_t Register(uint32_t offset) const { return registers_.at(offset); }
+  template <typename T>
+  T RegisterAs(uint32_t offset) const {
+    return T::FromWord(registers_.at(offset));
+  }
+  bool IsInterruptRaised() const;
+  std::vector<spec::RdmaEvent> events;
+  std::vector<uint32_t> queue_resets_done;
+  std::vector<QpOperationRecord> qp_operations;  // as started
+  uint64_t accesses = 0;
+  uint64_t fetches = 0;
+  const std::vector<std::string>& violations() const { return violations_; }
+
+  // --- How it behaves ---
+  uint32_t table_delay = 1;  // reads of a busy bit until it clears
+  uint32_t qp_delay = 3;
+  uint32_t mailbox_delay = 2;
+  uint32_t idle_delay = 2;
+  bool is_table_stuck = false;
+  bool is_qp_stuck = false;
+  bool is_fetch_stuck = false;
+  bool is_complete_stuck = false;
+  bool is_never_idle = false;
+  bool keeps_drains = false;  // a drain under way is not given up for another operation
+  std::set<spec::MgmtTable> missing_tables;
+  std::optional<uint32_t> drains_at_fetch;  // the QP that is drained when the firmware next fetches from the mailbox
+  // Number of table operations after which the tables are stuck.
+  std::optional<uint64_t> tables_stick_after;
+
+ private:
+  uint32_t Read(uint32_t offset);
+  void Write(uint32_t offset, uint32_t value);
+  void Store(const TableKey& key, const std::vector<uint8_t>& bytes);
+  void StartTable(uint32_t value);
+  void DoTable();
+  void WriteByOwner(const TableKey& key, const uint8_t* bytes);
+  uint32_t EntryBytes(const TableKey& key) const;
+  uint32_t EntryCount(spec::MgmtTable table) const;
+  void StartQp(uint32_t value);
+  bool IsQpDone();
+  void FinishQp();
+  void Fetch(uint32_t offset);
+  void Complete(uint32_t count);
+  void Raise(void (*set)(spec::MgmtInterruptCause&));
+  void Violation(const std::string& text) { violations_.push_back(text); }
+  uint8_t* Window(uint32_t first_register);
+
+  const spec::Config config_;
+  Tables tables_;
+  std::map<uint32_t, uint32_t> registers_;
+  std::vector<uint8_t> table_window_, mailbox_window_, event_window_;
+  std::vector<std::string> violations_;
+
+  uint32_t table_polls_ = 0;
+  bool table_busy_ = false;
+  bool table_error_ = false;
+  uint64_t table_operations_ = 0;
+  spec::MgmtTableCommand table_command_;
+
+  bool qp_busy_ = false;
+  uint32_t qp_polls_ = 0;
+  spec::MgmtQpCommand qp_command_;
+
+  std::deque<MailboxRequest> requests_;
+  uint32_t mailbox_polls_ = 0;
+  bool mailbox_busy_ = false;
+  bool mailbox_completing_ = false;
+  bool mailbox_dma_error_ = false;
+
+  std::deque<uint32_t> queue_resets_;
+  bool reset_pending_ = false;
+  uint32_t idle_polls_ = 0;
+};
+
+}  // namespace vireo::verif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every RoCE command but those on QPs does when it works, with what lands in the tables.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "verif/firmware/bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using Objects = FirmwareTest;
+using Access = spec::IbAccessFlags;
+
+TEST_F(Objects, QueryDeviceGivesTheLimitsOfTheConfiguration) {
+  Use({.config = &spec::kNic100});
+  const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
+  const auto& config = spec::kNic100;
+  EXPECT_EQ(device.device_cap_flags, spec::IbDeviceCap::kRcRnrNakGen);
+  EXPECT_EQ(device.max_qp_wr, config.max_queue_entries);
+  EXPECT_EQ(device.max_cqe, config.max_queue_entries);
+  EXPECT_EQ(device.max_send_sge, config.max_send_sge);
+  EXPECT_EQ(device.max_recv_sge, config.max_recv_sge);
+  EXPECT_LE(device.max_sge_rd, config.max_send_sge);
+  EXPECT_EQ(device.max_mr, config.num_mrs);
+  EXPECT_EQ(device.max_pd, config.num_pds);
+  EXPECT_EQ(device.max_ah, config.num_ahs);
+  EXPECT_EQ(device.max_qp_rd_atom, config.max_rd_atomic);
+  EXPECT_EQ(device.max_qp_init_rd_atom, config.max_rd_atomic);
+  EXPECT_EQ(device.max_mr_pages, config.num_translations);
+  EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
+  EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
+  EXPECT_LE(device.local_ca_ack_delay, 31);
+}
+
+TEST_F(Objects, QueryDeviceOfTheRfcHasOnePageSizeAndNoAdditions) {
+  Use({.profile = spec::Profile::kRfcV2});
+  const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
+  EXPECT_EQ(device.page_size_cap, uint64_t{1} << spec::kRdmaPageShiftDefault);
+  EXPECT_EQ(device.max_mr_pages, 0u);
+  EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
+}
+
+TEST_F(Objects, QueryPort) {
+  const auto port = bench().Roce(RdmaCtrlCmd::kQueryPort).As<spec::RdmaAckQueryPort>();
+  EXPECT_EQ(port.gid_tbl_len, spec::kNic1.num_gids);
+  EXPECT_EQ(port.max_msg_sz, 1u << 31);
+}
+
+TEST_F(Objects, CreateCqTellsTheDatapathItsVirtqueue) {
+  const uint32_t cqn = bench().CreateCq(200);
+  EXPECT_EQ(device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn),
+            (spec::TableCqContext{.valid = true, .vq_index = static_cast<uint16_t>(bench().CqQueue(cqn)), .cqe = 200}));
+  const auto queue = bench().Queue(bench().CqQueue(cqn));
+  EXPECT_EQ(queue.kind, spec::TableQueueKind::kCq);
+  EXPECT_EQ(queue.owner, cqn);
+  EXPECT_EQ(queue.limit, 200);
+}
+
+TEST_F(Objects, DestroyCqStopsItsVirtqueueUntilItIsReset) {
+  const uint32_t cqn = bench().CreateCq();
+  device().EnableQueue(bench().CqQueue(cqn));
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kCqContext, cqn}));
+  EXPECT_TRUE(bench().Queue(bench().CqQueue(cqn)).stopped);
+  EXPECT_EQ(bench().Queue(bench().CqQueue(cqn)).kind, spec::TableQueueKind::kNone);
+  device().ResetQueue(bench().CqQueue(cqn));
+  bench().Settle();
+  EXPECT_FALSE(bench().Queue(bench().CqQueue(cqn)).stopped);
+  EXPECT_EQ(device().queue_resets_done, std::vector<uint32_t>{bench().CqQueue(cqn)});
+  EXPECT_TRUE(device().events.empty());
+}
+
+TEST_F(Objects, DestroyCqWithoutRingResetPutsThePositionsBack) {
+  Use({.profile = spec::Profile::kRfcV2, .has_ring_reset = false});
+  const uint32_t cqn = bench().CreateCq();
+  const uint32_t index = bench().CqQueue(cqn);
+  device().EnableQueue(index);
+  auto queue = bench().Queue(index);
+  queue.next_avail = 17;
+  queue.next_used = 16;
+  device().Set(MgmtTable::kVirtqueue, index, queue);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
+  EXPECT_EQ(bench().Queue(index).next_avail, 0);
+  EXPECT_EQ(bench().Queue(index).next_used, 0);
+  EXPECT_TRUE(bench().Queue(index).enabled);
+  EXPECT_FALSE(bench().Queue(index).stopped);
+}
+
+TEST_F(Objects, ACqThatIsCreatedOnAStoppedVirtqueueLeavesItStopped) {
+  std::vector<uint32_t> cqs;
+  for (uint32_t i = 0; i < spec::kNic1.num_cqs; ++i) cqs.push_back(bench().CreateCq());
+  device().EnableQueue(bench().CqQueue(cqs[3]));
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqs[3]})).ok());
+  EXPECT_EQ(bench().CreateCq(), cqs[3]) << "the only one that is free";
+  EXPECT_TRUE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
+  // The reset that is due does not harm the new one.
+  device().ResetQueue(bench().CqQueue(cqs[3]));
+  bench().Settle();
+  EXPECT_FALSE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
+  EXPECT_FALSE(device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqs[3]).failed);
+  EXPECT_TRUE(device().events.empty());
+}
+
+TEST_F(Objects, ReqNotifyArms) {
+  const uint32_t cqn = bench().CreateCq();
+  const auto arm = [&](uint32_t flags) {
+    EXPECT_TRUE(
+        bench().Roce(RdmaCtrlCmd::kReqNotifyCq, BytesOf(spec::RdmaCmdReqNotify{.cqn = cqn, .flags = flags})).ok());
+    return device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn);
+  };
+  EXPECT_TRUE(arm(spec::IbNotifyFlags::kSolicited).armed_solicited);
+  EXPECT_FALSE(arm(spec::IbNotifyFlags::kSolicited).armed_next_completion);
+  EXPECT_TRUE(arm(spec::IbNotifyFlags::kNextCompletion).armed_next_completion);
+  EXPECT_TRUE(arm(spec::IbNotifyFlags::kSolicited).armed_next_completion) << "armed twice: next_completion wins";
+}
+
+TEST_F(Objects, PdsHaveDifferentNumbers) {
+  std::set<uint32_t> pds;
+  for (uint32_t i = 0; i < spec::kNic1.num_pds; ++i) pds.insert(bench().CreatePd());
+  EXPECT_EQ(pds.size(), spec::kNic1.num_pds);
+  EXPECT_LT(*pds.rbegin(), spec::kNic1.num_pds);
+}
+
+TEST_F(Objects, ADmaRegionIsTheWholeAddressSpace) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr = bench().GetDmaMr(pdn, Access::kLocalWrite | Access::kRemoteRead);
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn),
+            (spec::TableMr{.valid = true,
+                           .dma = true,
+                           .local_write = true,
+                           .remote_read = true,
+                           .key = spec::RdmaKey::FromWord(mr.lkey).key,
+                           .pdn = static_cast<uint16_t>(pdn)}));
+  EXPECT_EQ(spec::RdmaKey::FromWord(mr.lkey).index, mr.mrn);
+  EXPECT_EQ(mr.rkey, mr.lkey);
+}
+
+TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {
+  const uint32_t pdn = bench().CreatePd();
+  std::map<uint32_t, uint32_t> last_key;
+  for (int i = 0; i < 64 * 300; ++i) {
+    const auto mr = bench().GetDmaMr(pdn);
+    EXPECT_NE(spec::RdmaKey::FromWord(mr.lkey).key, 0);
+    EXPECT_NE(mr.lkey, last_key[mr.mrn]) << "a stale key would open the next region";
+    last_key[mr.mrn] = mr.lkey;
+    ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
+  }
+  EXPECT_EQ(last_key.size(), spec::kNic1.num_mrs);
+}
+
+TEST_F(Objects, KeysOutliveAReset) {
+  std::set<uint32_t> keys;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(keys.insert(bench().GetDmaMr(bench().CreatePd()).rkey).second);
+    bench().Restart();
+  }
+}
+
+TEST_F(Objects, AUserRegionStartsAndEndsWithinItsPages) {
+  const uint32_t pdn = bench().CreatePd();
+  // From 16 bytes before the end of a page to 16 bytes into another: 3 pages. (vhost-user-rdma rounded the start down.)
+  const auto mr = bench().RegUserMr({.pdn = pdn,
+                                     .access_flags = Access::kLocalWrite | Access::kRemoteWrite,
+                                     .virt_addr = 0x7000'0000'0ff0,
+                                     .length = 16 + 4096 + 16,
+                                     .npages = 3},
+                                    PageList(0x8000'0000, 3));
+  const auto entry = device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn);
+  EXPECT_EQ(entry, (spec::TableMr{.valid = true,
+                                  .local_write = true,
+                                  .remote_write = true,
+                                  .key = spec::RdmaKey::FromWord(mr.rkey).key,
+                                  .page_shift = 12,
+                                  .npages = 3,
+                                  .first_translation = entry.first_translation,
+                                  .pdn = static_cast<uint16_t>(pdn),
+                                  .virt_addr = 0x7000'0000'0ff0,
+                                  .length = 16 + 4096 + 16}));
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(device().Get<spec::TableTranslation>(MgmtTable::kTranslation, entry.first_translation + i).address,
+              0x8000'0000 + kPageBytes * i);
+  }
+}
+
+TEST_F(Objects, ARegionMayEndAtTheEndOfTheAddressSpace) {
+  const auto mr =
+      bench().RegUserMr({.pdn = bench().CreatePd(), .virt_addr = ~uint64_t{0} - 8191, .length = 8192, .npages = 2},
+                        PageList(0xffff'ffff'ffff'e000, 2));
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn).length, 8192u);
+}
+
+TEST_F(Objects, EveryPageSizeOfTheDeviceWorks) {
+  const uint32_t pdn = bench().CreatePd();
+  for (uint8_t shift = spec::kRdmaPageShiftMin; shift <= spec::kRdmaPageShiftMax; ++shift) {
+    const auto mr = bench().RegUserMr(
+        {.pdn = pdn, .virt_addr = (uint64_t{5} << shift) - 1, .length = 2, .npages = 2, .page_shift = shift},
+        PageList(uint64_t{3} << shift, 2, shift));
+    EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn).page_shift, shift);
+  }
+}
+
+TEST_F(Objects, InTheRfcThePageSizeIsFixed) {
+  Use({.profile = spec::Profile::kRfcV2});
+  const auto mr = bench().RegUserMr({.pdn = bench().CreatePd(), .length = 8192, .npages = 2, .page_shift = 21},
+                                    PageList(0x1000, 2));
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn).page_shift, 12);
+}
+
+TEST_F(Objects, DeregMrLeavesNoTranslation) {
+  const auto mr =
+      bench().RegUserMr({.pdn = bench().CreatePd(), .length = 100 * kPageBytes, .npages = 100}, PageList(0x1000, 100));
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
+  for (const auto& [key, bytes] : device().tables()) {
+    EXPECT_NE(key.first, MgmtTable::kMr);
+    EXPECT_NE(key.first, MgmtTable::kTranslation);
+  }
+}
+
+TEST_F(Objects, AnAddressHandleCopiesItsGid) {
+  spec::RdmaCmdAddGid gid{.index = 5, .flags = spec::RdmaGidFlags::kVlanPresent, .vlan = 0x6123};
+  SetGid(gid.gid, 9, false);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(gid)).ok());
+  const uint32_t pdn = bench().CreatePd();
+  spec::RdmaCmdCreateAh request{.pdn = pdn};
+  SetGid(request.ah_attr.grh.dgid, 44, false);
+  request.ah_attr.grh.flow_label = 0xfffff;
+  request.ah_attr.grh.sgid_index = 5;
+  request.ah_attr.grh.hop_limit = 3;
+  request.ah_attr.grh.traffic_class = 7;
+  for (uint8_t i = 0; i < 6; ++i) request.ah_attr.dmac[i] = i;
+  const uint32_t ah = bench().Roce(RdmaCtrlCmd::kCreateAh, BytesOf(request)).As<spec::RdmaAckCreateAh>().ah;
+  const auto check = [&] {
+    const auto entry = device().Get<spec::TableAh>(MgmtTable::kAh, ah);
+    spec::TableAh expected{.valid = true,
+                           .pdn = static_cast<uint16_t>(pdn),
+                           .path = {.vlan = 0x6123,
+                                    .flow_label = 0xfffff,
+                                    .vlan_present = true,
+                                    .traffic_class = 7,
+                                    .hop_limit = 3,
+                                    .sgid_index = 5}};
+    SetGid(expected.path.dgid, 44, false);
+    SetGid(expected.path.sgid, 9, false);
+    for (uint8_t i = 0; i < 6; ++i) expected.path.dmac[i] = i;
+    EXPECT_EQ(entry, expected);
+  };
+  check();
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDelGid, BytesOf(spec::RdmaCmdDelGid{.index = 5})).ok());
+  check();
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyAh, BytesOf(spec::RdmaCmdDestroyAh{.pdn = pdn, .ah = ah})).ok());
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kAh, ah}));
+}
+
+TEST_F(Objects, AddGidAndDelGid) {
+  spec::RdmaCmdAddGid request{.index = 7, .gid_type = spec::RdmaGidType::kRoceV2, .flags = 1, .vlan = 0xeffe};
+  SetGid(request.gid, 1);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());
+  spec::TableGid expected{.valid = true, .vlan_present = true, .ipv4 = true, .vlan = 0xeffe};
+  SetGid(expected.gid, 1);
+  EXPECT_EQ(device().Get<spec::TableGid>(MgmtTable::kGid, 7), expected);
+  // The same address once more in another VLAN, and without.
+  request.index = 6;
+  request.vlan = 5;
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());
+  request = {.index = 0};
+  SetGid(request.gid, 1);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDelGid, BytesOf(spec::RdmaCmdDelGid{.index = 7})).ok());
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kGid, 7}));
+}
+
+TEST_F(Objects, InTheRfcAGidHasNoTypeAndNoVlan) {
+  Use({.profile = spec::Profile::kRfcV2});
+  spec::RdmaCmdAddGid request{.index = 0, .gid_type = spec::RdmaGidType::kIbRoceV1, .flags = 0xff, .vlan = 0xfff};
+  SetGid(request.gid, 1);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());
+  const auto entry = device().Get<spec::TableGid>(MgmtTable::kGid, 0);
+  EXPECT_FALSE(entry.vlan_present);
+  EXPECT_EQ(entry.vlan, 0);
+}
+
+TEST_F(Objects, AWindowIsSetAndLifted) {
+  const uint32_t index = bench().EventQueue();
+  const auto set = [&](uint64_t base, uint64_t length, uint8_t flags) {
+    EXPECT_TRUE(
+        bench()
+            .Roce(RdmaCtrlCmd::kSetWindow,
+                  BytesOf(spec::RdmaCmdSetWindow{
+                      .vq_index = static_cast<uint16_t>(index), .flags = flags, .base = base, .length = length}))
+            .ok());
+    return device().Get<spec::TableWindow>(MgmtTable::kWindow, index);
+  };
+  EXPECT_EQ(set(0x1000, 0x2000, 1), (spec::TableWindow{.enable = true, .base = 0x1000, .last = 0x2fff}));
+  EXPECT_EQ(set(0, ~uint64_t{0}, 1), (spec::TableWindow{.enable = true, .base = 0, .last = ~uint64_t{1}}));
+  EXPECT_EQ(set(~uint64_t{0}, 1, 1), (spec::TableWindow{.enable = true, .base = ~uint64_t{0}, .last = ~uint64_t{0}}));
+  EXPECT_EQ(set(5, 0, 0), spec::TableWindow{}) << "base and length are ignored";
+  set(1, 1, 1);
+  device().ResetQueue(index);
+  bench().Settle();
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kWindow, index}));
+}
+
+TEST_F(Objects, VirtqueuesAreCountedFromTheNegotiatedPairs) {
+  Use({.config = &spec::kNic100, .features = {Bit(spec::NetFeature::kMq)}});
+  EXPECT_EQ(bench().pairs(), 16u);
+  const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
+  EXPECT_EQ(bench().Queue(bench().SendQueue(qpn)).kind, spec::TableQueueKind::kSq);
+  EXPECT_EQ(bench().Queue(bench().ReceiveQueue(qpn)).kind, spec::TableQueueKind::kRq);
+  EXPECT_EQ(bench().Queue(bench().ReceiveQueue(qpn)).owner, qpn);
+  EXPECT_EQ(bench().Queue(bench().ControlQueue()).kind, spec::TableQueueKind::kControl);
+  EXPECT_EQ(bench().Queue(bench().EventQueue()).kind, spec::TableQueueKind::kEvent);
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/firmware/reference.h"
+
+#include <algorithm>
+
+namespace vireo::verif {
+
+using spec::IbQpState;
+using spec::IbQpType;
+using spec::RdmaCtrlCmd;
+using spec::RdmaError;
+using Mask = spec::IbQpAttrMask;
+__extension__ typedef unsigned __int128 Wide;  // so that nothing runs past 2^64 unseen
+
+const QpRule* QpRuleOf(IbQpType type, IbQpState from, IbQpState to) {
+  struct Row {
+    std::string change;
+    QpRule rule;
+  };
+  static const std::vector<Row> rows = {
+      {"rc reset-init", {Mask::kAccessFlags, 0}},
+      {"uc reset-init", {Mask::kAccessFlags, 0}},
+      {"ud reset-init", {Mask::kQkey, 0}},
+      {"rc init-init", {0, Mask::kAccessFlags}},
+      {"uc init-init", {0, Mask::kAccessFlags}},
+      {"ud init-init", {0, Mask::kQkey}},
+      {"rc init-rtr",
+       {Mask::kAv | Mask::kPathMtu | Mask::kDestQpn | Mask::kRqPsn | Mask::kMaxDestRdAtomic | Mask::kMinRnrTimer,
+        Mask::kAccessFlags}},
+      {"uc init-rtr", {Mask::kAv | Mask::kPathMtu | Mask::kDestQpn | Mask::kRqPsn, Mask::kAccessFlags}},
+      {"ud init-rtr", {0, Mask::kQkey}},
+      {"rc rtr-rts",
+       {Mask::kSqPsn | Mask::kTimeout | Mask::kRetryCnt | Mask::kRnrRetry | Mask::kMaxQpRdAtomic,
+        Mask::kAccessFlags | Mask::kMinRnrTimer | Mask::kRateLimit}},
+      {"uc rtr-rts", {Mask::kSqPsn, Mask::kAccessFlags | Mask::kRateLimit}},
+      {"ud rtr-rts", {Mask::kSqPsn, Mask::kQkey | Mask::kRateLimit}},
+      {"rc rts-rts", {0, Mask::kAccessFlags | Mask::kMinRnrTimer | Mask::kRateLimit}},
+      {"uc rts-rts", {0, Mask::kAccessFlags | Mask::kRateLimit}},
+      {"ud rts-rts", {0, Mask::kQkey | Mask::kRateLimit}},
+      {"rc rts-sqd", {0, 0}},
+      {"uc rts-sqd", {0, 0}},
+      {"ud rts-sqd", {0, 0}},
+      {"rc sqd-rts", {0, Mask::kAccessFlags | Mask::kMinRnrTimer | Mask::kRateLimit}},
+      {"uc sqd-rts", {0, Mask::kAccessFlags | Mask::kRateLimit}},
+      {"ud sqd-rts", {0, Mask::kQkey | Mask::kRateLimit}},
+      {"rc sqd-sqd",
+       {0, Mask::kAv | Mask::kAccessFlags | Mask::kMinRnrTimer | Mask::kTimeout | Mask::kRetryCnt | Mask::kRnrRetry |
+               Mask::kMaxQpRdAtomic | Mask::kMaxDestRdAtomic}},
+      {"uc sqd-sqd", {0, Mask::kAv | Mask::kAccessFlags}},
+      {"ud sqd-sqd", {0, Mask::kQkey}},
+      {"rc sqe-rts", {0, Mask::kAccessFlags | Mask::kMinRnrTimer | Mask::kRateLimit}},
+      {"uc sqe-rts", {0, Mask::kAccessFlags | Mask::kRateLimit}},
+      {"ud sqe-rts", {0, Mask::kQkey | Mask::kRateLimit}},
+  };
+  static const QpRule nothing_more{};
+  if (to == IbQpState::kReset || to == IbQpState::kErr) return &nothing_more;
+  const char* target = spec::ToString(to);
+  if (target == nullptr) return nullptr;
+  const std::string service = type == IbQpType::kRc ? "rc" : type == IbQpType::kUc ? "uc" : "ud";
+  const std::string change = service + " " + spec::ToString(from) + "-" + target;
+  for (const auto& row : rows) {
+    if (row.change == change) return &row.rule;
+  }
+  return nullptr;
+}
+
+namespace {
+
+template <typename T>
+T Decode(const std::vector<uint8_t>& bytes) {
+  return bytes.size() >= T::kBytes ? T::Decode(bytes.data()) : T{};
+}
+
+bool IsV4(const uint8_t* gid) {
+  static constexpr uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(prefix, prefix + 12, gid);
+}
+bool IsNull(const uint8_t* gid) {
+  return std::all_of(gid + (IsV4(gid) ? 12 : 0), gid + 16, [](uint8_t byte) { return byte == 0; });
+}
+
+}  // namespace
+
+Reference::Reference(const spec::Config& config, spec::Profile profile, uint32_t mtu)
+    : config_(config), is_vireo_(profile == spec::Profile::kVireo), mtu_(mtu), pages_(config.num_translations) {}
+
+uint32_t Reference::QueueCount() const { return ReceiveQueue(config_.num_qps - 1) + 1 + (is_vireo_ ? 1 : 0); }
+
+bool Reference::IsReady(uint32_t queue) const {
+  const auto found = queues.find(queue);
+  return found != queues.end() && found->second.enabled && !found->second.stopped;
+}
+
+uint32_t Reference::FindPages(uint32_t count) const {
+  uint32_t run = 0;
+  for (uint32_t i = 0; i < pages_.size(); ++i) {
+    run = pages_[i] ? 0 : run + 1;
+    if (run == count) return i + 1 - count;
+  }
+  return ~0u;
+}
+
+void Reference::CheckPath(const spec::RdmaAhAttr& path, Codes& codes) const {
+  const auto gid = gids.find(path.grh.sgid_index);
+  if (gid == gids.end()) codes.insert(RdmaError::kBadGidIndex);
+  if (path.grh.flow_label >> 20 != 0) codes.insert(RdmaError::kInvalidAttribute);
+  if (IsNull(path.grh.dgid)) codes.insert(RdmaError::kInvalidAddress);
+  if (gid != gids.end() && IsV4(gid->second.bytes.data()) != IsV4(path.grh.dgid))
+    codes.insert(RdmaError::kInvalidAddress);
+}
+
+void Reference::CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t* pages, Codes& codes) const {
+  const unsigned shift = is_vireo_ && request.page_shift != 0 ? request.page_shift : 12u;
+  const unsigned largest_shift = is_vireo_ ? 30u : 12u;
+  const auto end = static_cast<Wide>(request.virt_addr) + request.length;
+  if (request.length == 0 || request.length > uint64_t{config_.num_translations} << largest_shift ||
+      end > static_cast<Wide>(1) << 64) {
+    codes.insert(RdmaError::kInvalidLength);
+  }
+  if (shift < 12 || shift > largest_shift) codes.insert(RdmaError::kInvalidPageSize);
+  if (request.npages > config_.num_translations) codes.insert(RdmaError::kPageListTooLong);
+  if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+  if (!codes.empty() && *codes.begin() < RdmaError::kNoFreeMr) return;  // nothing below can be lower
+  const auto first_page = request.virt_addr >> shift;
+  const auto end_page = (end + (uint64_t{1} << shift) - 1) >> shift;
+  if (end_page - first_page != request.npages) {
+    codes.insert(RdmaError::kPageCountMismatch);
+    return;
+  }
+  for (uint32_t i = 0; i < request.npages; ++i) {
+    if (spec::TableTranslation::Decode(pages + size_t{8} * i).address % (uint64_t{1} << shift) != 0) {
+      codes.insert(RdmaError::kUnalignedPage);
+    }
+  }
+  if (FindPages(request.npages) == ~0u) codes.insert(RdmaError::kNoFreePages);
+}
+
+void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const {
+  const auto found = qps.find(request.qpn);
+  if (found == qps.end()) {
+    codes.insert(RdmaError::kBadQpn);
+    return;
+  }
+  const auto& qp = found->second;
+  const auto has = [&](uint32_t attribute) { return (request.attr_mask & attribute) != 0; };
+  const IbQpState to = has(Mask::kState) ? request.qp_state : qp.state;
+  if (has(Mask::kAv)) CheckPath(request.ah_attr, codes);
+  if (has(Mask::kAccessFlags) && request.qp_access_flags > 7) codes.insert(RdmaError::kBadAccessFlags);
+  if (has(Mask::kCurState) && request.cur_qp_state != qp.state) codes.insert(RdmaError::kCurStateMismatch);
+  const QpRule* rule = QpRuleOf(qp.type, qp.state, to);
+  const bool is_draining = qp.state == IbQpState::kSqd && qp.has_send_outstanding;
+  if (rule == nullptr || (is_draining && to != IbQpState::kReset && to != IbQpState::kErr)) {
+    codes.insert(RdmaError::kInvalidStateTransition);
+  }
+  if (rule != nullptr) {
+    const uint32_t named = request.attr_mask & ~(Mask::kState | Mask::kCurState);
+    if ((named & rule->required) != rule->required) codes.insert(RdmaError::kMissingAttribute);
+    if ((named & ~(rule->required | rule->allowed)) != 0) codes.insert(RdmaError::kAttributeNotAllowed);
+  }
+  const uint32_t payload = mtu_ > 92 ? mtu_ - 92 : 0;  // 40 + 8 + 12 + 28 + 4
+  const unsigned mtu = static_cast<unsigned>(request.path_mtu);
+  if ((has(Mask::kPathMtu) && (mtu < 1 || mtu > 5 || (128u << mtu) > payload)) ||
+      (has(Mask::kMaxQpRdAtomic) && request.max_rd_atomic > config_.max_rd_atomic) ||
+      (has(Mask::kMaxDestRdAtomic) && request.max_dest_rd_atomic > config_.max_rd_atomic) ||
+      (has(Mask::kMinRnrTimer) && request.min_rnr_timer > 31) || (has(Mask::kTimeout) && request.timeout > 31) ||
+      (has(Mask::kRetryCnt) && request.retry_cnt > 7) || (has(Mask::kRnrRetry) && request.rnr_retry > 7) ||
+      (has(Mask::kRqPsn) && request.rq_psn > 0xffffff) || (has(Mask::kSqPsn) && request.sq_psn > 0xffffff) ||
+      (has(Mask::kDestQpn) && request.dest_qp_num > 0xffffff) || (has(Mask::kRateLimit) && request.rate_limit != 0)) {
+    codes.insert(RdmaError::kInvalidAttribute);
+  }
+  if (qp.state == IbQpState::kInit && to == IbQpState::kRtr) {
+    const bool send = IsReady(SendQueue(request.qpn)) && IsReady(CqQueue(qp.send_cqn)) && !cqs.at(qp.send_cqn);
+    const bool receive = IsReady(ReceiveQueue(request.qpn)) && IsReady(CqQueue(qp.recv_cqn)) && !cqs.at(qp.recv_cqn);
+    if ((qp.max_send_wr != 0 && !send) || (qp.max_recv_wr != 0 && !receive)) codes.insert(RdmaError::kQueueNotReady);
+  }
+}
+
+RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
+  Codes codes;
+  const unsigned number = static_cast<unsigned>(command);
+  if (number > (is_vireo_ ? 18u : 17u)) return RdmaError::kUnsupportedCommand;
+  const auto& info = spec::kNetCtrlRoceCommands[number];
+  if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
+  if (command == RdmaCtrlCmd::kRegUserMr &&
+      (bytes.size() - info.request_bytes) / 8 < Decode<spec::RdmaCmdRegUserMr>(bytes).npages) {
+    return RdmaError::kRequestTooShort;
+  }
+  if (writable < 1u + info.response_bytes) codes.insert(RdmaError::kResponseTooShort);
+  const auto no_pd = [&](uint32_t pdn) {
+    if (!pds.contains(pdn)) codes.insert(RdmaError::kBadPdn);
+  };
+  const auto no_cq = [&](uint32_t cqn) {
+    if (!cqs.contains(cqn)) codes.insert(RdmaError::kBadCqn);
+  };
+  const auto no_access = [&](uint32_t flags) {
+    if (flags > 7 || (flags & 3) == 2) codes.insert(RdmaError::kBadAccessFlags);
+  };
+  switch (command) {
+    case RdmaCtrlCmd::kQueryDevice:
+    case RdmaCtrlCmd::kQueryPort: break;
+    case RdmaCtrlCmd::kCreateCq: {
+      const auto r = Decode<spec::RdmaCmdCreateCq>(bytes);
+      if (r.cqe == 0) codes.insert(RdmaError::kInvalidParameter);
+      if (r.cqe > config_.max_queue_entries) codes.insert(RdmaError::kCapCqeExceeded);
+      if (cqs.size() == config_.num_cqs) codes.insert(RdmaError::kNoFreeCq);
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyCq: {
+      const auto r = Decode<spec::RdmaCmdDestroyCq>(bytes);
+      no_cq(r.cqn);
+      for (const auto& [qpn, qp] : qps) {
+        if (qp.send_cqn == r.cqn || qp.recv_cqn == r.cqn) codes.insert(RdmaError::kHandleBusy);
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kCreatePd:
+      if (pds.size() == config_.num_pds) codes.insert(RdmaError::kNoFreePd);
+      break;
+    case RdmaCtrlCmd::kDestroyPd: {
+      const auto r = Decode<spec::RdmaCmdDestroyPd>(bytes);
+      no_pd(r.pdn);
+      bool busy = false;
+      for (const auto& [qpn, qp] : qps) busy = busy || qp.pdn == r.pdn;
+      for (const auto& [mrn, mr] : mrs) busy = busy || mr.pdn == r.pdn;
+      for (const auto& [ah, pdn] : ahs) busy = busy || pdn == r.pdn;
+      if (busy) codes.insert(RdmaError::kHandleBusy);
+      break;
+    }
+    case RdmaCtrlCmd::kGetDmaMr: {
+      const auto r = Decode<spec::RdmaCmdGetDmaMr>(bytes);
+      no_pd(r.pdn);
+      no_access(r.access_flags);
+      if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      break;
+    }
+    case RdmaCtrlCmd::kRegUserMr: {
+      const auto r = Decode<spec::RdmaCmdRegUserMr>(bytes);
+      no_pd(r.pdn);
+      no_access(r.access_flags);
+      CheckRegion(r, bytes.data() + info.request_bytes, codes);
+      break;
+    }
+    case RdmaCtrlCmd::kDeregMr:
+      if (!mrs.contains(Decode<spec::RdmaCmdDeregMr>(bytes).mrn)) codes.insert(RdmaError::kBadMrn);
+      break;
+    case RdmaCtrlCmd::kCreateQp: {
+      const auto r = Decode<spec::RdmaCmdCreateQp>(bytes);
+      no_pd(r.pdn);
+      no_cq(r.send_cqn);
+      no_cq(r.recv_cqn);
+      const unsigned type = static_cast<unsigned>(r.qp_type);
+      if (type == 1 && qps.contains(1)) codes.insert(RdmaError::kHandleBusy);
+      if (type < 1 || type > 4) codes.insert(RdmaError::kUnsupportedQpType);
+      if (std::max(r.cap.max_send_wr, r.cap.max_recv_wr) > config_.max_queue_entries)
+        codes.insert(RdmaError::kCapWrExceeded);
+      if (r.cap.max_send_sge > config_.max_send_sge || r.cap.max_recv_sge > config_.max_recv_sge) {
+        codes.insert(RdmaError::kCapSgeExceeded);
+      }
+      if (r.cap.max_inline_data > 512) codes.insert(RdmaError::kCapInlineExceeded);
+      if (type != 1 && qps.size() - qps.count(1) == config_.num_qps - 2) codes.insert(RdmaError::kNoFreeQp);
+      break;
+    }
+    case RdmaCtrlCmd::kModifyQp: CheckModify(Decode<spec::RdmaCmdModifyQp>(bytes), codes); break;
+    case RdmaCtrlCmd::kQueryQp:
+    case RdmaCtrlCmd::kDestroyQp:
+      if (!qps.contains(Decode<spec::RdmaCmdDestroyQp>(bytes).qpn)) codes.insert(RdmaError::kBadQpn);
+      break;
+    case RdmaCtrlCmd::kCreateAh: {
+      const auto r = Decode<spec::RdmaCmdCreateAh>(bytes);
+      no_pd(r.pdn);
+      CheckPath(r.ah_attr, codes);
+      if (ahs.size() == config_.num_ahs) codes.insert(RdmaError::kNoFreeAh);
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyAh: {
+      const auto r = Decode<spec::RdmaCmdDestroyAh>(bytes);
+      no_pd(r.pdn);
+      if (!ahs.contains(r.ah) || ahs.at(r.ah) != r.pdn) codes.insert(RdmaError::kBadAh);
+      break;
+    }
+    case RdmaCtrlCmd::kAddGid: {
+      const auto r = Decode<spec::RdmaCmdAddGid>(bytes);
+      if (r.index >= config_.num_gids) codes.insert(RdmaError::kBadGidIndex);
+      if (gids.contains(r.index)) codes.insert(RdmaError::kGidIndexInUse);
+      const bool has_vlan = is_vireo_ && (r.flags & 1) != 0;
+      const uint16_t vlan = is_vireo_ ? r.vlan : uint16_t{0};
+      if (is_vireo_) {
+        if (r.flags > 1) codes.insert(RdmaError::kInvalidParameter);
+        if (static_cast<unsigned>(r.gid_type) == 1 || static_cast<unsigned>(r.gid_type) > 2)
+          codes.insert(RdmaError::kUnsupportedGidType);
+        if (has_vlan ? vlan % 4096 == 4095 : vlan != 0) codes.insert(RdmaError::kInvalidVlan);
+      }
+      if (IsNull(r.gid) || r.gid[0] == 0xff || (IsV4(r.gid) && r.gid[12] / 16 == 14))
+        codes.insert(RdmaError::kInvalidGid);
+      for (const auto& [index, gid] : gids) {
+        if (std::equal(gid.bytes.begin(), gid.bytes.end(), r.gid) && gid.has_vlan == has_vlan &&
+            gid.vlan % 4096 == vlan % 4096) {
+          codes.insert(RdmaError::kGidDuplicate);
+        }
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kDelGid:
+      if (!gids.contains(Decode<spec::RdmaCmdDelGid>(bytes).index)) codes.insert(RdmaError::kBadGidIndex);
+      break;
+    case RdmaCtrlCmd::kReqNotifyCq: {
+      const auto r = Decode<spec::RdmaCmdReqNotify>(bytes);
+      no_cq(r.cqn);
+      if (r.flags < 1 || r.flags > 3) codes.insert(RdmaError::kInvalidParameter);
+      break;
+    }
+    case RdmaCtrlCmd::kSetWindow: {
+      const auto r = Decode<spec::RdmaCmdSetWindow>(bytes);
+      if (r.vq_index >= QueueCount() || r.vq_index == 2) codes.insert(RdmaError::kBadVqIndex);
+      if (r.flags > 1) codes.insert(RdmaError::kInvalidParameter);
+      const auto end = static_cast<Wide>(r.base) + r.length;
+      if ((r.flags & 1) != 0 && (r.length == 0 || end > static_cast<Wide>(1) << 64)) {
+        codes.insert(RdmaError::kInvalidWindow);
+      }
+      break;
+    }
+  }
+  return codes.empty() ? RdmaError::kOk : *codes.begin();
+}
+
+void Reference::StopQueue(uint32_t index) {
+  auto& queue = queues[index];
+  queue.stopped = queue.stopped || queue.enabled;
+}
+
+void Reference::ResetQueue(uint32_t index) {
+  const bool was_stopped = queues[index].stopped;
+  queues[index] = {};
+  if (was_stopped) return;
+  const auto fail = [this](uint32_t qpn) {
+    auto& qp = qps.at(qpn);
+    if (qp.state == IbQpState::kReset || qp.state == IbQpState::kErr) return;
+    qp.state = IbQpState::kErr;
+    qp.has_send_outstanding = false;
+  };
+  for (auto& [qpn, qp] : qps) {
+    if (SendQueue(qpn) == index || ReceiveQueue(qpn) == index) fail(qpn);
+  }
+  for (auto& [cqn, failed] : cqs) {
+    if (CqQueue(cqn) != index || failed) continue;
+    failed = true;
+    for (auto& [qpn, qp] : qps) {
+      if (qp.send_cqn == cqn || qp.recv_cqn == cqn) fail(qpn);
+    }
+  }
+}
+
+std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes,
+                              const std::vector<uint8_t>& response) {
+  if (response.size() != spec::kNetCtrlRoceCommands[static_cast<unsigned>(command)].response_bytes)
+    return "response of wrong length";
+  switch (command) {
+    case RdmaCtrlCmd::kCreateCq: {
+      const uint32_t cqn = Decode<spec::RdmaAckCreateCq>(response).cqn;
+      if (cqn >= config_.num_cqs || !cqs.emplace(cqn, false).second) return "a CQ that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyCq: {
+      const uint32_t cqn = Decode<spec::RdmaCmdDestroyCq>(bytes).cqn;
+      cqs.erase(cqn);
+      StopQueue(CqQueue(cqn));
+      break;
+    }
+    case RdmaCtrlCmd::kCreatePd: {
+      const uint32_t pdn = Decode<spec::RdmaAckCreatePd>(response).pdn;
+      if (pdn >= config_.num_pds || !pds.insert(pdn).second) return "a PD that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyPd: pds.erase(Decode<spec::RdmaCmdDestroyPd>(bytes).pdn); break;
+    case RdmaCtrlCmd::kGetDmaMr:
+    case RdmaCtrlCmd::kRegUserMr: {
+      const auto ack = Decode<spec::RdmaAckRegUserMr>(response);
+      Mr mr{.pdn = Decode<spec::RdmaCmdDestroyPd>(bytes).pdn, .key = ack.rkey};  // the first field of both
+      if (command == RdmaCtrlCmd::kRegUserMr) {
+        mr.npages = Decode<spec::RdmaCmdRegUserMr>(bytes).npages;
+        mr.first = FindPages(mr.npages);
+        for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = true;
+      }
+      for (const auto& [mrn, other] : mrs) {
+        if (other.key == mr.key) return "a key that is in use";
+      }
+      if (ack.mrn >= config_.num_mrs || !mrs.emplace(ack.mrn, mr).second) return "a region that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kDeregMr: {
+      const auto mr = mrs.find(Decode<spec::RdmaCmdDeregMr>(bytes).mrn);
+      for (uint32_t i = 0; i < mr->second.npages; ++i) pages_[mr->second.first + i] = false;
+      mrs.erase(mr);
+      break;
+    }
+    case RdmaCtrlCmd::kCreateQp: {
+      const auto r = Decode<spec::RdmaCmdCreateQp>(bytes);
+      const uint32_t qpn = Decode<spec::RdmaAckCreateQp>(response).qpn;
+      if (r.qp_type == IbQpType::kGsi ? qpn != 1 : qpn < 2 || qpn >= config_.num_qps) return "a QP number out of range";
+      const ReferenceQp qp{.type = r.qp_type,
+                           .pdn = r.pdn,
+                           .send_cqn = r.send_cqn,
+                           .recv_cqn = r.recv_cqn,
+                           .max_send_wr = r.cap.max_send_wr,
+                           .max_recv_wr = r.cap.max_recv_wr};
+      if (!qps.emplace(qpn, qp).second) return "a QP that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kModifyQp: {
+      const auto r = Decode<spec::RdmaCmdModifyQp>(bytes);
+      auto& qp = qps.at(r.qpn);
+      const IbQpState to = (r.attr_mask & Mask::kState) != 0 ? r.qp_state : qp.state;
+      if (to == IbQpState::kReset && qp.state != IbQpState::kReset) {
+        StopQueue(SendQueue(r.qpn));
+        StopQueue(ReceiveQueue(r.qpn));
+      }
+      if (to == IbQpState::kReset || to == IbQpState::kErr) qp.has_send_outstanding = false;
+      qp.state = to;
+      break;
+    }
+    case RdmaCtrlCmd::kQueryQp: {
+      const auto& qp = qps.at(Decode<spec::RdmaCmdQueryQp>(bytes).qpn);
+      const auto ack = Decode<spec::RdmaAckQueryQp>(response);
+      if (ack.qp_state != qp.state) return "another state";
+      if ((ack.sq_draining != 0) != (qp.state == IbQpState::kSqd && qp.has_send_outstanding))
+        return "sq_draining is wrong";
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyQp: {
+      const uint32_t qpn = Decode<spec::RdmaCmdDestroyQp>(bytes).qpn;
+      qps.erase(qpn);
+      StopQueue(SendQueue(qpn));
+      StopQueue(ReceiveQueue(qpn));
+      break;
+    }
+    case RdmaCtrlCmd::kCreateAh: {
+      const uint32_t ah = Decode<spec::RdmaAckCreateAh>(response).ah;
+      if (ah >= config_.num_ahs || !ahs.emplace(ah, Decode<spec::RdmaCmdCreateAh>(bytes).pdn).second)
+        return "an AH that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kDestroyAh: ahs.erase(Decode<spec::RdmaCmdDestroyAh>(bytes).ah); break;
+    case RdmaCtrlCmd::kAddGid: {
+      const auto r = Decode<spec::RdmaCmdAddGid>(bytes);
+      Gid gid{.has_vlan = is_vireo_ && (r.flags & 1) != 0, .vlan = is_vireo_ ? r.vlan : uint16_t{0}};
+      std::copy(r.gid, r.gid + 16, gid.bytes.begin());
+      gids[r.index] = gid;
+      break;
+    }
+    case RdmaCtrlCmd::kDelGid: gids.erase(Decode<spec::RdmaCmdDelGid>(bytes).index); break;
+    default: break;
+  }
+  return "";
+}
+
+}  // namespace vireo::verif
