@@ -2,6 +2,7 @@
 # Every RTL source in dependency order, paths from the repository's root. Verilator, Yosys and vendor tools read this list.
 spec/gen/vireo_spec_pkg.sv
 rtl/common/vireo_ram_1r1w.sv
+rtl/common/vireo_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv
 rtl/common/vireo_arb_rr.sv

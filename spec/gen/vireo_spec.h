@@ -288,6 +288,12 @@ inline constexpr uint8_t kTableRssKeyBytes = 40u;
 // Longest indirection table: rss_max_indirection_table_length. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableRssQueues = 128u;
 
+// Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml) Unit: bytes.
+inline constexpr uint8_t kDmaFetchBytes = 64u;
+
+// Most that one buffer_request asks for. (tokens.toml) Unit: descriptors.
+inline constexpr uint8_t kBuffersPerRequest = 8u;
+
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
 
@@ -1609,6 +1615,62 @@ constexpr const char* ToString(TableQueueKind value) {
     case TableQueueKind::kSq: return "sq";
     case TableQueueKind::kRq: return "rq";
     case TableQueueKind::kEvent: return "event";
+  }
+  return nullptr;
+}
+
+// Who asked descriptor fetch for buffers. (tokens.toml)
+enum class BufferClient : uint8_t {
+  kSend = 0u,  // Send queues of QPs
+  kReceive = 1u,  // Receive queues of QPs
+  kCompletion = 2u,  // Completion queues and the event queue
+  kControl = 3u,  // Control queue
+  kNet = 4u,  // Net queues
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(BufferClient value) {
+  switch (value) {
+    case BufferClient::kSend: return "send";
+    case BufferClient::kReceive: return "receive";
+    case BufferClient::kCompletion: return "completion";
+    case BufferClient::kControl: return "control";
+    case BufferClient::kNet: return "net";
+  }
+  return nullptr;
+}
+
+// What a `buffer` token is. (tokens.toml)
+enum class BufferStatus : uint8_t {
+  kOk = 0u,  // a buffer
+  kEmpty = 1u,  // no buffer: the queue has no more, or is not served
+  kFailed = 2u,  // no buffer: the queue is broken and was stopped
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(BufferStatus value) {
+  switch (value) {
+    case BufferStatus::kOk: return "ok";
+    case BufferStatus::kEmpty: return "empty";
+    case BufferStatus::kFailed: return "failed";
+  }
+  return nullptr;
+}
+
+// Outcome of a memory_check: the first that applies. (tokens.toml)
+enum class MemoryStatus : uint8_t {
+  kOk = 0u,  // allowed
+  kKey = 1u,  // no region has this key
+  kPd = 2u,  // the region belongs to another protection domain
+  kRights = 3u,  // a right is missing
+  kBounds = 4u,  // not inside the region
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(MemoryStatus value) {
+  switch (value) {
+    case MemoryStatus::kOk: return "ok";
+    case MemoryStatus::kKey: return "key";
+    case MemoryStatus::kPd: return "pd";
+    case MemoryStatus::kRights: return "rights";
+    case MemoryStatus::kBounds: return "bounds";
   }
   return nullptr;
 }
@@ -8987,6 +9049,490 @@ struct MgmtRxMode {
   friend constexpr bool operator==(const MgmtRxMode&, const MgmtRxMode&) = default;
 };
 
+// A read that a client asks for: 1 byte to 4096 at any address. The tag comes back with the data. (tokens.toml)
+struct DmaReadRequest {
+  static constexpr size_t kBits = 85;
+  uint64_t address{};  // First byte
+  uint16_t bytes{};  // 1 to 4096
+  uint8_t tag{};  // The client's
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 13);
+    f("tag", self.tag, 8);
+  }
+
+  friend constexpr bool operator==(const DmaReadRequest&, const DmaReadRequest&) = default;
+};
+
+// The answer to a small read. (tokens.toml)
+struct DmaFetched {
+  static constexpr size_t kBits = 522;
+  uint8_t tag{};  // Of the request
+  uint8_t resp{};  // axi_resp_e; not okay: the data is undefined
+  uint8_t data[64]{};  // From the first byte on; zero behind the last
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("tag", self.tag, 8);
+    f("resp", self.resp, 2);
+    for (size_t i = 64; i-- > 0;) f("data", self.data[i], 8);
+  }
+
+  friend constexpr bool operator==(const DmaFetched&, const DmaFetched&) = default;
+};
+
+// A small write. (tokens.toml)
+struct DmaStore {
+  static constexpr size_t kBits = 592;
+  uint64_t address{};  // First byte
+  uint8_t bytes{};  // 1 to 64
+  bool notify{};  // The client hears of the completion, also if all went well
+  uint8_t tag{};  // The client's
+  uint8_t data[64]{};  // From the first byte on
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 7);
+    f("notify", self.notify, 1);
+    f("tag", self.tag, 8);
+    for (size_t i = 64; i-- > 0;) f("data", self.data[i], 8);
+  }
+
+  friend constexpr bool operator==(const DmaStore&, const DmaStore&) = default;
+};
+
+// A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
+struct DmaDone {
+  static constexpr size_t kBits = 10;
+  uint8_t tag{};  // Of the request
+  uint8_t resp{};  // axi_resp_e
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("tag", self.tag, 8);
+    f("resp", self.resp, 2);
+  }
+
+  friend constexpr bool operator==(const DmaDone&, const DmaDone&) = default;
+};
+
+// Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
+struct TableWrite {
+  static constexpr size_t kBits = 1056;
+  MgmtTable table_id{};  // Which table
+  uint32_t index{};  // Which entry; it exists
+  uint8_t data[128]{};  // The entry; all zero for a clear
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("table_id", self.table_id, 8);
+    f("index", self.index, 24);
+    for (size_t i = 128; i-- > 0;) f("data", self.data[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableWrite&, const TableWrite&) = default;
+};
+
+// What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
+struct QueueRowWrite {
+  static constexpr size_t kBits = 241;
+  uint16_t vq_index{};  // Virtqueue
+  bool enabled{};  // 0: every other field is 0
+  uint16_t queue_size{};  // Entries
+  uint16_t msix_vector{};  // Or virtio_msi_no_vector
+  uint64_t queue_desc{};  // Descriptor area
+  uint64_t queue_driver{};  // Driver area
+  uint64_t queue_device{};  // Device area
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+    f("enabled", self.enabled, 1);
+    f("queue_size", self.queue_size, 16);
+    f("msix_vector", self.msix_vector, 16);
+    f("queue_desc", self.queue_desc, 64);
+    f("queue_driver", self.queue_driver, 64);
+    f("queue_device", self.queue_device, 64);
+  }
+
+  friend constexpr bool operator==(const QueueRowWrite&, const QueueRowWrite&) = default;
+};
+
+// The state of a QP that is in force from now on, said to everybody in one cycle. (tokens.toml)
+struct QpStateWrite {
+  static constexpr size_t kBits = 28;
+  uint32_t qpn{};  // Queue pair
+  IbQpState state{};  // New state
+  bool clear{};  // 1: forget everything of this QP
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("state", self.state, 3);
+    f("clear", self.clear, 1);
+  }
+
+  friend constexpr bool operator==(const QpStateWrite&, const QpStateWrite&) = default;
+};
+
+// Firmware sets up one half of a QP anew: everything that the half keeps begins as after RESET, with this PSN. (tokens.toml)
+struct QpLoad {
+  static constexpr size_t kBits = 48;
+  uint32_t qpn{};  // Queue pair
+  uint32_t psn{};  // Requester: of the next packet; responder: expected
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+  }
+
+  friend constexpr bool operator==(const QpLoad&, const QpLoad&) = default;
+};
+
+// A qp_command of firmware, on its way to QP control. (tokens.toml)
+struct QpOrder {
+  static constexpr size_t kBits = 27;
+  uint32_t qpn{};  // Queue pair
+  QpOperation operation{};  // What to do
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("operation", self.operation, 3);
+  }
+
+  friend constexpr bool operator==(const QpOrder&, const QpOrder&) = default;
+};
+
+// A block found that a QP must go to ERR. (tokens.toml)
+struct QpFailure {
+  static constexpr size_t kBits = 72;
+  uint32_t qpn{};  // Queue pair
+  RdmaEventType event_type{};  // What the host is told: qp_fatal, qp_req_err or qp_access_err
+  uint32_t code{};  // Why: an rdma_error or an AETH syndrome
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("event_type", self.event_type, 16);
+    f("code", self.code, 32);
+  }
+
+  friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
+};
+
+// Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. (tokens.toml)
+struct BufferRequest {
+  static constexpr size_t kBits = 40;
+  BufferClient client{};  // Who asks
+  uint16_t vq_index{};  // Virtqueue
+  bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not looked at
+  uint16_t index{};  // Of a descriptor
+  uint8_t count{};  // At most so many buffers, 1 to 8; by_index: 1
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("client", self.client, 3);
+    f("vq_index", self.vq_index, 16);
+    f("by_index", self.by_index, 1);
+    f("index", self.index, 16);
+    f("count", self.count, 4);
+  }
+
+  friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
+};
+
+// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring had no more. (tokens.toml)
+struct Buffer {
+  static constexpr size_t kBits = 149;
+  BufferStatus status{};  // ok, or why there is none
+  bool last{};  // Of the answer
+  uint16_t vq_index{};  // Virtqueue
+  uint16_t head{};  // Descriptor index, as used elements name it; by_index: that index
+  uint64_t address{};  // First byte
+  uint32_t bytes{};  // Length
+  bool writable{};  // For the device
+  bool more{};  // The chain goes on at `next`
+  uint16_t next_index{};  // Descriptor index
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("status", self.status, 2);
+    f("last", self.last, 1);
+    f("vq_index", self.vq_index, 16);
+    f("head", self.head, 16);
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 32);
+    f("writable", self.writable, 1);
+    f("more", self.more, 1);
+    f("next_index", self.next_index, 16);
+  }
+
+  friend constexpr bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+// A virtqueue was stopped because it is broken. (tokens.toml)
+struct QueueFailure {
+  static constexpr size_t kBits = 24;
+  uint16_t vq_index{};  // Virtqueue
+  RdmaError code{};  // bad_descriptor, bad_wqe, window_violation or queue_dma_error
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+    f("code", self.code, 8);
+  }
+
+  friend constexpr bool operator==(const QueueFailure&, const QueueFailure&) = default;
+};
+
+// A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
+struct Completion {
+  static constexpr size_t kBits = 434;
+  uint16_t vq_index{};  // Virtqueue of the work request
+  uint16_t head{};  // Its descriptor
+  bool has_cqe{};  // 1: what follows counts
+  uint16_t cqn{};  // Completion queue
+  bool solicited{};  // Notifies those who wait for solicited completions only; errors always do
+  uint8_t cqe[48]{};  // rdma_cq_req as it lies in memory
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+    f("head", self.head, 16);
+    f("has_cqe", self.has_cqe, 1);
+    f("cqn", self.cqn, 16);
+    f("solicited", self.solicited, 1);
+    for (size_t i = 48; i-- > 0;) f("cqe", self.cqe[i], 8);
+  }
+
+  friend constexpr bool operator==(const Completion&, const Completion&) = default;
+};
+
+// Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
+struct HostEvent {
+  static constexpr size_t kBits = 80;
+  RdmaEventType event_type{};  // What happened
+  uint32_t element{};  // To what
+  uint32_t code{};  // Why
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("event_type", self.event_type, 16);
+    f("element", self.element, 32);
+    f("code", self.code, 32);
+  }
+
+  friend constexpr bool operator==(const HostEvent&, const HostEvent&) = default;
+};
+
+// Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
+struct Interrupt {
+  static constexpr size_t kBits = 16;
+  uint16_t vector{};  // Or virtio_msi_no_vector: nothing happens
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vector", self.vector, 16);
+  }
+
+  friend constexpr bool operator==(const Interrupt&, const Interrupt&) = default;
+};
+
+// A virtqueue that the driver rang. While it waits in a queue, more rings of it add nothing. (tokens.toml)
+struct Doorbell {
+  static constexpr size_t kBits = 16;
+  uint16_t vq_index{};  // Virtqueue
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+  }
+
+  friend constexpr bool operator==(const Doorbell&, const Doorbell&) = default;
+};
+
+// The driver armed a CQ (rdma_cq_arm). (tokens.toml)
+struct CqArm {
+  static constexpr size_t kBits = 48;
+  uint16_t cqn{};  // Completion queue
+  uint32_t value{};  // What was written
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("cqn", self.cqn, 16);
+    f("value", self.value, 32);
+  }
+
+  friend constexpr bool operator==(const CqArm&, const CqArm&) = default;
+};
+
+// A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
+struct WorkRequest {
+  static constexpr size_t kBits = 784;
+  uint32_t qpn{};  // Queue pair
+  uint16_t head{};  // Its descriptor
+  RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
+  uint64_t address{};  // Of the work request
+  uint32_t bytes{};  // Of the descriptor
+  uint8_t head_bytes[48]{};  // Bytes 0 to 47
+  uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero behind the end of the descriptor
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("head", self.head, 16);
+    f("failed", self.failed, 8);
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 32);
+    for (size_t i = 48; i-- > 0;) f("head_bytes", self.head_bytes[i], 8);
+    for (size_t i = 32; i-- > 0;) f("tail_bytes", self.tail_bytes[i], 8);
+  }
+
+  friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
+};
+
+// Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
+struct MemoryCheck {
+  static constexpr size_t kBits = 128;
+  uint32_t key{};  // lkey or rkey
+  uint16_t pdn{};  // Protection domain of the QP
+  bool local_write{};  // Right that is needed
+  bool remote_write{};  // Right that is needed
+  bool remote_read{};  // Right that is needed
+  uint64_t address{};  // First byte, in the region's addresses
+  uint16_t bytes{};  // 1 to 4096
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("key", self.key, 32);
+    f("pdn", self.pdn, 16);
+    f("local_write", self.local_write, 1);
+    f("remote_write", self.remote_write, 1);
+    f("remote_read", self.remote_read, 1);
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 13);
+  }
+
+  friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
+};
+
+// Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok: the rest is 0. (tokens.toml)
+struct MemoryPlace {
+  static constexpr size_t kBits = 157;
+  MemoryStatus status{};  // Outcome
+  uint64_t address0{};  // First run
+  uint16_t bytes0{};  // Its length
+  uint64_t address1{};  // Second run
+  uint16_t bytes1{};  // Its length; 0: there is none
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("status", self.status, 3);
+    f("address0", self.address0, 64);
+    f("bytes0", self.bytes0, 13);
+    f("address1", self.address1, 64);
+    f("bytes1", self.bytes1, 13);
+  }
+
+  friend constexpr bool operator==(const MemoryPlace&, const MemoryPlace&) = default;
+};
+
+// A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
+struct TxPacket {
+  static constexpr size_t kBits = 295;
+  uint32_t qpn{};  // Queue pair that sends it
+  BthOpcode opcode{};  // BTH
+  bool solicited_event{};  // BTH
+  bool ack_req{};  // BTH
+  uint32_t psn{};  // BTH
+  uint8_t extension[28]{};  // From the first byte after the BTH; zero after the opcode's extended headers
+  uint16_t payload_bytes{};  // Without pad
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("opcode", self.opcode, 8);
+    f("solicited_event", self.solicited_event, 1);
+    f("ack_req", self.ack_req, 1);
+    f("psn", self.psn, 24);
+    for (size_t i = 28; i-- > 0;) f("extension", self.extension[i], 8);
+    f("payload_bytes", self.payload_bytes, 13);
+  }
+
+  friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
+};
+
+// A packet to send and where its payload lies: at most two runs of bus addresses. Together they have payload_bytes. (tokens.toml)
+struct TxJob {
+  static constexpr size_t kBits = 449;
+  TxPacket packet{};  // What to send
+  uint64_t address0{};  // First run
+  uint16_t bytes0{};  // Its length; 0: there is none
+  uint64_t address1{};  // Second run
+  uint16_t bytes1{};  // Its length; 0: there is none
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    TxPacket::Visit(self.packet, f);
+    f("address0", self.address0, 64);
+    f("bytes0", self.bytes0, 13);
+    f("address1", self.address1, 64);
+    f("bytes1", self.bytes1, 13);
+  }
+
+  friend constexpr bool operator==(const TxJob&, const TxJob&) = default;
+};
+
+// A send work request whose packets are all on their way, or that failed: kept until it completes, in order. (tokens.toml)
+struct SendRecord {
+  static constexpr size_t kBits = 177;
+  uint32_t qpn{};  // Queue pair
+  uint16_t head{};  // Its descriptor
+  uint64_t wr_id{};  // For the CQE
+  IbWcOpcode opcode{};  // For the CQE
+  IbWcStatus status{};  // Not success: completes so, without waiting for an acknowledge of its own
+  uint32_t vendor_err{};  // For the CQE
+  bool signaled{};  // Has a CQE, also if all went well
+  uint32_t last_psn{};  // Acknowledged: complete
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("head", self.head, 16);
+    f("wr_id", self.wr_id, 64);
+    f("opcode", self.opcode, 8);
+    f("status", self.status, 8);
+    f("vendor_err", self.vendor_err, 32);
+    f("signaled", self.signaled, 1);
+    f("last_psn", self.last_psn, 24);
+  }
+
+  friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
+};
+
+// An acknowledge that arrived for a QP. (tokens.toml)
+struct RxAck {
+  static constexpr size_t kBits = 80;
+  uint32_t qpn{};  // Our queue pair
+  uint32_t psn{};  // BTH
+  uint8_t syndrome{};  // AETH
+  uint32_t msn{};  // AETH
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+    f("syndrome", self.syndrome, 8);
+    f("msn", self.msn, 24);
+  }
+
+  friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
+};
+
+// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and then an answer may leave; or nothing of it does. (tokens.toml)
+struct RxPlace {
+  static constexpr size_t kBits = 458;
+  uint8_t offset{};  // In the frame, of the first byte to write
+  uint64_t address0{};  // First run
+  uint16_t bytes0{};  // Its length; 0: nothing is written
+  uint64_t address1{};  // Second run
+  uint16_t bytes1{};  // Its length; 0: there is none
+  bool has_answer{};  // tx_packet counts
+  TxPacket answer{};  // Leaves when the data is on its way to memory
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("offset", self.offset, 8);
+    f("address0", self.address0, 64);
+    f("bytes0", self.bytes0, 13);
+    f("address1", self.address1, 64);
+    f("bytes1", self.bytes1, 13);
+    f("has_answer", self.has_answer, 1);
+    TxPacket::Visit(self.answer, f);
+  }
+
+  friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;
+};
+
 // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
 struct OpcodeInfo {
   bool valid{};
@@ -9492,6 +10038,9 @@ struct Config {
   uint32_t dma_tags;  // DMA reads outstanding [reads]
   uint32_t rx_buffer_bytes;  // Packet buffer between wire and host memory [bytes]
   uint32_t tx_buffer_bytes;  // Packet buffer between host memory and wire [bytes]
+  uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: bounds the bytes that reads under way ask for [bytes]
+  uint32_t dma_writes;  // DMA writes that the bus has not answered [bursts]
+  uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
 inline constexpr Config kNic100 = {
@@ -9517,6 +10066,9 @@ inline constexpr Config kNic100 = {
     .dma_tags = 256u,
     .rx_buffer_bytes = 524288u,
     .tx_buffer_bytes = 524288u,
+    .dma_read_buffer_bytes = 32768u,
+    .dma_writes = 256u,
+    .send_records = 32u,
 };
 // 1 Gb/s boards with a small FPGA (ECP5 class)
 inline constexpr Config kNic1 = {
@@ -9542,6 +10094,9 @@ inline constexpr Config kNic1 = {
     .dma_tags = 16u,
     .rx_buffer_bytes = 32768u,
     .tx_buffer_bytes = 32768u,
+    .dma_read_buffer_bytes = 8192u,
+    .dma_writes = 16u,
+    .send_records = 16u,
 };
 inline constexpr const Config* kConfigs[2] = {&kNic100, &kNic1};
 

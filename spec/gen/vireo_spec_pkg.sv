@@ -214,6 +214,12 @@ package vireo_spec_pkg;
   // Longest indirection table: rss_max_indirection_table_length. (tables.toml)
   localparam logic [15:0] TableRssQueues = 16'h80;
 
+  // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml)
+  localparam logic [7:0] DmaFetchBytes = 8'h40;
+
+  // Most that one buffer_request asks for. (tokens.toml)
+  localparam logic [3:0] BuffersPerRequest = 4'h8;
+
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;
 
@@ -903,6 +909,31 @@ package vireo_spec_pkg;
     TableQueueKindRq = 8'h6,
     TableQueueKindEvent = 8'h7
   } table_queue_kind_e;
+
+  // Who asked descriptor fetch for buffers. (tokens.toml)
+  typedef enum logic [2:0] {
+    BufferClientSend = 3'h0,
+    BufferClientReceive = 3'h1,
+    BufferClientCompletion = 3'h2,
+    BufferClientControl = 3'h3,
+    BufferClientNet = 3'h4
+  } buffer_client_e;
+
+  // What a `buffer` token is. (tokens.toml)
+  typedef enum logic [1:0] {
+    BufferStatusOk = 2'h0,
+    BufferStatusEmpty = 2'h1,
+    BufferStatusFailed = 2'h2
+  } buffer_status_e;
+
+  // Outcome of a memory_check: the first that applies. (tokens.toml)
+  typedef enum logic [2:0] {
+    MemoryStatusOk = 3'h0,
+    MemoryStatusKey = 3'h1,
+    MemoryStatusPd = 3'h2,
+    MemoryStatusRights = 3'h3,
+    MemoryStatusBounds = 3'h4
+  } memory_status_e;
 
   // Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5; linux/virtio_ids.h] (virtio.toml)
   typedef enum logic [15:0] {
@@ -4056,6 +4087,248 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // A read that a client asks for: 1 byte to 4096 at any address. The tag comes back with the data. (tokens.toml)
+  typedef struct packed {
+    logic [63:0] address;
+    logic [12:0] bytes;
+    logic [7:0] tag;
+  } dma_read_request_t;
+  localparam int unsigned DmaReadRequestBits = 85;
+
+  // The answer to a small read. (tokens.toml)
+  typedef struct packed {
+    logic [7:0] tag;
+    logic [1:0] resp;
+    logic [511:0] data;
+  } dma_fetched_t;
+  localparam int unsigned DmaFetchedBits = 522;
+
+  // A small write. (tokens.toml)
+  typedef struct packed {
+    logic [63:0] address;
+    logic [6:0] bytes;
+    logic notify;
+    logic [7:0] tag;
+    logic [511:0] data;
+  } dma_store_t;
+  localparam int unsigned DmaStoreBits = 592;
+
+  // A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
+  typedef struct packed {
+    logic [7:0] tag;
+    logic [1:0] resp;
+  } dma_done_t;
+  localparam int unsigned DmaDoneBits = 10;
+
+  // Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
+  typedef struct packed {
+    logic [7:0] table_id;  // mgmt_table_e
+    logic [23:0] index;
+    logic [1023:0] data;
+  } table_write_t;
+  localparam int unsigned TableWriteBits = 1056;
+
+  // What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+    logic enabled;
+    logic [15:0] queue_size;
+    logic [15:0] msix_vector;
+    logic [63:0] queue_desc;
+    logic [63:0] queue_driver;
+    logic [63:0] queue_device;
+  } queue_row_write_t;
+  localparam int unsigned QueueRowWriteBits = 241;
+
+  // The state of a QP that is in force from now on, said to everybody in one cycle. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [2:0] state;  // ib_qp_state_e
+    logic clear;
+  } qp_state_write_t;
+  localparam int unsigned QpStateWriteBits = 28;
+
+  // Firmware sets up one half of a QP anew: everything that the half keeps begins as after RESET, with this PSN. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+  } qp_load_t;
+  localparam int unsigned QpLoadBits = 48;
+
+  // A qp_command of firmware, on its way to QP control. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [2:0] operation;  // qp_operation_e
+  } qp_order_t;
+  localparam int unsigned QpOrderBits = 27;
+
+  // A block found that a QP must go to ERR. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [15:0] event_type;  // rdma_event_type_e
+    logic [31:0] code;
+  } qp_failure_t;
+  localparam int unsigned QpFailureBits = 72;
+
+  // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. (tokens.toml)
+  typedef struct packed {
+    logic [2:0] client;  // buffer_client_e
+    logic [15:0] vq_index;
+    logic by_index;
+    logic [15:0] index;
+    logic [3:0] count;
+  } buffer_request_t;
+  localparam int unsigned BufferRequestBits = 40;
+
+  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring had no more. (tokens.toml)
+  typedef struct packed {
+    logic [1:0] status;  // buffer_status_e
+    logic last;
+    logic [15:0] vq_index;
+    logic [15:0] head;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic writable;
+    logic more;
+    logic [15:0] next_index;
+  } buffer_t;
+  localparam int unsigned BufferBits = 149;
+
+  // A virtqueue was stopped because it is broken. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+    logic [7:0] code;  // rdma_error_e
+  } queue_failure_t;
+  localparam int unsigned QueueFailureBits = 24;
+
+  // A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+    logic [15:0] head;
+    logic has_cqe;
+    logic [15:0] cqn;
+    logic solicited;
+    logic [383:0] cqe;
+  } completion_t;
+  localparam int unsigned CompletionBits = 434;
+
+  // Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] event_type;  // rdma_event_type_e
+    logic [31:0] element;
+    logic [31:0] code;
+  } host_event_t;
+  localparam int unsigned HostEventBits = 80;
+
+  // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vector;
+  } interrupt_t;
+  localparam int unsigned InterruptBits = 16;
+
+  // A virtqueue that the driver rang. While it waits in a queue, more rings of it add nothing. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+  } doorbell_t;
+  localparam int unsigned DoorbellBits = 16;
+
+  // The driver armed a CQ (rdma_cq_arm). (tokens.toml)
+  typedef struct packed {
+    logic [15:0] cqn;
+    logic [31:0] value;
+  } cq_arm_t;
+  localparam int unsigned CqArmBits = 48;
+
+  // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [15:0] head;
+    logic [7:0] failed;  // rdma_error_e
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic [383:0] head_bytes;
+    logic [255:0] tail_bytes;
+  } work_request_t;
+  localparam int unsigned WorkRequestBits = 784;
+
+  // Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
+  typedef struct packed {
+    logic [31:0] key;
+    logic [15:0] pdn;
+    logic local_write;
+    logic remote_write;
+    logic remote_read;
+    logic [63:0] address;
+    logic [12:0] bytes;
+  } memory_check_t;
+  localparam int unsigned MemoryCheckBits = 128;
+
+  // Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok: the rest is 0. (tokens.toml)
+  typedef struct packed {
+    logic [2:0] status;  // memory_status_e
+    logic [63:0] address0;
+    logic [12:0] bytes0;
+    logic [63:0] address1;
+    logic [12:0] bytes1;
+  } memory_place_t;
+  localparam int unsigned MemoryPlaceBits = 157;
+
+  // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [7:0] opcode;  // bth_opcode_e
+    logic solicited_event;
+    logic ack_req;
+    logic [23:0] psn;
+    logic [223:0] extension;
+    logic [12:0] payload_bytes;
+  } tx_packet_t;
+  localparam int unsigned TxPacketBits = 295;
+
+  // A packet to send and where its payload lies: at most two runs of bus addresses. Together they have payload_bytes. (tokens.toml)
+  typedef struct packed {
+    tx_packet_t packet;
+    logic [63:0] address0;
+    logic [12:0] bytes0;
+    logic [63:0] address1;
+    logic [12:0] bytes1;
+  } tx_job_t;
+  localparam int unsigned TxJobBits = 449;
+
+  // A send work request whose packets are all on their way, or that failed: kept until it completes, in order. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [15:0] head;
+    logic [63:0] wr_id;
+    logic [7:0] opcode;  // ib_wc_opcode_e
+    logic [7:0] status;  // ib_wc_status_e
+    logic [31:0] vendor_err;
+    logic signaled;
+    logic [23:0] last_psn;
+  } send_record_t;
+  localparam int unsigned SendRecordBits = 177;
+
+  // An acknowledge that arrived for a QP. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic [7:0] syndrome;
+    logic [23:0] msn;
+  } rx_ack_t;
+  localparam int unsigned RxAckBits = 80;
+
+  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and then an answer may leave; or nothing of it does. (tokens.toml)
+  typedef struct packed {
+    logic [7:0] offset;
+    logic [63:0] address0;
+    logic [12:0] bytes0;
+    logic [63:0] address1;
+    logic [12:0] bytes1;
+    logic has_answer;
+    tx_packet_t answer;
+  } rx_place_t;
+  localparam int unsigned RxPlaceBits = 458;
+
   // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
   typedef struct packed {
     logic valid;
@@ -4262,6 +4535,9 @@ package vireo_spec_pkg;
     int unsigned dma_tags;
     int unsigned rx_buffer_bytes;
     int unsigned tx_buffer_bytes;
+    int unsigned dma_read_buffer_bytes;
+    int unsigned dma_writes;
+    int unsigned send_records;
   } config_t;
   // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
   localparam config_t Nic100 = '{
@@ -4285,7 +4561,10 @@ package vireo_spec_pkg;
     max_frame_bytes: 9728,
     dma_tags: 256,
     rx_buffer_bytes: 524288,
-    tx_buffer_bytes: 524288
+    tx_buffer_bytes: 524288,
+    dma_read_buffer_bytes: 32768,
+    dma_writes: 256,
+    send_records: 32
   };
   // 1 Gb/s boards with a small FPGA (ECP5 class)
   localparam config_t Nic1 = '{
@@ -4309,7 +4588,10 @@ package vireo_spec_pkg;
     max_frame_bytes: 9728,
     dma_tags: 16,
     rx_buffer_bytes: 32768,
-    tx_buffer_bytes: 32768
+    tx_buffer_bytes: 32768,
+    dma_read_buffer_bytes: 8192,
+    dma_writes: 16,
+    send_records: 16
   };
 
 endpackage

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the C++ header: constants, enums, structures with Decode/Encode, the opcode table, registers, configurations."""
 
+from specgen.model import Struct, Token
 from specgen.names import banner, c_constant, c_literal, c_storage, c_unsigned, camel
 
 HELPERS = """
@@ -72,6 +73,8 @@ def emit(spec):
         _flags(flags, out)
     for struct in spec.structs.values():
         _struct(spec, struct, out)
+    for token in spec.tokens.values():
+        _token(token, out)
     _opcodes(spec, out)
     _commands(spec, out)
     _registers(spec, out)
@@ -250,6 +253,38 @@ def _encode(field, order):
                 f"detail::Put{order}<0, {field.bits}>(bytes + {field.byte} + i * {field.bits // 8}, {field.name}[i]);")
     value = f"static_cast<uint64_t>({field.name})"
     return f"detail::Put{order}<{field.position}, {field.bits}>(bytes, {value});"
+
+
+def _token(token, out):
+    name = camel(token.name)
+    out.append(f"\n{_doc(token)}struct {name} {{\n  static constexpr size_t kBits = {token.bits};\n")
+    for field in token.fields:
+        kind = camel(field.nested.name) if field.nested else camel(field.enum) if field.enum else c_unsigned(field.bits or 8)
+        array = f"[{field.bytes}]" if field.bytes else ""
+        out.append(f"  {kind} {field.name}{array}{{}};  // {field.doc}\n")
+    out.append("  template <typename Self, typename F>\n  static constexpr void Visit(Self& self, F&& f) {\n")
+    for field in token.fields:
+        _visit_from_top(field.nested, field.bits, field.bytes, f"self.{field.name}", field.name, True, out)
+    out.append(f"  }}\n\n  friend constexpr bool operator==(const {name}&, const {name}&) = default;\n}};\n")
+
+
+def _visit_from_top(nested, bits, count, element, name, downwards, out):
+    """Visits a field from its most significant end: arrays from the last element down, but for byte strings in network order."""
+    if nested is None:
+        if not count:
+            out.append(f'    f("{name}", {element}, {bits});\n')
+        elif downwards:
+            out.append(f'    for (size_t i = {count}; i-- > 0;) f("{name}", {element}[i], {bits or 8});\n')
+        else:
+            out.append(f'    for (size_t i = 0; i < {count}; ++i) f("{name}", {element}[i], {bits or 8});\n')
+        return
+    if isinstance(nested, Token) or (isinstance(nested, Struct) and nested.network):
+        out.append(f"    {camel(nested.name)}::Visit({element}, f);\n")
+        return
+    for field in reversed(nested.fields):
+        if field.struct and field.count:
+            raise ValueError(f"token with an array of structures: {nested.name}.{field.name}")
+        _visit_from_top(field.struct, field.bits, field.count, f"{element}.{field.name}", field.name, True, out)
 
 
 def _opcodes(spec, out):

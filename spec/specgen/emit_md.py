@@ -12,7 +12,7 @@ def emit(spec):
     out += [f"- [{title}](#{_anchor(title)}): {_text(doc)} (`{home}`)\n" for home, title, doc, _ in spec.chapters]
     for home, title, doc, source in spec.chapters:
         out.append(f"\n## {title}\n\n{_text(doc)}\n\nHome: `spec/{home}`. Source: {source}.\n")
-        for emit_kind in (_profiles, _consts, _tables, _enums, _opcodes, _commands, _structs, _registers, _configs):
+        for emit_kind in (_profiles, _consts, _tables, _enums, _opcodes, _commands, _structs, _tokens, _registers, _configs):
             emit_kind(spec, home, out)
     return "".join(out)
 
@@ -109,6 +109,16 @@ def _structs(spec, home, out):
         if s.tail:
             what = f"`{s.tail['struct']}`" if s.tail["struct"] else f"{s.tail['bits']} bits each"
             out.append(f"\nFollowed by `{s.tail['name']}[]`: {what}.\n")
+
+
+def _tokens(spec, home, out):
+    for t in _at(spec.tokens, home):
+        out.append(f"\n### `{t.name}`: token of {t.bits} bits\n\n{_text(t.doc)}\n")
+        rows = []
+        for f in t.fields:
+            kind = f"`{f.nested.name}`" if f.nested else f"8 × {f.bytes}" if f.bytes else str(f.bits)
+            rows.append((kind, f"`{f.name}`", _text(f.doc) + (f"; `{f.enum}`" if f.enum else "")))
+        _table(out, ("bits", "field", ""), rows)
 
 
 def _field_row(struct, field):

@@ -25,6 +25,8 @@ def emit(spec):
     _profiles(spec, out)
     for struct in spec.structs.values():
         _struct(struct, out)
+    for token in spec.tokens.values():
+        _token(token, out)
     _opcodes(spec, out)
     _registers(spec, out)
     _configs(spec, out)
@@ -114,6 +116,15 @@ def _struct(struct, out):
         members = ", ".join(f"{f.name}: {f.width}'h{((1 << f.width) - 1 if f.icrc_ones else 0):x}" for f in struct.fields)
         out.append(f"  // Bits that the ICRC sees as ones, whatever they are.\n"
                    f"  localparam {struct.name}_t {name}IcrcOnes = '{{{members}}};\n")
+
+
+def _token(token, out):
+    out.append(_doc(token) + "  typedef struct packed {\n")
+    for field in token.fields:
+        kind = f"{field.nested.name}_t " if field.nested else f"logic {_range(field.bits or 8 * field.bytes)}"
+        note = f"  // {field.enum}_e" if field.enum else ""
+        out.append(f"    {kind}{field.name};{note}\n")
+    out.append(f"  }} {token.name}_t;\n  localparam int unsigned {camel(token.name)}Bits = {token.bits};\n")
 
 
 def _opcodes(spec, out):

@@ -63,6 +63,27 @@ class Struct:
 
 
 @dataclasses.dataclass
+class TokenField:
+    name: str
+    bits: int  # of a scalar, else 0
+    bytes: int  # of a byte string, else 0
+    nested: "Struct | Token | None"
+    enum: str
+    doc: str
+
+
+@dataclasses.dataclass
+class Token:
+    """What one block hands to another: known to RTL and model, never in memory or on a wire."""
+
+    name: str
+    fields: list
+    bits: int
+    doc: str
+    home: str
+
+
+@dataclasses.dataclass
 class Entry:
     """Any other table of the contract; `data` holds its keys as written, defaults filled in."""
 
@@ -86,6 +107,7 @@ KEYS = {
     "flags": {"bits": (int, ...), "values": (list, ...), "doc": (str, ...), "ref": (str, "")},
     "struct": {"order": (str, ...), "bytes": (int, ...), "fields": (list, ...), "doc": (str, ...), "ref": (str, ""),
                "tail": (dict, {}), "profile": (str, "")},
+    "token": {"fields": (list, ...), "doc": (str, ...)},
     "opcode": {"value": (int, ...), "operation": (str, ...), "position": (str, ...), "headers": (list, ...),
                "payload": (str, ...), "does": (list, ...), "response": (str, ...)},
     "command": {"class": (str, ...), "command": (str, ...), "request": (str, ...), "response": (str, ...),
@@ -101,6 +123,8 @@ VALUE_KEYS = {"enum": {"value": (int, ...), "doc": (str, ...), "profile": (str, 
 FIELD_KEYS = {"at": ((int, str), ...), "bits": (int, 0), "bytes": (int, 0), "count": (int, 0), "struct": (str, ""),
               "union": (list, []), "enum": (str, ""), "flags": (str, ""), "icrc": (str, ""), "profile": (str, ""),
               "doc": (str, ...)}
+TOKEN_FIELD_KEYS = {"bits": (int, 0), "bytes": (int, 0), "struct": (str, ""), "token": (str, ""), "enum": (str, ""),
+                    "doc": (str, ...)}
 TAIL_KEYS = {"struct": (str, ""), "bits": (int, 0), "doc": (str, "")}
 
 
@@ -110,7 +134,7 @@ class Spec:
     def __init__(self, folder):
         self.chapters = []  # (file name, title, doc, source)
         self.profiles, self.consts, self.tables, self.enums, self.flags = {}, {}, {}, {}, {}
-        self.structs, self.opcodes, self.commands = {}, {}, {}
+        self.structs, self.tokens, self.opcodes, self.commands = {}, {}, {}, {}
         self.regblocks, self.registers, self.parameters, self.configs = {}, {}, {}, {}
         raw = []
         files = sorted(pathlib.Path(folder).glob("*.toml"))
@@ -126,6 +150,7 @@ class Spec:
             self._load_chapter(home, document)
         self._derive_opcode_enum()
         self._resolve_structs()
+        self._resolve_tokens()
         self._check_references()
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -268,6 +293,43 @@ class Spec:
                     raise SpecError(f"{where}: a structure has this name already")
                 self.structs[register.name] = Struct(register.name, False, block.data_bits // 8, fields, register.doc,
                                                      "", register.home)
+
+    def _resolve_tokens(self):
+        """Tokens have no layout to check: fields follow each other from the most significant end, and tokens that a token
+        holds come before it."""
+        rows, self.tokens = self.tokens, {}
+        for name, entry in rows.items():
+            where = f"{entry.home}: token {name}"
+            fields, bits = [], 0
+            for row in entry.fields:
+                row = dict(row)
+                field_name = row.pop("name", "")
+                here = f"{where}: field {field_name or row}"
+                if not SNAKE.match(field_name) or field_name in RESERVED_WORDS:
+                    raise SpecError(f"{here}: needs a snake_case name that no language reserves")
+                if any(f.name == field_name for f in fields):
+                    raise SpecError(f"{here}: the name appears twice")
+                row = _with_defaults(here, row, TOKEN_FIELD_KEYS)
+                if sum(bool(row[key]) for key in ("bits", "bytes", "struct", "token")) != 1:
+                    raise SpecError(f"{here}: needs exactly one of bits, bytes, struct, token")
+                if not 0 <= row["bits"] <= 64:
+                    raise SpecError(f"{here}: bits must be 1 to 64")
+                nested = None
+                for kind, store in (("struct", self.structs), ("token", self.tokens)):
+                    if row[kind]:
+                        nested = store.get(row[kind])
+                        if nested is None:
+                            raise SpecError(f"{here}: no {kind} of this name comes before: {row[kind]!r}")
+                if row["enum"]:
+                    target = self.enums.get(row["enum"])
+                    if target is None:
+                        raise SpecError(f"{here}: no enum is called {row['enum']!r}")
+                    if row["bits"] < max(v["value"] for v in target.data["values"]).bit_length():
+                        raise SpecError(f"{here}: enum {row['enum']} does not fit in {row['bits']} bits")
+                width = row["bits"] or 8 * row["bytes"] or (nested.bits if row["token"] else 8 * nested.bytes)
+                fields.append(TokenField(field_name, row["bits"], row["bytes"], nested, row["enum"], row["doc"]))
+                bits += width
+            self.tokens[name] = Token(name, fields, bits, entry.doc, entry.home)
 
     def _layout(self, where, rows, network, size, resolve):
         """Fields of one structure, with every position checked against the end of the field before."""
@@ -423,7 +485,7 @@ class Spec:
         """Two entries of different kinds must not meet in one generated identifier."""
         seen = {}
         for kind, store in (("const", self.consts), ("table", self.tables), ("enum", self.enums), ("flags", self.flags),
-                            ("struct", self.structs)):
+                            ("struct", self.structs), ("token", self.tokens)):
             for entry in store.values():
                 if entry.name in seen:
                     raise SpecError(f"{entry.home}: {kind} {entry.name}: the name is taken by {seen[entry.name]}")

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ready/valid stream of tokens between two blocks, with the queue at its end: the slice or FIFO that the consumer has
+// at that input in RTL. The producer pushes in a cycle in which there is room; the consumer sees the token as many
+// cycles later as the queue takes. Each side is woken when the other gives it something to do.
+//
+// Without a queue it is a sink, for what leaves the device and for tests: tokens are kept with their cycles until they
+// are taken away, and the taker says when it is open.
+#pragma once
+
+#include <cassert>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "model/common/agenda.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+
+namespace vireo::model {
+
+template <typename T>
+class Channel {
+ public:
+  struct Sent {
+    Cycle cycle;
+    T token;
+  };
+
+  static Channel Slice() { return Channel(FifoTiming::Slice()); }
+  static Channel Fifo(size_t depth) { return Channel(FifoTiming::Fifo(depth)); }
+  static Channel Sink() { return Channel(std::nullopt); }
+
+  // Who is woken; both outlive the channel's use.
+  void SetProducer(Block* block) { producer_ = block; }
+  void SetConsumer(Block* block) { consumer_ = block; }
+
+  // --- Producer. A push is in the cycle that runs.
+  bool CanPush(Cycle now) const { return timing_ ? timing_->PushReady() <= now : open_; }
+  void Push(Cycle now, T token) {
+    assert(CanPush(now));
+    tokens_.push_back({now, std::move(token)});
+    if (!timing_) return;
+    timing_->Push(now);
+    if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
+  }
+
+  // --- Consumer
+  bool CanPop(Cycle now) const { return timing_->PopReady() <= now; }
+  const T& front() const { return tokens_.front().token; }
+  T Pop(Cycle now) {
+    assert(CanPop(now));
+    T token = std::move(tokens_.front().token);
+    tokens_.pop_front();
+    timing_->Pop(now);
+    if (producer_ != nullptr) producer_->WakeAt(now + 1);
+    if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
+    return token;
+  }
+  size_t size() const { return tokens_.size(); }
+
+  // --- Sink
+  std::deque<Sent>& sent() { return tokens_; }
+  // Whether it takes a token in cycle `now`; to be said before the blocks of that cycle run.
+  void SetOpen(Cycle now, bool open) {
+    open_ = open;
+    if (open && producer_ != nullptr) producer_->WakeAt(now);
+  }
+
+ private:
+  explicit Channel(std::optional<FifoTiming> timing) : timing_(std::move(timing)) {}
+
+  std::optional<FifoTiming> timing_;
+  std::deque<Sent> tokens_;
+  bool open_ = true;
+  Block* producer_ = nullptr;
+  Block* consumer_ = nullptr;
+};
+
+// A block's end of a stream that leaves it.
+template <typename T>
+class Output {
+ public:
+  void Connect(Channel<T>& channel, Block& producer) {
+    channel_ = &channel;
+    channel.SetProducer(&producer);
+  }
+  bool CanPush(Cycle now) const { return channel_->CanPush(now); }
+  void Push(Cycle now, T token) { channel_->Push(now, std::move(token)); }
+
+ private:
+  Channel<T>* channel_ = nullptr;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of records, one write and one read per cycle: the counterpart of rtl/common/vireo_table.sv. A read in cycle t
+// sees the writes of all cycles before t, in whatever order reads and writes of one cycle are told. All zero at first.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "model/common/cycle.h"
+
+namespace vireo::model {
+
+template <typename T>
+class Table {
+ public:
+  explicit Table(size_t entries) : entries_(entries) {}
+
+  // Cycles do not go backwards.
+  void Write(Cycle cycle, size_t index, const T& entry) { pending_.push_back({cycle, index, entry}); }
+  // In RTL the entry is there one cycle later.
+  const T& Read(Cycle cycle, size_t index) {
+    while (!pending_.empty() && pending_.front().cycle < cycle) {
+      entries_[pending_.front().index] = std::move(pending_.front().entry);
+      pending_.pop_front();
+    }
+    return entries_[index];
+  }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Pending {
+    Cycle cycle;
+    size_t index;
+    T entry;
+  };
+  std::vector<T> entries_;
+  std::deque<Pending> pending_;
+};
+
+}  // namespace vireo::model

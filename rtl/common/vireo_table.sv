@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A table of records: one write and one read per cycle, on one clock. A read in cycle t sees the writes of all cycles
+// before t and none of t or later; its entry is there in t+1 and stays until the next read. All zero after power-on;
+// reset does not change the contents.
+//
+// The memory is written one cycle late, so that it never reads and writes one word in a cycle, which block RAMs do not
+// define: a read of the word that is just being written takes it from the register.
+module vireo_table #(
+  parameter int unsigned Width = 32,
+  parameter int unsigned Depth = 512,  // entries, 2 or more
+  localparam int unsigned AddressBits = $clog2(Depth)
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   write_i,
+  input  logic [AddressBits-1:0] write_address_i,
+  input  logic [Width-1:0]       write_data_i,
+  input  logic                   read_i,
+  input  logic [AddressBits-1:0] read_address_i,
+  output logic [Width-1:0]       read_data_o
+);
+
+  logic write_q;
+  logic [AddressBits-1:0] write_address_q;
+  logic [Width-1:0] write_data_q;
+  logic forward_q;                  // the last read's word was just being written
+  logic [Width-1:0] forward_data_q;
+  logic [Width-1:0] memory_data_q;
+
+  (* no_rw_check *)
+  logic [Width-1:0] memory [Depth];
+
+  // Contents at power-on; the one place in the device where a memory needs them.
+  initial begin
+    for (int unsigned i = 0; i < Depth; i++) memory[i] = '0;
+  end
+
+  logic forward;
+  assign forward = write_q && write_address_q == read_address_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write_q <= 1'b0;
+    end else begin
+      write_q <= write_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    write_address_q <= write_address_i;
+    write_data_q <= write_data_i;
+    if (write_q) memory[write_address_q] <= write_data_q;
+    if (read_i) begin
+      forward_q <= forward;
+      forward_data_q <= write_data_q;
+      if (!forward) memory_data_q <= memory[read_address_i];
+    end
+  end
+
+  assign read_data_o = forward_q ? forward_data_q : memory_data_q;
+
+endmodule
