@@ -9101,6 +9101,24 @@ struct DmaStore {
   friend constexpr bool operator==(const DmaStore&, const DmaStore&) = default;
 };
 
+// A write of a whole client, said with the first beat of its data: 1 byte to 4096 at any address. (tokens.toml)
+struct DmaWriteRequest {
+  static constexpr size_t kBits = 86;
+  uint64_t address{};  // First byte
+  uint16_t bytes{};  // 1 to 4096
+  bool notify{};  // The client hears of the completion, also if all went well
+  uint8_t tag{};  // The client's
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+    f("bytes", self.bytes, 13);
+    f("notify", self.notify, 1);
+    f("tag", self.tag, 8);
+  }
+
+  friend constexpr bool operator==(const DmaWriteRequest&, const DmaWriteRequest&) = default;
+};
+
 // A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
 struct DmaDone {
   static constexpr size_t kBits = 10;

@@ -4113,6 +4113,15 @@ package vireo_spec_pkg;
   } dma_store_t;
   localparam int unsigned DmaStoreBits = 592;
 
+  // A write of a whole client, said with the first beat of its data: 1 byte to 4096 at any address. (tokens.toml)
+  typedef struct packed {
+    logic [63:0] address;
+    logic [12:0] bytes;
+    logic notify;
+    logic [7:0] tag;
+  } dma_write_request_t;
+  localparam int unsigned DmaWriteRequestBits = 86;
+
   // A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
   typedef struct packed {
     logic [7:0] tag;
