@@ -9297,9 +9297,10 @@ struct QueueFailure {
 
 // A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
 struct Completion {
-  static constexpr size_t kBits = 434;
+  static constexpr size_t kBits = 466;
   uint16_t vq_index{};  // Virtqueue of the work request
   uint16_t head{};  // Its descriptor
+  uint32_t used_bytes{};  // Bytes written, for the used element
   bool has_cqe{};  // 1: what follows counts
   uint16_t cqn{};  // Completion queue
   bool solicited{};  // Notifies those who wait for solicited completions only; errors always do
@@ -9308,6 +9309,7 @@ struct Completion {
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
     f("head", self.head, 16);
+    f("used_bytes", self.used_bytes, 32);
     f("has_cqe", self.has_cqe, 1);
     f("cqn", self.cqn, 16);
     f("solicited", self.solicited, 1);

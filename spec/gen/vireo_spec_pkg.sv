@@ -4214,12 +4214,13 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [15:0] vq_index;
     logic [15:0] head;
+    logic [31:0] used_bytes;
     logic has_cqe;
     logic [15:0] cqn;
     logic solicited;
     logic [383:0] cqe;
   } completion_t;
-  localparam int unsigned CompletionBits = 434;
+  localparam int unsigned CompletionBits = 466;
 
   // Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
   typedef struct packed {
