@@ -9338,10 +9338,10 @@ struct HostEvent {
 // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
 struct Interrupt {
   static constexpr size_t kBits = 16;
-  uint16_t vector{};  // Or virtio_msi_no_vector: nothing happens
+  uint16_t msix_vector{};  // Or virtio_msi_no_vector: nothing happens
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
-    f("vector", self.vector, 16);
+    f("msix_vector", self.msix_vector, 16);
   }
 
   friend constexpr bool operator==(const Interrupt&, const Interrupt&) = default;

@@ -4232,7 +4232,7 @@ package vireo_spec_pkg;
 
   // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
   typedef struct packed {
-    logic [15:0] vector;
+    logic [15:0] msix_vector;
   } interrupt_t;
   localparam int unsigned InterruptBits = 16;
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/verbs/completion_queue.h"
+
+#include <array>
+#include <utility>
+
+namespace vireo::verbs {
+namespace {
+constexpr size_t kSlotBytes = 64;  // a CQE in a cache line of its own
+static_assert(spec::RdmaCqReq::kBytes <= kSlotBytes);
+}  // namespace
+
+Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr<Device> device, uint32_t cqe,
+                                                                 std::optional<uint16_t> vector) {
+  Result<uint32_t> cqn = device->net().roce().CreateCq(cqe);
+  if (!cqn.ok()) return cqn.error();
+  // From here on the destructor ends what was begun.
+  std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn));
+  Device& owner = *cq->device_;
+  Result<uint16_t> index = owner.net().CompletionQueueIndex(*cqn);
+  if (!index.ok()) return index.error();
+  Result<host::Queue> queue = owner.OpenQueue(*index, cqe, vector);
+  if (!queue.ok()) return queue.error();
+  cq->queue_.emplace(Device::WorkQueue{.queue = std::move(queue).value(), .memory = nullptr});
+  const size_t entries = cq->queue_->queue.ring->size();
+  Result<host::DmaBuffer> memory = owner.function().AllocateDma(entries * kSlotBytes, kSlotBytes);
+  if (!memory.ok()) return memory.error();
+  cq->queue_->memory = std::move(memory).value();
+  for (size_t slot = 0; slot < entries; ++slot) {
+    if (Status given = cq->GiveBuffer(slot); !given.ok()) return given.error();
+  }
+  static_cast<void>(cq->queue_->queue.ring->Publish());  // the device looks when it has a completion
+  return cq;
+}
+
+CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_->net().roce().DestroyCq(cqn_)); }
+
+Status CompletionQueue::GiveBuffer(host::Token slot) {
+  const host::Segment segment{.address = queue_->memory->address() + slot * kSlotBytes,
+                              .bytes = spec::RdmaCqReq::kBytes};
+  return queue_->queue.ring->Add({}, {&segment, 1}, slot);
+}
+
+Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
+  size_t count = 0;
+  while (count < completions.size()) {
+    Result<std::optional<host::UsedBuffer>> used = queue_->queue.ring->Harvest();
+    if (!used.ok()) return used.error();
+    if (!used->has_value()) break;
+    if ((*used)->written < spec::RdmaCqReq::kBytes) {
+      return Error{ErrorCode::kMisbehaved, "CQ " + std::to_string(cqn_) + ": a completion of " +
+                                               std::to_string((*used)->written) + " bytes"};
+    }
+    completions[count++] = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
+    if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
+  }
+  if (count != 0) static_cast<void>(queue_->queue.ring->Publish());
+  return count;
+}
+
+Result<std::optional<spec::RdmaCqReq>> CompletionQueue::Wait(uint64_t deadline_ns) {
+  host::PciFunction& function = device_->function();
+  std::array<spec::RdmaCqReq, 1> completion;
+  for (;;) {
+    const uint64_t now = function.NowNs();
+    if (vector().has_value()) {
+      if (Status armed = Arm(); !armed.ok()) return armed.error();
+    }
+    Result<size_t> count = Poll(completion);
+    if (!count.ok()) return count.error();
+    if (*count != 0) return std::optional(completion[0]);
+    if (now >= deadline_ns) return std::optional<spec::RdmaCqReq>();
+    if (Status health = function.health(); !health.ok()) return health.error();
+    function.Wait(vector().has_value() ? deadline_ns : 0);
+  }
+}
+
+Status CompletionQueue::Arm(bool solicited_only) {
+  const uint32_t flags =
+      solicited_only ? spec::IbNotifyFlags::kSolicited : spec::IbNotifyFlags::kNextCompletion;
+  if (!device_->net().constants().rdma_has_cq_arm) return device_->net().roce().ReqNotifyCq(cqn_, flags);
+  queue_->queue.doorbell.ArmCq(*queue_->queue.ring, flags);
+  return {};
+}
+
+}  // namespace vireo::verbs

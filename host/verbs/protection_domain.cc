@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/verbs/protection_domain.h"
+
+#include <utility>
+#include <vector>
+
+#include "host/verbs/queue_pair.h"
+
+namespace vireo::verbs {
+
+// The end of an object that holds no memory of the device's: what the device answers changes nothing for the caller.
+MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().net().roce().DeregMr(mrn_)); }
+AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().net().roce().DestroyAh(pd_->pdn(), handle_)); }
+ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->net().roce().DestroyPd(pdn_)); }
+
+Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(const host::DmaMemory& memory, uint32_t access,
+                                                                 uint64_t virtual_address) {
+  constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
+  const uint64_t first = memory.address() / kPageBytes * kPageBytes;
+  std::vector<uint64_t> pages;
+  for (uint64_t page = first; page < memory.address() + memory.size(); page += kPageBytes) pages.push_back(page);
+  return Register(virtual_address, memory.size(), access, 0, pages);
+}
+
+Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtual_address, uint64_t length,
+                                                                 uint32_t access, uint8_t page_shift,
+                                                                 std::span<const uint64_t> pages) {
+  const spec::RdmaCmdRegUserMr request{
+      .pdn = pdn_, .access_flags = access, .virt_addr = virtual_address, .length = length, .page_shift = page_shift};
+  Result<spec::RdmaAckRegUserMr> region = device_->net().roce().RegUserMr(request, pages);
+  if (!region.ok()) return region.error();
+  return std::shared_ptr<MemoryRegion>(
+      new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, virtual_address, length));
+}
+
+Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::RegisterAll(uint32_t access) {
+  Result<spec::RdmaAckGetDmaMr> region = device_->net().roce().GetDmaMr(pdn_, access);
+  if (!region.ok()) return region.error();
+  return std::shared_ptr<MemoryRegion>(
+      new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, 0, ~uint64_t{0}));
+}
+
+Result<std::shared_ptr<AddressHandle>> ProtectionDomain::CreateAh(const spec::RdmaAhAttr& attributes) {
+  Result<uint32_t> handle = device_->net().roce().CreateAh(pdn_, attributes);
+  if (!handle.ok()) return handle.error();
+  return std::shared_ptr<AddressHandle>(new AddressHandle(shared_from_this(), *handle));
+}
+
+Result<std::shared_ptr<QueuePair>> ProtectionDomain::CreateQp(const QueuePairOptions& options) {
+  return QueuePair::Create(shared_from_this(), options);
+}
+
+}  // namespace vireo::verbs

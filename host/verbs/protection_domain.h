@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protection domains, and the memory regions and address handles in them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "host/verbs/device.h"
+
+namespace vireo::verbs {
+
+class ProtectionDomain;
+class QueuePair;
+struct QueuePairOptions;
+
+// Memory that work requests and peers may name. It stays its owner's; it must outlive the region.
+class MemoryRegion {
+ public:
+  ~MemoryRegion();
+  MemoryRegion(const MemoryRegion&) = delete;
+  MemoryRegion& operator=(const MemoryRegion&) = delete;
+
+  uint32_t lkey() const { return lkey_; }
+  uint32_t rkey() const { return rkey_; }
+  uint64_t address() const { return address_; }  // first one, as SGEs and peers name it
+  uint64_t length() const { return length_; }    // bytes
+  // Part of it as a scatter/gather element; `offset` + `bytes` is at most length().
+  spec::RdmaSge Sge(uint64_t offset, uint32_t bytes) const {
+    return {.addr = address_ + offset, .length = bytes, .lkey = lkey_};
+  }
+
+ private:
+  friend class ProtectionDomain;
+  MemoryRegion(std::shared_ptr<ProtectionDomain> pd, uint32_t mrn, uint32_t lkey, uint32_t rkey, uint64_t address,
+               uint64_t length)
+      : pd_(std::move(pd)), mrn_(mrn), lkey_(lkey), rkey_(rkey), address_(address), length_(length) {}
+
+  std::shared_ptr<ProtectionDomain> pd_;
+  uint32_t mrn_, lkey_, rkey_;
+  uint64_t address_, length_;
+};
+
+// The path to a peer, for UD.
+class AddressHandle {
+ public:
+  ~AddressHandle();
+  AddressHandle(const AddressHandle&) = delete;
+  AddressHandle& operator=(const AddressHandle&) = delete;
+  uint32_t handle() const { return handle_; }
+
+ private:
+  friend class ProtectionDomain;
+  AddressHandle(std::shared_ptr<ProtectionDomain> pd, uint32_t handle) : pd_(std::move(pd)), handle_(handle) {}
+  std::shared_ptr<ProtectionDomain> pd_;
+  uint32_t handle_;
+};
+
+class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
+ public:
+  ~ProtectionDomain();
+  ProtectionDomain(const ProtectionDomain&) = delete;
+  ProtectionDomain& operator=(const ProtectionDomain&) = delete;
+
+  uint32_t pdn() const { return pdn_; }
+  Device& device() { return *device_; }
+
+  // `access`: spec::IbAccessFlags. All of `memory`, under the addresses that begin with `virtual_address`, any number
+  // that is congruent to the memory's own modulo 4096 (or the device refuses it).
+  Result<std::shared_ptr<MemoryRegion>> Register(const host::DmaMemory& memory, uint32_t access,
+                                                 uint64_t virtual_address);
+  Result<std::shared_ptr<MemoryRegion>> Register(const host::DmaMemory& memory, uint32_t access) {
+    return Register(memory, access, memory.address());
+  }
+  // Pages of 2^page_shift bytes at any addresses; page_shift 0: 4096 bytes.
+  Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
+                                                 uint8_t page_shift, std::span<const uint64_t> pages);
+  // The whole address space, by device addresses; for trusted users.
+  Result<std::shared_ptr<MemoryRegion>> RegisterAll(uint32_t access);
+
+  Result<std::shared_ptr<AddressHandle>> CreateAh(const spec::RdmaAhAttr& attributes);
+  Result<std::shared_ptr<QueuePair>> CreateQp(const QueuePairOptions& options);
+
+ private:
+  friend class Device;
+  ProtectionDomain(std::shared_ptr<Device> device, uint32_t pdn) : device_(std::move(device)), pdn_(pdn) {}
+  std::shared_ptr<Device> device_;
+  uint32_t pdn_;
+};
+
+}  // namespace vireo::verbs
