@@ -32,6 +32,8 @@ def numbers(spec):
             if f.byte is not None and not f.name.startswith("reserved"):
                 rows.append((f"{s.name}.{f.name}", camel(s.name) + camel(f.name) + "Offset",
                              f"{camel(s.name)}::{c_constant(f.name)}Offset", f.byte))
+    for t in spec.tokens.values():
+        rows.append((f"{t.name}.bits", f"$bits({t.name}_t)", camel(t.name) + "::kBits", t.bits))
     for r in spec.registers.values():
         rows.append((r.name, camel(r.name) + "Register", c_constant(r.name) + "Register", r.at))
     for c in spec.configs.values():

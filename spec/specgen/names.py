@@ -39,7 +39,7 @@ def banner(comment, outputs_of):
             f"{comment} Generated from {outputs_of} by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.\n")
 
 
-# Words that C++20 or SystemVerilog 2017 keep for themselves and that could be a field's name.
+# Words that C++20, SystemVerilog 2017 or Verilator's C++ keep for themselves and that could be a field's name.
 RESERVED_WORDS = frozenset("""
 accept_on alias always and assert assign assume automatic auto before begin bind bins binsof bit bool break buf byte case cast
 catch cell char checker class clocking cmos concept config const consteval constexpr constinit constraint context continue cover
@@ -55,4 +55,5 @@ static_assert static_cast string strong strong0 strong1 struct super supply0 sup
 throw throughout time timeprecision timeunit tran tri tri0 tri1 triand trior trireg true try type typedef typeid typename union
 unique unique0 unsigned until untyped use using var vectored virtual void volatile wait wait_order wand weak weak0 weak1 while
 wildcard wire with within wor xnor xor
+bitset deque queue vector
 """.split())

@@ -24,6 +24,10 @@ def struct(*fields, order="network", size=4):
     return HEAD + STRUCT.format(order=order, bytes=size, fields="\n".join(fields))
 
 
+def token(fields):
+    return HEAD + f'[[token]]\nname = "x"\ndoc = "D"\nfields = [{fields}]\n'
+
+
 class Refusals(unittest.TestCase):
     def refused(self, toml, *words):
         """The generator fails on this file, names the file and says every one of `words`."""
@@ -79,6 +83,25 @@ class Refusals(unittest.TestCase):
 
     def test_field_name_twice(self):
         self.refused(struct(field(0, 16, "a"), field(2, 16, "a")), "field a", "appears twice")
+
+    def test_token_of_nothing_known(self):
+        self.refused(token('{ token = "t", name = "a", doc = "D" }'), "token x", "field a", "no token of this name")
+
+    def test_token_field_of_two_kinds(self):
+        self.refused(token('{ bits = 1, bytes = 1, name = "a", doc = "D" }'), "field a", "exactly one of")
+
+    def test_token_field_too_wide(self):
+        self.refused(token('{ bits = 65, name = "a", doc = "D" }'), "field a", "1 to 64")
+
+    def test_token_field_twice(self):
+        self.refused(token('{ bits = 1, name = "a", doc = "D" }, { bits = 1, name = "a", doc = "D" }'), "appears twice")
+
+    def test_token_enum_too_wide(self):
+        enum = '[[enum]]\nname = "e"\nbits = 8\ndoc = "D"\nvalues = [{ name = "v", value = 9, doc = "D" }]\n'
+        self.refused(token('{ bits = 3, name = "a", enum = "e", doc = "D" }') + enum, "enum e does not fit in 3 bits")
+
+    def test_token_with_a_reserved_word(self):
+        self.refused(token('{ bits = 3, name = "vector", doc = "D" }'), "field vector", "reserves")
 
     def test_reserved_word(self):
         self.refused(struct(field(0, 32, "class")), "field class", "reserved word")
@@ -193,7 +216,7 @@ class Outputs(unittest.TestCase):
 
     def test_where(self):
         run = subprocess.run([*GENERATE, "--where", "ack_req"], capture_output=True, text=True, check=False)
-        self.assertRegex(run.stdout, r"^spec/wire\.toml:\d+: ")
+        self.assertRegex(run.stdout, r"(?m)^spec/wire\.toml:\d+: ")
         run = subprocess.run([*GENERATE, "--where", "nosuchname"], capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 1)
         self.assertIn("nosuchname", run.stderr)
