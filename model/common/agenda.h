@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <vector>
 
@@ -44,6 +45,7 @@ class Agenda {
   void RunThrough(Cycle last) {
     while (!heap_.empty() && heap_.front().cycle <= last) {
       const Entry entry = heap_.front();
+      now_ = entry.cycle;
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       heap_.pop_back();
       if (entry.block->ran_ == entry.cycle) continue;
@@ -60,10 +62,12 @@ class Agenda {
     bool operator>(const Entry& other) const { return cycle > other.cycle; }
   };
   std::vector<Entry> heap_;  // earliest first
+  Cycle now_ = 0;            // that runs, or ran last
 };
 
 void Block::WakeAt(Cycle cycle) {
   if (cycle == kUnknown || cycle == asked_ || cycle == ran_) return;
+  assert(cycle >= agenda_.now_);  // time does not go back
   asked_ = cycle;
   agenda_.heap_.push_back({cycle, this});
   std::push_heap(agenda_.heap_.begin(), agenda_.heap_.end(), std::greater<>());

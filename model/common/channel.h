@@ -41,7 +41,8 @@ class Channel {
     tokens_.push_back({now, std::move(token)});
     if (!timing_) return;
     timing_->Push(now);
-    if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
+    // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
+    if (consumer_ != nullptr && tokens_.size() == 1) consumer_->WakeAt(timing_->PopReady());
   }
 
   // --- Consumer
