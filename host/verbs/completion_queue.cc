@@ -48,8 +48,8 @@ Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
     if (!used.ok()) return used.error();
     if (!used->has_value()) break;
     if ((*used)->written < spec::RdmaCqReq::kBytes) {
-      return Error{ErrorCode::kMisbehaved, "CQ " + std::to_string(cqn_) + ": a completion of " +
-                                               std::to_string((*used)->written) + " bytes"};
+      return Error{ErrorCode::kMisbehaved,
+                   "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
     }
     completions[count++] = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
     if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
@@ -76,8 +76,7 @@ Result<std::optional<spec::RdmaCqReq>> CompletionQueue::Wait(uint64_t deadline_n
 }
 
 Status CompletionQueue::Arm(bool solicited_only) {
-  const uint32_t flags =
-      solicited_only ? spec::IbNotifyFlags::kSolicited : spec::IbNotifyFlags::kNextCompletion;
+  const uint32_t flags = solicited_only ? spec::IbNotifyFlags::kSolicited : spec::IbNotifyFlags::kNextCompletion;
   if (!device_->net().constants().rdma_has_cq_arm) return device_->net().roce().ReqNotifyCq(cqn_, flags);
   queue_->queue.doorbell.ArmCq(*queue_->queue.ring, flags);
   return {};

@@ -44,9 +44,8 @@ Result<host::Queue> Device::OpenQueue(uint16_t index, uint32_t entries, std::opt
   if (!max_size.ok()) return max_size.error();
   const uint32_t size = std::bit_ceil(std::max(entries, uint32_t{1}));
   if (size > *max_size) {
-    return Error{ErrorCode::kUnsupported,
-                 std::to_string(entries) + " entries, but virtqueue " + std::to_string(index) + " holds at most " +
-                     std::to_string(*max_size)};
+    return Error{ErrorCode::kUnsupported, std::to_string(entries) + " entries, but virtqueue " + std::to_string(index) +
+                                              " holds at most " + std::to_string(*max_size)};
   }
   return net_->OpenQueue(index, static_cast<uint16_t>(size), vector);
 }

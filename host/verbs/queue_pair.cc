@@ -129,9 +129,9 @@ Status QueuePair::Post(Half& half, host::Token slot, size_t bytes) {
 Status QueuePair::PostSend(const SendRequest& request) {
   const bool is_inline = (request.flags & spec::IbSendFlags::kInline) != 0;
   if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "QP " + std::to_string(qpn_) + ": more " + (is_inline ? "inline data" : "elements") +
-                     " than a work request of this QP may have"};
+    return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
+                                                  (is_inline ? "inline data" : "elements") +
+                                                  " than a work request of this QP may have"};
   }
   Result<host::Token> slot = TakeSlot(send_, "send");
   if (!slot.ok()) return slot.error();

@@ -81,8 +81,12 @@ class QueuePair {
  private:
   friend class ProtectionDomain;
   QueuePair(std::shared_ptr<ProtectionDomain> pd, const QueuePairOptions& options, uint32_t qpn)
-      : pd_(std::move(pd)), send_cq_(options.send_cq), recv_cq_(options.recv_cq), type_(options.type),
-        max_inline_data_(options.max_inline_data), qpn_(qpn) {}
+      : pd_(std::move(pd)),
+        send_cq_(options.send_cq),
+        recv_cq_(options.recv_cq),
+        type_(options.type),
+        max_inline_data_(options.max_inline_data),
+        qpn_(qpn) {}
   static Result<std::shared_ptr<QueuePair>> Create(std::shared_ptr<ProtectionDomain> pd,
                                                    const QueuePairOptions& options);
 
