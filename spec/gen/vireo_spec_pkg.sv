@@ -4603,6 +4603,10 @@ package vireo_spec_pkg;
     dma_writes: 16,
     send_records: 16
   };
+  // All of them, for a module whose parameter is a number.
+  localparam int unsigned Nic100Index = 0;
+  localparam int unsigned Nic1Index = 1;
+  localparam config_t [1:0] Configs = {Nic1, Nic100};
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */

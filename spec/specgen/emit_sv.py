@@ -165,3 +165,6 @@ def _configs(spec, out):
     for config in spec.configs.values():
         values = ",\n".join(f"    {name}: {config.data['values'][name]}" for name in spec.parameters)
         out.append(f"  // {' '.join(config.doc.split())}\n  localparam config_t {camel(config.name)} = '{{\n{values}\n  }};\n")
+    out.append("  // All of them, for a module whose parameter is a number.\n")
+    out += [f"  localparam int unsigned {camel(config)}Index = {i};\n" for i, config in enumerate(spec.configs)]
+    out.append(f"  localparam config_t [{len(spec.configs) - 1}:0] Configs = {{{', '.join(camel(c) for c in reversed(spec.configs))}}};\n")
