@@ -24,13 +24,13 @@ namespace vireo::host {
 
 struct DeviceOptions {
   // Used where the device offers them and what they need. Each must be in VirtioNetDevice::KnownFeatures().
-  FeatureSet wanted;
+  FeatureSet wanted{};
   // Open fails without these; they need not be named in `wanted` too.
-  FeatureSet required;
+  FeatureSet required{};
   enum class Roce { kOff, kIfOffered, kRequired };
   Roce roce = Roce::kIfOffered;
   // None: by the feature bit that the device offers, vireo first.
-  std::optional<spec::Profile> profile;
+  std::optional<spec::Profile> profile{};
 
   uint16_t queue_pairs = 1;  // more than 1 needs feature mq
   // Entries; what is above the device's largest size is cut down to it.

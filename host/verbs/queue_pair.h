@@ -14,9 +14,9 @@ namespace vireo::verbs {
 
 struct QueuePairOptions {
   spec::IbQpType type = spec::IbQpType::kRc;
-  std::shared_ptr<CompletionQueue> send_cq;
-  std::shared_ptr<CompletionQueue> recv_cq;  // may be the same
-  uint32_t max_send_wr = 64;                 // outstanding; a ring has a power of two of them
+  std::shared_ptr<CompletionQueue> send_cq{};
+  std::shared_ptr<CompletionQueue> recv_cq{};  // may be the same
+  uint32_t max_send_wr = 64;                   // outstanding; a ring has a power of two of them
   uint32_t max_recv_wr = 64;
   uint32_t max_send_sge = 1;  // per work request
   uint32_t max_recv_sge = 1;
@@ -30,9 +30,9 @@ struct SendRequest {
   spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
   uint8_t flags = spec::IbSendFlags::kSignaled;  // spec::IbSendFlags
   uint8_t imm_data[4]{};                         // network order
-  std::span<const spec::RdmaSge> sg_list;
-  std::span<const uint8_t> inline_data;  // with flag inline: in place of sg_list
-  uint64_t remote_addr = 0;              // RDMA READ, WRITE
+  std::span<const spec::RdmaSge> sg_list{};
+  std::span<const uint8_t> inline_data{};  // with flag inline: in place of sg_list
+  uint64_t remote_addr = 0;                // RDMA READ, WRITE
   uint32_t rkey = 0;
   uint32_t remote_qpn = 0;  // UD
   uint32_t remote_qkey = 0;
@@ -41,7 +41,7 @@ struct SendRequest {
 
 struct RecvRequest {
   uint64_t wr_id = 0;
-  std::span<const spec::RdmaSge> sg_list;
+  std::span<const spec::RdmaSge> sg_list{};
 };
 
 class QueuePair {
@@ -62,7 +62,7 @@ class QueuePair {
     uint32_t local_psn = 0;   // of the first packet sent
     uint32_t remote_psn = 0;  // of the first packet expected
     spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
-    spec::RdmaAhAttr path;
+    spec::RdmaAhAttr path{};
     uint32_t access = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
     uint8_t timeout = 14;  // local_ack_timeout_unit_ns times 2^n
     uint8_t retry_cnt = 7;

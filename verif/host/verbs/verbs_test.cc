@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs API against a device in memory: the bytes of work requests, the life of queues, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/device.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
+#include "verif/host/driver/mock_device.h"
+
+namespace vireo::verif {
+namespace {
+
+using host::ErrorCode;
+using spec::RdmaCtrlCmd;
+using verbs::Device;
+
+class VerbsTest : public testing::Test {
+ protected:
+  VerbsTest() {
+    MockDeviceOptions options;
+    options.offered = AllMockFeatures();
+    options.cqs = 2;
+    options.qps = 4;
+    mock_ = std::make_unique<MockDevice>(options);
+    mock_->on_control = [this](const std::vector<uint8_t>& request, uint64_t) { return Answer(request); };
+    host::DeviceOptions wanted{.wanted = host::DefaultFeatures()};
+    wanted.reset_timeout_ns = wanted.command_timeout_ns = 100'000;
+    auto opened = Device::Open(*mock_, wanted);
+    EXPECT_TRUE(opened.ok()) << host::ToString(opened.error());
+    device_ = *opened;
+    log_.clear();
+  }
+  void TearDown() override {
+    device_.reset();
+    EXPECT_EQ(mock_->violations(), std::vector<std::string>());
+    EXPECT_EQ(mock_->live_allocations(), 0U);
+  }
+
+  // What every command is answered: ok, and numbers that can be told apart.
+  std::vector<uint8_t> Answer(const std::vector<uint8_t>& request) {
+    const auto command = static_cast<RdmaCtrlCmd>(request[1]);
+    log_.push_back(spec::ToString(command));
+    requests_[command] = {request.begin() + 2, request.end()};
+    if (const auto refusal = refuse_.find(command); refusal != refuse_.end()) {
+      return {static_cast<uint8_t>(refusal->second)};
+    }
+    switch (command) {
+      case RdmaCtrlCmd::kQueryDevice: return Bytes(spec::RdmaAckQueryDevice{.max_qp_wr = 128});
+      case RdmaCtrlCmd::kCreateCq: return Bytes(spec::RdmaAckCreateCq{.cqn = 1});
+      case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
+      case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
+      case RdmaCtrlCmd::kCreateAh: return Bytes(spec::RdmaAckCreateAh{.ah = 5});
+      case RdmaCtrlCmd::kRegUserMr: return Bytes(spec::RdmaAckRegUserMr{.mrn = 3, .lkey = 0x303, .rkey = 0x304});
+      default: return {0};
+    }
+  }
+  template <typename Response>
+  static std::vector<uint8_t> Bytes(const Response& response) {
+    std::vector<uint8_t> bytes(1 + Response::kBytes);
+    response.Encode(bytes.data() + 1);
+    return bytes;
+  }
+  template <typename Request>
+  Request Last(RdmaCtrlCmd command) {
+    return Request::Decode(requests_.at(command).data());
+  }
+
+  struct Pair {
+    std::shared_ptr<verbs::ProtectionDomain> pd;
+    std::shared_ptr<verbs::CompletionQueue> cq;
+    std::shared_ptr<verbs::QueuePair> qp;
+  };
+  Pair MakePair(verbs::QueuePairOptions options = {}) {
+    Pair pair;
+    pair.pd = device_->CreatePd().value();
+    pair.cq = device_->CreateCq(10).value();
+    options.send_cq = options.recv_cq = pair.cq;
+    pair.qp = pair.pd->CreateQp(options).value();
+    return pair;
+  }
+  MockDevice::Queue& SendQueue() { return mock_->queue(device_->net().SendQueueIndex(2).value()); }
+  MockDevice::Queue& ReceiveQueue() { return mock_->queue(device_->net().ReceiveQueueIndex(2).value()); }
+  unsigned CqIndex() { return device_->net().CompletionQueueIndex(1).value(); }
+
+  // The device completes a work request.
+  void Complete(const spec::RdmaCqReq& completion, uint32_t written = spec::RdmaCqReq::kBytes) {
+    auto& queue = mock_->queue(CqIndex());
+    const auto chain = queue.ring->Fetch();
+    ASSERT_TRUE(chain.has_value());
+    ASSERT_EQ(chain->Room(), spec::RdmaCqReq::kBytes);
+    completion.Encode(mock_->At(chain->segments[0].address, spec::RdmaCqReq::kBytes));
+    queue.ring->Use(*chain, written);
+    queue.ring->Show();
+  }
+
+  std::unique_ptr<MockDevice> mock_;
+  std::shared_ptr<Device> device_;
+  std::vector<std::string> log_;
+  std::map<RdmaCtrlCmd, std::vector<uint8_t>> requests_;
+  std::map<RdmaCtrlCmd, spec::RdmaError> refuse_;
+};
+
+TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
+  {
+    Pair pair = MakePair();
+    pair.pd.reset();  // the queue pair keeps both
+    pair.cq.reset();
+    log_.clear();
+  }
+  EXPECT_EQ(log_, (std::vector<std::string>{"destroy_qp", "destroy_cq", "destroy_pd"}));
+  EXPECT_EQ(SendQueue().resets, 1U);
+  EXPECT_EQ(ReceiveQueue().resets, 1U);
+  EXPECT_EQ(mock_->queue(CqIndex()).resets, 1U);
+}
+
+TEST_F(VerbsTest, AQueuePairThatCannotBeDestroyedKeepsItsMemoryForTheDevice) {
+  const size_t before = mock_->live_allocations();
+  {
+    Pair pair = MakePair();
+    refuse_[RdmaCtrlCmd::kDestroyQp] = spec::RdmaError::kInternal;
+  }
+  EXPECT_EQ(SendQueue().resets, 0U);
+  EXPECT_GT(mock_->live_allocations(), before);  // TearDown: and it goes with the device
+}
+
+TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
+  auto pd = device_->CreatePd().value();
+  auto cq = device_->CreateCq(4).value();
+  const size_t before = mock_->live_allocations();
+  refuse_[RdmaCtrlCmd::kCreateQp] = spec::RdmaError::kNoFreeQp;
+  EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq}).error().rdma, spec::RdmaError::kNoFreeQp);
+  EXPECT_EQ(pd->CreateQp({.send_cq = cq}).error().code, ErrorCode::kInvalidArgument);
+  refuse_.clear();
+  // More entries than the virtqueue holds: found after the device made the QP.
+  log_.clear();
+  EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq, .max_recv_wr = 1000}).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(log_, (std::vector<std::string>{"create_qp", "destroy_qp"}));
+  EXPECT_FALSE(SendQueue().enabled);
+  EXPECT_EQ(mock_->live_allocations(), before);
+}
+
+TEST_F(VerbsTest, AWorkRequestLiesInMemoryAsTheContractSays) {
+  Pair pair = MakePair({.max_send_sge = 2});
+  const std::array<spec::RdmaSge, 2> sges = {{{.addr = 0x1000, .length = 8, .lkey = 1}, {0x2000, 16, 2}}};
+  ASSERT_TRUE(pair.qp
+                  ->PostSend({.wr_id = 0x1234,
+                              .opcode = spec::IbWrOpcode::kRdmaWriteWithImm,
+                              .imm_data = {1, 2, 3, 4},
+                              .sg_list = sges,
+                              .remote_addr = 0xabcdef,
+                              .rkey = 99})
+                  .ok());
+  EXPECT_EQ(SendQueue().doorbells, 1U);
+  const auto chain = SendQueue().ring->Fetch();
+  ASSERT_TRUE(chain.has_value());
+  ASSERT_EQ(chain->segments.size(), 1U);
+  EXPECT_FALSE(chain->segments[0].writable);
+  ASSERT_EQ(chain->segments[0].bytes, spec::RdmaSqReq::kBytes + 2 * spec::RdmaSge::kBytes);
+  const uint8_t* bytes = mock_->At(chain->segments[0].address, chain->segments[0].bytes);
+  const auto wqe = spec::RdmaSqReq::Decode(bytes);
+  EXPECT_EQ(wqe.wr_id, 0x1234U);
+  EXPECT_EQ(wqe.opcode, spec::IbWrOpcode::kRdmaWriteWithImm);
+  EXPECT_EQ(wqe.send_flags, spec::IbSendFlags::kSignaled);
+  EXPECT_TRUE(std::ranges::equal(wqe.imm_data, std::array<uint8_t, 4>{1, 2, 3, 4}));
+  EXPECT_EQ(spec::RdmaSqReqRdma::Decode(wqe.wr), (spec::RdmaSqReqRdma{.remote_addr = 0xabcdef, .rkey = 99}));
+  EXPECT_EQ(spec::RdmaSqReqNumSge::Decode(wqe.size).num_sge, 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(spec::RdmaSge::Decode(bytes + spec::RdmaSqReq::kBytes + i * spec::RdmaSge::kBytes), sges.at(i));
+  }
+}
+
+TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
+  Pair pair = MakePair({.type = spec::IbQpType::kUd, .max_inline_data = 64});
+  auto ah = pair.pd->CreateAh({}).value();
+  std::vector<uint8_t> data(65, 0x5a);
+  verbs::SendRequest request{
+      .flags = spec::IbSendFlags::kInline, .inline_data = data, .remote_qpn = 11, .remote_qkey = 12, .ah = ah.get()};
+  EXPECT_EQ(pair.qp->PostSend(request).error().code, ErrorCode::kInvalidArgument);
+  request.inline_data = std::span(data).first(64);
+  ASSERT_TRUE(pair.qp->PostSend(request).ok());
+  std::ranges::fill(data, uint8_t{0});  // the caller's own again
+  const auto chain = SendQueue().ring->Fetch();
+  ASSERT_EQ(chain->segments[0].bytes, spec::RdmaSqReq::kBytes);
+  const auto wqe = spec::RdmaSqReq::Decode(mock_->At(chain->segments[0].address, spec::RdmaSqReq::kBytes));
+  EXPECT_EQ(std::count(std::begin(wqe.inline_data), std::end(wqe.inline_data), 0x5a), 64);
+  EXPECT_EQ(spec::RdmaSqReqInlineLen::Decode(wqe.size).inline_len, 64U);
+  EXPECT_EQ(spec::RdmaSqReqUd::Decode(wqe.wr),
+            (spec::RdmaSqReqUd{.remote_qpn = 11, .remote_qkey = 12, .ah = ah->handle()}));
+}
+
+TEST_F(VerbsTest, PostingStopsAtWhatTheQueuePairWasMadeForAndGoesOnWhenTheDeviceIsDone) {
+  Pair pair = MakePair({.max_send_wr = 3, .max_recv_wr = 1});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.qp->PostSend({}).ok());
+  EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
+  const auto chain = SendQueue().ring->Fetch();
+  SendQueue().ring->Use(*chain, 0);
+  SendQueue().ring->Show();
+  EXPECT_TRUE(pair.qp->PostSend({}).ok());
+  EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
+
+  EXPECT_TRUE(pair.qp->PostRecv({.wr_id = 5}).ok());
+  EXPECT_EQ(pair.qp->PostRecv({}).error().code, ErrorCode::kNoSpace);
+  const std::array<spec::RdmaSge, 2> sges{};
+  EXPECT_EQ(pair.qp->PostRecv({.sg_list = sges}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(pair.qp->PostSend({.sg_list = sges}).error().code, ErrorCode::kInvalidArgument);
+  const auto receive = ReceiveQueue().ring->Fetch();
+  EXPECT_EQ(spec::RdmaRqReq::Decode(mock_->At(receive->segments[0].address, spec::RdmaRqReq::kBytes)).wr_id, 5U);
+}
+
+TEST_F(VerbsTest, CompletionsComeInOrderAndTheirBuffersGoBack) {
+  Pair pair = MakePair();
+  std::array<spec::RdmaCqReq, 4> completions;
+  EXPECT_EQ(pair.cq->Poll(completions).value(), 0U);
+  for (uint64_t round = 0; round < 20; ++round) {  // more than the ring has entries
+    for (uint64_t i = 0; i < 5; ++i) Complete({.wr_id = round * 5 + i});
+    ASSERT_EQ(pair.cq->Poll(completions).value(), 4U);
+    for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(completions.at(i).wr_id, round * 5 + i);
+    ASSERT_EQ(pair.cq->Poll(completions).value(), 1U);
+  }
+  Complete({}, 20);
+  EXPECT_EQ(pair.cq->Poll(completions).error().code, ErrorCode::kMisbehaved);
+}
+
+TEST_F(VerbsTest, ArmingTellsTheDeviceWhatWasSeen) {
+  Pair pair = MakePair();
+  Complete({});
+  std::array<spec::RdmaCqReq, 1> completions;
+  ASSERT_EQ(pair.cq->Poll(completions).value(), 1U);
+  ASSERT_TRUE(pair.cq->Arm().ok());
+  ASSERT_TRUE(pair.cq->Arm(true).ok());
+  const auto& arms = mock_->queue(CqIndex()).arms;
+  ASSERT_EQ(arms.size(), 2U);
+  EXPECT_EQ(spec::RdmaCqArm::FromWord(arms[0]).seen_used_idx, 1U);
+  EXPECT_NE(arms[0], arms[1]);
+}
+
+TEST_F(VerbsTest, WaitingEndsAtTheDeadline) {
+  Pair pair = MakePair();
+  const uint64_t deadline = mock_->NowNs() + 10'000;
+  EXPECT_FALSE(pair.cq->Wait(deadline).value().has_value());
+  EXPECT_GE(mock_->NowNs(), deadline);
+  Complete({.wr_id = 3});
+  EXPECT_EQ(pair.cq->Wait(deadline).value()->wr_id, 3U);
+}
+
+TEST_F(VerbsTest, ARegionNamesItsPages) {
+  auto pd = device_->CreatePd().value();
+  auto memory = mock_->AllocateDma(10'000, 4096).value();
+  auto region = pd->Register(*memory, spec::IbAccessFlags::kLocalWrite, 0x7000'0000'0000).value();
+  EXPECT_EQ(region->Sge(16, 32), (spec::RdmaSge{.addr = 0x7000'0000'0010, .length = 32, .lkey = 0x303}));
+  const auto request = Last<spec::RdmaCmdRegUserMr>(RdmaCtrlCmd::kRegUserMr);
+  EXPECT_EQ(request.pdn, 7U);
+  EXPECT_EQ(request.length, 10'000U);
+  EXPECT_EQ(request.npages, 3U);
+  const auto& bytes = requests_.at(RdmaCtrlCmd::kRegUserMr);
+  ASSERT_EQ(bytes.size(), spec::RdmaCmdRegUserMr::kBytes + 3 * sizeof(uint64_t));
+  EXPECT_TRUE(std::equal(reinterpret_cast<const uint8_t*>(std::array{memory->address()}.data()),
+                         reinterpret_cast<const uint8_t*>(std::array{memory->address()}.data()) + 8,
+                         bytes.begin() + spec::RdmaCmdRegUserMr::kBytes));
+  log_.clear();
+  pd.reset();
+  EXPECT_TRUE(log_.empty());
+  region.reset();
+  EXPECT_EQ(log_, (std::vector<std::string>{"dereg_mr", "destroy_pd"}));
+}
+
+TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
+  Pair pair = MakePair();
+  log_.clear();
+  ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
+  EXPECT_EQ(log_, (std::vector<std::string>(3, "modify_qp")));
+  const auto last = Last<spec::RdmaCmdModifyQp>(RdmaCtrlCmd::kModifyQp);
+  EXPECT_EQ(last.qpn, 2U);
+  EXPECT_EQ(last.qp_state, spec::IbQpState::kRts);
+  EXPECT_EQ(last.sq_psn, 5U);
+  EXPECT_NE(last.attr_mask & spec::IbQpAttrMask::kRetryCnt, 0U);
+}
+
+TEST_F(VerbsTest, AGidTakesItsVlanAlong) {
+  const uint8_t gid[16] = {0xfe, 0x80};
+  ASSERT_TRUE(device_->AddGid(3, gid, uint16_t{0x2007}).ok());
+  const auto request = Last<spec::RdmaCmdAddGid>(RdmaCtrlCmd::kAddGid);
+  EXPECT_EQ(request.index, 3U);
+  EXPECT_EQ(request.flags, spec::RdmaGidFlags::kVlanPresent);
+  EXPECT_EQ(request.vlan, 0x2007U);
+  EXPECT_EQ(request.gid[0], 0xfe);
+}
+
+TEST(VerbsOpen, ADeviceWithoutRoceIsNoRdmaDevice) {
+  MockDeviceOptions options;
+  options.offered = AllMockFeatures();
+  options.roce = false;
+  MockDevice mock(options);
+  EXPECT_FALSE(Device::Open(mock, {.wanted = host::DefaultFeatures()}).ok());
+}
+
+}  // namespace
+}  // namespace vireo::verif
