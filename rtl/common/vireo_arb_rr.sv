@@ -22,7 +22,8 @@ module vireo_arb_rr #(
   input  logic                          m_ready_i,
   output logic [Width-1:0]              m_data_o,
   output logic                          m_last_o,
-  output logic [IndexBits-1:0]          m_index_o  // the input that a beat came from
+  output logic [IndexBits-1:0]          m_index_o,  // the input that a beat came from
+  output logic                          idle_o      // it holds no beat
 );
 
   logic [Inputs-1:0] valid, ready, last;
@@ -48,6 +49,7 @@ module vireo_arb_rr #(
   logic [IndexBits-1:0] first_above, first_any;  // lowest input with a beat: above the winner, of all
   logic above;
   logic move, space;
+  logic [Width-1:0] winner_data;
 
   always_comb begin
     first_above = '0;
@@ -66,6 +68,11 @@ module vireo_arb_rr #(
     winner_d = winner_q;
     if (!busy_q && valid != '0) winner_d = above ? first_above : first_any;
     move = valid[winner_d] && space;
+    // Not data[winner_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
+    winner_data = data[0];
+    for (int unsigned i = 1; i < Inputs; i++) begin
+      if (winner_d == IndexBits'(i)) winner_data = data[i];
+    end
     for (int unsigned i = 0; i < Inputs; i++) ready[i] = space && winner_d == IndexBits'(i);
     busy_d = busy_q;
     if (move) busy_d = !last[winner_d];
@@ -88,10 +95,12 @@ module vireo_arb_rr #(
     .rst_ni,
     .s_valid_i(valid[winner_d]),
     .s_ready_o(space),
-    .s_data_i({winner_d, last[winner_d], data[winner_d]}),
+    .s_data_i({winner_d, last[winner_d], winner_data}),
     .m_valid_o,
     .m_ready_i,
     .m_data_o({m_index_o, m_last_o, m_data_o})
   );
+
+  assign idle_o = valid == '0 && !m_valid_o;
 
 endmodule

@@ -291,8 +291,14 @@ inline constexpr uint16_t kTableRssQueues = 128u;
 // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kDmaFetchBytes = 64u;
 
+// From a read access of a BAR to its answer, for every address. (tokens.toml) Unit: cycles.
+inline constexpr uint8_t kBarReadLatency = 4u;
+
 // Most that one buffer_request asks for. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
+
+// A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
+inline constexpr uint8_t kSendAckPackets = 64u;
 
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
@@ -368,6 +374,11 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
+
+// What the device offers, 32 bits to a word: version_1, access_platform, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+inline constexpr uint32_t kOfferedFeatures[4] = {
+    4390952u, 259u, 0u, 0u,
+};
 
 // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
 inline constexpr uint16_t kAethCredits[32] = {
@@ -9133,6 +9144,26 @@ struct DmaDone {
   friend constexpr bool operator==(const DmaDone&, const DmaDone&) = default;
 };
 
+// The host reads or writes a BAR: one access per cycle, always taken. Reads are answered in order, after bar_read_latency. (tokens.toml)
+struct BarAccess {
+  static constexpr size_t kBits = 104;
+  bool write{};  // 1: write, 0: read
+  uint8_t bar_index{};  // BAR register: bar_virtio or bar_msix
+  uint32_t offset{};  // First byte, from the start of the BAR
+  uint8_t bytes{};  // 1, 2, 4 or 8
+  uint64_t data{};  // Of a write; from bit 0 on
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("write", self.write, 1);
+    f("bar_index", self.bar_index, 3);
+    f("offset", self.offset, 32);
+    f("bytes", self.bytes, 4);
+    f("data", self.data, 64);
+  }
+
+  friend constexpr bool operator==(const BarAccess&, const BarAccess&) = default;
+};
+
 // Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
 struct TableWrite {
   static constexpr size_t kBits = 1056;
@@ -9485,9 +9516,9 @@ struct TxJob {
   friend constexpr bool operator==(const TxJob&, const TxJob&) = default;
 };
 
-// A send work request whose packets are all on their way, or that failed: kept until it completes, in order. (tokens.toml)
+// A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 177;
+  static constexpr size_t kBits = 203;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -9496,6 +9527,9 @@ struct SendRecord {
   uint32_t vendor_err{};  // For the CQE
   bool signaled{};  // Has a CQE, also if all went well
   uint32_t last_psn{};  // Acknowledged: complete
+  uint32_t first_psn{};  // Of its packets; without packets the next one's, and last_psn is one less
+  bool amends{};  // Takes the place of the QP's newest record, if that is still kept: its message failed on the way
+  bool silent{};  // It could not be read: leaves without CQE and without used element
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9506,6 +9540,9 @@ struct SendRecord {
     f("vendor_err", self.vendor_err, 32);
     f("signaled", self.signaled, 1);
     f("last_psn", self.last_psn, 24);
+    f("first_psn", self.first_psn, 24);
+    f("amends", self.amends, 1);
+    f("silent", self.silent, 1);
   }
 
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;

@@ -217,8 +217,14 @@ package vireo_spec_pkg;
   // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml)
   localparam logic [7:0] DmaFetchBytes = 8'h40;
 
+  // From a read access of a BAR to its answer, for every address. (tokens.toml)
+  localparam logic [7:0] BarReadLatency = 8'h4;
+
   // Most that one buffer_request asks for. (tokens.toml)
   localparam logic [3:0] BuffersPerRequest = 4'h8;
+
+  // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
+  localparam logic [7:0] SendAckPackets = 8'h40;
 
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;
@@ -294,6 +300,14 @@ package vireo_spec_pkg;
 
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
+
+  // What the device offers, 32 bits to a word: version_1, access_platform, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+  localparam logic [3:0][31:0] OfferedFeatures = {
+    32'h0,
+    32'h0,
+    32'h103,
+    32'h430028
+  };
 
   // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
   localparam logic [31:0][15:0] AethCredits = {
@@ -4129,6 +4143,16 @@ package vireo_spec_pkg;
   } dma_done_t;
   localparam int unsigned DmaDoneBits = 10;
 
+  // The host reads or writes a BAR: one access per cycle, always taken. Reads are answered in order, after bar_read_latency. (tokens.toml)
+  typedef struct packed {
+    logic write;
+    logic [2:0] bar_index;
+    logic [31:0] offset;
+    logic [3:0] bytes;
+    logic [63:0] data;
+  } bar_access_t;
+  localparam int unsigned BarAccessBits = 104;
+
   // Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
   typedef struct packed {
     logic [7:0] table_id;  // mgmt_table_e
@@ -4305,7 +4329,7 @@ package vireo_spec_pkg;
   } tx_job_t;
   localparam int unsigned TxJobBits = 449;
 
-  // A send work request whose packets are all on their way, or that failed: kept until it completes, in order. (tokens.toml)
+  // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] head;
@@ -4315,8 +4339,11 @@ package vireo_spec_pkg;
     logic [31:0] vendor_err;
     logic signaled;
     logic [23:0] last_psn;
+    logic [23:0] first_psn;
+    logic amends;
+    logic silent;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 177;
+  localparam int unsigned SendRecordBits = 203;
 
   // An acknowledge that arrived for a QP. (tokens.toml)
   typedef struct packed {

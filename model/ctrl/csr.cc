@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ctrl/csr.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace vireo::model {
+
+using spec::MgmtTable;
+
+namespace {
+
+constexpr uint32_t kWordBytes = sizeof(uint32_t);
+constexpr uint32_t kVlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
+
+// The first groups, which are firmware's.
+constexpr size_t kVirtqueueBytes = spec::TableVirtqueue::kGuestOffloadsOffset + sizeof(uint64_t);
+constexpr size_t kQpContextBytes = spec::TableQpContext::kEngineStateOffset;
+constexpr size_t kCqContextBytes = spec::TableCqContext::kCqeOffset + sizeof(uint32_t);
+
+constexpr const spec::RegisterInfo* InfoOf(uint32_t address) {
+  for (const auto& info : spec::kMgmtRegisters) {
+    if (address >= info.offset && address < info.offset + info.count * kWordBytes) return &info;
+  }
+  return nullptr;
+}
+constexpr uint32_t ResetOf(uint32_t address) { return InfoOf(address)->reset; }
+// The register, or the first of its array; an offset that is none if it is not listed or not aligned.
+uint32_t RegisterAt(uint32_t address) {
+  const auto* info = InfoOf(address);
+  return info == nullptr || address % kWordBytes != 0 ? spec::kMgmtBytes : info->offset;
+}
+
+size_t QueuesOf(const spec::Config& config) {
+  return size_t{2} * config.net_queue_pairs + config.num_cqs + size_t{2} * config.num_qps + spec::kRdmaCompleteqOffset +
+         spec::kRdmaEventqOffset;
+}
+
+constexpr uint32_t kCauseReset = spec::MgmtInterruptCause{.device_reset = true}.ToWord();
+constexpr uint32_t kCauses = spec::MgmtInterruptCause{.mailbox_request = true,
+                                                      .device_reset = true,
+                                                      .features_written = true,
+                                                      .driver_ok = true,
+                                                      .queue_reset = true,
+                                                      .link_change = true,
+                                                      .qp_done = true,
+                                                      .fatal = true}
+                                 .ToWord();
+constexpr uint32_t kCauseFatal = spec::MgmtInterruptCause{.fatal = true}.ToWord();
+constexpr uint32_t kCauseMailbox = spec::MgmtInterruptCause{.mailbox_request = true}.ToWord();
+constexpr uint32_t kCauseQueueReset = spec::MgmtInterruptCause{.queue_reset = true}.ToWord();
+
+}  // namespace
+
+Csr::Csr(Agenda& agenda, const spec::Config& config)
+    : Block(agenda),
+      config_(config),
+      profile_(ResetOf(spec::kMgmtAbiProfileRegister) != 0),
+      mtu_(static_cast<uint16_t>(ResetOf(spec::kMgmtMtuRegister))),
+      active_pairs_(static_cast<uint16_t>(ResetOf(spec::kMgmtActiveQueuePairsRegister))),
+      rows_(QueuesOf(config)),
+      engine_state_(config.num_qps) {
+  queue_reset_in.SetConsumer(this);
+  events_.SetConsumer(this);
+  tables_.resize(static_cast<size_t>(MgmtTable::kRss) + 1);
+  const auto add = [&](MgmtTable table, size_t entries, size_t bytes) {
+    tables_[static_cast<size_t>(table)] = {entries, bytes, std::vector<uint8_t>(entries * bytes)};
+  };
+  add(MgmtTable::kVirtqueue, QueuesOf(config), kVirtqueueBytes);
+  add(MgmtTable::kWindow, QueuesOf(config), spec::TableWindow::kBytes);
+  add(MgmtTable::kQpContext, config.num_qps, kQpContextBytes);
+  add(MgmtTable::kCqContext, config.num_cqs, kCqContextBytes);
+  add(MgmtTable::kMr, config.num_mrs, spec::TableMr::kBytes);
+  add(MgmtTable::kTranslation, config.num_translations, spec::TableTranslation::kBytes);
+  add(MgmtTable::kAh, config.num_ahs, spec::TableAh::kBytes);
+  add(MgmtTable::kGid, config.num_gids, spec::TableGid::kBytes);
+  add(MgmtTable::kMacFilter, spec::kTableMacFilterEntries, spec::TableMacFilter::kBytes);
+  add(MgmtTable::kVlanFilter, kVlans / spec::kTableVlanFilterBits, spec::TableVlanFilter::kBytes);
+  add(MgmtTable::kRss, 1 + spec::kTableRssQueues / spec::TableRss::kBytes, spec::TableRssConfig::kBytes);
+  said_ = {.profile = profile_, .mtu = mtu_};
+  settings_ = Level<CsrSettings>(said_);
+}
+
+// --- What it is told -------------------------------------------------------------------------------------------------
+
+void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
+  accesses_.push_back({now, write, address, data, idle(), dma_outstanding()});
+  WakeAt(now + 1);
+}
+
+void Csr::Happen(Cycle now, What what) {
+  happened_.emplace_back(now, what);
+  WakeAt(now + 1);
+}
+
+void Csr::OnMailboxStatus(Cycle now, const MailboxStatus& status) {
+  if (new_mailbox_ && new_mailbox_->first < now) Settle(now);
+  new_mailbox_ = {now, status};
+  WakeAt(now + 1);
+}
+
+void Csr::SetMacLink(Cycle from, bool link) {
+  mac_link_.Set(from, link);
+  if (std::exchange(last_link_, link) != link) Happen(from, kLinkChange);
+}
+
+void Csr::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
+  if (row.vq_index < rows_.size()) rows_.Write(now, row.vq_index, row);
+}
+
+void Csr::OnQpStateWrite(Cycle now, const spec::QpStateWrite& state) {
+  engine_state_.Write(now, state.qpn, state.state);
+}
+
+void Csr::Count(Cycle now, size_t counter) {
+  SettleCounters(now);
+  counts_.push_back({now, counter});
+}
+
+// What was counted before a cycle.
+void Csr::SettleCounters(Cycle now) {
+  const auto end = std::find_if(counts_.begin(), counts_.end(), [&](const Pulse& pulse) { return pulse.cycle >= now; });
+  for (auto pulse = counts_.begin(); pulse != end; ++pulse) {
+    uint32_t& counter = counters_[pulse->counter];
+    if (counter != ~uint32_t{0}) ++counter;
+  }
+  counts_.erase(counts_.begin(), end);
+}
+
+// What happened in cycles before `now`, after what firmware wrote in them.
+void Csr::Settle(Cycle now) {
+  if (new_mailbox_ && new_mailbox_->first < now) {
+    if (new_mailbox_->second.request && !mailbox_.request) cause_ |= kCauseMailbox;
+    mailbox_ = new_mailbox_->second;
+    new_mailbox_.reset();
+  }
+  std::erase_if(happened_, [&](const auto& entry) {
+    if (entry.first >= now) return false;
+    switch (entry.second) {
+      case kDeviceReset: cause_ |= kCauseReset; break;
+      case kFeaturesWritten: cause_ |= spec::MgmtInterruptCause{.features_written = true}.ToWord(); break;
+      case kDriverOk: cause_ |= spec::MgmtInterruptCause{.driver_ok = true}.ToWord(); break;
+      case kLinkChange: cause_ |= spec::MgmtInterruptCause{.link_change = true}.ToWord(); break;
+      case kQpDone:
+        cause_ |= spec::MgmtInterruptCause{.qp_done = true}.ToWord();
+        qp_busy_ = false;
+        break;
+      case kMailboxFatal:
+        if (fatal_ != spec::FatalCause::kNone) break;
+        fatal_ = spec::FatalCause::kControlQueue;
+        cause_ |= kCauseFatal;
+        break;
+    }
+    return true;
+  });
+}
+
+// --- A cycle ---------------------------------------------------------------------------------------------------------
+
+void Csr::Run(Cycle now) {
+  changed_ = false;
+  if (std::exchange(reset_done_, false)) on_reset_done(now);
+  if (const auto index = std::exchange(queue_reset_done_, std::nullopt)) on_queue_reset_done(now, *index);
+  Settle(now);
+  const bool interrupt = (cause_ & enable_) != 0;
+  const bool needs_reset = fatal_ != spec::FatalCause::kNone;
+  const State state = state_;
+
+  // Answers, before anything else that happens in this cycle.
+  for (Access& access : accesses_) {
+    if (access.write) continue;
+    if (access.cycle + kReadLatency == now) on_read(now, access.data);
+    if (access.cycle + kAnswerLatency == now) access.data = Answer(now, access);
+  }
+
+  // Streams of before.
+  if (order_ && qp_order_out.CanPush(now)) {
+    qp_order_out.Push(now, command_);
+    order_ = false;
+  }
+  if (requester_load_ && requester_load_out.CanPush(now)) {
+    requester_load_out.Push(now, *requester_load_);
+    requester_load_.reset();
+  }
+  if (responder_load_ && responder_load_out.CanPush(now)) {
+    responder_load_out.Push(now, *responder_load_);
+    responder_load_.reset();
+  }
+  if (events_.CanPop(now) && host_event_out.CanPush(now)) host_event_out.Push(now, events_.Pop(now));
+
+  // The table operation, with table_data as it is before a write of this cycle.
+  switch (state) {
+    case State::kIdle:
+    case State::kRead: break;
+    case State::kCheck:
+      error_ = !LookUp(now);
+      state_ = table_command_.operation == spec::MgmtTableOperation::kRead ? State::kRead : State::kWrite;
+      if (error_) state_ = State::kIdle;
+      changed_ = true;
+      break;
+    case State::kWrite: {
+      spec::TableWrite token{.table_id = table_command_.table_id, .index = index_ & 0xffffff};
+      if (table_command_.operation == spec::MgmtTableOperation::kWrite) {
+        std::copy(table_data_.begin(), table_data_.end(), token.data);
+      }
+      on_table_write(now, token);
+      Store(token.data);
+      state_ = State::kIdle;
+      if (token.table_id == MgmtTable::kQpContext) {
+        const auto qp = spec::TableQpContext::Decode(token.data);
+        if (qp.load_requester) requester_load_ = {.qpn = token.index, .psn = qp.next_psn};
+        if (qp.load_responder) responder_load_ = {.qpn = token.index, .psn = qp.expected_psn};
+        if (requester_load_ || responder_load_) state_ = State::kLoad;
+      }
+      changed_ = true;
+      break;
+    }
+    case State::kLoad:
+      if (requester_load_ || responder_load_) break;
+      state_ = State::kIdle;
+      changed_ = true;
+      break;
+  }
+
+  const bool is_new_reset = TakeQueueReset(now);
+  for (Access& access : accesses_) {
+    if (access.cycle + 1 != now) continue;
+    if (access.write) {
+      Write(now, access, state);
+      changed_ = true;
+    } else if (RegisterAt(access.address) == spec::kMgmtMailboxDataRegister) {
+      access.data = read_window(now, (access.address - spec::kMgmtMailboxDataRegister) / kWordBytes);
+    }
+  }
+  // What happens in the device comes after what firmware clears in the same cycle.
+  if (is_new_reset) cause_ |= kCauseQueueReset;
+  if (state == State::kRead) {
+    table_data_ = looked_up_;
+    state_ = State::kIdle;
+    changed_ = true;
+  }
+
+  if (interrupt != said_interrupt_) {
+    said_interrupt_ = interrupt;
+    interrupt_.Set(now + 1, interrupt);
+    on_firmware_interrupt(now + 1, interrupt);
+  }
+  const CsrSettings settings{.profile = profile_,
+                             .link_up = control_.link_up,
+                             .announce = control_.announce,
+                             .datapath_enable = control_.datapath_enable,
+                             .needs_reset = needs_reset,
+                             .mac = uint64_t{mac_high_} << 32 | mac_low_,
+                             .mtu = mtu_};
+  if (settings != said_) {
+    said_ = settings;
+    settings_.Set(now + 1, settings);
+    on_settings(now + 1, settings);
+  }
+  while (!accesses_.empty() && accesses_.front().cycle + kReadLatency <= now) accesses_.pop_front();
+  if (changed_ || !accesses_.empty()) WakeAt(now + 1);
+}
+
+// True: a queue reset is to be told to firmware, which happens once for each. Those of a driver that has reset the
+// device mean nothing any more.
+bool Csr::TakeQueueReset(Cycle now) {
+  if (!queue_reset_in.CanPop(now)) return false;
+  if ((cause_ & kCauseReset) != 0) {
+    queue_reset_in.Pop(now);
+    announced_ = false;
+    return false;
+  }
+  if (!announced_) {
+    announced_ = true;
+    changed_ = true;
+    return true;  // an acknowledge in this cycle is too early
+  }
+  for (const Access& access : accesses_) {
+    if (access.cycle + 1 == now && access.write && access.address == spec::kMgmtQueueResetDoneRegister &&
+        access.data == queue_reset_in.front().vq_index) {
+      queue_reset_done_ = queue_reset_in.Pop(now).vq_index;
+      announced_ = false;
+      break;
+    }
+  }
+  return false;
+}
+
+void Csr::Write(Cycle now, const Access& access, State state) {
+  const uint32_t value = access.data;
+  const uint32_t first = RegisterAt(access.address);
+  const uint32_t word = (access.address - first) / kWordBytes;
+  switch (first) {
+    case spec::kMgmtAbiProfileRegister:
+      if (device_status_.At(now) == 0) profile_ = (value & 1) != 0;
+      break;
+    case spec::kMgmtScratchRegister: scratch_ = value; break;
+    case spec::kMgmtControlRegister: {
+      const bool was_ready = control_.firmware_ready;
+      control_ = spec::MgmtControl::FromWord(value);
+      control_.reserved = 0;
+      if (was_ready && !control_.firmware_ready && fatal_ == spec::FatalCause::kNone) {
+        fatal_ = spec::FatalCause::kFirmware;
+        cause_ |= kCauseFatal;
+      }
+      break;
+    }
+    case spec::kMgmtInterruptCauseRegister:
+      if ((cause_ & value & kCauseReset) != 0) {
+        reset_done_ = true;
+        fatal_ = spec::FatalCause::kNone;
+      }
+      cause_ &= ~value;
+      break;
+    case spec::kMgmtInterruptEnableRegister: enable_ = value & kCauses; break;
+    case spec::kMgmtMailboxFetchRegister: on_mailbox_fetch(now, value); break;
+    case spec::kMgmtMailboxCompleteRegister: on_mailbox_complete(now, value); break;
+    case spec::kMgmtMailboxDataRegister: on_window_write(now, word, value); break;
+    case spec::kMgmtTableCommandRegister:
+      if (state != State::kIdle) break;
+      table_command_ = spec::MgmtTableCommand::FromWord(value);
+      error_ = false;
+      index_ = table_index_;
+      state_ = State::kCheck;
+      break;
+    case spec::kMgmtTableIndexRegister: table_index_ = value; break;
+    case spec::kMgmtTableDataRegister: std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes); break;
+    case spec::kMgmtQpCommandRegister: {
+      if (qp_busy_) break;
+      const auto command = spec::MgmtQpCommand::FromWord(value);
+      command_ = {.qpn = command.qpn, .operation = command.operation};
+      qp_busy_ = order_ = true;
+      break;
+    }
+    case spec::kMgmtEventPushRegister:
+      // Without room the event is lost.
+      if (events_.CanPush(now)) {
+        events_.Push(now, {.event_type = static_cast<spec::RdmaEventType>(event_data_[0] & 0xffff),
+                           .element = event_data_[1],
+                           .code = event_data_[2]});
+      }
+      break;
+    case spec::kMgmtEventDataRegister: event_data_[word] = value; break;
+    case spec::kMgmtMacLowRegister: mac_low_ = value; break;
+    case spec::kMgmtMacHighRegister: mac_high_ = static_cast<uint16_t>(value); break;
+    case spec::kMgmtRxModeRegister:
+      rx_mode_ = spec::MgmtRxMode::FromWord(value);
+      rx_mode_.reserved = 0;
+      break;
+    case spec::kMgmtActiveQueuePairsRegister: active_pairs_ = static_cast<uint16_t>(value); break;
+    case spec::kMgmtMtuRegister: mtu_ = static_cast<uint16_t>(value); break;
+    default: break;
+  }
+}
+
+uint32_t Csr::Answer(Cycle now, const Access& access) {
+  const uint32_t first = RegisterAt(access.address);
+  const uint32_t word = (access.address - first) / kWordBytes;
+  const auto count = [&](size_t counter) {
+    SettleCounters(now);
+    return std::exchange(counters_[counter], 0);
+  };
+  switch (first) {
+    case spec::kMgmtIdRegister:
+    case spec::kMgmtVersionRegister: return ResetOf(first);
+    case spec::kMgmtAbiProfileRegister: return profile_;
+    case spec::kMgmtScratchRegister: return scratch_;
+    case spec::kMgmtParameterRegister: {
+      // The configuration's members behind the name, which is how csr.toml orders them.
+      const uint32_t* parameters = &config_.datapath_bits;
+      uint32_t value;
+      std::memcpy(&value, reinterpret_cast<const char*>(parameters) + word * sizeof(value), sizeof(value));
+      return value;
+    }
+    case spec::kMgmtTimeLowRegister: {
+      const uint64_t time = time_ns(now);
+      time_high_ = static_cast<uint32_t>(time >> 32);
+      return static_cast<uint32_t>(time);
+    }
+    case spec::kMgmtTimeHighRegister: return time_high_;
+    case spec::kMgmtControlRegister: return control_.ToWord();
+    case spec::kMgmtStatusRegister:
+      return spec::MgmtStatus{.idle = access.idle,
+                              .mac_link = mac_link_.At(now),
+                              .device_status = device_status_.At(now),
+                              .dma_outstanding = access.dma_outstanding}
+          .ToWord();
+    case spec::kMgmtInterruptCauseRegister: return cause_;
+    case spec::kMgmtInterruptEnableRegister: return enable_;
+    case spec::kMgmtQueueResetIndexRegister: return queue_reset_in.CanPop(now) ? queue_reset_in.front().vq_index : 0;
+    case spec::kMgmtDriverFeaturesRegister: return features_.At(now)[word];
+    case spec::kMgmtFatalCauseRegister: return static_cast<uint32_t>(fatal_);
+    case spec::kMgmtMailboxStatusRegister:
+      return spec::MgmtMailboxStatus{
+          .request = mailbox_.request, .busy = mailbox_.busy, .dma_error = mailbox_.dma_error}
+          .ToWord();
+    case spec::kMgmtMailboxRequestBytesRegister: return mailbox_.request_bytes;
+    case spec::kMgmtMailboxResponseBytesRegister: return mailbox_.response_bytes;
+    case spec::kMgmtMailboxDataRegister: return access.data;
+    case spec::kMgmtTableCommandRegister: {
+      auto command = table_command_;
+      command.reserved = 0;
+      command.error = error_;
+      command.busy = state_ != State::kIdle;
+      return command.ToWord();
+    }
+    case spec::kMgmtTableIndexRegister: return table_index_;
+    case spec::kMgmtTableDataRegister: {
+      uint32_t value;
+      std::memcpy(&value, &table_data_[kWordBytes * word], kWordBytes);
+      return value;
+    }
+    case spec::kMgmtQpCommandRegister:
+      return spec::MgmtQpCommand{.qpn = command_.qpn, .operation = command_.operation, .busy = qp_busy_}.ToWord();
+    case spec::kMgmtEventDataRegister: return event_data_[word];
+    case spec::kMgmtMacLowRegister: return mac_low_;
+    case spec::kMgmtMacHighRegister: return mac_high_;
+    case spec::kMgmtRxModeRegister: return rx_mode_.ToWord();
+    case spec::kMgmtActiveQueuePairsRegister: return active_pairs_;
+    case spec::kMgmtMtuRegister: return mtu_;
+    case spec::kMgmtRxVerdictCountRegister: return count(word);
+    case spec::kMgmtTxFramesRegister: return count(kTxFrames);
+    case spec::kMgmtRxBufferDropsRegister: return count(kRxDrops);
+    case spec::kMgmtRetransmissionsRegister: return count(kRetransmissions);
+    case spec::kMgmtDmaErrorsRegister: return count(kDmaErrors);
+    case spec::kMgmtWindowViolationsRegister: return count(kWindowViolations);
+    default: return 0;  // write-only or not listed
+  }
+}
+
+// --- Tables ----------------------------------------------------------------------------------------------------------
+
+// False: there is no such table, entry or operation.
+bool Csr::LookUp(Cycle now) {
+  const size_t id = static_cast<size_t>(table_command_.table_id);
+  if (id >= tables_.size() || index_ >= tables_[id].entries ||
+      table_command_.operation > spec::MgmtTableOperation::kClear) {
+    return false;
+  }
+  const StoredTable& table = tables_[id];
+  looked_up_ = {};
+  const auto entry = table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes);
+  size_t bytes = table.bytes;
+  if (table_command_.table_id == MgmtTable::kRss && index_ != 0) bytes = spec::TableRss::kBytes;
+  std::copy(entry, entry + static_cast<ptrdiff_t>(bytes), looked_up_.begin());
+  if (table_command_.table_id == MgmtTable::kVirtqueue) {
+    const auto row = rows_.Read(now, index_);
+    auto virtqueue = spec::TableVirtqueue::Decode(looked_up_.data());
+    virtqueue.enabled = row.enabled;
+    virtqueue.queue_size = row.queue_size;
+    virtqueue.msix_vector = row.msix_vector;
+    virtqueue.queue_desc = row.queue_desc;
+    virtqueue.queue_driver = row.queue_driver;
+    virtqueue.queue_device = row.queue_device;
+    virtqueue.Encode(looked_up_.data());
+  } else if (table_command_.table_id == MgmtTable::kQpContext) {
+    looked_up_[spec::TableQpContext::kEngineStateOffset] = static_cast<uint8_t>(engine_state_.Read(now, index_));
+  }
+  return true;
+}
+
+// Keeps an entry, without the bits that only ask for something.
+void Csr::Store(const uint8_t* data) {
+  StoredTable& table = tables_[static_cast<size_t>(table_command_.table_id)];
+  std::array<uint8_t, 128> bytes;
+  std::copy(data, data + bytes.size(), bytes.begin());
+  switch (table_command_.table_id) {
+    case MgmtTable::kVirtqueue: {
+      auto entry = spec::TableVirtqueue::Decode(data);
+      entry.reset_positions = false;
+      entry.Encode(bytes.data());
+      break;
+    }
+    case MgmtTable::kQpContext: {
+      auto entry = spec::TableQpContext::Decode(data);
+      entry.load_requester = entry.load_responder = false;
+      entry.Encode(bytes.data());
+      break;
+    }
+    case MgmtTable::kCqContext: {
+      auto entry = spec::TableCqContext::Decode(data);
+      entry.set_solicited = entry.set_next_completion = entry.set_failed = false;
+      entry.Encode(bytes.data());
+      break;
+    }
+    default: break;
+  }
+  std::copy(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(table.bytes),
+            table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes));
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The management registers: the only way in which firmware sees the device. One access per cycle is always taken; reads
+// are answered in order after kReadLatency cycles, writes take effect before every later access is looked at. It keeps
+// what firmware wrote to the tables, so that firmware can read it back, and says every write to all blocks; it
+// understands nothing of what the entries mean but the fields that it must complete.
+//
+// Counterpart of rtl/ctrl/vireo_csr.sv; docs/blocks/csr.md has the latencies.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/table.h"
+#include "model/common/level.h"
+#include "model/ctrl/mailbox.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// Levels that firmware sets.
+struct CsrSettings {
+  bool profile = true;
+  bool link_up = false;
+  bool announce = false;
+  bool datapath_enable = false;
+  bool needs_reset = false;
+  uint64_t mac = 0;  // byte 0 in bits 7:0
+  uint16_t mtu = 0;
+  friend bool operator==(const CsrSettings&, const CsrSettings&) = default;
+};
+
+class Csr final : public Block {
+ public:
+  static constexpr Cycle kReadLatency = 3;
+  // A read answers what is so kAnswerLatency cycles after it.
+  static constexpr Cycle kAnswerLatency = 2;
+  // From a write of table_command to the pulse, and to the first cycle that is not busy: without loads, and refused.
+  static constexpr Cycle kTableWriteLatency = 3;
+  static constexpr Cycle kTableLatency = 4;
+  static constexpr Cycle kTableErrorLatency = 3;
+  // From a write of qp_command and event_push to their tokens.
+  static constexpr Cycle kQpOrderLatency = 2;
+  static constexpr Cycle kEventLatency = 3;
+  static constexpr size_t kEventDepth = 16;  // events that wait for QP control; more are lost
+
+  Csr(Agenda& agenda, const spec::Config& config);
+
+  Channel<spec::Doorbell> queue_reset_in = Channel<spec::Doorbell>::Slice();
+  Output<spec::QpLoad> requester_load_out;
+  Output<spec::QpLoad> responder_load_out;
+  Output<spec::QpOrder> qp_order_out;
+  Output<spec::HostEvent> host_event_out;
+
+  // --- The management port
+  void OnAccess(Cycle now, bool write, uint16_t address, uint32_t data);
+  std::function<void(Cycle, uint32_t data)> on_read = [](Cycle, uint32_t) {};  // in the cycle of the answer
+
+  // --- What it says, in the cycle of the pulse
+  std::function<void(Cycle, const spec::TableWrite&)> on_table_write = [](Cycle, const spec::TableWrite&) {};
+  std::function<void(Cycle)> on_reset_done = [](Cycle) {};
+  std::function<void(Cycle, uint16_t)> on_queue_reset_done = [](Cycle, uint16_t) {};
+  std::function<void(Cycle, uint32_t)> on_mailbox_fetch = [](Cycle, uint32_t) {};
+  std::function<void(Cycle, uint32_t)> on_mailbox_complete = [](Cycle, uint32_t) {};
+  std::function<void(Cycle, uint32_t word, uint32_t data)> on_window_write = [](Cycle, uint32_t, uint32_t) {};
+  std::function<uint32_t(Cycle, uint32_t word)> read_window = [](Cycle, uint32_t) { return 0u; };
+  // Levels, when they change: told in the cycle before `from`.
+  std::function<void(Cycle from, const CsrSettings&)> on_settings = [](Cycle, const CsrSettings&) {};
+  std::function<void(Cycle from, bool)> on_firmware_interrupt = [](Cycle, bool) {};
+  const CsrSettings& SettingsAt(Cycle now) { return settings_.At(now); }
+  bool FirmwareInterruptAt(Cycle now) { return interrupt_.At(now); }
+
+  // --- What it is told: pulses
+  void OnDeviceReset(Cycle now) { Happen(now, kDeviceReset); }
+  void OnFeaturesWritten(Cycle now) { Happen(now, kFeaturesWritten); }
+  void OnDriverOk(Cycle now) { Happen(now, kDriverOk); }
+  void OnQpDone(Cycle now) { Happen(now, kQpDone); }
+  void OnMailboxFatal(Cycle now) { Happen(now, kMailboxFatal); }
+  void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
+  void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
+  void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
+  void OnRxVerdict(Cycle now, spec::RxVerdict verdict) { Count(now, static_cast<size_t>(verdict)); }
+  void OnTxFrame(Cycle now) { Count(now, kTxFrames); }
+  void OnRxDrop(Cycle now) { Count(now, kRxDrops); }
+  void OnRetransmission(Cycle now) { Count(now, kRetransmissions); }
+  void OnDmaError(Cycle now) { Count(now, kDmaErrors); }  // of each source
+  void OnWindowViolation(Cycle now) { Count(now, kWindowViolations); }
+
+  // --- What it is told: levels, from a cycle on that has not run yet
+  void SetDeviceStatus(Cycle from, uint8_t status) { device_status_.Set(from, status); }
+  void SetDriverFeatures(Cycle from, const std::array<uint32_t, 4>& features) { features_.Set(from, features); }
+  void SetMacLink(Cycle from, bool link);
+  // Asked in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
+  std::function<bool()> idle = [] { return true; };
+  std::function<uint16_t()> dma_outstanding = [] { return uint16_t{0}; };
+  std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
+
+  void Run(Cycle now) override;
+  // What idle_o is in the next cycle, when all blocks of cycle `now` have run.
+  bool IsIdle(Cycle now) {
+    Settle(now + 1);
+    return state_ == State::kIdle && !qp_busy_ && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
+  }
+
+ private:
+  enum class State { kIdle, kCheck, kRead, kWrite, kLoad };
+  enum What { kDeviceReset, kFeaturesWritten, kDriverOk, kQpDone, kMailboxFatal, kLinkChange };
+  enum Counter : size_t {
+    kVerdicts = 16,  // rx_verdict_count comes first
+    kTxFrames = kVerdicts,
+    kRxDrops,
+    kRetransmissions,
+    kDmaErrors,
+    kWindowViolations,
+    kCounters
+  };
+  struct Access {
+    Cycle cycle;
+    bool write;
+    uint16_t address;
+    uint32_t data;  // written, looked up, read
+    bool idle;
+    uint16_t dma_outstanding;
+  };
+  struct StoredTable {
+    size_t entries = 0;
+    size_t bytes = 0;  // of an entry: the first group
+    std::vector<uint8_t> contents{};
+  };
+
+  void Happen(Cycle now, What what);
+  void Count(Cycle now, size_t counter);
+  void Settle(Cycle now);
+  void SettleCounters(Cycle now);
+  uint32_t Answer(Cycle now, const Access& access);
+  void Write(Cycle now, const Access& access, State state);
+  bool TakeQueueReset(Cycle now);
+  bool LookUp(Cycle now);
+  void Store(const uint8_t* data);
+
+  const spec::Config config_;
+  std::deque<Access> accesses_;  // of the last three cycles
+  std::vector<std::pair<Cycle, What>> happened_;
+  std::optional<std::pair<Cycle, MailboxStatus>> new_mailbox_;
+  MailboxStatus mailbox_;
+  Level<uint8_t> device_status_;
+  Level<std::array<uint32_t, 4>> features_;
+  Level<bool> mac_link_;
+  bool last_link_ = false;
+
+  // Registers.
+  bool profile_;
+  uint32_t scratch_ = 0;
+  spec::MgmtControl control_;
+  uint32_t cause_ = 0;
+  uint32_t enable_ = 0;
+  spec::FatalCause fatal_{};
+  uint32_t mac_low_ = 0;
+  uint16_t mac_high_ = 0;
+  uint16_t mtu_;
+  uint16_t active_pairs_;
+  spec::MgmtRxMode rx_mode_;
+  uint32_t time_high_ = 0;
+  bool announced_ = false;                    // of the queue reset that waits
+  bool reset_done_ = false;                   // pulse of the next cycle
+  std::optional<uint16_t> queue_reset_done_;  // likewise
+  bool changed_ = false;                      // something did in the cycle that runs
+
+  std::array<uint32_t, kCounters> counters_{};
+  struct Pulse {
+    Cycle cycle;
+    size_t counter;
+  };
+  std::vector<Pulse> counts_;
+
+  bool qp_busy_ = false;
+  bool order_ = false;
+  spec::QpOrder command_;
+
+  std::array<uint32_t, 4> event_data_{};
+  Channel<spec::HostEvent> events_ = Channel<spec::HostEvent>::Fifo(kEventDepth);
+
+  // Tables.
+  std::vector<StoredTable> tables_;  // by number
+  Table<spec::QueueRowWrite> rows_;
+  Table<spec::IbQpState> engine_state_;
+  State state_ = State::kIdle;
+  spec::MgmtTableCommand table_command_;
+  bool error_ = false;
+  uint32_t index_ = 0;        // of the operation
+  uint32_t table_index_ = 0;  // the register
+  std::array<uint8_t, 128> table_data_{};
+  std::array<uint8_t, 128> looked_up_{};
+  std::optional<spec::QpLoad> requester_load_, responder_load_;
+
+  CsrSettings said_;
+  Level<CsrSettings> settings_;
+  bool said_interrupt_ = false;
+  Level<bool> interrupt_;
+};
+
+}  // namespace vireo::model

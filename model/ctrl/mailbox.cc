@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ctrl/mailbox.h"
+
+#include <algorithm>
+
+#include "model/dma/dma_split.h"
+
+namespace vireo::model {
+
+namespace {
+
+constexpr size_t kRowBytes = spec::kDmaFetchBytes;
+constexpr size_t kWordBytes = sizeof(uint32_t);
+
+bool IsOkay(uint8_t resp) { return resp == static_cast<uint8_t>(AxiResp::kOkay); }
+
+}  // namespace
+
+Mailbox::Mailbox(Agenda& agenda, size_t chain_entries) : Block(agenda), chain_entries_(chain_entries) {
+  control_doorbell_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  fetched_in.SetConsumer(this);
+}
+
+// --- Pulses ----------------------------------------------------------------------------------------------------------
+
+void Mailbox::OnStoreDone(Cycle now, const spec::DmaDone& done) {
+  dones_.emplace_back(now, done.resp);
+  WakeAt(now + 1);
+}
+
+void Mailbox::OnDeviceReset(Cycle now) {
+  TakePulses(now);
+  reset_at_ = now;
+  WakeAt(now + 1);
+}
+
+void Mailbox::OnFetch(Cycle now, uint32_t offset) {
+  TakePulses(now);
+  order_ = {now, false, offset};
+  WakeAt(now + 1);
+}
+
+void Mailbox::OnComplete(Cycle now, uint32_t bytes) {
+  TakePulses(now);
+  order_ = {now, true, bytes};
+  WakeAt(now + 1);
+}
+
+void Mailbox::OnWindowWrite(Cycle now, uint32_t word, uint32_t data) {
+  if (IsBusy(now)) return;
+  for (size_t i = 0; i < kWordBytes; ++i) window_[kWordBytes * word + i] = static_cast<uint8_t>(data >> (8 * i));
+}
+
+uint32_t Mailbox::ReadWindow(Cycle now, uint32_t word) {
+  if (IsBusy(now)) return 0;
+  uint32_t data = 0;
+  for (size_t i = 0; i < kWordBytes; ++i) data |= static_cast<uint32_t>(window_[kWordBytes * word + i]) << (8 * i);
+  return data;
+}
+
+// What the cycle's state is, whether Run of this cycle has been called or not.
+bool Mailbox::IsBusy(Cycle now) {
+  TakePulses(now);
+  const State state = since_ <= now ? state_ : before_;
+  return IsActive(state) && state != State::kWait;
+}
+
+// What pulses of earlier cycles have changed by now.
+void Mailbox::TakePulses(Cycle now) {
+  const auto state_at = [&](Cycle cycle) { return since_ <= cycle ? state_ : before_; };
+  if (order_ && order_->cycle < now) {
+    const Order order = *order_;
+    order_.reset();
+    // Whoever forgets takes no order: then the state is another one by now.
+    if (state_ == State::kWait && state_at(order.cycle) == State::kWait) {
+      skip_ = order.complete ? 0 : order.value;
+      end_ = kWindowBytes;
+      if (order.complete) {
+        completing_ = true;
+        end_ = std::min<size_t>(end_, std::min(response_bytes_, order.value));
+      } else {
+        dma_error_ = false;
+      }
+      entry_ = order.complete ? readable_ : 0;
+      pos_ = 0;
+      row_ = {};
+      dirty_ = false;
+      Go(order.cycle, State::kWalk);
+    }
+  }
+  if (reset_at_ && *reset_at_ < now) {
+    if (state_at(*reset_at_) != State::kIdle) forget_ = true;
+    reset_at_.reset();
+  }
+  while (!dones_.empty() && dones_.front().first < now) {
+    --outstanding_;
+    store_failed_ |= !IsOkay(dones_.front().second);
+    dones_.erase(dones_.begin());
+  }
+}
+
+// --- Transitions -----------------------------------------------------------------------------------------------------
+
+void Mailbox::Run(Cycle now) {
+  if (std::exchange(fatal_, false)) on_fatal(now);
+  TakePulses(now);
+  SayStatus(now);
+  Step(now);
+}
+
+void Mailbox::Go(Cycle now, State state) {
+  before_ = state_;
+  state_ = state;
+  since_ = now + 1;
+  WakeAt(now + 1);
+}
+
+// A command is there.
+bool Mailbox::IsActive(State state) {
+  return state != State::kIdle && state != State::kAsk && state != State::kBuffer && state != State::kBroken;
+}
+
+void Mailbox::SayStatus(Cycle now) {
+  const MailboxStatus status{.request = IsActive(state_) && !forget_ && !completing_,
+                             .busy = IsActive(state_) && state_ != State::kWait,
+                             .dma_error = dma_error_,
+                             .request_bytes = request_bytes_,
+                             .response_bytes = response_bytes_};
+  if (status == said_) return;
+  said_ = status;
+  on_status(now, status);
+}
+
+void Mailbox::Step(Cycle now) {
+  switch (state_) {
+    case State::kIdle:
+      forget_ = false;
+      if (!control_doorbell_in.CanPop(now)) return;
+      vq_index_ = control_doorbell_in.Pop(now).vq_index;
+      Begin();
+      return Go(now, State::kAsk);
+
+    case State::kAsk:
+      if (!buffer_request_out.CanPush(now)) return;
+      buffer_request_out.Push(now, {.client = spec::BufferClient::kControl,
+                                    .vq_index = vq_index_,
+                                    .by_index = by_index_,
+                                    .index = by_index_ ? next_index_ : uint16_t{0},
+                                    .count = 1});
+      return Go(now, State::kBuffer);
+
+    case State::kBuffer:
+      if (buffer_in.CanPop(now)) TakeBuffer(now);
+      return;
+
+    case State::kWait:
+      if (forget_) Go(now, State::kDrain);
+      return;
+
+    case State::kWalk: {
+      const bool is_copied = pos_ == end_ || entry_ == (completing_ ? chain_.size() : readable_);
+      if (forget_) return Go(now, State::kDrain);
+      if (dirty_ && (is_copied || pos_ % kRowBytes == 0)) return Go(now, State::kRow);
+      if (is_copied) return Go(now, completing_ ? State::kDrain : State::kWait);
+      return Go(now, State::kPiece);
+    }
+
+    case State::kPiece: return Piece(now);
+
+    case State::kFetch:
+      if (!fetch_request_out.CanPush(now)) return;
+      fetch_request_out.Push(now, {.address = address_, .bytes = static_cast<uint16_t>(piece_), .tag = 0});
+      return Go(now, State::kFetched);
+
+    case State::kFetched: {
+      if (!fetched_in.CanPop(now)) return;
+      const auto fetched = fetched_in.Pop(now);
+      if (!IsOkay(fetched.resp)) {
+        dma_error_ = true;
+        return Go(now, State::kWait);
+      }
+      for (size_t i = 0; i + pos_ % kRowBytes < kRowBytes; ++i) row_[pos_ % kRowBytes + i] |= fetched.data[i];
+      dirty_ = true;
+      pos_ += piece_;
+      skip_ += static_cast<uint32_t>(piece_);
+      return Go(now, State::kWalk);
+    }
+
+    case State::kRow:
+      std::copy(row_.begin(), row_.end(), window_.begin() + static_cast<ptrdiff_t>((pos_ - 1) / kRowBytes * kRowBytes));
+      row_ = {};
+      dirty_ = false;
+      return Go(now, State::kWalk);
+
+    case State::kStore: {
+      if (!store_out.CanPush(now)) return;
+      spec::DmaStore store{.address = address_, .bytes = static_cast<uint8_t>(piece_), .notify = true, .tag = 0};
+      // The rest of the row goes along.
+      const size_t row_end = (pos_ / kRowBytes + 1) * kRowBytes;
+      std::copy(window_.begin() + static_cast<ptrdiff_t>(pos_), window_.begin() + static_cast<ptrdiff_t>(row_end),
+                store.data);
+      store_out.Push(now, store);
+      ++outstanding_;
+      pos_ += piece_;
+      skip_ += static_cast<uint32_t>(piece_);
+      return Go(now, State::kWalk);
+    }
+
+    case State::kDrain:
+      // The used element may be written only behind the data, and by another client of the write port.
+      if (outstanding_ != 0) return;
+      if (forget_) return Go(now, State::kIdle);
+      if (!store_failed_) return Go(now, State::kUsed);
+      fatal_ = true;
+      return Go(now, State::kBroken);
+
+    case State::kUsed:
+      if (!completion_out.CanPush(now)) return;
+      completion_out.Push(now, {.vq_index = vq_index_, .head = head_, .used_bytes = static_cast<uint32_t>(pos_)});
+      Begin();
+      return Go(now, forget_ ? State::kIdle : State::kAsk);
+
+    case State::kBroken:
+      if (control_doorbell_in.CanPop(now)) control_doorbell_in.Pop(now);
+      if (forget_) Go(now, State::kIdle);
+      return;
+  }
+}
+
+void Mailbox::Begin() {
+  by_index_ = false;
+  chain_.clear();
+  readable_ = 0;
+  request_bytes_ = response_bytes_ = 0;
+  completing_ = store_failed_ = dma_error_ = false;
+}
+
+void Mailbox::TakeBuffer(Cycle now) {
+  const auto buffer = buffer_in.Pop(now);
+  if (!by_index_) head_ = buffer.head;
+  by_index_ = true;
+  next_index_ = buffer.next_index;
+  if (forget_ || buffer.status == spec::BufferStatus::kEmpty) return Go(now, State::kIdle);
+  uint32_t& sum = buffer.writable ? response_bytes_ : request_bytes_;
+  // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length
+  // is at most the queue's size, here chain_entries_, which also ends loops (2.7.5.3.1).
+  const bool is_bad = chain_.size() == chain_entries_ || uint64_t{sum} + buffer.bytes > ~uint32_t{0} ||
+                      (!buffer.writable && chain_.size() != readable_);
+  if (buffer.status != spec::BufferStatus::kOk || is_bad) {
+    fatal_ = true;
+    return Go(now, State::kBroken);
+  }
+  chain_.push_back({buffer.address, buffer.bytes});
+  sum += buffer.bytes;
+  if (!buffer.writable) ++readable_;
+  Go(now, buffer.more ? State::kAsk : State::kWait);
+}
+
+void Mailbox::Piece(Cycle now) {
+  const Entry& entry = chain_[entry_];
+  if (skip_ >= entry.bytes) {
+    skip_ -= entry.bytes;
+    ++entry_;
+    return Go(now, State::kWalk);
+  }
+  address_ = entry.address + skip_;
+  piece_ = std::min({kRowBytes - pos_ % kRowBytes, end_ - pos_, size_t{entry.bytes - skip_}});
+  Go(now, completing_ ? State::kStore : State::kFetch);
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control queue for firmware: takes one command (a chain of descriptors) at a time, copies its readable bytes into
+// a window of 512 bytes and the window's bytes into its writable ones, as firmware asks, and gives the chain back as
+// used. It understands no byte of a command. One read is under way at a time; writes are not waited for until the last.
+//
+// A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `on_fatal`, and
+// nothing more until the device is reset.
+//
+// Counterpart of rtl/ctrl/vireo_mailbox.sv; docs/blocks/mailbox.md has the latencies.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// What csr sees of the mailbox: the registers mailbox_status, mailbox_request_bytes and mailbox_response_bytes.
+struct MailboxStatus {
+  bool request = false;
+  bool busy = false;
+  bool dma_error = false;
+  uint32_t request_bytes = 0;
+  uint32_t response_bytes = 0;
+  friend bool operator==(const MailboxStatus&, const MailboxStatus&) = default;
+};
+
+class Mailbox final : public Block {
+ public:
+  static constexpr size_t kWindowBytes = 512;  // mgmt.mailbox_data
+  static constexpr size_t kChainEntries = 64;  // descriptors of the longest chain
+  // From a doorbell accepted to the first buffer_request, from the last buffer to `request`, from a fetch or complete
+  // to the first DMA, from the last byte of the request to the end of busy, from the last write's end to the
+  // completion. Unloaded.
+  static constexpr Cycle kDoorbellLatency = 2;
+  static constexpr Cycle kRequestLatency = 2;
+  static constexpr Cycle kCopyLatency = 3;
+  static constexpr Cycle kFetchDoneLatency = 7;
+  static constexpr Cycle kCompletionLatency = 2;
+
+  explicit Mailbox(Agenda& agenda, size_t chain_entries = kChainEntries);
+
+  Channel<spec::Doorbell> control_doorbell_in = Channel<spec::Doorbell>::Slice();
+  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Slice();
+  Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Slice();
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<spec::DmaReadRequest> fetch_request_out;
+  Output<spec::DmaStore> store_out;
+  Output<spec::Completion> completion_out;
+
+  // Called in the first cycle of a new status.
+  std::function<void(Cycle, const MailboxStatus&)> on_status = [](Cycle, const MailboxStatus&) {};
+  // Called in the cycle of the pulse.
+  std::function<void(Cycle)> on_fatal = [](Cycle) {};
+
+  // Pulses.
+  void OnStoreDone(Cycle now, const spec::DmaDone& done);
+  void OnDeviceReset(Cycle now);
+  // From csr. At most one of them in a cycle.
+  void OnFetch(Cycle now, uint32_t offset);
+  void OnComplete(Cycle now, uint32_t bytes);
+  // Accesses to the window count only while not busy: otherwise they read 0 and write nothing.
+  void OnWindowWrite(Cycle now, uint32_t word, uint32_t data);
+  uint32_t ReadWindow(Cycle now, uint32_t word);  // in RTL the word is there one cycle later
+
+  void Run(Cycle now) override;
+  // What idle_o is in the next cycle, when all blocks of this one have run.
+  bool IsIdle() const {
+    return (state_ == State::kIdle || state_ == State::kBroken) && control_doorbell_in.size() == 0;
+  }
+
+ private:
+  enum class State {
+    kIdle,
+    kAsk,
+    kBuffer,
+    kWait,
+    kWalk,
+    kPiece,
+    kFetch,
+    kFetched,
+    kRow,
+    kStore,
+    kDrain,
+    kUsed,
+    kBroken
+  };
+  struct Entry {
+    uint64_t address;
+    uint32_t bytes;
+  };
+
+  static bool IsActive(State state);
+  void TakePulses(Cycle now);
+  void Step(Cycle now);
+  void Go(Cycle now, State state);  // from the next cycle on
+  void Begin();                     // the next command
+  void TakeBuffer(Cycle now);
+  void Piece(Cycle now);
+  void SayStatus(Cycle now);
+  bool IsBusy(Cycle now);
+
+  const size_t chain_entries_;
+
+  State state_ = State::kIdle;
+  State before_ = State::kIdle;  // the state before since_
+  Cycle since_ = 0;              // state_ holds from this cycle on
+  bool forget_ = false;          // the device was reset while something was under way
+  bool fatal_ = false;           // pulse of the next cycle
+  bool dma_error_ = false;
+
+  // Pulses of the last cycle, not yet taken.
+  struct Order {
+    Cycle cycle;
+    bool complete;
+    uint32_t value;
+  };
+  std::optional<Order> order_;
+  std::optional<Cycle> reset_at_;
+  std::vector<std::pair<Cycle, uint8_t>> dones_;
+
+  uint16_t vq_index_ = 0;
+  bool by_index_ = false;
+  uint16_t next_index_ = 0;
+  uint16_t head_ = 0;
+  std::vector<Entry> chain_;
+  size_t readable_ = 0;
+  uint32_t request_bytes_ = 0;
+  uint32_t response_bytes_ = 0;
+
+  bool completing_ = false;
+  size_t entry_ = 0;
+  uint32_t skip_ = 0;
+  size_t pos_ = 0;
+  size_t end_ = 0;
+  uint64_t address_ = 0;
+  size_t piece_ = 0;
+  std::array<uint8_t, spec::kDmaFetchBytes> row_{};
+  bool dirty_ = false;
+  size_t outstanding_ = 0;
+  bool store_failed_ = false;
+
+  std::array<uint8_t, kWindowBytes> window_{};
+  MailboxStatus said_;
+};
+
+}  // namespace vireo::model

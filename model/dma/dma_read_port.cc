@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dma/dma_read_port.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace vireo::model {
+namespace {
+
+constexpr unsigned kTagBits = 8;  // of a client's tag, below the client's index
+
+}  // namespace
+
+DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
+    : Block(agenda),
+      beat_bytes_(config.reader.data_bits / 8),
+      reader_(config.reader),
+      arb_(config.fetch_clients + 1),
+      requests_(config.fetch_clients + 1) {
+  for (size_t i = 0; i < config.fetch_clients; ++i) {
+    fetch_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
+    fetch_request_in.back().SetConsumer(this);
+    fetched_out.emplace_back();
+    answers_.emplace_back(config.fetch_depth);
+  }
+  read_request_in.SetConsumer(this);
+}
+
+void DmaReadPort::Run(Cycle now) {
+  bool moved = false;  // then there may be more to do in the next cycle
+
+  while (!train_ends_.empty() && train_ends_.front() <= now) {
+    train_ends_.pop_front();
+    --reads_;
+  }
+  if (reader_.TrainCycle() <= now) TakeTrain(now);
+  for (size_t i = 0; i < answers_.size(); ++i) {
+    Answers& answers = answers_[i];
+    if (answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
+    fetched_out[i].Push(now, answers.tokens.front());
+    answers.tokens.pop_front();
+    answers.timing.Pop(now);
+    answers.places.Return(now);
+    moved = true;
+  }
+
+  const size_t decided = arb_.output().size();
+  arb_.Advance(now);
+  moved |= arb_.output().size() != decided;
+  for (size_t i = 0; i < whole(); ++i) {
+    if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
+    answers_[i].places.Take(1);
+    moved = true;
+  }
+  if (Admit(now, whole(), read_request_in)) {
+    ++reads_;
+    moved = true;
+  }
+  if (arb_.PopReady() <= now && reader_.RequestReady() <= now) {
+    const size_t client = arb_.output().front().input;
+    const spec::DmaReadRequest request = requests_[client].front();
+    assert(request.bytes >= 1 &&
+           request.bytes <= (client == whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
+    requests_[client].pop_front();
+    arb_.Pop(now);
+    reader_.OnRequest(now, {.address = request.address,
+                            .bytes = request.bytes,
+                            .tag = static_cast<uint32_t>(client) << kTagBits | request.tag,
+                            .max_read_request_size = max_read_request_size});
+    moved = true;
+  }
+
+  if (reader_.BurstCycle() <= now && ar_out.CanPush(now)) {
+    ar_out.Push(now, reader_.burst());
+    reader_.OnBurstTaken(now);
+    ++outstanding_;
+    moved = true;
+  }
+
+  if (moved) WakeAt(now + 1);
+  Wake(now);
+}
+
+bool DmaReadPort::Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in) {
+  if (!in.CanPop(now) || arb_.PushReady(client) > now) return false;
+  requests_[client].push_back(in.Pop(now));
+  arb_.Push(now, client, true);
+  return true;
+}
+
+// Nobody makes a train wait, so all that it does follows from its first beat, and the reader can be told at once.
+void DmaReadPort::TakeTrain(Cycle now) {
+  assert(reader_.TrainCycle() == now);
+  Train train{};
+  size_t client = 0;
+  uint32_t beats = 0;
+  for (bool last = false; !last; ++beats) {
+    const DmaReader::TrainBeat beat = reader_.train_beat();
+    client = beat.tag >> kTagBits;
+    train.tag = static_cast<uint8_t>(beat.tag);
+    train.resp = beat.resp;
+    train.data.insert(train.data.end(), beat.data.begin(), beat.data.end());
+    last = beat.last;
+    assert(reader_.TrainCycle() == now + beats);
+    reader_.OnTrainBeatTaken(now + beats);
+  }
+  const Cycle end = now + beats - 1;
+  if (train.resp != AxiResp::kOkay && on_dma_error) on_dma_error(now);
+  if (client == whole()) {
+    if (end == now) {
+      --reads_;
+    } else {
+      train_ends_.push_back(end);
+      WakeAt(end);
+    }
+    train.bytes = static_cast<uint32_t>(train.data.size());
+    train_sink->OnTrain(now, train);
+    return;
+  }
+  spec::DmaFetched answer{.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
+  std::copy(train.data.begin(), train.data.end(), answer.data);
+  answers_[client].tokens.push_back(answer);
+  answers_[client].timing.Push(end);
+}
+
+void DmaReadPort::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
+  reader_.OnReadBeat(cycle, id, data, resp, last);
+  if (!last) return;
+  --outstanding_;
+  Wake(cycle);
+}
+
+bool DmaReadPort::IsIdle() const {
+  return reads_ == 0 && read_request_in.size() == 0 &&
+         std::all_of(fetch_request_in.begin(), fetch_request_in.end(), [](const auto& in) { return in.size() == 0; }) &&
+         std::all_of(answers_.begin(), answers_.end(), [](const auto& answers) { return answers.places.taken() == 0; });
+}
+
+// Asks for the cycles that are known. What is due already waits for somebody who will wake us.
+void DmaReadPort::Wake(Cycle now) {
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now) WakeAt(cycle);
+  };
+  at(reader_.TrainCycle());
+  at(reader_.BurstCycle());
+  at(std::max(arb_.PopReady(), reader_.RequestReady()));
+  for (const Answers& answers : answers_) at(answers.timing.PopReady());
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader of host memory and its clients: the counterpart of rtl/dma/vireo_dma_read_port.sv. Small clients ask by
+// stream and get tokens; the whole client gets trains. It checks no address, no right and no length.
+//
+// Unloaded, with t the cycle of a request's push, r that of the last beat of the bus, l = 1 if the train needs a step
+// before its first beat (DmaReader::TrainSteps), n its beats:
+//
+//   burst visible:         t + kBurstLatency
+//   train's first beat:    r + DmaReader::kTrainLatency + l
+//   small answer visible:  r + kFetchedLatency + l + n - 1
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/arb_rr.h"
+#include "model/common/channel.h"
+#include "model/common/credits.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/dma/dma_reader.h"
+#include "model/dma/train.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class DmaReadPort final : public Block {
+ public:
+  struct Config {
+    DmaReader::Config reader{};
+    size_t fetch_clients = 5;  // small ones
+    size_t fetch_depth = 16;   // answers per small client; a power of two, 4 or more
+  };
+
+  static constexpr uint64_t kBurstLatency = 6;
+  static constexpr uint64_t kFetchedLatency = 11;
+  // A place for the answer of a small aligned read of one beat is taken for so long, beside the memory's latency, if
+  // the answer is taken at once.
+  static constexpr uint64_t kPlaceCycles = 17;
+
+  DmaReadPort(Agenda& agenda, const Config& config);
+
+  std::deque<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
+  std::deque<Output<spec::DmaFetched>> fetched_out;            // per small client
+  Channel<spec::DmaReadRequest> read_request_in = Channel<spec::DmaReadRequest>::Slice();
+  Output<DmaReader::Burst> ar_out;
+  TrainSink* train_sink = nullptr;          // must be there if the whole client asks
+  std::function<void(Cycle)> on_dma_error;  // a train that failed begins in this cycle; may be empty
+  // Counts for requests that leave the arbiter; to be set before the blocks of a cycle run.
+  spec::PcieSize max_read_request_size = spec::PcieSize::kBytes128;
+
+  void Run(Cycle now) override;
+
+  // A beat of the bus, as DmaReader takes it. A burst's beats come after ar_out took it.
+  void OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last);
+
+  // What idle_o and outstanding_o show in a cycle before anything of that cycle was told.
+  bool IsIdle() const;
+  uint32_t outstanding() const { return outstanding_; }
+  const DmaReader& reader() const { return reader_; }
+
+ private:
+  // The answers of a small client, and its places for them.
+  struct Answers {
+    explicit Answers(size_t depth) : timing(FifoTiming::Fifo(depth)), places(depth) {}
+    FifoTiming timing;
+    std::deque<spec::DmaFetched> tokens{};
+    Credits places;
+  };
+
+  size_t whole() const { return fetch_request_in.size(); }  // its index
+  bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
+  void TakeTrain(Cycle now);
+  void Wake(Cycle now);
+
+  const uint32_t beat_bytes_;
+  DmaReader reader_;
+  ArbRr arb_;
+  std::deque<std::deque<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
+  std::deque<Answers> answers_;                            // per small client
+  std::deque<Cycle> train_ends_;                           // last beats of the whole client's trains that are leaving
+  uint64_t reads_ = 0;                                     // requests of the whole client under way
+  uint32_t outstanding_ = 0;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dma/dma_write_port.h"
+
+#include <algorithm>
+#include <cassert>
+#include <span>
+#include <utility>
+
+namespace vireo::model {
+namespace {
+
+// The writer's tag: client, notify, the client's tag.
+constexpr unsigned kNotifyShift = 8;
+constexpr unsigned kClientShift = 9;
+
+}  // namespace
+
+DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
+    : Block(agenda),
+      on_done(config.store_clients),
+      beat_bytes_(config.writer.data_bits / 8),
+      writer_(config.writer),
+      arb_(config.store_clients + 1),
+      beats_(config.store_clients + 1),
+      part_(config.store_clients),
+      writes_(config.store_clients + 1) {
+  for (size_t i = 0; i < config.store_clients; ++i) {
+    store_in.push_back(Channel<spec::DmaStore>::Slice());
+    store_in.back().SetConsumer(this);
+  }
+  write_in.SetConsumer(this);
+}
+
+void DmaWritePort::Run(Cycle now) {
+  bool moved = false;  // then there may be more to do in the next cycle
+
+  auto& completions = writer_.completions();
+  while (!completions.empty() && completions.front().cycle <= now) {
+    const DmaWriter::Completion completion = completions.front();
+    completions.pop_front();
+    const size_t client = completion.tag >> kClientShift;
+    --writes_[client];
+    const bool failed = completion.resp != AxiResp::kOkay;
+    const OnDone& told = client == whole() ? on_write_done : on_done[client];
+    if (((completion.tag >> kNotifyShift & 1) != 0 || failed) && told) {
+      told(now, {.tag = static_cast<uint8_t>(completion.tag), .resp = static_cast<uint8_t>(completion.resp)});
+    }
+    if (failed && on_dma_error) on_dma_error(now);
+  }
+
+  const size_t decided = arb_.output().size();
+  arb_.Advance(now);
+  moved |= arb_.output().size() != decided;
+  moved |= IntoArbiter(now);
+  moved |= OutOfArbiter(now);
+  moved |= IntoWriter(now);
+
+  if (writer_.BurstCycle() <= now && aw_out.CanPush(now)) {
+    aw_out.Push(now, writer_.burst());
+    writer_.OnBurstTaken(now);
+    moved = true;
+  }
+  if (writer_.WriteCycle() <= now && w_out.CanPush(now)) {
+    const DmaWriter::WriteBeat beat = writer_.write_beat();
+    w_out.Push(now, {.lane = beat.lane, .data = {beat.data.begin(), beat.data.end()}, .last = beat.last});
+    writer_.OnWriteBeatTaken(now);
+    moved = true;
+  }
+
+  if (moved) WakeAt(now + 1);
+  Wake(now);
+}
+
+bool DmaWritePort::IntoArbiter(Cycle now) {
+  bool moved = false;
+  const auto push = [&](size_t client, bool first, WriteBeat beat) {
+    if (first) ++writes_[client];
+    arb_.Push(now, client, beat.last);
+    beats_[client].push_back(std::move(beat));
+    moved = true;
+  };
+  for (size_t i = 0; i < whole(); ++i) {
+    if (!store_in[i].CanPop(now) || arb_.PushReady(i) > now) continue;
+    const spec::DmaStore& store = store_in[i].front();
+    assert(store.bytes >= 1 && store.bytes <= spec::kDmaFetchBytes);
+    const uint32_t begin = part_[i] * beat_bytes_;
+    const uint32_t size = std::min(beat_bytes_, store.bytes - begin);
+    const auto data = std::span(store.data).subspan(begin, size);
+    const bool last = begin + size == store.bytes;
+    push(i, begin == 0,
+         {.request = {.address = store.address, .bytes = store.bytes, .notify = store.notify, .tag = store.tag},
+          .data = {data.begin(), data.end()},
+          .last = last});
+    ++part_[i];
+    if (last) {
+      part_[i] = 0;
+      store_in[i].Pop(now);
+    }
+  }
+  if (write_in.CanPop(now) && arb_.PushReady(whole()) <= now) {
+    const bool first = std::exchange(write_first_, write_in.front().last);
+    push(whole(), first, write_in.Pop(now));
+  }
+  return moved;
+}
+
+bool DmaWritePort::OutOfArbiter(Cycle now) {
+  const bool first = bytes_left_ == 0;
+  if (arb_.PopReady() > now || writer_.TrainReady() > now || (first && requests_timing_.PushReady() > now))
+    return false;
+  const size_t client = arb_.output().front().input;
+  const WriteBeat beat = std::move(beats_[client].front());
+  beats_[client].pop_front();
+  arb_.Pop(now);
+  if (first) {
+    assert(beat.request.bytes >= 1 && beat.request.bytes <= DmaWriter::kMaxRequestBytes);
+    bytes_left_ = beat.request.bytes;
+    // The end of each is reported, so that it can be counted.
+    requests_.push_back({.address = beat.request.address,
+                         .bytes = beat.request.bytes,
+                         .tag = static_cast<uint32_t>(client) << kClientShift |
+                                static_cast<uint32_t>(beat.request.notify) << kNotifyShift | beat.request.tag,
+                         .notify = true,
+                         .after_all_b = false,
+                         .max_payload_size = {}});
+    requests_timing_.Push(now);
+  }
+  const uint32_t size = std::min(beat_bytes_, bytes_left_);
+  assert(beat.data.size() >= size && beat.last == (size == bytes_left_));
+  bytes_left_ -= size;
+  writer_.OnTrainBeat(now, std::span(beat.data).first(size), beat.last);
+  if (beat.last && client == whole() && on_accepted) on_accepted(now);
+  return true;
+}
+
+bool DmaWritePort::IntoWriter(Cycle now) {
+  if (requests_timing_.PopReady() > now || writer_.RequestReady() > now) return false;
+  DmaWriter::Request request = requests_.front();
+  requests_.pop_front();
+  requests_timing_.Pop(now);
+  request.max_payload_size = max_payload_size;
+  writer_.OnRequest(now, request);
+  return true;
+}
+
+void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
+  writer_.OnAnswer(cycle, resp);
+  if (!writer_.completions().empty()) WakeAt(writer_.completions().back().cycle);
+  Wake(cycle);
+}
+
+bool DmaWritePort::IsIdle() const {
+  return write_in.size() == 0 &&
+         std::all_of(store_in.begin(), store_in.end(), [](const auto& in) { return in.size() == 0; }) &&
+         std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
+}
+
+// Asks for the cycles that are known. What is due already waits for somebody who will wake us.
+void DmaWritePort::Wake(Cycle now) {
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now) WakeAt(cycle);
+  };
+  at(writer_.BurstCycle());
+  at(writer_.WriteCycle());
+  at(std::max({arb_.PopReady(), writer_.TrainReady(), bytes_left_ == 0 ? requests_timing_.PushReady() : 0}));
+  at(std::max(requests_timing_.PopReady(), writer_.RequestReady()));
+}
+
+}  // namespace vireo::model

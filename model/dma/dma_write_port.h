@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer of host memory and its clients: the counterpart of rtl/dma/vireo_dma_write_port.sv. Small clients give a
+// write as one token, the whole client as a train of beats. It checks no address, no right and no length.
+//
+// Unloaded, with t the cycle in which a small write, or the first beat of a train that does not pause, was pushed, and
+// n its beats:
+//
+//   accepted:       t + kAcceptedLatency + n - 1
+//   burst visible:  t + kBurstLatency, but not before accepted + DmaWriter::kTrainLatency
+//   done:           last answer + DmaWriter::kDoneLatency
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/arb_rr.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/dma/dma_writer.h"
+#include "model/dma/write_beat.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class DmaWritePort final : public Block {
+ public:
+  struct Config {
+    DmaWriter::Config writer{};
+    size_t store_clients = 2;  // small ones
+  };
+
+  using WriteBeat = model::WriteBeat;  // of the whole client
+  // A beat of the bus.
+  struct BusBeat {
+    uint32_t lane;              // of the first byte
+    std::vector<uint8_t> data;  // what is written; all other lanes are 0
+    bool last;                  // of its burst
+  };
+  using OnDone = std::function<void(Cycle, const spec::DmaDone&)>;
+
+  static constexpr uint64_t kAcceptedLatency = 3;
+  static constexpr uint64_t kBurstLatency = 8;
+  static constexpr size_t kRequestDepth = 8;  // requests between the arbiter and the writer
+
+  DmaWritePort(Agenda& agenda, const Config& config);
+
+  std::deque<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
+  Channel<WriteBeat> write_in = Channel<WriteBeat>::Slice();
+  Output<DmaWriter::Burst> aw_out;
+  Output<BusBeat> w_out;
+  // Called in the cycle of the pulse; may be empty.
+  std::deque<OnDone> on_done;              // per small client
+  OnDone on_write_done;                    // of the whole client
+  std::function<void(Cycle)> on_accepted;  // of the whole client
+  std::function<void(Cycle)> on_dma_error;
+  // Counts for requests that enter the writer; to be set before the blocks of a cycle run.
+  spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
+
+  void Run(Cycle now) override;
+
+  // Answers come in the order of the bursts, each after w_out took its burst's last beat.
+  void OnAnswer(Cycle cycle, AxiResp resp);
+
+  // What idle_o shows in a cycle before anything of that cycle was told.
+  bool IsIdle() const;
+  const DmaWriter& writer() const { return writer_; }
+
+ private:
+  size_t whole() const { return store_in.size(); }  // its index
+  bool IntoArbiter(Cycle now);
+  bool OutOfArbiter(Cycle now);
+  bool IntoWriter(Cycle now);
+  void Wake(Cycle now);
+
+  const uint32_t beat_bytes_;
+  DmaWriter writer_;
+  ArbRr arb_;
+  std::deque<std::deque<WriteBeat>> beats_;  // per client: in the arbiter
+  std::vector<uint32_t> part_;               // per small client: the token's next beat
+  bool write_first_ = true;                  // the whole client's next beat into the arbiter is the first of a train
+  uint32_t bytes_left_ = 0;                  // of the transaction that leaves the arbiter; 0: its first beat is next
+  FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
+  std::deque<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer
+  std::vector<uint64_t> writes_;             // per client: transactions under way
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/nic.h"
+
+#include <algorithm>
+
+namespace vireo::model {
+namespace {
+
+// Small clients of the DMA ports.
+enum FetchClient : size_t { kFetchIndex, kFetchRing, kFetchDescriptor, kFetchWorkRequest, kFetchMailbox, kFetchClients };
+enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
+
+DmaReadPort::Config ReadConfig(const spec::Config& config) {
+  return {.reader = {.data_bits = config.datapath_bits,
+                     .tags = config.dma_tags,
+                     .buffer_bytes = config.dma_read_buffer_bytes},
+          .fetch_clients = kFetchClients};
+}
+DmaWritePort::Config WriteConfig(const spec::Config& config) {
+  return {.writer = {.data_bits = config.datapath_bits, .writes = config.dma_writes}, .store_clients = kStoreClients};
+}
+
+uint32_t NumQueues(const spec::Config& config) {
+  return 2 * config.net_queue_pairs + 1 + config.num_cqs + 2 * config.num_qps +
+         spec::kVireoConstants.rdma_event_queues;
+}
+
+size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
+
+}  // namespace
+
+Nic::Nic(const spec::Config& config, NicOutputs& environment)
+    : read_port_(agenda_, ReadConfig(config)),
+      write_port_(agenda_, WriteConfig(config)),
+      common_cfg_(agenda_, config),
+      notify_(agenda_, config),
+      msix_(agenda_),
+      desc_fetch_(agenda_, {.queues = NumQueues(config)}),
+      cq_writer_(agenda_, {.queues = NumQueues(config), .cqs = config.num_cqs}),
+      csr_(agenda_, config),
+      mailbox_(agenda_),
+      qp_control_(agenda_, config.num_qps, NumQueues(config)),
+      memory_check_(agenda_, config),
+      send_queue_(agenda_, config),
+      requester_(agenda_, config),
+      completer_(agenda_, config),
+      tx_gather_(agenda_, config),
+      frames_(environment, csr_),
+      tx_builder_(agenda_, config, tx_gather_, frames_),
+      rx_buffer_(agenda_, config),
+      responder_(agenda_, config),
+      rx_scatter_(agenda_, config, rx_buffer_),
+      interrupts_(agenda_, 2),
+      completions_(agenda_, 2),
+      queue_failures_(agenda_, 2),
+      send_failures_(agenda_, 2) {
+  ConnectHost(environment);
+  ConnectManagement(environment);
+  ConnectQueues();
+  ConnectQueuePairs();
+  ApplySettings(0, csr_.SettingsAt(0));
+  ApplyLevels(0, CommonCfg::Levels{});
+}
+
+void Nic::ConnectHost(NicOutputs& environment) {
+  read_port_.train_sink = &tx_gather_;
+  read_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
+  write_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
+  write_port_.on_accepted = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
+  write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };
+  write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
+    mailbox_.OnStoreDone(now, done);
+  };
+
+  common_cfg_.on_read_data = [&environment](Cycle now, uint64_t data) { environment.OnBarRead(now, data); };
+  common_cfg_.on_queue_row_write = [this](Cycle now, const spec::QueueRowWrite& row) {
+    notify_.OnQueueRowWrite(now, row);
+    desc_fetch_.OnQueueRowWrite(now, row);
+    cq_writer_.OnQueueRowWrite(now, row);
+    csr_.OnQueueRowWrite(now, row);
+  };
+  common_cfg_.on_device_reset = [this](Cycle now) {
+    csr_.OnDeviceReset(now);
+    mailbox_.OnDeviceReset(now);
+  };
+  common_cfg_.on_features_written = [this](Cycle now) { csr_.OnFeaturesWritten(now); };
+  common_cfg_.on_driver_ok = [this](Cycle now) { csr_.OnDriverOk(now); };
+  common_cfg_.on_levels = [this](Cycle from, const CommonCfg::Levels& levels) { ApplyLevels(from, levels); };
+  common_cfg_.ConnectQueueReset(csr_.queue_reset_in);
+
+  common_cfg_.SetMsixReady(msix_.ReadyFrom());
+  msix_.on_read_data = [this](Cycle at, uint64_t data) { common_cfg_.OnOtherReadData(at, data); };
+  msix_.on_message = [&environment](Cycle now, const MsixMessage& message) { environment.OnMessage(now, message); };
+  common_cfg_.interrupt_out.Connect(interrupts_.in[0], common_cfg_);
+  cq_writer_.interrupt_out.Connect(interrupts_.in[1], cq_writer_);
+  interrupts_.out.Connect(msix_.interrupt_in, interrupts_);
+
+  notify_.ConnectSend(send_queue_.doorbell_in);
+  notify_.ConnectControl(mailbox_.control_doorbell_in);
+  notify_.ConnectNet(net_doorbells_);
+  notify_.ConnectCqArm(cq_writer_.cq_arm_in);
+}
+
+void Nic::ConnectManagement(NicOutputs& environment) {
+  csr_.on_read = [&environment](Cycle now, uint32_t data) { environment.OnCsrRead(now, data); };
+  csr_.on_firmware_interrupt = [&environment](Cycle from, bool level) { environment.OnFirmwareInterrupt(from, level); };
+  csr_.time_ns = [&environment](Cycle now) { return environment.TimeNs(now); };
+  csr_.idle = [this] { return IsDatapathIdle(now_); };
+  csr_.dma_outstanding = [this] { return static_cast<uint16_t>(read_port_.outstanding()); };
+  csr_.on_settings = [this](Cycle from, const CsrSettings& settings) { ApplySettings(from, settings); };
+  csr_.on_reset_done = [this](Cycle now) { common_cfg_.OnResetDone(now); };
+  csr_.on_queue_reset_done = [this](Cycle now, uint16_t vq_index) { common_cfg_.OnQueueResetDone(now, vq_index); };
+  csr_.on_table_write = [this](Cycle now, const spec::TableWrite& write) {
+    desc_fetch_.OnTableWrite(now, write);
+    cq_writer_.OnTableWrite(now, write);
+    qp_control_.OnTableWrite(now, write);
+    memory_check_.OnTableWrite(now, write);
+    requester_.OnTableWrite(now, write);
+    completer_.OnTableWrite(now, write);
+    tx_builder_.OnTableWrite(now, write);
+    responder_.OnTableWrite(now, write);
+  };
+  csr_.on_mailbox_fetch = [this](Cycle now, uint32_t offset) { mailbox_.OnFetch(now, offset); };
+  csr_.on_mailbox_complete = [this](Cycle now, uint32_t bytes) { mailbox_.OnComplete(now, bytes); };
+  csr_.on_window_write = [this](Cycle now, uint32_t word, uint32_t data) { mailbox_.OnWindowWrite(now, word, data); };
+  csr_.read_window = [this](Cycle now, uint32_t word) { return mailbox_.ReadWindow(now, word); };
+  mailbox_.on_status = [this](Cycle now, const MailboxStatus& status) { csr_.OnMailboxStatus(now, status); };
+  mailbox_.on_fatal = [this](Cycle now) { csr_.OnMailboxFatal(now); };
+
+  csr_.requester_load_out.Connect(requester_.load_in, csr_);
+  csr_.responder_load_out.Connect(responder_.load_in, csr_);
+  csr_.qp_order_out.Connect(qp_control_.qp_order_in, csr_);
+  csr_.host_event_out.Connect(qp_control_.csr_event_in, csr_);
+  rx_buffer_.on_drop = [this](Cycle now) { csr_.OnRxDrop(now); };
+  rx_buffer_.on_verdict = [this](Cycle now, spec::RxVerdict verdict) { csr_.OnRxVerdict(now, verdict); };
+  desc_fetch_.on_window_violation = [this](Cycle now) { csr_.OnWindowViolation(now); };
+}
+
+void Nic::ConnectQueues() {
+  auto& fetch = read_port_.fetch_request_in;
+  auto& fetched = read_port_.fetched_out;
+  desc_fetch_.index_request_out.Connect(fetch[kFetchIndex], desc_fetch_);
+  desc_fetch_.ring_request_out.Connect(fetch[kFetchRing], desc_fetch_);
+  desc_fetch_.descriptor_request_out.Connect(fetch[kFetchDescriptor], desc_fetch_);
+  send_queue_.fetch_request_out.Connect(fetch[kFetchWorkRequest], send_queue_);
+  mailbox_.fetch_request_out.Connect(fetch[kFetchMailbox], mailbox_);
+  fetched[kFetchIndex].Connect(desc_fetch_.index_fetched_in, read_port_);
+  fetched[kFetchRing].Connect(desc_fetch_.ring_fetched_in, read_port_);
+  fetched[kFetchDescriptor].Connect(desc_fetch_.descriptor_fetched_in, read_port_);
+  fetched[kFetchWorkRequest].Connect(send_queue_.fetched_in, read_port_);
+  fetched[kFetchMailbox].Connect(mailbox_.fetched_in, read_port_);
+
+  auto& request = desc_fetch_.buffer_request_in;
+  auto& buffer = desc_fetch_.buffer_out;
+  send_queue_.buffer_request_out.Connect(request[Client(spec::BufferClient::kSend)], send_queue_);
+  cq_writer_.buffer_request_out.Connect(request[Client(spec::BufferClient::kCompletion)], cq_writer_);
+  mailbox_.buffer_request_out.Connect(request[Client(spec::BufferClient::kControl)], mailbox_);
+  buffer[Client(spec::BufferClient::kSend)].Connect(send_queue_.buffer_in, desc_fetch_);
+  buffer[Client(spec::BufferClient::kCompletion)].Connect(cq_writer_.buffer_in, desc_fetch_);
+  buffer[Client(spec::BufferClient::kControl)].Connect(mailbox_.buffer_in, desc_fetch_);
+
+  cq_writer_.store_out.Connect(write_port_.store_in[kStoreCqWriter], cq_writer_);
+  mailbox_.store_out.Connect(write_port_.store_in[kStoreMailbox], mailbox_);
+  completer_.completion_out.Connect(completions_.in[0], completer_);
+  mailbox_.completion_out.Connect(completions_.in[1], mailbox_);
+  completions_.out.Connect(cq_writer_.completion_in, completions_);
+  qp_control_.host_event_out.Connect(cq_writer_.host_event_in, qp_control_);
+  desc_fetch_.queue_failure_out.Connect(queue_failures_.in[0], desc_fetch_);
+  cq_writer_.queue_failure_out.Connect(queue_failures_.in[1], cq_writer_);
+  queue_failures_.out.Connect(qp_control_.desc_fetch_failure_in, queue_failures_);
+  send_queue_.queue_failure_out.Connect(qp_control_.send_queue_failure_in, send_queue_);
+}
+
+void Nic::ConnectQueuePairs() {
+  qp_control_.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) {
+    csr_.OnQpStateWrite(now, write);
+    send_queue_.OnQpStateWrite(now, write);
+    requester_.OnQpStateWrite(now, write);
+    completer_.OnQpStateWrite(now, write);
+    responder_.OnQpStateWrite(now, write);
+  };
+  qp_control_.on_qp_done = [this](Cycle now) { csr_.OnQpDone(now); };
+
+  send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
+  requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
+  responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);
+  memory_check_.place_out[MemoryCheck::kRequester].Connect(requester_.memory_place_in, memory_check_);
+  memory_check_.place_out[MemoryCheck::kResponder].Connect(responder_.memory_place_in, memory_check_);
+  requester_.job_out.Connect(tx_gather_.job_in, requester_);
+  requester_.record_out.Connect(completer_.record_in, requester_);
+  completer_.retired_out.Connect(send_queue_.retired_in, completer_);
+  requester_.failure_out.Connect(send_failures_.in[0], requester_);
+  tx_gather_.failed_out.Connect(send_failures_.in[1], tx_gather_);
+  send_failures_.out.Connect(qp_control_.requester_failure_in, send_failures_);
+  completer_.failure_out.Connect(qp_control_.completer_failure_in, completer_);
+  responder_.failure_out.Connect(qp_control_.responder_failure_in, responder_);
+
+  tx_gather_.read_request_out.Connect(read_port_.read_request_in, tx_gather_);
+  tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
+  rx_scatter_.answer_out.Connect(tx_builder_.answer_in, rx_scatter_);
+  rx_buffer_.frame_out.Connect(responder_.frame_in, rx_buffer_);
+  responder_.place_out.Connect(rx_scatter_.place_in, responder_);
+  responder_.ack_out.Connect(completer_.ack_in, responder_);
+  rx_scatter_.write_out.Connect(write_port_.write_in, rx_scatter_);
+}
+
+void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
+  CommonCfg::Inputs inputs{.profile = settings.profile ? spec::Profile::kVireo : spec::Profile::kRfcV2,
+                           .needs_reset = settings.needs_reset,
+                           .link_up = settings.link_up,
+                           .announce = settings.announce,
+                           .mtu = settings.mtu};
+  for (size_t i = 0; i < inputs.mac.size(); ++i) inputs.mac[i] = static_cast<uint8_t>(settings.mac >> 8 * i);
+  common_cfg_.SetInputs(from, inputs);
+  notify_.SetProfile(from, inputs.profile);
+  notify_.SetEnable(from, settings.datapath_enable);
+  rx_buffer_.SetEnable(from, settings.datapath_enable);
+  responder_.SetEnable(from, settings.datapath_enable);
+  tx_builder_.OnEnable(from, settings.datapath_enable);
+  tx_builder_.OnMac(from, inputs.mac);
+}
+
+void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
+  constexpr auto kMq = static_cast<uint32_t>(spec::NetFeature::kMq);
+  csr_.SetDeviceStatus(from, levels.device_status);
+  csr_.SetDriverFeatures(from, levels.driver_features);
+  notify_.SetResetting(from, levels.resetting);
+  notify_.SetMq(from, (levels.driver_features[kMq / 32] >> kMq % 32 & 1) != 0);
+}
+
+void Nic::OnBar(Cycle now, const spec::BarAccess& access) {
+  common_cfg_.OnBar(now, access);
+  notify_.OnBar(now, access);
+  msix_.OnBar(now, access);
+}
+
+void Nic::SetControls(Cycle now, const Controls& controls) {
+  msix_.SetControl(now, controls.msix_enable, controls.msix_mask, controls.bus_master);
+  read_port_.max_read_request_size = controls.max_read_request_size;
+  write_port_.max_payload_size = controls.max_payload_size;
+}
+
+void Nic::RunThrough(Cycle last) {
+  while (agenda_.next() <= last) {
+    now_ = agenda_.next();
+    agenda_.RunThrough(now_);
+    if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(now_ + 1, IsQuiet());
+    net_doorbells_.sent().clear();
+  }
+  now_ = last;
+}
+
+bool Nic::IsQuiet() const {
+  return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
+         tx_gather_.IsIdle() && tx_builder_.IsIdle() && responder_.IsIdle() && rx_scatter_.IsIdle() &&
+         cq_writer_.IsIdle() && write_port_.IsIdle();
+}
+
+bool Nic::IsDatapathIdle(Cycle now) {
+  return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) &&
+         msix_.IsIdle(now + 1) && mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() &&
+         rx_buffer_.IsIdle() && interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() &&
+         send_failures_.IsIdle();
+}
+
+}  // namespace vireo::model

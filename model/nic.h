@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows what is joined to
+// what.
+//
+// It has no clock. Inputs are told in their cycles, before the blocks of that cycle run; RunThrough runs them. What
+// leaves the device in a cycle is told to the environment then, or goes into the DMA ports' outputs, which the
+// environment connects.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/arbiter.h"
+#include "model/ctrl/csr.h"
+#include "model/ctrl/mailbox.h"
+#include "model/dma/dma_read_port.h"
+#include "model/dma/dma_write_port.h"
+#include "model/rdma/completer.h"
+#include "model/rdma/memory_check.h"
+#include "model/rdma/qp_control.h"
+#include "model/rdma/requester.h"
+#include "model/rdma/responder.h"
+#include "model/rdma/rx_buffer.h"
+#include "model/rdma/rx_scatter.h"
+#include "model/rdma/send_queue.h"
+#include "model/rdma/tx_builder.h"
+#include "model/rdma/tx_gather.h"
+#include "model/virtio/common_cfg.h"
+#include "model/virtio/cq_writer.h"
+#include "model/virtio/desc_fetch.h"
+#include "model/virtio/msix.h"
+#include "model/virtio/notify.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// Where outputs go; each call in the cycle of the output, if nothing else is said.
+class NicOutputs {
+ public:
+  virtual ~NicOutputs() = default;
+  // A frame will be visible from `start` to `end`, which is later.
+  virtual void OnFrameAhead(Cycle start, Cycle end) = 0;
+  virtual void OnFrame(Cycle start, Cycle end, std::vector<uint8_t> bytes) = 0;  // in cycle `end`
+  virtual void OnBarRead(Cycle now, uint64_t data) = 0;
+  virtual void OnCsrRead(Cycle now, uint32_t data) = 0;
+  virtual void OnMessage(Cycle now, const MsixMessage& message) = 0;
+  // The level from cycle `from` on; told in the cycle before.
+  virtual void OnFirmwareInterrupt(Cycle from, bool level) = 0;
+  // Device time in cycle `now`, in ns.
+  virtual uint64_t TimeNs(Cycle now) = 0;
+};
+
+class Nic {
+ public:
+  // What configuration space says.
+  struct Controls {
+    bool bus_master = false;
+    bool msix_enable = false;
+    bool msix_mask = false;
+    spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
+    spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
+  };
+
+  // Both outlive the NIC.
+  Nic(const spec::Config& config, NicOutputs& environment);
+  Nic(const Nic&) = delete;
+  Nic& operator=(const Nic&) = delete;
+
+  // --- Inputs of cycle `now`
+  void OnBar(Cycle now, const spec::BarAccess& access);
+  void OnCsr(Cycle now, bool write, uint16_t address, uint32_t data) { csr_.OnAccess(now, write, address, data); }
+  void OnFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) {
+    rx_buffer_.OnFrame(start, end, bytes, mac_error);
+  }
+  void SetControls(Cycle now, const Controls& controls);
+  void SetMacLink(Cycle now, bool link) { csr_.SetMacLink(now, link); }
+  void SetTransmitReady(Cycle now, bool ready) { tx_builder_.OnTransmitReady(now, ready); }
+
+  // --- Host memory: outputs to be connected, answers to be told
+  DmaReadPort& read_port() { return read_port_; }
+  DmaWritePort& write_port() { return write_port_; }
+
+  // --- Time
+  Cycle next() const { return agenda_.next(); }
+  void RunThrough(Cycle last);
+  // idle_o in cycle `now` + 1, when the blocks of `now` have run.
+  bool IsIdle(Cycle now) { return IsDatapathIdle(now) && csr_.IsIdle(now); }
+
+ private:
+  void ConnectHost(NicOutputs& environment);
+  void ConnectManagement(NicOutputs& environment);
+  void ConnectQueues();
+  void ConnectQueuePairs();
+  void ApplySettings(Cycle from, const CsrSettings& settings);
+  void ApplyLevels(Cycle from, const CommonCfg::Levels& levels);
+  bool IsQuiet() const;
+  bool IsDatapathIdle(Cycle now);
+
+  // Frames of the builder: to the environment, and counted.
+  class Frames final : public FrameSink {
+   public:
+    Frames(NicOutputs& environment, Csr& csr) : environment_(environment), csr_(csr) {}
+    void OnFrameAhead(Cycle start, Cycle end) override { environment_.OnFrameAhead(start, end); }
+    void OnFrame(Cycle start, Cycle end, std::vector<uint8_t> bytes) override {
+      csr_.OnTxFrame(end);
+      environment_.OnFrame(start, end, std::move(bytes));
+    }
+
+   private:
+    NicOutputs& environment_;
+    Csr& csr_;
+  };
+  Agenda agenda_;
+  Cycle now_ = 0;  // that runs, or ran last
+
+  DmaReadPort read_port_;
+  DmaWritePort write_port_;
+  CommonCfg common_cfg_;
+  Notify notify_;
+  Msix msix_;
+  DescFetch desc_fetch_;
+  CqWriter cq_writer_;
+  Csr csr_;
+  Mailbox mailbox_;
+  QpControl qp_control_;
+  MemoryCheck memory_check_;
+  SendQueue send_queue_;
+  Requester requester_;
+  Completer completer_;
+  TxGather tx_gather_;
+  Frames frames_;
+  TxBuilder tx_builder_;
+  RxBuffer rx_buffer_;
+  Responder responder_;
+  RxScatter rx_scatter_;
+  Arbiter<spec::Interrupt> interrupts_;
+  Arbiter<spec::Completion> completions_;
+  Arbiter<spec::QueueFailure> queue_failures_;
+  Arbiter<spec::QpFailure> send_failures_;
+  // Net queues have no block yet: their doorbells end here.
+  Channel<spec::Doorbell> net_doorbells_ = Channel<spec::Doorbell>::Sink();
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/memory_check.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace vireo::model {
+namespace {
+
+// Cycles from the take of a check: its region is read in the same one.
+constexpr uint64_t kPage0 = 3;  // reads the page
+constexpr uint64_t kPage1 = 4;  // reads the one behind it
+constexpr uint64_t kPlace = 5;  // answers, if the client has taken the answer before
+
+static_assert(MemoryCheck::kInterval == kPlace + 1);
+static_assert(MemoryCheck::kLatency == 1 + kPlace + 1);
+
+}  // namespace
+
+MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations)
+    : Block(agenda), mrs_(std::max<size_t>(num_mrs, 2)), pages_(num_translations), num_mrs_(num_mrs) {
+  for (auto& channel : check_in) channel.SetConsumer(this);
+}
+
+void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
+  if (write.table_id == spec::MgmtTable::kMr) {
+    mrs_.Write(now, write.index % mrs_.size(), spec::TableMr::Decode(write.data));
+  } else if (write.table_id == spec::MgmtTable::kTranslation) {
+    pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
+  }
+}
+
+void MemoryCheck::Run(Cycle now) {
+  for (size_t i = 0; i < kClients; ++i) {
+    if (!place_[i] || !place_out[i].CanPush(now)) continue;
+    place_out[i].Push(now, *place_[i]);
+    place_[i].reset();
+  }
+  if (access_) {
+    if (now >= access_->taken + kPlace && !place_[client_]) Answer(now);
+  } else if (now >= free_at_) {
+    Take(now);
+  }
+}
+
+void MemoryCheck::Take(Cycle now) {
+  for (size_t i = 1; i <= kClients; ++i) {
+    const size_t candidate = (client_ + i) % kClients;
+    if (!check_in[candidate].CanPop(now)) continue;
+    client_ = candidate;
+    const spec::MemoryCheck check = check_in[candidate].Pop(now);
+    const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
+    access_ = Access{check, mrs_.Read(now, index % mrs_.size()), index < num_mrs_, now};
+    WakeAt(now + kPlace);
+    return;
+  }
+}
+
+void MemoryCheck::Answer(Cycle now) {
+  place_[client_] = Place(*access_);
+  access_.reset();
+  free_at_ = now + 1;
+  WakeAt(now + 1);
+}
+
+// The first reason that applies.
+spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
+  const spec::MemoryCheck& check = access.check;
+  const spec::TableMr& row = access.row;
+  const auto key = static_cast<uint8_t>(check.key);
+  if (!access.index_exists || !row.valid || row.key != key) return spec::MemoryStatus::kKey;
+  if (row.pdn != check.pdn) return spec::MemoryStatus::kPd;
+  if ((check.local_write && !row.local_write) || (check.remote_write && !row.remote_write) ||
+      (check.remote_read && !row.remote_read)) {
+    return spec::MemoryStatus::kRights;
+  }
+  if (row.dma) {
+    // The whole address space; an access must end within it.
+    const bool wraps = check.bytes != 0 && check.address + (check.bytes - 1u) < check.address;
+    return wraps ? spec::MemoryStatus::kBounds : spec::MemoryStatus::kOk;
+  }
+  const uint64_t distance = check.address - row.virt_addr;
+  const bool inside = check.address >= row.virt_addr && distance <= row.length && check.bytes <= row.length - distance;
+  return inside ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
+}
+
+spec::MemoryPlace MemoryCheck::Place(const Access& access) {
+  spec::MemoryPlace place{};
+  place.status = Status(access);
+  if (place.status != spec::MemoryStatus::kOk) return place;
+  const spec::MemoryCheck& check = access.check;
+  if (access.row.dma) {
+    place.address0 = check.address;
+    place.bytes0 = check.bytes;
+    return place;
+  }
+  const unsigned shift = access.row.page_shift % 32;
+  const uint64_t page_bytes = uint64_t{1} << shift;
+  const uint64_t offset = check.address - (access.row.virt_addr & ~(page_bytes - 1));
+  const uint64_t page = access.row.first_translation + (offset >> shift);
+  const uint64_t low = offset % page_bytes;
+  place.address0 = pages_.Read(access.taken + kPage0, page % pages_.size()) + low;
+  place.bytes0 = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, page_bytes - low));
+  place.bytes1 = static_cast<uint16_t>(check.bytes - place.bytes0);
+  if (place.bytes1 != 0) place.address1 = pages_.Read(access.taken + kPage1, (page + 1) % pages_.size());
+  return place;
+}
+
+bool MemoryCheck::IsIdle() const {
+  return !access_ && check_in[0].size() == 0 && check_in[1].size() == 0 && !place_[0] && !place_[1];
+}
+
+}  // namespace vireo::model

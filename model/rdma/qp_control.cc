@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/qp_control.h"
+
+#include <utility>
+
+namespace vireo::model {
+
+using spec::IbQpState;
+using spec::QpOperation;
+using spec::RdmaEventType;
+
+namespace {
+
+// Net queue pairs, control queue, CQs, two queues per QP, event queue.
+size_t QueuesOf(const spec::Config& config) {
+  return size_t{2} * config.net_queue_pairs + config.num_cqs + size_t{2} * config.num_qps + spec::kRdmaCompleteqOffset +
+         spec::kRdmaEventqOffset;
+}
+
+// Codes of token and table have more bits than there are states.
+IbQpState StateOf(uint8_t code) { return static_cast<IbQpState>(code & 7); }
+
+}  // namespace
+
+QpControl::QpControl(Agenda& agenda, const spec::Config& config)
+    : QpControl(agenda, config.num_qps, QueuesOf(config)) {}
+
+QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
+    : Block(agenda), engine_state_(num_qps), wanted_state_(num_qps), owner_(num_queues) {
+  requester_failure_in.SetConsumer(this);
+  completer_failure_in.SetConsumer(this);
+  responder_failure_in.SetConsumer(this);
+  desc_fetch_failure_in.SetConsumer(this);
+  send_queue_failure_in.SetConsumer(this);
+  csr_event_in.SetConsumer(this);
+  qp_order_in.SetConsumer(this);
+}
+
+void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
+  if (write.table_id == spec::MgmtTable::kQpContext) {
+    wanted_state_.Write(now, write.index, StateOf(write.data[spec::TableQpContext::kStateOffset]));
+  } else if (write.table_id == spec::MgmtTable::kVirtqueue) {
+    const auto row = spec::TableVirtqueue::Decode(write.data);
+    owner_.Write(now, write.index, {row.kind, row.owner});
+  }
+}
+
+void QpControl::SetQuiet(Cycle from, bool quiet) {
+  quiet_.Set(from, quiet);
+  if (fence_) WakeAt(from);
+}
+
+bool QpControl::IsIdle() const {
+  return state_ == State::kIdle && !fence_ && requester_failure_in.size() == 0 && completer_failure_in.size() == 0 &&
+         responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 && send_queue_failure_in.size() == 0 &&
+         csr_event_in.size() == 0 && qp_order_in.size() == 0;
+}
+
+bool QpControl::CanPop(Cycle now, size_t input) const {
+  switch (input) {
+    case kRequester: return requester_failure_in.CanPop(now);
+    case kCompleter: return completer_failure_in.CanPop(now);
+    case kResponder: return responder_failure_in.CanPop(now);
+    case kDescFetch: return desc_fetch_failure_in.CanPop(now);
+    case kSendQueue: return send_queue_failure_in.CanPop(now);
+    case kEvent: return csr_event_in.CanPop(now);
+    // An order waits for the end of the one before; failures do not, or no block could become quiet.
+    default: return !fence_ && qp_order_in.CanPop(now);
+  }
+}
+
+void QpControl::Run(Cycle now) {
+  if (auto write = std::exchange(state_write_, std::nullopt)) on_qp_state_write(now, *write);
+  if (std::exchange(done_, false)) on_qp_done(now);
+
+  // What the order's end changes is seen one cycle later.
+  const bool ends_fence = fence_ && now >= fence_until_ && quiet_.At(now);
+  switch (state_) {
+    case State::kIdle: Take(now); break;
+    case State::kQueue:
+      if (vq_index_ < owner_.size()) queue_owner_ = owner_.Read(now, vq_index_);
+      state_ = State::kQp;
+      WakeAt(now + 1);
+      break;
+    case State::kQp:
+      is_cq_ = false;
+      if (job_ == Job::kQueueFailure) {
+        const bool exists = vq_index_ < owner_.size();
+        const auto kind = queue_owner_.kind;
+        qpn_ = queue_owner_.number;
+        is_cq_ = exists && kind == spec::TableQueueKind::kCq;
+        has_qp_ = exists && (kind == spec::TableQueueKind::kSq || kind == spec::TableQueueKind::kRq);
+      } else {
+        has_qp_ = job_ != Job::kEvent;
+      }
+      has_qp_ = has_qp_ && qpn_ < engine_state_.size();
+      if (has_qp_) {
+        engine_ = engine_state_.Read(now, qpn_);
+        wanted_ = wanted_state_.Read(now, qpn_);
+      }
+      state_ = State::kDecide;
+      WakeAt(now + 1);
+      break;
+    case State::kDecide:
+      Decide(now);
+      WakeAt(now + 1);
+      break;
+    case State::kSay:
+      if (!host_event_out.CanPush(now)) break;
+      host_event_out.Push(now, *say0_);
+      say0_ = std::exchange(say1_, std::nullopt);
+      if (!say0_) state_ = State::kIdle;
+      WakeAt(now + 1);
+      break;
+  }
+  if (ends_fence) {
+    fence_ = false;
+    done_ = true;
+    WakeAt(now + 1);
+  }
+}
+
+void QpControl::Take(Cycle now) {
+  size_t input = winner_;
+  for (size_t i = 0; i < kInputs; ++i) {
+    input = (input + 1) % kInputs;
+    if (!CanPop(now, input)) continue;
+    winner_ = input;
+    switch (input) {
+      case kDescFetch:
+      case kSendQueue: {
+        const auto token = (input == kDescFetch ? desc_fetch_failure_in : send_queue_failure_in).Pop(now);
+        job_ = Job::kQueueFailure;
+        vq_index_ = token.vq_index;
+        event_.code = static_cast<uint8_t>(token.code);
+        break;
+      }
+      case kEvent:
+        job_ = Job::kEvent;
+        event_ = csr_event_in.Pop(now);
+        break;
+      case kOrder: {
+        const auto token = qp_order_in.Pop(now);
+        job_ = Job::kOrder;
+        qpn_ = token.qpn;
+        operation_ = token.operation;
+        break;
+      }
+      default: {
+        auto& channel = input == kRequester   ? requester_failure_in
+                        : input == kCompleter ? completer_failure_in
+                                              : responder_failure_in;
+        const auto token = channel.Pop(now);
+        job_ = Job::kQpFailure;
+        qpn_ = token.qpn;
+        event_.event_type = token.event_type;
+        event_.code = token.code;
+        break;
+      }
+    }
+    state_ = State::kQueue;
+    WakeAt(now + 1);
+    return;
+  }
+}
+
+void QpControl::SetState(Cycle now, IbQpState state, bool clear) {
+  engine_state_.Write(now, qpn_, state);
+  state_write_ = {.qpn = qpn_, .state = state, .clear = clear};
+}
+
+void QpControl::Decide(Cycle now) {
+  // A QP that a failure can stop (IBTA vol. 1, 10.3.1).
+  const bool is_live = has_qp_ && engine_ >= IbQpState::kRtr && engine_ <= IbQpState::kSqe;
+  state_ = State::kIdle;
+  switch (job_) {
+    case Job::kQpFailure:
+      if (!is_live) return;
+      SetState(now, IbQpState::kErr);
+      say0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
+      state_ = State::kSay;
+      return;
+    case Job::kQueueFailure:  // docs/decisions/0003, "Violation"
+      say0_ = {.event_type = RdmaEventType::kVqErr, .element = vq_index_, .code = event_.code};
+      if (is_live) SetState(now, IbQpState::kErr);
+      if (is_live || is_cq_) {
+        say1_ = {.event_type = is_cq_ ? RdmaEventType::kCqErr : RdmaEventType::kQpFatal,
+                 .element = qpn_,
+                 .code = event_.code};
+      }
+      state_ = State::kSay;
+      return;
+    case Job::kEvent:
+      say0_ = event_;
+      state_ = State::kSay;
+      return;
+    case Job::kOrder: break;
+  }
+  // tables.toml, table_qp_context
+  done_ = true;
+  if (!has_qp_) return;
+  switch (operation_) {
+    case QpOperation::kStart:
+      if (engine_ != IbQpState::kErr) SetState(now, wanted_);
+      return;
+    case QpOperation::kDrain:
+      if (engine_ == IbQpState::kRts) SetState(now, IbQpState::kSqd);
+      return;
+    case QpOperation::kFlush:
+    case QpOperation::kStop: {
+      const bool stop = operation_ == QpOperation::kStop;
+      SetState(now, stop ? IbQpState::kReset : IbQpState::kErr, stop);
+      done_ = false;
+      fence_ = true;
+      fence_until_ = now + 1 + kFenceCycles;
+      WakeAt(fence_until_);
+      return;
+    }
+    default: return;  // no such operation: done, and nothing has happened
+  }
+}
+
+}  // namespace vireo::model

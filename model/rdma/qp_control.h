@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that changes the state of a QP: by firmware's orders and by failures that other blocks report, one at a
+// time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event); firmware's
+// own events pass through, so that there is one stream of them in the order of happening. A failed virtqueue takes its
+// QP along. It knows no attribute but the state that firmware wants, and whose virtqueue is whose.
+//
+// Counterpart of rtl/rdma/vireo_qp_control.sv; docs/blocks/qp_control.md has the latencies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/table.h"
+#include "model/common/level.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class QpControl final : public Block {
+ public:
+  // From the cycle in which a token is accepted to the one in which its outcome is visible, unloaded.
+  static constexpr Cycle kLatency = 5;
+  // From the pulse of flush or stop to the first cycle whose quiet counts; qp_done comes one cycle later.
+  static constexpr Cycle kFenceCycles = 4;
+
+  QpControl(Agenda& agenda, const spec::Config& config);
+  QpControl(Agenda& agenda, size_t num_qps, size_t num_queues);
+
+  Channel<spec::QpFailure> requester_failure_in = Channel<spec::QpFailure>::Slice();
+  Channel<spec::QpFailure> completer_failure_in = Channel<spec::QpFailure>::Slice();
+  Channel<spec::QpFailure> responder_failure_in = Channel<spec::QpFailure>::Slice();
+  Channel<spec::QueueFailure> desc_fetch_failure_in = Channel<spec::QueueFailure>::Slice();
+  Channel<spec::QueueFailure> send_queue_failure_in = Channel<spec::QueueFailure>::Slice();
+  Channel<spec::HostEvent> csr_event_in = Channel<spec::HostEvent>::Slice();
+  Channel<spec::QpOrder> qp_order_in = Channel<spec::QpOrder>::Slice();
+  Output<spec::HostEvent> host_event_out;
+
+  // Called in the cycle of the pulse.
+  std::function<void(Cycle, const spec::QpStateWrite&)> on_qp_state_write = [](Cycle, const spec::QpStateWrite&) {};
+  std::function<void(Cycle)> on_qp_done = [](Cycle) {};
+
+  void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  // The level quiet_i from cycle `from` on; to be told before the blocks of that cycle run.
+  void SetQuiet(Cycle from, bool quiet);
+  // Whether it looks at that level: nobody needs to tell it otherwise, but for the value at the beginning.
+  bool IsWaitingForQuiet() const { return fence_; }
+
+  void Run(Cycle now) override;
+  // What idle_o is in the next cycle, when all blocks of this one have run.
+  bool IsIdle() const;
+
+ private:
+  enum class State { kIdle, kQueue, kQp, kDecide, kSay };
+  enum class Job { kQpFailure, kQueueFailure, kEvent, kOrder };
+  // In the order of round robin.
+  enum Input : size_t { kRequester, kCompleter, kResponder, kDescFetch, kSendQueue, kEvent, kOrder, kInputs };
+  struct Owner {
+    spec::TableQueueKind kind{};
+    uint32_t number = 0;
+  };
+
+  bool CanPop(Cycle now, size_t input) const;
+  void Take(Cycle now);
+  void Decide(Cycle now);
+  void SetState(Cycle now, spec::IbQpState state, bool clear = false);
+
+  Table<spec::IbQpState> engine_state_;
+  Table<spec::IbQpState> wanted_state_;
+  Table<Owner> owner_;
+
+  State state_ = State::kIdle;
+  size_t winner_ = kInputs - 1;  // the input served last
+
+  // The token under way.
+  Job job_{};
+  uint32_t qpn_ = 0;  // of a virtqueue: its owner
+  bool has_qp_ = false;
+  bool is_cq_ = false;
+  uint16_t vq_index_ = 0;
+  spec::QpOperation operation_{};
+  spec::HostEvent event_;
+  spec::IbQpState engine_{};
+  spec::IbQpState wanted_{};
+  Owner queue_owner_;
+
+  bool fence_ = false;
+  Cycle fence_until_ = 0;  // the first cycle whose quiet counts
+  Level<bool> quiet_;
+
+  // Pulses of the next cycle.
+  std::optional<spec::QpStateWrite> state_write_;
+  bool done_ = false;
+  std::optional<spec::HostEvent> say0_, say1_;  // the second only behind the first
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores received frames and gives for each, in order, what the parser says of it: the counterpart of
+// rtl/rdma/vireo_rx_buffer.sv. A frame for which there may be no room when its first beat comes is dropped whole; so
+// is, later, one that the parser does not call roce or net, or that is longer than the largest frame.
+//
+// With t the cycle of a frame's last beat: verdict in t + RxParser::kLatency, its token and its place as the oldest
+// frame 2 cycles later, each not before those of the frame before it, + 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/rdma/rx_parser.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// The frames that are stored, as their reader sees them.
+class FrameStore {
+ public:
+  // Who is woken when a frame becomes the oldest; outlives the store's use.
+  void SetReader(Block* reader) { reader_ = reader; }
+
+  // oldest_valid_o in cycle `now`.
+  virtual bool HasOldest(Cycle now) const = 0;
+  // All of its bytes; there is one.
+  virtual std::span<const uint8_t> oldest() const = 0;
+  // Its bytes are read, the last of them in cycle `now`.
+  virtual void Free(Cycle now) = 0;
+
+ protected:
+  ~FrameStore() = default;
+  Block* reader_ = nullptr;
+};
+
+class RxBuffer final : public Block, public FrameStore {
+ public:
+  // Of the RTL's parameters; the default of the last.
+  static constexpr uint32_t kBytesPerFrame = 1024;
+  struct Sizes {
+    uint32_t data_bits;
+    uint32_t buffer_bytes;
+    uint32_t max_frame_bytes;
+    uint32_t bytes_per_frame = kBytesPerFrame;
+  };
+
+  RxBuffer(Agenda& agenda, const Sizes& sizes);
+  RxBuffer(Agenda& agenda, const spec::Config& config)
+      : RxBuffer(agenda, {config.datapath_bits, config.rx_buffer_bytes, config.max_frame_bytes}) {}
+
+  Output<RxToken> frame_out;
+  // Pulses, in the cycle in which they are visible; set by the parent or left empty.
+  std::function<void(Cycle)> on_drop;
+  std::function<void(Cycle, spec::RxVerdict)> on_verdict;
+
+  // enable_i from cycle `from` on, which is not over; 0 before the first call.
+  void SetEnable(Cycle from, bool enable);
+  // A frame whose beats come in the cycles `start` to `end` without gaps. To be called in cycle `start`, in the order
+  // of the frames.
+  void OnFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error);
+
+  bool HasOldest(Cycle now) const override;
+  std::span<const uint8_t> oldest() const override { return records_.front().bytes; }
+  void Free(Cycle now) override;
+
+  void Run(Cycle now) override;
+  bool IsIdle() const { return frames_ == freed_.size(); }
+
+ private:
+  struct Record {
+    bool good;
+    size_t beats;
+    std::vector<uint8_t> bytes;  // of a good frame
+  };
+  struct Judged {
+    Cycle cycle;
+    RxToken token;
+    Record record;
+  };
+  struct Freed {
+    Cycle cycle;
+    size_t beats;
+  };
+
+  void Pop(Cycle now);
+  void WakeForRecord();
+
+  const size_t beat_bytes_;
+  const size_t beats_;
+  const size_t max_frame_bytes_;
+  const size_t max_beats_;
+  const size_t max_frames_;
+
+  bool enable_ = false;
+  bool next_enable_ = false;
+  Cycle enable_from_ = 0;
+
+  // Of room, what was taken so far and what was given back since; the latter counts one cycle later.
+  size_t used_ = 0;
+  size_t frames_ = 0;
+  std::deque<Freed> freed_;
+
+  std::deque<Cycle> drops_;
+  std::deque<Judged> judged_;  // whose token is to come
+  FifoTiming record_timing_;
+  std::deque<Record> records_;
+  Channel<RxToken> tokens_;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
+// then the frame is freed, and the answer leaves when all writes have left the port's arbiter: the counterpart of
+// rtl/rdma/vireo_rx_scatter.sv. It checks nothing.
+//
+// A place is taken in the latest of: pushed + 1; the frame is the oldest; the place before is carried out, + 1; of the
+// 16th place before, the answer has left, + 1. Taken in t, without bytes: frame freed in t + 1. Else step 0 in t + 1,
+// one step per beat, as the dma_reader's trains; a beat is visible 4 cycles after its step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/credits.h"
+#include "model/common/cycle.h"
+#include "model/dma/write_beat.h"
+#include "model/rdma/rx_buffer.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class RxScatter final : public Block {
+ public:
+  // Cycles from a step to its beat at the output.
+  static constexpr uint64_t kBeatLatency = 4;
+  static constexpr size_t kStreamDepth = 8;  // beats under way
+  static constexpr size_t kPlaces = 16;      // whose writes are not all accepted, or whose answer waits
+
+  // `store` outlives the block.
+  RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
+  RxScatter(Agenda& agenda, const spec::Config& config, FrameStore& store)
+      : RxScatter(agenda, config.datapath_bits, store) {}
+
+  Channel<spec::RxPlace> place_in = Channel<spec::RxPlace>::Slice();
+  Output<WriteBeat> write_out;
+  Output<spec::TxPacket> answer_out;
+
+  // accepted_i in cycle `now`.
+  void OnAccepted(Cycle now);
+
+  void Run(Cycle now) override;
+  bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0; }
+
+ private:
+  enum class State : uint8_t { kPlace, kRun, kFree };
+  struct Pending {
+    unsigned writes;
+    bool has_answer;
+    spec::TxPacket answer;
+  };
+  // One write and how far it is.
+  struct Write {
+    size_t offset = 0;  // in the frame
+    uint64_t address = 0;
+    size_t bytes = 0;
+    size_t lag = 0;  // steps before the first beat
+    size_t last_step = 0;
+    size_t step = 0;
+  };
+  struct Ready {
+    Cycle cycle;  // visible from then on
+    WriteBeat beat;
+  };
+
+  void TakePlace(Cycle now);
+  void Step(Cycle now);
+  void Answer(Cycle now);
+  Write MakeWrite(size_t offset, uint64_t address, size_t bytes) const;
+  WriteBeat MakeBeat() const;
+
+  const size_t beat_bytes_;
+  FrameStore& store_;
+
+  State state_ = State::kPlace;
+  Cycle begins_ = 0;  // of the state
+  spec::RxPlace place_{};
+  bool second_ = false;  // the write under way is the second one
+  Write write_;
+  Credits room_{kStreamDepth};
+  std::deque<Ready> beats_;  // on their way to the output
+  Cycle next_beat_ = 0;      // leaves not before
+
+  Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
+  std::deque<Cycle> accepted_;  // that no place has used yet
+};
+
+}  // namespace vireo::model

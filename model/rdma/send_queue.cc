@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/send_queue.h"
+
+#include <algorithm>
+
+#include "model/dma/dma_split.h"
+#include "model/rdma/output_register.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::BufferStatus;
+using spec::IbQpState;
+using spec::RdmaError;
+
+constexpr uint32_t kMost = spec::kBuffersPerRequest;
+
+// What is read of a work request: all but the inline data, and the first element.
+constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
+constexpr uint32_t kTailBytes =
+    spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset + static_cast<uint32_t>(spec::RdmaSge::kBytes);
+
+bool IsServed(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kErr; }
+
+}  // namespace
+
+SendQueue::SendQueue(Agenda& agenda, const spec::Config& config) : SendQueue(agenda, config, Sizes{}) {}
+
+SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
+    : Block(agenda),
+      buffer_in(Channel<spec::Buffer>::Fifo(sizes.requests * kMost)),
+      fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
+      num_qps_(config.num_qps),
+      send_records_(config.send_records),
+      first_queue_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
+      ask_room_(std::min(config.send_records / 2, kMost)),
+      sizes_(sizes),
+      wake_(config.num_qps),
+      line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
+      asks_(Channel<Ask>::Fifo(sizes.requests)),
+      infos_(Channel<Info>::Fifo(sizes.fetches / 2)),
+      state_(config.num_qps),
+      slots_(config.num_qps) {
+  doorbell_in.SetConsumer(this);
+  retired_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  fetched_in.SetConsumer(this);
+  line_.SetConsumer(this);
+  asks_.SetConsumer(this);
+  infos_.SetConsumer(this);
+}
+
+void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
+  state_.Write(cycle, write.qpn, write.state);
+  // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
+  if (!IsServed(write.state)) return;
+  wake_.Push(cycle, write.qpn);
+  WakeAt(std::max(cycle, wake_.PopReady()));
+}
+
+std::optional<uint32_t> SendQueue::QpOf(uint16_t vq_index) const {
+  if (vq_index < first_queue_) return {};
+  const uint32_t offset = vq_index - first_queue_;
+  if (offset % 2 != 0 || offset >= 2 * num_qps_) return {};
+  return offset / 2;
+}
+
+uint16_t SendQueue::QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue_ + 2 * qpn); }
+
+void SendQueue::Run(Cycle now) {
+  bool moved = Leave(now, request_, buffer_request_out);
+  moved |= Leave(now, fetch_, fetch_request_out);
+  moved |= Leave(now, work_, work_request_out);
+  moved |= Leave(now, failure_, queue_failure_out);
+  // The machines see each other's registers as they were before the cycle.
+  const bool answered = answer_.has_value();
+  const uint32_t requests = requests_;
+  moved |= RunFetch(now, answered);
+  const uint32_t taken = requests - requests_;
+  requests_ = requests;
+  moved |= RunLine(now, answered);
+  requests_ -= taken;
+  moved |= RunAssemble(now);
+  if (moved) WakeAt(now + 1);
+}
+
+bool SendQueue::RunLine(Cycle now, bool answered) {
+  if (event_) {
+    Decide(now);
+    return true;
+  }
+  const bool rang = doorbell_in.CanPop(now);
+  const bool servable = line_.CanPop(now) && !request_ && requests_ != sizes_.requests;
+  if (retired_in.CanPop(now)) {
+    if (const auto qpn = QpOf(retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
+  } else if (answered) {
+    event_ = Event{Op::kAnswer, answer_->ask.qpn};
+  } else if (wake_.CanPop(now)) {
+    event_ = Event{Op::kWake, wake_.Pop(now)};
+    WakeAt(wake_.PopReady());
+  } else if (rang && !(servable && line_turn_)) {
+    line_turn_ = true;
+    if (const auto qpn = QpOf(doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
+  } else if (servable) {
+    line_turn_ = false;
+    event_ = Event{Op::kServe, line_.Pop(now)};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SendQueue::Decide(Cycle now) {
+  const Event event = *event_;
+  event_.reset();
+  Slot slot = slots_.Read(now - 1, event.qpn);
+  const bool served = IsServed(state_.Read(now - 1, event.qpn));
+  switch (event.op) {
+    case Op::kRetired: --slot.in_use; break;
+    case Op::kAnswer:
+      slot.asked = false;
+      slot.in_use -= answer_->ask.count - answer_->got;
+      if (answer_->got == answer_->ask.count) slot.more = true;
+      answer_.reset();
+      break;
+    case Op::kWake:
+    case Op::kRing: slot.more = true; break;
+    case Op::kServe:
+      slot.queued = false;
+      if (served) {
+        const uint32_t count = std::min(send_records_ - slot.in_use, kMost);
+        slot.more = false;
+        slot.asked = true;
+        slot.in_use += count;
+        request_ = spec::BufferRequest{
+            .client = spec::BufferClient::kSend, .vq_index = QueueOf(event.qpn), .count = static_cast<uint8_t>(count)};
+        asks_.Push(now, {event.qpn, count});
+        ++requests_;
+      }
+      break;
+  }
+  if (slot.more && !slot.queued && !slot.asked && served && slot.in_use <= send_records_ - ask_room_) {
+    slot.queued = true;
+    line_.Push(now, event.qpn);
+  }
+  slots_.Write(now, event.qpn, slot);
+}
+
+bool SendQueue::RunFetch(Cycle now, bool answered) {
+  if (tail_) {
+    if (fetch_) return false;
+    fetch_ = spec::DmaReadRequest{.address = tail_->address, .bytes = tail_->bytes, .tag = 1};
+    tail_.reset();
+    return true;
+  }
+  if (!buffer_in.CanPop(now) || !asks_.CanPop(now) || answered || fetch_ || !infos_.CanPush(now)) {
+    return false;
+  }
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  if (buffer.status == BufferStatus::kOk) {
+    ++got_;
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support]
+    const RdmaError failed = buffer.writable || buffer.more           ? RdmaError::kBadDescriptor
+                             : buffer.bytes < spec::RdmaSqReq::kBytes ? RdmaError::kBadWqe
+                                                                      : RdmaError::kOk;
+    infos_.Push(now, {asks_.front().qpn, buffer.head, buffer.address, buffer.bytes, failed});
+    if (failed == RdmaError::kOk) {
+      fetch_ = spec::DmaReadRequest{.address = buffer.address, .bytes = kHeadBytes, .tag = 0};
+      tail_ = Tail{buffer.address + spec::RdmaSqReq::kSizeOffset,
+                   static_cast<uint16_t>(
+                       std::min(kTailBytes, buffer.bytes - static_cast<uint32_t>(spec::RdmaSqReq::kSizeOffset)))};
+    }
+  }
+  if (buffer.last) {
+    answer_ = Answer{asks_.Pop(now), got_};
+    got_ = 0;
+    --requests_;
+  }
+  return true;
+}
+
+bool SendQueue::RunAssemble(Cycle now) {
+  if (!infos_.CanPop(now)) return false;
+  const Info& info = infos_.front();
+  RdmaError failed = info.failed;
+  spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
+  if (failed == RdmaError::kOk) {
+    if (!fetched_in.CanPop(now)) return false;
+    if (!head_) {
+      const spec::DmaFetched fetched = fetched_in.Pop(now);
+      head_.emplace();
+      std::copy_n(fetched.data, kHeadBytes, head_->bytes);
+      head_->failed = fetched.resp != static_cast<uint8_t>(AxiResp::kOkay);
+      return true;
+    }
+    if (work_ || failure_) return false;
+    const spec::DmaFetched fetched = fetched_in.Pop(now);
+    if (head_->failed || fetched.resp != static_cast<uint8_t>(AxiResp::kOkay)) {
+      failed = RdmaError::kQueueDmaError;
+    } else {
+      std::copy_n(head_->bytes, kHeadBytes, work.head_bytes);
+      std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
+    }
+    head_.reset();
+  } else if (work_ || failure_) {
+    return false;
+  }
+  work.failed = failed;
+  if (failed != RdmaError::kOk) failure_ = spec::QueueFailure{.vq_index = QueueOf(info.qpn), .code = failed};
+  work_ = work;
+  infos_.Pop(now);
+  return true;
+}
+
+bool SendQueue::IsIdle() const {
+  return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && wake_.IsEmpty() && line_.size() == 0 &&
+         requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ && !fetch_ && !work_ && !failure_;
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which QP's send work requests are read next, and reads them: the counterpart of
+// rtl/rdma/vireo_send_queue.sv. It knows a work request's length and nothing of its contents.
+//
+// Three machines that share a few registers: the line (which QP asks for buffers next; two cycles per event), the
+// reads (two per buffer), and the work requests (two cycles each).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/table.h"
+#include "model/rdma/qp_set.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class SendQueue final : public Block {
+ public:
+  // Sizes that no configuration has.
+  struct Sizes {
+    uint32_t requests = 4;  // to descriptor fetch under way
+    uint32_t fetches = 64;  // reads under way, two per work request
+  };
+
+  // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
+  static constexpr Cycle kDoorbellToRequest = 6;
+  static constexpr Cycle kBufferToFetch = 3;
+  static constexpr Cycle kFetchedToWorkRequest = 3;  // of the second answer
+
+  SendQueue(Agenda& agenda, const spec::Config& config);
+  SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
+
+  void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+
+  Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
+  Channel<spec::Doorbell> retired_in = Channel<spec::Doorbell>::Slice();
+  Channel<spec::Buffer> buffer_in;
+  Channel<spec::DmaFetched> fetched_in;
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<spec::DmaReadRequest> fetch_request_out;
+  Output<spec::WorkRequest> work_request_out;
+  Output<spec::QueueFailure> queue_failure_out;
+
+  void Run(Cycle now) override;
+  // Nothing is under way after the cycles that have run.
+  bool IsIdle() const;
+
+ private:
+  struct Slot {
+    bool queued = false;  // stands in the line
+    bool asked = false;   // a request is under way
+    bool more = false;    // its ring may hold more than was asked for
+    uint32_t in_use = 0;  // records, those included that are asked for
+  };
+  struct Ask {
+    uint32_t qpn;
+    uint32_t count;
+  };
+  struct Answer {
+    Ask ask;
+    uint32_t got;
+  };
+  struct Info {
+    uint32_t qpn;
+    uint16_t head;
+    uint64_t address;
+    uint32_t bytes;
+    spec::RdmaError failed;
+  };
+  struct Tail {
+    uint64_t address;
+    uint16_t bytes;
+  };
+  struct Head {
+    uint8_t bytes[48];
+    bool failed;
+  };
+  enum class Op { kRetired, kAnswer, kWake, kRing, kServe };
+  struct Event {
+    Op op;
+    uint32_t qpn;
+  };
+
+  std::optional<uint32_t> QpOf(uint16_t vq_index) const;
+  uint16_t QueueOf(uint32_t qpn) const;
+  // Each does what happens in a cycle and says whether anything did.
+  bool RunLine(Cycle now, bool answered);
+  void Choose(Cycle now, bool answered);
+  void Decide(Cycle now);
+  bool RunFetch(Cycle now, bool answered);
+  bool RunAssemble(Cycle now);
+
+  const uint32_t num_qps_;
+  const uint32_t send_records_;
+  const uint32_t first_queue_;
+  const uint32_t ask_room_;
+  const Sizes sizes_;
+
+  QpSet wake_;
+  Channel<uint32_t> line_;
+  Channel<Ask> asks_;
+  Channel<Info> infos_;  // half as many as reads, so that there is room for the answers to all
+  Table<spec::IbQpState> state_;
+  Table<Slot> slots_;
+
+  std::optional<Event> event_;  // chosen, to be decided
+  bool line_turn_ = false;
+  uint32_t requests_ = 0;  // whose last buffer was not taken
+  std::optional<Answer> answer_;
+  uint32_t got_ = 0;
+  std::optional<Tail> tail_;
+  std::optional<Head> head_;
+
+  std::optional<spec::BufferRequest> request_;
+  std::optional<spec::DmaReadRequest> fetch_;
+  std::optional<spec::WorkRequest> work_;
+  std::optional<spec::QueueFailure> failure_;
+};
+
+}  // namespace vireo::model

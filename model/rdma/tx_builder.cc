@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/tx_builder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace vireo::model {
+namespace {
+
+// From the take of a packet: its token is made, and is offered to the framer.
+constexpr uint64_t kToken = 2;
+constexpr uint64_t kGive = 3;
+
+static_assert(TxBuilder::kTokenLatency == 1 + kGive);
+static_assert(TxBuilder::kInterval == kGive + 1);
+
+// IPv6's flow label [RFC 6437, 2], and how much of it fits into a source port behind udp_source_port_base.
+constexpr unsigned kFlowLabelBits = 20;
+constexpr unsigned kEntropyBits = 14;
+
+}  // namespace
+
+TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, PayloadSource& payload, FrameSink& sink)
+    : Block(agenda), payload_(payload), sink_(sink), framer_(beat_bytes), rows_(num_qps) {
+  packet_in.SetConsumer(this);
+  answer_in.SetConsumer(this);
+}
+
+void TxBuilder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
+  if (write.table_id != spec::MgmtTable::kQpContext) return;
+  const auto context = spec::TableQpContext::Decode(write.data);
+  rows_.Write(now, write.index % rows_.size(), {.path = context.path, .dest_qpn = context.dest_qpn});
+}
+
+void TxBuilder::OnEnable(Cycle now, bool enable) {
+  enable_.Write(now, 0, enable);
+  if (enable) WakeAt(now + 1);
+}
+
+void TxBuilder::OnMac(Cycle now, const std::array<uint8_t, 6>& mac) { mac_.Write(now, 0, mac); }
+
+void TxBuilder::OnTransmitReady(Cycle now, bool ready) {
+  ready_.Write(now, 0, ready);
+  if (ready && token_) WakeAt(now + TxFramer::kReadyLatency);
+}
+
+// [Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label, rdma_flow_label_to_udp_sport]
+uint16_t TxBuilder::SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn) {
+  if (flow_label == 0) {
+    uint64_t product = uint64_t{qpn} * dest_qpn;
+    product ^= product >> kFlowLabelBits;
+    product ^= product >> 2 * kFlowLabelBits;
+    flow_label = static_cast<uint32_t>(product % (1u << kFlowLabelBits));
+  }
+  const uint32_t entropy = (flow_label ^ flow_label >> kEntropyBits) % (1u << kEntropyBits);
+  return static_cast<uint16_t>(spec::kUdpSourcePortBase | entropy);
+}
+
+void TxBuilder::Run(Cycle now) {
+  // One packet is under way, and takes a step in fixed cycles; the last one waits for the framer and the MAC.
+  if (!packet_) {
+    if (now >= next_) Take(now);
+  } else if (!token_) {
+    if (now >= next_) {
+      token_ = Token(now);
+      next_ = std::max(now + 1, framer_.free_at());
+      WakeAt(next_);
+    }
+  } else if (now >= next_ && ready_.Read(now, 0) != 0) {
+    const TxTrain train = framer_.Accept(now, *token_);
+    std::vector<uint8_t> payload;
+    if (train.payload_beats != 0) payload = payload_.TakePayload(train.first_payload_cycle);
+    frames_.push_back({.train = train, .bytes = TxFramer::Frame(*token_, payload)});
+    sink_.OnFrameAhead(train.first_beat_cycle, train.last_beat_cycle);
+    WakeAt(train.last_beat_cycle);
+    packet_.reset();
+    token_.reset();
+    next_ = now + 1;
+    WakeAt(next_);
+  }
+  if (!frames_.empty() && frames_.front().train.last_beat_cycle == now) {
+    Frame frame = std::move(frames_.front());
+    frames_.pop_front();
+    sink_.OnFrame(frame.train.first_beat_cycle, now, std::move(frame.bytes));
+  }
+}
+
+void TxBuilder::Take(Cycle now) {
+  if (enable_.Read(now, 0) == 0) return;
+  for (size_t i = 1; i <= 2; ++i) {
+    const size_t candidate = (winner_ + i) % 2;
+    Channel<spec::TxPacket>& channel = candidate == 0 ? packet_in : answer_in;
+    if (!channel.CanPop(now)) continue;
+    winner_ = candidate;
+    packet_ = channel.Pop(now);
+    row_ = rows_.Read(now, packet_->qpn % rows_.size());
+    next_ = now + kToken;
+    WakeAt(next_);
+    return;
+  }
+}
+
+TxToken TxBuilder::Token(Cycle now) {
+  const spec::TablePath& path = row_.path;
+  TxToken token{};
+  std::copy_n(path.dmac, sizeof token.destination_mac, token.destination_mac);
+  std::copy_n(mac_.Read(now, 0).begin(), sizeof token.source_mac, token.source_mac);
+  token.vlan_present = path.vlan_present;
+  token.vlan_pcp = static_cast<uint8_t>(path.vlan >> 13);
+  token.vlan_dei = (path.vlan >> 12 & 1) != 0;
+  token.vlan_vid = path.vlan & 0xfff;
+  token.is_ipv6 = !path.ipv4;
+  token.dscp = path.traffic_class >> 2;
+  token.ecn = static_cast<spec::IpEcn>(path.traffic_class & 3);
+  token.hop_limit = path.hop_limit;
+  token.flow_label = path.flow_label;
+  std::copy_n(path.sgid, sizeof token.ip_source, token.ip_source);
+  std::copy_n(path.dgid, sizeof token.ip_destination, token.ip_destination);
+  token.udp_source_port = SourcePort(path.flow_label, packet_->qpn, row_.dest_qpn);
+  token.bth.opcode = packet_->opcode;
+  token.bth.solicited_event = packet_->solicited_event;
+  token.bth.pkey = spec::kPkeyDefault;
+  token.bth.dest_qp = row_.dest_qpn;
+  token.bth.ack_req = packet_->ack_req;
+  token.bth.psn = packet_->psn;
+  std::copy_n(packet_->extension, sizeof token.extension, token.extension);
+  token.payload_bytes = packet_->payload_bytes;
+  return token;
+}
+
+bool TxBuilder::IsIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && frames_.empty(); }
+
+}  // namespace vireo::model

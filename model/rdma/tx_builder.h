@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends packets: adds to each what its queue pair's row says of the path and the peer, and makes a frame of it: the
+// counterpart of rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets and answers take turns. It checks nothing.
+//
+// Unloaded, with p the cycle of a packet's push: its frame's first beat is visible in p + kLatency, if the MAC was
+// ready in cycle p + kTokenLatency - 1.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/table.h"
+#include "model/rdma/payload_source.h"
+#include "model/rdma/tx_framer.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  // A frame that will be visible from `start` to `end`; called before `start`.
+  virtual void OnFrameAhead(Cycle start, Cycle end) = 0;
+  // A frame, without check sequence; called in cycle `end`. Its beats were visible from `start` to `end`.
+  virtual void OnFrame(Cycle start, Cycle end, std::vector<uint8_t> bytes) = 0;
+};
+
+class TxBuilder final : public Block {
+ public:
+  // From the push of a packet to the cycle in which the framer may accept its token, and to the frame's first beat.
+  static constexpr uint64_t kTokenLatency = 4;
+  static constexpr uint64_t kLatency = kTokenLatency + TxFramer::kLatency;
+  // From the acceptance of one token to that of the next, if the framer is free.
+  static constexpr uint64_t kInterval = 4;
+
+  // beat_bytes: DataBits/8. `payload` and `sink` outlive the block.
+  TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, PayloadSource& payload, FrameSink& sink);
+  TxBuilder(Agenda& agenda, const spec::Config& config, PayloadSource& payload, FrameSink& sink)
+      : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, payload, sink) {}
+
+  Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();
+  Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::Slice();  // without payload
+
+  // Any table; those of others are ignored.
+  void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  // Inputs that have this value from cycle `now` on; told in that cycle or before. All are 0 until then.
+  void OnEnable(Cycle now, bool enable);
+  void OnMac(Cycle now, const std::array<uint8_t, 6>& mac);
+  void OnTransmitReady(Cycle now, bool ready);  // m_axis_tready
+
+  void Run(Cycle now) override;
+  bool IsIdle() const;  // at the end of the cycle that ran last
+
+  // The source port of a flow: flow_label if it is not 0, else the two queue pairs, in whatever order, decide.
+  static uint16_t SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn);
+
+ private:
+  struct Row {
+    spec::TablePath path{};
+    uint32_t dest_qpn{};
+  };
+  struct Frame {
+    TxTrain train;
+    std::vector<uint8_t> bytes;
+  };
+
+  void Take(Cycle now);
+  TxToken Token(Cycle now);
+
+  PayloadSource& payload_;
+  FrameSink& sink_;
+  TxFramer framer_;
+  Table<Row> rows_;
+  // Inputs, which the RTL takes into registers first.
+  Table<uint8_t> enable_{1};
+  Table<std::array<uint8_t, 6>> mac_{1};
+  Table<uint8_t> ready_{1};
+
+  size_t winner_ = 1;  // 0: packet_in, 1: answer_in
+  std::optional<spec::TxPacket> packet_;
+  Row row_{};
+  std::optional<TxToken> token_;
+  Cycle next_ = 0;  // of the packet's next step
+  std::deque<Frame> frames_;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/tx_gather.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace vireo::model {
+namespace {
+
+// From a packet's decision to the cycles in which it, or its failure, is visible.
+constexpr uint64_t kGive = 2;
+constexpr uint64_t kFail = 1;
+// From the last beat of a packet's last train to the decision that it allows: one stage, and the queue behind it.
+constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
+
+static_assert(TxGather::kPacketLatency == kDone + kGive);
+static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kGive);
+static_assert(TxGather::kInterval == kGive + 1);
+
+}  // namespace
+
+TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes)
+    : Block(agenda), beat_bytes_(beat_bytes), free_(buffer_bytes / beat_bytes) {
+  job_in.SetConsumer(this);
+}
+
+void TxGather::OnTrain(Cycle first, const Train& train) {
+  assert(train.data.size() == train.bytes);
+  if ((train.tag & kTagSecond) == 0) arriving_ = Done{};
+  arriving_.bad = arriving_.bad || train.resp != AxiResp::kOkay;
+  arriving_.data.insert(arriving_.data.end(), train.data.begin(), train.data.end());
+  if ((train.tag & kTagLast) == 0) return;
+  arriving_.visible = first + (Beats(train.bytes) - 1) + kDone;
+  WakeAt(arriving_.visible);
+  done_.push_back(std::move(arriving_));
+}
+
+std::vector<uint8_t> TxGather::TakePayload(Cycle first) {
+  assert(untaken_ > 0);
+  Payload& payload = payloads_[payloads_.size() - untaken_];
+  --untaken_;
+  const size_t beats = Beats(payload.data.size());
+  payload.taken = first + beats - 1;
+  last_taken_ = payload.taken;
+  WakeAt(last_taken_);
+  // A beat leaves its place when it moves to the output: each in the cycle in which the one before is taken.
+  if (beats > 1) ReturnBeats({.first = first, .beats = beats - 1, .at_once = false});
+  if (untaken_ > 0) {
+    const Cycle released = payloads_[payloads_.size() - untaken_].released;
+    ReturnBeats({.first = std::max(released + 1, last_taken_), .beats = 1, .at_once = true});
+  }
+  return std::move(payload.data);
+}
+
+void TxGather::ReturnBeats(Return room) {
+  returns_.push_back(room);
+  if (job_in.size() != 0) WakeAt(room.first + 1);
+}
+
+size_t TxGather::Free(Cycle now) {
+  while (!returns_.empty() && returns_.front().first < now) {
+    Return& room = returns_.front();
+    const size_t beats = room.at_once ? room.beats : std::min<size_t>(room.beats, now - room.first);
+    free_ += beats;
+    room.beats -= beats;
+    room.first += beats;
+    if (room.beats == 0) returns_.pop_front();
+  }
+  return free_;
+}
+
+void TxGather::Run(Cycle now) {
+  while (!payloads_.empty() && payloads_.front().taken <= now) payloads_.pop_front();
+  RunAsk(now);
+  RunGive(now);
+}
+
+void TxGather::RunAsk(Cycle now) {
+  if (now < ask_from_) return;
+  if (ask_ == Ask::kTake) {
+    if (!job_in.CanPop(now)) return;
+    if (waiting_timing_.PushReady() > now) return WakeAt(waiting_timing_.PushReady());
+    const size_t beats = Beats(job_in.front().packet.payload_bytes);
+    if (Free(now) < beats) {
+      // What is missing comes beat by beat; returns that are not known yet will wake the block.
+      if (!returns_.empty()) WakeAt(returns_.front().first + 1);
+      return;
+    }
+    job_ = job_in.Pop(now);
+    free_ -= beats;
+    waiting_timing_.Push(now);
+    waiting_.push_back(job_.packet);
+    if (waiting_.size() == 1) WakeAt(waiting_timing_.PopReady());
+    if (beats == 0) return;
+    ask_ = Ask::kFirst;
+  } else {
+    if (!read_request_out.CanPush(now)) return;
+    const bool second = ask_ == Ask::kSecond;
+    const bool last = second || job_.bytes1 == 0;
+    const auto tag = static_cast<uint8_t>((second ? kTagSecond : 0) | (last ? kTagLast : 0));
+    read_request_out.Push(
+        now,
+        {.address = second ? job_.address1 : job_.address0, .bytes = second ? job_.bytes1 : job_.bytes0, .tag = tag});
+    ask_ = last ? Ask::kTake : Ask::kSecond;
+  }
+  ask_from_ = now + 1;
+  WakeAt(ask_from_);
+}
+
+void TxGather::RunGive(Cycle now) {
+  if (now < give_from_) return;
+  switch (give_) {
+    case Give::kWait: {
+      if (waiting_timing_.PopReady() > now) return WakeAt(waiting_timing_.PopReady());
+      const bool has_payload = waiting_.front().payload_bytes != 0;
+      if (has_payload && (done_.empty() || done_.front().visible > now)) return;
+      const bool bad = has_payload && done_.front().bad;
+      if (bad && untaken_ > 0) return;
+      if (bad && now <= last_taken_) return WakeAt(last_taken_ + 1);
+      return Decide(now, bad);
+    }
+    case Give::kGive:
+      if (!packet_out.CanPush(now)) return;
+      packet_out.Push(now, packet_);
+      break;
+    case Give::kFail:
+      if (!failed_out.CanPush(now)) return;
+      failed_out.Push(now, {.qpn = packet_.qpn,
+                            .event_type = spec::RdmaEventType::kQpFatal,
+                            .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+      break;
+  }
+  give_ = Give::kWait;
+  give_from_ = now + 1;
+  WakeAt(give_from_);
+}
+
+void TxGather::Decide(Cycle now, bool bad) {
+  packet_ = waiting_.front();
+  waiting_.pop_front();
+  waiting_timing_.Pop(now);
+  if (job_in.size() != 0) WakeAt(now + 1);
+  const size_t beats = Beats(packet_.payload_bytes);
+  if (beats != 0) {
+    assert(done_.front().data.size() == packet_.payload_bytes);
+    if (bad) {
+      ReturnBeats({.first = now, .beats = beats, .at_once = true});
+    } else {
+      // The first beat moves to the output when that is free.
+      if (untaken_ == 0) ReturnBeats({.first = std::max(now + 1, last_taken_), .beats = 1, .at_once = true});
+      payloads_.push_back({.data = std::move(done_.front().data), .released = now});
+      ++untaken_;
+    }
+    done_.pop_front();
+  }
+  give_ = bad ? Give::kFail : Give::kGive;
+  give_from_ = now + (bad ? kFail : kGive);
+  WakeAt(give_from_);
+}
+
+bool TxGather::IsIdle() const {
+  return job_in.size() == 0 && ask_ == Ask::kTake && waiting_.empty() && give_ == Give::kWait && payloads_.empty();
+}
+
+}  // namespace vireo::model

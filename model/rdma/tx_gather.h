@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the payload of packets from host memory and keeps it until they are sent: the counterpart of
+// rtl/rdma/vireo_tx_gather.sv. Packets leave in the order of their jobs, each when all of its payload is here. It
+// checks nothing. What becomes of a message whose packet could not be read is not decided here.
+//
+// Unloaded, with p the cycle of a job's push and x that of the last beat of its last train:
+//
+//   first request visible:   p + kRequestLatency
+//   second request visible:  first one taken, + 1
+//   packet visible:          x + kPacketLatency; without payload p + kEmptyLatency
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/dma/train.h"
+#include "model/rdma/payload_source.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class TxGather final : public Block, public TrainSink, public PayloadSource {
+ public:
+  static constexpr size_t kJobDepth = 64;  // packets between job and packet
+  static constexpr uint64_t kRequestLatency = 2;
+  static constexpr uint64_t kPacketLatency = 5;
+  static constexpr uint64_t kEmptyLatency = 5;
+  // From one packet's decision to the next one's, if the packets are taken.
+  static constexpr uint64_t kInterval = 3;
+
+  // Bits of a request's tag: what the train is to its packet.
+  static constexpr uint8_t kTagSecond = 1;
+  static constexpr uint8_t kTagLast = 2;
+
+  // beat_bytes: DataBits/8. buffer_bytes: a power of two, 8192 or more.
+  TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes);
+  TxGather(Agenda& agenda, const spec::Config& config)
+      : TxGather(agenda, config.datapath_bits / 8, config.tx_buffer_bytes) {}
+
+  Channel<spec::TxJob> job_in = Channel<spec::TxJob>::Slice();
+  Output<spec::DmaReadRequest> read_request_out;
+  Output<spec::TxPacket> packet_out;
+  Output<spec::QpFailure> failed_out;
+
+  void OnTrain(Cycle first, const Train& train) override;
+  std::vector<uint8_t> TakePayload(Cycle first) override;
+
+  void Run(Cycle now) override;
+  bool IsIdle() const;  // at the end of the cycle that ran last
+
+ private:
+  enum class Ask : uint8_t { kTake, kFirst, kSecond };
+  enum class Give : uint8_t { kWait, kGive, kFail };
+
+  struct Done {
+    Cycle visible;
+    bool bad;
+    std::vector<uint8_t> data;
+  };
+  struct Payload {
+    std::vector<uint8_t> data;
+    Cycle released;          // decided on
+    Cycle taken = kUnknown;  // the last beat
+  };
+  struct Return {
+    Cycle first;  // of a return of one beat; the others follow, one per cycle, or all at once
+    size_t beats;
+    bool at_once;
+  };
+
+  size_t Beats(size_t bytes) const { return (bytes + beat_bytes_ - 1) / beat_bytes_; }
+  void ReturnBeats(Return room);
+  size_t Free(Cycle now);
+  void RunAsk(Cycle now);
+  void RunGive(Cycle now);
+  void Decide(Cycle now, bool bad);
+
+  size_t beat_bytes_;
+
+  Ask ask_ = Ask::kTake;
+  Cycle ask_from_ = 0;  // the state holds from then on
+  spec::TxJob job_{};   // that is being asked for
+  size_t free_;         // beats of the buffer that belong to no packet
+  std::deque<Return> returns_;
+
+  FifoTiming waiting_timing_ = FifoTiming::Fifo(kJobDepth);
+  std::deque<spec::TxPacket> waiting_;
+  std::deque<Done> done_;
+  Done arriving_{};  // the packet whose first run is here
+
+  Give give_ = Give::kWait;
+  Cycle give_from_ = 0;
+  spec::TxPacket packet_{};
+  std::deque<Payload> payloads_;  // of packets that left, until the last beat is taken
+  size_t untaken_ = 0;            // of them, those that nobody asked for yet: the last ones
+  Cycle last_taken_ = 0;          // last beat of all payloads that were asked for
+};
+
+}  // namespace vireo::model

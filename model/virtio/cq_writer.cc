@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/virtio/cq_writer.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace vireo::model {
+namespace {
+
+using spec::BufferStatus;
+using spec::RdmaError;
+using spec::TableQueueKind;
+
+// Positions count modulo 2^16, so they are compared by their distance to the device's.
+uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
+
+}  // namespace
+
+CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
+    : Block(agenda),
+      rows_(sizes.queues),
+      kinds_(sizes.queues),
+      positions_(sizes.queues),
+      cq_contexts_(sizes.cqs),
+      cq_states_(sizes.cqs),
+      cached_(sizes.cqs),
+      slots_(sizes.slots) {
+  completion_in.SetConsumer(this);
+  host_event_in.SetConsumer(this);
+  cq_arm_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  contexts_.SetConsumer(this);
+}
+
+void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
+  if (write.table_id == spec::MgmtTable::kVirtqueue) {
+    const auto entry = spec::TableVirtqueue::Decode(write.data);
+    const bool none = entry.kind == TableQueueKind::kNone;
+    kinds_.Write(cycle, write.index,
+                 {.served = !none && !entry.stopped,
+                  .notifies = entry.kind == TableQueueKind::kReceive || entry.kind == TableQueueKind::kTransmit ||
+                              entry.kind == TableQueueKind::kControl});
+    if (none || entry.reset_positions) positions_.OnTableClear(cycle, write.index);
+    const auto vq_index = static_cast<uint16_t>(write.index);
+    if (entry.kind == TableQueueKind::kEvent) {
+      event_queue_.Write(cycle, 0, {.known = true, .vq_index = vq_index});
+    } else if (vq_index == event_queue_.Read(cycle, 0).vq_index) {
+      event_queue_.Write(cycle, 0, {.known = false, .vq_index = vq_index});
+    }
+  } else if (write.table_id == spec::MgmtTable::kCqContext) {
+    const auto entry = spec::TableCqContext::Decode(write.data);
+    cq_contexts_.Write(cycle, write.index, {.known = entry.valid, .vq_index = entry.vq_index});
+    contexts_.Push(cycle, {write.index, entry});
+  }
+}
+
+void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
+  rows_.Write(cycle, row.vq_index, row);
+  positions_.OnRowClear(cycle, row.vq_index);
+  const EventQueue& events = event_queue_.Read(cycle, 0);
+  if (events.known && row.vq_index == events.vq_index) {
+    if (lost_clear_ < cycle) lost_ = 0;  // one that Run has not seen yet
+    lost_clear_ = cycle;
+  }
+}
+
+void CqWriter::OnDone(Cycle cycle, const spec::DmaDone& done) {
+  dones_.push_back({cycle, done});
+  WakeAt(cycle + 1);
+}
+
+void CqWriter::Run(Cycle now) {
+  if (lost_clear_ < now) {
+    lost_ = 0;
+    lost_clear_ = kUnknown;
+  }
+  for (; !dones_.empty() && dones_.front().cycle < now; dones_.pop_front()) {
+    const spec::DmaDone& done = dones_.front().done;
+    Slot& slot = slots_[(done.tag & ~kTagIndex) % slots_.size()];
+    if (done.resp != 0) slot.error = true;
+    if ((done.tag & kTagIndex) != 0) slot.done = true;
+  }
+  store_.Drain(now);
+  buffer_request_.Drain(now);
+  interrupt_.Drain(now);
+  queue_failure_.Drain(now);
+  if (Step(now)) WakeAt(now + 1);
+}
+
+bool CqWriter::IsIdle() const {
+  return state_ == State::kIdle && completion_in.size() == 0 && host_event_in.size() == 0 && cq_arm_in.size() == 0 &&
+         contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() && buffer_request_.IsFree() &&
+         interrupt_.IsFree() && queue_failure_.IsFree();
+}
+
+void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
+  row_ = rows_.Read(now, vq_index);
+  kind_ = kinds_.Read(now, vq_index);
+  position_ = positions_.Read(now, vq_index);
+}
+
+void CqWriter::ReadCq(Cycle now, uint32_t cqn) {
+  cq_context_ = cq_contexts_.Read(now, cqn);
+  cq_state_ = cq_states_.Read(now, cqn);
+}
+
+void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes) {
+  spec::DmaStore store{
+      .address = address, .bytes = static_cast<uint8_t>(bytes), .tag = static_cast<uint8_t>(slot_tail_)};
+  std::copy_n(data, bytes, store.data);
+  store_.Load(now, store);
+}
+
+void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes) {
+  uint8_t element[spec::VirtqUsedElem::kBytes];
+  spec::VirtqUsedElem{.id = head, .len = bytes}.Encode(element);
+  // Sizes are powers of two. [virtio 1.3, 2.7]
+  const auto at = static_cast<uint64_t>(position_.used & (row_.queue_size - 1));
+  Store(now, row_.queue_device + spec::VirtqUsed::kBytes + sizeof element * at, element, sizeof element);
+}
+
+void CqWriter::StoreIndex(Cycle now) {
+  const uint16_t used = UsedNext();
+  spec::DmaStore store{.address = row_.queue_device + spec::VirtqUsed::kIdxOffset,
+                       .bytes = sizeof used,
+                       .notify = true,
+                       .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
+  store.data[0] = static_cast<uint8_t>(used);
+  store.data[1] = static_cast<uint8_t>(used >> 8);
+  store_.Load(now, store);
+}
+
+void CqWriter::PushSlot(Slot slot) {
+  slot.error = slots_[slot_tail_].error;  // a write of it may have failed already
+  slots_[slot_tail_] = slot;
+  slot_tail_ = (slot_tail_ + 1) % slots_.size();
+  ++slots_used_;
+}
+
+void CqWriter::PopSlot() {
+  slots_[slot_head_] = {};
+  slot_head_ = (slot_head_ + 1) % slots_.size();
+  --slots_used_;
+}
+
+void CqWriter::Fail(bool report, RdmaError code) {
+  report_ = report;
+  code_ = code;
+  state_ = State::kFail;
+}
+
+// The work request's buffer is back; goes on to the CQE.
+void CqWriter::FinishCompletion(Cycle now) {
+  if (completion_in.front().has_cqe) {
+    ReadQueue(now, vq_);
+    state_ = State::kCq;
+  } else {
+    completion_in.Pop(now);
+    state_ = State::kIdle;
+  }
+}
+
+bool CqWriter::Step(Cycle now) {
+  switch (state_) {
+    case State::kIdle: return Idle(now);
+    case State::kElement:
+      vq_ = cq_context_.vq_index;
+      if (!IsUsable()) {
+        FinishCompletion(now);
+        return true;
+      }
+      if (!store_.IsFree()) return false;
+      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes);
+      state_ = State::kIndex;
+      return true;
+    case State::kIndex: {
+      if (!store_.IsFree()) return false;
+      if (!positions_.CanWrite(now)) return true;
+      const spec::Completion& completion = completion_in.front();
+      StoreIndex(now);
+      Position next = position_;
+      next.used = UsedNext();
+      positions_.Write(now, completion.vq_index, next);
+      PushSlot({.vq_index = completion.vq_index,
+                .msix = row_.msix_vector,
+                .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
+      FinishCompletion(now);
+      return true;
+    }
+    case State::kCq:
+      cached_count_ = position_.cached;
+      cached_first_ = position_.first;
+      if (!cq_context_.known || cq_state_.failed || !IsUsable()) {
+        completion_in.Pop(now);
+        state_ = State::kIdle;
+      } else if (cached_count_ == 0) {
+        state_ = State::kAsk;
+      } else {
+        target_ = cached_[completion_in.front().cqn][cached_first_];
+        state_ = State::kData;
+      }
+      return true;
+    case State::kEvent:
+      if (!event_queue_.Read(now, 0).known || !IsUsable()) {
+        CountLost();
+        host_event_in.Pop(now);
+        state_ = State::kIdle;
+      } else {
+        state_ = State::kAsk;
+      }
+      return true;
+    case State::kAsk:
+      if (!buffer_request_.IsFree()) return false;
+      buffer_request_.Load(now, {.client = spec::BufferClient::kCompletion,
+                                 .vq_index = vq_,
+                                 .count = is_event_ ? uint8_t{1} : spec::kBuffersPerRequest});
+      fill_ = 0;
+      state_ = State::kFill;
+      return true;
+    case State::kFill: return FillBuffers(now);
+    case State::kRead:
+      target_ = cached_[completion_in.front().cqn][cached_first_];
+      state_ = State::kData;
+      return true;
+    case State::kData:
+      if (!is_event_ && target_.bad) {
+        Fail(true, RdmaError::kBadDescriptor);
+        return true;
+      }
+      if (!store_.IsFree()) return false;
+      if (is_event_) {
+        const spec::HostEvent& event = host_event_in.front();
+        uint8_t bytes[spec::RdmaEvent::kBytes];
+        spec::RdmaEvent{.event_type = event.event_type, .element = event.element, .code = event.code, .lost = lost_}
+            .Encode(bytes);
+        Store(now, target_.address, bytes, sizeof bytes);
+      } else {
+        Store(now, target_.address, completion_in.front().cqe, spec::RdmaCqReq::kBytes);
+      }
+      state_ = State::kTargetElement;
+      return true;
+    case State::kTargetElement:
+      if (!store_.IsFree()) return false;
+      StoreElement(now, target_.head,
+                   static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes));
+      state_ = State::kTargetIndex;
+      return true;
+    case State::kTargetIndex: return TargetIndex(now);
+    case State::kFail: {
+      if (report_ && !queue_failure_.IsFree()) return false;
+      if (!positions_.CanWrite(now)) return true;
+      if (report_) queue_failure_.Load(now, {.vq_index = vq_, .code = code_});
+      if (is_event_) {
+        Position next = position_;
+        next.failed = true;
+        if (report_) positions_.Write(now, vq_, next);
+        host_event_in.Pop(now);
+      } else {
+        CqState next = cq_state_;
+        next.failed = true;
+        cq_states_.Write(now, completion_in.Pop(now).cqn, next);
+      }
+      state_ = State::kIdle;
+      return true;
+    }
+    case State::kArmLook:
+      ReadQueue(now, cq_context_.vq_index);
+      state_ = State::kArm;
+      return true;
+    case State::kArm: return Arm(now);
+    case State::kDoneLook:
+      ReadQueue(now, slots_[slot_head_].vq_index);
+      ReadCq(now, slots_[slot_head_].cqn);
+      state_ = State::kDone;
+      return true;
+    case State::kDone: return FinishSlot(now);
+  }
+  return false;
+}
+
+bool CqWriter::Idle(Cycle now) {
+  const Slot& oldest = slots_[slot_head_];
+  const bool completion = completion_in.CanPop(now);
+  const bool event = host_event_in.CanPop(now);
+  if (oldest.done) {
+    if (oldest.silent && !oldest.error) {
+      PopSlot();
+    } else {
+      state_ = State::kDoneLook;
+    }
+  } else if (contexts_.CanPop(now) || cq_arm_in.CanPop(now)) {
+    from_context_ = contexts_.CanPop(now);
+    ReadCq(now, from_context_ ? contexts_.front().cqn : cq_arm_in.front().cqn);
+    state_ = State::kArmLook;
+  } else if ((completion || event) && slots_used_ <= slots_.size() - 2) {
+    is_event_ = event && (!completion || !is_event_);
+    if (is_event_) {
+      vq_ = event_queue_.Read(now, 0).vq_index;
+      ReadQueue(now, vq_);
+      state_ = State::kEvent;
+    } else {
+      ReadQueue(now, completion_in.front().vq_index);
+      if (completion_in.front().has_cqe) ReadCq(now, completion_in.front().cqn);
+      state_ = State::kElement;
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool CqWriter::FillBuffers(Cycle now) {
+  if (!buffer_in.CanPop(now)) return false;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  const bool ok = buffer.status == BufferStatus::kOk;
+  const size_t needed = is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes;
+  const Cached came{.bad = !buffer.writable || buffer.bytes < needed, .head = buffer.head, .address = buffer.address};
+  if (is_event_) {
+    if (ok && !came.bad) {
+      target_ = came;
+      state_ = State::kData;
+    } else {
+      CountLost();
+      Fail(ok, RdmaError::kBadDescriptor);
+    }
+    return true;
+  }
+  if (ok) cached_[completion_in.front().cqn][fill_++ % spec::kBuffersPerRequest] = came;
+  if (!buffer.last) return true;
+  cached_count_ = fill_;
+  cached_first_ = 0;
+  if (fill_ != 0) {
+    state_ = State::kRead;
+  } else {
+    // The look at the ring that this answers was the last chance. Who answered `failed` has said why.
+    Fail(buffer.status == BufferStatus::kEmpty, RdmaError::kCqOverrun);
+  }
+  return true;
+}
+
+bool CqWriter::TargetIndex(Cycle now) {
+  if (!store_.IsFree()) return false;
+  if (!positions_.CanWrite(now)) return true;
+  StoreIndex(now);
+  Position next = position_;
+  next.used = UsedNext();
+  Slot slot{.is_cq = !is_event_, .vq_index = vq_, .position = next.used, .msix = row_.msix_vector};
+  if (is_event_) {
+    slot.silent = row_.msix_vector == spec::kVirtioMsiNoVector;
+    lost_ = 0;
+    host_event_in.Pop(now);
+  } else {
+    next.cached = cached_count_ - 1;
+    next.first = (cached_first_ + 1) % spec::kBuffersPerRequest;
+    const spec::Completion completion = completion_in.Pop(now);
+    slot.cqn = completion.cqn;
+    slot.solicited = completion.solicited ||
+                     completion.cqe[spec::RdmaCqReq::kStatusOffset] != static_cast<uint8_t>(spec::IbWcStatus::kSuccess);
+  }
+  positions_.Write(now, vq_, next);
+  PushSlot(slot);
+  state_ = State::kIdle;
+  return true;
+}
+
+bool CqWriter::Arm(Cycle now) {
+  if (!interrupt_.IsFree()) return false;
+  spec::RdmaCqArm value;
+  CqState next = cq_state_;
+  uint32_t cqn = 0;
+  if (from_context_) {
+    const Context context = contexts_.Pop(now);
+    cqn = context.cqn;
+    value = {.seen_used_idx = position_.used,
+             .solicited = context.entry.set_solicited,
+             .next_completion = context.entry.set_next_completion};
+    if (context.entry.set_failed) next.failed = true;
+    if (!context.entry.valid) {
+      cq_states_.Write(now, cqn, {});
+      state_ = State::kIdle;
+      return true;
+    }
+  } else {
+    const spec::CqArm arm = cq_arm_in.Pop(now);
+    cqn = arm.cqn;
+    value = spec::RdmaCqArm::FromWord(arm.value);
+  }
+  state_ = State::kIdle;
+
+  // Notify at once if a CQE that is asked for lies between what was seen and what is in memory.
+  const uint16_t unseen = Distance(value.seen_used_idx, position_.used);
+  const bool after = unseen > Distance(cq_state_.written, position_.used);
+  const bool after_solicited = cq_state_.has_solicited && Distance(cq_state_.solicited, position_.used) < unseen;
+  const bool fire = (value.next_completion && after) || (value.solicited && after_solicited);
+  if (value.solicited || value.next_completion) {
+    next.armed_solicited = !fire && (value.solicited || cq_state_.armed_solicited);
+    next.armed_next = !fire && (value.next_completion || cq_state_.armed_next);
+    next.arm_seen = value.seen_used_idx;
+    next.passed = false;
+  }
+  if (!from_context_ && !cq_context_.known) return true;
+  cq_states_.Write(now, cqn, next);
+  if (!from_context_ && fire && row_.msix_vector != spec::kVirtioMsiNoVector) {
+    interrupt_.Load(now, spec::Interrupt{row_.msix_vector});
+  }
+  return true;
+}
+
+bool CqWriter::FinishSlot(Cycle now) {
+  const Slot& slot = slots_[slot_head_];
+  CqState next = cq_state_;
+  if (slot.error) {
+    if (!queue_failure_.IsFree()) return false;
+    if (!positions_.CanWrite(now)) return true;
+    if (!position_.failed && !(slot.is_cq && cq_state_.failed)) {  // once
+      queue_failure_.Load(now, {.vq_index = slot.vq_index, .code = RdmaError::kQueueDmaError});
+    }
+    Position position = position_;
+    position.failed = true;
+    positions_.Write(now, slot.vq_index, position);
+    next.failed = true;
+  } else {
+    if (!interrupt_.IsFree()) return false;
+    // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
+    const bool unseen =
+        cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_seen, position_.used);
+    const bool fire = unseen && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
+    if ((!slot.is_cq || fire) && slot.msix != spec::kVirtioMsiNoVector) {
+      interrupt_.Load(now, spec::Interrupt{slot.msix});
+    }
+    next.written = slot.position;
+    next.passed = unseen;
+    if (slot.solicited) {
+      next.has_solicited = true;
+      next.solicited = slot.position;
+    } else if (Distance(cq_state_.solicited, slot.position) >= spec::kVirtqSizeMax) {
+      next.has_solicited = false;  // seen long ago: before the distance begins anew
+    }
+    if (fire) next.armed_solicited = next.armed_next = false;
+  }
+  if (slot.is_cq) cq_states_.Write(now, slot.cqn, next);
+  PopSlot();
+  state_ = State::kIdle;
+  return true;
+}
+
+}  // namespace vireo::model

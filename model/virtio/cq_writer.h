@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives buffers back to the driver: used element and used index of a work request's queue, its CQE into a buffer of the
+// CQ, events into buffers of the event queue; then interrupts. The counterpart of rtl/virtio/vireo_cq_writer.sv, state
+// by state. One thing after the other, in the order of the streams; split rings only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/table.h"
+#include "model/virtio/output_register.h"
+#include "model/virtio/queue_state.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class CqWriter final : public Block {
+ public:
+  struct Sizes {
+    size_t queues = 16;  // virtqueues
+    size_t cqs = 4;
+    size_t slots = 64;  // used indices under way
+  };
+  // Of dma_store: the slot, and whether it is the used index.
+  static constexpr uint8_t kTagIndex = 0x80;
+  // Unloaded, in cycles.
+  static constexpr Cycle kCompletionToElement = 3;  // accepted to the store of the used element
+  static constexpr Cycle kCyclesPerCompletion = 3;  // without CQE
+  static constexpr Cycle kCyclesPerCqe = 7;         // with, its buffer cached
+  static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
+  static constexpr Cycle kDoneToInterrupt = 4;
+
+  CqWriter(Agenda& agenda, const Sizes& sizes);
+
+  void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
+  void OnDone(Cycle cycle, const spec::DmaDone& done);
+
+  void Run(Cycle now) override;
+  bool IsIdle() const;  // in the cycle after the one that ran
+
+  Channel<spec::Completion> completion_in = Channel<spec::Completion>::Slice();
+  Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
+  Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
+  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(spec::kBuffersPerRequest);
+
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<spec::DmaStore> store_out;
+  Output<spec::Interrupt> interrupt_out;
+  Output<spec::QueueFailure> queue_failure_out;
+
+ private:
+  enum class State {
+    kIdle,
+    kElement,
+    kIndex,
+    kCq,
+    kEvent,
+    kAsk,
+    kFill,
+    kRead,
+    kData,
+    kTargetElement,
+    kTargetIndex,
+    kFail,
+    kArmLook,
+    kArm,
+    kDoneLook,
+    kDone,
+  };
+  struct Kind {
+    bool served = false;
+    bool notifies = false;
+  };
+  struct Position {
+    bool failed = false;
+    uint16_t used = 0;
+    unsigned cached = 0;  // buffers of a CQ that were fetched and not used
+    unsigned first = 0;   // the next of them
+  };
+  struct CqContext {
+    bool known = false;
+    uint16_t vq_index = 0;
+  };
+  struct CqState {
+    bool failed = false;
+    bool armed_solicited = false;
+    bool armed_next = false;
+    bool passed = false;         // a CQE after arm_seen is complete
+    uint16_t arm_seen = 0;       // the driver's position when it armed
+    uint16_t written = 0;        // position behind the last CQE whose used index is in memory
+    bool has_solicited = false;  // there may be such a one
+    uint16_t solicited = 0;      // position behind the last solicited of these
+  };
+  struct Context {
+    uint32_t cqn;
+    spec::TableCqContext entry;
+  };
+  struct EventQueue {
+    bool known = false;
+    uint16_t vq_index = 0;
+  };
+  struct Cached {
+    bool bad = false;
+    uint16_t head = 0;
+    uint64_t address = 0;
+  };
+  struct Slot {
+    bool is_cq = false;
+    uint16_t vq_index = 0;
+    uint32_t cqn = 0;
+    bool solicited = false;
+    uint16_t position = 0;
+    uint16_t msix = 0;
+    bool silent = false;
+    bool done = false;
+    bool error = false;
+  };
+  struct Done {
+    Cycle cycle;
+    spec::DmaDone done;
+  };
+
+  void ReadQueue(Cycle now, uint16_t vq_index);
+  void ReadCq(Cycle now, uint32_t cqn);
+  bool IsUsable() const { return row_.enabled && kind_.served && !position_.failed; }
+  uint16_t UsedNext() const { return static_cast<uint16_t>(position_.used + 1); }
+  void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
+  void StoreElement(Cycle now, uint16_t head, uint32_t bytes);
+  void StoreIndex(Cycle now);
+  void PushSlot(Slot slot);
+  void PopSlot();
+  void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
+  void Fail(bool report, spec::RdmaError code);
+  void FinishCompletion(Cycle now);
+
+  // Each makes the transition of its state and says whether there was one.
+  bool Step(Cycle now);
+  bool Idle(Cycle now);
+  bool FillBuffers(Cycle now);
+  bool TargetIndex(Cycle now);
+  bool Arm(Cycle now);
+  bool FinishSlot(Cycle now);
+
+  Table<spec::QueueRowWrite> rows_;
+  Table<Kind> kinds_;
+  QueueState<Position> positions_;
+  Table<CqContext> cq_contexts_;
+  Table<CqState> cq_states_;
+  Table<EventQueue> event_queue_{1};
+  std::vector<std::array<Cached, spec::kBuffersPerRequest>> cached_;
+  Channel<Context> contexts_ = Channel<Context>::Fifo(8);
+
+  OutputRegister<spec::DmaStore> store_{store_out, *this};
+  OutputRegister<spec::BufferRequest> buffer_request_{buffer_request_out, *this};
+  OutputRegister<spec::Interrupt> interrupt_{interrupt_out, *this};
+  OutputRegister<spec::QueueFailure> queue_failure_{queue_failure_out, *this};
+
+  State state_ = State::kIdle;
+  bool is_event_ = false;
+  bool from_context_ = false;
+  bool report_ = false;
+  spec::RdmaError code_ = spec::RdmaError::kOk;
+  uint16_t vq_ = 0;  // CQ or event queue
+  uint32_t lost_ = 0;
+  Cycle lost_clear_ = kUnknown;
+  unsigned fill_ = 0;
+  unsigned cached_count_ = 0;
+  unsigned cached_first_ = 0;
+  Cached target_;  // the buffer that is being used
+
+  // As they were read last.
+  spec::QueueRowWrite row_;
+  Kind kind_;
+  Position position_;
+  CqContext cq_context_;
+  CqState cq_state_;
+
+  std::vector<Slot> slots_;
+  size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
+  std::deque<Done> dones_;  // of cycles that are not over
+};
+
+}  // namespace vireo::model

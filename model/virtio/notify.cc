@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/virtio/notify.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::CqArm;
+using spec::Doorbell;
+
+uint32_t NumQueues(const spec::Config& config) {
+  return 2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaEventqOffset + 1;
+}
+
+}  // namespace
+
+Notify::Notify(Agenda& agenda, const spec::Config& config)
+    : Block(agenda),
+      net_queue_pairs_(config.net_queue_pairs),
+      num_cqs_(config.num_cqs),
+      num_qps_(config.num_qps),
+      enabled_(NumQueues(config)),
+      values_(2 * config.num_cqs),
+      control_index_(2 * spec::kNetMqVqPairsMin),
+      offered_from_index_(2 * spec::kNetMqVqPairsMin),
+      send_(agenda, config.num_qps,
+            [this](Cycle load, uint32_t qpn) {
+              return Doorbell{.vq_index =
+                                  static_cast<uint16_t>(Base(load) + num_cqs_ + spec::kRdmaTransmitqOffset + 2 * qpn)};
+            }),
+      control_(agenda, 2,
+               [this](Cycle load, uint32_t) { return Doorbell{.vq_index = static_cast<uint16_t>(Base(load))}; }),
+      net_(agenda, 2 * config.net_queue_pairs,
+           [](Cycle, uint32_t index) { return Doorbell{.vq_index = static_cast<uint16_t>(index)}; }),
+      arm_(agenda, 2 * config.num_cqs, [this](Cycle load, uint32_t index) {
+        return CqArm{.cqn = static_cast<uint16_t>(index / 2), .value = values_.Read(load, index)};
+      }) {
+  const auto at_reset = [](auto& pending) {
+    pending.SetHold(0, true);
+    pending.SetClear(0, true);
+  };
+  at_reset(send_);
+  at_reset(control_);
+  at_reset(net_);
+  at_reset(arm_);
+}
+
+void Notify::OnBar(Cycle now, const spec::BarAccess& access) {
+  if (!access.write || access.bar_index != spec::kBarVirtio) return;
+  const uint32_t at = access.offset - spec::kBarVirtioNotify;
+  if (access.offset < spec::kBarVirtioNotify || at >= spec::kBarVirtioNotifyBytes) return;
+  const uint32_t place = at % spec::kNotifyOffMultiplier;
+  const bool ring = place == spec::kNotifyPageQueue && (access.bytes == spec::VirtqNotification::kBytes ||
+                                                        access.bytes == spec::VirtqNotificationData::kBytes);
+  const bool arm = place == spec::kRdmaCqArmOffset && access.bytes == spec::RdmaCqArm::kBytes;
+  if (!ring && !arm) return;
+  accesses_.push_back({.cycle = now,
+                       .queue = at / spec::kNotifyOffMultiplier,
+                       .arm = arm,
+                       .value = static_cast<uint32_t>(access.data)});
+  WakeAt(now + kRowDelay);
+}
+
+void Notify::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
+  if (row.vq_index < enabled_.size()) enabled_.Write(now, row.vq_index, row.enabled ? 1 : 0);
+}
+
+void Notify::SetEnable(Cycle now, bool enable) {
+  enable_.Set(now + 1, enable);
+  send_.SetHold(now + 1, !enable);
+  control_.SetHold(now + 1, !enable);
+  net_.SetHold(now + 1, !enable);
+  arm_.SetHold(now + 1, !enable);
+}
+
+void Notify::SetResetting(Cycle now, bool resetting) {
+  resetting_.Set(now + 1, resetting);
+  send_.SetClear(now + 1, resetting);
+  control_.SetClear(now + 1, resetting);
+  net_.SetClear(now + 1, resetting);
+  arm_.SetClear(now + 1, resetting);
+}
+
+void Notify::SetMq(Cycle now, bool mq) {
+  const uint32_t index = 2 * (mq ? net_queue_pairs_ : spec::kNetMqVqPairsMin);
+  control_index_.Set(now + 1, index);
+  offered_from_index_.Set(now + 2, index);
+}
+
+void Notify::SetProfile(Cycle now, spec::Profile profile) { vireo_.Set(now + 1, profile == spec::Profile::kVireo); }
+
+// RFC v2, Virtqueues.
+void Notify::Classify(Cycle now, Access& access) {
+  const uint32_t control = control_index_.At(now);
+  const uint32_t first_cq = control + spec::kRdmaCompleteqOffset;
+  const uint32_t first_send = control + num_cqs_ + spec::kRdmaTransmitqOffset;
+  const bool vireo = vireo_.At(now);
+  if (access.queue < enabled_.size()) access.enabled = enabled_.Read(now, access.queue) != 0;
+  if (access.arm) {
+    const auto arm = spec::RdmaCqArm::FromWord(access.value);
+    if (!vireo || access.queue < first_cq || access.queue >= first_cq + num_cqs_) return;
+    if (!arm.solicited && !arm.next_completion) return;
+    access.kind = Kind::kCq;
+    access.number = 2 * (access.queue - first_cq) + (arm.next_completion ? 1 : 0);
+  } else if (access.queue < control) {
+    access.kind = Kind::kNet;
+    access.number = access.queue;
+  } else if (access.queue == control) {
+    access.kind = Kind::kControl;
+  } else if (access.queue >= first_send && access.queue < first_send + 2 * num_qps_ &&
+             (access.queue - first_send) % 2 == 0) {
+    access.kind = Kind::kSend;
+    access.number = (access.queue - first_send) / 2;
+  }
+}
+
+void Notify::Decide(Cycle now, const Access& access) {
+  if (!access.enabled || resetting_.At(now)) return;
+  switch (access.kind) {
+    case Kind::kNone: break;
+    case Kind::kNet: net_.Push(now, access.number); break;
+    case Kind::kControl: control_.Push(now, 0); break;
+    case Kind::kSend: send_.Push(now, access.number); break;
+    case Kind::kCq:
+      // The push comes one cycle later, so that a load that it comes too late for has read this value.
+      values_.Write(now, access.number, access.value);
+      arm_push_ = ArmPush{now + 1, access.number};
+      WakeAt(now + 1);
+      break;
+  }
+}
+
+void Notify::Run(Cycle now) {
+  if (arm_push_.has_value() && arm_push_->cycle <= now) {
+    arm_.Push(now, arm_push_->number);
+    arm_push_.reset();
+  }
+  while (!accesses_.empty() && accesses_.front().cycle + kRowDelay + 1 <= now) {
+    Decide(now, accesses_.front());
+    accesses_.pop_front();
+  }
+  for (Access& access : accesses_) {
+    if (access.cycle + kRowDelay == now) {
+      Classify(now, access);
+      WakeAt(now + 1);
+    } else if (access.cycle + kRowDelay > now) {
+      WakeAt(access.cycle + kRowDelay);
+      break;
+    }
+  }
+}
+
+bool Notify::IsIdle(Cycle now) {
+  if (arm_push_.has_value()) return false;
+  for (const Access& access : accesses_) {
+    if (access.cycle < now && (access.cycle + kRowDelay + 1 != now || access.kind != Kind::kNone)) return false;
+  }
+  if (send_.IsOffered() || control_.IsOffered() || net_.IsOffered() || arm_.IsOffered()) return false;
+  // What is held back does not count: it starts nothing before somebody lets it.
+  return !enable_.At(now) ||
+         !(send_.IsWaiting(now) || control_.IsWaiting(now) || net_.IsWaiting(now) || arm_.IsWaiting(now));
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,854 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The management registers: the only way in which firmware sees the device. One access per cycle is always taken; reads
+// are answered in order after 3 cycles, writes take effect before every later access is looked at. It keeps
+// what firmware wrote to the tables, so that firmware can read it back, and says every write to all blocks; it
+// understands nothing of what the entries mean but the fields that it must complete.
+module vireo_csr
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned DatapathBits = Nic100.datapath_bits,
+  parameter int unsigned CoreClockKhz = Nic100.core_clock_khz,
+  parameter int unsigned LinkMbps = Nic100.link_mbps,
+  parameter int unsigned NetQueuePairs = Nic100.net_queue_pairs,
+  parameter int unsigned NumCqs = Nic100.num_cqs,
+  parameter int unsigned NumQps = Nic100.num_qps,
+  parameter int unsigned NumPds = Nic100.num_pds,
+  parameter int unsigned NumMrs = Nic100.num_mrs,
+  parameter int unsigned NumTranslations = Nic100.num_translations,
+  parameter int unsigned NumAhs = Nic100.num_ahs,
+  parameter int unsigned NumGids = Nic100.num_gids,
+  parameter int unsigned MaxQueueEntries = Nic100.max_queue_entries,
+  parameter int unsigned MaxSendSge = Nic100.max_send_sge,
+  parameter int unsigned MaxRecvSge = Nic100.max_recv_sge,
+  parameter int unsigned MaxInlineBytes = Nic100.max_inline_bytes,
+  parameter int unsigned MaxRdAtomic = Nic100.max_rd_atomic,
+  parameter int unsigned MaxPathMtu = Nic100.max_path_mtu,
+  parameter int unsigned MaxFrameBytes = Nic100.max_frame_bytes,
+  parameter int unsigned DmaTags = Nic100.dma_tags,
+  parameter int unsigned RxBufferBytes = Nic100.rx_buffer_bytes,
+  parameter int unsigned TxBufferBytes = Nic100.tx_buffer_bytes,
+  parameter int unsigned DmaReadBufferBytes = Nic100.dma_read_buffer_bytes,
+  parameter int unsigned DmaWrites = Nic100.dma_writes,
+  parameter int unsigned SendRecords = Nic100.send_records
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+
+  input  logic             csr_valid_i,
+  input  logic             csr_write_i,
+  input  logic [11:0]      csr_address_i,
+  input  logic [31:0]      csr_data_i,
+  output logic             csr_read_valid_o,
+  output logic [31:0]      csr_read_data_o,
+  output logic             firmware_interrupt_o,
+
+  // State of the device. idle and dma_outstanding count in the cycle of the access that reads them.
+  input  logic [63:0]      time_ns_i,
+  input  logic             mac_link_i,
+  input  logic             idle_i,
+  input  logic [15:0]      dma_outstanding_i,
+
+  // Common configuration. device_reset does not come again before reset_done.
+  input  logic [7:0]       device_status_i,
+  input  logic [127:0]     driver_features_i,
+  input  logic             device_reset_i,
+  input  logic             features_written_i,
+  input  logic             driver_ok_i,
+  input  logic             queue_reset_valid_i,
+  output logic             queue_reset_ready_o,
+  input  doorbell_t        queue_reset_i,
+  output logic             queue_reset_done_valid_o,
+  output logic [15:0]      queue_reset_done_o,
+  output logic             reset_done_o,
+  output logic             profile_o,
+  output logic             link_up_o,
+  output logic             announce_o,
+  output logic [47:0]      mac_o,  // byte 0 in bits 7:0
+  output logic [15:0]      mtu_o,
+  output logic             needs_reset_o,
+  output logic             datapath_enable_o,
+
+  // Tables and QPs.
+  output logic             table_write_valid_o,
+  output table_write_t     table_write_o,
+  output logic             requester_load_valid_o,
+  input  logic             requester_load_ready_i,
+  output qp_load_t         requester_load_o,
+  output logic             responder_load_valid_o,
+  input  logic             responder_load_ready_i,
+  output qp_load_t         responder_load_o,
+  output logic             qp_order_valid_o,
+  input  logic             qp_order_ready_i,
+  output qp_order_t        qp_order_o,
+  input  logic             qp_done_valid_i,
+  output logic             host_event_valid_o,
+  input  logic             host_event_ready_i,
+  output host_event_t      host_event_o,
+  input  logic             queue_row_write_valid_i,
+  input  queue_row_write_t queue_row_write_i,
+  input  logic             qp_state_write_valid_i,
+  input  qp_state_write_t  qp_state_write_i,
+
+  // Mailbox.
+  output logic             mailbox_fetch_valid_o,
+  output logic [31:0]      mailbox_fetch_o,
+  output logic             mailbox_complete_valid_o,
+  output logic [31:0]      mailbox_complete_o,
+  output logic             window_write_valid_o,
+  output logic [6:0]       window_write_word_o,
+  output logic [31:0]      window_write_data_o,
+  output logic             window_read_valid_o,
+  output logic [6:0]       window_read_word_o,
+  input  logic [31:0]      window_read_data_i,  // one cycle later
+  input  logic             mailbox_request_i,
+  input  logic             mailbox_busy_i,
+  input  logic             mailbox_dma_error_i,
+  input  logic [31:0]      mailbox_request_bytes_i,
+  input  logic [31:0]      mailbox_response_bytes_i,
+  input  logic             mailbox_fatal_valid_i,
+
+  // To be counted.
+  input  logic             rx_verdict_valid_i,
+  input  logic [3:0]       rx_verdict_i,
+  input  logic             tx_frame_i,
+  input  logic             rx_drop_i,
+  input  logic             retransmission_i,
+  input  logic [1:0]       dma_error_i,  // of two sources
+  input  logic             window_violation_i,
+
+  output logic             idle_o
+);
+
+  localparam int unsigned EventDepth = 16;  // events that wait for QP control
+
+  localparam int unsigned NumQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaCompleteqOffset) +
+                                      32'(RdmaEventqOffset);
+  localparam int unsigned Vlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
+  localparam int unsigned MacFilters = 32'(TableMacFilterEntries);
+  localparam int unsigned VlanFilters = Vlans / 32'(TableVlanFilterBits);
+  localparam int unsigned RssEntries = 1 + 32'(TableRssQueues) / TableRssBytes;
+
+  // The first groups, which are firmware's.
+  localparam int unsigned VirtqueueBytes = TableVirtqueueGuestOffloadsOffset + 8;
+  localparam int unsigned QpContextBytes = TableQpContextEngineStateOffset;
+  localparam int unsigned CqContextBytes = TableCqContextCqeOffset + 4;
+
+  localparam int unsigned DataWords = 32;   // table_data
+  localparam int unsigned EventWords = 4;   // event_data
+  localparam int unsigned WindowWords = 128;  // mailbox_data
+  localparam int unsigned Parameters = 24;  // mgmt.parameter, in the order of configs.toml
+  localparam logic [Parameters-1:0][31:0] Parameter = {
+    32'(SendRecords),
+    32'(DmaWrites),
+    32'(DmaReadBufferBytes),
+    32'(TxBufferBytes),
+    32'(RxBufferBytes),
+    32'(DmaTags),
+    32'(MaxFrameBytes),
+    32'(MaxPathMtu),
+    32'(MaxRdAtomic),
+    32'(MaxInlineBytes),
+    32'(MaxRecvSge),
+    32'(MaxSendSge),
+    32'(MaxQueueEntries),
+    32'(NumGids),
+    32'(NumAhs),
+    32'(NumTranslations),
+    32'(NumMrs),
+    32'(NumPds),
+    32'(NumQps),
+    32'(NumCqs),
+    32'(NetQueuePairs),
+    32'(LinkMbps),
+    32'(CoreClockKhz),
+    32'(DatapathBits)
+  };
+
+  localparam int unsigned Verdicts = 16;
+  localparam int unsigned Counters = Verdicts + 5;  // rx_verdict_count, then tx_frames to window_violations
+  localparam int unsigned CounterBits = $clog2(Counters);
+
+  // Word `word` of a register array at `first`.
+  function automatic logic is_in(input logic [11:0] address, input logic [11:0] first, input int unsigned words);
+    return address >= first && 32'(address) < 32'(first) + 4 * words;
+  endfunction
+
+  // --- Accesses -----------------------------------------------------------------------------------------------------
+
+  // 1: the access is there; a write happens, a read looks into the mailbox. 2: the answer is chosen. 3: it is there.
+  logic write1_q, read1_q;  // aligned accesses
+  logic read_valid1_q, read_valid2_q, read_valid3_q;
+  logic [11:0] address1_q;
+  logic [31:0] data1_q;
+  logic idle1_q, idle2_q;
+  logic [15:0] dma_outstanding1_q, dma_outstanding2_q;
+  logic read2_q;
+  logic [11:0] address2_q;
+  logic [31:0] read_data_d, read_data3_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write1_q <= 1'b0;
+      read1_q <= 1'b0;
+      read2_q <= 1'b0;
+      read_valid1_q <= 1'b0;
+      read_valid2_q <= 1'b0;
+      read_valid3_q <= 1'b0;
+    end else begin
+      write1_q <= csr_valid_i && csr_write_i && csr_address_i[1:0] == '0;
+      read1_q <= csr_valid_i && !csr_write_i && csr_address_i[1:0] == '0;
+      read2_q <= read1_q;
+      read_valid1_q <= csr_valid_i && !csr_write_i;
+      read_valid2_q <= read_valid1_q;
+      read_valid3_q <= read_valid2_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    address1_q <= csr_address_i;
+    data1_q <= csr_data_i;
+    idle1_q <= idle_i;
+    dma_outstanding1_q <= dma_outstanding_i;
+    address2_q <= address1_q;
+    idle2_q <= idle1_q;
+    dma_outstanding2_q <= dma_outstanding1_q;
+    read_data3_q <= read_data_d;
+  end
+  assign csr_read_valid_o = read_valid3_q;
+  assign csr_read_data_o = read_data3_q;
+
+  // --- Mailbox -------------------------------------------------------------------------------------------------------
+
+  logic in_window;
+  assign in_window = is_in(address1_q, MgmtMailboxDataRegister, WindowWords);
+  assign mailbox_fetch_valid_o = write1_q && address1_q == MgmtMailboxFetchRegister;
+  assign mailbox_fetch_o = data1_q;
+  assign mailbox_complete_valid_o = write1_q && address1_q == MgmtMailboxCompleteRegister;
+  assign mailbox_complete_o = data1_q;
+  assign window_write_valid_o = write1_q && in_window;
+  assign window_write_word_o = address1_q[8:2];
+  assign window_write_data_o = data1_q;
+  assign window_read_valid_o = read1_q && in_window;
+  assign window_read_word_o = address1_q[8:2];
+
+  logic mailbox_request_q, mailbox_busy_q, mailbox_dma_error_q;
+  logic [31:0] mailbox_request_bytes_q, mailbox_response_bytes_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      mailbox_request_q <= 1'b0;
+      mailbox_busy_q <= 1'b0;
+      mailbox_dma_error_q <= 1'b0;
+      mailbox_request_bytes_q <= '0;
+      mailbox_response_bytes_q <= '0;
+    end else begin
+      mailbox_request_q <= mailbox_request_i;
+      mailbox_busy_q <= mailbox_busy_i;
+      mailbox_dma_error_q <= mailbox_dma_error_i;
+      mailbox_request_bytes_q <= mailbox_request_bytes_i;
+      mailbox_response_bytes_q <= mailbox_response_bytes_i;
+    end
+  end
+
+  // --- Queue resets --------------------------------------------------------------------------------------------------
+
+  logic reset_waits, reset_take;
+  doorbell_t reset_head;
+  vireo_slice #(.Width(DoorbellBits)) u_queue_reset (
+    .clk_i, .rst_ni,
+    .s_valid_i(queue_reset_valid_i), .s_ready_o(queue_reset_ready_o), .s_data_i(queue_reset_i),
+    .m_valid_o(reset_waits), .m_ready_i(reset_take), .m_data_o(reset_head)
+  );
+
+  // --- Events --------------------------------------------------------------------------------------------------------
+
+  logic event_push, event_room;
+  host_event_t event_pushed;
+  rdma_event_t event_words;
+  logic [EventWords-1:0][31:0] event_data_d, event_data_q;
+  logic unused_bits;
+  assign event_words = unpack_rdma_event(event_data_q);
+  assign event_push = write1_q && address1_q == MgmtEventPushRegister;
+  assign event_pushed =
+      '{event_type: event_words.event_type[15:0], element: event_words.element, code: event_words.code};
+  // Without room the event is lost. `lost` is the writer's.
+  assign unused_bits = ^{event_words, event_room};
+  vireo_fifo #(.Width(HostEventBits), .Depth(EventDepth)) u_event (
+    .clk_i, .rst_ni,
+    .s_valid_i(event_push), .s_ready_o(event_room), .s_data_i(event_pushed),
+    .m_valid_o(host_event_valid_o), .m_ready_i(host_event_ready_i), .m_data_o(host_event_o)
+  );
+
+  // --- Tables --------------------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StCheck,  // does the entry exist; it is looked up
+    StRead,   // it goes to table_data
+    StWrite,  // it is said to everybody, and stored
+    StLoad    // a half of a QP is set up
+  } state_e;
+  state_e state_d, state_q;
+  logic [7:0] table_id_d, table_id_q;
+  logic [1:0] operation_d, operation_q;
+  logic error_d, error_q;
+  logic [31:0] index_d, index_q;              // of the operation
+  logic [31:0] table_index_d, table_index_q;  // the register
+  logic [DataWords-1:0][31:0] table_data_d, table_data_q;
+  logic requester_load_d, requester_load_q, responder_load_d, responder_load_q;
+  logic [23:0] next_psn_d, next_psn_q, expected_psn_d, expected_psn_q;
+  logic looks, stores;
+  logic [31:0] entries;
+  logic exists;
+  logic [1023:0] data, stored;  // the entry: as it is said, and without the bits that only ask for something
+  table_qp_context_t qp;
+
+  assign looks = state_q == StCheck;
+  assign stores = state_q == StWrite;
+  assign data = operation_q == MgmtTableOperationClear ? '0 : table_data_q;
+  assign qp = unpack_table_qp_context(data);
+  assign table_write_valid_o = stores;
+  assign table_write_o = '{table_id: table_id_q, index: index_q[23:0], data: data};
+
+  always_comb begin
+    unique case (table_id_q)
+      MgmtTableVirtqueue: entries = NumQueues;
+      MgmtTableWindow: entries = NumQueues;
+      MgmtTableQpContext: entries = NumQps;
+      MgmtTableCqContext: entries = NumCqs;
+      MgmtTableMr: entries = NumMrs;
+      MgmtTableTranslation: entries = NumTranslations;
+      MgmtTableAh: entries = NumAhs;
+      MgmtTableGid: entries = NumGids;
+      MgmtTableMacFilter: entries = MacFilters;
+      MgmtTableVlanFilter: entries = VlanFilters;
+      MgmtTableRss: entries = RssEntries;
+      default: entries = '0;
+    endcase
+    exists = index_q < entries && operation_q <= MgmtTableOperationClear;
+  end
+
+  always_comb begin
+    table_virtqueue_t virtqueue;
+    table_qp_context_t qp_context;
+    table_cq_context_t cq_context;
+    virtqueue = unpack_table_virtqueue(data[8*TableVirtqueueBytes-1:0]);
+    virtqueue.reset_positions = 1'b0;
+    qp_context = qp;
+    qp_context.load_requester = 1'b0;
+    qp_context.load_responder = 1'b0;
+    cq_context = unpack_table_cq_context(data[8*TableCqContextBytes-1:0]);
+    cq_context.set_solicited = 1'b0;
+    cq_context.set_next_completion = 1'b0;
+    cq_context.set_failed = 1'b0;
+    stored = data;
+    unique case (table_id_q)
+      MgmtTableVirtqueue: stored[8*TableVirtqueueBytes-1:0] = pack_table_virtqueue(virtqueue);
+      MgmtTableQpContext: stored = pack_table_qp_context(qp_context);
+      MgmtTableCqContext: stored[8*TableCqContextBytes-1:0] = pack_table_cq_context(cq_context);
+      default: ;
+    endcase
+  end
+
+  logic [8 * VirtqueueBytes-1:0] virtqueue_entry;
+  logic [8 * TableWindowBytes-1:0] window_entry;
+  logic [8 * QpContextBytes-1:0] qp_context_entry;
+  logic [8 * CqContextBytes-1:0] cq_context_entry;
+  logic [8 * TableMrBytes-1:0] mr_entry;
+  logic [8 * TableTranslationBytes-1:0] translation_entry;
+  logic [8 * TableAhBytes-1:0] ah_entry;
+  logic [8 * TableGidBytes-1:0] gid_entry;
+  logic [8 * TableMacFilterBytes-1:0] mac_filter_entry;
+  logic [8 * TableVlanFilterBytes-1:0] vlan_filter_entry;
+  logic [8 * TableRssConfigBytes-1:0] rss_entry;
+  vireo_table #(.Width(8 * VirtqueueBytes), .Depth(NumQueues)) u_virtqueue (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableVirtqueue), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
+    .write_data_i(stored[8 * VirtqueueBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry)
+  );
+  vireo_table #(.Width(8 * TableWindowBytes), .Depth(NumQueues)) u_window (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableWindow), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
+    .write_data_i(stored[8 * TableWindowBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry)
+  );
+  vireo_table #(.Width(8 * QpContextBytes), .Depth(NumQps)) u_qp_context (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableQpContext), .write_address_i(index_q[$clog2(NumQps)-1:0]),
+    .write_data_i(stored[8 * QpContextBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry)
+  );
+  vireo_table #(.Width(8 * CqContextBytes), .Depth(NumCqs)) u_cq_context (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableCqContext), .write_address_i(index_q[$clog2(NumCqs)-1:0]),
+    .write_data_i(stored[8 * CqContextBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry)
+  );
+  vireo_table #(.Width(8 * TableMrBytes), .Depth(NumMrs)) u_mr (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableMr), .write_address_i(index_q[$clog2(NumMrs)-1:0]),
+    .write_data_i(stored[8 * TableMrBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry)
+  );
+  vireo_table #(.Width(8 * TableTranslationBytes), .Depth(NumTranslations)) u_translation (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableTranslation), .write_address_i(index_q[$clog2(NumTranslations)-1:0]),
+    .write_data_i(stored[8 * TableTranslationBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry)
+  );
+  vireo_table #(.Width(8 * TableAhBytes), .Depth(NumAhs)) u_ah (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableAh), .write_address_i(index_q[$clog2(NumAhs)-1:0]),
+    .write_data_i(stored[8 * TableAhBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry)
+  );
+  vireo_table #(.Width(8 * TableGidBytes), .Depth(NumGids)) u_gid (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableGid), .write_address_i(index_q[$clog2(NumGids)-1:0]),
+    .write_data_i(stored[8 * TableGidBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry)
+  );
+  vireo_table #(.Width(8 * TableMacFilterBytes), .Depth(MacFilters)) u_mac_filter (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableMacFilter), .write_address_i(index_q[$clog2(MacFilters)-1:0]),
+    .write_data_i(stored[8 * TableMacFilterBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry)
+  );
+  vireo_table #(.Width(8 * TableVlanFilterBytes), .Depth(VlanFilters)) u_vlan_filter (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableVlanFilter), .write_address_i(index_q[$clog2(VlanFilters)-1:0]),
+    .write_data_i(stored[8 * TableVlanFilterBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry)
+  );
+  vireo_table #(.Width(8 * TableRssConfigBytes), .Depth(RssEntries)) u_rss (
+    .clk_i, .rst_ni,
+    .write_i(stores && table_id_q == MgmtTableRss), .write_address_i(index_q[$clog2(RssEntries)-1:0]),
+    .write_data_i(stored[8 * TableRssConfigBytes-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry)
+  );
+
+  // Copies of what belongs to the host and to QP control.
+  logic [QueueRowWriteBits-16-1:0] row_bits;
+  queue_row_write_t row;
+  logic [2:0] engine_state;
+  assign row = {16'b0, row_bits};
+  vireo_table #(.Width(QueueRowWriteBits - 16), .Depth(NumQueues)) u_row (
+    .clk_i, .rst_ni,
+    .write_i(queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NumQueues),
+    .write_address_i(queue_row_write_i.vq_index[$clog2(NumQueues)-1:0]),
+    .write_data_i(queue_row_write_i[QueueRowWriteBits-16-1:0]),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(row_bits)
+  );
+  vireo_table #(.Width(3), .Depth(NumQps)) u_engine_state (
+    .clk_i, .rst_ni,
+    .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[$clog2(NumQps)-1:0]),
+    .write_data_i(qp_state_write_i.state),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state)
+  );
+
+  logic [1023:0] read_entry;
+  always_comb begin
+    table_virtqueue_t virtqueue;
+    table_qp_context_t qp_context;
+    virtqueue = unpack_table_virtqueue(512'(virtqueue_entry));
+    virtqueue.enabled = row.enabled;
+    virtqueue.queue_size = row.queue_size;
+    virtqueue.msix_vector = row.msix_vector;
+    virtqueue.queue_desc = row.queue_desc;
+    virtqueue.queue_driver = row.queue_driver;
+    virtqueue.queue_device = row.queue_device;
+    qp_context = unpack_table_qp_context(1024'(qp_context_entry));
+    qp_context.engine_state = 8'(engine_state);
+    unique case (table_id_q)
+      MgmtTableVirtqueue: read_entry = 1024'(pack_table_virtqueue(virtqueue));
+      MgmtTableWindow: read_entry = 1024'(window_entry);
+      MgmtTableQpContext: read_entry = pack_table_qp_context(qp_context);
+      MgmtTableCqContext: read_entry = 1024'(cq_context_entry);
+      MgmtTableMr: read_entry = 1024'(mr_entry);
+      MgmtTableTranslation: read_entry = 1024'(translation_entry);
+      MgmtTableAh: read_entry = 1024'(ah_entry);
+      MgmtTableGid: read_entry = 1024'(gid_entry);
+      MgmtTableMacFilter: read_entry = 1024'(mac_filter_entry);
+      MgmtTableVlanFilter: read_entry = 1024'(vlan_filter_entry);
+      MgmtTableRss: begin
+        read_entry = 1024'(rss_entry);
+        if (index_q != '0) read_entry[1023:8*TableRssBytes] = '0;
+      end
+      default: read_entry = '0;
+    endcase
+  end
+  logic unused_copies;
+  assign unused_copies = ^{row.vq_index, qp_state_write_i, qp, stored};
+
+  // --- Registers -----------------------------------------------------------------------------------------------------
+
+  logic profile_d, profile_q;
+  logic [31:0] scratch_d, scratch_q;
+  mgmt_control_t control_d, control_q;
+  mgmt_interrupt_cause_t cause_d, cause_q, enable_d, enable_q;
+  logic interrupt_q;
+  logic [3:0] fatal_d, fatal_q;
+  logic needs_reset_q;
+  logic [31:0] mac_low_d, mac_low_q;
+  logic [15:0] mac_high_d, mac_high_q, mtu_d, mtu_q, active_pairs_d, active_pairs_q;
+  mgmt_rx_mode_t rx_mode_d, rx_mode_q;
+  logic [31:0] time_high_d, time_high_q;
+  logic announced_d, announced_q;  // of the queue reset that waits
+  logic reset_done_d, reset_done_q;
+  logic queue_reset_done_d, queue_reset_done_q;
+  logic [15:0] queue_reset_index_q;
+  logic mac_link_q;
+  logic qp_busy_d, qp_busy_q, order_d, order_q;
+  qp_order_t command_d, command_q;  // the last qp_command
+  logic [Counters-1:0][31:0] counter_d, counter_q;
+  logic [Counters-1:0][1:0] counts;
+  logic [CounterBits-1:0] counter2;
+  logic is_counter2;
+
+  mgmt_control_t written_control;
+  mgmt_interrupt_cause_t written_cause;
+  mgmt_rx_mode_t written_rx_mode;
+  mgmt_table_command_t written_table;
+  mgmt_qp_command_t written_qp;
+  logic unused_written;
+  assign written_control = unpack_mgmt_control(data1_q);
+  assign written_cause = unpack_mgmt_interrupt_cause(data1_q);
+  assign written_rx_mode = unpack_mgmt_rx_mode(data1_q);
+  assign written_table = unpack_mgmt_table_command(data1_q);
+  assign written_qp = unpack_mgmt_qp_command(data1_q);
+  assign unused_written = ^{written_table, written_qp};
+
+  always_comb begin
+    counts = '0;
+    if (rx_verdict_valid_i) counts[CounterBits'(rx_verdict_i)] = 2'd1;
+    counts[Verdicts] = 2'(tx_frame_i);
+    counts[Verdicts+1] = 2'(rx_drop_i);
+    counts[Verdicts+2] = 2'(retransmission_i);
+    counts[Verdicts+3] = 2'(dma_error_i[0]) + 2'(dma_error_i[1]);
+    counts[Verdicts+4] = 2'(window_violation_i);
+
+    is_counter2 = 1'b0;
+    counter2 = '0;
+    if (is_in(address2_q, MgmtRxVerdictCountRegister, Verdicts)) begin
+      is_counter2 = 1'b1;
+      counter2 = CounterBits'(address2_q[5:2]);
+    end else if (is_in(address2_q, MgmtTxFramesRegister, Counters - Verdicts)) begin
+      is_counter2 = 1'b1;
+      counter2 = CounterBits'(Verdicts) + CounterBits'(address2_q[5:2]);
+    end
+
+    for (int unsigned i = 0; i < Counters; i++) begin
+      logic [32:0] count;
+      count = 33'(counts[i]);
+      if (!(read2_q && is_counter2 && counter2 == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
+      counter_d[i] = count[32] ? '1 : count[31:0];
+    end
+  end
+
+  always_comb begin
+    profile_d = profile_q;
+    scratch_d = scratch_q;
+    control_d = control_q;
+    cause_d = cause_q;
+    enable_d = enable_q;
+    fatal_d = fatal_q;
+    mac_low_d = mac_low_q;
+    mac_high_d = mac_high_q;
+    mtu_d = mtu_q;
+    active_pairs_d = active_pairs_q;
+    rx_mode_d = rx_mode_q;
+    announced_d = announced_q;
+    reset_done_d = 1'b0;
+    reset_take = 1'b0;
+    queue_reset_done_d = 1'b0;
+    qp_busy_d = qp_busy_q;
+    order_d = order_q && !qp_order_ready_i;
+    command_d = command_q;
+    state_d = state_q;
+    table_id_d = table_id_q;
+    operation_d = operation_q;
+    error_d = error_q;
+    index_d = index_q;
+    table_index_d = table_index_q;
+    table_data_d = table_data_q;
+    event_data_d = event_data_q;
+    requester_load_d = requester_load_q && !requester_load_ready_i;
+    responder_load_d = responder_load_q && !responder_load_ready_i;
+    next_psn_d = next_psn_q;
+    expected_psn_d = expected_psn_q;
+
+    // Resets of a driver that has reset the device mean nothing any more.
+    if (reset_waits && cause_q.device_reset) reset_take = 1'b1;
+
+    if (write1_q) begin
+      unique case (address1_q)
+        MgmtAbiProfileRegister: if (device_status_i == '0) profile_d = data1_q[0];
+        MgmtScratchRegister: scratch_d = data1_q;
+        MgmtControlRegister: begin
+          control_d = written_control;
+          control_d.reserved = '0;
+          if (control_q.firmware_ready && !control_d.firmware_ready && fatal_q == FatalCauseNone) begin
+            fatal_d = FatalCauseFirmware;
+            cause_d.fatal = 1'b1;
+          end
+        end
+        MgmtInterruptCauseRegister: begin
+          cause_d = cause_q & ~written_cause;
+          if (cause_q.device_reset && written_cause.device_reset) begin
+            reset_done_d = 1'b1;
+            fatal_d = FatalCauseNone;
+          end
+        end
+        MgmtInterruptEnableRegister: begin
+          enable_d = written_cause;
+          enable_d.reserved = '0;
+        end
+        MgmtQueueResetDoneRegister: begin
+          if (reset_waits && announced_q && !cause_q.device_reset && data1_q == 32'(reset_head.vq_index)) begin
+            reset_take = 1'b1;
+            queue_reset_done_d = 1'b1;
+          end
+        end
+        MgmtTableCommandRegister: if (state_q == StIdle) begin
+          table_id_d = written_table.table_id;
+          operation_d = written_table.operation;
+          error_d = 1'b0;
+          index_d = table_index_q;
+          state_d = StCheck;
+        end
+        MgmtTableIndexRegister: table_index_d = data1_q;
+        MgmtQpCommandRegister: if (!qp_busy_q) begin
+          command_d = '{qpn: written_qp.qpn, operation: written_qp.operation};
+          qp_busy_d = 1'b1;
+          order_d = 1'b1;
+        end
+        MgmtMacLowRegister: mac_low_d = data1_q;
+        MgmtMacHighRegister: mac_high_d = data1_q[15:0];
+        MgmtRxModeRegister: begin
+          rx_mode_d = written_rx_mode;
+          rx_mode_d.reserved = '0;
+        end
+        MgmtActiveQueuePairsRegister: active_pairs_d = data1_q[15:0];
+        MgmtMtuRegister: mtu_d = data1_q[15:0];
+        default: begin
+          if (is_in(address1_q, MgmtTableDataRegister, DataWords)) table_data_d[address1_q[6:2]] = data1_q;
+          if (is_in(address1_q, MgmtEventDataRegister, EventWords)) event_data_d[address1_q[3:2]] = data1_q;
+        end
+      endcase
+    end
+
+    unique case (state_q)
+      StIdle: ;
+      StCheck: begin
+        state_d = operation_q == MgmtTableOperationRead ? StRead : StWrite;
+        if (!exists) begin
+          error_d = 1'b1;
+          state_d = StIdle;
+        end
+      end
+      StRead: begin
+        table_data_d = read_entry;
+        state_d = StIdle;
+      end
+      StWrite: begin
+        state_d = StIdle;
+        next_psn_d = qp.next_psn;
+        expected_psn_d = qp.expected_psn;
+        if (table_id_q == MgmtTableQpContext && (qp.load_requester || qp.load_responder)) begin
+          requester_load_d = qp.load_requester;
+          responder_load_d = qp.load_responder;
+          state_d = StLoad;
+        end
+      end
+      StLoad: if (!requester_load_d && !responder_load_d) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+
+    // What happens in the device comes after what firmware clears in the same cycle.
+    if (qp_done_valid_i) begin
+      qp_busy_d = 1'b0;
+      cause_d.qp_done = 1'b1;
+    end
+    if (reset_waits && !announced_q && !cause_q.device_reset) begin
+      announced_d = 1'b1;
+      cause_d.queue_reset = 1'b1;
+    end
+    if (reset_take) announced_d = 1'b0;
+    if (device_reset_i) cause_d.device_reset = 1'b1;
+    if (features_written_i) cause_d.features_written = 1'b1;
+    if (driver_ok_i) cause_d.driver_ok = 1'b1;
+    if (mac_link_i != mac_link_q) cause_d.link_change = 1'b1;
+    if (mailbox_request_i && !mailbox_request_q) cause_d.mailbox_request = 1'b1;
+    if (mailbox_fatal_valid_i && fatal_d == FatalCauseNone) begin
+      fatal_d = FatalCauseControlQueue;
+      cause_d.fatal = 1'b1;
+    end
+    cause_d.reserved = '0;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      profile_q <= MgmtAbiProfileReset[0];
+      scratch_q <= MgmtScratchReset;
+      control_q <= MgmtControlReset;
+      cause_q <= MgmtInterruptCauseReset;
+      enable_q <= MgmtInterruptEnableReset;
+      interrupt_q <= 1'b0;
+      fatal_q <= MgmtFatalCauseReset[3:0];
+      needs_reset_q <= 1'b0;
+      mac_low_q <= '0;
+      mac_high_q <= '0;
+      mtu_q <= MgmtMtuReset[15:0];
+      active_pairs_q <= MgmtActiveQueuePairsReset[15:0];
+      rx_mode_q <= MgmtRxModeReset;
+      time_high_q <= '0;
+      announced_q <= 1'b0;
+      reset_done_q <= 1'b0;
+      queue_reset_done_q <= 1'b0;
+      mac_link_q <= 1'b0;
+      qp_busy_q <= 1'b0;
+      order_q <= 1'b0;
+      command_q <= '0;
+      counter_q <= '0;
+      state_q <= StIdle;
+      table_id_q <= '0;
+      operation_q <= '0;
+      error_q <= 1'b0;
+      table_index_q <= MgmtTableIndexReset;
+      table_data_q <= '0;
+      event_data_q <= '0;
+      requester_load_q <= 1'b0;
+      responder_load_q <= 1'b0;
+    end else begin
+      profile_q <= profile_d;
+      scratch_q <= scratch_d;
+      control_q <= control_d;
+      cause_q <= cause_d;
+      enable_q <= enable_d;
+      interrupt_q <= (cause_q & enable_q) != '0;
+      fatal_q <= fatal_d;
+      needs_reset_q <= fatal_q != FatalCauseNone;
+      mac_low_q <= mac_low_d;
+      mac_high_q <= mac_high_d;
+      mtu_q <= mtu_d;
+      active_pairs_q <= active_pairs_d;
+      rx_mode_q <= rx_mode_d;
+      time_high_q <= time_high_d;
+      announced_q <= announced_d;
+      reset_done_q <= reset_done_d;
+      queue_reset_done_q <= queue_reset_done_d;
+      mac_link_q <= mac_link_i;
+      qp_busy_q <= qp_busy_d;
+      order_q <= order_d;
+      command_q <= command_d;
+      counter_q <= counter_d;
+      state_q <= state_d;
+      table_id_q <= table_id_d;
+      operation_q <= operation_d;
+      error_q <= error_d;
+      table_index_q <= table_index_d;
+      table_data_q <= table_data_d;
+      event_data_q <= event_data_d;
+      requester_load_q <= requester_load_d;
+      responder_load_q <= responder_load_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    index_q <= index_d;
+    next_psn_q <= next_psn_d;
+    expected_psn_q <= expected_psn_d;
+    queue_reset_index_q <= reset_head.vq_index;
+  end
+
+  // --- Reads ---------------------------------------------------------------------------------------------------------
+
+  mgmt_status_t status;
+  mgmt_mailbox_status_t mailbox_status;
+  mgmt_table_command_t table_command;
+  mgmt_qp_command_t qp_command;
+  always_comb begin
+    status = '0;
+    status.idle = idle2_q;
+    status.mac_link = mac_link_i;
+    status.device_status = device_status_i;
+    status.dma_outstanding = dma_outstanding2_q;
+    mailbox_status = '0;
+    mailbox_status.request = mailbox_request_q;
+    mailbox_status.busy = mailbox_busy_q;
+    mailbox_status.dma_error = mailbox_dma_error_q;
+    table_command = '0;
+    table_command.table_id = table_id_q;
+    table_command.operation = operation_q;
+    table_command.error = error_q;
+    table_command.busy = state_q != StIdle;
+    qp_command = '0;
+    qp_command.qpn = command_q.qpn;
+    qp_command.operation = command_q.operation;
+    qp_command.busy = qp_busy_q;
+
+    time_high_d = time_high_q;
+    if (read2_q && address2_q == MgmtTimeLowRegister) time_high_d = time_ns_i[63:32];
+
+    unique case (address2_q)
+      MgmtIdRegister: read_data_d = MgmtIdReset;
+      MgmtVersionRegister: read_data_d = MgmtVersionReset;
+      MgmtAbiProfileRegister: read_data_d = 32'(profile_q);
+      MgmtScratchRegister: read_data_d = scratch_q;
+      MgmtTimeLowRegister: read_data_d = time_ns_i[31:0];
+      MgmtTimeHighRegister: read_data_d = time_high_q;
+      MgmtControlRegister: read_data_d = pack_mgmt_control(control_q);
+      MgmtStatusRegister: read_data_d = pack_mgmt_status(status);
+      MgmtInterruptCauseRegister: read_data_d = pack_mgmt_interrupt_cause(cause_q);
+      MgmtInterruptEnableRegister: read_data_d = pack_mgmt_interrupt_cause(enable_q);
+      MgmtQueueResetIndexRegister: read_data_d = reset_waits ? 32'(reset_head.vq_index) : '0;
+      MgmtFatalCauseRegister: read_data_d = 32'(fatal_q);
+      MgmtMailboxStatusRegister: read_data_d = pack_mgmt_mailbox_status(mailbox_status);
+      MgmtMailboxRequestBytesRegister: read_data_d = mailbox_request_bytes_q;
+      MgmtMailboxResponseBytesRegister: read_data_d = mailbox_response_bytes_q;
+      MgmtTableCommandRegister: read_data_d = pack_mgmt_table_command(table_command);
+      MgmtTableIndexRegister: read_data_d = table_index_q;
+      MgmtQpCommandRegister: read_data_d = pack_mgmt_qp_command(qp_command);
+      MgmtMacLowRegister: read_data_d = mac_low_q;
+      MgmtMacHighRegister: read_data_d = 32'(mac_high_q);
+      MgmtRxModeRegister: read_data_d = pack_mgmt_rx_mode(rx_mode_q);
+      MgmtActiveQueuePairsRegister: read_data_d = 32'(active_pairs_q);
+      MgmtMtuRegister: read_data_d = 32'(mtu_q);
+      default: begin
+        read_data_d = '0;
+        if (is_in(address2_q, MgmtParameterRegister, Parameters)) begin
+          read_data_d = Parameter[5'((address2_q - MgmtParameterRegister) >> 2)];
+        end
+        if (is_in(address2_q, MgmtDriverFeaturesRegister, 4)) begin
+          read_data_d = driver_features_i[32*address2_q[3:2] +: 32];
+        end
+        if (is_in(address2_q, MgmtTableDataRegister, DataWords)) read_data_d = table_data_q[address2_q[6:2]];
+        if (is_in(address2_q, MgmtEventDataRegister, EventWords)) read_data_d = event_data_q[address2_q[3:2]];
+        if (is_in(address2_q, MgmtMailboxDataRegister, WindowWords)) read_data_d = window_read_data_i;
+        if (is_counter2) read_data_d = counter_q[counter2];
+      end
+    endcase
+    if (!read2_q) read_data_d = '0;
+  end
+
+  // --- Outputs -------------------------------------------------------------------------------------------------------
+
+  assign firmware_interrupt_o = interrupt_q;
+  assign queue_reset_done_valid_o = queue_reset_done_q;
+  assign queue_reset_done_o = queue_reset_index_q;
+  assign reset_done_o = reset_done_q;
+  assign profile_o = profile_q;
+  assign link_up_o = control_q.link_up;
+  assign announce_o = control_q.announce;
+  assign mac_o = {mac_high_q, mac_low_q};
+  assign mtu_o = mtu_q;
+  assign needs_reset_o = needs_reset_q;
+  assign datapath_enable_o = control_q.datapath_enable;
+  assign requester_load_valid_o = requester_load_q;
+  assign requester_load_o = '{qpn: index_q[23:0], psn: next_psn_q};
+  assign responder_load_valid_o = responder_load_q;
+  assign responder_load_o = '{qpn: index_q[23:0], psn: expected_psn_q};
+  assign qp_order_valid_o = order_q;
+  assign qp_order_o = command_q;
+  assign idle_o = state_q == StIdle && !qp_busy_q && !host_event_valid_o && !reset_waits;
+
+endmodule

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The control queue for firmware: takes one command (a chain of descriptors) at a time, copies its readable bytes into
+// a window of 512 bytes and the window's bytes into its writable ones, as firmware asks, and gives the chain back as
+// used. It understands no byte of a command. One read is under way at a time; writes are not waited for until the last.
+//
+// A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `fatal`, and
+// nothing more until the device is reset.
+module vireo_mailbox
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::AxiRespOkay;
+#(
+  parameter int unsigned ChainEntries = 64  // descriptors of the longest chain; a power of two
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+
+  input  logic              control_doorbell_valid_i,
+  output logic              control_doorbell_ready_o,
+  input  doorbell_t         control_doorbell_i,
+
+  output logic              buffer_request_valid_o,
+  input  logic              buffer_request_ready_i,
+  output buffer_request_t   buffer_request_o,
+  input  logic              buffer_valid_i,
+  output logic              buffer_ready_o,
+  input  buffer_t           buffer_i,
+
+  output logic              fetch_request_valid_o,
+  input  logic              fetch_request_ready_i,
+  output dma_read_request_t fetch_request_o,
+  input  logic              fetched_valid_i,
+  output logic              fetched_ready_o,
+  input  dma_fetched_t      fetched_i,
+
+  output logic              store_valid_o,
+  input  logic              store_ready_i,
+  output dma_store_t        store_o,
+  input  logic              store_done_valid_i,
+  input  dma_done_t         store_done_i,
+
+  output logic              completion_valid_o,
+  input  logic              completion_ready_i,
+  output completion_t       completion_o,
+
+  // From csr. Firmware's accesses to the window count only while not busy: otherwise they read 0 and write nothing.
+  input  logic              device_reset_i,
+  input  logic              fetch_valid_i,
+  input  logic [31:0]       fetch_i,      // offset in the request
+  input  logic              complete_valid_i,
+  input  logic [31:0]       complete_i,   // bytes of the response
+  input  logic              window_write_valid_i,
+  input  logic [6:0]        window_write_word_i,
+  input  logic [31:0]       window_write_data_i,
+  input  logic              window_read_valid_i,
+  input  logic [6:0]        window_read_word_i,
+  output logic [31:0]       window_read_data_o,  // one cycle later
+
+  output logic              request_o,
+  output logic              busy_o,
+  output logic              dma_error_o,
+  output logic [31:0]       request_bytes_o,
+  output logic [31:0]       response_bytes_o,
+  output logic              fatal_valid_o,
+  output logic              idle_o
+);
+
+  localparam int unsigned WindowBytes = 512;  // mgmt.mailbox_data
+  localparam int unsigned RowBytes = 32'(DmaFetchBytes);
+  localparam int unsigned Rows = WindowBytes / RowBytes;
+  localparam int unsigned RowBits = $clog2(Rows);
+  localparam int unsigned Lanes = RowBytes / 4;
+  localparam int unsigned LaneBits = $clog2(Lanes);
+  localparam int unsigned ByteBits = $clog2(RowBytes);
+  localparam int unsigned PosBits = $clog2(WindowBytes) + 1;
+  localparam int unsigned PieceBits = ByteBits + 1;
+  localparam int unsigned EntryBits = $clog2(ChainEntries);
+  // Writes under way: a piece ends with its row or with its descriptor.
+  localparam int unsigned OutstandingBits = $clog2(ChainEntries + Rows + 1);
+
+  typedef enum logic [3:0] {
+    StIdle,     // waits for a doorbell
+    StAsk,      // asks for a descriptor
+    StBuffer,   // waits for it
+    StWait,     // a command waits for firmware
+    StWalk,     // looks up the next descriptor to copy from or to
+    StPiece,    // finds what of it is next
+    StFetch,    // asks for it
+    StFetched,  // waits for it
+    StRow,      // puts a row into the window
+    StStore,    // writes it
+    StDrain,    // waits for writes
+    StUsed,     // gives the chain back
+    StBroken
+  } state_e;
+  state_e state_d, state_q;
+
+  logic forget_d, forget_q;  // the device was reset while something was under way
+  logic fatal_d, fatal_q;
+  logic dma_error_d, dma_error_q;
+
+  // The chain.
+  logic [15:0] vq_index_d, vq_index_q;
+  logic by_index_d, by_index_q;
+  logic [15:0] next_index_d, next_index_q;
+  logic [15:0] head_d, head_q;
+  logic [EntryBits:0] entries_d, entries_q;    // descriptors
+  logic [EntryBits:0] readable_d, readable_q;  // of them, readable: they come first
+  logic [31:0] request_bytes_d, request_bytes_q, response_bytes_d, response_bytes_q;
+
+  // The copy.
+  logic completing_d, completing_q;
+  logic [EntryBits:0] entry_d, entry_q;
+  logic [31:0] skip_d, skip_q;        // bytes of the entry, and at first of those after it, that are not copied
+  logic [PosBits-1:0] pos_d, pos_q;   // next byte of the window
+  logic [PosBits-1:0] end_d, end_q;   // the copy ends there
+  logic [63:0] address_d, address_q;
+  logic [PieceBits-1:0] piece_d, piece_q;
+  logic [8*RowBytes-1:0] row_d, row_q;
+  logic dirty_d, dirty_q;             // row_q has bytes that are not in the window
+  logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
+  logic store_failed_d, store_failed_q;
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic doorbell_valid, doorbell_ready;
+  doorbell_t doorbell;
+  logic buffer_valid, buffer_ready;
+  buffer_t buffer;
+  logic fetched_valid, fetched_ready;
+  dma_fetched_t fetched;
+  logic unused_bits;
+
+  vireo_slice #(.Width(DoorbellBits)) u_doorbell (
+    .clk_i, .rst_ni,
+    .s_valid_i(control_doorbell_valid_i), .s_ready_o(control_doorbell_ready_o), .s_data_i(control_doorbell_i),
+    .m_valid_o(doorbell_valid), .m_ready_i(doorbell_ready), .m_data_o(doorbell)
+  );
+  vireo_slice #(.Width(BufferBits)) u_buffer (
+    .clk_i, .rst_ni,
+    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid), .m_ready_i(buffer_ready), .m_data_o(buffer)
+  );
+  vireo_slice #(.Width(DmaFetchedBits)) u_fetched (
+    .clk_i, .rst_ni,
+    .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
+    .m_valid_o(fetched_valid), .m_ready_i(fetched_ready), .m_data_o(fetched)
+  );
+  // One request of a kind is under way, so answers need no names.
+  assign unused_bits = ^{buffer, fetched, store_done_i};
+
+  // --- Chain and window ----------------------------------------------------------------------------------------------
+
+  logic entry_write;
+  logic [63:0] entry_address;
+  logic [31:0] entry_bytes;
+
+  vireo_ram_1r1w #(.Width(64 + 32), .Depth(ChainEntries)) u_chain (
+    .clk_i,
+    .write_i(entry_write), .write_address_i(entries_q[EntryBits-1:0]), .write_data_i({buffer.address, buffer.bytes}),
+    .read_i(state_q == StWalk), .read_address_i(entry_q[EntryBits-1:0]), .read_data_o({entry_address, entry_bytes})
+  );
+
+  logic row_write, word_write, word_read;
+  logic [RowBits-1:0] row_write_address, row_read_address;
+  logic [Lanes-1:0][31:0] row_read;
+  logic [Lanes-1:0] lane_write;
+  logic [LaneBits-1:0] read_lane_q;
+  logic read_valid_q;
+
+  assign word_write = window_write_valid_i && !busy_o;
+  assign word_read = window_read_valid_i && !busy_o;
+  assign row_write = state_q == StRow;
+  assign row_write_address = row_write ? RowBits'((pos_q - 1'b1) >> ByteBits)
+                                       : window_write_word_i[LaneBits +: RowBits];
+  assign row_read_address = busy_o ? pos_q[ByteBits +: RowBits] : window_read_word_i[LaneBits +: RowBits];
+
+  for (genvar lane = 0; lane < int'(Lanes); lane++) begin : gen_lane
+    assign lane_write[lane] = row_write || (word_write && window_write_word_i[LaneBits-1:0] == LaneBits'(lane));
+    vireo_table #(.Width(32), .Depth(Rows)) u_window (
+      .clk_i, .rst_ni,
+      .write_i(lane_write[lane]), .write_address_i(row_write_address),
+      .write_data_i(row_write ? row_q[32*lane +: 32] : window_write_data_i),
+      .read_i(word_read || state_q == StWalk), .read_address_i(row_read_address), .read_data_o(row_read[lane])
+    );
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+    end else begin
+      read_valid_q <= word_read;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    read_lane_q <= window_read_word_i[LaneBits-1:0];
+  end
+  assign window_read_data_o = read_valid_q ? row_read[read_lane_q] : '0;
+
+  // --- What happens --------------------------------------------------------------------------------------------------
+
+  logic [32:0] sum;
+  logic [31:0] in_entry;         // bytes of the entry behind skip_q
+  logic [PieceBits-1:0] in_row;  // bytes up to the end of the row
+  logic [PosBits-1:0] in_copy;   // bytes up to the end of the copy
+  logic is_copied;
+  logic store_taken, store_done;
+  logic chain_is_bad;
+  logic begins;                  // the next command
+
+  assign sum = {1'b0, buffer.writable ? response_bytes_q : request_bytes_q} + {1'b0, buffer.bytes};
+  // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length
+  // is at most the queue's size, here ChainEntries, which also ends loops (2.7.5.3.1).
+  assign chain_is_bad = entries_q == (EntryBits + 1)'(ChainEntries) || sum[32] ||
+                        (!buffer.writable && entries_q != readable_q);
+  assign in_entry = entry_bytes - skip_q;
+  assign in_row = PieceBits'(RowBytes) - PieceBits'(pos_q[ByteBits-1:0]);
+  assign in_copy = end_q - pos_q;
+  assign is_copied = pos_q == end_q || entry_q == (completing_q ? entries_q : readable_q);
+  assign store_taken = store_valid_o && store_ready_i;
+  assign store_done = store_done_valid_i;
+
+  always_comb begin
+    state_d = state_q;
+    forget_d = forget_q || device_reset_i;
+    fatal_d = 1'b0;
+    dma_error_d = dma_error_q;
+    vq_index_d = vq_index_q;
+    by_index_d = by_index_q;
+    next_index_d = next_index_q;
+    head_d = head_q;
+    entries_d = entries_q;
+    readable_d = readable_q;
+    request_bytes_d = request_bytes_q;
+    response_bytes_d = response_bytes_q;
+    completing_d = completing_q;
+    entry_d = entry_q;
+    skip_d = skip_q;
+    pos_d = pos_q;
+    end_d = end_q;
+    address_d = address_q;
+    piece_d = piece_q;
+    row_d = row_q;
+    dirty_d = dirty_q;
+    outstanding_d = outstanding_q + OutstandingBits'(store_taken) - OutstandingBits'(store_done);
+    store_failed_d = store_failed_q || (store_done && store_done_i.resp != AxiRespOkay);
+    doorbell_ready = 1'b0;
+    buffer_ready = 1'b0;
+    fetched_ready = 1'b0;
+    entry_write = 1'b0;
+    begins = 1'b0;
+
+    unique case (state_q)
+      StIdle: begin
+        forget_d = 1'b0;
+        doorbell_ready = 1'b1;
+        if (doorbell_valid) begin
+          vq_index_d = doorbell.vq_index;
+          begins = 1'b1;
+          state_d = StAsk;
+        end
+      end
+
+      StAsk: if (buffer_request_ready_i) state_d = StBuffer;
+
+      StBuffer: begin
+        buffer_ready = 1'b1;
+        if (buffer_valid) begin
+          if (!by_index_q) head_d = buffer.head;
+          by_index_d = 1'b1;
+          next_index_d = buffer.next_index;
+          if (forget_q || buffer.status == BufferStatusEmpty) begin
+            state_d = StIdle;
+          end else if (buffer.status != BufferStatusOk || chain_is_bad) begin
+            state_d = StBroken;
+            fatal_d = 1'b1;
+          end else begin
+            entry_write = 1'b1;
+            entries_d = entries_q + 1'b1;
+            if (buffer.writable) begin
+              response_bytes_d = sum[31:0];
+            end else begin
+              readable_d = readable_q + 1'b1;
+              request_bytes_d = sum[31:0];
+            end
+            state_d = buffer.more ? StAsk : StWait;
+          end
+        end
+      end
+
+      StWait: begin
+        pos_d = '0;
+        row_d = '0;
+        dirty_d = 1'b0;
+        if (forget_q) begin
+          state_d = StDrain;
+        end else if (fetch_valid_i) begin
+          dma_error_d = 1'b0;
+          entry_d = '0;
+          skip_d = fetch_i;
+          end_d = PosBits'(WindowBytes);
+          state_d = StWalk;
+        end else if (complete_valid_i) begin
+          completing_d = 1'b1;
+          entry_d = readable_q;
+          skip_d = '0;
+          // Firmware writes what there is room for; more than that does not leave the window.
+          end_d = PosBits'(WindowBytes);
+          if (response_bytes_q < 32'(end_d)) end_d = response_bytes_q[PosBits-1:0];
+          if (complete_i < 32'(end_d)) end_d = complete_i[PosBits-1:0];
+          state_d = StWalk;
+        end
+      end
+
+      StWalk: begin
+        if (forget_q) begin
+          state_d = StDrain;
+        end else if (dirty_q && (is_copied || pos_q[ByteBits-1:0] == '0)) begin
+          state_d = StRow;
+        end else if (is_copied) begin
+          state_d = completing_q ? StDrain : StWait;
+        end else begin
+          state_d = StPiece;
+        end
+      end
+
+      StPiece: begin
+        address_d = entry_address + 64'(skip_q);
+        piece_d = in_row;
+        if (in_copy < PosBits'(piece_d)) piece_d = in_copy[PieceBits-1:0];
+        if (in_entry < 32'(piece_d)) piece_d = in_entry[PieceBits-1:0];
+        if (skip_q >= entry_bytes) begin
+          skip_d = skip_q - entry_bytes;
+          entry_d = entry_q + 1'b1;
+          state_d = StWalk;
+        end else begin
+          state_d = completing_q ? StStore : StFetch;
+        end
+      end
+
+      StFetch: if (fetch_request_ready_i) state_d = StFetched;
+
+      StFetched: begin
+        fetched_ready = 1'b1;
+        if (fetched_valid) begin
+          state_d = StWalk;
+          if (fetched.resp != AxiRespOkay) begin
+            dma_error_d = 1'b1;
+            state_d = StWait;
+          end else begin
+            row_d = row_q | (fetched.data << {pos_q[ByteBits-1:0], 3'b0});
+            dirty_d = 1'b1;
+            pos_d = pos_q + PosBits'(piece_q);
+            skip_d = skip_q + 32'(piece_q);
+          end
+        end
+      end
+
+      StRow: begin
+        row_d = '0;
+        dirty_d = 1'b0;
+        state_d = StWalk;
+      end
+
+      StStore: if (store_ready_i) begin
+        pos_d = pos_q + PosBits'(piece_q);
+        skip_d = skip_q + 32'(piece_q);
+        state_d = StWalk;
+      end
+
+      // The used element may be written only behind the data, and by another client of the write port.
+      StDrain: if (outstanding_q == '0) begin
+        if (forget_q) begin
+          state_d = StIdle;
+        end else if (store_failed_q) begin
+          state_d = StBroken;
+          fatal_d = 1'b1;
+        end else begin
+          state_d = StUsed;
+        end
+      end
+
+      StUsed: if (completion_ready_i) begin
+        begins = 1'b1;
+        state_d = forget_q ? StIdle : StAsk;
+      end
+
+      StBroken: begin
+        doorbell_ready = 1'b1;
+        if (forget_q) state_d = StIdle;
+      end
+
+      default: state_d = StIdle;
+    endcase
+
+    if (begins) begin
+      by_index_d = 1'b0;
+      entries_d = '0;
+      readable_d = '0;
+      request_bytes_d = '0;
+      response_bytes_d = '0;
+      completing_d = 1'b0;
+      store_failed_d = 1'b0;
+      dma_error_d = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      forget_q <= 1'b0;
+      fatal_q <= 1'b0;
+      dma_error_q <= 1'b0;
+      completing_q <= 1'b0;
+      request_bytes_q <= '0;
+      response_bytes_q <= '0;
+      outstanding_q <= '0;
+    end else begin
+      state_q <= state_d;
+      forget_q <= forget_d;
+      fatal_q <= fatal_d;
+      dma_error_q <= dma_error_d;
+      completing_q <= completing_d;
+      request_bytes_q <= request_bytes_d;
+      response_bytes_q <= response_bytes_d;
+      outstanding_q <= outstanding_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    vq_index_q <= vq_index_d;
+    by_index_q <= by_index_d;
+    next_index_q <= next_index_d;
+    head_q <= head_d;
+    entries_q <= entries_d;
+    readable_q <= readable_d;
+    entry_q <= entry_d;
+    skip_q <= skip_d;
+    pos_q <= pos_d;
+    end_q <= end_d;
+    address_q <= address_d;
+    piece_q <= piece_d;
+    row_q <= row_d;
+    dirty_q <= dirty_d;
+    store_failed_q <= store_failed_d;
+  end
+
+  assign buffer_request_valid_o = state_q == StAsk;
+  assign buffer_request_o = '{
+    client: BufferClientControl,
+    vq_index: vq_index_q,
+    by_index: by_index_q,
+    index: by_index_q ? next_index_q : '0,
+    count: 4'd1
+  };
+  assign fetch_request_valid_o = state_q == StFetch;
+  assign fetch_request_o = '{address: address_q, bytes: 13'(piece_q), tag: '0};
+  assign store_valid_o = state_q == StStore;
+  assign store_o = '{
+    address: address_q,
+    bytes: 7'(piece_q),
+    notify: 1'b1,
+    tag: '0,
+    data: row_read >> {pos_q[ByteBits-1:0], 3'b0}
+  };
+  assign completion_valid_o = state_q == StUsed;
+  always_comb begin
+    completion_o = '0;
+    completion_o.vq_index = vq_index_q;
+    completion_o.head = head_q;
+    completion_o.used_bytes = 32'(pos_q);
+  end
+
+  always_comb begin
+    busy_o = 1'b1;
+    request_o = !forget_q && !completing_q;
+    unique case (state_q)
+      StIdle, StAsk, StBuffer, StBroken: begin
+        busy_o = 1'b0;
+        request_o = 1'b0;
+      end
+      StWait: busy_o = 1'b0;
+      default: ;
+    endcase
+  end
+  assign dma_error_o = dma_error_q;
+  assign request_bytes_o = request_bytes_q;
+  assign response_bytes_o = response_bytes_q;
+  assign fatal_valid_o = fatal_q;
+  assign idle_o = (state_q == StIdle || state_q == StBroken) && !doorbell_valid;
+
+endmodule

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Joins vireo_dma_reader and those who read host memory. A small client (up to DmaFetchBytes) has a request stream and
+// gets its answers as tokens, in order. The whole client (up to BurstBytesMax) gets its trains as they come and takes
+// every beat. Requests are served round robin; it checks no address, no right and no length.
+//
+// A small client's request goes on only when a place in the queue of its answers is kept for it, and the whole client
+// asks only for what it has room for. So trains never wait, and no client waits because of another one's slowness.
+module vireo_dma_read_port
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,       // 64 ... 1024, a power of two
+  parameter int unsigned Tags = 256,           // bursts under way; a power of two, 2 or more
+  parameter int unsigned BufferBytes = 32768,  // of the reorder buffer; a power of two, 8192 or more
+  parameter int unsigned FetchClients = 5,     // small ones; 1 or more
+  parameter int unsigned FetchDepth = 16,      // answers per small client; a power of two, 4 or more
+  localparam int unsigned TagBits = $clog2(Tags)
+) (
+  input  logic                                  clk_i,
+  input  logic                                  rst_ni,
+  // Counts when a request leaves the arbiter.
+  input  pcie_size_e                            max_read_request_size_i,
+
+  input  logic [FetchClients-1:0]               fetch_request_valid_i,
+  output logic [FetchClients-1:0]               fetch_request_ready_o,
+  input  dma_read_request_t [FetchClients-1:0]  fetch_request_i,        // of 1 ... DmaFetchBytes bytes
+
+  output logic [FetchClients-1:0]               fetched_valid_o,
+  input  logic [FetchClients-1:0]               fetched_ready_i,
+  output dma_fetched_t [FetchClients-1:0]       fetched_o,
+
+  input  logic                                  read_request_valid_i,
+  output logic                                  read_request_ready_o,
+  input  dma_read_request_t                     read_request_i,         // of 1 ... BurstBytesMax bytes
+
+  output logic                                  train_valid_o,          // there is no ready; trains are unbroken
+  output logic [DataBits-1:0]                   train_data_o,           // zero behind the last byte
+  output logic                                  train_last_o,
+  output logic [7:0]                            train_tag_o,            // these three stay for the whole train
+  output logic [12:0]                           train_bytes_o,
+  output axi_resp_e                             train_resp_o,           // not okay: the data is undefined
+
+  output logic                                  m_axi_arvalid_o,
+  input  logic                                  m_axi_arready_i,
+  output logic [TagBits-1:0]                    m_axi_arid_o,
+  output logic [63:0]                           m_axi_araddr_o,
+  output logic [7:0]                            m_axi_arlen_o,
+  output logic [2:0]                            m_axi_arsize_o,
+  output logic [1:0]                            m_axi_arburst_o,
+  output logic [BurstBytesBits-1:0]             m_axi_aruser_o,
+
+  input  logic                                  m_axi_rvalid_i,
+  output logic                                  m_axi_rready_o,         // always 1
+  input  logic [TagBits-1:0]                    m_axi_rid_i,
+  input  logic [DataBits-1:0]                   m_axi_rdata_i,
+  input  axi_resp_e                             m_axi_rresp_i,
+  input  logic                                  m_axi_rlast_i,
+
+  output logic                                  idle_o,
+  output logic [15:0]                           outstanding_o,          // bursts on the bus: address taken, last beat
+                                                                        // not come
+  output logic                                  dma_error_o             // with the first beat of a train that failed
+);
+
+  localparam int unsigned Clients = FetchClients + 1;  // the whole one is the last
+  localparam int unsigned IndexBits = $clog2(Clients);
+  localparam int unsigned BytesBits = $clog2(BufferBytes);
+  localparam int unsigned RoomBits = $clog2(FetchDepth + 1);
+
+  // Requests.
+  logic [Clients-1:0] in_valid, in_ready;
+  dma_read_request_t [Clients-1:0] in_request;
+  logic [Clients-1:0] request_valid, request_ready;
+  dma_read_request_t [Clients-1:0] request;
+
+  assign in_valid = {read_request_valid_i, fetch_request_valid_i};
+  assign in_request = {read_request_i, fetch_request_i};
+  assign {read_request_ready_o, fetch_request_ready_o} = in_ready;
+
+  for (genvar i = 0; i < Clients; i++) begin : gen_request
+    vireo_slice #(
+      .Width(DmaReadRequestBits)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(in_valid[i]),
+      .s_ready_o(in_ready[i]),
+      .s_data_i(in_request[i]),
+      .m_valid_o(request_valid[i]),
+      .m_ready_i(request_ready[i]),
+      .m_data_o(request[i])
+    );
+  end
+
+  // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
+  logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
+  logic [15:0] reads_d, reads_q;  // the whole client's requests under way: the buffer's beats bound their number
+  logic [Clients-1:0] room, arb_ready, taken;
+  logic whole_done;
+
+  always_comb begin
+    room = '1;
+    for (int unsigned i = 0; i < FetchClients; i++) room[i] = reserved_q[i] != RoomBits'(FetchDepth);
+    request_ready = arb_ready & room;
+    taken = request_valid & request_ready;
+    for (int unsigned i = 0; i < FetchClients; i++) begin
+      reserved_d[i] = reserved_q[i] + RoomBits'(taken[i]) - RoomBits'(fetched_valid_o[i] && fetched_ready_i[i]);
+    end
+    reads_d = reads_q + 16'(taken[FetchClients]) - 16'(whole_done);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      reserved_q <= '0;
+      reads_q <= '0;
+    end else begin
+      reserved_q <= reserved_d;
+      reads_q <= reads_d;
+    end
+  end
+
+  assign idle_o = request_valid == '0 && reserved_q == '0 && reads_q == '0;
+
+  logic chosen_valid, chosen_ready;
+  dma_read_request_t chosen;
+  logic [IndexBits-1:0] chosen_client;
+  logic unused_chosen_last;
+
+  logic unused_arb_idle;
+  vireo_arb_rr #(
+    .Inputs(Clients),
+    .Width(DmaReadRequestBits)
+  ) u_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(request_valid & room),
+    .s_ready_o(arb_ready),
+    .s_data_i(request),
+    .s_last_i('1),
+    .m_valid_o(chosen_valid),
+    .m_ready_i(chosen_ready),
+    .m_data_o(chosen),
+    .m_last_o(unused_chosen_last),
+    .m_index_o(chosen_client),
+    .idle_o(unused_arb_idle)
+  );
+
+  // Trains.
+  logic train_valid, train_last;
+  logic [DataBits-1:0] train_data;
+  logic [IndexBits-1:0] train_client;
+  logic [7:0] train_tag;
+  logic [BytesBits-1:0] train_bytes;
+  axi_resp_e train_resp;
+
+  vireo_dma_reader #(
+    .DataBits(DataBits),
+    .Tags(Tags),
+    .BufferBytes(BufferBytes),
+    .RequestTagBits(IndexBits + 8)
+  ) u_reader (
+    .clk_i,
+    .rst_ni,
+    .max_read_request_size_i,
+    .request_valid_i(chosen_valid),
+    .request_ready_o(chosen_ready),
+    .request_address_i(chosen.address),
+    .request_bytes_i(BytesBits'(chosen.bytes)),
+    .request_tag_i({chosen_client, chosen.tag}),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_arid_o,
+    .m_axi_araddr_o,
+    .m_axi_arlen_o,
+    .m_axi_arsize_o,
+    .m_axi_arburst_o,
+    .m_axi_aruser_o,
+    .m_axi_rvalid_i,
+    .m_axi_rready_o,
+    .m_axi_rid_i,
+    .m_axi_rdata_i,
+    .m_axi_rresp_i,
+    .m_axi_rlast_i,
+    .train_valid_o(train_valid),
+    .train_ready_i(1'b1),
+    .train_data_o(train_data),
+    .train_last_o(train_last),
+    .train_tag_o({train_client, train_tag}),
+    .train_bytes_o(train_bytes),
+    .train_resp_o(train_resp)
+  );
+
+  logic whole;
+  assign whole = train_client == IndexBits'(FetchClients);
+  assign whole_done = train_valid && train_last && whole;
+  assign train_valid_o = train_valid && whole;
+  assign train_data_o = train_data;
+  assign train_last_o = train_last;
+  assign train_tag_o = train_tag;
+  assign train_bytes_o = 13'(train_bytes);
+  assign train_resp_o = train_resp;
+
+  // Its range is that of the buffer; no request is as long.
+  logic unused;
+  assign unused = ^train_bytes;
+
+  // Answers to small clients: the beats of a train side by side. Trains are not mixed, so one collector is enough.
+  localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
+  localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;
+  localparam int unsigned PartBits = FetchBits / FetchBeats;
+  localparam int unsigned PartIndexBits = FetchBeats > 1 ? $clog2(FetchBeats) : 1;
+
+  logic first_d, first_q;                         // the next beat is the first of a train
+  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in the whole client's trains
+  logic [FetchBeats-1:0][PartBits-1:0] collected_d, collected_q;
+  dma_fetched_t answer;
+
+  always_comb begin
+    first_d = first_q;
+    part_d = part_q;
+    collected_d = collected_q;
+    if (first_q) collected_d = '0;
+    collected_d[part_q] = train_data[PartBits-1:0];
+    if (train_valid) begin
+      first_d = train_last;
+      part_d = train_last || FetchBeats == 1 ? '0 : part_q + 1'b1;
+    end
+    answer.tag = train_tag;
+    answer.resp = train_resp;
+    answer.data = collected_d;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      first_q <= 1'b1;
+      part_q <= '0;
+    end else begin
+      first_q <= first_d;
+      part_q <= part_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (train_valid) collected_q <= collected_d;
+  end
+
+  // Never full: reserved_q counts their room.
+  logic [FetchClients-1:0] unused_answer_space;
+
+  for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+    vireo_fifo #(
+      .Width(DmaFetchedBits),
+      .Depth(FetchDepth)
+    ) u_fifo (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(train_valid && train_last && train_client == IndexBits'(i)),
+      .s_ready_o(unused_answer_space[i]),
+      .s_data_i(answer),
+      .m_valid_o(fetched_valid_o[i]),
+      .m_ready_i(fetched_ready_i[i]),
+      .m_data_o(fetched_o[i])
+    );
+  end
+
+  assign dma_error_o = train_valid && first_q && train_resp != AxiRespOkay;
+
+  // Bursts on the bus.
+  logic [15:0] outstanding_d, outstanding_q;
+
+  always_comb begin
+    outstanding_d = outstanding_q + 16'(m_axi_arvalid_o && m_axi_arready_i) - 16'(m_axi_rvalid_i && m_axi_rlast_i);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) outstanding_q <= '0;
+    else outstanding_q <= outstanding_d;
+  end
+
+  assign outstanding_o = outstanding_q;
+
+endmodule

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Joins vireo_dma_writer and those who write host memory. A small client (up to DmaFetchBytes) gives a write as one
+// token, the whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
+// robin. It checks no address, no right and no length.
+//
+// Writes take effect in the order in which they leave the arbiter. A client hears of the end of a write if it asked for
+// that or if the write failed.
+module vireo_dma_write_port
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,      // 64 ... 1024, a power of two
+  parameter int unsigned Writes = 256,        // bursts that are not answered; a power of two, 2 or more
+  parameter int unsigned BufferBytes = 8192,  // for trains; a power of two, 4096 or more
+  parameter int unsigned StoreClients = 2     // small ones; 1 or more
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  // Counts when a request enters the writer.
+  input  pcie_size_e                     max_payload_size_i,
+
+  input  logic [StoreClients-1:0]        store_valid_i,
+  output logic [StoreClients-1:0]        store_ready_o,
+  input  dma_store_t [StoreClients-1:0]  store_i,             // of 1 ... DmaFetchBytes bytes
+
+  output logic [StoreClients-1:0]        done_valid_o,        // pulses; there is no ready
+  output dma_done_t [StoreClients-1:0]   done_o,
+
+  input  logic                           write_valid_i,
+  output logic                           write_ready_o,
+  input  dma_write_request_t             write_request_i,     // counts with the first beat; 1 ... BurstBytesMax bytes
+  input  logic [DataBits-1:0]            write_data_i,        // the first byte in lane 0; behind the last anything
+  input  logic                           write_last_i,
+
+  output logic                           write_done_valid_o,  // as done
+  output dma_done_t                      write_done_o,
+  output logic                           accepted_o,          // the last beat of a write of the whole client leaves
+                                                              // the arbiter: nothing overtakes it from now on
+
+  output logic                           m_axi_awvalid_o,
+  input  logic                           m_axi_awready_i,
+  output logic [63:0]                    m_axi_awaddr_o,
+  output logic [7:0]                     m_axi_awlen_o,
+  output logic [2:0]                     m_axi_awsize_o,
+  output logic [1:0]                     m_axi_awburst_o,
+  output logic [BurstBytesBits-1:0]      m_axi_awuser_o,
+
+  output logic                           m_axi_wvalid_o,
+  input  logic                           m_axi_wready_i,
+  output logic [DataBits-1:0]            m_axi_wdata_o,
+  output logic [DataBits/8-1:0]          m_axi_wstrb_o,
+  output logic                           m_axi_wlast_o,
+
+  input  logic                           m_axi_bvalid_i,
+  output logic                           m_axi_bready_o,      // always 1
+  input  axi_resp_e                      m_axi_bresp_i,
+
+  output logic                           idle_o,
+  output logic                           dma_error_o          // with the done of a write that failed
+);
+
+  localparam int unsigned Clients = StoreClients + 1;  // the whole one is the last
+  localparam int unsigned IndexBits = $clog2(Clients);
+  localparam int unsigned RequestDepth = 8;
+  localparam int unsigned BeatBytes = DataBits / 8;
+  localparam int unsigned LaneBits = $clog2(BeatBytes);
+  localparam int unsigned StoreBits = 8 * 32'(DmaFetchBytes);
+  localparam int unsigned StoreBeats = StoreBits > DataBits ? StoreBits / DataBits : 1;
+  localparam int unsigned PartBits = StoreBits / StoreBeats;
+  localparam int unsigned PartIndexBits = StoreBeats > 1 ? $clog2(StoreBeats) : 1;
+
+  typedef struct packed {
+    dma_write_request_t request;
+    logic [DataBits-1:0] data;
+  } beat_t;
+
+  logic [Clients-1:0] in_valid, in_ready, in_last;  // into the arbiter
+  beat_t [Clients-1:0] in_beat;
+  logic [Clients-1:0] in_first_d, in_first_q;       // the next beat is the first of a transaction
+
+  // Small clients: the beats of their token.
+  for (genvar i = 0; i < StoreClients; i++) begin : gen_store
+    logic valid, ready;
+    dma_store_t store;
+    logic [StoreBeats-1:0][PartBits-1:0] parts;
+    logic [PartIndexBits-1:0] part_d, part_q, last_part;
+
+    vireo_slice #(
+      .Width(DmaStoreBits)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(store_valid_i[i]),
+      .s_ready_o(store_ready_o[i]),
+      .s_data_i(store_i[i]),
+      .m_valid_o(valid),
+      .m_ready_i(ready),
+      .m_data_o(store)
+    );
+
+    always_comb begin
+      parts = store.data;
+      last_part = '0;
+      if (StoreBeats > 1) last_part = PartIndexBits'((store.bytes - 1'b1) >> LaneBits);
+      in_valid[i] = valid;
+      in_last[i] = part_q == last_part;
+      in_beat[i].request = '{address: store.address, bytes: 13'(store.bytes), notify: store.notify, tag: store.tag};
+      in_beat[i].data = DataBits'(parts[part_q]);
+      ready = in_ready[i] && in_last[i];
+      part_d = part_q;
+      if (valid && in_ready[i]) part_d = in_last[i] ? '0 : part_q + 1'b1;
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) part_q <= '0;
+      else part_q <= part_d;
+    end
+  end
+
+  vireo_slice #(
+    .Width($bits(beat_t) + 1)
+  ) u_write (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(write_valid_i),
+    .s_ready_o(write_ready_o),
+    .s_data_i({write_last_i, write_request_i, write_data_i}),
+    .m_valid_o(in_valid[StoreClients]),
+    .m_ready_i(in_ready[StoreClients]),
+    .m_data_o({in_last[StoreClients], in_beat[StoreClients]})
+  );
+
+  // Transactions under way, from their first beat's way to the arbiter until their done. The train buffer and Writes
+  // bound their number.
+  logic [Clients-1:0][15:0] writes_d, writes_q;
+  logic [Clients-1:0] ended;
+
+  always_comb begin
+    for (int unsigned i = 0; i < Clients; i++) begin
+      in_first_d[i] = in_first_q[i];
+      if (in_valid[i] && in_ready[i]) in_first_d[i] = in_last[i];
+      writes_d[i] = writes_q[i] + 16'(in_valid[i] && in_ready[i] && in_first_q[i]) - 16'(ended[i]);
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      in_first_q <= '1;
+      writes_q <= '0;
+    end else begin
+      in_first_q <= in_first_d;
+      writes_q <= writes_d;
+    end
+  end
+
+  assign idle_o = in_valid == '0 && writes_q == '0;
+
+  logic chosen_valid, chosen_ready, chosen_last;
+  beat_t chosen;
+  logic [IndexBits-1:0] chosen_client;
+  logic chosen_first_d, chosen_first_q;
+
+  logic unused_arb_idle;
+  vireo_arb_rr #(
+    .Inputs(Clients),
+    .Width($bits(beat_t))
+  ) u_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(in_valid),
+    .s_ready_o(in_ready),
+    .s_data_i(in_beat),
+    .s_last_i(in_last),
+    .m_valid_o(chosen_valid),
+    .m_ready_i(chosen_ready),
+    .m_data_o(chosen),
+    .m_last_o(chosen_last),
+    .m_index_o(chosen_client),
+    .idle_o(unused_arb_idle)
+  );
+
+  // A first beat is a request and a beat of its train, taken in one cycle. Requests queue, so that a train fills while
+  // the one before leaves, also if small writes are between the two.
+  typedef struct packed {
+    dma_write_request_t request;
+    logic [IndexBits-1:0] client;
+  } request_t;
+
+  logic space, train_ready;
+  request_t request;
+  logic request_valid, request_ready;
+  logic done_valid, done_notify;
+  logic [IndexBits-1:0] done_client;
+  dma_done_t done;
+  axi_resp_e done_resp;
+
+  always_comb begin
+    chosen_ready = train_ready && (space || !chosen_first_q);
+    chosen_first_d = chosen_first_q;
+    if (chosen_valid && chosen_ready) chosen_first_d = chosen_last;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) chosen_first_q <= 1'b1;
+    else chosen_first_q <= chosen_first_d;
+  end
+
+  assign accepted_o = chosen_valid && chosen_ready && chosen_last && chosen_client == IndexBits'(StoreClients);
+
+  vireo_fifo #(
+    .Width($bits(request_t)),
+    .Depth(RequestDepth)
+  ) u_requests (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(chosen_valid && chosen_first_q && train_ready),
+    .s_ready_o(space),
+    .s_data_i({chosen.request, chosen_client}),
+    .m_valid_o(request_valid),
+    .m_ready_i(request_ready),
+    .m_data_o(request)
+  );
+
+  // The writer reports every end, so that they can be counted; the tag says who is to hear of it.
+  vireo_dma_writer #(
+    .DataBits(DataBits),
+    .Writes(Writes),
+    .BufferBytes(BufferBytes),
+    .RequestTagBits(IndexBits + 9)
+  ) u_writer (
+    .clk_i,
+    .rst_ni,
+    .max_payload_size_i,
+    .request_valid_i(request_valid),
+    .request_ready_o(request_ready),
+    .request_address_i(request.request.address),
+    .request_bytes_i(BurstBytesBits'(request.request.bytes)),
+    .request_tag_i({request.client, request.request.notify, request.request.tag}),
+    .request_notify_i(1'b1),
+    .request_after_all_b_i(1'b0),
+    .train_valid_i(chosen_valid && (space || !chosen_first_q)),
+    .train_ready_o(train_ready),
+    .train_data_i(chosen.data),
+    .train_last_i(chosen_last),
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_awsize_o,
+    .m_axi_awburst_o,
+    .m_axi_awuser_o,
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i,
+    .done_valid_o(done_valid),
+    .done_tag_o({done_client, done_notify, done.tag}),
+    .done_resp_o(done_resp)
+  );
+
+  logic done_failed;
+  logic [Clients-1:0] done_valids;
+
+  assign done.resp = done_resp;
+  assign done_failed = done_resp != AxiRespOkay;
+
+  always_comb begin
+    for (int unsigned i = 0; i < Clients; i++) begin
+      ended[i] = done_valid && done_client == IndexBits'(i);
+      done_valids[i] = ended[i] && (done_notify || done_failed);
+    end
+  end
+
+  assign {write_done_valid_o, done_valid_o} = done_valids;
+  assign {write_done_o, done_o} = {Clients{done}};
+  assign dma_error_o = done_valid && done_failed;
+
+endmodule

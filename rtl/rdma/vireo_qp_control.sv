@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The one place that changes the state of a QP: by firmware's orders and by failures that other blocks report, one at a
+// time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event); firmware's
+// own events pass through, so that there is one stream of them in the order of happening. A failed virtqueue takes its
+// QP along. It knows no attribute but the state that firmware wants, and whose virtqueue is whose.
+module vireo_qp_control
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NumQps = 16,
+  parameter int unsigned NumQueues = 52  // virtqueues of all kinds
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+
+  input  logic            qp_order_valid_i,
+  output logic            qp_order_ready_o,
+  input  qp_order_t       qp_order_i,
+  input  logic            requester_failure_valid_i,
+  output logic            requester_failure_ready_o,
+  input  qp_failure_t     requester_failure_i,
+  input  logic            completer_failure_valid_i,
+  output logic            completer_failure_ready_o,
+  input  qp_failure_t     completer_failure_i,
+  input  logic            responder_failure_valid_i,
+  output logic            responder_failure_ready_o,
+  input  qp_failure_t     responder_failure_i,
+  input  logic            desc_fetch_failure_valid_i,
+  output logic            desc_fetch_failure_ready_o,
+  input  queue_failure_t  desc_fetch_failure_i,
+  input  logic            send_queue_failure_valid_i,
+  output logic            send_queue_failure_ready_o,
+  input  queue_failure_t  send_queue_failure_i,
+  input  logic            csr_event_valid_i,
+  output logic            csr_event_ready_o,
+  input  host_event_t     csr_event_i,
+
+  input  logic            table_write_valid_i,
+  input  table_write_t    table_write_i,
+  input  logic            quiet_i,  // send and receive path have nothing under way
+
+  output logic            qp_state_write_valid_o,
+  output qp_state_write_t qp_state_write_o,
+  output logic            qp_done_valid_o,
+  output logic            host_event_valid_o,
+  input  logic            host_event_ready_i,
+  output host_event_t     host_event_o,
+  output logic            idle_o
+);
+
+  localparam int unsigned QpBits = $clog2(NumQps);
+  localparam int unsigned QueueBits = $clog2(NumQueues);
+  localparam int unsigned StateBits = 3;   // of ib_qp_state, as in qp_state_write
+  localparam int unsigned KindBits = 3;    // of table_queue_kind
+  localparam int unsigned OwnerBits = 24;  // of table_virtqueue.owner
+  // How long the blocks get to take notice of a new state before quiet_i counts.
+  localparam int unsigned FenceCycles = 4;
+  localparam int unsigned FenceBits = $clog2(FenceCycles + 1);
+
+  // --- Inputs, round robin -------------------------------------------------------------------------------------------
+
+  localparam int unsigned Inputs = 7;
+  localparam int unsigned InputBits = $clog2(Inputs);
+  localparam int unsigned InRequester = 0;
+  localparam int unsigned InCompleter = 1;
+  localparam int unsigned InResponder = 2;
+  localparam int unsigned InDescFetch = 3;
+  localparam int unsigned InSendQueue = 4;
+  localparam int unsigned InEvent = 5;
+  localparam int unsigned InOrder = 6;
+
+  logic [Inputs-1:0] valid, ready, wants;
+  qp_failure_t [2:0] qp_failure;
+  queue_failure_t [1:0] queue_failure;
+  host_event_t event_in;
+  qp_order_t order_in;
+
+  vireo_slice #(.Width(QpFailureBits)) u_requester (
+    .clk_i, .rst_ni,
+    .s_valid_i(requester_failure_valid_i), .s_ready_o(requester_failure_ready_o), .s_data_i(requester_failure_i),
+    .m_valid_o(valid[InRequester]), .m_ready_i(ready[InRequester]), .m_data_o(qp_failure[0])
+  );
+  vireo_slice #(.Width(QpFailureBits)) u_completer (
+    .clk_i, .rst_ni,
+    .s_valid_i(completer_failure_valid_i), .s_ready_o(completer_failure_ready_o), .s_data_i(completer_failure_i),
+    .m_valid_o(valid[InCompleter]), .m_ready_i(ready[InCompleter]), .m_data_o(qp_failure[1])
+  );
+  vireo_slice #(.Width(QpFailureBits)) u_responder (
+    .clk_i, .rst_ni,
+    .s_valid_i(responder_failure_valid_i), .s_ready_o(responder_failure_ready_o), .s_data_i(responder_failure_i),
+    .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[2])
+  );
+  vireo_slice #(.Width(QueueFailureBits)) u_desc_fetch (
+    .clk_i, .rst_ni,
+    .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
+    .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[0])
+  );
+  vireo_slice #(.Width(QueueFailureBits)) u_send_queue (
+    .clk_i, .rst_ni,
+    .s_valid_i(send_queue_failure_valid_i), .s_ready_o(send_queue_failure_ready_o), .s_data_i(send_queue_failure_i),
+    .m_valid_o(valid[InSendQueue]), .m_ready_i(ready[InSendQueue]), .m_data_o(queue_failure[1])
+  );
+  vireo_slice #(.Width(HostEventBits)) u_csr_event (
+    .clk_i, .rst_ni,
+    .s_valid_i(csr_event_valid_i), .s_ready_o(csr_event_ready_o), .s_data_i(csr_event_i),
+    .m_valid_o(valid[InEvent]), .m_ready_i(ready[InEvent]), .m_data_o(event_in)
+  );
+  vireo_slice #(.Width(QpOrderBits)) u_order (
+    .clk_i, .rst_ni,
+    .s_valid_i(qp_order_valid_i), .s_ready_o(qp_order_ready_o), .s_data_i(qp_order_i),
+    .m_valid_o(valid[InOrder]), .m_ready_i(ready[InOrder]), .m_data_o(order_in)
+  );
+
+  // --- State ---------------------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StIdle,    // takes the next token
+    StQueue,   // looks up whose virtqueue it is
+    StQp,      // looks up the QP
+    StDecide,
+    StSay      // events leave
+  } state_e;
+  state_e state_d, state_q;
+
+  typedef enum logic [1:0] {
+    JobQpFailure,
+    JobQueueFailure,
+    JobEvent,
+    JobOrder
+  } job_e;
+  // The token under way. Of a virtqueue, qpn becomes its owner: QP or CQ.
+  job_e job_d, job_q;
+  logic [23:0] qpn_d, qpn_q;
+  logic has_qp_d, has_qp_q;  // qpn names an existing QP
+  logic [15:0] vq_index_d, vq_index_q;
+  logic [2:0] operation_d, operation_q;
+  host_event_t event_d, event_q;  // as it came, or type and code of the failure
+  logic is_cq_d, is_cq_q;
+  logic [InputBits-1:0] winner_d, winner_q;  // the input served last
+
+  // An order that is done when everybody is quiet.
+  logic fence_d, fence_q;
+  logic [FenceBits-1:0] fence_count_d, fence_count_q;
+
+  logic state_write_valid_d, state_write_valid_q;
+  qp_state_write_t state_write_d, state_write_q;
+  logic done_d, done_q;
+  logic say0_d, say0_q, say1_d, say1_q;  // events to say; the second only behind the first
+  host_event_t host_event0_d, host_event0_q, host_event1_d, host_event1_q;
+
+  // --- Tables --------------------------------------------------------------------------------------------------------
+
+  logic [StateBits-1:0] engine_state, wanted_state;
+  logic [KindBits-1:0] kind;
+  logic [OwnerBits-1:0] owner;
+  logic table_is_qp, table_is_queue;
+  table_qp_context_t table_qp;
+  table_virtqueue_t table_queue;
+  logic unused_bits;
+
+  assign table_is_qp = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
+  assign table_is_queue = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
+  assign table_qp = unpack_table_qp_context(table_write_i.data);
+  assign table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
+  assign unused_bits = ^{table_write_i, table_qp, table_queue};
+
+  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_engine_state (
+    .clk_i, .rst_ni,
+    .write_i(state_write_valid_d), .write_address_i(state_write_d.qpn[QpBits-1:0]), .write_data_i(state_write_d.state),
+    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(engine_state)
+  );
+  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_wanted_state (
+    .clk_i, .rst_ni,
+    .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
+    .write_data_i(table_qp.state[StateBits-1:0]),
+    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(wanted_state)
+  );
+  vireo_table #(.Width(KindBits + OwnerBits), .Depth(NumQueues)) u_queue (
+    .clk_i, .rst_ni,
+    .write_i(table_is_queue), .write_address_i(table_write_i.index[QueueBits-1:0]),
+    .write_data_i({table_queue.kind[KindBits-1:0], table_queue.owner}),
+    .read_i(state_q == StQueue), .read_address_i(vq_index_q[QueueBits-1:0]), .read_data_o({kind, owner})
+  );
+
+  // --- What happens --------------------------------------------------------------------------------------------------
+
+  logic [InputBits-1:0] first_above, first_any;
+  logic above, take;
+  logic is_live;  // a QP that a failure can stop (IBTA vol. 1, 10.3.1)
+  logic queue_exists;
+
+  assign is_live = has_qp_q && engine_state >= IbQpStateRtr[StateBits-1:0] &&
+                   engine_state <= IbQpStateSqe[StateBits-1:0];
+  assign queue_exists = 32'(vq_index_q) < NumQueues;
+
+  always_comb begin
+    state_d = state_q;
+    job_d = job_q;
+    qpn_d = qpn_q;
+    has_qp_d = has_qp_q;
+    vq_index_d = vq_index_q;
+    operation_d = operation_q;
+    event_d = event_q;
+    is_cq_d = is_cq_q;
+    winner_d = winner_q;
+    fence_d = fence_q;
+    fence_count_d = fence_count_q;
+    state_write_valid_d = 1'b0;
+    state_write_d = state_write_q;
+    done_d = 1'b0;
+    say0_d = say0_q;
+    say1_d = say1_q;
+    host_event0_d = host_event0_q;
+    host_event1_d = host_event1_q;
+    ready = '0;
+
+    // An order waits for the end of the one before; failures do not, or no block could become quiet.
+    wants = valid;
+    if (fence_q) wants[InOrder] = 1'b0;
+    first_above = '0;
+    first_any = '0;
+    above = 1'b0;
+    for (int unsigned i = Inputs; i > 0; i--) begin
+      if (wants[i-1]) begin
+        first_any = InputBits'(i - 1);
+        if (InputBits'(i - 1) > winner_q) begin
+          first_above = InputBits'(i - 1);
+          above = 1'b1;
+        end
+      end
+    end
+    take = state_q == StIdle && wants != '0;
+
+    if (fence_q) begin
+      if (fence_count_q != '0) begin
+        fence_count_d = fence_count_q - 1'b1;
+      end else if (quiet_i) begin
+        fence_d = 1'b0;
+        done_d = 1'b1;
+      end
+    end
+
+    unique case (state_q)
+      StIdle: if (take) begin
+        winner_d = above ? first_above : first_any;
+        ready[winner_d] = 1'b1;
+        state_d = StQueue;
+        is_cq_d = 1'b0;
+        unique case (winner_d)
+          InputBits'(InDescFetch), InputBits'(InSendQueue): begin
+            job_d = JobQueueFailure;
+            vq_index_d = winner_d == InputBits'(InDescFetch) ? queue_failure[0].vq_index : queue_failure[1].vq_index;
+            event_d.code = 32'(queue_failure[1].code);
+            if (winner_d == InputBits'(InDescFetch)) event_d.code = 32'(queue_failure[0].code);
+          end
+          InputBits'(InEvent): begin
+            job_d = JobEvent;
+            event_d = event_in;
+          end
+          InputBits'(InOrder): begin
+            job_d = JobOrder;
+            qpn_d = order_in.qpn;
+            operation_d = order_in.operation;
+          end
+          default: begin
+            job_d = JobQpFailure;
+            qpn_d = qp_failure[winner_d[1:0]].qpn;
+            event_d.event_type = qp_failure[winner_d[1:0]].event_type;
+            event_d.code = qp_failure[winner_d[1:0]].code;
+          end
+        endcase
+      end
+
+      StQueue: state_d = StQp;
+
+      StQp: begin
+        state_d = StDecide;
+        has_qp_d = 32'(qpn_q) < NumQps;
+        if (job_q == JobQueueFailure) begin
+          qpn_d = owner;
+          is_cq_d = queue_exists && kind == TableQueueKindCq[KindBits-1:0];
+          has_qp_d = queue_exists && 32'(owner) < NumQps &&
+                     (kind == TableQueueKindSq[KindBits-1:0] || kind == TableQueueKindRq[KindBits-1:0]);
+        end
+      end
+
+      StDecide: begin
+        state_d = StIdle;
+        state_write_d.qpn = qpn_q;
+        state_write_d.state = IbQpStateErr[StateBits-1:0];
+        state_write_d.clear = 1'b0;
+        unique case (job_q)
+          JobQpFailure: begin
+            host_event0_d = '{event_type: event_q.event_type, element: 32'(qpn_q), code: event_q.code};
+            if (is_live) begin
+              state_write_valid_d = 1'b1;
+              say0_d = 1'b1;
+              state_d = StSay;
+            end
+          end
+          // docs/decisions/0003, "Violation"
+          JobQueueFailure: begin
+            say0_d = 1'b1;
+            host_event0_d =
+                '{event_type: RdmaEventTypeVqErr[15:0], element: 32'(vq_index_q), code: event_q.code};
+            state_write_valid_d = is_live;
+            say1_d = is_live || is_cq_q;
+            host_event1_d = '{event_type: is_cq_q ? RdmaEventTypeCqErr[15:0] : RdmaEventTypeQpFatal[15:0],
+                              element: 32'(qpn_q), code: event_q.code};
+            state_d = StSay;
+          end
+          JobEvent: begin
+            say0_d = 1'b1;
+            host_event0_d = event_q;
+            state_d = StSay;
+          end
+          // tables.toml, table_qp_context
+          default: begin
+            done_d = 1'b1;
+            if (has_qp_q) begin
+              unique case (operation_q)
+                QpOperationStart: begin
+                  state_write_d.state = wanted_state;
+                  state_write_valid_d = engine_state != IbQpStateErr[StateBits-1:0];
+                end
+                QpOperationDrain: begin
+                  state_write_d.state = IbQpStateSqd[StateBits-1:0];
+                  state_write_valid_d = engine_state == IbQpStateRts[StateBits-1:0];
+                end
+                QpOperationFlush, QpOperationStop: begin
+                  state_write_valid_d = 1'b1;
+                  if (operation_q == QpOperationStop) begin
+                    state_write_d.state = IbQpStateReset[StateBits-1:0];
+                    state_write_d.clear = 1'b1;
+                  end
+                  done_d = 1'b0;
+                  fence_d = 1'b1;
+                  fence_count_d = FenceBits'(FenceCycles);
+                end
+                default: ;  // no such operation: done, and nothing has happened
+              endcase
+            end
+          end
+        endcase
+      end
+
+      StSay: if (host_event_ready_i) begin
+        say0_d = say1_q;
+        say1_d = 1'b0;
+        host_event0_d = host_event1_q;
+        if (!say1_q) state_d = StIdle;
+      end
+
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      winner_q <= InputBits'(Inputs - 1);
+      fence_q <= 1'b0;
+      state_write_valid_q <= 1'b0;
+      done_q <= 1'b0;
+      say0_q <= 1'b0;
+      say1_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      winner_q <= winner_d;
+      fence_q <= fence_d;
+      state_write_valid_q <= state_write_valid_d;
+      done_q <= done_d;
+      say0_q <= say0_d;
+      say1_q <= say1_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    job_q <= job_d;
+    qpn_q <= qpn_d;
+    has_qp_q <= has_qp_d;
+    vq_index_q <= vq_index_d;
+    operation_q <= operation_d;
+    event_q <= event_d;
+    is_cq_q <= is_cq_d;
+    fence_count_q <= fence_count_d;
+    state_write_q <= state_write_d;
+    host_event0_q <= host_event0_d;
+    host_event1_q <= host_event1_d;
+  end
+
+  assign qp_state_write_valid_o = state_write_valid_q;
+  assign qp_state_write_o = state_write_q;
+  assign qp_done_valid_o = done_q;
+  assign host_event_valid_o = say0_q;
+  assign host_event_o = host_event0_q;
+  assign idle_o = state_q == StIdle && !fence_q && valid == '0;
+
+endmodule

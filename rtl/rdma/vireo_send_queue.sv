@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Decides which QP's send work requests are read next, and reads them: asks descriptor fetch for buffers of QPs that
+// may have some, have room for records and are in a state that sends (RTS) or flushes (ERR), first come first served
+// and at most BuffersPerRequest at a time, and gives the bytes of each as work_request, in order. It knows the work
+// request's length and nothing of its contents; keys and opcodes are the requester's.
+//
+// Every buffer that it got counts as a record in use until `retired` says otherwise, whatever became of it and of its
+// QP: so the count needs no clearing and is never wrong.
+module vireo_send_queue
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned NetQueuePairs = 16,
+  parameter int unsigned NumCqs = 1024,
+  parameter int unsigned NumQps = 1024,      // a power of two, 2 or more
+  parameter int unsigned SendRecords = 32,   // per QP; a power of two, 2 or more
+  parameter int unsigned Requests = 4,       // to descriptor fetch under way; a power of two, 4 or more
+  parameter int unsigned Fetches = 64        // reads under way, two per work request; a power of two, 8 or more
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+
+  input  logic              qp_state_write_valid_i,
+  input  qp_state_write_t   qp_state_write_i,
+
+  input  logic              doorbell_valid_i,
+  output logic              doorbell_ready_o,
+  input  doorbell_t         doorbell_i,
+
+  input  logic              retired_valid_i,        // one record of this send queue is free again
+  output logic              retired_ready_o,
+  input  doorbell_t         retired_i,
+
+  output logic              buffer_request_valid_o,
+  input  logic              buffer_request_ready_i,
+  output buffer_request_t   buffer_request_o,
+
+  input  logic              buffer_valid_i,
+  output logic              buffer_ready_o,
+  input  buffer_t           buffer_i,
+
+  output logic              fetch_request_valid_o,
+  input  logic              fetch_request_ready_i,
+  output dma_read_request_t fetch_request_o,
+
+  input  logic              fetched_valid_i,        // in the order of the requests
+  output logic              fetched_ready_o,
+  input  dma_fetched_t      fetched_i,
+
+  output logic              work_request_valid_o,
+  input  logic              work_request_ready_i,
+  output work_request_t     work_request_o,
+
+  output logic              queue_failure_valid_o,
+  input  logic              queue_failure_ready_i,
+  output queue_failure_t    queue_failure_o,
+
+  output logic              idle_o
+);
+
+  localparam int unsigned QpBits = $clog2(NumQps);
+  localparam int unsigned RecordBits = $clog2(SendRecords) + 1;
+  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned Most = 32'(BuffersPerRequest);
+  // A QP that was out of room comes back when it has this much: one request of many costs less than many of one.
+  localparam int unsigned AskRoom = SendRecords / 2 < Most ? SendRecords / 2 : Most;
+  localparam int unsigned RequestBits = $clog2(Requests) + 1;
+  localparam int unsigned Infos = Fetches / 2;  // so that there is room for the answers to all reads
+  localparam int unsigned InfoBits = $clog2(Infos) + 1;
+  localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
+  localparam logic [15:0] FirstQueue = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
+
+  // What is read of a work request: all but the inline data, and the first element.
+  localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
+  localparam int unsigned TailBytes = RdmaSqReqBytes - RdmaSqReqSizeOffset + RdmaSgeBytes;
+
+  function automatic logic is_served(input logic [2:0] state);
+    return state == 3'(IbQpStateRts) || state == 3'(IbQpStateErr);
+  endfunction
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic doorbell_valid, doorbell_pop, retired_valid, retired_pop;
+  doorbell_t doorbell, retired;
+  logic buffer_valid, buffer_pop, fetched_valid, fetched_pop;
+  // The tags and what only chains need are not looked at.
+  /* verilator lint_off UNUSEDSIGNAL */
+  buffer_t buffer;
+  dma_fetched_t fetched;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  vireo_slice #(.Width(DoorbellBits)) u_doorbell (
+    .clk_i, .rst_ni,
+    .s_valid_i(doorbell_valid_i), .s_ready_o(doorbell_ready_o), .s_data_i(doorbell_i),
+    .m_valid_o(doorbell_valid), .m_ready_i(doorbell_pop), .m_data_o(doorbell)
+  );
+  vireo_slice #(.Width(DoorbellBits)) u_retired (
+    .clk_i, .rst_ni,
+    .s_valid_i(retired_valid_i), .s_ready_o(retired_ready_o), .s_data_i(retired_i),
+    .m_valid_o(retired_valid), .m_ready_i(retired_pop), .m_data_o(retired)
+  );
+  // Room for all that was asked for.
+  vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
+    .clk_i, .rst_ni,
+    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
+  );
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches)) u_fetched (
+    .clk_i, .rst_ni,
+    .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
+    .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
+  );
+
+  // --- Line: which QP asks next --------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic queued;                   // stands in the line
+    logic asked;                    // a request is under way
+    logic more;                     // its ring may hold more than was asked for
+    logic [RecordBits-1:0] in_use;  // records, those included that are asked for
+  } slot_t;
+
+  typedef struct packed {
+    logic [QpBits-1:0] qpn;
+    logic [AskBits-1:0] count;
+  } ask_t;
+
+  typedef enum logic [2:0] {OpRetired, OpAnswer, OpWake, OpRing, OpServe} op_e;
+  typedef enum logic {StChoose, StDecide} state_e;
+
+  state_e state_d, state_q;
+  op_e op_d, op_q;
+  logic [QpBits-1:0] qpn_d, qpn_q;
+  logic line_turn_d, line_turn_q;  // the line goes before doorbells
+  logic request_valid_d, request_valid_q, request_free;
+  buffer_request_t request_d, request_q;
+  logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
+  logic asks_push, asks_valid, asks_pop;
+  logic asks_ready, line_ready;  // always 1: at most Requests, at most one entry per QP
+  ask_t asks_in, asks;
+  logic answer_valid_d, answer_valid_q, answer_taken;  // a request is answered
+  ask_t answer_d, answer_q;
+  logic [AskBits-1:0] got_d, got_q, answer_got_d, answer_got_q;
+
+  logic read, slot_write;
+  slot_t slot, slot_new;
+  logic [2:0] qp_state;
+  logic [RecordBits-1:0] room;
+  logic [AskBits-1:0] count;
+
+  logic wake_valid, wake_pop, wake_empty;
+  logic [QpBits-1:0] wake;
+  logic line_push, line_valid, line_pop, line_servable;
+  logic [QpBits-1:0] line;
+  logic [QpBits:0] waiting_d, waiting_q;  // entries of the line
+
+  logic [15:0] retired_offset, doorbell_offset;
+  logic retired_known, doorbell_known;  // send queues of this device
+
+  // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
+  vireo_qp_set #(.Entries(NumQps)) u_wake (
+    .clk_i, .rst_ni,
+    .push_valid_i(qp_state_write_valid_i && is_served(qp_state_write_i.state)),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .pop_valid_o(wake_valid), .pop_ready_i(wake_pop), .pop_o(wake),
+    .empty_o(wake_empty)
+  );
+  logic unused_state_write;
+  assign unused_state_write = &{1'b0, qp_state_write_i.clear, qp_state_write_i.qpn[23:QpBits]};
+
+  vireo_fifo #(.Width(QpBits), .Depth(LineDepth)) u_line (
+    .clk_i, .rst_ni,
+    .s_valid_i(line_push), .s_ready_o(line_ready), .s_data_i(qpn_q),
+    .m_valid_o(line_valid), .m_ready_i(line_pop), .m_data_o(line)
+  );
+  vireo_fifo #(.Width($bits(ask_t)), .Depth(Requests)) u_asks (
+    .clk_i, .rst_ni,
+    .s_valid_i(asks_push), .s_ready_o(asks_ready), .s_data_i(asks_in),
+    .m_valid_o(asks_valid), .m_ready_i(asks_pop), .m_data_o(asks)
+  );
+  logic unused_ready;
+  assign unused_ready = &{1'b0, asks_ready, line_ready};
+
+  vireo_table #(.Width(3), .Depth(NumQps)) u_state (
+    .clk_i, .rst_ni,
+    .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .write_data_i(qp_state_write_i.state),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(qp_state)
+  );
+  vireo_table #(.Width($bits(slot_t)), .Depth(NumQps)) u_slot (
+    .clk_i, .rst_ni,
+    .write_i(slot_write), .write_address_i(qpn_q), .write_data_i(slot_new),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(slot)
+  );
+
+  always_comb begin
+    state_d = state_q;
+    op_d = op_q;
+    qpn_d = qpn_q;
+    line_turn_d = line_turn_q;
+    read = 1'b0;
+    retired_pop = 1'b0;
+    answer_taken = 1'b0;
+    wake_pop = 1'b0;
+    doorbell_pop = 1'b0;
+    line_pop = 1'b0;
+    line_push = 1'b0;
+    slot_write = 1'b0;
+    asks_push = 1'b0;
+
+    request_free = !request_valid_q || buffer_request_ready_i;
+    request_valid_d = request_valid_q && !buffer_request_ready_i;
+    request_d = request_q;
+
+    retired_offset = retired.vq_index - FirstQueue;
+    doorbell_offset = doorbell.vq_index - FirstQueue;
+    retired_known = retired.vq_index >= FirstQueue && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
+    doorbell_known = doorbell.vq_index >= FirstQueue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
+    line_servable = line_valid && request_free && requests_q != RequestBits'(Requests);
+
+    slot_new = slot;
+    room = RecordBits'(SendRecords) - slot.in_use;
+    count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
+    asks_in = '{qpn: qpn_q, count: count};
+
+    unique case (state_q)
+      StChoose: begin
+        read = 1'b1;
+        state_d = StDecide;
+        if (retired_valid) begin
+          op_d = OpRetired;
+          qpn_d = retired_offset[QpBits:1];
+          retired_pop = 1'b1;
+          if (!retired_known) state_d = StChoose;
+        end else if (answer_valid_q) begin
+          op_d = OpAnswer;
+          qpn_d = answer_q.qpn;
+        end else if (wake_valid) begin
+          op_d = OpWake;
+          qpn_d = wake;
+          wake_pop = 1'b1;
+        end else if (doorbell_valid && !(line_servable && line_turn_q)) begin
+          op_d = OpRing;
+          qpn_d = doorbell_offset[QpBits:1];
+          doorbell_pop = 1'b1;
+          line_turn_d = 1'b1;
+          if (!doorbell_known) state_d = StChoose;
+        end else if (line_servable) begin
+          op_d = OpServe;
+          qpn_d = line;
+          line_pop = 1'b1;
+          line_turn_d = 1'b0;
+        end else begin
+          read = 1'b0;
+          state_d = StChoose;
+        end
+      end
+      StDecide: begin
+        state_d = StChoose;
+        slot_write = 1'b1;
+        unique case (op_q)
+          OpRetired: slot_new.in_use = slot.in_use - 1'b1;
+          OpAnswer: begin
+            answer_taken = 1'b1;
+            slot_new.asked = 1'b0;
+            slot_new.in_use = slot.in_use - (RecordBits'(answer_q.count) - RecordBits'(answer_got_q));
+            if (answer_got_q == answer_q.count) slot_new.more = 1'b1;
+          end
+          OpServe: begin
+            slot_new.queued = 1'b0;
+            if (is_served(qp_state)) begin
+              slot_new.more = 1'b0;
+              slot_new.asked = 1'b1;
+              slot_new.in_use = slot.in_use + RecordBits'(count);
+              request_valid_d = 1'b1;
+              request_d = '{client: BufferClientSend, vq_index: FirstQueue + {15'(qpn_q), 1'b0}, by_index: 1'b0,
+                            index: '0, count: count};
+              asks_push = 1'b1;
+            end
+          end
+          default: slot_new.more = 1'b1;  // OpWake, OpRing
+        endcase
+        if (slot_new.more && !slot_new.queued && !slot_new.asked && is_served(qp_state)
+            && slot_new.in_use <= RecordBits'(SendRecords - AskRoom)) begin
+          slot_new.queued = 1'b1;
+          line_push = 1'b1;
+        end
+      end
+      default: state_d = StChoose;
+    endcase
+    waiting_d = waiting_q + (QpBits + 1)'(line_push) - (QpBits + 1)'(line_pop);
+  end
+
+  // --- Reads ---------------------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic [QpBits-1:0] qpn;
+    logic [15:0] head;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic [7:0] failed;  // rdma_error_e: nothing is read
+  } info_t;
+
+  typedef enum logic {FtHead, FtTail} fetch_e;
+
+  fetch_e fetch_state_d, fetch_state_q;
+  logic fetch_valid_d, fetch_valid_q, fetch_free;
+  dma_read_request_t fetch_d, fetch_q;
+  logic [63:0] tail_address_d, tail_address_q;
+  logic [12:0] tail_bytes_d, tail_bytes_q;
+  logic [InfoBits-1:0] infos_d, infos_q;  // whose work request was not given
+  logic info_push, info_ready, info_valid, info_pop;
+  info_t info_in, info;
+  logic [31:0] behind;  // the fixed part, of the descriptor
+
+  vireo_fifo #(.Width($bits(info_t)), .Depth(Infos)) u_info (
+    .clk_i, .rst_ni,
+    .s_valid_i(info_push), .s_ready_o(info_ready), .s_data_i(info_in),
+    .m_valid_o(info_valid), .m_ready_i(info_pop), .m_data_o(info)
+  );
+
+  always_comb begin
+    fetch_state_d = fetch_state_q;
+    fetch_free = !fetch_valid_q || fetch_request_ready_i;
+    fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
+    fetch_d = fetch_q;
+    tail_address_d = tail_address_q;
+    tail_bytes_d = tail_bytes_q;
+    answer_valid_d = answer_valid_q && !answer_taken;
+    answer_d = answer_q;
+    answer_got_d = answer_got_q;
+    got_d = got_q;
+    buffer_pop = 1'b0;
+    asks_pop = 1'b0;
+    info_push = 1'b0;
+    behind = buffer.bytes - 32'(RdmaSqReqBytes);
+    info_in = '{qpn: asks.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk};
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support]
+    if (buffer.writable || buffer.more) info_in.failed = RdmaErrorBadDescriptor;
+    else if (buffer.bytes < 32'(RdmaSqReqBytes)) info_in.failed = RdmaErrorBadWqe;
+
+    unique case (fetch_state_q)
+      FtHead: begin
+        if (buffer_valid && asks_valid && !answer_valid_q && fetch_free && info_ready) begin
+          buffer_pop = 1'b1;
+          if (buffer.status == BufferStatusOk) begin
+            got_d = got_q + 1'b1;
+            info_push = 1'b1;
+            if (info_in.failed == RdmaErrorOk) begin
+              fetch_valid_d = 1'b1;
+              fetch_d = '{address: buffer.address, bytes: 13'(HeadBytes), tag: 8'd0};
+              tail_address_d = buffer.address + 64'(RdmaSqReqSizeOffset);
+              tail_bytes_d = behind < 32'(RdmaSgeBytes) ? 13'(TailBytes - RdmaSgeBytes) + behind[12:0]
+                                                        : 13'(TailBytes);
+              fetch_state_d = FtTail;
+            end
+          end
+          if (buffer.last) begin
+            asks_pop = 1'b1;
+            answer_valid_d = 1'b1;
+            answer_d = asks;
+            answer_got_d = got_d;
+            got_d = '0;
+          end
+        end
+      end
+      FtTail: begin
+        if (fetch_free) begin
+          fetch_valid_d = 1'b1;
+          fetch_d = '{address: tail_address_q, bytes: tail_bytes_q, tag: 8'd1};
+          fetch_state_d = FtHead;
+        end
+      end
+      default: fetch_state_d = FtHead;
+    endcase
+  end
+
+  // --- Work requests -------------------------------------------------------------------------------------------------
+
+  typedef enum logic {AsHead, AsTail} assemble_e;
+
+  assemble_e assemble_d, assemble_q;
+  logic [8*HeadBytes-1:0] head_bytes_d, head_bytes_q;
+  logic head_failed_d, head_failed_q;
+  logic work_valid_d, work_valid_q, failure_valid_d, failure_valid_q, both_free, give;
+  work_request_t work_d, work_q;
+  queue_failure_t failure_d, failure_q;
+  logic [7:0] failed;
+
+  always_comb begin
+    assemble_d = assemble_q;
+    head_bytes_d = head_bytes_q;
+    head_failed_d = head_failed_q;
+    work_valid_d = work_valid_q && !work_request_ready_i;
+    failure_valid_d = failure_valid_q && !queue_failure_ready_i;
+    both_free = !work_valid_d && !failure_valid_d;
+    work_d = work_q;
+    failure_d = failure_q;
+    fetched_pop = 1'b0;
+    info_pop = 1'b0;
+    give = 1'b0;
+    failed = info.failed;
+
+    unique case (assemble_q)
+      AsHead: begin
+        if (info_valid && info.failed != RdmaErrorOk) begin
+          give = both_free;
+        end else if (info_valid && fetched_valid) begin
+          fetched_pop = 1'b1;
+          head_bytes_d = fetched.data[8*HeadBytes-1:0];
+          head_failed_d = fetched.resp != AxiRespOkay;
+          assemble_d = AsTail;
+        end
+      end
+      AsTail: begin
+        if (head_failed_q || fetched.resp != AxiRespOkay) failed = RdmaErrorQueueDmaError;
+        if (fetched_valid && both_free) begin
+          fetched_pop = 1'b1;
+          give = 1'b1;
+          assemble_d = AsHead;
+        end
+      end
+      default: assemble_d = AsHead;
+    endcase
+    if (give) begin
+      info_pop = 1'b1;
+      work_valid_d = 1'b1;
+      work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
+                 head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0]};
+      if (failed != RdmaErrorOk) begin
+        work_d.head_bytes = '0;
+        work_d.tail_bytes = '0;
+        failure_valid_d = 1'b1;
+        failure_d = '{vq_index: FirstQueue + {15'(info.qpn), 1'b0}, code: failed};
+      end
+    end
+  end
+
+  // What one machine adds and another takes away.
+  always_comb begin
+    requests_d = requests_q + RequestBits'(asks_push) - RequestBits'(asks_pop);
+    infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StChoose;
+      line_turn_q <= 1'b0;
+      request_valid_q <= 1'b0;
+      requests_q <= '0;
+      waiting_q <= '0;
+      fetch_state_q <= FtHead;
+      fetch_valid_q <= 1'b0;
+      answer_valid_q <= 1'b0;
+      got_q <= '0;
+      infos_q <= '0;
+      assemble_q <= AsHead;
+      work_valid_q <= 1'b0;
+      failure_valid_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      line_turn_q <= line_turn_d;
+      request_valid_q <= request_valid_d;
+      requests_q <= requests_d;
+      waiting_q <= waiting_d;
+      fetch_state_q <= fetch_state_d;
+      fetch_valid_q <= fetch_valid_d;
+      answer_valid_q <= answer_valid_d;
+      got_q <= got_d;
+      infos_q <= infos_d;
+      assemble_q <= assemble_d;
+      work_valid_q <= work_valid_d;
+      failure_valid_q <= failure_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    op_q <= op_d;
+    qpn_q <= qpn_d;
+    request_q <= request_d;
+    answer_q <= answer_d;
+    answer_got_q <= answer_got_d;
+    fetch_q <= fetch_d;
+    tail_address_q <= tail_address_d;
+    tail_bytes_q <= tail_bytes_d;
+    head_bytes_q <= head_bytes_d;
+    head_failed_q <= head_failed_d;
+    work_q <= work_d;
+    failure_q <= failure_d;
+  end
+
+  assign buffer_request_valid_o = request_valid_q;
+  assign buffer_request_o = request_q;
+  assign fetch_request_valid_o = fetch_valid_q;
+  assign fetch_request_o = fetch_q;
+  assign work_request_valid_o = work_valid_q;
+  assign work_request_o = work_q;
+  assign queue_failure_valid_o = failure_valid_q;
+  assign queue_failure_o = failure_q;
+  assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && wake_empty && waiting_q == '0
+               && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead && infos_q == '0
+               && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q;
+
+endmodule

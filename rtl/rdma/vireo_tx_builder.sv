@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Sends packets: adds to each what its queue pair's row says of the path and the peer, and has the framer make a frame
+// of it. Packets of the requester's side and answers of the responder's take turns. It checks nothing and keeps no
+// order but that of each input.
+module vireo_tx_builder
+  import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
+  parameter int unsigned NumQps = 1024    // 2 or more
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  enable_i,  // 0: no frame is begun
+  input  logic [47:0]           mac_i,     // the device's own; byte 0 in 7:0
+
+  input  logic                  table_write_valid_i,
+  input  table_write_t          table_write_i,
+
+  input  logic                  packet_valid_i,
+  output logic                  packet_ready_o,
+  input  tx_packet_t            packet_i,
+
+  input  logic                  answer_valid_i,
+  output logic                  answer_ready_o,
+  input  tx_packet_t            answer_i,  // without payload
+
+  // Payload of the accepted packets, in their order: as vireo_tx_framer takes it.
+  input  logic                  payload_valid_i,
+  output logic                  payload_ready_o,
+  input  logic [DataBits-1:0]   payload_data_i,
+
+  // Frames, as of vireo_tx_framer.
+  output logic                  m_axis_tvalid_o,
+  input  logic                  m_axis_tready_i,
+  output logic [DataBits-1:0]   m_axis_tdata_o,
+  output logic [DataBits/8-1:0] m_axis_tkeep_o,
+  output logic                  m_axis_tlast_o,
+
+  output logic                  tx_frame_o,  // a frame's last beat is visible
+  output logic                  idle_o
+);
+
+  localparam int unsigned QpBits = $clog2(NumQps);
+
+  // IPv6's flow label, and how much of it fits into a UDP source port.
+  localparam int unsigned FlowLabelBits = 20;
+  localparam int unsigned EntropyBits = 14;
+  localparam int unsigned ProductBits = 48;  // of two queue pair numbers
+
+  // What of a table_qp_context_t counts here.
+  typedef struct packed {
+    logic [23:0] dest_qpn;
+    logic [7:0] hop_limit;
+    logic [7:0] traffic_class;
+    logic vlan_present;
+    logic ipv4;
+    logic [FlowLabelBits-1:0] flow_label;
+    logic [15:0] vlan;
+    logic [5:0][7:0] dmac;
+    logic [15:0][7:0] sgid;
+    logic [15:0][7:0] dgid;
+  } row_t;
+
+  function automatic logic [47:0] reverse6(input logic [5:0][7:0] bytes);
+    for (int unsigned i = 0; i < 6; i++) reverse6[8*(5-i) +: 8] = bytes[i];
+  endfunction
+
+  function automatic logic [127:0] reverse16(input logic [15:0][7:0] bytes);
+    for (int unsigned i = 0; i < 16; i++) reverse16[8*(15-i) +: 8] = bytes[i];
+  endfunction
+
+  // --- Table
+  table_qp_context_t written_qp;
+  row_t written_row, row;
+  logic write_row;
+
+  always_comb begin
+    written_qp = unpack_table_qp_context(table_write_i.data);
+    write_row = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
+    written_row = '{dest_qpn: written_qp.dest_qpn, hop_limit: written_qp.path.hop_limit,
+                    traffic_class: written_qp.path.traffic_class, vlan_present: written_qp.path.vlan_present,
+                    ipv4: written_qp.path.ipv4, flow_label: written_qp.path.flow_label, vlan: written_qp.path.vlan,
+                    dmac: written_qp.path.dmac, sgid: written_qp.path.sgid, dgid: written_qp.path.dgid};
+  end
+
+  // --- Inputs: 0 packets, 1 answers.
+  logic [1:0] in_valid, in_ready;
+  tx_packet_t [1:0] in;
+  logic enable_q;
+  logic [47:0] mac_q;
+
+  vireo_slice #(
+    .Width(TxPacketBits)
+  ) u_packet (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(packet_valid_i),
+    .s_ready_o(packet_ready_o),
+    .s_data_i(packet_i),
+    .m_valid_o(in_valid[0]),
+    .m_ready_i(in_ready[0]),
+    .m_data_o(in[0])
+  );
+
+  vireo_slice #(
+    .Width(TxPacketBits)
+  ) u_answer (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(answer_valid_i),
+    .s_ready_o(answer_ready_o),
+    .s_data_i(answer_i),
+    .m_valid_o(in_valid[1]),
+    .m_ready_i(in_ready[1]),
+    .m_data_o(in[1])
+  );
+
+  // --- One packet after the other
+  typedef enum logic [1:0] {
+    StIdle,   // takes a packet and reads the row
+    StRow,    // begins the source port
+    StToken,  // makes the token
+    StGive    // gives it to the framer
+  } state_e;
+
+  state_e state_d, state_q;
+  logic winner_d, winner_q;  // of the last packet
+  logic take;
+  logic token_valid, token_ready;
+  tx_packet_t packet_q;
+  logic [ProductBits-1:0] product_q;
+  logic [ProductBits-1:0] folded20, folded40;
+  logic [FlowLabelBits-1:0] flow;
+  logic [EntropyBits-1:0] entropy;
+  tx_token_t token_d, token_q;
+
+  always_comb begin
+    state_d = state_q;
+    winner_d = winner_q;
+    in_ready = '0;
+    take = 1'b0;
+    unique case (state_q)
+      StIdle: begin
+        if (enable_q && in_valid != '0) begin
+          winner_d = in_valid[!winner_q] ? !winner_q : winner_q;
+          in_ready[winner_d] = 1'b1;
+          take = 1'b1;
+          state_d = StRow;
+        end
+      end
+      StRow: state_d = StToken;
+      StToken: state_d = StGive;
+      StGive: if (token_ready) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  assign token_valid = state_q == StGive;
+
+  // The source port is that of Linux: from the flow label, else, symmetrically, from both queue pair numbers.
+  // [IBTA A17.4.3; Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label,
+  // rdma_flow_label_to_udp_sport]
+  always_comb begin
+    folded20 = product_q ^ (product_q >> FlowLabelBits);
+    folded40 = folded20 ^ (folded20 >> (2 * FlowLabelBits));
+    flow = row.flow_label != '0 ? row.flow_label : folded40[FlowLabelBits-1:0];
+    entropy = flow[EntropyBits-1:0] ^ EntropyBits'(flow[FlowLabelBits-1:EntropyBits]);
+
+    token_d = '0;
+    token_d.destination_mac = reverse6(row.dmac);
+    token_d.source_mac = reverse6(mac_q);
+    token_d.vlan_present = row.vlan_present;
+    {token_d.vlan_pcp, token_d.vlan_dei, token_d.vlan_vid} = row.vlan;  // [IEEE 802.1Q, 9.6]
+    token_d.is_ipv6 = !row.ipv4;
+    {token_d.dscp, token_d.ecn} = row.traffic_class;  // [RFC 3168, 5]
+    token_d.hop_limit = row.hop_limit;
+    token_d.flow_label = row.flow_label;
+    token_d.ip_source = reverse16(row.sgid);
+    token_d.ip_destination = reverse16(row.dgid);
+    token_d.udp_source_port = UdpSourcePortBase | 16'(entropy);
+    token_d.bth = '{opcode: packet_q.opcode, solicited_event: packet_q.solicited_event, pkey: PkeyDefault,
+                    dest_qp: row.dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
+    token_d.extension = packet_q.extension;
+    token_d.payload_bytes = packet_q.payload_bytes;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      winner_q <= 1'b1;
+      enable_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      winner_q <= winner_d;
+      enable_q <= enable_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    mac_q <= mac_i;
+    if (take) packet_q <= in[winner_d];
+    if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(row.dest_qpn);
+    if (state_q == StToken) token_q <= token_d;
+  end
+
+  vireo_table #(
+    .Width($bits(row_t)),
+    .Depth(NumQps)
+  ) u_rows (
+    .clk_i,
+    .rst_ni,
+    .write_i(write_row),
+    .write_address_i(table_write_i.index[QpBits-1:0]),
+    .write_data_i(written_row),
+    .read_i(take),
+    .read_address_i(in[winner_d].qpn[QpBits-1:0]),
+    .read_data_o(row)
+  );
+
+  vireo_tx_framer #(
+    .DataBits(DataBits)
+  ) u_framer (
+    .clk_i,
+    .rst_ni,
+    .token_valid_i(token_valid),
+    .token_ready_o(token_ready),
+    .token_i(token_q),
+    .payload_valid_i,
+    .payload_ready_o,
+    .payload_data_i,
+    .m_axis_tvalid_o,
+    .m_axis_tready_i,
+    .m_axis_tdata_o,
+    .m_axis_tkeep_o,
+    .m_axis_tlast_o
+  );
+
+  assign tx_frame_o = m_axis_tvalid_o && m_axis_tlast_o;
+
+  // Frames in the framer: at most one accepted per cycle of its latency, and the one that leaves.
+  logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
+
+  always_comb begin
+    frames_d = frames_q;
+    if (token_valid && token_ready) frames_d = frames_d + 1'b1;
+    if (tx_frame_o) frames_d = frames_d - 1'b1;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) frames_q <= '0;
+    else frames_q <= frames_d;
+  end
+
+  assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0;
+
+  // Fields of the table that do not matter here.
+  logic unused;
+  assign unused = ^{written_qp, table_write_i, folded40};
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[1] |-> in[1].payload_bytes == '0)
+  else $error("an answer with payload");
+`endif
+
+endmodule

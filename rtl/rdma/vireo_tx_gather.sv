@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads the payload of packets from host memory and keeps it until the packet is sent. Of the one or two runs of a
+// packet it makes one train of beats without a gap, and passes the packet on when all of its payload is here. Packets
+// leave in the order of their jobs, also those without payload. It checks nothing: what is read is what the job says.
+//
+// Room for all of a packet is taken before its first read is asked for, so that every beat that comes has its place.
+//
+// The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the second run may
+// end one beat of the payload and begin another, and both are written in one cycle.
+module vireo_tx_gather
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,         // 64 ... 1024, a power of two
+  parameter int unsigned TxBufferBytes = 524288  // of payload; a power of two, 8192 or more
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  input  logic                 job_valid_i,
+  output logic                 job_ready_o,
+  input  tx_job_t              job_i,
+
+  output logic                 read_request_valid_o,
+  input  logic                 read_request_ready_i,
+  output dma_read_request_t    read_request_o,
+
+  // Answers to the requests, in their order. Every beat is taken.
+  input  logic                 train_valid_i,   // from the first to the last beat of a train
+  input  logic [DataBits-1:0]  train_data_i,    // from lane 0 on, zero behind the last byte
+  input  logic                 train_last_i,
+  input  logic [7:0]           train_tag_i,     // of the request; these three stay for the whole train
+  input  logic [12:0]          train_bytes_i,
+  input  axi_resp_e            train_resp_i,
+
+  output logic                 packet_valid_o,
+  input  logic                 packet_ready_i,
+  output tx_packet_t           packet_o,
+
+  // Payload of the packets that left, in their order, each from lane 0 of a beat on, zero behind its last byte. The
+  // first beat is there as soon as its packet and all payload before it was taken; then there is one in every cycle.
+  output logic                 payload_valid_o,
+  input  logic                 payload_ready_i,
+  output logic [DataBits-1:0]  payload_data_o,
+
+  // Packets whose payload could not be read. They go nowhere else.
+  output logic                 failed_valid_o,
+  input  logic                 failed_ready_i,
+  output qp_failure_t          failed_o,
+
+  output logic                 idle_o
+);
+
+  localparam int unsigned JobDepth = 64;  // packets between job and packet
+  localparam int unsigned BeatBytes = DataBits / 8;
+  localparam int unsigned LaneBits = $clog2(BeatBytes);
+  localparam int unsigned Beats = TxBufferBytes / BeatBytes;
+  localparam int unsigned PlaceBits = $clog2(Beats);
+  localparam int unsigned CountBits = 14 - LaneBits;  // of the beats of a packet
+  localparam int unsigned JobsBits = $clog2(JobDepth);
+
+  // A request's tag says what the train is to its packet.
+  localparam int unsigned TagSecond = 0;  // bit: the second run
+  localparam int unsigned TagLast = 1;    // bit: no run comes behind it
+
+  // --- Jobs: room, then one request per run.
+  typedef struct packed {
+    logic [CountBits-1:0] beats;
+    tx_packet_t packet;
+  } waiting_t;
+
+  typedef enum logic [1:0] {
+    StTake,   // takes a job for which there is room
+    StFirst,  // asks for its first run
+    StSecond  // asks for its second run
+  } ask_e;
+
+  logic job_valid, job_ready;
+  tx_job_t job;
+  ask_e ask_d, ask_q;
+  logic [63:0] address0_q, address1_q;
+  logic [12:0] bytes0_q, bytes1_q;
+  logic [CountBits-1:0] job_beats;
+  logic take;
+  logic waiting_space, waiting_valid, waiting_ready;
+  waiting_t waiting;
+  logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
+  logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken and not decided on
+
+  vireo_slice #(
+    .Width(TxJobBits)
+  ) u_job (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(job_valid_i),
+    .s_ready_o(job_ready_o),
+    .s_data_i(job_i),
+    .m_valid_o(job_valid),
+    .m_ready_i(job_ready),
+    .m_data_o(job)
+  );
+
+  always_comb begin
+    job_beats = CountBits'((14'(job.packet.payload_bytes) + 14'(BeatBytes - 1)) >> LaneBits);
+    take = 1'b0;
+    ask_d = ask_q;
+    unique case (ask_q)
+      StTake: begin
+        take = job_valid && waiting_space && (PlaceBits + 1)'(job_beats) <= free_q;
+        if (take && job_beats != '0) ask_d = StFirst;
+      end
+      StFirst: if (read_request_ready_i) ask_d = bytes1_q == '0 ? StTake : StSecond;
+      StSecond: if (read_request_ready_i) ask_d = StTake;
+      default: ask_d = StTake;
+    endcase
+    job_ready = take;
+  end
+
+  always_comb begin
+    read_request_valid_o = ask_q == StFirst || ask_q == StSecond;
+    read_request_o = '{address: address0_q, bytes: bytes0_q, default: '0};
+    read_request_o.tag[TagLast] = bytes1_q == '0;
+    if (ask_q == StSecond) begin
+      read_request_o.address = address1_q;
+      read_request_o.bytes = bytes1_q;
+      read_request_o.tag[TagLast] = 1'b1;
+      read_request_o.tag[TagSecond] = 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ask_q <= StTake;
+    else ask_q <= ask_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      address0_q <= job.address0;
+      bytes0_q <= job.bytes0;
+      address1_q <= job.address1;
+      bytes1_q <= job.bytes1;
+    end
+  end
+
+  vireo_fifo #(
+    .Width($bits(waiting_t)),
+    .Depth(JobDepth)
+  ) u_waiting (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(take),
+    .s_ready_o(waiting_space),
+    .s_data_i({job_beats, job.packet}),
+    .m_valid_o(waiting_valid),
+    .m_ready_i(waiting_ready),
+    .m_data_o(waiting)
+  );
+
+  // --- Trains, stage 1: the beat is rotated to where the first run ended.
+  function automatic logic [DataBits-1:0] rotate(input logic [DataBits-1:0] data, input logic [LaneBits-1:0] bytes);
+    rotate = data;
+    for (int unsigned i = 0; i < LaneBits; i++) begin
+      if (bytes[i]) rotate = (rotate << (8 << i)) | (rotate >> (DataBits - (8 << i)));
+    end
+  endfunction
+
+  logic [LaneBits-1:0] end_lane_q;  // behind the first run of the packet
+  logic [LaneBits-1:0] shift;
+  logic valid1_q, last1_q, second1_q, last_run1_q;
+  logic [LaneBits-1:0] shift1_q;
+  logic [LaneBits:0] ends1_d, ends1_q;  // lanes that the train's last beat fills
+  logic [DataBits-1:0] rotated1_q;
+  axi_resp_e resp1_q;
+
+  always_comb begin
+    shift = train_tag_i[TagSecond] ? end_lane_q : '0;
+    ends1_d = train_bytes_i[LaneBits-1:0] == '0 ? (LaneBits + 1)'(BeatBytes)
+                                                : (LaneBits + 1)'(train_bytes_i[LaneBits-1:0]);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid1_q <= 1'b0;
+    else valid1_q <= train_valid_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (train_valid_i && !train_tag_i[TagSecond]) end_lane_q <= train_bytes_i[LaneBits-1:0];
+    last1_q <= train_last_i;
+    second1_q <= train_tag_i[TagSecond];
+    last_run1_q <= train_tag_i[TagLast];
+    shift1_q <= shift;
+    ends1_q <= ends1_d;
+    rotated1_q <= rotate(train_data_i, shift);
+    resp1_q <= train_resp_i;
+  end
+
+  // Stage 2: joined with what the beat before left, and written.
+  logic [DataBits-1:0] left_q;       // the beat before, rotated; its lanes below the shift are not written yet
+  logic [DataBits-1:0] joined, rest;
+  logic joins;                       // the beat is not written: the second run goes on in it
+  logic write, write_rest;
+  logic [PlaceBits-1:0] write_place_d, write_place_q;
+  logic bad_d, bad_q;                // a run of the packet failed
+  logic done;
+  logic unused_done_space, done_valid, done_ready, done_bad;
+
+  always_comb begin
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      joined[8*i +: 8] = LaneBits'(i) < shift1_q ? left_q[8*i +: 8] : rotated1_q[8*i +: 8];
+      rest[8*i +: 8] = LaneBits'(i) < shift1_q ? rotated1_q[8*i +: 8] : 8'h0;
+    end
+    joins = !last_run1_q && last1_q && ends1_q != (LaneBits + 1)'(BeatBytes);
+    write = valid1_q && !joins;
+    // Never of a first run: its shift is 0.
+    write_rest = valid1_q && last1_q
+              && (LaneBits + 2)'(shift1_q) + (LaneBits + 2)'(ends1_q) > (LaneBits + 2)'(BeatBytes);
+    write_place_d = write_place_q + PlaceBits'(write) + PlaceBits'(write_rest);
+    bad_d = resp1_q != AxiRespOkay || (second1_q && bad_q);
+    done = valid1_q && last1_q && last_run1_q;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) write_place_q <= '0;
+    else write_place_q <= write_place_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (valid1_q) begin
+      left_q <= rotated1_q;
+      bad_q <= bad_d;
+    end
+  end
+
+  // Never full: of every packet in it there is one in u_waiting.
+  vireo_fifo #(
+    .Width(1),
+    .Depth(JobDepth)
+  ) u_done (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(done),
+    .s_ready_o(unused_done_space),
+    .s_data_i(bad_d),
+    .m_valid_o(done_valid),
+    .m_ready_i(done_ready),
+    .m_data_o(done_bad)
+  );
+
+  // --- Packets: decided on in order.
+  typedef enum logic [1:0] {
+    StWait,   // for a packet and all of its payload
+    StStart,  // its first beat is being read
+    StGive,   // gives the packet
+    StFail    // gives the failure
+  } give_e;
+
+  give_e give_d, give_q;
+  tx_packet_t packet_q;
+  logic decide, release_beats, drop_beats;
+  logic [PlaceBits:0] stored_d, stored_q;  // beats of packets that left, still in the banks
+  logic payload_valid_d, payload_valid_q;
+
+  always_comb begin
+    decide = 1'b0;
+    release_beats = 1'b0;
+    drop_beats = 1'b0;
+    give_d = give_q;
+    unique case (give_q)
+      StWait: begin
+        if (waiting_valid && (waiting.beats == '0 || done_valid)) begin
+          if (waiting.beats == '0 || !done_bad) begin
+            decide = 1'b1;
+            release_beats = 1'b1;
+            give_d = StStart;
+          end else if (stored_q == '0 && !payload_valid_q) begin
+            // Dropping moves the place that is read next, so nothing before it may be left.
+            decide = 1'b1;
+            drop_beats = 1'b1;
+            give_d = StFail;
+          end
+        end
+      end
+      StStart: give_d = StGive;
+      StGive: if (packet_ready_i) give_d = StWait;
+      StFail: if (failed_ready_i) give_d = StWait;
+      default: give_d = StWait;
+    endcase
+    waiting_ready = decide;
+    done_ready = decide && waiting.beats != '0;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) give_q <= StWait;
+    else give_q <= give_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (decide) packet_q <= waiting.packet;
+  end
+
+  assign packet_valid_o = give_q == StGive;
+  assign packet_o = packet_q;
+  assign failed_valid_o = give_q == StFail;
+  assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError)};
+
+  // --- Payload: as in vireo_fifo, but that packets make beats visible, not writes.
+  logic [PlaceBits-1:0] read_place_d, read_place_q;
+  logic bank_q;  // that the beat at the output is from
+  logic read;
+  logic [1:0] bank_write, bank_read;
+  logic [1:0][PlaceBits-2:0] bank_write_address;
+  logic [1:0][DataBits-1:0] bank_write_data, bank_data;
+
+  always_comb begin
+    read = stored_q != '0 && (!payload_valid_q || payload_ready_i);
+    payload_valid_d = read || (payload_valid_q && !payload_ready_i);
+    read_place_d = read_place_q + PlaceBits'(read);
+    if (drop_beats) read_place_d = read_place_q + PlaceBits'(waiting.beats);
+    stored_d = stored_q - (PlaceBits + 1)'(read);
+    if (release_beats) stored_d = stored_d + (PlaceBits + 1)'(waiting.beats);
+    free_d = free_q + (PlaceBits + 1)'(read);
+    if (drop_beats) free_d = free_d + (PlaceBits + 1)'(waiting.beats);
+    if (take) free_d = free_d - (PlaceBits + 1)'(job_beats);
+    jobs_d = jobs_q + (JobsBits + 1)'(take) - (JobsBits + 1)'(decide);
+
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (write_place_q[0] == 1'(i)) begin
+        bank_write[i] = write;
+        bank_write_address[i] = write_place_q[PlaceBits-1:1];
+        bank_write_data[i] = joined;
+      end else begin
+        bank_write[i] = write_rest;
+        bank_write_address[i] = write_place_q[PlaceBits-1:1] + (PlaceBits - 1)'(write_place_q[0]);
+        bank_write_data[i] = rest;
+      end
+      bank_read[i] = read && read_place_q[0] == 1'(i);
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_place_q <= '0;
+      stored_q <= '0;
+      payload_valid_q <= 1'b0;
+      free_q <= (PlaceBits + 1)'(Beats);
+      jobs_q <= '0;
+    end else begin
+      read_place_q <= read_place_d;
+      stored_q <= stored_d;
+      payload_valid_q <= payload_valid_d;
+      free_q <= free_d;
+      jobs_q <= jobs_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read) bank_q <= read_place_q[0];
+  end
+
+  for (genvar i = 0; i < 2; i++) begin : gen_bank
+    vireo_ram_1r1w #(
+      .Width(DataBits),
+      .Depth(Beats / 2)
+    ) u_bank (
+      .clk_i,
+      .write_i(bank_write[i]),
+      .write_address_i(bank_write_address[i]),
+      .write_data_i(bank_write_data[i]),
+      .read_i(bank_read[i]),
+      .read_address_i(read_place_q[PlaceBits-1:1]),
+      .read_data_o(bank_data[i])
+    );
+  end
+
+  assign payload_valid_o = payload_valid_q;
+  assign payload_data_o = bank_data[bank_q];
+
+  assign idle_o = !job_valid && ask_q == StTake && jobs_q == '0 && give_q == StWait && stored_q == '0
+               && !payload_valid_q;
+
+  // Bits that do not matter here.
+  logic unused;
+  assign unused = ^{train_tag_i, train_bytes_i};
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take |-> job.packet.payload_bytes == job.bytes0 + job.bytes1
+                   && (job.bytes0 != '0 || job.bytes1 == '0))
+  else $error("the runs of a job are not its payload");
+`endif
+
+endmodule

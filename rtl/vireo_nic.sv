@@ -1,0 +1,1089 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The NIC: wiring of its blocks and nothing else. docs/microarchitecture.md shows what is joined to what.
+//
+// To the host: BAR accesses as a PCIe hard block gives them, AXI4 for DMA, MSI-X as messages; what configuration space
+// says comes as cfg_*. To the line: AXI4-Stream. To firmware: the management port. BAR and management accesses are
+// always taken, one per cycle, and reads are answered in order after a fixed time. Frames are always taken. The frames'
+// destination says by m_axis_tready_i between frames whether it has room for the longest one and all that is on its
+// way.
+module vireo_nic
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+  import vireo_rdma_pkg::*;
+#(
+  parameter int unsigned ConfigIndex = Nic100Index,  // of Configs
+  localparam config_t Config = Configs[ConfigIndex],
+  localparam int unsigned DataBits = Config.datapath_bits,
+  localparam int unsigned TagBits = $clog2(Config.dma_tags)
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic [63:0]               time_ns_i,                // of the device
+
+  input  logic                      cfg_bus_master_i,
+  input  logic                      cfg_msix_enable_i,
+  input  logic                      cfg_msix_mask_i,          // of the whole function
+  input  logic [2:0]                cfg_max_payload_size_i,   // pcie_size_e
+  input  logic [2:0]                cfg_max_read_request_size_i,
+
+  input  logic                      bar_valid_i,
+  input  logic                      bar_write_i,
+  input  logic [2:0]                bar_index_i,
+  input  logic [31:0]               bar_offset_i,
+  input  logic [3:0]                bar_bytes_i,              // 1, 2, 4 or 8
+  input  logic [63:0]               bar_data_i,
+  output logic                      bar_read_valid_o,
+  output logic [63:0]               bar_read_data_o,
+
+  output logic                      m_axi_arvalid_o,
+  input  logic                      m_axi_arready_i,
+  output logic [TagBits-1:0]        m_axi_arid_o,
+  output logic [63:0]               m_axi_araddr_o,
+  output logic [7:0]                m_axi_arlen_o,
+  output logic [2:0]                m_axi_arsize_o,
+  output logic [1:0]                m_axi_arburst_o,
+  output logic [BurstBytesBits-1:0] m_axi_aruser_o,           // bytes that are wanted
+  input  logic                      m_axi_rvalid_i,
+  output logic                      m_axi_rready_o,           // always 1
+  input  logic [TagBits-1:0]        m_axi_rid_i,
+  input  logic [DataBits-1:0]       m_axi_rdata_i,
+  input  logic [1:0]                m_axi_rresp_i,
+  input  logic                      m_axi_rlast_i,
+
+  output logic                      m_axi_awvalid_o,
+  input  logic                      m_axi_awready_i,
+  output logic [63:0]               m_axi_awaddr_o,
+  output logic [7:0]                m_axi_awlen_o,
+  output logic [2:0]                m_axi_awsize_o,
+  output logic [1:0]                m_axi_awburst_o,
+  output logic [BurstBytesBits-1:0] m_axi_awuser_o,           // bytes that are written
+  output logic                      m_axi_wvalid_o,
+  input  logic                      m_axi_wready_i,
+  output logic [DataBits-1:0]       m_axi_wdata_o,
+  output logic [DataBits/8-1:0]     m_axi_wstrb_o,
+  output logic                      m_axi_wlast_o,
+  input  logic                      m_axi_bvalid_i,
+  output logic                      m_axi_bready_o,           // always 1
+  input  logic [1:0]                m_axi_bresp_i,
+
+  output logic                      msix_valid_o,             // a pulse
+  output logic [15:0]               msix_vector_o,
+  output logic [63:0]               msix_address_o,           // of the table's entry
+  output logic [31:0]               msix_data_o,
+
+  output logic                      m_axis_tvalid_o,
+  input  logic                      m_axis_tready_i,
+  output logic [DataBits-1:0]       m_axis_tdata_o,
+  output logic [DataBits/8-1:0]     m_axis_tkeep_o,
+  output logic                      m_axis_tlast_o,
+  input  logic                      s_axis_tvalid_i,
+  input  logic [DataBits-1:0]       s_axis_tdata_i,
+  input  logic [DataBits/8-1:0]     s_axis_tkeep_i,
+  input  logic                      s_axis_tlast_i,
+  input  logic                      s_axis_tuser_i,           // the MAC found the frame bad; counts with the last beat
+  input  logic                      mac_link_i,
+
+  input  logic                      csr_valid_i,
+  input  logic                      csr_write_i,
+  input  logic [11:0]               csr_address_i,
+  input  logic [31:0]               csr_data_i,
+  output logic                      csr_read_valid_o,
+  output logic [31:0]               csr_read_data_o,
+  output logic                      firmware_interrupt_o,
+
+  output logic                      idle_o                    // nothing is under way: only an input changes anything
+);
+
+  localparam int unsigned NumQueues =
+      2 * Config.net_queue_pairs + 1 + Config.num_cqs + 2 * Config.num_qps + 32'(VireoConstants.rdma_event_queues);
+
+  // What everybody hears.
+  logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
+  table_write_t table_write;
+  queue_row_write_t queue_row_write;
+  qp_state_write_t qp_state_write;
+  logic datapath_enable, datapath_idle;
+  logic interrupts_idle, completions_idle, queue_failures_idle, send_failures_idle;
+  logic [47:0] mac;
+
+  // --- DMA ---------------------------------------------------------------------------------------------------------
+
+  // Small clients of the read port.
+  localparam int unsigned FetchClients = 5;
+  typedef enum logic [2:0] {
+    FetchIndex,
+    FetchRing,
+    FetchDescriptor,
+    FetchWorkRequest,
+    FetchMailbox
+  } fetch_client_e;
+  logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
+  dma_read_request_t [FetchClients-1:0] fetch_request;
+  dma_fetched_t [FetchClients-1:0] fetched;
+  logic read_request_valid, read_request_ready;
+  dma_read_request_t read_request;
+  logic train_valid, train_last;
+  logic [DataBits-1:0] train_data;
+  logic [7:0] train_tag;
+  logic [12:0] train_bytes;
+  axi_resp_e train_resp;
+  logic [15:0] dma_outstanding;
+  logic read_error, write_error;
+
+  // Small clients of the write port.
+  localparam int unsigned StoreClients = 2;
+  typedef enum logic {
+    StoreCqWriter,
+    StoreMailbox
+  } store_client_e;
+  logic [StoreClients-1:0] store_valid, store_ready, done_valid;
+  dma_store_t [StoreClients-1:0] store;
+  dma_done_t [StoreClients-1:0] done;
+  logic write_valid, write_ready, write_last, accepted;
+  dma_write_request_t write_request;
+  logic [DataBits-1:0] write_data;
+
+  logic unused_write_done_valid;
+  dma_done_t unused_write_done;
+
+  logic read_port_idle, write_port_idle;
+
+  vireo_dma_read_port #(
+    .DataBits(DataBits),
+    .Tags(Config.dma_tags),
+    .BufferBytes(Config.dma_read_buffer_bytes),
+    .FetchClients(FetchClients)
+  ) u_dma_read_port (
+    .clk_i,
+    .rst_ni,
+    .max_read_request_size_i(pcie_size_e'(cfg_max_read_request_size_i)),
+    .fetch_request_valid_i(fetch_request_valid),
+    .fetch_request_ready_o(fetch_request_ready),
+    .fetch_request_i(fetch_request),
+    .fetched_valid_o(fetched_valid),
+    .fetched_ready_i(fetched_ready),
+    .fetched_o(fetched),
+    .read_request_valid_i(read_request_valid),
+    .read_request_ready_o(read_request_ready),
+    .read_request_i(read_request),
+    .train_valid_o(train_valid),
+    .train_data_o(train_data),
+    .train_last_o(train_last),
+    .train_tag_o(train_tag),
+    .train_bytes_o(train_bytes),
+    .train_resp_o(train_resp),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_arid_o,
+    .m_axi_araddr_o,
+    .m_axi_arlen_o,
+    .m_axi_arsize_o,
+    .m_axi_arburst_o,
+    .m_axi_aruser_o,
+    .m_axi_rvalid_i,
+    .m_axi_rready_o,
+    .m_axi_rid_i,
+    .m_axi_rdata_i,
+    .m_axi_rresp_i(axi_resp_e'(m_axi_rresp_i)),
+    .m_axi_rlast_i,
+    .idle_o(read_port_idle),
+    .outstanding_o(dma_outstanding),
+    .dma_error_o(read_error)
+  );
+
+  vireo_dma_write_port #(
+    .DataBits(DataBits),
+    .Writes(Config.dma_writes),
+    .StoreClients(StoreClients)
+  ) u_dma_write_port (
+    .clk_i,
+    .rst_ni,
+    .max_payload_size_i(pcie_size_e'(cfg_max_payload_size_i)),
+    .store_valid_i(store_valid),
+    .store_ready_o(store_ready),
+    .store_i(store),
+    .done_valid_o(done_valid),
+    .done_o(done),
+    .write_valid_i(write_valid),
+    .write_ready_o(write_ready),
+    .write_request_i(write_request),
+    .write_data_i(write_data),
+    .write_last_i(write_last),
+    .write_done_valid_o(unused_write_done_valid),
+    .write_done_o(unused_write_done),
+    .accepted_o(accepted),
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_awsize_o,
+    .m_axi_awburst_o,
+    .m_axi_awuser_o,
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i(axi_resp_e'(m_axi_bresp_i)),
+    .idle_o(write_port_idle),
+    .dma_error_o(write_error)
+  );
+
+  // --- Host -------------------------------------------------------------------------------------------------------
+
+  bar_access_t bar;
+  assign bar = '{write: bar_write_i, bar_index: bar_index_i, offset: bar_offset_i, bytes: bar_bytes_i, data: bar_data_i};
+  logic [63:0] msix_read_data;
+  logic msix_ready;
+  logic profile, link_up, announce, needs_reset, reset_done, queue_reset_done_valid;
+  logic [15:0] mtu, queue_reset_done;
+  logic [7:0] device_status;
+  logic [127:0] driver_features;
+  logic device_reset, features_written, driver_ok, unused_reset_all, resetting;
+  logic queue_reset_valid, queue_reset_ready;
+  doorbell_t queue_reset;
+  logic send_doorbell_valid, send_doorbell_ready;
+  doorbell_t send_doorbell;
+  logic control_doorbell_valid, control_doorbell_ready;
+  doorbell_t control_doorbell;
+  logic unused_net_doorbell_valid;  // nobody serves net queues yet
+  doorbell_t unused_net_doorbell;
+  logic cq_arm_valid, cq_arm_ready;
+  cq_arm_t cq_arm;
+  logic interrupt_valid, interrupt_ready;
+  interrupt_t interrupt;
+  // Sources of interrupts.
+  logic [1:0] interrupts_valid, interrupts_ready;
+  interrupt_t [1:0] interrupts;
+  logic unused_interrupt_last, unused_interrupt_index;
+  logic common_cfg_idle, notify_idle, msix_idle;
+
+  vireo_common_cfg #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps),
+    .MaxQueueEntries(Config.max_queue_entries),
+    .NumVectors(32'(MsixVectorsMax))
+  ) u_common_cfg (
+    .clk_i,
+    .rst_ni,
+    .bar_valid_i,
+    .bar_i(bar),
+    .other_read_data_i(msix_read_data),
+    .msix_ready_i(msix_ready),
+    .bar_read_valid_o,
+    .bar_read_data_o,
+    .profile_i(profile),
+    .link_up_i(link_up),
+    .announce_i(announce),
+    .mac_i(mac),
+    .mtu_i(mtu),
+    .needs_reset_i(needs_reset),
+    .reset_done_i(reset_done),
+    .queue_reset_done_valid_i(queue_reset_done_valid),
+    .queue_reset_done_i(queue_reset_done),
+    .device_status_o(device_status),
+    .driver_features_o(driver_features),
+    .device_reset_o(device_reset),
+    .features_written_o(features_written),
+    .driver_ok_o(driver_ok),
+    .queue_reset_valid_o(queue_reset_valid),
+    .queue_reset_ready_i(queue_reset_ready),
+    .queue_reset_o(queue_reset),
+    .reset_all_o(unused_reset_all),
+    .resetting_o(resetting),
+    .queue_row_write_valid_o(queue_row_write_valid),
+    .queue_row_write_o(queue_row_write),
+    .interrupt_valid_o(interrupts_valid[0]),
+    .interrupt_ready_i(interrupts_ready[0]),
+    .interrupt_o(interrupts[0]),
+    .idle_o(common_cfg_idle)
+  );
+
+  vireo_notify #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps)
+  ) u_notify (
+    .clk_i,
+    .rst_ni,
+    .bar_valid_i,
+    .bar_i(bar),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .enable_i(datapath_enable),
+    .resetting_i(resetting),
+    .mq_i(driver_features[7'(NetFeatureMq)]),
+    .profile_i(profile),
+    .send_doorbell_valid_o(send_doorbell_valid),
+    .send_doorbell_ready_i(send_doorbell_ready),
+    .send_doorbell_o(send_doorbell),
+    .control_doorbell_valid_o(control_doorbell_valid),
+    .control_doorbell_ready_i(control_doorbell_ready),
+    .control_doorbell_o(control_doorbell),
+    .net_doorbell_valid_o(unused_net_doorbell_valid),
+    .net_doorbell_ready_i(1'b1),
+    .net_doorbell_o(unused_net_doorbell),
+    .cq_arm_valid_o(cq_arm_valid),
+    .cq_arm_ready_i(cq_arm_ready),
+    .cq_arm_o(cq_arm),
+    .idle_o(notify_idle)
+  );
+
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(InterruptBits)
+  ) u_interrupt_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(interrupts_valid),
+    .s_ready_o(interrupts_ready),
+    .s_data_i(interrupts),
+    .s_last_i(2'b11),
+    .m_valid_o(interrupt_valid),
+    .m_ready_i(interrupt_ready),
+    .m_data_o(interrupt),
+    .m_last_o(unused_interrupt_last),
+    .m_index_o(unused_interrupt_index),
+    .idle_o(interrupts_idle)
+  );
+
+  vireo_msix #(
+    .NumVectors(32'(MsixVectorsMax))
+  ) u_msix (
+    .clk_i,
+    .rst_ni,
+    .bar_valid_i,
+    .bar_i(bar),
+    .bar_read_data_o(msix_read_data),
+    .enable_i(cfg_msix_enable_i),
+    .mask_i(cfg_msix_mask_i),
+    .bus_master_i(cfg_bus_master_i),
+    .interrupt_valid_i(interrupt_valid),
+    .interrupt_ready_o(interrupt_ready),
+    .interrupt_i(interrupt),
+    .msix_valid_o,
+    .msix_vector_o,
+    .msix_address_o,
+    .msix_data_o,
+    .ready_o(msix_ready),
+    .idle_o(msix_idle)
+  );
+
+  // --- Management -------------------------------------------------------------------------------------------------
+
+  logic qp_done_valid;
+  logic mailbox_fetch_valid, mailbox_complete_valid, window_write_valid, window_read_valid;
+  logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
+  logic [6:0] window_write_word, window_read_word;
+  logic mailbox_request, mailbox_busy, mailbox_dma_error, mailbox_fatal_valid;
+  logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
+  logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
+  rx_verdict_e rx_verdict;
+  logic requester_load_valid, requester_load_ready;
+  qp_load_t requester_load;
+  logic responder_load_valid, responder_load_ready;
+  qp_load_t responder_load;
+  logic qp_order_valid, qp_order_ready;
+  qp_order_t qp_order;
+  logic csr_event_valid, csr_event_ready;
+  host_event_t csr_event;
+  logic host_event_valid, host_event_ready;
+  host_event_t host_event;
+  // Requests for buffers, by buffer_client_e.
+  localparam int unsigned BufferClients = 5;
+  logic [BufferClients-1:0] buffer_request_valid, buffer_ready;
+  buffer_request_t [BufferClients-1:0] buffer_request;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [BufferClients-1:0] buffer_request_ready, buffer_valid;  // of clients that are not there
+  buffer_t [BufferClients-1:0] buffer;
+  // verilator lint_on UNUSEDSIGNAL
+  // Completions: of the completer, of the mailbox.
+  logic [1:0] completions_valid, completions_ready;
+  completion_t [1:0] completions;
+  logic csr_idle, mailbox_idle;
+
+  vireo_csr #(
+    .DatapathBits(Config.datapath_bits),
+    .CoreClockKhz(Config.core_clock_khz),
+    .LinkMbps(Config.link_mbps),
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps),
+    .NumPds(Config.num_pds),
+    .NumMrs(Config.num_mrs),
+    .NumTranslations(Config.num_translations),
+    .NumAhs(Config.num_ahs),
+    .NumGids(Config.num_gids),
+    .MaxQueueEntries(Config.max_queue_entries),
+    .MaxSendSge(Config.max_send_sge),
+    .MaxRecvSge(Config.max_recv_sge),
+    .MaxInlineBytes(Config.max_inline_bytes),
+    .MaxRdAtomic(Config.max_rd_atomic),
+    .MaxPathMtu(Config.max_path_mtu),
+    .MaxFrameBytes(Config.max_frame_bytes),
+    .DmaTags(Config.dma_tags),
+    .RxBufferBytes(Config.rx_buffer_bytes),
+    .TxBufferBytes(Config.tx_buffer_bytes),
+    .DmaReadBufferBytes(Config.dma_read_buffer_bytes),
+    .DmaWrites(Config.dma_writes),
+    .SendRecords(Config.send_records)
+  ) u_csr (
+    .clk_i,
+    .rst_ni,
+    .csr_valid_i,
+    .csr_write_i,
+    .csr_address_i,
+    .csr_data_i,
+    .csr_read_valid_o,
+    .csr_read_data_o,
+    .firmware_interrupt_o,
+    .time_ns_i,
+    .mac_link_i,
+    .idle_i(datapath_idle),
+    .dma_outstanding_i(dma_outstanding),
+    .device_status_i(device_status),
+    .driver_features_i(driver_features),
+    .device_reset_i(device_reset),
+    .features_written_i(features_written),
+    .driver_ok_i(driver_ok),
+    .queue_reset_valid_i(queue_reset_valid),
+    .queue_reset_ready_o(queue_reset_ready),
+    .queue_reset_i(queue_reset),
+    .queue_reset_done_valid_o(queue_reset_done_valid),
+    .queue_reset_done_o(queue_reset_done),
+    .reset_done_o(reset_done),
+    .profile_o(profile),
+    .link_up_o(link_up),
+    .announce_o(announce),
+    .mac_o(mac),
+    .mtu_o(mtu),
+    .needs_reset_o(needs_reset),
+    .datapath_enable_o(datapath_enable),
+    .table_write_valid_o(table_write_valid),
+    .table_write_o(table_write),
+    .requester_load_valid_o(requester_load_valid),
+    .requester_load_ready_i(requester_load_ready),
+    .requester_load_o(requester_load),
+    .responder_load_valid_o(responder_load_valid),
+    .responder_load_ready_i(responder_load_ready),
+    .responder_load_o(responder_load),
+    .qp_order_valid_o(qp_order_valid),
+    .qp_order_ready_i(qp_order_ready),
+    .qp_order_o(qp_order),
+    .qp_done_valid_i(qp_done_valid),
+    .host_event_valid_o(csr_event_valid),
+    .host_event_ready_i(csr_event_ready),
+    .host_event_o(csr_event),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .mailbox_fetch_valid_o(mailbox_fetch_valid),
+    .mailbox_fetch_o(mailbox_fetch),
+    .mailbox_complete_valid_o(mailbox_complete_valid),
+    .mailbox_complete_o(mailbox_complete),
+    .window_write_valid_o(window_write_valid),
+    .window_write_word_o(window_write_word),
+    .window_write_data_o(window_write_data),
+    .window_read_valid_o(window_read_valid),
+    .window_read_word_o(window_read_word),
+    .window_read_data_i(window_read_data),
+    .mailbox_request_i(mailbox_request),
+    .mailbox_busy_i(mailbox_busy),
+    .mailbox_dma_error_i(mailbox_dma_error),
+    .mailbox_request_bytes_i(mailbox_request_bytes),
+    .mailbox_response_bytes_i(mailbox_response_bytes),
+    .mailbox_fatal_valid_i(mailbox_fatal_valid),
+    .rx_verdict_valid_i(rx_verdict_valid),
+    .rx_verdict_i(rx_verdict),
+    .tx_frame_i(tx_frame),
+    .rx_drop_i(rx_drop),
+    .retransmission_i(1'b0),
+    .dma_error_i({write_error, read_error}),
+    .window_violation_i(window_violation),
+    .idle_o(csr_idle)
+  );
+
+  vireo_mailbox u_mailbox (
+    .clk_i,
+    .rst_ni,
+    .control_doorbell_valid_i(control_doorbell_valid),
+    .control_doorbell_ready_o(control_doorbell_ready),
+    .control_doorbell_i(control_doorbell),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientControl]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientControl]),
+    .buffer_request_o(buffer_request[BufferClientControl]),
+    .buffer_valid_i(buffer_valid[BufferClientControl]),
+    .buffer_ready_o(buffer_ready[BufferClientControl]),
+    .buffer_i(buffer[BufferClientControl]),
+    .fetch_request_valid_o(fetch_request_valid[FetchMailbox]),
+    .fetch_request_ready_i(fetch_request_ready[FetchMailbox]),
+    .fetch_request_o(fetch_request[FetchMailbox]),
+    .fetched_valid_i(fetched_valid[FetchMailbox]),
+    .fetched_ready_o(fetched_ready[FetchMailbox]),
+    .fetched_i(fetched[FetchMailbox]),
+    .store_valid_o(store_valid[StoreMailbox]),
+    .store_ready_i(store_ready[StoreMailbox]),
+    .store_o(store[StoreMailbox]),
+    .store_done_valid_i(done_valid[StoreMailbox]),
+    .store_done_i(done[StoreMailbox]),
+    .completion_valid_o(completions_valid[1]),
+    .completion_ready_i(completions_ready[1]),
+    .completion_o(completions[1]),
+    .device_reset_i(device_reset),
+    .fetch_valid_i(mailbox_fetch_valid),
+    .fetch_i(mailbox_fetch),
+    .complete_valid_i(mailbox_complete_valid),
+    .complete_i(mailbox_complete),
+    .window_write_valid_i(window_write_valid),
+    .window_write_word_i(window_write_word),
+    .window_write_data_i(window_write_data),
+    .window_read_valid_i(window_read_valid),
+    .window_read_word_i(window_read_word),
+    .window_read_data_o(window_read_data),
+    .request_o(mailbox_request),
+    .busy_o(mailbox_busy),
+    .dma_error_o(mailbox_dma_error),
+    .request_bytes_o(mailbox_request_bytes),
+    .response_bytes_o(mailbox_response_bytes),
+    .fatal_valid_o(mailbox_fatal_valid),
+    .idle_o(mailbox_idle)
+  );
+
+  // --- Virtqueues -------------------------------------------------------------------------------------------------
+
+  logic completion_valid, completion_ready;
+  completion_t completion;
+  logic queue_failure_valid, queue_failure_ready;
+  queue_failure_t queue_failure;
+  logic send_queue_failure_valid, send_queue_failure_ready;
+  queue_failure_t send_queue_failure;
+  // Queues that failed: in descriptor fetch, in the CQ writer.
+  logic [1:0] queue_failures_valid, queue_failures_ready;
+  queue_failure_t [1:0] queue_failures;
+  logic unused_completion_last, unused_completion_index, unused_queue_failure_last, unused_queue_failure_index;
+  logic desc_fetch_idle, cq_writer_idle;
+
+  vireo_desc_fetch #(
+    .NumQueues(NumQueues)
+  ) u_desc_fetch (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .buffer_request_valid_i(buffer_request_valid),
+    .buffer_request_ready_o(buffer_request_ready),
+    .buffer_request_i(buffer_request),
+    .buffer_valid_o(buffer_valid),
+    .buffer_ready_i(buffer_ready),
+    .buffer_o(buffer),
+    .index_request_valid_o(fetch_request_valid[FetchIndex]),
+    .index_request_ready_i(fetch_request_ready[FetchIndex]),
+    .index_request_o(fetch_request[FetchIndex]),
+    .index_fetched_valid_i(fetched_valid[FetchIndex]),
+    .index_fetched_ready_o(fetched_ready[FetchIndex]),
+    .index_fetched_i(fetched[FetchIndex]),
+    .ring_request_valid_o(fetch_request_valid[FetchRing]),
+    .ring_request_ready_i(fetch_request_ready[FetchRing]),
+    .ring_request_o(fetch_request[FetchRing]),
+    .ring_fetched_valid_i(fetched_valid[FetchRing]),
+    .ring_fetched_ready_o(fetched_ready[FetchRing]),
+    .ring_fetched_i(fetched[FetchRing]),
+    .descriptor_request_valid_o(fetch_request_valid[FetchDescriptor]),
+    .descriptor_request_ready_i(fetch_request_ready[FetchDescriptor]),
+    .descriptor_request_o(fetch_request[FetchDescriptor]),
+    .descriptor_fetched_valid_i(fetched_valid[FetchDescriptor]),
+    .descriptor_fetched_ready_o(fetched_ready[FetchDescriptor]),
+    .descriptor_fetched_i(fetched[FetchDescriptor]),
+    .queue_failure_valid_o(queue_failures_valid[0]),
+    .queue_failure_ready_i(queue_failures_ready[0]),
+    .queue_failure_o(queue_failures[0]),
+    .window_violation_o(window_violation),
+    .idle_o(desc_fetch_idle)
+  );
+  // Receive and net queues have no client yet.
+  for (genvar i = 0; i < BufferClients; i++) begin : gen_no_client
+    if (i == 32'(BufferClientReceive) || i == 32'(BufferClientNet)) begin : gen_tied
+      assign buffer_request_valid[i] = 1'b0;
+      assign buffer_request[i] = '0;
+      assign buffer_ready[i] = 1'b1;
+    end
+  end
+
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(CompletionBits)
+  ) u_completion_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(completions_valid),
+    .s_ready_o(completions_ready),
+    .s_data_i(completions),
+    .s_last_i(2'b11),
+    .m_valid_o(completion_valid),
+    .m_ready_i(completion_ready),
+    .m_data_o(completion),
+    .m_last_o(unused_completion_last),
+    .m_index_o(unused_completion_index),
+    .idle_o(completions_idle)
+  );
+
+  vireo_cq_writer #(
+    .NumQueues(NumQueues),
+    .NumCqs(Config.num_cqs)
+  ) u_cq_writer (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .completion_valid_i(completion_valid),
+    .completion_ready_o(completion_ready),
+    .completion_i(completion),
+    .host_event_valid_i(host_event_valid),
+    .host_event_ready_o(host_event_ready),
+    .host_event_i(host_event),
+    .cq_arm_valid_i(cq_arm_valid),
+    .cq_arm_ready_o(cq_arm_ready),
+    .cq_arm_i(cq_arm),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientCompletion]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientCompletion]),
+    .buffer_request_o(buffer_request[BufferClientCompletion]),
+    .buffer_valid_i(buffer_valid[BufferClientCompletion]),
+    .buffer_ready_o(buffer_ready[BufferClientCompletion]),
+    .buffer_i(buffer[BufferClientCompletion]),
+    .store_valid_o(store_valid[StoreCqWriter]),
+    .store_ready_i(store_ready[StoreCqWriter]),
+    .store_o(store[StoreCqWriter]),
+    .done_valid_i(done_valid[StoreCqWriter]),
+    .done_i(done[StoreCqWriter]),
+    .interrupt_valid_o(interrupts_valid[1]),
+    .interrupt_ready_i(interrupts_ready[1]),
+    .interrupt_o(interrupts[1]),
+    .queue_failure_valid_o(queue_failures_valid[1]),
+    .queue_failure_ready_i(queue_failures_ready[1]),
+    .queue_failure_o(queue_failures[1]),
+    .idle_o(cq_writer_idle)
+  );
+
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(QueueFailureBits)
+  ) u_queue_failure_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(queue_failures_valid),
+    .s_ready_o(queue_failures_ready),
+    .s_data_i(queue_failures),
+    .s_last_i(2'b11),
+    .m_valid_o(queue_failure_valid),
+    .m_ready_i(queue_failure_ready),
+    .m_data_o(queue_failure),
+    .m_last_o(unused_queue_failure_last),
+    .m_index_o(unused_queue_failure_index),
+    .idle_o(queue_failures_idle)
+  );
+
+  // --- Queue pairs ------------------------------------------------------------------------------------------------
+
+  logic requester_failure_valid, requester_failure_ready;
+  qp_failure_t requester_failure;
+  logic completer_failure_valid, completer_failure_ready;
+  qp_failure_t completer_failure;
+  logic responder_failure_valid, responder_failure_ready;
+  qp_failure_t responder_failure;
+  // What fails on the way out: in the requester, in the payload's reads.
+  logic [1:0] send_failures_valid, send_failures_ready;
+  qp_failure_t [1:0] send_failures;
+  logic unused_send_failure_last, unused_send_failure_index;
+  // Checks of keys, and their answers: of the requester, of the responder.
+  logic [1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
+  memory_check_t [1:0] memory_check;
+  memory_place_t [1:0] memory_place;
+  logic qp_control_idle, memory_check_idle;
+  logic quiet;
+
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(QpFailureBits)
+  ) u_send_failure_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(send_failures_valid),
+    .s_ready_o(send_failures_ready),
+    .s_data_i(send_failures),
+    .s_last_i(2'b11),
+    .m_valid_o(requester_failure_valid),
+    .m_ready_i(requester_failure_ready),
+    .m_data_o(requester_failure),
+    .m_last_o(unused_send_failure_last),
+    .m_index_o(unused_send_failure_index),
+    .idle_o(send_failures_idle)
+  );
+
+  vireo_qp_control #(
+    .NumQps(Config.num_qps),
+    .NumQueues(NumQueues)
+  ) u_qp_control (
+    .clk_i,
+    .rst_ni,
+    .qp_order_valid_i(qp_order_valid),
+    .qp_order_ready_o(qp_order_ready),
+    .qp_order_i(qp_order),
+    .requester_failure_valid_i(requester_failure_valid),
+    .requester_failure_ready_o(requester_failure_ready),
+    .requester_failure_i(requester_failure),
+    .completer_failure_valid_i(completer_failure_valid),
+    .completer_failure_ready_o(completer_failure_ready),
+    .completer_failure_i(completer_failure),
+    .responder_failure_valid_i(responder_failure_valid),
+    .responder_failure_ready_o(responder_failure_ready),
+    .responder_failure_i(responder_failure),
+    .desc_fetch_failure_valid_i(queue_failure_valid),
+    .desc_fetch_failure_ready_o(queue_failure_ready),
+    .desc_fetch_failure_i(queue_failure),
+    .send_queue_failure_valid_i(send_queue_failure_valid),
+    .send_queue_failure_ready_o(send_queue_failure_ready),
+    .send_queue_failure_i(send_queue_failure),
+    .csr_event_valid_i(csr_event_valid),
+    .csr_event_ready_o(csr_event_ready),
+    .csr_event_i(csr_event),
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .quiet_i(quiet),
+    .qp_state_write_valid_o(qp_state_write_valid),
+    .qp_state_write_o(qp_state_write),
+    .qp_done_valid_o(qp_done_valid),
+    .host_event_valid_o(host_event_valid),
+    .host_event_ready_i(host_event_ready),
+    .host_event_o(host_event),
+    .idle_o(qp_control_idle)
+  );
+
+  vireo_memory_check #(
+    .NumMrs(Config.num_mrs),
+    .NumTranslations(Config.num_translations)
+  ) u_memory_check (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .check_valid_i(memory_check_valid),
+    .check_ready_o(memory_check_ready),
+    .check_i(memory_check),
+    .place_valid_o(memory_place_valid),
+    .place_ready_i(memory_place_ready),
+    .place_o(memory_place),
+    .idle_o(memory_check_idle)
+  );
+
+  // --- Send -------------------------------------------------------------------------------------------------------
+
+  logic work_request_valid, work_request_ready;
+  work_request_t work_request;
+  logic job_valid, job_ready;
+  tx_job_t job;
+  logic record_valid, record_ready;
+  send_record_t record;
+  logic retired_valid, retired_ready;
+  doorbell_t retired;
+  logic ack_valid, ack_ready;
+  rx_ack_t ack;
+  logic packet_valid, packet_ready;
+  tx_packet_t packet;
+  logic answer_valid, answer_ready;
+  tx_packet_t answer;
+  logic payload_valid, payload_ready;
+  logic [DataBits-1:0] payload_data;
+  logic send_queue_idle, requester_idle, completer_idle, tx_gather_idle, tx_builder_idle;
+
+  vireo_send_queue #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps),
+    .SendRecords(Config.send_records)
+  ) u_send_queue (
+    .clk_i,
+    .rst_ni,
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .doorbell_valid_i(send_doorbell_valid),
+    .doorbell_ready_o(send_doorbell_ready),
+    .doorbell_i(send_doorbell),
+    .retired_valid_i(retired_valid),
+    .retired_ready_o(retired_ready),
+    .retired_i(retired),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientSend]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientSend]),
+    .buffer_request_o(buffer_request[BufferClientSend]),
+    .buffer_valid_i(buffer_valid[BufferClientSend]),
+    .buffer_ready_o(buffer_ready[BufferClientSend]),
+    .buffer_i(buffer[BufferClientSend]),
+    .fetch_request_valid_o(fetch_request_valid[FetchWorkRequest]),
+    .fetch_request_ready_i(fetch_request_ready[FetchWorkRequest]),
+    .fetch_request_o(fetch_request[FetchWorkRequest]),
+    .fetched_valid_i(fetched_valid[FetchWorkRequest]),
+    .fetched_ready_o(fetched_ready[FetchWorkRequest]),
+    .fetched_i(fetched[FetchWorkRequest]),
+    .work_request_valid_o(work_request_valid),
+    .work_request_ready_i(work_request_ready),
+    .work_request_o(work_request),
+    .queue_failure_valid_o(send_queue_failure_valid),
+    .queue_failure_ready_i(send_queue_failure_ready),
+    .queue_failure_o(send_queue_failure),
+    .idle_o(send_queue_idle)
+  );
+
+  vireo_requester #(
+    .NumQps(Config.num_qps)
+  ) u_requester (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .work_request_valid_i(work_request_valid),
+    .work_request_ready_o(work_request_ready),
+    .work_request_i(work_request),
+    .load_valid_i(requester_load_valid),
+    .load_ready_o(requester_load_ready),
+    .load_i(requester_load),
+    .memory_check_valid_o(memory_check_valid[0]),
+    .memory_check_ready_i(memory_check_ready[0]),
+    .memory_check_o(memory_check[0]),
+    .memory_place_valid_i(memory_place_valid[0]),
+    .memory_place_ready_o(memory_place_ready[0]),
+    .memory_place_i(memory_place[0]),
+    .job_valid_o(job_valid),
+    .job_ready_i(job_ready),
+    .job_o(job),
+    .record_valid_o(record_valid),
+    .record_ready_i(record_ready),
+    .record_o(record),
+    .failure_valid_o(send_failures_valid[0]),
+    .failure_ready_i(send_failures_ready[0]),
+    .failure_o(send_failures[0]),
+    .idle_o(requester_idle)
+  );
+
+  vireo_completer #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps),
+    .SendRecords(Config.send_records)
+  ) u_completer (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .record_valid_i(record_valid),
+    .record_ready_o(record_ready),
+    .record_i(record),
+    .ack_valid_i(ack_valid),
+    .ack_ready_o(ack_ready),
+    .ack_i(ack),
+    .completion_valid_o(completions_valid[0]),
+    .completion_ready_i(completions_ready[0]),
+    .completion_o(completions[0]),
+    .retired_valid_o(retired_valid),
+    .retired_ready_i(retired_ready),
+    .retired_o(retired),
+    .failure_valid_o(completer_failure_valid),
+    .failure_ready_i(completer_failure_ready),
+    .failure_o(completer_failure),
+    .idle_o(completer_idle)
+  );
+
+  vireo_tx_gather #(
+    .DataBits(DataBits),
+    .TxBufferBytes(Config.tx_buffer_bytes)
+  ) u_tx_gather (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i(job_valid),
+    .job_ready_o(job_ready),
+    .job_i(job),
+    .read_request_valid_o(read_request_valid),
+    .read_request_ready_i(read_request_ready),
+    .read_request_o(read_request),
+    .train_valid_i(train_valid),
+    .train_data_i(train_data),
+    .train_last_i(train_last),
+    .train_tag_i(train_tag),
+    .train_bytes_i(train_bytes),
+    .train_resp_i(train_resp),
+    .packet_valid_o(packet_valid),
+    .packet_ready_i(packet_ready),
+    .packet_o(packet),
+    .payload_valid_o(payload_valid),
+    .payload_ready_i(payload_ready),
+    .payload_data_o(payload_data),
+    .failed_valid_o(send_failures_valid[1]),
+    .failed_ready_i(send_failures_ready[1]),
+    .failed_o(send_failures[1]),
+    .idle_o(tx_gather_idle)
+  );
+
+  vireo_tx_builder #(
+    .DataBits(DataBits),
+    .NumQps(Config.num_qps)
+  ) u_tx_builder (
+    .clk_i,
+    .rst_ni,
+    .enable_i(datapath_enable),
+    .mac_i(mac),
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .packet_valid_i(packet_valid),
+    .packet_ready_o(packet_ready),
+    .packet_i(packet),
+    .answer_valid_i(answer_valid),
+    .answer_ready_o(answer_ready),
+    .answer_i(answer),
+    .payload_valid_i(payload_valid),
+    .payload_ready_o(payload_ready),
+    .payload_data_i(payload_data),
+    .m_axis_tvalid_o,
+    .m_axis_tready_i,
+    .m_axis_tdata_o,
+    .m_axis_tkeep_o,
+    .m_axis_tlast_o,
+    .tx_frame_o(tx_frame),
+    .idle_o(tx_builder_idle)
+  );
+
+  // --- Receive ----------------------------------------------------------------------------------------------------
+
+  logic frame_valid, frame_ready;
+  rx_token_t frame;
+  logic place_valid, place_ready;
+  rx_place_t place;
+  localparam int unsigned PlaceBits = $clog2(Config.rx_buffer_bytes / (DataBits / 8));
+  logic oldest_valid, oldest_read, oldest_free, unused_rx_ready;
+  logic [PlaceBits-1:0] oldest_beat;
+  logic [DataBits-1:0] oldest_data;
+  logic rx_buffer_idle, responder_idle, rx_scatter_idle;
+
+  vireo_rx_buffer #(
+    .DataBits(DataBits),
+    .BufferBytes(Config.rx_buffer_bytes),
+    .MaxFrameBytes(Config.max_frame_bytes)
+  ) u_rx_buffer (
+    .clk_i,
+    .rst_ni,
+    .enable_i(datapath_enable),
+    .s_axis_tvalid_i,
+    .s_axis_tready_o(unused_rx_ready),
+    .s_axis_tdata_i,
+    .s_axis_tkeep_i,
+    .s_axis_tlast_i,
+    .s_axis_tuser_i,
+    .rx_drop_o(rx_drop),
+    .rx_verdict_valid_o(rx_verdict_valid),
+    .rx_verdict_o(rx_verdict),
+    .frame_valid_o(frame_valid),
+    .frame_ready_i(frame_ready),
+    .frame_o(frame),
+    .oldest_valid_o(oldest_valid),
+    .oldest_read_i(oldest_read),
+    .oldest_beat_i(oldest_beat),
+    .oldest_data_o(oldest_data),
+    .oldest_free_i(oldest_free),
+    .idle_o(rx_buffer_idle)
+  );
+
+  vireo_responder #(
+    .NumQps(Config.num_qps)
+  ) u_responder (
+    .clk_i,
+    .rst_ni,
+    .enable_i(datapath_enable),
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .load_valid_i(responder_load_valid),
+    .load_ready_o(responder_load_ready),
+    .load_i(responder_load),
+    .frame_valid_i(frame_valid),
+    .frame_ready_o(frame_ready),
+    .frame_i(frame),
+    .memory_check_valid_o(memory_check_valid[1]),
+    .memory_check_ready_i(memory_check_ready[1]),
+    .memory_check_o(memory_check[1]),
+    .memory_place_valid_i(memory_place_valid[1]),
+    .memory_place_ready_o(memory_place_ready[1]),
+    .memory_place_i(memory_place[1]),
+    .place_valid_o(place_valid),
+    .place_ready_i(place_ready),
+    .place_o(place),
+    .ack_valid_o(ack_valid),
+    .ack_ready_i(ack_ready),
+    .ack_o(ack),
+    .failure_valid_o(responder_failure_valid),
+    .failure_ready_i(responder_failure_ready),
+    .failure_o(responder_failure),
+    .idle_o(responder_idle)
+  );
+
+  vireo_rx_scatter #(
+    .DataBits(DataBits),
+    .BufferBytes(Config.rx_buffer_bytes)
+  ) u_rx_scatter (
+    .clk_i,
+    .rst_ni,
+    .place_valid_i(place_valid),
+    .place_ready_o(place_ready),
+    .place_i(place),
+    .oldest_valid_i(oldest_valid),
+    .oldest_read_o(oldest_read),
+    .oldest_beat_o(oldest_beat),
+    .oldest_data_i(oldest_data),
+    .oldest_free_o(oldest_free),
+    .write_valid_o(write_valid),
+    .write_ready_i(write_ready),
+    .write_request_o(write_request),
+    .write_data_o(write_data),
+    .write_last_o(write_last),
+    .accepted_i(accepted),
+    .answer_valid_o(answer_valid),
+    .answer_ready_i(answer_ready),
+    .answer_o(answer),
+    .idle_o(rx_scatter_idle)
+  );
+
+  // --- Idle -------------------------------------------------------------------------------------------------------
+  // Longer than any such pipeline.
+  localparam int unsigned SettleCycles = 16;
+  logic [SettleCycles-1:0] recent_q;
+
+  always_comb begin
+    quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
+         && responder_idle && rx_scatter_idle && cq_writer_idle && write_port_idle;
+    datapath_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle && mailbox_idle
+                 && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle && completions_idle
+                 && queue_failures_idle && send_failures_idle;
+    idle_o = datapath_idle && csr_idle && recent_q == '0;
+  end
+
+  // Inputs of the last cycles may be in pipelines that no block counts as work.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      recent_q <= '1;
+    end else begin
+      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || csr_valid_i || s_axis_tvalid_i || m_axi_rvalid_i
+                                               || m_axi_bvalid_i};
+    end
+  end
+
+endmodule

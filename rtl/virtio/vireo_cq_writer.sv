@@ -1,0 +1,909 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Gives buffers back to the driver: the used element and used index of a work request's queue, then its CQE into a
+// buffer of the CQ, and events into buffers of the event queue. Owner of the used position of every queue, of the arm
+// state and of the failure of every CQ. One state machine does one thing after the other; the DMA port keeps the order
+// of the writes, so nothing waits for their completion but interrupts. Split rings only.
+//
+// Every set of writes to one queue ends with its used index, whose completion is asked for. A slot remembers until then
+// what is to be done: nothing, an interrupt, or the question whether the CQ is armed.
+module vireo_cq_writer
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NumQueues = 16,  // virtqueues; 2 or more
+  parameter int unsigned NumCqs = 4,      // 2 or more
+  parameter int unsigned Slots = 64       // used indices under way; a power of two, 4 to 128
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  input  logic                 table_write_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  table_write_t         table_write_i,            // fields of other blocks
+  input  logic                 queue_row_write_valid_i,
+  input  queue_row_write_t     queue_row_write_i,        // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
+
+  input  logic                 completion_valid_i,
+  output logic                 completion_ready_o,
+  input  completion_t          completion_i,
+  input  logic                 host_event_valid_i,
+  output logic                 host_event_ready_o,
+  input  host_event_t          host_event_i,
+  input  logic                 cq_arm_valid_i,
+  output logic                 cq_arm_ready_o,
+  input  cq_arm_t              cq_arm_i,
+
+  output logic                 buffer_request_valid_o,
+  input  logic                 buffer_request_ready_i,
+  output buffer_request_t      buffer_request_o,
+  input  logic                 buffer_valid_i,
+  output logic                 buffer_ready_o,
+  input  buffer_t              buffer_i,
+
+  output logic                 store_valid_o,
+  input  logic                 store_ready_i,
+  output dma_store_t           store_o,
+  input  logic                 done_valid_i,
+  input  dma_done_t            done_i,
+
+  output logic                 interrupt_valid_o,
+  input  logic                 interrupt_ready_i,
+  output interrupt_t           interrupt_o,
+  output logic                 queue_failure_valid_o,
+  input  logic                 queue_failure_ready_i,
+  output queue_failure_t       queue_failure_o,
+  output logic                 idle_o
+);
+
+  localparam int unsigned QueueBits = $clog2(NumQueues);
+  localparam int unsigned CqBits = $clog2(NumCqs);
+  localparam int unsigned SlotBits = $clog2(Slots);
+  localparam int unsigned BufferSlots = 32'(BuffersPerRequest);  // of a CQ
+  localparam int unsigned BufferSlotBits = $clog2(BufferSlots);
+  localparam int unsigned Contexts = 8;  // writes of cq_context that wait
+  localparam int unsigned ContextBits = $clog2(Contexts + 1);
+  localparam int unsigned TagSlotBits = 7;  // the tag's top bit says: used index
+
+  // What a queue has until its life ends.
+  typedef struct packed {
+    logic failed;
+    logic [15:0] used;                 // next_used
+    logic [3:0] cached;                // buffers of a CQ that were fetched and not used
+    logic [BufferSlotBits-1:0] first;  // the next of them
+  } position_t;
+
+  // What a CQ has until its context is cleared.
+  typedef struct packed {
+    logic failed;
+    logic armed_solicited;
+    logic armed_next;
+    logic passed;            // a CQE after arm_seen is complete
+    logic [15:0] arm_seen;   // the driver's position when it armed
+    logic [15:0] written;    // position behind the last CQE whose used index is in memory
+    logic has_solicited;     // there may be such a one
+    logic [15:0] solicited;  // position behind the last solicited of these
+  } cq_state_t;
+
+  typedef struct packed {
+    logic [CqBits-1:0] cqn;
+    logic valid;
+    logic set_solicited;
+    logic set_next;
+    logic set_failed;
+  } context_t;
+
+  typedef struct packed {
+    logic bad;  // cannot hold a CQE
+    logic [15:0] head;
+    logic [63:0] address;
+  } cached_t;
+
+  typedef struct packed {
+    logic is_cq;
+    logic [15:0] vq_index;
+    logic [CqBits-1:0] cqn;
+    logic solicited;
+    logic [15:0] position;  // behind the CQE
+    logic [15:0] msix;
+  } slot_t;
+
+  typedef enum logic [3:0] {
+    StIdle,
+    StElement,        // of the work request's queue
+    StIndex,
+    StCq,
+    StEvent,
+    StAsk,
+    StFill,
+    StRead,
+    StData,           // CQE or event
+    StTargetElement,  // of the CQ or the event queue
+    StTargetIndex,
+    StFail,
+    StArmLook,
+    StArm,
+    StDoneLook,
+    StDone
+  } state_e;
+
+  // --- Pulses
+  // verilator lint_off UNUSEDSIGNAL
+  table_virtqueue_t pulse_virtqueue;  // fields of other blocks
+  table_cq_context_t pulse_context;
+  // verilator lint_on UNUSEDSIGNAL
+  logic virtqueue_write, context_write, table_clear;
+  logic [QueueBits-1:0] table_index, row_index;
+
+  assign pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
+  assign pulse_context = unpack_table_cq_context(table_write_i.data[8*TableCqContextBytes-1:0]);
+  assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
+  assign context_write = table_write_valid_i && table_write_i.table_id == MgmtTableCqContext;
+  // A clear of the entry has kind none and clears the positions, too.
+  assign table_clear = virtqueue_write
+                    && (pulse_virtqueue.reset_positions || pulse_virtqueue.kind == TableQueueKindNone);
+  assign table_index = table_write_i.index[QueueBits-1:0];
+  assign row_index = queue_row_write_i.vq_index[QueueBits-1:0];
+
+  // The event queue is where firmware says it is: its index depends on the features that the driver accepted.
+  logic event_known_d, event_known_q;
+  logic [15:0] event_vq_d, event_vq_q;
+  logic lost_clear;
+
+  always_comb begin
+    event_known_d = event_known_q;
+    event_vq_d = event_vq_q;
+    if (virtqueue_write && pulse_virtqueue.kind == TableQueueKindEvent) begin
+      event_known_d = 1'b1;
+      event_vq_d = table_write_i.index[15:0];
+    end else if (virtqueue_write && table_write_i.index[15:0] == event_vq_q) begin
+      event_known_d = 1'b0;
+    end
+    lost_clear = queue_row_write_valid_i && event_known_q && queue_row_write_i.vq_index == event_vq_q;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      event_known_q <= 1'b0;
+      event_vq_q <= '0;
+    end else begin
+      event_known_q <= event_known_d;
+      event_vq_q <= event_vq_d;
+    end
+  end
+
+  // --- Inputs
+  logic completion_valid, completion_pop;
+  completion_t completion;
+  logic host_event_valid, host_event_pop;
+  host_event_t host_event;
+  logic cq_arm_valid, cq_arm_pop;
+  cq_arm_t cq_arm;
+  logic buffer_valid, buffer_pop;
+  // verilator lint_off UNUSEDSIGNAL
+  buffer_t buffer;  // one request at a time: the queue is known; chains: the first part holds all
+  rdma_cq_arm_t arm_value;
+  logic unused_context_ready;
+  // verilator lint_on UNUSEDSIGNAL
+  logic context_valid, context_pop;
+  context_t context_job;
+  logic [ContextBits-1:0] contexts_d, contexts_q;
+
+  vireo_slice #(
+    .Width(CompletionBits)
+  ) u_completion (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(completion_valid_i),
+    .s_ready_o(completion_ready_o),
+    .s_data_i(completion_i),
+    .m_valid_o(completion_valid),
+    .m_ready_i(completion_pop),
+    .m_data_o(completion)
+  );
+
+  vireo_slice #(
+    .Width(HostEventBits)
+  ) u_host_event (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(host_event_valid_i),
+    .s_ready_o(host_event_ready_o),
+    .s_data_i(host_event_i),
+    .m_valid_o(host_event_valid),
+    .m_ready_i(host_event_pop),
+    .m_data_o(host_event)
+  );
+
+  vireo_slice #(
+    .Width(CqArmBits)
+  ) u_cq_arm (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(cq_arm_valid_i),
+    .s_ready_o(cq_arm_ready_o),
+    .s_data_i(cq_arm_i),
+    .m_valid_o(cq_arm_valid),
+    .m_ready_i(cq_arm_pop),
+    .m_data_o(cq_arm)
+  );
+  assign arm_value = unpack_rdma_cq_arm(cq_arm.value);
+
+  vireo_fifo #(
+    .Width(BufferBits),
+    .Depth(BufferSlots)
+  ) u_buffer (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(buffer_valid_i),
+    .s_ready_o(buffer_ready_o),
+    .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid),
+    .m_ready_i(buffer_pop),
+    .m_data_o(buffer)
+  );
+
+  // Firmware writes the next one only when this one is in force, so these never fill.
+  vireo_fifo #(
+    .Width($bits(context_t)),
+    .Depth(Contexts)
+  ) u_context (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(context_write),
+    .s_ready_o(unused_context_ready),
+    .s_data_i({table_write_i.index[CqBits-1:0], pulse_context.valid, pulse_context.set_solicited,
+               pulse_context.set_next_completion, pulse_context.set_failed}),
+    .m_valid_o(context_valid),
+    .m_ready_i(context_pop),
+    .m_data_o(context_job)
+  );
+  assign contexts_d = contexts_q + ContextBits'(context_write) - ContextBits'(context_pop);
+
+  // --- Tables. The words that were read last stay until the next read.
+  logic queue_read;
+  logic [QueueBits-1:0] queue_read_index;
+  logic enabled, served, notifies;
+  logic [15:0] size, msix;
+  logic [63:0] device;
+  position_t position, position_in;
+  logic position_write, position_write_ready;
+  logic [QueueBits-1:0] position_write_index;
+  logic cq_read;
+  logic [CqBits-1:0] cq_read_index;
+  logic cq_known;
+  logic [15:0] cq_vq;
+  cq_state_t cq_state, cq_state_in;
+  logic cq_state_write;
+  logic [CqBits-1:0] cq_state_index;
+
+  vireo_table #(
+    .Width(97),
+    .Depth(NumQueues)
+  ) u_row (
+    .clk_i,
+    .rst_ni,
+    .write_i(queue_row_write_valid_i),
+    .write_address_i(row_index),
+    .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.msix_vector,
+                   queue_row_write_i.queue_device}),
+    .read_i(queue_read),
+    .read_address_i(queue_read_index),
+    .read_data_o({enabled, size, msix, device})
+  );
+
+  vireo_table #(
+    .Width(2),
+    .Depth(NumQueues)
+  ) u_kind (
+    .clk_i,
+    .rst_ni,
+    .write_i(virtqueue_write),
+    .write_address_i(table_index),
+    .write_data_i({pulse_virtqueue.kind != TableQueueKindNone && !pulse_virtqueue.stopped,
+                   pulse_virtqueue.kind == TableQueueKindReceive || pulse_virtqueue.kind == TableQueueKindTransmit
+                   || pulse_virtqueue.kind == TableQueueKindControl}),
+    .read_i(queue_read),
+    .read_address_i(queue_read_index),
+    .read_data_o({served, notifies})
+  );
+
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width($bits(position_t))
+  ) u_position (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(queue_row_write_valid_i),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(position_write),
+    .write_ready_o(position_write_ready),
+    .write_index_i(position_write_index),
+    .write_data_i(position_in),
+    .read_i(queue_read),
+    .read_index_i(queue_read_index),
+    .read_data_o(position)
+  );
+
+  vireo_table #(
+    .Width(17),
+    .Depth(NumCqs)
+  ) u_context_entry (
+    .clk_i,
+    .rst_ni,
+    .write_i(context_write),
+    .write_address_i(table_write_i.index[CqBits-1:0]),
+    .write_data_i({pulse_context.valid, pulse_context.vq_index}),
+    .read_i(cq_read),
+    .read_address_i(cq_read_index),
+    .read_data_o({cq_known, cq_vq})
+  );
+
+  vireo_table #(
+    .Width($bits(cq_state_t)),
+    .Depth(NumCqs)
+  ) u_cq_state (
+    .clk_i,
+    .rst_ni,
+    .write_i(cq_state_write),
+    .write_address_i(cq_state_index),
+    .write_data_i(cq_state_in),
+    .read_i(cq_read),
+    .read_address_i(cq_read_index),
+    .read_data_o(cq_state)
+  );
+
+  // --- Buffers of CQs
+  logic cached_write, cached_read;
+  logic [BufferSlotBits-1:0] cached_read_slot;
+  cached_t cached;
+  logic [CqBits-1:0] cqn;
+  logic bad;                                       // the buffer that came
+  logic [3:0] fill_d, fill_q;                      // buffers that came for this request
+  logic [3:0] cached_count_d, cached_count_q;
+  logic [BufferSlotBits-1:0] cached_first_d, cached_first_q;
+  logic [15:0] event_head_d, event_head_q;
+  logic [63:0] event_address_d, event_address_q;
+
+  assign cqn = completion.cqn[CqBits-1:0];
+
+  vireo_ram_1r1w #(
+    .Width($bits(cached_t)),
+    .Depth(NumCqs * BufferSlots)
+  ) u_cached (
+    .clk_i,
+    .write_i(cached_write),
+    .write_address_i({cqn, fill_q[BufferSlotBits-1:0]}),
+    .write_data_i({bad, buffer.head, buffer.address}),
+    .read_i(cached_read),
+    .read_address_i({cqn, cached_read_slot}),
+    .read_data_o(cached)
+  );
+
+  // --- Slots
+  logic slot_push, slot_silent, slot_pop;
+  slot_t slot_in, slot;
+  logic slot_read;
+  logic [SlotBits-1:0] slot_tail_q, slot_head_q;
+  logic [SlotBits:0] slots_d, slots_q;
+  logic [Slots-1:0] slot_silent_d, slot_silent_q;  // nothing is to be done
+  logic [Slots-1:0] slot_done_d, slot_done_q;      // its used index is written
+  logic [Slots-1:0] slot_error_d, slot_error_q;    // one of its writes has failed
+
+  vireo_ram_1r1w #(
+    .Width($bits(slot_t)),
+    .Depth(Slots)
+  ) u_slots (
+    .clk_i,
+    .write_i(slot_push),
+    .write_address_i(slot_tail_q),
+    .write_data_i(slot_in),
+    .read_i(slot_read),
+    .read_address_i(slot_head_q),
+    .read_data_o(slot)
+  );
+
+  // verilator lint_off UNUSEDSIGNAL
+  logic [TagSlotBits-1:0] done_slot;
+  // verilator lint_on UNUSEDSIGNAL
+  assign done_slot = done_i.tag[TagSlotBits-1:0];
+
+  always_comb begin
+    slots_d = slots_q + (SlotBits + 1)'(slot_push) - (SlotBits + 1)'(slot_pop);
+    slot_silent_d = slot_silent_q;
+    slot_done_d = slot_done_q;
+    slot_error_d = slot_error_q;
+    if (slot_push) slot_silent_d[slot_tail_q] = slot_silent;
+    if (slot_pop) begin
+      slot_done_d[slot_head_q] = 1'b0;
+      slot_error_d[slot_head_q] = 1'b0;
+    end
+    if (done_valid_i) begin
+      if (done_i.resp != '0) slot_error_d[done_slot[SlotBits-1:0]] = 1'b1;  // 0 is okay [AMBA AXI, A3.4.4]
+      if (done_i.tag[TagSlotBits]) slot_done_d[done_slot[SlotBits-1:0]] = 1'b1;
+    end
+  end
+
+  // --- The state machine
+  state_e state_d, state_q;
+  logic is_event_d, is_event_q;    // the job is an event; also: the last one was
+  logic from_context_d, from_context_q;
+  logic report_d, report_q;        // StFail: tell it
+  logic [7:0] code_d, code_q;
+  logic [15:0] vq_d, vq_q;         // CQ or event queue
+  logic [31:0] lost_d, lost_q;
+  logic pick_event;
+  logic usable;
+
+  logic store_load, store_free;
+  dma_store_t store_in, store_q;
+  logic store_valid_q;
+  logic buffer_request_load, buffer_request_free;
+  buffer_request_t buffer_request_in, buffer_request_q;
+  logic buffer_request_valid_q;
+  logic interrupt_load, interrupt_free;
+  interrupt_t interrupt_in, interrupt_q;
+  logic interrupt_valid_q;
+  logic queue_failure_load, queue_failure_free;
+  queue_failure_t queue_failure_in, queue_failure_q;
+  logic queue_failure_valid_q;
+
+  assign store_free = !store_valid_q || store_ready_i;
+  assign buffer_request_free = !buffer_request_valid_q || buffer_request_ready_i;
+  assign interrupt_free = !interrupt_valid_q || interrupt_ready_i;
+  assign queue_failure_free = !queue_failure_valid_q || queue_failure_ready_i;
+
+  // Positions count modulo 2^16, so they are compared by their distance to the device's.
+  logic [15:0] arm_unseen, arm_under_way, arm_solicited;
+  logic arm_set_solicited, arm_set_next, arm_after, arm_after_solicited, arm_fire;
+  logic done_unseen, done_fire;
+  logic [SlotBits-1:0] tag_slot;
+  logic [63:0] element_address, index_address;
+  logic [15:0] used_next, at;
+  logic [15:0] target_head;
+  logic [31:0] target_bytes;
+  logic [31:0] lost_next;
+
+  always_comb begin
+    state_d = state_q;
+    is_event_d = is_event_q;
+    from_context_d = from_context_q;
+    report_d = report_q;
+    code_d = code_q;
+    vq_d = vq_q;
+    lost_d = lost_q;
+    fill_d = fill_q;
+    cached_count_d = cached_count_q;
+    cached_first_d = cached_first_q;
+    event_head_d = event_head_q;
+    event_address_d = event_address_q;
+
+    completion_pop = 1'b0;
+    host_event_pop = 1'b0;
+    cq_arm_pop = 1'b0;
+    context_pop = 1'b0;
+    buffer_pop = 1'b0;
+    queue_read = 1'b0;
+    queue_read_index = completion.vq_index[QueueBits-1:0];
+    cq_read = 1'b0;
+    cq_read_index = cqn;
+    cached_write = 1'b0;
+    cached_read = 1'b0;
+    cached_read_slot = position.first;
+    slot_push = 1'b0;
+    slot_silent = 1'b0;
+    slot_pop = 1'b0;
+    slot_read = 1'b0;
+    position_write = 1'b0;
+    position_write_index = vq_q[QueueBits-1:0];
+    position_in = position;
+    cq_state_write = 1'b0;
+    cq_state_index = cqn;
+    cq_state_in = cq_state;
+    store_load = 1'b0;
+    buffer_request_load = 1'b0;
+    interrupt_load = 1'b0;
+    queue_failure_load = 1'b0;
+
+    usable = enabled && served && !position.failed;
+    pick_event = host_event_valid && (!completion_valid || !is_event_q);
+    lost_next = lost_q == '1 ? lost_q : lost_q + 32'd1;
+    bad = !buffer.writable || buffer.bytes < (is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes));
+
+    used_next = position.used + 16'd1;
+    at = position.used & (size - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
+    tag_slot = slot_tail_q;
+    index_address = device + 64'(VirtqUsedIdxOffset);
+    element_address = device + 64'(VirtqUsedBytes)
+                    + 64'(VirtqUsedElemBytes) * 64'(at);
+    target_head = is_event_q ? event_head_q : cached.head;
+    target_bytes = is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes);
+
+    // Which store, by state.
+    store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b0,
+                 tag: 8'(tag_slot), data: '0};
+    unique case (state_q)
+      StElement: store_in.data[63:0] =
+          pack_virtq_used_elem('{len: completion.used_bytes, id: 32'(completion.head)});
+      StData: begin
+        if (is_event_q) begin
+          store_in.address = event_address_q;
+          store_in.bytes = 7'(RdmaEventBytes);
+          store_in.data[8*RdmaEventBytes-1:0] =
+              pack_rdma_event('{lost: lost_q, code: host_event.code, element: host_event.element,
+                                event_type: 32'(host_event.event_type)});
+        end else begin
+          store_in.address = cached.address;
+          store_in.bytes = 7'(RdmaCqReqBytes);
+          store_in.data[8*RdmaCqReqBytes-1:0] = completion.cqe;
+        end
+      end
+      StTargetElement: store_in.data[63:0] =
+          pack_virtq_used_elem('{len: target_bytes, id: 32'(target_head)});
+      default: begin
+        store_in.address = index_address;
+        store_in.bytes = 7'd2;
+        store_in.notify = 1'b1;
+        store_in.tag[TagSlotBits] = 1'b1;
+        store_in.data[15:0] = used_next;
+      end
+    endcase
+
+    slot_in = '{is_cq: !is_event_q, vq_index: vq_q, cqn: cqn, solicited: completion.solicited
+                || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
+                position: used_next, msix: msix};
+
+    buffer_request_in = '{client: BufferClientCompletion, vq_index: vq_q, by_index: 1'b0, index: '0,
+                          count: is_event_q ? 4'd1 : BuffersPerRequest};
+    interrupt_in = interrupt_t'(msix);
+    queue_failure_in = '{vq_index: vq_q, code: code_q};
+
+    // Arming: notify at once if a CQE that is asked for lies between what was seen and what is in memory.
+    arm_set_solicited = from_context_q ? context_job.set_solicited : arm_value.solicited;
+    arm_set_next = from_context_q ? context_job.set_next : arm_value.next_completion;
+    arm_unseen = from_context_q ? '0 : position.used - arm_value.seen_used_idx;
+    arm_under_way = position.used - cq_state.written;
+    arm_solicited = position.used - cq_state.solicited;
+    arm_after = arm_unseen > arm_under_way;
+    arm_after_solicited = cq_state.has_solicited && arm_solicited < arm_unseen;
+    arm_fire = (arm_set_next && arm_after) || (arm_set_solicited && arm_after_solicited);
+
+    // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
+    done_unseen = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_seen;
+    done_fire = done_unseen && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
+
+    unique case (state_q)
+      StIdle: begin
+        if (slot_done_q[slot_head_q]) begin
+          if (slot_silent_q[slot_head_q] && !slot_error_q[slot_head_q]) begin
+            slot_pop = 1'b1;
+          end else begin
+            slot_read = 1'b1;
+            state_d = StDoneLook;
+          end
+        end else if (context_valid || cq_arm_valid) begin
+          cq_read = 1'b1;
+          cq_read_index = context_valid ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
+          from_context_d = context_valid;
+          state_d = StArmLook;
+        end else if ((completion_valid || host_event_valid) && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+          queue_read = 1'b1;
+          is_event_d = pick_event;
+          if (pick_event) begin
+            queue_read_index = event_vq_q[QueueBits-1:0];
+            vq_d = event_vq_q;
+            state_d = StEvent;
+          end else begin
+            cq_read = 1'b1;
+            state_d = StElement;
+          end
+        end
+      end
+
+      StElement: begin
+        vq_d = cq_vq;
+        if (usable) begin
+          if (store_free) begin
+            store_load = 1'b1;
+            state_d = StIndex;
+          end
+        end else if (completion.has_cqe) begin
+          queue_read = 1'b1;
+          queue_read_index = cq_vq[QueueBits-1:0];
+          state_d = StCq;
+        end else begin
+          completion_pop = 1'b1;
+          state_d = StIdle;
+        end
+      end
+
+      StIndex: begin
+        if (store_free && position_write_ready) begin
+          store_load = 1'b1;
+          position_write = 1'b1;
+          position_write_index = completion.vq_index[QueueBits-1:0];
+          position_in.used = used_next;
+          slot_push = 1'b1;
+          slot_silent = completion.has_cqe || !notifies || msix == VirtioMsiNoVector;
+          slot_in.is_cq = 1'b0;
+          slot_in.vq_index = completion.vq_index;
+          if (completion.has_cqe) begin
+            queue_read = 1'b1;
+            queue_read_index = cq_vq[QueueBits-1:0];
+            state_d = StCq;
+          end else begin
+            completion_pop = 1'b1;
+            state_d = StIdle;
+          end
+        end
+      end
+
+      StCq: begin
+        cached_count_d = position.cached;
+        cached_first_d = position.first;
+        if (!cq_known || cq_state.failed || !usable) begin
+          completion_pop = 1'b1;
+          state_d = StIdle;
+        end else if (position.cached == '0) begin
+          state_d = StAsk;
+        end else begin
+          cached_read = 1'b1;
+          state_d = StData;
+        end
+      end
+
+      StEvent: begin
+        if (!event_known_q || !usable) begin
+          lost_d = lost_next;
+          host_event_pop = 1'b1;
+          state_d = StIdle;
+        end else begin
+          state_d = StAsk;
+        end
+      end
+
+      StAsk: begin
+        fill_d = '0;
+        if (buffer_request_free) begin
+          buffer_request_load = 1'b1;
+          state_d = StFill;
+        end
+      end
+
+      StFill: begin
+        if (buffer_valid) begin
+          buffer_pop = 1'b1;
+          event_head_d = buffer.head;
+          event_address_d = buffer.address;
+          report_d = 1'b1;
+          code_d = RdmaErrorBadDescriptor;
+          if (is_event_q) begin
+            if (buffer.status == BufferStatusOk && !bad) begin
+              state_d = StData;
+            end else begin
+              lost_d = lost_next;
+              state_d = StFail;
+              report_d = buffer.status == BufferStatusOk;
+            end
+          end else begin
+            if (buffer.status == BufferStatusOk) begin
+              cached_write = 1'b1;
+              fill_d = fill_q + 4'd1;
+            end
+            if (buffer.last) begin
+              cached_count_d = fill_d;
+              cached_first_d = '0;
+              if (fill_d != '0) begin
+                state_d = StRead;
+              end else begin
+                // The look at the ring that this answers was the last chance. Who answered `failed` has said why.
+                report_d = buffer.status == BufferStatusEmpty;
+                code_d = RdmaErrorCqOverrun;
+                state_d = StFail;
+              end
+            end
+          end
+        end
+      end
+
+      StRead: begin
+        cached_read = 1'b1;
+        cached_read_slot = cached_first_q;
+        state_d = StData;
+      end
+
+      StData: begin
+        if (!is_event_q && cached.bad) begin
+          report_d = 1'b1;
+          code_d = RdmaErrorBadDescriptor;
+          state_d = StFail;
+        end else if (store_free) begin
+          store_load = 1'b1;
+          state_d = StTargetElement;
+        end
+      end
+
+      StTargetElement: begin
+        if (store_free) begin
+          store_load = 1'b1;
+          state_d = StTargetIndex;
+        end
+      end
+
+      StTargetIndex: begin
+        if (store_free && position_write_ready) begin
+          store_load = 1'b1;
+          position_write = 1'b1;
+          position_in.used = used_next;
+          slot_push = 1'b1;
+          slot_silent = is_event_q && msix == VirtioMsiNoVector;
+          if (is_event_q) begin
+            lost_d = '0;
+            host_event_pop = 1'b1;
+          end else begin
+            position_in.cached = cached_count_q - 4'd1;
+            position_in.first = cached_first_q + 1'b1;
+            completion_pop = 1'b1;
+          end
+          state_d = StIdle;
+        end
+      end
+
+      StFail: begin
+        if (position_write_ready && (!report_q || queue_failure_free)) begin
+          queue_failure_load = report_q;
+          if (is_event_q) begin
+            position_write = report_q;
+            position_in.failed = 1'b1;
+            host_event_pop = 1'b1;
+          end else begin
+            cq_state_write = 1'b1;
+            cq_state_in.failed = 1'b1;
+            completion_pop = 1'b1;
+          end
+          state_d = StIdle;
+        end
+      end
+
+      StArmLook: begin
+        queue_read = 1'b1;
+        queue_read_index = cq_vq[QueueBits-1:0];
+        state_d = StArm;
+      end
+
+      StArm: begin
+        if (interrupt_free) begin
+          cq_state_index = from_context_q ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
+          context_pop = from_context_q;
+          cq_arm_pop = !from_context_q;
+          state_d = StIdle;
+          if (from_context_q && context_job.set_failed) cq_state_in.failed = 1'b1;
+          if (arm_set_solicited || arm_set_next) begin
+            cq_state_in.armed_solicited = !arm_fire && (arm_set_solicited || cq_state.armed_solicited);
+            cq_state_in.armed_next = !arm_fire && (arm_set_next || cq_state.armed_next);
+            cq_state_in.arm_seen = position.used - arm_unseen;
+            cq_state_in.passed = 1'b0;
+          end
+          if (from_context_q) begin
+            cq_state_write = 1'b1;
+            if (!context_job.valid) cq_state_in = '0;
+          end else begin
+            cq_state_write = cq_known;  // a CQ that failed tells of what was written before
+            interrupt_load = cq_state_write && arm_fire && msix != VirtioMsiNoVector;
+          end
+        end
+      end
+
+      StDoneLook: begin
+        queue_read = 1'b1;
+        queue_read_index = slot.vq_index[QueueBits-1:0];
+        cq_read = 1'b1;
+        cq_read_index = slot.cqn;
+        state_d = StDone;
+      end
+
+      StDone: begin
+        cq_state_index = slot.cqn;
+        interrupt_in = interrupt_t'(slot.msix);
+        position_write_index = slot.vq_index[QueueBits-1:0];
+        queue_failure_in = '{vq_index: slot.vq_index, code: RdmaErrorQueueDmaError};
+        if (slot_error_q[slot_head_q]) begin
+          if (position_write_ready && queue_failure_free) begin
+            queue_failure_load = !position.failed && !(slot.is_cq && cq_state.failed);  // once
+            position_write = 1'b1;
+            position_in.failed = 1'b1;
+            cq_state_write = slot.is_cq;
+            cq_state_in.failed = 1'b1;
+            slot_pop = 1'b1;
+            state_d = StIdle;
+          end
+        end else if (interrupt_free) begin
+          interrupt_load = (!slot.is_cq || done_fire) && slot.msix != VirtioMsiNoVector;
+          cq_state_write = slot.is_cq;
+          cq_state_in.written = slot.position;
+          cq_state_in.passed = done_unseen;
+          if (slot.solicited) begin
+            cq_state_in.has_solicited = 1'b1;
+            cq_state_in.solicited = slot.position;
+          end else if (16'(slot.position - cq_state.solicited) >= VirtqSizeMax) begin
+            cq_state_in.has_solicited = 1'b0;  // seen long ago: before the distance begins anew
+          end
+          if (done_fire) begin
+            cq_state_in.armed_solicited = 1'b0;
+            cq_state_in.armed_next = 1'b0;
+          end
+          slot_pop = 1'b1;
+          state_d = StIdle;
+        end
+      end
+
+      default: state_d = StIdle;
+    endcase
+
+    if (lost_clear) lost_d = '0;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      is_event_q <= 1'b0;
+      lost_q <= '0;
+      contexts_q <= '0;
+      slot_tail_q <= '0;
+      slot_head_q <= '0;
+      slots_q <= '0;
+      slot_done_q <= '0;
+      slot_error_q <= '0;
+      store_valid_q <= 1'b0;
+      buffer_request_valid_q <= 1'b0;
+      interrupt_valid_q <= 1'b0;
+      queue_failure_valid_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      is_event_q <= is_event_d;
+      lost_q <= lost_d;
+      contexts_q <= contexts_d;
+      if (slot_push) slot_tail_q <= slot_tail_q + 1'b1;
+      if (slot_pop) slot_head_q <= slot_head_q + 1'b1;
+      slots_q <= slots_d;
+      slot_done_q <= slot_done_d;
+      slot_error_q <= slot_error_d;
+      store_valid_q <= store_load || (store_valid_q && !store_ready_i);
+      buffer_request_valid_q <= buffer_request_load || (buffer_request_valid_q && !buffer_request_ready_i);
+      interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !interrupt_ready_i);
+      queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    from_context_q <= from_context_d;
+    report_q <= report_d;
+    code_q <= code_d;
+    vq_q <= vq_d;
+    fill_q <= fill_d;
+    cached_count_q <= cached_count_d;
+    cached_first_q <= cached_first_d;
+    event_head_q <= event_head_d;
+    event_address_q <= event_address_d;
+    slot_silent_q <= slot_silent_d;
+    if (store_load) store_q <= store_in;
+    if (buffer_request_load) buffer_request_q <= buffer_request_in;
+    if (interrupt_load) interrupt_q <= interrupt_in;
+    if (queue_failure_load) queue_failure_q <= queue_failure_in;
+  end
+
+  assign store_valid_o = store_valid_q;
+  assign store_o = store_q;
+  assign buffer_request_valid_o = buffer_request_valid_q;
+  assign buffer_request_o = buffer_request_q;
+  assign interrupt_valid_o = interrupt_valid_q;
+  assign interrupt_o = interrupt_q;
+  assign queue_failure_valid_o = queue_failure_valid_q;
+  assign queue_failure_o = queue_failure_q;
+  assign idle_o = state_q == StIdle && !completion_valid && !host_event_valid && !cq_arm_valid && contexts_q == '0
+               && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
+               && !queue_failure_valid_q;
+
+endmodule

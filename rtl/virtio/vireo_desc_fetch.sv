@@ -1,0 +1,835 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors, from split rings. Four
+// stages joined by queues of jobs, three of which wait for a read that the stage before has asked for; a request that
+// needs no read goes the same way, so all answers come in the order of the requests. It owns the available position of
+// every queue and checks index, head, length and window; a queue that breaks a rule is stopped. It follows no chain by
+// itself: a client asks for the next descriptor by its index. No packed rings, no indirect tables.
+module vireo_desc_fetch
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NumQueues = 16,    // virtqueues; 2 or more
+  parameter int unsigned Requests = 8,      // reads of index, and of ring, under way; a power of two, 4 or more
+  parameter int unsigned Descriptors = 32,  // reads of descriptors under way; a power of two, 4 or more
+  localparam int unsigned Clients = 5       // buffer_client_e
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+
+  input  logic                          table_write_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  table_write_t                  table_write_i,            // fields of other blocks
+  input  logic                          queue_row_write_valid_i,
+  input  queue_row_write_t              queue_row_write_i,        // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
+
+  input  logic [Clients-1:0]            buffer_request_valid_i,
+  output logic [Clients-1:0]            buffer_request_ready_o,
+  input  buffer_request_t [Clients-1:0] buffer_request_i,
+  output logic [Clients-1:0]            buffer_valid_o,
+  input  logic [Clients-1:0]            buffer_ready_i,
+  output buffer_t [Clients-1:0]         buffer_o,
+
+  output logic                          index_request_valid_o,
+  input  logic                          index_request_ready_i,
+  output dma_read_request_t             index_request_o,
+  input  logic                          index_fetched_valid_i,
+  output logic                          index_fetched_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  dma_fetched_t                  index_fetched_i,          // the tag: answers come in order
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic                          ring_request_valid_o,
+  input  logic                          ring_request_ready_i,
+  output dma_read_request_t             ring_request_o,
+  input  logic                          ring_fetched_valid_i,
+  output logic                          ring_fetched_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  dma_fetched_t                  ring_fetched_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic                          descriptor_request_valid_o,
+  input  logic                          descriptor_request_ready_i,
+  output dma_read_request_t             descriptor_request_o,
+  input  logic                          descriptor_fetched_valid_i,
+  output logic                          descriptor_fetched_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  dma_fetched_t                  descriptor_fetched_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic                          queue_failure_valid_o,
+  input  logic                          queue_failure_ready_i,
+  output queue_failure_t                queue_failure_o,
+  output logic                          window_violation_o,       // a pulse, for the counter
+  output logic                          idle_o
+);
+
+  localparam int unsigned QueueBits = $clog2(NumQueues);
+  localparam int unsigned ClientBits = $clog2(Clients);
+  localparam int unsigned SlotBits = $clog2(Requests);
+  localparam int unsigned EntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
+  localparam int unsigned EntriesBits = 8 * EntryBytes * 32'(BuffersPerRequest);
+  // More than all that slices, queues and registers can hold.
+  localparam int unsigned UnderWayBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
+
+  typedef enum logic [2:0] {
+    KindRead,     // goes on reading
+    KindByIndex,  // reads the one descriptor that is named
+    KindEmpty,
+    KindFailed,   // broken before
+    KindBroken    // found broken, for `code`
+  } kind_e;
+
+  typedef struct packed {
+    kind_e kind;
+    logic [ClientBits-1:0] client;
+    logic [15:0] vq_index;
+    logic [15:0] index;
+    logic [3:0] count;
+    logic [63:0] driver;
+  } index_job_t;
+
+  typedef struct packed {
+    kind_e kind;
+    logic [ClientBits-1:0] client;
+    logic [15:0] vq_index;
+    logic [15:0] index;
+    logic [3:0] count;
+    logic [7:0] code;
+  } ring_job_t;
+
+  typedef struct packed {
+    kind_e kind;
+    logic [ClientBits-1:0] client;
+    logic [15:0] vq_index;
+    logic [15:0] head;
+    logic [7:0] code;
+    logic last;
+  } descriptor_job_t;
+
+  // What of a fetched token counts.
+  typedef struct packed {
+    logic error;
+    logic [15:0] data;
+  } index_data_t;
+  typedef struct packed {
+    logic error;
+    logic [EntriesBits-1:0] data;
+  } ring_data_t;
+  typedef struct packed {
+    logic error;
+    logic [8*VirtqDescBytes-1:0] data;
+  } descriptor_data_t;
+
+  // --- Pulses
+  // verilator lint_off UNUSEDSIGNAL
+  table_virtqueue_t pulse_virtqueue;  // fields of other blocks
+  table_window_t pulse_window;        // reserved bits
+  // verilator lint_on UNUSEDSIGNAL
+  logic virtqueue_write, window_write, table_clear, row_clear;
+  logic [QueueBits-1:0] table_index, row_index;
+
+  assign pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
+  assign pulse_window = unpack_table_window(table_write_i.data[8*TableWindowBytes-1:0]);
+  assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
+  assign window_write = table_write_valid_i && table_write_i.table_id == MgmtTableWindow;
+  // A clear of the entry has kind none and clears the positions, too.
+  assign table_clear = virtqueue_write
+                    && (pulse_virtqueue.reset_positions || pulse_virtqueue.kind == TableQueueKindNone);
+  assign table_index = table_write_i.index[QueueBits-1:0];
+  assign row_clear = queue_row_write_valid_i;
+  assign row_index = queue_row_write_i.vq_index[QueueBits-1:0];
+
+  // --- Requests of all clients
+  logic request_valid, request_pop;
+  logic [ClientBits-1:0] request_client;
+  // verilator lint_off UNUSEDSIGNAL
+  buffer_request_t request;  // who asks is known by the input
+  // verilator lint_on UNUSEDSIGNAL
+  logic unused_request_last;
+
+  logic unused_arb_idle;
+  vireo_arb_rr #(
+    .Inputs(Clients),
+    .Width(BufferRequestBits)
+  ) u_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(buffer_request_valid_i),
+    .s_ready_o(buffer_request_ready_o),
+    .s_data_i(buffer_request_i),
+    .s_last_i('1),
+    .m_valid_o(request_valid),
+    .m_ready_i(request_pop),
+    .m_data_o(request),
+    .m_last_o(unused_request_last),
+    .m_index_o(request_client),
+    .idle_o(unused_arb_idle)
+  );
+
+  // --- Queues between the stages, and of what was read: as long as the jobs that wait for it, so it never waits
+  logic index_job_push, index_job_space, index_job_valid, index_job_pop;
+  index_job_t index_job_in, index_job;
+  logic index_valid, index_pop;
+  index_data_t index_data;
+  logic ring_job_push, ring_job_space, ring_job_valid, ring_job_pop;
+  ring_job_t ring_job_in, ring_job;
+  logic ring_valid, ring_pop;
+  ring_data_t ring_data;
+  logic descriptor_job_push, descriptor_job_space, descriptor_job_valid, descriptor_job_pop;
+  descriptor_job_t descriptor_job_in, descriptor_job;
+  logic descriptor_valid, descriptor_pop;
+  descriptor_data_t descriptor_data;
+
+  vireo_fifo #(
+    .Width($bits(index_job_t)),
+    .Depth(Requests)
+  ) u_index_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(index_job_push),
+    .s_ready_o(index_job_space),
+    .s_data_i(index_job_in),
+    .m_valid_o(index_job_valid),
+    .m_ready_i(index_job_pop),
+    .m_data_o(index_job)
+  );
+
+  // resp 0 is okay [AMBA AXI, A3.4.4]
+  vireo_fifo #(
+    .Width($bits(index_data_t)),
+    .Depth(Requests)
+  ) u_index_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(index_fetched_valid_i),
+    .s_ready_o(index_fetched_ready_o),
+    .s_data_i({index_fetched_i.resp != '0, index_fetched_i.data[15:0]}),
+    .m_valid_o(index_valid),
+    .m_ready_i(index_pop),
+    .m_data_o(index_data)
+  );
+
+  vireo_fifo #(
+    .Width($bits(ring_job_t)),
+    .Depth(Requests)
+  ) u_ring_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(ring_job_push),
+    .s_ready_o(ring_job_space),
+    .s_data_i(ring_job_in),
+    .m_valid_o(ring_job_valid),
+    .m_ready_i(ring_job_pop),
+    .m_data_o(ring_job)
+  );
+
+  vireo_fifo #(
+    .Width($bits(ring_data_t)),
+    .Depth(Requests)
+  ) u_ring_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(ring_fetched_valid_i),
+    .s_ready_o(ring_fetched_ready_o),
+    .s_data_i({ring_fetched_i.resp != '0, ring_fetched_i.data[EntriesBits-1:0]}),
+    .m_valid_o(ring_valid),
+    .m_ready_i(ring_pop),
+    .m_data_o(ring_data)
+  );
+
+  vireo_fifo #(
+    .Width($bits(descriptor_job_t)),
+    .Depth(Descriptors)
+  ) u_descriptor_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(descriptor_job_push),
+    .s_ready_o(descriptor_job_space),
+    .s_data_i(descriptor_job_in),
+    .m_valid_o(descriptor_job_valid),
+    .m_ready_i(descriptor_job_pop),
+    .m_data_o(descriptor_job)
+  );
+
+  vireo_fifo #(
+    .Width($bits(descriptor_data_t)),
+    .Depth(Descriptors)
+  ) u_descriptor_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(descriptor_fetched_valid_i),
+    .s_ready_o(descriptor_fetched_ready_o),
+    .s_data_i({descriptor_fetched_i.resp != '0, descriptor_fetched_i.data[8*VirtqDescBytes-1:0]}),
+    .m_valid_o(descriptor_valid),
+    .m_ready_i(descriptor_pop),
+    .m_data_o(descriptor_data)
+  );
+
+  // Written by the last stage, read by the first and the last.
+  logic failed_write, failed_write_ready;
+
+  // --- Stage 1: is the queue served at all? Asks for the available index.
+  typedef enum logic {
+    AcceptTake,
+    AcceptLook
+  } accept_e;
+
+  accept_e accept_d, accept_q;
+  logic accept_take, accept_look;
+  logic served1, enabled1, failed1;
+  logic [63:0] driver1;
+  logic unused_failed1_ready;
+  logic index_read;
+  logic index_request_valid_d, index_request_valid_q;
+  dma_read_request_t index_request_d, index_request_q;
+
+  // Queues whose index is being read. Two such reads of one queue could be answered in the other order, and then the
+  // second would seem to go backwards: so there is only one.
+  logic [Requests-1:0] reading_d, reading_q;
+  logic [Requests-1:0][15:0] reading_vq_d, reading_vq_q;
+  logic [SlotBits-1:0] reading_tail_q, reading_head_q;
+  logic held, index_done;
+
+  always_comb begin
+    held = 1'b0;
+    for (int unsigned i = 0; i < Requests; i++) begin
+      if (reading_q[i] && reading_vq_q[i] == request.vq_index) held = 1'b1;
+    end
+
+    accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !held) && index_job_space
+               && (!index_request_valid_q || index_request_ready_i);
+    accept_look = accept_q == AcceptLook;
+    accept_d = accept_take ? AcceptLook : AcceptTake;
+    request_pop = accept_look;
+
+    index_job_push = accept_look;
+    index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
+                     count: request.count, driver: driver1};
+    if (!enabled1 || !served1) index_job_in.kind = KindEmpty;
+    else if (failed1) index_job_in.kind = KindFailed;
+    else if (request.by_index) index_job_in.kind = KindByIndex;
+
+    index_read = accept_look && index_job_in.kind == KindRead;
+    index_request_valid_d = index_read || (index_request_valid_q && !index_request_ready_i);
+    index_request_d = index_request_q;
+    if (index_read) begin
+      index_request_d = '{address: driver1 + 64'(VirtqAvailIdxOffset), bytes: 13'(EntryBytes), tag: '0};
+    end
+
+    reading_d = reading_q;
+    reading_vq_d = reading_vq_q;
+    if (index_done) reading_d[reading_head_q] = 1'b0;
+    if (index_read) begin
+      reading_d[reading_tail_q] = 1'b1;
+      reading_vq_d[reading_tail_q] = request.vq_index;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      accept_q <= AcceptTake;
+      index_request_valid_q <= 1'b0;
+      reading_q <= '0;
+      reading_tail_q <= '0;
+      reading_head_q <= '0;
+    end else begin
+      accept_q <= accept_d;
+      index_request_valid_q <= index_request_valid_d;
+      reading_q <= reading_d;
+      if (index_read) reading_tail_q <= reading_tail_q + 1'b1;
+      if (index_done) reading_head_q <= reading_head_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    index_request_q <= index_request_d;
+    reading_vq_q <= reading_vq_d;
+  end
+
+  assign index_request_valid_o = index_request_valid_q;
+  assign index_request_o = index_request_q;
+
+  vireo_table #(
+    .Width(65),
+    .Depth(NumQueues)
+  ) u_row1 (
+    .clk_i,
+    .rst_ni,
+    .write_i(row_clear),
+    .write_address_i(row_index),
+    .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_driver}),
+    .read_i(accept_take),
+    .read_address_i(request.vq_index[QueueBits-1:0]),
+    .read_data_o({enabled1, driver1})
+  );
+
+  vireo_table #(
+    .Width(1),
+    .Depth(NumQueues)
+  ) u_served (
+    .clk_i,
+    .rst_ni,
+    .write_i(virtqueue_write),
+    .write_address_i(table_index),
+    .write_data_i(pulse_virtqueue.kind != TableQueueKindNone && !pulse_virtqueue.stopped),
+    .read_i(accept_take),
+    .read_address_i(request.vq_index[QueueBits-1:0]),
+    .read_data_o(served1)
+  );
+
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width(1)
+  ) u_failed1 (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(row_clear),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(failed_write),
+    .write_ready_o(unused_failed1_ready),  // that of u_failed4
+    .write_index_i(descriptor_job.vq_index[QueueBits-1:0]),
+    .write_data_i(1'b1),
+    .read_i(accept_take),
+    .read_index_i(request.vq_index[QueueBits-1:0]),
+    .read_data_o(failed1)
+  );
+
+  // --- Stage 2: how many entries are there? Asks for them and moves the position.
+  typedef enum logic [1:0] {
+    RingTake,
+    RingLook,
+    RingIssue
+  } ring_e;
+
+  ring_e ring_d, ring_q;
+  logic ring_take, ring_read;
+  logic enabled2;
+  logic [15:0] size2, position;
+  logic position_write_ready;
+  logic [15:0] available_d, available_q;  // entries that the driver has made available
+  logic [15:0] to_end_d, to_end_q;        // entries until the ring wraps
+  logic [3:0] take;
+  logic [15:0] at;                        // the next entry in the ring
+  logic ring_request_valid_d, ring_request_valid_q;
+  dma_read_request_t ring_request_d, ring_request_q;
+
+  always_comb begin
+    ring_d = ring_q;
+    ring_take = 1'b0;
+    ring_read = 1'b0;
+    ring_job_push = 1'b0;
+    ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
+                    index: index_job.index, count: 4'd1, code: RdmaErrorOk};
+    index_job_pop = 1'b0;
+    index_pop = 1'b0;
+    index_done = 1'b0;
+    available_d = available_q;
+    to_end_d = to_end_q;
+
+    at = position & (size2 - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
+    take = index_job.count;
+    if (available_q < 16'(take)) take = available_q[3:0];
+    if (to_end_q < 16'(take)) take = to_end_q[3:0];
+
+    unique case (ring_q)
+      RingTake: begin
+        if (index_job_valid && ring_job_space) begin
+          if (index_job.kind != KindRead) begin
+            ring_job_push = 1'b1;
+            index_job_pop = 1'b1;
+          end else if (index_valid && (!ring_request_valid_q || ring_request_ready_i)) begin
+            ring_take = 1'b1;
+            ring_d = RingLook;
+          end
+        end
+      end
+      RingLook: begin
+        available_d = index_data.data - position;
+        to_end_d = size2 - at;
+        ring_d = RingIssue;
+      end
+      RingIssue: begin
+        if (position_write_ready) begin
+          ring_job_push = 1'b1;
+          index_job_pop = 1'b1;
+          index_pop = 1'b1;
+          index_done = 1'b1;
+          ring_d = RingTake;
+          if (!enabled2) begin
+            ring_job_in.kind = KindEmpty;
+          end else if (index_data.error) begin
+            ring_job_in.kind = KindBroken;
+            ring_job_in.code = RdmaErrorQueueDmaError;
+          end else if (available_q > size2) begin
+            // The driver never has more than the queue's size available. [virtio 1.3, 2.7.13.1]
+            ring_job_in.kind = KindBroken;
+            ring_job_in.code = RdmaErrorBadDescriptor;
+          end else if (available_q == '0) begin
+            ring_job_in.kind = KindEmpty;
+          end else begin
+            ring_read = 1'b1;
+            ring_job_in.count = take;
+          end
+        end
+      end
+      default: ring_d = RingTake;
+    endcase
+
+    ring_request_valid_d = ring_read || (ring_request_valid_q && !ring_request_ready_i);
+    ring_request_d = ring_request_q;
+    if (ring_read) begin
+      ring_request_d = '{address: index_job.driver + 64'(VirtqAvailBytes) + 64'(EntryBytes) * 64'(at),
+                         bytes: 13'(EntryBytes) * 13'(take), tag: '0};
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ring_q <= RingTake;
+      ring_request_valid_q <= 1'b0;
+    end else begin
+      ring_q <= ring_d;
+      ring_request_valid_q <= ring_request_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    available_q <= available_d;
+    to_end_q <= to_end_d;
+    ring_request_q <= ring_request_d;
+  end
+
+  assign ring_request_valid_o = ring_request_valid_q;
+  assign ring_request_o = ring_request_q;
+
+  vireo_table #(
+    .Width(17),
+    .Depth(NumQueues)
+  ) u_row2 (
+    .clk_i,
+    .rst_ni,
+    .write_i(row_clear),
+    .write_address_i(row_index),
+    .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size}),
+    .read_i(ring_take),
+    .read_address_i(index_job.vq_index[QueueBits-1:0]),
+    .read_data_o({enabled2, size2})
+  );
+
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width(16)
+  ) u_position (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(row_clear),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(ring_read),
+    .write_ready_o(position_write_ready),
+    .write_index_i(index_job.vq_index[QueueBits-1:0]),
+    .write_data_i(position + 16'(take)),
+    .read_i(ring_take),
+    .read_index_i(index_job.vq_index[QueueBits-1:0]),
+    .read_data_o(position)
+  );
+
+  // --- Stage 3: asks for the descriptor of each entry.
+  typedef enum logic {
+    ListTake,
+    ListNext
+  } list_e;
+
+  list_e list_d, list_q;
+  logic list_take, descriptor_read;
+  logic enabled3;
+  logic [15:0] size3;
+  logic [63:0] desc3;
+  logic [2:0] entry_d, entry_q;
+  logic [15:0] head;
+  logic descriptor_request_valid_d, descriptor_request_valid_q;
+  dma_read_request_t descriptor_request_d, descriptor_request_q;
+
+  always_comb begin
+    list_d = list_q;
+    list_take = 1'b0;
+    entry_d = entry_q;
+    descriptor_read = 1'b0;
+    ring_job_pop = 1'b0;
+    ring_pop = 1'b0;
+
+    head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*entry_q +: 16];
+    descriptor_job_push = 1'b0;
+    descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
+                          code: ring_job.code, last: 1'b1};
+
+    unique case (list_q)
+      ListTake: begin
+        if (ring_job_valid) begin
+          if (ring_job.kind != KindRead && ring_job.kind != KindByIndex) begin
+            descriptor_job_push = descriptor_job_space;
+            ring_job_pop = descriptor_job_space;
+          end else if (ring_job.kind == KindByIndex || ring_valid) begin
+            list_take = 1'b1;
+            entry_d = '0;
+            list_d = ListNext;
+          end
+        end
+      end
+      ListNext: begin
+        if (descriptor_job_space && (!descriptor_request_valid_q || descriptor_request_ready_i)) begin
+          descriptor_job_push = 1'b1;
+          entry_d = entry_q + 1'b1;
+          if (!enabled3) begin
+            descriptor_job_in.kind = KindEmpty;
+          end else if (ring_job.kind == KindRead && ring_data.error) begin
+            descriptor_job_in.kind = KindBroken;
+            descriptor_job_in.code = RdmaErrorQueueDmaError;
+          end else if (head >= size3) begin
+            descriptor_job_in.kind = KindBroken;
+            descriptor_job_in.code = RdmaErrorBadDescriptor;
+          end else begin
+            descriptor_job_in.kind = KindRead;
+            descriptor_job_in.last = 4'(entry_q) + 4'd1 == ring_job.count;
+            descriptor_read = 1'b1;
+          end
+          if (descriptor_job_in.last) begin
+            ring_job_pop = 1'b1;
+            ring_pop = ring_job.kind == KindRead;
+            list_d = ListTake;
+          end
+        end
+      end
+      default: list_d = ListTake;
+    endcase
+
+    descriptor_request_valid_d = descriptor_read || (descriptor_request_valid_q && !descriptor_request_ready_i);
+    descriptor_request_d = descriptor_request_q;
+    if (descriptor_read) begin
+      descriptor_request_d = '{address: desc3 + 64'(VirtqDescBytes) * 64'(head), bytes: 13'(VirtqDescBytes), tag: '0};
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      list_q <= ListTake;
+      descriptor_request_valid_q <= 1'b0;
+    end else begin
+      list_q <= list_d;
+      descriptor_request_valid_q <= descriptor_request_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    entry_q <= entry_d;
+    descriptor_request_q <= descriptor_request_d;
+  end
+
+  assign descriptor_request_valid_o = descriptor_request_valid_q;
+  assign descriptor_request_o = descriptor_request_q;
+
+  vireo_table #(
+    .Width(81),
+    .Depth(NumQueues)
+  ) u_row3 (
+    .clk_i,
+    .rst_ni,
+    .write_i(row_clear),
+    .write_address_i(row_index),
+    .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.queue_desc}),
+    .read_i(list_take),
+    .read_address_i(ring_job.vq_index[QueueBits-1:0]),
+    .read_data_o({enabled3, size3, desc3})
+  );
+
+  // --- Stage 4: checks the descriptor and answers. The one stage that stops queues.
+  typedef enum logic [1:0] {
+    AnswerTake,
+    AnswerLook,
+    AnswerSay
+  } answer_e;
+
+  answer_e answer_d, answer_q;
+  logic answer_take;
+  logic failed4;
+  logic window_enable;
+  logic [63:0] window_base, window_last;
+  virtq_desc_t descriptor;
+  logic [64:0] end_d, end_q;          // address of the last byte
+  logic drop_d, drop_q;               // the rest of a request that was answered `failed`
+  logic say, report;
+  logic outside;
+  logic [7:0] code;
+  logic [Clients-1:0] buffer_valid_d, buffer_valid_q;
+  buffer_t buffer_d, buffer_q;
+  logic failure_valid_d, failure_valid_q;
+  queue_failure_t failure_d, failure_q;
+
+  assign descriptor = unpack_virtq_desc(descriptor_data.data);
+
+  always_comb begin
+    answer_d = answer_q;
+    answer_take = 1'b0;
+    drop_d = drop_q;
+    end_d = end_q;
+    say = 1'b0;
+    descriptor_job_pop = 1'b0;
+
+    unique case (answer_q)
+      AnswerTake: begin
+        if (descriptor_job_valid && (descriptor_job.kind != KindRead || descriptor_valid)) begin
+          if (drop_q) begin
+            descriptor_job_pop = 1'b1;
+            drop_d = !descriptor_job.last;
+          end else if ((buffer_valid_q & ~buffer_ready_i) == '0 && (!failure_valid_q || queue_failure_ready_i)) begin
+            answer_take = 1'b1;
+            answer_d = AnswerLook;
+          end
+        end
+      end
+      AnswerLook: begin
+        end_d = 65'(descriptor.addr) + 65'(descriptor.len) - 65'd1;
+        answer_d = AnswerSay;
+      end
+      AnswerSay: begin
+        if (failed_write_ready) begin
+          say = 1'b1;
+          descriptor_job_pop = 1'b1;
+          answer_d = AnswerTake;
+        end
+      end
+      default: answer_d = AnswerTake;
+    endcase
+    descriptor_pop = descriptor_job_pop && descriptor_job.kind == KindRead;
+
+    outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
+    report = 1'b0;
+    code = descriptor_job.code;
+    if (descriptor_job.kind == KindBroken) begin
+      report = 1'b1;
+    end else if (descriptor_job.kind == KindRead) begin
+      if (descriptor_data.error) begin
+        report = 1'b1;
+        code = RdmaErrorQueueDmaError;
+      end else if ((descriptor.flags & VirtqDescFlagsIndirect) != '0 || descriptor.len == '0 || end_q[64]) begin
+        report = 1'b1;
+        code = RdmaErrorBadDescriptor;
+      end else if (outside) begin
+        report = 1'b1;
+        code = RdmaErrorWindowViolation;
+      end
+    end
+    if (failed4) report = 1'b0;
+
+    buffer_valid_d = buffer_valid_q & ~buffer_ready_i;
+    buffer_d = buffer_q;
+    failure_valid_d = failure_valid_q && !queue_failure_ready_i;
+    failure_d = failure_q;
+    if (say) begin
+      buffer_valid_d[descriptor_job.client] = 1'b1;
+      buffer_d = '{status: BufferStatusFailed, last: 1'b1, vq_index: descriptor_job.vq_index, default: '0};
+      if (!failed4 && descriptor_job.kind == KindEmpty) begin
+        buffer_d.status = BufferStatusEmpty;
+      end else if (!failed4 && !report && descriptor_job.kind == KindRead) begin
+        buffer_d.status = BufferStatusOk;
+        buffer_d.last = descriptor_job.last;
+        buffer_d.head = descriptor_job.head;
+        buffer_d.address = descriptor.addr;
+        buffer_d.bytes = descriptor.len;
+        buffer_d.writable = (descriptor.flags & VirtqDescFlagsWrite) != '0;
+        buffer_d.more = (descriptor.flags & VirtqDescFlagsNext) != '0;
+        if (buffer_d.more) buffer_d.next_index = descriptor.next;
+      end
+      drop_d = buffer_d.last && !descriptor_job.last;
+      if (report) begin
+        failure_valid_d = 1'b1;
+        failure_d = '{vq_index: descriptor_job.vq_index, code: code};
+      end
+    end
+    failed_write = say && report;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      answer_q <= AnswerTake;
+      drop_q <= 1'b0;
+      buffer_valid_q <= '0;
+      failure_valid_q <= 1'b0;
+    end else begin
+      answer_q <= answer_d;
+      drop_q <= drop_d;
+      buffer_valid_q <= buffer_valid_d;
+      failure_valid_q <= failure_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    end_q <= end_d;
+    buffer_q <= buffer_d;
+    failure_q <= failure_d;
+  end
+
+  assign buffer_valid_o = buffer_valid_q;
+  assign buffer_o = {Clients{buffer_q}};
+  assign queue_failure_valid_o = failure_valid_q;
+  assign queue_failure_o = failure_q;
+  assign window_violation_o = failed_write && code == RdmaErrorWindowViolation;
+
+  vireo_table #(
+    .Width(129),
+    .Depth(NumQueues)
+  ) u_window (
+    .clk_i,
+    .rst_ni,
+    .write_i(window_write),
+    .write_address_i(table_index),
+    .write_data_i({pulse_window.enable, pulse_window.base, pulse_window.last}),
+    .read_i(answer_take),
+    .read_address_i(descriptor_job.vq_index[QueueBits-1:0]),
+    .read_data_o({window_enable, window_base, window_last})
+  );
+
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width(1)
+  ) u_failed4 (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(row_clear),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(failed_write),
+    .write_ready_o(failed_write_ready),
+    .write_index_i(descriptor_job.vq_index[QueueBits-1:0]),
+    .write_data_i(1'b1),
+    .read_i(answer_take),
+    .read_index_i(descriptor_job.vq_index[QueueBits-1:0]),
+    .read_data_o(failed4)
+  );
+
+  // --- Requests from their acceptance until their last job is gone
+  logic [UnderWayBits-1:0] under_way_d, under_way_q;
+
+  always_comb begin
+    under_way_d = under_way_q - UnderWayBits'(descriptor_job_pop && descriptor_job.last);
+    for (int unsigned i = 0; i < Clients; i++) begin
+      under_way_d += UnderWayBits'(buffer_request_valid_i[i] && buffer_request_ready_o[i]);
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      under_way_q <= '0;
+    end else begin
+      under_way_q <= under_way_d;
+    end
+  end
+
+  assign idle_o = under_way_q == '0 && buffer_valid_q == '0 && !failure_valid_q;
+
+endmodule

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Doorbells: writes to the notify region of the BAR become tokens by kind of queue, writes to the arm register of a
+// CQ's page become cq_arm. Each queue waits at most once, so the BAR is never held up. Rings of receive and completion
+// queues mean nothing: these queues are looked at when a buffer is wanted.
+//
+// A ring counts if the queue is enabled, by this block's own copy of queue_row_write. The row of a queue that the host
+// enabled comes three to four cycles after the access that did it, so every ring waits as long before the copy is read.
+// While enable_i is 0, rings are kept, not lost: the driver may ring before firmware has started the datapath. While
+// resetting_i is 1, they are thrown away.
+module vireo_notify
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NetQueuePairs = 1,
+  parameter int unsigned NumCqs = 16,
+  parameter int unsigned NumQps = 16
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             bar_valid_i,
+  input  bar_access_t      bar_i,
+  input  logic             queue_row_write_valid_i,
+  input  queue_row_write_t queue_row_write_i,
+  input  logic             enable_i,     // mgmt.control.datapath_enable
+  input  logic             resetting_i,  // a device reset is under way
+  input  logic             mq_i,         // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic             profile_i,    // 1: vireo
+  output logic             send_doorbell_valid_o,
+  input  logic             send_doorbell_ready_i,
+  output doorbell_t        send_doorbell_o,
+  output logic             control_doorbell_valid_o,
+  input  logic             control_doorbell_ready_i,
+  output doorbell_t        control_doorbell_o,
+  output logic             net_doorbell_valid_o,
+  input  logic             net_doorbell_ready_i,
+  output doorbell_t        net_doorbell_o,
+  output logic             cq_arm_valid_o,
+  input  logic             cq_arm_ready_i,
+  output cq_arm_t          cq_arm_o,
+  output logic             idle_o
+);
+
+  localparam int unsigned NumQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaEventqOffset) + 1;
+  localparam int unsigned QueueBits = $clog2(NumQueues);
+  localparam int unsigned PageBits = $clog2(NotifyOffMultiplier);
+  localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page's number
+  localparam int unsigned NetBits = $clog2(2 * NetQueuePairs);
+  localparam int unsigned ArmBits = $clog2(2 * NumCqs);
+  localparam int unsigned SendBits = $clog2(NumQps);
+  localparam int unsigned Stages = 4;  // from the access to the read of the copy
+
+  // --- Decoder, and the way to the copy
+
+  typedef struct packed {
+    logic ring;
+    logic arm;
+    logic [VqBits-1:0] vq;
+    logic [31:0] value;
+  } access_t;
+
+  logic [PageBits-1:0] place;
+  logic in_region, next_completion, solicited;
+  access_t access_d;
+  access_t [Stages-1:0] access_q;  // [k]: k + 1 cycles after the access
+
+  always_comb begin
+    in_region = bar_valid_i && bar_i.write && bar_i.bar_index == BarVirtio && bar_i.offset >= BarVirtioNotify &&
+                bar_i.offset - BarVirtioNotify < BarVirtioNotifyBytes;
+    place = bar_i.offset[PageBits-1:0];
+    access_d.vq = bar_i.offset[PageBits+:VqBits];
+    access_d.value = bar_i.data[31:0];
+    // virtio 1.3, 4.1.5.2: 16 bits, or 32 with notification_data; the page says it all.
+    access_d.ring = in_region && place == NotifyPageQueue && (bar_i.bytes == 4'd2 || bar_i.bytes == 4'd4);
+    access_d.arm = in_region && place == PageBits'(RdmaCqArmOffset) && bar_i.bytes == 4'(RdmaCqArmBytes);
+  end
+
+  // --- What kind of queue it is (RFC v2, Virtqueues)
+
+  typedef enum logic [2:0] {
+    KindNone,
+    KindNet,
+    KindControl,
+    KindCq,
+    KindSend
+  } kind_e;
+
+  logic mq_q, enable_q, resetting_q, profile_q;
+  logic [VqBits-1:0] control_index;  // of the control queue
+  logic [VqBits:0] from_cq, from_send;
+  kind_e kind;
+  logic [VqBits-1:0] number;  // among its kind
+  access_t at_read;
+
+  always_comb begin
+    at_read = access_q[Stages-1];
+    next_completion = (at_read.value[31:16] & 16'(IbNotifyFlagsNextCompletion)) != '0;
+    solicited = (at_read.value[31:16] & 16'(IbNotifyFlagsSolicited)) != '0;
+    control_index = mq_q ? VqBits'(2 * NetQueuePairs) : VqBits'(2 * NetMqVqPairsMin);
+    from_cq = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) - (VqBits + 1)'(RdmaCompleteqOffset);
+    from_send = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
+                (VqBits + 1)'(NumCqs + 32'(RdmaTransmitqOffset));
+    kind = KindNone;
+    number = '0;
+    if (at_read.vq < control_index) begin
+      if (at_read.ring) kind = KindNet;
+      number = at_read.vq;
+    end else if (at_read.vq == control_index) begin
+      if (at_read.ring) kind = KindControl;
+    end else if (from_cq < (VqBits + 1)'(NumCqs)) begin
+      // rdma_cq_arm: without a flag the write is ignored. What waits is kept apart by flag, so that a later arm for
+      // solicited completions does not undo an earlier one for every completion.
+      if (at_read.arm && profile_q && (next_completion || solicited)) kind = KindCq;
+      number = VqBits'({from_cq[VqBits-2:0], next_completion});
+    end else if (from_send < (VqBits + 1)'(2 * NumQps) && !from_send[0]) begin
+      if (at_read.ring) kind = KindSend;
+      number = from_send[VqBits:1];
+    end
+  end
+
+  kind_e kind_q;
+  logic [VqBits-1:0] number_q, control_index_q;
+  logic [31:0] value_q;
+  logic enabled, decide;
+  logic arm_push_d, arm_push_q;
+  logic [ArmBits-1:0] arm_number_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      mq_q <= 1'b0;
+      enable_q <= 1'b0;
+      resetting_q <= 1'b1;
+      profile_q <= 1'b0;
+      access_q <= '0;
+      kind_q <= KindNone;
+      arm_push_q <= 1'b0;
+    end else begin
+      mq_q <= mq_i;
+      enable_q <= enable_i;
+      resetting_q <= resetting_i;
+      profile_q <= profile_i;
+      access_q <= {access_q[Stages-2:0], access_d};
+      kind_q <= kind;
+      arm_push_q <= arm_push_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    number_q <= number;
+    value_q <= at_read.value;
+    control_index_q <= control_index;
+    arm_number_q <= number_q[ArmBits-1:0];
+  end
+
+  vireo_table #(
+    .Width(1),
+    .Depth(NumQueues)
+  ) u_enabled (
+    .clk_i,
+    .rst_ni,
+    .write_i(queue_row_write_valid_i && queue_row_write_i.vq_index < 16'(NumQueues)),
+    .write_address_i(QueueBits'(queue_row_write_i.vq_index)),
+    .write_data_i(queue_row_write_i.enabled),
+    .read_i(1'b1),
+    .read_address_i(QueueBits'(at_read.vq)),
+    .read_data_o(enabled)
+  );
+
+  assign decide = enabled && !resetting_q;
+  assign arm_push_d = decide && kind_q == KindCq;
+
+  // --- What waits. The index of the control queue is kept with what is offered: the next driver may have another one.
+
+  logic send_waiting, control_waiting, net_waiting, arm_waiting;
+  logic send_load, control_load, unused_net_load, arm_load;
+  logic [SendBits-1:0] send_number, unused_send_load_number;
+  logic [NetBits-1:0] net_number, unused_net_load_number;
+  logic unused_control_number, unused_control_load_number;
+  logic [ArmBits-1:0] arm_number, arm_load_number;
+  logic [VqBits-1:0] send_base_q, control_base_q;
+  logic [31:0] arm_value;
+
+  always_ff @(posedge clk_i) begin
+    if (send_load) send_base_q <= control_index_q;
+    if (control_load) control_base_q <= control_index_q;
+  end
+
+  vireo_pending #(
+    .Entries(NumQps)
+  ) u_send (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(decide && kind_q == KindSend),
+    .push_i(number_q[SendBits-1:0]),
+    .hold_i(!enable_q),
+    .clear_i(resetting_q),
+    .pop_valid_o(send_doorbell_valid_o),
+    .pop_ready_i(send_doorbell_ready_i),
+    .pop_o(send_number),
+    .load_o(send_load),
+    .load_index_o(unused_send_load_number),
+    .waiting_o(send_waiting)
+  );
+  assign send_doorbell_o.vq_index = 16'(send_base_q) + 16'(NumCqs) + RdmaTransmitqOffset + 16'({send_number, 1'b0});
+
+  vireo_pending #(
+    .Entries(2)
+  ) u_control (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(decide && kind_q == KindControl),
+    .push_i(1'b0),
+    .hold_i(!enable_q),
+    .clear_i(resetting_q),
+    .pop_valid_o(control_doorbell_valid_o),
+    .pop_ready_i(control_doorbell_ready_i),
+    .pop_o(unused_control_number),
+    .load_o(control_load),
+    .load_index_o(unused_control_load_number),
+    .waiting_o(control_waiting)
+  );
+  assign control_doorbell_o.vq_index = 16'(control_base_q);
+
+  vireo_pending #(
+    .Entries(2 * NetQueuePairs)
+  ) u_net (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(decide && kind_q == KindNet),
+    .push_i(number_q[NetBits-1:0]),
+    .hold_i(!enable_q),
+    .clear_i(resetting_q),
+    .pop_valid_o(net_doorbell_valid_o),
+    .pop_ready_i(net_doorbell_ready_i),
+    .pop_o(net_number),
+    .load_o(unused_net_load),
+    .load_index_o(unused_net_load_number),
+    .waiting_o(net_waiting)
+  );
+  assign net_doorbell_o.vq_index = 16'(net_number);
+
+  // The value is written one cycle before its push, so that a load that the push comes too late for has read it.
+  vireo_pending #(
+    .Entries(2 * NumCqs)
+  ) u_arm (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(arm_push_q),
+    .push_i(arm_number_q),
+    .hold_i(!enable_q),
+    .clear_i(resetting_q),
+    .pop_valid_o(cq_arm_valid_o),
+    .pop_ready_i(cq_arm_ready_i),
+    .pop_o(arm_number),
+    .load_o(arm_load),
+    .load_index_o(arm_load_number),
+    .waiting_o(arm_waiting)
+  );
+
+  vireo_table #(
+    .Width(32),
+    .Depth(2 * NumCqs)
+  ) u_value (
+    .clk_i,
+    .rst_ni,
+    .write_i(arm_push_d),
+    .write_address_i(number_q[ArmBits-1:0]),
+    .write_data_i(value_q),
+    .read_i(arm_load),
+    .read_address_i(arm_load_number),
+    .read_data_o(arm_value)
+  );
+  assign cq_arm_o.cqn = 16'(arm_number) >> 1;
+  assign cq_arm_o.value = arm_value;
+
+  logic unused_bits;
+  assign unused_bits = ^{bar_i.data[63:32], queue_row_write_i, number_q};  // of no concern here
+
+  logic any_access;
+  always_comb begin
+    any_access = kind_q != KindNone || arm_push_q;
+    for (int unsigned i = 0; i < Stages; i++) any_access |= access_q[i].ring || access_q[i].arm;
+  end
+  // What is held back does not count: it starts nothing before somebody lets it.
+  assign idle_o = !any_access && !send_doorbell_valid_o && !control_doorbell_valid_o && !net_doorbell_valid_o &&
+                  !cq_arm_valid_o &&
+                  (!enable_q || !(send_waiting || control_waiting || net_waiting || arm_waiting));
+
+endmodule

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that there are, by name: the model, the Verilated RTL, and both in lockstep.
+#pragma once
+
+#include <string_view>
+
+#include "verif/harness/devices.h"
+
+namespace vireo::verif {
+
+// Empty if there is no device of this name (kDeviceNames). Every named configuration of the contract can be built.
+NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep = {});
+
+}  // namespace vireo::verif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/cosim/rdma_system.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "verif/cosim/nic_devices.h"
+
+namespace vireo::verif {
+namespace {
+
+// Of a frame around its packet: Ethernet header and a VLAN tag.
+constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kBytes;
+
+}  // namespace
+
+// --- Hosts
+
+RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config)
+    : station_(station), number_(number) {
+  FirmwareRunner::Options options;
+  options.firmware.has_mac = true;
+  std::ranges::copy(mac(), options.firmware.mac);
+  options.firmware.mtu = config.max_frame_bytes - kFrameOverhead;
+  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station, options);
+  function_ = std::make_unique<SimulatedFunction>(scheduler, station);
+}
+
+std::array<uint8_t, 6> RdmaHost::mac() const {
+  // Locally administered. [IEEE 802, 8.2.2]
+  return {0x02, 0x56, 0x49, 0x52, static_cast<uint8_t>(number_ >> 8), static_cast<uint8_t>(number_ + 1)};
+}
+
+std::array<uint8_t, 16> RdmaHost::gid() const {
+  const uint16_t host = static_cast<uint16_t>(number_ + 1);
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, static_cast<uint8_t>(host >> 8),
+          static_cast<uint8_t>(host)};
+}
+
+spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer) const {
+  spec::RdmaAhAttr path;
+  std::ranges::copy(peer.gid(), path.grh.dgid);
+  path.grh.hop_limit = 64;
+  std::ranges::copy(peer.mac(), path.dmac);
+  return path;
+}
+
+std::string RdmaHost::Open() {
+  auto opened = verbs::Device::Open(*function_, {.wanted = host::DefaultFeatures()});
+  if (!opened.ok()) return station_.name() + ": " + host::ToString(opened.error());
+  device_ = std::move(opened).value();
+  uint8_t bytes[16];
+  std::ranges::copy(gid(), bytes);
+  const verbs::Status added = device_->AddGid(0, bytes);
+  return added.ok() ? "" : station_.name() + ": GID 0: " + host::ToString(added.error());
+}
+
+// --- The system
+
+RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
+  const PcieParameters* pcie = FindPciePreset(options.pcie_preset);
+  if (pcie == nullptr) return {nullptr, "there is no PCIe preset " + std::string(options.pcie_preset)};
+  std::unique_ptr<RdmaSystem> system(new RdmaSystem());
+  LockstepOptions lockstep;
+  lockstep.on_mismatch = [&mismatches = system->mismatches_](const std::string& report) {
+    mismatches.push_back(report);
+  };
+  const NicFactory factory = NicDeviceFactory(options.device, lockstep);
+  if (!factory) return {nullptr, "there is no device " + options.device + ": " + std::string(kDeviceNames)};
+  TopologyParameters parameters;
+  parameters.fabric = options.fabric;
+  parameters.capture_path = options.capture_path;
+  for (size_t i = 0; i < options.nics; ++i) {
+    NicParameters& nic = parameters.nics.emplace_back();
+    nic.name = "nic" + std::to_string(i);
+    nic.config = options.config;
+    nic.pcie = *pcie;
+    nic.mac.buffer_bytes =
+        std::max(nic.mac.buffer_bytes, 4 * options.config->max_frame_bytes);
+  }
+  auto built = Topology::Build(system->scheduler_, parameters, factory);
+  if (built.topology == nullptr) return {nullptr, built.error};
+  system->topology_ = std::move(built.topology);
+  for (size_t i = 0; i < options.nics; ++i) {
+    system->hosts_.push_back(std::make_unique<RdmaHost>(system->scheduler_, system->topology_->station(i),
+                                                        static_cast<uint16_t>(i), *options.config));
+  }
+  for (const auto& host : system->hosts_) {
+    if (std::string error = host->Open(); !error.empty()) {
+      for (const std::string& mismatch : system->mismatches_) error += "\n" + mismatch;
+      return {nullptr, error};
+    }
+  }
+  return {std::move(system), ""};
+}
+
+RdmaSystem::~RdmaSystem() {
+  for (const auto& host : hosts_) host->device_.reset();  // while the simulation still runs
+}
+
+LockstepNic* RdmaSystem::lockstep(size_t number) {
+  return dynamic_cast<LockstepNic*>(&topology_->station(number).nic());
+}
+
+std::string RdmaSystem::Complaints() {
+  std::string text;
+  for (const std::string& violation : topology_->Violations()) text += violation + "\n";
+  for (const std::string& mismatch : mismatches_) text += mismatch + "\n";
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    const LockstepNic* nic = lockstep(i);
+    if (nic == nullptr) continue;
+    const CycleDifferences all = nic->TotalDifferences();
+    if (all.exact != all.count) text += hosts_[i]->station().name() + ":\n" + nic->DifferenceTable();
+  }
+  return text;
+}
+
+// --- Connections
+
+RcPair::~RcPair() {
+  for (Side& one : side) one.qp.reset();
+}
+
+std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPairOptions& options,
+                                   std::string* error) {
+  auto pair = std::make_unique<RcPair>();
+  const std::array<RdmaHost*, 2> hosts = {&first, &second};
+  const auto fail = [&](size_t i, const char* what, const host::Error& reason) {
+    *error = hosts.at(i)->station().name() + ": " + what + ": " + host::ToString(reason);
+    return nullptr;
+  };
+  constexpr uint32_t kAccess =
+      spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+  for (size_t i = 0; i < 2; ++i) {
+    RcPair::Side& side = pair->side.at(i);
+    auto pd = hosts.at(i)->device().CreatePd();
+    if (!pd.ok()) return fail(i, "protection domain", pd.error());
+    side.pd = *pd;
+    const uint16_t vectors = hosts.at(i)->device().net().vectors();
+    auto cq = hosts.at(i)->device().CreateCq(
+        options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt);
+    if (!cq.ok()) return fail(i, "completion queue", cq.error());
+    side.cq = *cq;
+    verbs::QueuePairOptions qp_options = options.qp;
+    qp_options.send_cq = qp_options.recv_cq = side.cq;
+    auto qp = side.pd->CreateQp(qp_options);
+    if (!qp.ok()) return fail(i, "queue pair", qp.error());
+    side.qp = *qp;
+    auto memory = hosts.at(i)->function().AllocateDma(options.memory_bytes, 4096);
+    if (!memory.ok()) return fail(i, "memory", memory.error());
+    side.memory = std::move(memory).value();
+    auto region = side.pd->Register(*side.memory, kAccess);
+    if (!region.ok()) return fail(i, "memory region", region.error());
+    side.region = *region;
+  }
+  constexpr std::array<uint32_t, 2> kPsn = {0xfffffe, 0x123456};  // one that wraps soon
+  for (size_t i = 0; i < 2; ++i) {
+    verbs::QueuePair::Connection connection{.dest_qpn = pair->side.at(1 - i).qp->qpn(),
+                                            .local_psn = kPsn.at(i),
+                                            .remote_psn = kPsn.at(1 - i),
+                                            .path_mtu = options.path_mtu,
+                                            .path = hosts.at(i)->PathTo(*hosts.at(1 - i))};
+    const verbs::Status connected = pair->side.at(i).qp->Connect(connection);
+    if (!connected.ok()) return fail(i, "connect", connected.error());
+  }
+  return pair;
+}
+
+}  // namespace vireo::verif

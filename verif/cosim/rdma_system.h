@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind, joined by
+// a wire or a switch. What tests and benchmarks start from; which device it is, they are not told.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/device.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
+#include "verif/harness/firmware_runner.h"
+#include "verif/harness/lockstep_nic.h"
+#include "verif/harness/scheduler.h"
+#include "verif/harness/simulated_function.h"
+#include "verif/harness/topology.h"
+
+namespace vireo::verif {
+
+struct RdmaSystemOptions {
+  std::string device = "model";  // kDeviceNames
+  const spec::Config* config = &spec::kNic100;
+  std::string_view pcie_preset = "gen3x16";
+  size_t nics = 2;
+  Fabric fabric = Fabric::kDirect;
+  std::string capture_path{};
+};
+
+// One host. GID 0 is ::ffff:10.0.0.<number + 1>.
+class RdmaHost {
+ public:
+  RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config);
+
+  verbs::Device& device() { return *device_; }
+  host::PciFunction& function() { return *function_; }
+  FirmwareRunner& firmware() { return *firmware_; }
+  Station& station() { return station_; }
+  std::array<uint8_t, 16> gid() const;
+  std::array<uint8_t, 6> mac() const;
+  // The path from here to there.
+  spec::RdmaAhAttr PathTo(const RdmaHost& peer) const;
+
+ private:
+  friend class RdmaSystem;
+  std::string Open();
+
+  Station& station_;
+  const uint16_t number_;
+  std::unique_ptr<FirmwareRunner> firmware_;
+  std::unique_ptr<SimulatedFunction> function_;
+  std::shared_ptr<verbs::Device> device_;
+};
+
+// Verbs objects that outlive it must be gone before it goes.
+class RdmaSystem {
+ public:
+  struct Built {
+    std::unique_ptr<RdmaSystem> system;  // null if there is an error
+    std::string error;
+  };
+  static Built Build(const RdmaSystemOptions& options);
+  ~RdmaSystem();
+
+  RdmaHost& host(size_t number) { return *hosts_[number]; }
+  Topology& topology() { return *topology_; }
+  Scheduler& scheduler() { return scheduler_; }
+  // Those of a NIC in lockstep; null otherwise.
+  LockstepNic* lockstep(size_t number);
+  // What a good run does not have: broken rules of a seam, DMA outside of windows, a lockstep mismatch, a cycle that
+  // differs. Empty, or text.
+  std::string Complaints();
+
+ private:
+  RdmaSystem() = default;
+
+  StandaloneScheduler scheduler_;
+  std::unique_ptr<Topology> topology_;
+  std::vector<std::unique_ptr<RdmaHost>> hosts_;
+  std::vector<std::string> mismatches_;
+};
+
+// Two connected RC queue pairs, each with its own completion queue, and memory of the same size on both sides.
+struct RcPair {
+  struct Side {
+    std::shared_ptr<verbs::ProtectionDomain> pd;
+    std::shared_ptr<verbs::CompletionQueue> cq;
+    std::shared_ptr<verbs::QueuePair> qp;
+    host::DmaBuffer memory;
+    std::shared_ptr<verbs::MemoryRegion> region;
+  };
+  // Queue pairs first, then what they use.
+  ~RcPair();
+  std::array<Side, 2> side;
+};
+struct RcPairOptions {
+  size_t memory_bytes = 65536;
+  spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
+  uint32_t cqe = 128;
+  bool interrupts = true;
+  verbs::QueuePairOptions qp{};
+};
+// Null, and why, if anything is refused.
+std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPairOptions& options, std::string* error);
+
+}  // namespace vireo::verif

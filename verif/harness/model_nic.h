@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model as a Nic: joined to the seam by the same bridge as RTL (axi_bridge.h), so that whatever differs between the
+// two is the device. It runs the cycles in which something happens, and no others.
+//
+// Kernel-free: works with any Scheduler.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/nic.h"
+#include "verif/harness/axi_bridge.h"
+#include "verif/harness/nic.h"
+#include "verif/harness/pci_config.h"
+#include "verif/harness/scheduler.h"
+#include "verif/harness/topology.h"
+
+namespace vireo::verif {
+
+class ModelNic final : public Nic, private Scheduler::Client, private model::NicOutputs {
+ public:
+  explicit ModelNic(const NicContext& context, const PciConfig::Options& options = {});
+  ~ModelNic() override;
+
+  void Reset(Cycle cycle) override;
+  uint32_t ReadConfig(Cycle cycle, uint16_t offset, unsigned bytes) override;
+  void WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_t value) override;
+  void ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) override;
+  void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) override;
+  void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
+  void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
+  void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
+  void ReadCsr(Cycle cycle, uint32_t offset) override;
+  void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
+  bool IsIdle() const override { return next_run_ == kNever; }
+  Cycle NextDeadline() const override { return kNever; }  // no timer runs in this device yet
+
+  uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
+
+ private:
+  struct ConfigChange {
+    Cycle cycle = 0;
+    PciConfig::Controls controls;
+  };
+  struct Frame {
+    Cycle start = 0, end = 0;
+  };
+
+  // model::NicOutputs
+  void OnFrameAhead(Cycle start, Cycle end) override { frames_ahead_.push_back({Theirs(start), Theirs(end)}); }
+  void OnFrame(Cycle start, Cycle end, std::vector<uint8_t> bytes) override;
+  void OnBarRead(Cycle now, uint64_t data) override { environment_.CompleteBarRead(Theirs(now), data); }
+  void OnCsrRead(Cycle now, uint32_t data) override { environment_.CompleteCsrRead(Theirs(now), data); }
+  // After the writes of its cycle (rule C3).
+  void OnMessage(Cycle, const model::MsixMessage& message) override { messages_.push_back(message.vector); }
+  void OnFirmwareInterrupt(Cycle from, bool level) override;
+  uint64_t TimeNs(Cycle now) override { return clock_.Begin(Theirs(now)) / kPicosecondsPerNanosecond; }
+
+  // The model counts cycles from the end of its reset.
+  Cycle Ours(Cycle cycle) const { return cycle - first_input_; }
+  Cycle Theirs(Cycle cycle) const { return model::After(cycle, first_input_); }
+  void OnTime(uint64_t cookie) override;
+  void Wake(Cycle cycle);
+  void RunCycle(Cycle cycle);
+  void ApplyConfig(Cycle cycle);
+  void Enter(Cycle cycle);  // of an input
+  void TellTransmitReady(Cycle cycle);
+  void OpenBus(Cycle cycle);
+  void TakeBus(Cycle cycle);
+  void Plan(Cycle next);
+  void SetControls(Cycle cycle, const PciConfig::Controls& controls);
+
+  Scheduler& scheduler_;
+  const CoreClock clock_;
+  const spec::Config& config_;
+  NicEnvironment& environment_;
+  PciConfig config_space_;
+  AxiBridge bridge_;
+  const uint32_t beat_bytes_;
+  const Scheduler::ClientNumber client_;
+
+  std::unique_ptr<model::Nic> model_;
+  model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
+  model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
+  model::Channel<model::DmaWritePort::BusBeat> write_beats_ = model::Channel<model::DmaWritePort::BusBeat>::Sink();
+
+  uint64_t generation_ = 0;
+  Cycle first_input_ = 0;
+  Cycle next_run_ = kNever;
+  uint64_t run_cycles_ = 0;
+  std::deque<ConfigChange> config_changes_;
+  std::deque<Frame> frames_ahead_;  // whose beats are not all counted as sent
+  Cycle beats_counted_ = 0;         // beats of frames before this cycle are
+  bool transmit_ready_ = false;
+  std::deque<std::pair<Cycle, bool>> interrupts_;
+  std::vector<uint16_t> messages_;  // of the cycle that runs
+};
+
+}  // namespace vireo::verif

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory checks: the RTL against the model in every cycle, and both against what the tables say byte by byte.
+#include "model/rdma/memory_check.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vmemory_check_16.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Channel;
+using model::Cycle;
+using spec::MemoryStatus;
+using Check = spec::MemoryCheck;
+using Place = spec::MemoryPlace;
+
+constexpr size_t kClients = model::MemoryCheck::kClients;
+constexpr size_t kMrs = 16;
+constexpr size_t kPages = 64;
+
+// One bit of a port.
+struct Bit {
+  CData& port;
+  unsigned index;
+  Bit& operator=(bool value) {
+    port = static_cast<CData>((port & ~(1u << index)) | unsigned{value} << index);
+    return *this;
+  }
+  operator bool() const { return (port >> index & 1) != 0; }
+};
+
+using CheckPort = EData[4];
+using PlacePort = EData[5];
+using Top = Vmemory_check_16;
+using Rtl = RtlTop<Top>;
+
+Rtl::Outputs Outputs() {
+  return [](const Top& top, std::vector<uint8_t>& bytes) {
+    bytes.push_back(top.check_ready_o);
+    bytes.push_back(top.place_valid_o);
+    bytes.push_back(top.idle_o);
+    const auto place = BytesOf(top.place_o);
+    bytes.insert(bytes.end(), place.begin(), place.end());
+  };
+}
+
+// Compares idle_o; and takes the two answers, which do not begin at words, out of their port.
+class Watch final : public BenchStream {
+ public:
+  Watch(Top& top, const model::MemoryCheck& block, std::array<PlacePort, kClients>& places)
+      : top_(top), block_(block), places_(places) {}
+  void Begin(Cycle cycle) override {
+    if ((top_.idle_o != 0) != block_.IsIdle()) {
+      difference =
+          "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");
+    }
+  }
+  void End(Cycle) override {
+    const auto port = BytesOf(top_.place_o);
+    for (size_t client = 0; client < kClients; ++client) {
+      auto to = BytesOf(places_[client]);
+      std::fill(to.begin(), to.end(), uint8_t{0});
+      for (size_t i = 0; i < Place::kBits; ++i) {
+        const size_t from = client * Place::kBits + i;
+        if ((port[from / 8] >> from % 8 & 1) != 0) to[i / 8] |= static_cast<uint8_t>(1u << i % 8);
+      }
+    }
+  }
+  bool IsEmpty() const override { return true; }
+
+ private:
+  Top& top_;
+  const model::MemoryCheck& block_;
+  std::array<PlacePort, kClients>& places_;
+};
+
+struct Bench {
+  explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
+    bench.AddOther(watch);
+    for (size_t i = 0; i < kClients; ++i) {
+      block.place_out[i].Connect(sinks[i], block);
+      in.push_back(&bench.In(i == 0 ? "requester" : "responder", block.check_in[i], check_valid[i], check_ready[i],
+                             *reinterpret_cast<CheckPort*>(BytesOf(p.check_i).data() + i * sizeof(CheckPort))));
+      out.push_back(
+          &bench.Out(i == 0 ? "requester's" : "responder's", sinks[i], place_valid[i], place_ready[i], places[i]));
+    }
+  }
+
+  template <typename Row>
+  void Write(spec::MgmtTable table, uint32_t index, const Row& row) {
+    spec::TableWrite write{.table_id = table, .index = index};
+    row.Encode(write.data);
+    writes.tokens.push_back(write);
+  }
+  void Write(uint32_t index, const spec::TableMr& row) { Write(spec::MgmtTable::kMr, index, row); }
+  void Page(uint32_t index, uint64_t address) {
+    Write(spec::MgmtTable::kTranslation, index, spec::TableTranslation{.address = address});
+  }
+  // All writes that wait, before anything else.
+  void Setup() { ASSERT_EQ(bench.Run(writes.tokens.size() + 1), ""); }
+
+  std::mt19937_64 random = MakeRandom("memory_check");
+  Top& p;
+  model::Agenda agenda;
+  model::MemoryCheck block{agenda, kMrs, kPages};
+  std::array<Channel<Place>, kClients> sinks = {Channel<Place>::Sink(), Channel<Place>::Sink()};
+  std::array<Bit, kClients> check_valid = {Bit{p.check_valid_i, 0}, Bit{p.check_valid_i, 1}};
+  std::array<Bit, kClients> check_ready = {Bit{p.check_ready_o, 0}, Bit{p.check_ready_o, 1}};
+  std::array<Bit, kClients> place_valid = {Bit{p.place_valid_o, 0}, Bit{p.place_valid_o, 1}};
+  std::array<Bit, kClients> place_ready = {Bit{p.place_ready_i, 0}, Bit{p.place_ready_i, 1}};
+  std::array<PlacePort, kClients> places{};
+  Watch watch{p, block, places};
+  BlockBench<Top> bench;
+  std::vector<InStream<Check, Bit, Bit, CheckPort>*> in;
+  std::vector<OutStream<Place, Bit, Bit, PlacePort>*> out;
+  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) writes =
+      bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
+                                    [this](Cycle now, const spec::TableWrite& w) { block.OnTableWrite(now, w); });
+};
+
+// --- What the tables hold, and what follows from them
+// ------------------------------------------------------------------
+
+struct Tables {
+  std::array<spec::TableMr, kMrs> mrs{};
+  std::array<uint64_t, kPages> pages{};
+
+  // Regions of every page size with as many pages as they need; some are not valid, some are of the whole address
+  // space.
+  explicit Tables(std::mt19937_64& random) {
+    for (auto& page : pages) page = random() & ~uint64_t{0xfff};
+    for (auto& mr : mrs) mr = Region(random);
+  }
+  static spec::TableMr Region(std::mt19937_64& random) {
+    spec::TableMr mr{};
+    mr.valid = random() % 8 != 0;
+    mr.dma = random() % 6 == 0;
+    mr.local_write = random() % 4 != 0;
+    mr.remote_write = random() % 4 != 0;
+    mr.remote_read = random() % 4 != 0;
+    mr.key = static_cast<uint8_t>(random() % 3);
+    mr.pdn = static_cast<uint16_t>(random() % 3);
+    static constexpr unsigned kSpan = spec::kRdmaPageShiftMax - spec::kRdmaPageShiftMin;
+    const unsigned extra = static_cast<unsigned>(random() % 3 == 0 ? random() % (kSpan + 1) : 0);
+    mr.page_shift = static_cast<uint8_t>(spec::kRdmaPageShiftMin + extra);
+    mr.npages = static_cast<uint32_t>(1 + random() % 6);
+    mr.first_translation = static_cast<uint32_t>(random() % (kPages - mr.npages + 1));
+    const uint64_t page_bytes = uint64_t{1} << mr.page_shift;
+    const uint64_t low = random() % page_bytes;
+    const uint64_t span = page_bytes * mr.npages;
+    mr.length = 1 + random() % (span - low);
+    // Anywhere, also at both ends of the address space.
+    const uint64_t base = random() % 4 == 0 ? 0 : random() % 4 == 0 ? 0 - span : random();
+    mr.virt_addr = (base & ~(page_bytes - 1)) + low;
+    return mr;
+  }
+
+  Check RandomCheck(std::mt19937_64& random) const {
+    Check check{};
+    const size_t index = random() % mrs.size();
+    const spec::TableMr& mr = mrs[index];
+    check.key = static_cast<uint32_t>(random() % 32 == 0 ? random() : index << 8 | mr.key);
+    if (random() % 32 == 0) check.key ^= 1u << random() % 16;
+    check.pdn = static_cast<uint16_t>(random() % 32 == 0 ? random() : mr.pdn);
+    check.local_write = random() % 4 == 0;
+    check.remote_write = random() % 4 == 0;
+    check.remote_read = random() % 4 == 0;
+    check.bytes = static_cast<uint16_t>(1 + (random() % 2 == 0 ? random() % 4096 : random() % 64));
+    switch (random() % 5) {
+      case 0: check.address = mr.virt_addr - random() % 3; break;
+      case 1: check.address = mr.virt_addr + mr.length - check.bytes + random() % 3 - 1; break;
+      case 2: {  // around the end of a page
+        const uint64_t page_bytes = uint64_t{1} << mr.page_shift;
+        check.address = (mr.virt_addr & ~(page_bytes - 1)) + (random() % mr.npages + 1) * page_bytes - random() % 4200;
+        break;
+      }
+      case 3: check.address = random(); break;
+      default: check.address = mr.virt_addr + random() % mr.length; break;
+    }
+    return check;
+  }
+
+  // By definition, byte by byte.
+  Place Expected(const Check& check) const {
+    const uint32_t index = check.key >> 8;
+    if (index >= mrs.size() || !mrs[index].valid || mrs[index].key != (check.key & 0xff)) {
+      return {.status = MemoryStatus::kKey};
+    }
+    const spec::TableMr& mr = mrs[index];
+    if (mr.pdn != check.pdn) return {.status = MemoryStatus::kPd};
+    if (check.local_write > mr.local_write || check.remote_write > mr.remote_write ||
+        check.remote_read > mr.remote_read) {
+      return {.status = MemoryStatus::kRights};
+    }
+    std::vector<uint64_t> bus;
+    for (unsigned i = 0; i < check.bytes; ++i) {
+      const uint64_t address = check.address + i;
+      if (address < check.address) return {.status = MemoryStatus::kBounds};  // past the end of the addresses
+      if (mr.dma) {
+        bus.push_back(address);
+        continue;
+      }
+      if (address < mr.virt_addr || address - mr.virt_addr >= mr.length) return {.status = MemoryStatus::kBounds};
+      const uint64_t page = (address >> mr.page_shift) - (mr.virt_addr >> mr.page_shift);
+      bus.push_back(pages.at(mr.first_translation + page) + address % (uint64_t{1} << mr.page_shift));
+    }
+    // Where a page ends a run ends, also if the next page happens to lie behind it in memory.
+    Place place{.address0 = bus[0]};
+    const uint64_t page_bytes = mr.dma ? 0 : uint64_t{1} << mr.page_shift;
+    for (unsigned i = 0; i < check.bytes; ++i) {
+      const bool next_page = page_bytes != 0 && i > 0 && (check.address + i) % page_bytes == 0;
+      if (next_page) place.address1 = bus[i];
+      ++(next_page || place.bytes1 != 0 ? place.bytes1 : place.bytes0);
+    }
+    return place;
+  }
+};
+
+// --- Tests
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
+  std::array<unsigned, 5> count{};
+  unsigned crossing = 0;
+  for (unsigned round = 0; round < 6; ++round) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    bench.random.seed(bench.random() + round);
+    const Tables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    std::array<std::deque<Check>, kClients> checks;
+    for (size_t client = 0; client < kClients; ++client) {
+      for (unsigned i = 0; i < 600; ++i) checks[client].push_back(tables.RandomCheck(bench.random));
+      bench.in[client]->tokens = checks[client];
+      bench.in[client]->rate = round % 2 == 0 ? 16 : 5;
+      bench.out[client]->rate = round < 3 ? 16 : 5;
+    }
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    for (size_t client = 0; client < kClients; ++client) {
+      ASSERT_EQ(bench.out[client]->count, checks[client].size());
+      for (size_t i = 0; i < checks[client].size(); ++i) {
+        const Place& place = bench.sinks[client].sent()[i].token;
+        ASSERT_EQ(place, tables.Expected(checks[client][i])) << TokenText(checks[client][i]) << "\n"
+                                                             << TokenText(place);
+        ++count.at(static_cast<size_t>(place.status));
+        crossing += place.bytes1 != 0;
+      }
+    }
+  }
+  for (const unsigned n : count) EXPECT_GT(n, 20u);
+  EXPECT_GT(crossing, 100u);
+}
+
+TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
+  for (const unsigned in_rate : {16u, 3u}) {
+    for (const unsigned out_rate : {16u, 3u}) {
+      Rtl rtl(Outputs());
+      Bench bench(rtl);
+      const Tables tables(bench.random);
+      for (unsigned i = 0; i < 4000; ++i) {
+        const auto index = static_cast<uint32_t>(bench.random());
+        switch (bench.random() % 3) {
+          case 0:
+            bench.Write(index % kMrs,
+                        bench.random() % 2 == 0 ? tables.mrs[index % kMrs] : Tables::Region(bench.random));
+            break;
+          case 1: bench.Page(index % kPages, bench.random()); break;
+          default: bench.Write(spec::MgmtTable::kAh, index % kMrs, tables.mrs[0]); break;  // another's
+        }
+      }
+      bench.writes.rate = 8;
+      for (auto* in : bench.in) {
+        in->rate = in_rate;
+        for (unsigned i = 0; i < 800; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
+      }
+      for (auto* out : bench.out) out->rate = out_rate;
+      ASSERT_EQ(bench.bench.RunOut(200), "");
+      EXPECT_EQ(bench.out[0]->count + bench.out[1]->count, 1600u);
+    }
+  }
+}
+
+// A region of two pages that are not neighbours; 5,000 bytes from 0x1234'5600 on.
+constexpr spec::TableMr kRegion{.valid = true,
+                                .local_write = true,
+                                .remote_write = true,
+                                .key = 0x5a,
+                                .page_shift = 12,
+                                .npages = 2,
+                                .first_translation = 7,
+                                .pdn = 3,
+                                .virt_addr = 0x12345600,
+                                .length = 5000};
+constexpr uint32_t kIndex = 9;
+constexpr uint32_t kKey = kIndex << 8 | 0x5a;
+
+struct DirectedBench {
+  DirectedBench() : bench(rtl) {
+    bench.Write(kIndex, kRegion);
+    spec::TableMr all{.valid = true, .dma = true, .local_write = true, .key = 1, .page_shift = 17, .pdn = 3};
+    bench.Write(2, all);
+    bench.Page(7, 0xa000'0000'0000);
+    bench.Page(8, 0x7000);
+    bench.Setup();
+  }
+  Place Ask(Check check) {
+    bench.in[0]->tokens.push_back(check);
+    EXPECT_EQ(bench.bench.RunOut(20), "");
+    return bench.sinks[0].sent().empty() ? Place{} : bench.sinks[0].sent().back().token;
+  }
+  Rtl rtl{Outputs()};
+  Bench bench;
+};
+constexpr Check kCheck{.key = kKey, .pdn = 3, .address = 0x12345600, .bytes = 256};
+
+TEST(MemoryCheck, SplitsAnAccessAtThePage) {
+  DirectedBench b;
+  EXPECT_EQ(b.Ask(kCheck), (Place{.address0 = 0xa000'0000'0600, .bytes0 = 256}));
+  Check check = kCheck;
+  check.address = 0x12345fff;
+  check.bytes = 2;
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0xa000'0000'0fff, .bytes0 = 1, .address1 = 0x7000, .bytes1 = 1}));
+  check.address = 0x12345f00;
+  check.bytes = 256;
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0xa000'0000'0f00, .bytes0 = 256}));
+  check.address = 0x12346000;
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x7000, .bytes0 = 256}));
+}
+
+TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
+  DirectedBench b;
+  const auto ask = [&](auto change) {
+    Check check = kCheck;
+    change(check);
+    const Place place = b.Ask(check);
+    EXPECT_TRUE(place == Place{.status = place.status} || place.status == MemoryStatus::kOk) << "the rest is not 0";
+    return place.status;
+  };
+  // Everything wrong at once, then one after the other right.
+  Check check{.key = kKey ^ 1, .pdn = 4, .remote_read = true, .address = 0, .bytes = 1};
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kKey);
+  check.key = kKey;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kPd);
+  check.pdn = 3;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
+  check.remote_read = false;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kBounds);
+  check.address = kCheck.address;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kOk);
+
+  EXPECT_EQ(ask([](Check& c) { c.key = 3 << 8; }), MemoryStatus::kKey) << "no such region";
+  EXPECT_EQ(ask([](Check& c) { c.key += static_cast<uint32_t>(kMrs << 8); }), MemoryStatus::kKey) << "beyond the table";
+  EXPECT_EQ(ask([](Check& c) { c.key |= 0x80000000; }), MemoryStatus::kKey) << "far beyond the table";
+  EXPECT_EQ(ask([](Check& c) { c.local_write = c.remote_write = true; }), MemoryStatus::kOk) << "all rights are there";
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = c.remote_read = true; }), MemoryStatus::kRights) << "one is not";
+  EXPECT_EQ(ask([](Check& c) { c.address -= 1; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 256; }), MemoryStatus::kOk) << "the last byte";
+  EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 255; }), MemoryStatus::kBounds) << "one more";
+  EXPECT_EQ(ask([](Check& c) { c.address = ~uint64_t{0}; }), MemoryStatus::kBounds) << "past the end of the addresses";
+}
+
+TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
+  DirectedBench b;
+  Check check{.key = 2 << 8 | 1, .pdn = 3, .local_write = true, .address = 0x1ffff, .bytes = 4096};
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x1ffff, .bytes0 = 4096}));
+  check.address = ~uint64_t{0} - 4095;
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = ~uint64_t{0} - 4095, .bytes0 = 4096})) << "the last bytes";
+  check.address += 1;
+  EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kBounds})) << "one more";
+  check.address = 0;
+  check.remote_write = true;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
+}
+
+TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
+  DirectedBench b;
+  const Cycle start = b.bench.bench.cycle();
+  // Not one cycle before, and in it: the sink is open, so an answer leaves in the first cycle in which it is visible.
+  for (size_t client = 0; client < kClients; ++client) {
+    for (unsigned i = 0; i < 3; ++i) b.bench.in[client]->tokens.push_back(kCheck);
+  }
+  b.bench.in[0]->tokens.back().key = 0;  // an error takes as long
+  ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kLatency), "");
+  EXPECT_EQ(b.bench.out[0]->count, 0u);
+  ASSERT_EQ(b.bench.bench.Run(1), "");
+  EXPECT_EQ(b.bench.out[0]->count, 1u);
+  ASSERT_EQ(b.bench.bench.RunOut(100), "");
+  for (size_t client = 0; client < kClients; ++client) {
+    ASSERT_EQ(b.bench.sinks[client].sent().size(), 3u);
+    for (unsigned i = 0; i < 3; ++i) {
+      EXPECT_EQ(b.bench.sinks[client].sent()[i].cycle,
+                start + model::MemoryCheck::kLatency + (2 * i + client) * model::MemoryCheck::kInterval)
+          << "in turns, one per interval";
+    }
+  }
+}
+
+TEST(MemoryCheck, BeginsAnewAfterAReset) {
+  Rtl rtl(Outputs());
+  for (unsigned round = 0; round < 8; ++round) {
+    Bench bench(rtl);
+    bench.random.seed(bench.random() + round);
+    const Tables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    for (auto* in : bench.in) {
+      for (unsigned i = 0; i < 100; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
+    }
+    for (auto* out : bench.out) out->rate = 8;
+    ASSERT_EQ(bench.bench.Run(50 + round), "");
+    bench.p.check_valid_i = 0;
+    bench.p.table_write_valid_i = 0;
+    rtl.Reset();
+    ASSERT_EQ(rtl.ports().idle_o, 1);
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

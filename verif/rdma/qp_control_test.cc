@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// QP control: RTL and model side by side, and what it says against the rules of tables.toml and decision 0003.
+#include "model/rdma/qp_control.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "Vqp_control_16.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/ctrl/level_bench.h"
+#include "verif/harness/random.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::Channel;
+using model::Cycle;
+using model::QpControl;
+using spec::HostEvent;
+using spec::IbQpState;
+using spec::QpOperation;
+using spec::RdmaError;
+using spec::RdmaEventType;
+using spec::TableQueueKind;
+
+constexpr uint32_t kQps = 16;
+constexpr uint32_t kQueues = 52;  // as vireo_qp_control is verilated
+// A configuration's queues: one net pair, control queue, CQs, QPs, event queue. Only the owners in the table count.
+constexpr uint16_t CqQueue(uint32_t cqn) { return static_cast<uint16_t>(3 + cqn); }
+constexpr uint16_t SendQueue(uint32_t qpn) { return static_cast<uint16_t>(19 + 2 * qpn); }
+constexpr uint16_t ReceiveQueue(uint32_t qpn) { return static_cast<uint16_t>(20 + 2 * qpn); }
+
+struct Bench {
+  Bench() : bench(rtl, agenda, random) {
+    block.host_event_out.Connect(sink, block);
+    block.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) { states.Tell(now, write); };
+    block.on_qp_done = [this](Cycle now) { model_done = now; };
+  }
+  std::mt19937_64 random = MakeRandom("qp_control");
+  Agenda agenda;
+  QpControl block{agenda, kQps, kQueues};
+  Channel<HostEvent> sink = Channel<HostEvent>::Sink();
+  RtlTop<Vqp_control_16> rtl{[](const Vqp_control_16& top, std::vector<uint8_t>& bytes) {
+    for (const auto bit :
+         {top.qp_order_ready_o, top.requester_failure_ready_o, top.completer_failure_ready_o,
+          top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.send_queue_failure_ready_o,
+          top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o, top.host_event_valid_o, top.idle_o}) {
+      bytes.push_back(bit);
+    }
+    for (const auto byte : BytesOf(top.host_event_o)) bytes.push_back(byte);
+    for (const auto byte : BytesOf(top.qp_state_write_o)) bytes.push_back(byte);
+  }};
+  BlockBench<Vqp_control_16> bench;
+  Vqp_control_16& p = rtl.ports();
+
+  // quiet_i, idle_o and qp_done_valid_o.
+  unsigned quiet_rate = 16;
+  Cycle model_done = model::kUnknown;
+  std::vector<Cycle> dones;
+  Probe levels{[this](Cycle now) {
+                 std::string text = Same("idle", p.idle_o, block.IsIdle());
+                 p.quiet_i = random() % 16 < quiet_rate;
+                 block.SetQuiet(now, p.quiet_i != 0);
+                 return text;
+               },
+               [this](Cycle now) {
+                 const bool done = model_done == now;
+                 if (done) dones.push_back(now);
+                 return Same("qp_done", p.qp_done_valid_o, done);
+               }};
+  OutPulse<spec::QpStateWrite, decltype(p.qp_state_write_valid_o), decltype(p.qp_state_write_o)> states{
+      "qp_state_write", p.qp_state_write_valid_o, p.qp_state_write_o};
+
+  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  bool added = (bench.AddOther(levels), bench.AddOther(states), true);
+
+#define VIREO_IN(name)                                                                              \
+  decltype(bench.In(#name, block.name##_in, p.name##_valid_i, p.name##_ready_o, p.name##_i)) name = \
+      bench.In(#name, block.name##_in, p.name##_valid_i, p.name##_ready_o, p.name##_i)
+  VIREO_IN(requester_failure);
+  VIREO_IN(completer_failure);
+  VIREO_IN(responder_failure);
+  VIREO_IN(desc_fetch_failure);
+  VIREO_IN(send_queue_failure);
+  VIREO_IN(csr_event);
+  VIREO_IN(qp_order);
+#undef VIREO_IN
+  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table_write =
+      bench.Pulse<spec::TableWrite>(
+          p.table_write_valid_i, p.table_write_i,
+          [this](Cycle now, const spec::TableWrite& write) { block.OnTableWrite(now, write); });
+  decltype(bench.Out("host_event", sink, p.host_event_valid_o, p.host_event_ready_i, p.host_event_o)) host_event =
+      bench.Out("host_event", sink, p.host_event_valid_o, p.host_event_ready_i, p.host_event_o);
+
+  // --- Shorthands
+  void WriteQp(uint32_t qpn, IbQpState wanted) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
+    spec::TableQpContext{.state = wanted, .valid = true}.Encode(write.data);
+    table_write.tokens.push_back(write);
+  }
+  void WriteQueue(uint32_t index, TableQueueKind kind, uint32_t owner) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = index};
+    spec::TableVirtqueue{.kind = kind, .owner = owner}.Encode(write.data);
+    table_write.tokens.push_back(write);
+  }
+  void Order(uint32_t qpn, QpOperation operation) { qp_order.tokens.push_back({qpn, operation}); }
+  // Everything that is offered is taken and has happened.
+  void Finish() { ASSERT_EQ(bench.RunOut(40), ""); }
+  // A QP in a state, and nothing left of how it came there.
+  void Bring(uint32_t qpn, IbQpState state) {
+    WriteQp(qpn, state);
+    Order(qpn, QpOperation::kStop);
+    Order(qpn, QpOperation::kStart);
+    Finish();
+    Forget();
+  }
+  void Forget() {
+    states.sent.clear();
+    dones.clear();
+    sink.sent().clear();
+  }
+  std::vector<HostEvent> Events() const {
+    std::vector<HostEvent> events;
+    for (const auto& sent : const_cast<Channel<HostEvent>&>(sink).sent()) events.push_back(sent.token);
+    return events;
+  }
+  std::vector<spec::QpStateWrite> States() const {
+    std::vector<spec::QpStateWrite> result;
+    for (const auto& sent : states.sent) result.push_back(sent.second);
+    return result;
+  }
+};
+
+constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,
+                                 IbQpState::kSqd,   IbQpState::kSqe,  IbQpState::kErr};
+
+// --- Orders ----------------------------------------------------------------------------------------------------------
+
+TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
+  Bench bench;
+  for (const auto from : kStates) {
+    for (const auto to : kStates) {
+      bench.Bring(5, from);
+      bench.WriteQp(5, to);
+      bench.Finish();
+      bench.Order(5, QpOperation::kStart);
+      bench.Finish();
+      if (from == IbQpState::kErr) {
+        EXPECT_TRUE(bench.States().empty());
+      } else {
+        ASSERT_EQ(bench.States().size(), 1u);
+        EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 5, .state = to}));
+      }
+      EXPECT_EQ(bench.dones.size(), 1u);
+      EXPECT_TRUE(bench.Events().empty());
+    }
+  }
+}
+
+TEST(QpControl, DrainMakesSqdOfRtsOnly) {
+  Bench bench;
+  for (const auto from : kStates) {
+    bench.Bring(3, from);
+    bench.Order(3, QpOperation::kDrain);
+    bench.Finish();
+    if (from == IbQpState::kRts) {
+      ASSERT_EQ(bench.States().size(), 1u);
+      EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 3, .state = IbQpState::kSqd}));
+    } else {
+      EXPECT_TRUE(bench.States().empty());
+    }
+    EXPECT_EQ(bench.dones.size(), 1u);
+  }
+}
+
+TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
+  Bench bench;
+  for (const auto from : kStates) {
+    bench.Bring(0, from);
+    bench.Order(0, QpOperation::kFlush);
+    bench.Order(0, QpOperation::kStop);
+    bench.Finish();
+    ASSERT_EQ(bench.States().size(), 2u);
+    EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 0, .state = IbQpState::kErr}));
+    EXPECT_EQ(bench.States()[1], (spec::QpStateWrite{.qpn = 0, .state = IbQpState::kReset, .clear = true}));
+    EXPECT_EQ(bench.dones.size(), 2u);
+    EXPECT_TRUE(bench.Events().empty());
+  }
+}
+
+TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
+  Bench bench;
+  for (uint8_t operation = 0; operation < 8; ++operation) {
+    bench.Order(operation < 4 ? kQps : 4, static_cast<QpOperation>(operation));
+    if (operation < 4) bench.Order(0xffffff, static_cast<QpOperation>(operation));
+  }
+  bench.Finish();
+  EXPECT_EQ(bench.dones.size(), 12u);
+  EXPECT_TRUE(bench.States().empty());
+}
+
+TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
+  Bench bench;
+  bench.Bring(7, IbQpState::kRts);
+  bench.quiet_rate = 0;
+  bench.Order(7, QpOperation::kFlush);
+  bench.Order(7, QpOperation::kStart);  // waits
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.States().size(), 1u);
+  EXPECT_TRUE(bench.dones.empty());
+  // Meanwhile failures are served, or nobody could become quiet.
+  bench.desc_fetch_failure.tokens.push_back({.vq_index = 0, .code = RdmaError::kBadDescriptor});
+  bench.requester_failure.tokens.push_back({.qpn = 7, .event_type = RdmaEventType::kQpFatal, .code = 1});
+  ASSERT_EQ(bench.bench.Run(50), "");
+  EXPECT_EQ(bench.Events().size(), 1u);
+  EXPECT_TRUE(bench.dones.empty());
+  bench.quiet_rate = 16;
+  const Cycle quiet = bench.bench.cycle();
+  bench.Finish();
+  ASSERT_FALSE(bench.dones.empty());
+  EXPECT_EQ(bench.dones[0], quiet + 1);
+}
+
+// --- Failures --------------------------------------------------------------------------------------------------------
+
+TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
+  Bench bench;
+  const auto fail = [&](int input, const spec::QpFailure& failure) {
+    (input == 0   ? bench.requester_failure.tokens
+     : input == 1 ? bench.completer_failure.tokens
+                  : bench.responder_failure.tokens)
+        .push_back(failure);
+  };
+  constexpr RdmaEventType kTypes[] = {RdmaEventType::kQpFatal, RdmaEventType::kQpReqErr, RdmaEventType::kQpAccessErr};
+  for (const auto from : kStates) {
+    for (int input = 0; input < 3; ++input) {
+      bench.Bring(9, from);
+      fail(input, {.qpn = 9, .event_type = kTypes[input], .code = 0x80000000u + static_cast<uint32_t>(input)});
+      bench.Finish();
+      const bool works = from >= IbQpState::kRtr && from <= IbQpState::kSqe;
+      ASSERT_EQ(bench.States().size(), works ? 1u : 0u);
+      ASSERT_EQ(bench.Events().size(), works ? 1u : 0u);
+      if (!works) continue;
+      EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 9, .state = IbQpState::kErr}));
+      EXPECT_EQ(
+          bench.Events()[0],
+          (HostEvent{.event_type = kTypes[input], .element = 9, .code = 0x80000000u + static_cast<uint32_t>(input)}));
+    }
+  }
+  for (const uint32_t qpn : {kQps, kQps + 9, 0xffffffu}) fail(0, {.qpn = qpn});
+  bench.Bring(9, IbQpState::kRts);
+  bench.Finish();
+  EXPECT_TRUE(bench.Events().empty());
+}
+
+TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
+  Bench bench;
+  bench.Bring(2, IbQpState::kRts);
+  bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .code = 1},
+                                    {.qpn = 2, .event_type = RdmaEventType::kQpFatal, .code = 2}};
+  bench.Finish();
+  ASSERT_EQ(bench.Events().size(), 1u);
+  EXPECT_EQ(bench.Events()[0].code, 1u);
+}
+
+TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
+  for (const bool by_desc_fetch : {true, false}) {
+    Bench bench;
+    bench.WriteQueue(SendQueue(6), TableQueueKind::kSq, 6);
+    bench.WriteQueue(ReceiveQueue(6), TableQueueKind::kRq, 6);
+    bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
+    bench.WriteQueue(2, TableQueueKind::kControl, 0);
+    bench.WriteQueue(kQueues - 1, TableQueueKind::kEvent, 0);
+    bench.WriteQueue(SendQueue(7), TableQueueKind::kSq, 0x10000 + kQps);  // an owner that does not exist
+    const auto fail = [&](uint16_t vq_index) {
+      bench.Bring(6, IbQpState::kRts);
+      (by_desc_fetch ? bench.desc_fetch_failure : bench.send_queue_failure)
+          .tokens.push_back({.vq_index = vq_index, .code = RdmaError::kWindowViolation});
+      bench.Finish();
+      const auto events = bench.Events();
+      ASSERT_FALSE(events.empty());
+      EXPECT_EQ(events[0], (HostEvent{.event_type = RdmaEventType::kVqErr, .element = vq_index, .code = 128}));
+    };
+    for (const uint16_t vq_index : {SendQueue(6), ReceiveQueue(6)}) {
+      fail(vq_index);
+      ASSERT_EQ(bench.Events().size(), 2u);
+      EXPECT_EQ(bench.Events()[1], (HostEvent{.event_type = RdmaEventType::kQpFatal, .element = 6, .code = 128}));
+      ASSERT_EQ(bench.States().size(), 1u);
+      EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 6, .state = IbQpState::kErr}));
+    }
+    fail(CqQueue(11));
+    ASSERT_EQ(bench.Events().size(), 2u);
+    EXPECT_EQ(bench.Events()[1], (HostEvent{.event_type = RdmaEventType::kCqErr, .element = 11, .code = 128}));
+    EXPECT_TRUE(bench.States().empty());
+    for (const uint32_t vq_index : {2u, kQueues - 1, kQueues, 0xffffu, uint32_t{SendQueue(7)}, uint32_t{CqQueue(0)}}) {
+      fail(static_cast<uint16_t>(vq_index));
+      EXPECT_EQ(bench.Events().size(), 1u) << vq_index;
+      EXPECT_TRUE(bench.States().empty()) << vq_index;
+    }
+    // A QP that does not work is left alone.
+    bench.Bring(6, IbQpState::kInit);
+    bench.desc_fetch_failure.tokens.push_back({.vq_index = SendQueue(6), .code = RdmaError::kBadDescriptor});
+    bench.Finish();
+    EXPECT_EQ(bench.Events().size(), 1u);
+    EXPECT_TRUE(bench.States().empty());
+  }
+}
+
+TEST(QpControl, FirmwaresEventsPassInOrder) {
+  Bench bench;
+  for (uint32_t i = 0; i < 50; ++i) {
+    bench.csr_event.tokens.push_back({.event_type = RdmaEventType::kPortActive, .element = i, .code = ~i});
+  }
+  const std::vector<HostEvent> sent(bench.csr_event.tokens.begin(), bench.csr_event.tokens.end());
+  bench.host_event.rate = 5;
+  bench.Finish();
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.Events(), sent);
+}
+
+// --- Time ------------------------------------------------------------------------------------------------------------
+
+TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
+  Bench bench;
+  bench.WriteQueue(SendQueue(1), TableQueueKind::kSq, 1);
+  bench.Bring(1, IbQpState::kRts);
+
+  bench.Order(1, QpOperation::kDrain);
+  Cycle offered = bench.bench.cycle();
+  bench.Finish();
+  EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
+  EXPECT_EQ(bench.dones[0], offered + QpControl::kLatency);
+  bench.Forget();
+
+  bench.send_queue_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
+  offered = bench.bench.cycle();
+  bench.Finish();
+  EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
+  EXPECT_EQ(bench.sink.sent()[0].cycle, offered + QpControl::kLatency);
+  EXPECT_EQ(bench.sink.sent()[1].cycle, offered + QpControl::kLatency + 1);
+  bench.Forget();
+
+  bench.Order(1, QpOperation::kStop);
+  offered = bench.bench.cycle();
+  bench.Finish();
+  EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
+  EXPECT_EQ(bench.dones[0], offered + QpControl::kLatency + QpControl::kFenceCycles + 1);
+  bench.Forget();
+
+  // A token without an event takes 4 cycles, one with one event 5.
+  bench.qp_order.tokens = {{1, QpOperation::kDrain}, {1, QpOperation::kDrain}};
+  bench.Finish();
+  EXPECT_EQ(bench.dones[1], bench.dones[0] + 4);
+  bench.Forget();
+  bench.csr_event.tokens.resize(3);
+  bench.Finish();
+  EXPECT_EQ(bench.sink.sent()[2].cycle, bench.sink.sent()[1].cycle + 5);
+}
+
+TEST(QpControl, InputsAreServedInTurn) {
+  Bench bench;
+  for (uint32_t qpn = 0; qpn < 4; ++qpn) bench.Bring(qpn, IbQpState::kRts);
+  bench.requester_failure.tokens.assign(20, {.qpn = 3, .event_type = RdmaEventType::kQpFatal});
+  bench.csr_event.tokens.assign(3, {.event_type = RdmaEventType::kPortErr});
+  bench.completer_failure.tokens.push_back({.qpn = 1, .event_type = RdmaEventType::kQpReqErr});
+  bench.Finish();
+  // None of the others waits for the twenty.
+  ASSERT_EQ(bench.Events().size(), 5u);
+  EXPECT_LT(bench.sink.sent()[4].cycle, bench.sink.sent()[0].cycle + 60);
+}
+
+// --- RTL against model -----------------------------------------------------------------------------------------------
+
+TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
+  for (const unsigned out_rate : {16u, 6u}) {
+    for (const unsigned quiet_rate : {16u, 3u}) {
+      for (const unsigned in_rate : {16u, 1u}) {
+        Bench bench;
+        auto& random = bench.random;
+        for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+          bench.WriteQueue(SendQueue(qpn), TableQueueKind::kSq, qpn);
+          bench.WriteQueue(ReceiveQueue(qpn), TableQueueKind::kRq, qpn);
+          bench.WriteQueue(CqQueue(qpn), TableQueueKind::kCq, qpn);
+        }
+        bench.Finish();
+        bench.host_event.rate = out_rate;
+        bench.quiet_rate = quiet_rate;
+        bench.requester_failure.rate = bench.completer_failure.rate = bench.responder_failure.rate = in_rate;
+        bench.desc_fetch_failure.rate = bench.send_queue_failure.rate = bench.csr_event.rate = in_rate;
+        bench.table_write.rate = 4;
+        size_t queue_failures = 0;
+        size_t orders = 0;
+        for (int i = 0; i < 400; ++i) {
+          const auto qpn = [&] { return static_cast<uint32_t>(UniformBelow(random, kQps + 1)); };
+          const auto failure = [&] {
+            return spec::QpFailure{.qpn = qpn(),
+                                   .event_type = static_cast<RdmaEventType>(1 + random() % 3),
+                                   .code = static_cast<uint32_t>(random())};
+          };
+          bench.requester_failure.tokens.push_back(failure());
+          if (i % 3 == 0) bench.completer_failure.tokens.push_back(failure());
+          if (i % 4 == 0) bench.responder_failure.tokens.push_back(failure());
+          for (auto* stream : {&bench.desc_fetch_failure, &bench.send_queue_failure}) {
+            if (random() % 4 != 0) continue;
+            stream->tokens.push_back({.vq_index = static_cast<uint16_t>(UniformBelow(random, kQueues + 2)),
+                                      .code = static_cast<RdmaError>(128 + random() % 7)});
+            ++queue_failures;
+          }
+          if (i % 2 == 0) {
+            bench.csr_event.tokens.push_back({.event_type = static_cast<RdmaEventType>(random() & 0xffff),
+                                              .element = static_cast<uint32_t>(random()),
+                                              .code = static_cast<uint32_t>(random())});
+          }
+          // Mostly starts into working states, so that failures find something to stop.
+          const auto index = static_cast<uint32_t>(UniformBelow(random, kQps));
+          bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
+          bench.Order(index, static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3));
+          ++orders;
+        }
+        std::map<uint32_t, IbQpState> state;
+        ASSERT_EQ(bench.bench.RunOut(1000), "");
+        EXPECT_EQ(bench.dones.size(), orders);
+        for (const auto& [cycle, write] : bench.states.sent) {
+          if (state[write.qpn] == IbQpState::kErr && write.state != IbQpState::kErr) {
+            EXPECT_TRUE(write.clear) << "left ERR without stop in cycle " << cycle;
+          }
+          state[write.qpn] = write.state;
+        }
+        size_t vq_errs = 0;
+        size_t csr_events = 0;
+        for (const auto& event : bench.Events()) {
+          if (event.event_type == RdmaEventType::kVqErr && event.code >= 128 && event.code < 135) ++vq_errs;
+          ++csr_events;
+        }
+        EXPECT_GE(vq_errs, queue_failures);
+        EXPECT_GE(csr_events, queue_failures + 200);
+        EXPECT_GT(bench.states.sent.size(), 150u);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two outer sides of reception that are neither stream nor pulse: the wire and the write port of host memory. For
+// every Verilated top whose ports have the names that rx_buffer's and rx_scatter's have.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/rdma/rx_buffer.h"
+#include "model/rdma/rx_scatter.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/rdma/frames.h"
+
+namespace vireo::verif {
+
+// The wire: frames in, drops and verdicts out.
+template <typename Top>
+class WireIn final : public BenchStream {
+ public:
+  static constexpr size_t kBeatBytes = sizeof(Top::s_axis_tdata_i);
+  struct Frame {
+    Bytes bytes;
+    bool mac_error = false;
+    // Filled in when it is sent.
+    model::Cycle start = 0;
+    model::Cycle end = 0;
+    bool enabled = true;
+    bool dropped = false;  // as the RTL said
+  };
+
+  WireIn(Top& ports, model::RxBuffer& model, std::mt19937_64& random) : p_(ports), model_(model), random_(random) {
+    p_.s_axis_tvalid_i = 0;
+    p_.enable_i = 0;
+    model_.on_drop = [this](model::Cycle now) { model_drop_ = now; };
+    model_.on_verdict = [this](model::Cycle now, spec::RxVerdict verdict) { model_verdict_ = {now, verdict}; };
+  }
+
+  void Begin(model::Cycle cycle) override {
+    const bool enable = random_() % 16 < enable_rate;
+    if (cycle == 0 || enable != (p_.enable_i != 0)) model_.SetEnable(cycle, enable);
+    p_.enable_i = enable;
+
+    Scramble(p_.s_axis_tdata_i, random_);
+    Scramble(p_.s_axis_tkeep_i, random_);
+    p_.s_axis_tlast_i = random_() & 1;
+    p_.s_axis_tuser_i = random_() & 1;
+    if (at_ == 0 && !frames.empty() && random_() % 16 < rate) {
+      sent.push_back(std::move(frames.front()));
+      frames.pop_front();
+      Frame& frame = sent.back();
+      frame.start = cycle;
+      frame.end = cycle + (frame.bytes.size() + kBeatBytes - 1) / kBeatBytes - 1;
+      frame.enabled = enable;
+      model_.OnFrame(frame.start, frame.end, frame.bytes, frame.mac_error);
+      sending_ = true;
+    }
+    p_.s_axis_tvalid_i = sending_;
+    if (!sending_) return;
+    const Frame& frame = sent.back();
+    const size_t size = std::min(kBeatBytes, frame.bytes.size() - at_);
+    const auto from = frame.bytes.begin() + static_cast<ptrdiff_t>(at_);
+    std::copy(from, from + static_cast<ptrdiff_t>(size), BytesOf(p_.s_axis_tdata_i).begin());
+    const auto keep = BytesOf(p_.s_axis_tkeep_i);
+    for (size_t i = 0; i < kBeatBytes; ++i) {
+      if (i % 8 == 0) keep[i / 8] = 0;
+      keep[i / 8] = static_cast<uint8_t>(keep[i / 8] | (i < size) << i % 8);
+    }
+    at_ += size;
+    p_.s_axis_tlast_i = at_ == frame.bytes.size();
+    if (p_.s_axis_tlast_i) {
+      p_.s_axis_tuser_i = frame.mac_error;
+      sending_ = false;
+      at_ = 0;
+    }
+  }
+  void End(model::Cycle cycle) override {
+    const std::string at = "cycle " + std::to_string(cycle);
+    if (!p_.s_axis_tready_o) difference = "the wire is stalled";
+    if ((p_.rx_drop_o != 0) != (model_drop_ == cycle)) difference = "drop: " + at;
+    if (p_.rx_drop_o) {
+      for (auto frame = sent.rbegin(); frame != sent.rend(); ++frame) {
+        if (frame->start + 1 == cycle) frame->dropped = true;
+        if (frame->start < cycle) break;
+      }
+    }
+    const bool judged = model_verdict_ && model_verdict_->first == cycle;
+    if ((p_.rx_verdict_valid_o != 0) != judged) difference = "verdict: " + at;
+    if (!judged || !p_.rx_verdict_valid_o) return;
+    if (p_.rx_verdict_o != static_cast<unsigned>(model_verdict_->second)) difference = "which verdict: " + at;
+    verdicts.push_back(static_cast<spec::RxVerdict>(p_.rx_verdict_o));
+  }
+  bool IsEmpty() const override { return frames.empty() && !sending_; }
+
+  std::deque<Frame> frames;  // to be sent
+  std::deque<Frame> sent;
+  std::vector<spec::RxVerdict> verdicts;
+  unsigned rate = 16;
+  unsigned enable_rate = 16;
+
+ private:
+  Top& p_;
+  model::RxBuffer& model_;
+  std::mt19937_64& random_;
+  size_t at_ = 0;
+  bool sending_ = false;
+  std::optional<model::Cycle> model_drop_;
+  std::optional<std::pair<model::Cycle, spec::RxVerdict>> model_verdict_;
+};
+
+// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted.
+template <typename Top>
+class WritePort final : public BenchStream {
+ public:
+  struct Write {
+    spec::DmaWriteRequest request;
+    Bytes data;  // full beats
+    model::Cycle first, last;
+  };
+
+  WritePort(Top& ports, model::RxScatter& model, model::Channel<model::WriteBeat>& sink, std::mt19937_64& random)
+      : p_(ports), model_(model), sink_(sink), random_(random) {
+    p_.write_ready_i = 0;
+    p_.accepted_i = 0;
+  }
+
+  void Begin(model::Cycle cycle) override {
+    p_.write_ready_i = random_() % 16 < rate;
+    sink_.SetOpen(cycle, p_.write_ready_i != 0);
+    p_.accepted_i = hold ? 0 : !due_.empty() && due_.front() <= cycle;
+    if (p_.accepted_i) {
+      model_.OnAccepted(cycle);
+      due_.pop_front();
+      ++accepted;
+    }
+  }
+  void End(model::Cycle cycle) override {
+    const bool in_rtl = p_.write_valid_o != 0 && p_.write_ready_i != 0;
+    const bool in_model = !sink_.sent().empty();
+    if (in_rtl != in_model) {
+      difference =
+          "write: cycle " + std::to_string(cycle) + ": a beat leaves the " + (in_rtl ? "RTL" : "model") + " only";
+      return;
+    }
+    if (!in_rtl) return;
+    const model::WriteBeat beat = sink_.sent().front().token;
+    sink_.sent().clear();
+    const auto request = TokenFrom<spec::DmaWriteRequest>(BytesOf(std::as_const(p_.write_request_o)));
+    const auto data = BytesOf(std::as_const(p_.write_data_o));
+    if (request != beat.request || !std::equal(data.begin(), data.end(), beat.data.begin(), beat.data.end()) ||
+        (p_.write_last_o != 0) != beat.last) {
+      difference = "write: cycle " + std::to_string(cycle) + ": RTL: " + TokenText(request) +
+                   "\nmodel: " + TokenText(beat.request) + " or data or last";
+      return;
+    }
+    if (begins_) writes.push_back({request, {}, cycle, 0});
+    if (!begins_ && !(request == writes.back().request)) difference = "the request changes within a write";
+    begins_ = beat.last;
+    writes.back().data.insert(writes.back().data.end(), data.begin(), data.end());
+    if (!beat.last) return;
+    writes.back().last = cycle;
+    const model::Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
+    due_.push_back(due_.empty() ? due : std::max(due, due_.back() + 1));
+  }
+  bool IsEmpty() const override { return due_.empty(); }
+
+  unsigned rate = 16;
+  unsigned late = 0;  // at most so many cycles more until a write is accepted
+  bool hold = false;  // none is
+  uint64_t accepted = 0;
+  std::vector<Write> writes;
+
+ private:
+  Top& p_;
+  model::RxScatter& model_;
+  model::Channel<model::WriteBeat>& sink_;
+  std::mt19937_64& random_;
+  bool begins_ = true;
+  std::deque<model::Cycle> due_;
+};
+
+}  // namespace vireo::verif

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+// The send queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test keeps.
+#include "model/rdma/send_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vsend_queue.h"
+#include "model/dma/dma_split.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::AxiResp;
+using model::Channel;
+using model::Cycle;
+using model::SendQueue;
+using spec::BufferStatus;
+using spec::IbQpState;
+using spec::RdmaError;
+
+constexpr spec::Config MakeConfig() {
+  spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.net_queue_pairs = 1;
+  config.num_cqs = 16;
+  config.num_qps = 16;
+  config.send_records = 8;
+  return config;
+}
+constexpr spec::Config kConfig = MakeConfig();
+constexpr SendQueue::Sizes kSizes = {.requests = 4, .fetches = 16};
+constexpr uint32_t kFirstQueue = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;
+
+uint16_t QueueOf(uint32_t qpn) { return static_cast<uint16_t>(kFirstQueue + 2 * qpn); }
+
+// What lies in host memory.
+uint8_t ByteAt(uint64_t address) { return static_cast<uint8_t>(address * 37 ^ address >> 8 ^ address >> 19); }
+
+struct Posted {
+  uint16_t head = 0;
+  uint64_t address = 0;
+  uint32_t bytes = 592;
+  bool writable = false;
+  bool more = false;
+};
+
+struct Bench {
+  Bench() : bench(rtl, agenda, random) {
+    block.buffer_request_out.Connect(request_sink, block);
+    block.fetch_request_out.Connect(fetch_sink, block);
+    block.work_request_out.Connect(work_sink, block);
+    block.queue_failure_out.Connect(failure_sink, block);
+    // Descriptor fetch.
+    request.on_token = [this](Cycle, const spec::BufferRequest& token) {
+      EXPECT_EQ(token.client, spec::BufferClient::kSend);
+      EXPECT_FALSE(token.by_index);
+      ASSERT_TRUE(token.vq_index >= kFirstQueue && (token.vq_index - kFirstQueue) % 2 == 0);
+      const uint32_t qpn = (token.vq_index - kFirstQueue) / 2u;
+      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+      EXPECT_LE(open[qpn] + token.count, kConfig.send_records);  // room for all of them
+      EXPECT_FALSE(asked[qpn]);
+      asked[qpn] = true;
+      asking.push_back({qpn, token.count});
+      EXPECT_LE(asking.size(), kSizes.requests);
+      if (!hold_answers) AnswerAll();
+    };
+    // Host memory.
+    fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
+      ASSERT_TRUE(token.bytes >= 1 && token.bytes <= spec::kDmaFetchBytes);
+      spec::DmaFetched answer{.tag = token.tag};
+      const bool fails = random() % 1000 < fault_rate || token.address == faulty;
+      if (fails) answer.resp = static_cast<uint8_t>(AxiResp::kSlverr);
+      for (size_t i = 0; i < token.bytes; ++i) {
+        answer.data[i] = fails ? static_cast<uint8_t>(random()) : ByteAt(token.address + i);
+      }
+      faults.push_back(fails);
+      fetched.tokens.push_back(answer);
+      ++reads;
+      EXPECT_LE(reads - fetched.accepted, kSizes.fetches);
+    };
+    work.on_token = [this](Cycle, const spec::WorkRequest& token) { Check(token); };
+    failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
+  }
+
+  struct Asking {
+    uint32_t qpn;
+    uint32_t count;
+  };
+  void AnswerAll() {
+    for (; !asking.empty(); asking.pop_front()) {
+      const auto [qpn, count] = asking.front();
+      const auto vq = QueueOf(qpn);
+      asked[qpn] = false;
+      const auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
+      if (got == 0) {
+        buffer.tokens.push_back({.status = random() % 2 == 0 ? BufferStatus::kEmpty : BufferStatus::kFailed,
+                                 .last = true,
+                                 .vq_index = vq,
+                                 .head = static_cast<uint16_t>(random())});
+      }
+      for (uint32_t i = 0; i < got; ++i) {
+        const Posted posted = ring[qpn].front();
+        ring[qpn].pop_front();
+        ++open[qpn];
+        under_way.push_back({qpn, posted});
+        buffer.tokens.push_back({.status = BufferStatus::kOk,
+                                 .last = i + 1 == got,
+                                 .vq_index = vq,
+                                 .head = posted.head,
+                                 .address = posted.address,
+                                 .bytes = posted.bytes,
+                                 .writable = posted.writable,
+                                 .more = posted.more,
+                                 .next_index = static_cast<uint16_t>(random())});
+      }
+    }
+  }
+  void Check(const spec::WorkRequest& token) {
+    ASSERT_FALSE(under_way.empty());
+    const auto [qpn, posted] = under_way.front();
+    under_way.pop_front();
+    spec::WorkRequest expected{.qpn = qpn, .head = posted.head, .address = posted.address, .bytes = posted.bytes};
+    if (posted.writable || posted.more) {
+      expected.failed = RdmaError::kBadDescriptor;
+    } else if (posted.bytes < 576) {
+      expected.failed = RdmaError::kBadWqe;
+    } else {
+      const bool head_fault = faults.front();
+      faults.pop_front();
+      const bool tail_fault = faults.front();
+      faults.pop_front();
+      if (head_fault || tail_fault) expected.failed = RdmaError::kQueueDmaError;
+    }
+    if (expected.failed == RdmaError::kOk) {
+      for (size_t i = 0; i < 48; ++i) expected.head_bytes[i] = ByteAt(posted.address + i);
+      for (size_t i = 0; i < 32 && 560 + i < posted.bytes; ++i) {
+        expected.tail_bytes[i] = ByteAt(posted.address + 560 + i);
+      }
+    } else {
+      expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
+    }
+    ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+    ++came[qpn];
+    held.push_back(qpn);
+    if (!hold_records) RetireAll();
+  }
+  void Retire() {
+    const uint32_t qpn = held.front();
+    held.pop_front();
+    --open[qpn];
+    retired.tokens.push_back({.vq_index = QueueOf(qpn)});
+  }
+  void RetireAll() {
+    while (!held.empty()) Retire();
+  }
+  void Post(uint32_t qpn, uint32_t count = 1) {
+    for (; count != 0; --count) {
+      ring[qpn].push_back({.head = static_cast<uint16_t>(random()), .address = random() >> 4});
+      ++posts[qpn];
+    }
+  }
+  void Ring(uint32_t qpn) { doorbell.tokens.push_back({.vq_index = QueueOf(qpn)}); }
+  void SetState(uint32_t qpn, IbQpState to) { state.tokens.push_back({.qpn = qpn, .state = to}); }
+
+  std::string Run(uint64_t cycles) {
+    for (; cycles != 0; --cycles) {
+      if (std::string difference = bench.Run(1); !difference.empty()) return difference;
+      if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
+    }
+    return {};
+  }
+  std::string Settle() {
+    for (int i = 0; i < 50'000; ++i) {
+      if (std::string difference = Run(1); !difference.empty()) return difference;
+      if (doorbell.IsEmpty() && retired.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() &&
+          block.IsIdle()) {
+        return {};
+      }
+    }
+    return "the block does not come to rest";
+  }
+
+  std::deque<Posted> ring[16];
+  uint32_t open[16]{};  // records
+  bool asked[16]{};
+  uint64_t posts[16]{}, came[16]{};
+  std::deque<Asking> asking;
+  struct UnderWay {
+    uint32_t qpn;
+    Posted posted;
+  };
+  std::deque<UnderWay> under_way;
+  std::deque<bool> faults;  // of the reads whose work request has not come
+  std::deque<uint32_t> held;
+  std::vector<spec::QueueFailure> failures, expected_failures;
+  uint64_t reads = 0;
+  bool hold_answers = false;
+  bool hold_records = false;
+  unsigned fault_rate = 0;  // of 1,000 reads
+  uint64_t faulty = ~uint64_t{0};
+
+  std::mt19937_64 random = MakeRandom("send_queue");
+  Agenda agenda;
+  SendQueue block{agenda, kConfig, kSizes};
+  Channel<spec::BufferRequest> request_sink = Channel<spec::BufferRequest>::Sink();
+  Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
+  Channel<spec::WorkRequest> work_sink = Channel<spec::WorkRequest>::Sink();
+  Channel<spec::QueueFailure> failure_sink = Channel<spec::QueueFailure>::Sink();
+  RtlTop<Vsend_queue> rtl{[](const Vsend_queue& top, std::vector<uint8_t>& bytes) {
+    for (const auto bit : {top.doorbell_ready_o, top.retired_ready_o, top.buffer_ready_o, top.fetched_ready_o,
+                           top.buffer_request_valid_o, top.fetch_request_valid_o, top.work_request_valid_o,
+                           top.queue_failure_valid_o, top.idle_o}) {
+      bytes.push_back(bit);
+    }
+    const auto add = [&](const auto& port) {
+      const auto data = BytesOf(port);
+      bytes.insert(bytes.end(), data.begin(), data.end());
+    };
+    add(top.buffer_request_o);
+    add(top.fetch_request_o);
+    add(top.work_request_o);
+    add(top.queue_failure_o);
+  }};
+  BlockBench<Vsend_queue> bench;
+  Vsend_queue& p = rtl.ports();
+  decltype(bench.In("", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i)) doorbell =
+      bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
+  decltype(bench.In("", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i)) retired =
+      bench.In("retired", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i);
+  decltype(bench.In("", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer =
+      bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
+  decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched =
+      bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
+  decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
+      bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
+                                      [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Out("", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i,
+                     p.buffer_request_o)) request =
+      bench.Out("buffer_request", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
+  decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
+      bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
+  decltype(bench.Out("", work_sink, p.work_request_valid_o, p.work_request_ready_i, p.work_request_o)) work =
+      bench.Out("work_request", work_sink, p.work_request_valid_o, p.work_request_ready_i, p.work_request_o);
+  decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o)) failure =
+      bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+};
+
+TEST(SendQueue, ADoorbellBringsEveryWorkRequestInOrder) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Post(5, 30);
+  bench.Ring(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 30u);
+  EXPECT_TRUE(bench.failures.empty());
+}
+
+TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
+  for (unsigned state = 0; state < 7; ++state) {
+    Bench bench;
+    bench.SetState(5, static_cast<IbQpState>(state));
+    bench.Post(5);
+    bench.Ring(5);
+    ASSERT_EQ(bench.Settle(), "");
+    const bool served =
+        state == static_cast<unsigned>(IbQpState::kRts) || state == static_cast<unsigned>(IbQpState::kErr);
+    EXPECT_EQ(bench.came[5], served ? 1u : 0u);
+    // Work that was posted before counts when the state comes.
+    bench.SetState(5, IbQpState::kErr);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 1u);
+  }
+}
+
+TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
+  Bench bench;
+  bench.hold_records = true;
+  for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
+  bench.Post(5, 12);
+  bench.Post(6, 3);
+  bench.Ring(5);
+  bench.Ring(6);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 8u);
+  EXPECT_EQ(bench.came[6], 3u);
+  // It comes back when there is room for a few (AskRoom: half of 8).
+  while (bench.held.front() != 5) bench.Retire();
+  for (int i = 0; i < 3; ++i) bench.Retire();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 8u);
+  bench.Retire();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 12u);
+}
+
+TEST(SendQueue, ADoorbellBetweenRequestAndAnswerIsNotLost) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.hold_answers = true;
+  bench.Ring(5);
+  ASSERT_EQ(bench.Run(20), "");
+  ASSERT_EQ(bench.asking.size(), 1u);
+  bench.Ring(5);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.hold_answers = false;
+  bench.AnswerAll();  // still empty, as the ring was read
+  bench.Post(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 1u);
+}
+
+TEST(SendQueue, QpsAreServedInTurn) {
+  Bench bench;
+  for (uint32_t qpn = 2; qpn < 6; ++qpn) {
+    bench.Post(qpn, 24);
+    bench.SetState(qpn, IbQpState::kRts);
+  }
+  std::vector<uint16_t> order;
+  ASSERT_EQ(bench.Settle(), "");
+  for (const auto& sent : bench.request_sink.sent()) order.push_back(sent.token.vq_index);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), QueueOf(2 + i % 4));
+}
+
+TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
+  struct Case {
+    Posted posted;
+    RdmaError code;
+  };
+  for (const Case& c : {Case{{.head = 1, .address = 0x1000, .bytes = 575}, RdmaError::kBadWqe},
+                        Case{{.head = 1, .address = 0x1000, .bytes = 0}, RdmaError::kBadWqe},
+                        Case{{.head = 1, .address = 0x1000, .writable = true}, RdmaError::kBadDescriptor},
+                        Case{{.head = 1, .address = 0x1000, .more = true}, RdmaError::kBadDescriptor}}) {
+    Bench bench;
+    bench.SetState(5, IbQpState::kRts);
+    bench.ring[5].push_back(c.posted);
+    bench.Post(5);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 2u);
+    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = QueueOf(5), .code = c.code}}));
+    EXPECT_EQ(bench.reads, 2u);  // nothing is read of the bad one
+  }
+  for (const uint64_t faulty : {0x1000, 0x1000 + 560}) {
+    Bench bench;
+    bench.faulty = faulty;
+    bench.SetState(5, IbQpState::kRts);
+    bench.ring[5].push_back({.head = 1, .address = 0x1000});
+    bench.Post(5);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 2u);
+    EXPECT_EQ(bench.failures,
+              (std::vector<spec::QueueFailure>{{.vq_index = QueueOf(5), .code = RdmaError::kQueueDmaError}}));
+  }
+}
+
+TEST(SendQueue, NothingIsReadBehindTheEndOfTheDescriptor) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  for (const uint32_t bytes : {576u, 577u, 591u, 592u, 593u, 4096u}) {
+    bench.ring[5].push_back({.address = 0x2000, .bytes = bytes});
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  std::vector<unsigned> tails;
+  for (const auto& sent : bench.fetch_sink.sent()) {
+    if (sent.token.address == 0x2000 + 560)
+      tails.push_back(sent.token.bytes);
+    else
+      EXPECT_EQ(sent.token.bytes, 48u);
+  }
+  EXPECT_EQ(tails, (std::vector<unsigned>{16, 17, 31, 32, 32, 32}));
+}
+
+TEST(SendQueue, DoorbellsOfOtherQueuesAreIgnored) {
+  Bench bench;
+  for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  const uint64_t before = bench.request.count;
+  for (const uint32_t vq : {0u, 1u, kFirstQueue - 1, kFirstQueue + 1, kFirstQueue + 31, kFirstQueue + 32, 0xffffu}) {
+    bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.request.count, before);
+}
+
+TEST(SendQueue, LatenciesAreThoseOfThePage) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  const uint64_t requests = bench.request.count;
+  bench.buffer.rate = 0;
+  bench.Post(5);
+  bench.Ring(5);
+  ASSERT_EQ(bench.Run(SendQueue::kDoorbellToRequest), "");
+  EXPECT_EQ(bench.request.count, requests);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, requests + 1);
+  ASSERT_EQ(bench.Run(5), "");
+  bench.buffer.rate = 16;
+  bench.fetched.rate = 0;
+  ASSERT_EQ(bench.Run(SendQueue::kBufferToFetch), "");
+  EXPECT_EQ(bench.fetch.count, 0u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.fetch.count, 1u);
+  ASSERT_EQ(bench.Run(10), "");
+  bench.fetched.rate = 16;
+  ASSERT_EQ(bench.Run(1), "");  // the first answer is taken; the second follows
+  ASSERT_EQ(bench.Run(SendQueue::kFetchedToWorkRequest), "");
+  EXPECT_EQ(bench.work.count, 0u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.work.count, 1u);
+}
+
+TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
+  Bench bench;
+  bench.Post(5, 400);
+  bench.Post(6, 400);
+  for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_LE(bench.bench.cycle(), 800u * 6);
+  EXPECT_EQ(bench.came[5] + bench.came[6], 800u);
+}
+
+TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+  for (const unsigned in_rate : {16u, 4u}) {
+    for (const unsigned out_rate : {16u, 7u, 2u}) {
+      Bench bench;
+      auto& random = bench.random;
+      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = in_rate;
+      bench.fetched.rate = 1 + random() % 16;
+      bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = out_rate;
+      bench.fault_rate = 5;
+      bench.request.keep = bench.fetch.keep = bench.work.keep = bench.failure.keep = false;
+      bench.hold_answers = bench.hold_records = true;
+      for (int step = 0; step < 6000; ++step) {
+        const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
+        const unsigned dice = random() % 32;
+        if (dice < 6) {
+          bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 2)));
+          Posted& last = bench.ring[qpn].back();
+          if (random() % 16 == 0) {
+            last.bytes = static_cast<uint32_t>(570 + random() % 30);
+            last.more = random() % 16 == 0;
+            last.writable = random() % 16 == 0;
+          }
+          bench.Ring(qpn);
+        } else if (dice < 8 && bench.doorbell.tokens.size() < 4) {
+          bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(random() % 64)});
+        } else if (dice < 12) {
+          bench.SetState(qpn, random() % 4 != 0 ? IbQpState::kRts : static_cast<IbQpState>(random() % 7));
+        } else if (dice < 20) {
+          bench.AnswerAll();
+        } else {
+          for (uint64_t i = random() % 3; i != 0 && !bench.held.empty(); --i) bench.Retire();
+        }
+        ASSERT_EQ(bench.Run(random() % 8), "");
+      }
+      bench.hold_answers = bench.hold_records = false;
+      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.fetched.rate = 16;
+      bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = 16;
+      bench.AnswerAll();
+      bench.RetireAll();
+      for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
+      ASSERT_EQ(bench.Settle(), "");
+      bench.AnswerAll();
+      ASSERT_EQ(bench.Settle(), "");
+      for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+        EXPECT_EQ(bench.came[qpn], bench.posts[qpn]);
+        EXPECT_EQ(bench.open[qpn], 0u);
+      }
+      EXPECT_EQ(bench.failures, bench.expected_failures);
+      EXPECT_FALSE(bench.failures.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that become frames: the RTL against the model, byte for byte and cycle for cycle; and what the receive parser
+// reads out of the frames against what packet and row say.
+#include "model/rdma/tx_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vtx_builder_512.h"
+#include "Vtx_builder_64.h"
+#include "model/rdma/rx_parser.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+#include "verif/rdma/frames.h"
+#include "verif/rdma/tx_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Cycle;
+using model::RxParser;
+using model::RxToken;
+using model::TxBuilder;
+using model::TxFramer;
+using spec::BthOpcode;
+using spec::TablePath;
+using spec::TableQpContext;
+using spec::TxPacket;
+using Random = std::mt19937_64;
+using Mac = std::array<uint8_t, 6>;
+
+constexpr uint32_t kQps = 16;
+constexpr Mac kMac = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+
+template <typename Top>
+typename RtlTop<Top>::Outputs Outputs() {
+  return [](const Top& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto more = BytesOf(port);
+      bytes.insert(bytes.end(), more.begin(), more.end());
+    };
+    add(top.packet_ready_o);
+    add(top.answer_ready_o);
+    add(top.payload_ready_o);
+    add(top.m_axis_tvalid_o);
+    add(top.m_axis_tdata_o);
+    add(top.m_axis_tkeep_o);
+    add(top.m_axis_tlast_o);
+    add(top.tx_frame_o);
+    add(top.idle_o);
+  };
+}
+
+// The payload of packets that were given to the block, as the model takes it.
+class Payloads final : public model::PayloadSource {
+ public:
+  Bytes TakePayload(Cycle first) override {
+    taken.push_back(first);
+    Bytes payload = std::move(waiting.front());
+    waiting.pop_front();
+    return payload;
+  }
+  std::deque<Bytes> waiting;
+  std::deque<Cycle> taken;
+};
+
+// Everything of the block that is neither stream nor pulse.
+template <typename Top>
+class Outside final : public BenchStream {
+ public:
+  Outside(Top& top, TxBuilder& block, Payloads& payloads, const SentFrames& frames, Random& random)
+      : top_(top), block_(block), payloads_(payloads), watch_(top, frames), random_(random) {
+    top_.enable_i = 0;
+    top_.m_axis_tready_i = 0;
+  }
+
+  void Begin(Cycle cycle) override {
+    if ((top_.idle_o != 0) != block_.IsIdle()) {
+      difference =
+          "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");
+    }
+    const bool ready = random_() % 16 < ready_rate;
+    if (ready != (top_.m_axis_tready_i != 0)) block_.OnTransmitReady(cycle, ready);
+    top_.m_axis_tready_i = ready;
+    if (random_() % 64 >= 64 - toggle_rate) enable = !enable;
+    if (enable != (top_.enable_i != 0)) block_.OnEnable(cycle, enable);
+    top_.enable_i = enable;
+    if (random_() % 64 >= 64 - toggle_rate) mac[random_() % 6] ^= static_cast<uint8_t>(1u << random_() % 8);
+    if (mac != told_mac_) block_.OnMac(cycle, told_mac_ = mac);
+    std::copy(mac.begin(), mac.end(), BytesOf(top_.mac_i).begin());
+
+    // What is asked for is there; nothing else matters.
+    Scramble(top_.payload_data_i, random_);
+    top_.payload_valid_i = random_() & 1;
+    asked_ = top_.payload_ready_o != 0;
+    if (!asked_) return;
+    if (at_ == now_.size()) {
+      if (for_rtl.empty()) {
+        difference = "payload: cycle " + std::to_string(cycle) + ": asked for too much";
+        return;
+      }
+      now_ = std::move(for_rtl.front());
+      for_rtl.pop_front();
+      at_ = 0;
+      first_ = cycle;
+      starts_ = true;
+    }
+    top_.payload_valid_i = 1;
+    const auto beat = BytesOf(top_.payload_data_i);
+    const size_t size = std::min(beat.size(), now_.size() - at_);
+    std::copy_n(now_.begin() + static_cast<ptrdiff_t>(at_), size, beat.begin());
+    at_ += size;
+  }
+
+  void End(Cycle cycle) override {
+    if (std::exchange(starts_, false)) {
+      if (payloads_.taken.empty() || payloads_.taken.front() != first_)
+        difference = "payload: cycle " + std::to_string(cycle) + ": not in the model's cycle";
+      if (!payloads_.taken.empty()) payloads_.taken.pop_front();
+    }
+    difference += watch_.Compare(cycle);
+  }
+  bool IsEmpty() const override { return true; }
+
+  unsigned ready_rate = 16;
+  unsigned toggle_rate = 0;  // of enable and MAC, in 64ths
+  bool enable = true;
+  Mac mac = kMac;
+  std::deque<Bytes> for_rtl;
+
+ private:
+  Top& top_;
+  TxBuilder& block_;
+  Payloads& payloads_;
+  FrameWatch<Top> watch_;
+  Random& random_;
+  Mac told_mac_{};
+  Bytes now_;  // payload that is being given
+  size_t at_ = 0;
+  Cycle first_ = 0;
+  bool asked_ = false;
+  bool starts_ = false;
+};
+
+TableQpContext RandomQp(Random& random) {
+  TableQpContext qp{};
+  for (auto& byte : qp.path.dgid) byte = static_cast<uint8_t>(random());
+  for (auto& byte : qp.path.sgid) byte = static_cast<uint8_t>(random());
+  for (auto& byte : qp.path.dmac) byte = static_cast<uint8_t>(random());
+  qp.path.ipv4 = random() % 2 != 0;
+  if (qp.path.ipv4) {  // ::ffff:a.b.c.d
+    for (auto* gid : {&qp.path.dgid, &qp.path.sgid}) {
+      std::fill_n(*gid, 10, uint8_t{0});
+      std::fill_n(*gid + 10, 2, uint8_t{0xff});
+    }
+  }
+  qp.path.vlan = static_cast<uint16_t>(random());
+  qp.path.vlan_present = random() % 2 != 0;
+  qp.path.flow_label = static_cast<uint32_t>(random() % 2 == 0 ? 0 : random() & 0xfffff);
+  qp.path.traffic_class = static_cast<uint8_t>(random());
+  qp.path.hop_limit = static_cast<uint8_t>(random());
+  qp.path.sgid_index = static_cast<uint8_t>(random());
+  qp.dest_qpn = static_cast<uint32_t>(random() & 0xffffff);
+  qp.qkey = static_cast<uint32_t>(random());
+  qp.next_psn = static_cast<uint32_t>(random() & 0xffffff);
+  return qp;
+}
+
+template <typename Top>
+struct Bench {
+  static constexpr size_t kBeatBytes = sizeof(Top::m_axis_tdata_o);
+
+  explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {}
+
+  void Write(uint32_t index, const TableQpContext& qp) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = index};
+    qp.Encode(write.data);
+    writes.tokens.push_back(write);
+    qps[index] = qp;
+  }
+  void Setup() {
+    for (uint32_t i = 0; i < kQps; ++i) Write(i, RandomQp(random));
+    ASSERT_EQ(bench.Run(kQps + 2), "");
+  }
+  void AddPacket(TxPacket token) {
+    Bytes payload(token.payload_bytes);
+    for (auto& byte : payload) byte = static_cast<uint8_t>(random());
+    packet.tokens.push_back(token);
+    if (!payload.empty()) {
+      payloads.waiting.push_back(payload);
+      outside.for_rtl.push_back(payload);
+    }
+    packets.push_back({token, std::move(payload)});
+  }
+  void AddAnswer(TxPacket token) {
+    answer.tokens.push_back(token);
+    answers.push_back({token, {}});
+  }
+  TxPacket RandomPacket(bool is_answer) {
+    static constexpr std::array kOpcodes = {BthOpcode::kRcRdmaWriteOnly,
+                                            BthOpcode::kRcRdmaWriteFirst,
+                                            BthOpcode::kRcRdmaWriteMiddle,
+                                            BthOpcode::kRcRdmaWriteLast,
+                                            BthOpcode::kRcRdmaWriteOnlyWithImmediate,
+                                            BthOpcode::kRcSendOnly};
+    TxPacket token{};
+    // No QP has a number beyond the table, but the source port is made of all of it.
+    token.qpn = static_cast<uint32_t>(random() & 0xffffff);
+    token.opcode = is_answer ? BthOpcode::kRcAcknowledge : kOpcodes[random() % kOpcodes.size()];
+    token.solicited_event = random() % 2 != 0;
+    token.ack_req = random() % 2 != 0;
+    token.psn = static_cast<uint32_t>(random() & 0xffffff);
+    const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.opcode)];
+    for (size_t i = 0; i < info.extension_bytes; ++i) token.extension[i] = static_cast<uint8_t>(random());
+    if (!is_answer) token.payload_bytes = static_cast<uint16_t>(random() % 4 == 0 ? random() % 4097 : random() % 130);
+    return token;
+  }
+  void Finish() {
+    ASSERT_EQ(bench.RunOut(0), "");
+    for (unsigned i = 0; i < 100 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
+    ASSERT_EQ(bench.Run(50), "");
+    EXPECT_TRUE(block.IsIdle());
+    EXPECT_EQ(frames.sent.size(), packets.size() + answers.size());
+    EXPECT_TRUE(outside.for_rtl.empty());
+  }
+
+  // What the frame says, by somebody else's reading: the receive parser's.
+  void Check(const Bytes& frame, const TxPacket& token, const Bytes& payload) const {
+    const TableQpContext& qp = qps.at(token.qpn % kQps);
+    const RxToken read = RxParser::Parse(frame, false);
+    ASSERT_TRUE(std::equal(qp.path.dmac, qp.path.dmac + 6, frame.begin()));
+    ASSERT_TRUE(std::equal(kMac.begin(), kMac.end(), frame.begin() + 6));
+    ASSERT_EQ(read.vlan_present, qp.path.vlan_present);
+    if (read.vlan_present) {
+      ASSERT_EQ(read.vlan_pcp << 13 | int{read.vlan_dei} << 12 | read.vlan_vid, qp.path.vlan);
+    }
+    ASSERT_EQ(read.is_ipv6, !qp.path.ipv4);
+    ASSERT_EQ(read.verdict, spec::RxVerdict::kRoce);
+    ASSERT_EQ(read.dscp << 2 | static_cast<int>(read.ecn), qp.path.traffic_class);
+    ASSERT_EQ(read.hop_limit, qp.path.hop_limit);
+    ASSERT_TRUE(std::equal(qp.path.sgid, qp.path.sgid + 16, read.ip_source));
+    ASSERT_TRUE(std::equal(qp.path.dgid, qp.path.dgid + 16, read.ip_destination));
+    if (read.is_ipv6) {
+      const uint8_t* ip = frame.data() + read.l3_offset;
+      ASSERT_EQ((ip[1] & 0xfu) << 16 | uint32_t{ip[2]} << 8 | ip[3], qp.path.flow_label);
+    }
+    ASSERT_EQ(read.udp_source_port, TxBuilder::SourcePort(qp.path.flow_label, token.qpn, qp.dest_qpn));
+    spec::Bth bth{};
+    bth.opcode = token.opcode;
+    bth.solicited_event = token.solicited_event;
+    bth.pad_count = static_cast<uint8_t>(-token.payload_bytes & 3);
+    bth.pkey = 0xffff;
+    bth.dest_qp = qp.dest_qpn;
+    bth.ack_req = token.ack_req;
+    bth.psn = token.psn;
+    ASSERT_EQ(read.bth, bth);
+    ASSERT_TRUE(std::equal(std::begin(token.extension), std::end(token.extension), read.extension));
+    ASSERT_EQ(read.payload_bytes, payload.size());
+    ASSERT_TRUE(std::equal(payload.begin(), payload.end(), frame.begin() + read.payload_offset));
+  }
+  // Every frame is the next packet or the next answer.
+  void CheckAll() const {
+    size_t packet_at = 0;
+    size_t answer_at = 0;
+    for (const SentFrame& frame : frames.sent) {
+      const RxToken read = RxParser::Parse(frame.bytes, false);
+      const bool is_answer = read.bth.opcode == BthOpcode::kRcAcknowledge;
+      const auto& [token, payload] = is_answer ? answers.at(answer_at++) : packets.at(packet_at++);
+      Check(frame.bytes, token, payload);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+  Random random = MakeRandom("tx_builder");
+  Top& p;
+  model::Agenda agenda;
+  Payloads payloads;
+  SentFrames frames;
+  TxBuilder block{agenda, kBeatBytes, kQps, payloads, frames};
+  Outside<Top> outside{p, block, payloads, frames, random};
+  BlockBench<Top> bench;
+  // Before all streams: what it compares is the state before the cycle.
+  const bool others_ = (bench.AddOther(outside), true);
+  decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
+      bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
+  decltype(bench.In("answer", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
+      bench.In("answer", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i);
+  decltype(bench.template Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) writes =
+      bench.template Pulse<spec::TableWrite>(
+          p.table_write_valid_i, p.table_write_i,
+          [this](Cycle now, const spec::TableWrite& write) { block.OnTableWrite(now, write); });
+  std::map<uint32_t, TableQpContext> qps;
+  std::vector<std::pair<TxPacket, Bytes>> packets, answers;
+};
+
+template <typename Top>
+class TxBuilderTest : public testing::Test {
+ protected:
+  RtlTop<Top> rtl{Outputs<Top>()};
+};
+struct WidthNames {
+  template <typename Top>
+  static std::string GetName(int) {
+    return "Bits" + std::to_string(8 * sizeof(Top::m_axis_tdata_o));
+  }
+};
+using Tops = testing::Types<Vtx_builder_64, Vtx_builder_512>;
+TYPED_TEST_SUITE(TxBuilderTest, Tops, WidthNames);
+
+TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  for (unsigned i = 0; i < 300; ++i) {
+    b.AddPacket(b.RandomPacket(false));
+    b.AddAnswer(b.RandomPacket(true));
+  }
+  b.packet.rate = 12;
+  b.answer.rate = 3;
+  b.Finish();
+  b.CheckAll();
+}
+
+TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
+  struct Rates {
+    unsigned packet, answer, ready, toggle;
+  };
+  for (const Rates rates : {Rates{16, 16, 16, 0}, Rates{16, 2, 16, 1}, Rates{2, 16, 16, 1}, Rates{16, 16, 3, 0},
+                            Rates{8, 8, 8, 4}, Rates{1, 1, 16, 0}}) {
+    Bench<TypeParam> b(this->rtl);
+    b.Setup();
+    if (testing::Test::HasFatalFailure()) return;
+    for (unsigned i = 0; i < 150; ++i) {
+      b.AddPacket(b.RandomPacket(false));
+      b.AddAnswer(b.RandomPacket(true));
+    }
+    // Rows change meanwhile; those of other tables do not matter.
+    for (unsigned i = 0; i < 2000; ++i) {
+      b.Write(static_cast<uint32_t>(b.random() % kQps), RandomQp(b.random));
+      if (i % 3 == 0) b.writes.tokens.back().table_id = spec::MgmtTable::kMr;
+    }
+    b.writes.rate = 5;
+    b.packet.rate = rates.packet;
+    b.answer.rate = rates.answer;
+    b.outside.ready_rate = rates.ready;
+    b.outside.toggle_rate = rates.toggle;
+    ASSERT_EQ(b.bench.RunOut(0), "");
+    b.outside.toggle_rate = 0;
+    b.outside.enable = true;
+    b.Finish();
+    if (testing::Test::HasFatalFailure()) return;
+    this->rtl.Reset();
+  }
+}
+
+TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  b.outside.ready_rate = 0;
+  for (unsigned i = 0; i < 10; ++i) {
+    b.AddPacket(b.RandomPacket(false));
+    b.AddAnswer(b.RandomPacket(true));
+  }
+  ASSERT_EQ(b.bench.Run(20), "");
+  b.outside.ready_rate = 16;
+  b.Finish();
+  for (size_t i = 0; i < b.frames.sent.size(); ++i) {
+    EXPECT_EQ(RxParser::Parse(b.frames.sent[i].bytes, false).bth.opcode == BthOpcode::kRcAcknowledge, i % 2 != 0);
+  }
+}
+
+TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
+  Bench<TypeParam> b(this->rtl);
+  b.outside.enable = false;
+  b.Setup();
+  b.AddAnswer(b.RandomPacket(true));
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.frames.sent.size(), 0u);
+  EXPECT_FALSE(b.block.IsIdle());
+  b.outside.enable = true;
+  b.outside.ready_rate = 0;
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.frames.sent.size(), 0u);
+  b.outside.ready_rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  const Cycle start = b.bench.cycle();
+  TxPacket ack = b.RandomPacket(true);
+  for (unsigned i = 0; i < 3; ++i) b.AddAnswer(ack);
+  // Not one cycle before, and in it.
+  ASSERT_EQ(b.bench.Run(TxBuilder::kLatency), "");
+  EXPECT_EQ(b.p.m_axis_tvalid_o, 1) << "visible in the cycle that comes";
+  b.Finish();
+  const uint64_t beats = (b.frames.sent[0].bytes.size() + b.kBeatBytes - 1) / b.kBeatBytes;
+  for (unsigned i = 0; i < 3; ++i) {
+    EXPECT_EQ(b.frames.sent[i].start, start + TxBuilder::kLatency + i * std::max(beats, TxBuilder::kInterval));
+    EXPECT_EQ(b.frames.sent[i].end, b.frames.sent[i].start + beats - 1);
+  }
+}
+
+TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutAGap) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  for (unsigned i = 0; i < 8; ++i) {
+    TxPacket packet = b.RandomPacket(false);
+    packet.payload_bytes = 1024;
+    b.AddPacket(packet);
+  }
+  b.Finish();
+  for (size_t i = 1; i < b.frames.sent.size(); ++i) EXPECT_EQ(b.frames.sent[i].start, b.frames.sent[i - 1].end + 1);
+}
+
+TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
+  for (unsigned round = 0; round < 5; ++round) {
+    Bench<TypeParam> b(this->rtl);
+    b.Setup();
+    for (unsigned i = 0; i < 40; ++i) {
+      b.AddPacket(b.RandomPacket(false));
+      b.AddAnswer(b.RandomPacket(true));
+    }
+    ASSERT_EQ(b.bench.Run(100 + 13 * round), "");
+    b.p.packet_valid_i = 0;
+    b.p.answer_valid_i = 0;
+    b.p.enable_i = 0;
+    b.p.m_axis_tready_i = 0;
+    this->rtl.Reset();
+    ASSERT_EQ(b.p.idle_o, 1);
+    ASSERT_EQ(b.p.m_axis_tvalid_o, 0);
+  }
+}
+
+// --- Source ports
+// ------------------------------------------------------------------------------------------------------
+
+TEST(SourcePort, IsThatOfLinux) {
+  // Captured: both QPs 17; 17 and 19; 18 and 20 (srq.pcap), with flow label 0.
+  EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x11), 0xc121);
+  EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x13), 0xc143);
+  EXPECT_EQ(TxBuilder::SourcePort(0, 0x14, 0x12), 0xc168);
+  // By hand: 0xabcdef * 0x123456 = 0xc379a'59ba4a; folded at 20 and at 40 bits 0xac3e3.
+  EXPECT_EQ(TxBuilder::SourcePort(0, 0xabcdef, 0x123456), 0xc3c8);
+  EXPECT_EQ(TxBuilder::SourcePort(0, 0x123456, 0xabcdef), 0xc3c8) << "the same in both directions";
+  EXPECT_EQ(TxBuilder::SourcePort(0x12345, 0x11, 0x11), 0xc000 | (0x2345 ^ 0x4)) << "the label decides if there is one";
+  EXPECT_EQ(TxBuilder::SourcePort(0xfffff, 1, 2), 0xc000 | (0x3fff ^ 0x3f));
+}
+
+// Linux's RC and UC connections without a flow label; in these captures both queue pairs have the number 17.
+TEST(SourcePort, IsThatOfCapturedConnections) {
+  unsigned count = 0;
+  for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
+    const std::string name = std::string(path).substr(std::string(path).rfind('/') + 1);
+    if (!name.starts_with("rc_") && !name.starts_with("uc_") && !name.starts_with("v_")) continue;
+    for (const auto& frame : ReadPcap(path).frames) {
+      const RxToken read = RxParser::Parse(frame.bytes, false);
+      const auto service = static_cast<uint8_t>(read.bth.opcode) >> 5;
+      if (read.verdict != spec::RxVerdict::kRoce || service > 1) continue;  // [IBTA vol. 1, 9.2.1: 0 RC, 1 UC]
+      ASSERT_EQ(read.bth.dest_qp, 0x11u) << name;
+      EXPECT_EQ(TxBuilder::SourcePort(0, read.bth.dest_qp, 0x11), read.udp_source_port) << name;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 100u);
+}
+
+}  // namespace
+}  // namespace vireo::verif

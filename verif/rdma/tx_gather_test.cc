@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Payload on its way to the wire: the RTL against the model in every cycle, and every byte against the memory that the
+// jobs name.
+#include "model/rdma/tx_gather.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vtx_gather_512.h"
+#include "Vtx_gather_64.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+#include "verif/rdma/tx_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Channel;
+using model::Cycle;
+using model::TxGather;
+using spec::DmaReadRequest;
+using spec::QpFailure;
+using spec::TxJob;
+using spec::TxPacket;
+using Random = std::mt19937_64;
+
+constexpr size_t kBufferBytes = 8192;
+
+template <typename Top>
+typename RtlTop<Top>::Outputs Outputs() {
+  return [](const Top& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto more = BytesOf(port);
+      bytes.insert(bytes.end(), more.begin(), more.end());
+    };
+    add(top.job_ready_o);
+    add(top.read_request_valid_o);
+    add(top.read_request_o);
+    add(top.packet_valid_o);
+    add(top.packet_o);
+    add(top.payload_valid_o);
+    add(top.payload_data_o);
+    add(top.failed_valid_o);
+    add(top.failed_o);
+    add(top.idle_o);
+  };
+}
+
+// Takes payload as the framer does: each packet's in one train, after the packet.
+template <typename Top>
+class Wire final : public BenchStream {
+ public:
+  Wire(Top& top, TxGather& block, Random& random) : top_(top), block_(block), random_(random) {}
+
+  void Send(Bytes payload) { payloads_.push_back(std::move(payload)); }
+
+  void Begin(Cycle cycle) override {
+    if ((top_.idle_o != 0) != block_.IsIdle()) {
+      difference =
+          "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");
+    }
+    top_.payload_ready_i = at_ < now_.size();
+    // The next cycle may be the first of the next train.
+    if (now_.size() - at_ <= kBeatBytes && !payloads_.empty() && random_() % 16 < rate) {
+      next_ = std::move(payloads_.front());
+      payloads_.pop_front();
+      if (block_.TakePayload(cycle + 1) != next_) difference = "the model's payload is not the memory's";
+    }
+  }
+  void End(Cycle cycle) override {
+    const std::string at = "payload: cycle " + std::to_string(cycle);
+    const bool all_taken = at_ == now_.size() && next_.empty() && payloads_.empty();
+    const bool packet =
+        top_.packet_valid_o != 0 && (BytesOf(top_.packet_o)[0] | (BytesOf(top_.packet_o)[1] & 0x1f)) != 0;
+    if (all_taken && packet && top_.payload_valid_o == 0) difference = at + ": not there with its packet";
+    if (all_taken && top_.payload_valid_o != 0 && !packet) difference = at + ": there without a packet";
+    if (top_.payload_ready_i != 0) {
+      if (top_.payload_valid_o == 0) difference = at + ": a gap";
+      const auto beat = BytesOf(top_.payload_data_o);
+      for (size_t i = 0; i < beat.size(); ++i, ++at_) {
+        if (beat[i] != (at_ < now_.size() ? now_[at_] : 0)) difference = at + ": byte " + std::to_string(at_);
+      }
+      at_ = std::min(at_, now_.size());
+      beats += 1;
+    }
+    if (!next_.empty()) {
+      if (at_ != now_.size()) difference = at + ": the bench is wrong";
+      now_ = std::exchange(next_, {});
+      at_ = 0;
+    }
+  }
+  bool IsEmpty() const override { return true; }
+
+  unsigned rate = 16;
+  uint64_t beats = 0;
+
+ private:
+  static constexpr size_t kBeatBytes = sizeof(Top::payload_data_o);
+  Top& top_;
+  TxGather& block_;
+  Random& random_;
+  std::deque<Bytes> payloads_;
+  Bytes now_;  // that is being taken
+  size_t at_ = 0;
+  Bytes next_;  // begins in the next cycle
+};
+
+template <typename Top>
+struct Bench {
+  static constexpr size_t kBeatBytes = sizeof(Top::payload_data_o);
+
+  explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
+    block.read_request_out.Connect(read_request_sink, block);
+    block.packet_out.Connect(packet_sink, block);
+    block.failed_out.Connect(failed_sink, block);
+    read_request.on_token = [this](Cycle, const DmaReadRequest& request) { memory.Ask(request); };
+    packet.on_token = [this](Cycle, const TxPacket& sent) {
+      while (!jobs.empty() && Fails(jobs.front())) jobs.pop_front();
+      const TxJob job = jobs.front();
+      jobs.pop_front();
+      EXPECT_EQ(sent, job.packet);
+      Bytes payload;
+      if (sent.payload_bytes == 0) return;
+      AppendMemory(job.address0, job.bytes0, payload);
+      AppendMemory(job.address1, job.bytes1, payload);
+      wire.Send(std::move(payload));
+    };
+  }
+
+  static bool Fails(const TxJob& job) {
+    return (job.bytes0 != 0 && IsBad(job.address0)) || (job.bytes1 != 0 && IsBad(job.address1));
+  }
+  TxJob RandomJob(unsigned bad = 0) {
+    TxJob result{};
+    TxJob::Visit(result, [&](const char*, auto& field, unsigned bits) {
+      field = static_cast<std::remove_reference_t<decltype(field)>>(random() & (~uint64_t{0} >> (64 - bits)));
+    });
+    return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
+  }
+  static TxJob Job(uint64_t address0, size_t bytes0, uint64_t address1, size_t bytes1) {
+    TxJob job{.address0 = address0,
+              .bytes0 = static_cast<uint16_t>(bytes0),
+              .address1 = address1,
+              .bytes1 = static_cast<uint16_t>(bytes1)};
+    job.packet.payload_bytes = static_cast<uint16_t>(bytes0 + bytes1);
+    return job;
+  }
+  void Add(const TxJob& added) {
+    job.tokens.push_back(added);
+    jobs.push_back(added);
+    if (Fails(added)) {
+      failures.push_back({.qpn = added.packet.qpn,
+                          .event_type = spec::RdmaEventType::kQpFatal,
+                          .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+    } else {
+      ++good;
+    }
+  }
+  // All jobs went somewhere, and nothing is left.
+  void Finish() {
+    ASSERT_EQ(bench.RunOut(0), "");
+    for (unsigned i = 0; i < 200 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
+    ASSERT_EQ(bench.Run(50), "");
+    EXPECT_TRUE(block.IsIdle());
+    EXPECT_EQ(packet.count, good);
+    ASSERT_EQ(failed.count, failures.size());
+    for (size_t i = 0; i < failures.size(); ++i) ASSERT_EQ(failed_sink.sent()[i].token, failures[i]);
+  }
+
+  Random random = MakeRandom("tx_gather");
+  Top& p;
+  model::Agenda agenda;
+  TxGather block{agenda, kBeatBytes, kBufferBytes};
+  Channel<DmaReadRequest> read_request_sink = Channel<DmaReadRequest>::Sink();
+  Channel<TxPacket> packet_sink = Channel<TxPacket>::Sink();
+  Channel<QpFailure> failed_sink = Channel<QpFailure>::Sink();
+  Wire<Top> wire{p, block, random};
+  Memory<Top> memory{p, block, random};
+  BlockBench<Top> bench;
+  // Before all streams: what it compares is the state before the cycle.
+  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
+  decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
+      bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
+  decltype(bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i,
+                     p.read_request_o)) read_request =
+      bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i, p.read_request_o);
+  decltype(bench.Out("packet", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o)) packet =
+      bench.Out("packet", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o);
+  decltype(bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o)) failed =
+      bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o);
+  std::deque<TxJob> jobs;  // given and not seen
+  std::vector<QpFailure> failures;
+  uint64_t good = 0;
+
+ private:
+  size_t RandomSize() {
+    switch (random() % 4) {
+      case 0: return 0;
+      case 1: return random() % 2049;
+      case 2: return random() % 4 * kBeatBytes;
+      default: return random() % 200;
+    }
+  }
+  TxJob Sized(TxJob job, size_t bytes0, size_t bytes1, unsigned bad) {
+    if (bytes0 == 0) bytes1 = 0;
+    job.bytes0 = static_cast<uint16_t>(bytes0);
+    job.bytes1 = static_cast<uint16_t>(bytes1);
+    job.packet.payload_bytes = static_cast<uint16_t>(bytes0 + bytes1);
+    if (random() % 16 < bad) job.address0 |= kBadBit;
+    if (random() % 16 < bad) job.address1 |= kBadBit;
+    return job;
+  }
+};
+
+template <typename Top>
+class TxGatherTest : public testing::Test {
+ protected:
+  RtlTop<Top> rtl{Outputs<Top>()};
+  Bench<Top> b{rtl};
+};
+struct WidthNames {
+  template <typename Top>
+  static std::string GetName(int) {
+    return "Bits" + std::to_string(8 * sizeof(Top::payload_data_o));
+  }
+};
+using Tops = testing::Types<Vtx_gather_64, Vtx_gather_512>;
+TYPED_TEST_SUITE(TxGatherTest, Tops, WidthNames);
+
+TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
+  struct Rates {
+    unsigned job, request, memory, packet, wire, failed, bad;
+  };
+  for (const Rates rates :
+       {Rates{16, 16, 16, 16, 16, 16, 0}, Rates{16, 16, 16, 16, 16, 16, 4}, Rates{4, 16, 16, 16, 16, 16, 2},
+        Rates{16, 3, 16, 16, 16, 16, 2}, Rates{16, 16, 1, 16, 16, 16, 2}, Rates{16, 16, 16, 2, 16, 16, 1},
+        Rates{16, 16, 16, 16, 1, 16, 2}, Rates{16, 16, 16, 16, 16, 1, 6}, Rates{8, 8, 8, 8, 8, 8, 2}}) {
+    Bench<TypeParam> b(this->rtl);
+    b.job.rate = rates.job;
+    b.read_request.rate = rates.request;
+    b.memory.rate = rates.memory;
+    b.packet.rate = rates.packet;
+    b.wire.rate = rates.wire;
+    b.failed.rate = rates.failed;
+    for (unsigned i = 0; i < 400; ++i) b.Add(b.RandomJob(rates.bad));
+    b.Finish();
+    if (testing::Test::HasFatalFailure()) return;
+    this->rtl.Reset();
+  }
+}
+
+// Every end of the first run, every length of the second.
+TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
+  auto& b = this->b;
+  constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
+  for (size_t bytes0 = 1; bytes0 <= kBeat; bytes0 += kBeat > 8 ? 1 + bytes0 % 3 : 1) {
+    for (size_t bytes1 = 0; bytes1 <= 2 * kBeat + 1; bytes1 += kBeat > 8 ? 1 + bytes1 % 4 : 1) {
+      b.Add(b.Job(1000 * bytes0, bytes0 + (bytes1 % 3) * kBeat, 77 * bytes1, bytes1));
+    }
+  }
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, TakesTheLargestPacketsAndKeepsOrder) {
+  auto& b = this->b;
+  for (size_t i = 0; i < 40; ++i) {
+    b.Add(b.Job(i << 20, 4096 - 100 * (i % 7), i << 30, 100 * (i % 7)));
+    if (i % 3 == 0) b.Add(b.Job(0, 0, 0, 0));
+  }
+  b.Finish();
+}
+
+// Nothing is asked for without room, and the buffer holds what it says.
+TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
+  auto& b = this->b;
+  b.wire.rate = 0;
+  for (size_t i = 0; i < 4; ++i) b.Add(b.Job(i << 20, 4000, i << 30, 96));
+  ASSERT_EQ(b.bench.Run(5000), "");
+  EXPECT_EQ(b.read_request.count, 4u) << "two packets of 4,096 bytes fill it";
+  EXPECT_EQ(b.packet.count, 2u);
+  b.wire.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
+  auto& b = this->b;
+  b.packet.rate = 0;
+  for (size_t i = 0; i < TxGather::kJobDepth + 10; ++i) b.Add(b.Job(i << 20, 1, 0, 0));
+  ASSERT_EQ(b.bench.Run(2000), "");
+  // One more is at the output, two in the slice.
+  EXPECT_EQ(b.job.accepted, TxGather::kJobDepth + 1 + 2);
+  b.packet.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
+  auto& b = this->b;
+  constexpr uint64_t kBad = kBadBit | 0x1000;
+  b.wire.rate = 1;
+  unsigned qpn = 1;
+  const auto add = [&](TxJob job) {
+    job.packet.qpn = qpn++;
+    b.Add(job);
+  };
+  for (unsigned i = 0; i < 20; ++i) {
+    add(b.Job(0x1000, 300, 0, 0));
+    add(b.Job(kBad, 300, 0, 0));
+    add(b.Job(0x2000, 300, kBad, 17));
+    add(b.Job(kBad, 5, 0x3000, 777));
+    add(b.Job(0, 0, kBad, 0));
+    add(b.Job(0x4000, 3, 0x5000, 4));
+  }
+  b.Finish();
+  EXPECT_EQ(b.failed.count, 60u);
+  EXPECT_EQ(b.failed_sink.sent().front().token.qpn, 2u);
+}
+
+TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
+  auto& b = this->b;
+  // Not one cycle before, and in it: sinks are open, so that everything leaves in the first cycle of its visibility.
+  b.Add(b.Job(100, 30, 200, 40));
+  ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
+  EXPECT_EQ(b.read_request.count, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.read_request.count, 1u);
+  b.Finish();
+  EXPECT_EQ(b.read_request_sink.sent()[1].cycle, TxGather::kRequestLatency + 1);
+  ASSERT_EQ(b.packet_sink.sent().size(), 1u);
+  EXPECT_EQ(b.packet_sink.sent()[0].cycle, b.memory.last_beat + TxGather::kPacketLatency);
+
+  const Cycle start = b.bench.cycle();
+  for (unsigned i = 0; i < 3; ++i) b.Add(b.Job(0, 0, 0, 0));
+  b.Finish();
+  for (unsigned i = 0; i < 3; ++i) {
+    EXPECT_EQ(b.packet_sink.sent()[1 + i].cycle, start + TxGather::kEmptyLatency + i * TxGather::kInterval);
+  }
+}
+
+TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
+  for (unsigned round = 0; round < 6; ++round) {
+    Bench<TypeParam> b(this->rtl);
+    for (unsigned i = 0; i < 200; ++i) b.Add(b.RandomJob(1));
+    ASSERT_EQ(b.bench.Run(300 + 17 * round), "");
+    b.p.job_valid_i = 0;
+    b.p.train_valid_i = 0;
+    this->rtl.Reset();
+    ASSERT_EQ(b.p.idle_o, 1);
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

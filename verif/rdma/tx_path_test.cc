@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather and builder joined: jobs in, frames out. Payload is there whenever the framer asks for it, and RTL and model
+// agree in every cycle.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vtx_path_512.h"
+#include "Vtx_path_64.h"
+#include "model/rdma/rx_parser.h"
+#include "model/rdma/tx_builder.h"
+#include "model/rdma/tx_gather.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+#include "verif/rdma/tx_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Channel;
+using model::Cycle;
+using model::RxParser;
+using spec::BthOpcode;
+using spec::TxJob;
+using spec::TxPacket;
+
+constexpr size_t kBufferBytes = 8192;
+constexpr uint32_t kQps = 16;
+
+template <typename Top>
+typename RtlTop<Top>::Outputs Outputs() {
+  return [](const Top& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto more = BytesOf(port);
+      bytes.insert(bytes.end(), more.begin(), more.end());
+    };
+    add(top.job_ready_o);
+    add(top.read_request_valid_o);
+    add(top.failed_valid_o);
+    add(top.answer_ready_o);
+    add(top.m_axis_tvalid_o);
+    add(top.m_axis_tdata_o);
+    add(top.idle_o);
+  };
+}
+
+template <typename Top>
+class Mac final : public BenchStream {
+ public:
+  Mac(Top& top, const model::TxGather& gather, model::TxBuilder& builder, const SentFrames& frames,
+      std::mt19937_64& random)
+      : top_(top), gather_(gather), builder_(builder), watch_(top, frames), random_(random) {
+    top_.m_axis_tready_i = 0;
+    top_.enable_i = 1;
+    builder_.OnEnable(0, true);
+    std::fill_n(BytesOf(top_.mac_i).begin(), 6, uint8_t{2});
+    builder_.OnMac(0, {2, 2, 2, 2, 2, 2});
+  }
+  void Begin(Cycle cycle) override {
+    const unsigned idle = unsigned{gather_.IsIdle()} | unsigned{builder_.IsIdle()} << 1;
+    if (top_.idle_o != idle) difference = "idle: cycle " + std::to_string(cycle);
+    const bool ready = random_() % 16 < rate;
+    if (ready != (top_.m_axis_tready_i != 0)) builder_.OnTransmitReady(cycle, ready);
+    top_.m_axis_tready_i = ready;
+  }
+  void End(Cycle cycle) override { difference += watch_.Compare(cycle); }
+  bool IsEmpty() const override { return true; }
+  unsigned rate = 16;
+
+ private:
+  Top& top_;
+  const model::TxGather& gather_;
+  model::TxBuilder& builder_;
+  FrameWatch<Top> watch_;
+  std::mt19937_64& random_;
+};
+
+template <typename Top>
+struct Bench {
+  static constexpr size_t kBeatBytes = sizeof(Top::m_axis_tdata_o);
+
+  explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
+    gather.read_request_out.Connect(read_request_sink, gather);
+    gather.failed_out.Connect(failed_sink, gather);
+    gather.packet_out.Connect(builder.packet_in, gather);
+    read_request.on_token = [this](Cycle, const spec::DmaReadRequest& request) { memory.Ask(request); };
+  }
+
+  std::mt19937_64 random = MakeRandom("tx_path");
+  Top& p;
+  model::Agenda agenda;
+  SentFrames frames;
+  model::TxGather gather{agenda, kBeatBytes, kBufferBytes};
+  model::TxBuilder builder{agenda, kBeatBytes, kQps, gather, frames};
+  Channel<spec::DmaReadRequest> read_request_sink = Channel<spec::DmaReadRequest>::Sink();
+  Channel<spec::QpFailure> failed_sink = Channel<spec::QpFailure>::Sink();
+  Mac<Top> mac{p, gather, builder, frames, random};
+  Memory<Top> memory{p, gather, random};
+  BlockBench<Top> bench;
+  // Before all streams: what it compares is the state before the cycle.
+  const bool others_ = (bench.AddOther(mac), bench.AddOther(memory), true);
+  decltype(bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
+      bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
+  decltype(bench.In("answer", builder.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
+      bench.In("answer", builder.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i);
+  decltype(bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i,
+                     p.read_request_o)) read_request =
+      bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i, p.read_request_o);
+  decltype(bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o)) failed =
+      bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o);
+  decltype(bench.template Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) writes =
+      bench.template Pulse<spec::TableWrite>(
+          p.table_write_valid_i, p.table_write_i,
+          [this](Cycle now, const spec::TableWrite& write) { builder.OnTableWrite(now, write); });
+};
+
+template <typename Top>
+class TxPathTest : public testing::Test {
+ protected:
+  RtlTop<Top> rtl{Outputs<Top>()};
+};
+struct WidthNames {
+  template <typename Top>
+  static std::string GetName(int) {
+    return "Bits" + std::to_string(8 * sizeof(Top::m_axis_tdata_o));
+  }
+};
+using Tops = testing::Types<Vtx_path_64, Vtx_path_512>;
+TYPED_TEST_SUITE(TxPathTest, Tops, WidthNames);
+
+TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
+  struct Rates {
+    unsigned job, answer, memory, mac;
+  };
+  for (const Rates rates : {Rates{16, 16, 16, 16}, Rates{16, 1, 2, 16}, Rates{16, 4, 16, 2}, Rates{2, 2, 16, 16}}) {
+    Bench<TypeParam> b(this->rtl);
+    for (uint32_t i = 0; i < kQps; ++i) {
+      spec::TableQpContext qp{.dest_qpn = i * 0x1234, .path = {.ipv4 = i % 2 == 0, .vlan_present = i % 3 == 0}};
+      spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = i};
+      qp.Encode(write.data);
+      b.writes.tokens.push_back(write);
+    }
+    ASSERT_EQ(b.bench.Run(kQps + 2), "");
+    std::deque<TxJob> good;
+    for (unsigned i = 0; i < 400; ++i) {
+      TxJob job{.address0 = b.random() & ~kBadBit, .address1 = b.random() & ~kBadBit};
+      job.packet.qpn = static_cast<uint32_t>(b.random() % kQps);
+      job.packet.psn = i;
+      job.packet.opcode = BthOpcode::kRcRdmaWriteMiddle;
+      job.bytes0 = static_cast<uint16_t>(b.random() % (b.random() % 4 == 0 ? 3000 : 140));
+      if (job.bytes0 != 0) job.bytes1 = static_cast<uint16_t>(b.random() % 3 * (b.random() % 500));
+      job.packet.payload_bytes = static_cast<uint16_t>(job.bytes0 + job.bytes1);
+      const bool bad = job.bytes0 != 0 && b.random() % 32 == 0;
+      if (bad) job.address0 |= kBadBit;
+      b.job.tokens.push_back(job);
+      if (!bad) good.push_back(job);
+      b.answer.tokens.push_back(
+          {.qpn = static_cast<uint32_t>(b.random() % kQps), .opcode = BthOpcode::kRcAcknowledge, .psn = i});
+    }
+    b.job.rate = rates.job;
+    b.answer.rate = rates.answer;
+    b.memory.rate = rates.memory;
+    b.mac.rate = rates.mac;
+    ASSERT_EQ(b.bench.RunOut(0), "");
+    for (unsigned i = 0; i < 100 && !(b.gather.IsIdle() && b.builder.IsIdle()); ++i) {
+      ASSERT_EQ(b.bench.Run(500), "");
+    }
+    EXPECT_EQ(b.frames.sent.size(), good.size() + 400);
+    EXPECT_EQ(b.failed.count, 400 - good.size());
+    for (const SentFrame& frame : b.frames.sent) {
+      const model::RxToken read = RxParser::Parse(frame.bytes, false);
+      if (read.bth.opcode == BthOpcode::kRcAcknowledge) continue;
+      ASSERT_FALSE(good.empty());
+      const TxJob job = good.front();
+      good.pop_front();
+      ASSERT_EQ(read.bth.psn, job.packet.psn) << "out of order";
+      ASSERT_EQ(read.bth.dest_qp, job.packet.qpn * 0x1234);
+      Bytes payload;
+      AppendMemory(job.address0, job.bytes0, payload);
+      AppendMemory(job.address1, job.bytes1, payload);
+      ASSERT_EQ(Bytes(frame.bytes.begin() + read.payload_offset,
+                      frame.bytes.begin() + read.payload_offset + read.payload_bytes),
+                payload);
+    }
+    this->rtl.Reset();
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Receive buffer, responder and scatter block joined as in the device, for the test of their seams.
+module vireo_reception
+  import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,
+  parameter int unsigned BufferBytes = 8192,
+  parameter int unsigned MaxFrameBytes = 1500,
+  parameter int unsigned BytesPerFrame = 512,
+  parameter int unsigned NumQps = 32
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  enable_i,
+
+  input  logic                  s_axis_tvalid_i,
+  output logic                  s_axis_tready_o,
+  input  logic [DataBits-1:0]   s_axis_tdata_i,
+  input  logic [DataBits/8-1:0] s_axis_tkeep_i,
+  input  logic                  s_axis_tlast_i,
+  input  logic                  s_axis_tuser_i,
+  output logic                  rx_drop_o,
+  output logic                  rx_verdict_valid_o,
+  output rx_verdict_e           rx_verdict_o,
+
+  input  logic                  table_write_valid_i,
+  input  table_write_t          table_write_i,
+  input  logic                  qp_state_write_valid_i,
+  input  qp_state_write_t       qp_state_write_i,
+  input  logic                  load_valid_i,
+  output logic                  load_ready_o,
+  input  qp_load_t              load_i,
+
+  output logic                  memory_check_valid_o,
+  input  logic                  memory_check_ready_i,
+  output memory_check_t         memory_check_o,
+  input  logic                  memory_place_valid_i,
+  output logic                  memory_place_ready_o,
+  input  memory_place_t         memory_place_i,
+
+  output logic                  ack_valid_o,
+  input  logic                  ack_ready_i,
+  output rx_ack_t               ack_o,
+  output logic                  failure_valid_o,
+  input  logic                  failure_ready_i,
+  output qp_failure_t           failure_o,
+
+  output logic                  write_valid_o,
+  input  logic                  write_ready_i,
+  output dma_write_request_t    write_request_o,
+  output logic [DataBits-1:0]   write_data_o,
+  output logic                  write_last_o,
+  input  logic                  accepted_i,
+
+  output logic                  answer_valid_o,
+  input  logic                  answer_ready_i,
+  output tx_packet_t            answer_o,
+
+  output logic                  idle_o
+);
+
+  localparam int unsigned PlaceBits = $clog2(BufferBytes / (DataBits / 8));
+
+  logic frame_valid, frame_ready, place_valid, place_ready;
+  rx_token_t frame;
+  rx_place_t place;
+  logic oldest_valid, oldest_read, oldest_free;
+  logic [PlaceBits-1:0] oldest_beat;
+  logic [DataBits-1:0] oldest_data;
+  logic buffer_idle, responder_idle, scatter_idle;
+
+  vireo_rx_buffer #(
+    .DataBits(DataBits),
+    .BufferBytes(BufferBytes),
+    .MaxFrameBytes(MaxFrameBytes),
+    .BytesPerFrame(BytesPerFrame)
+  ) u_buffer (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .s_axis_tvalid_i,
+    .s_axis_tready_o,
+    .s_axis_tdata_i,
+    .s_axis_tkeep_i,
+    .s_axis_tlast_i,
+    .s_axis_tuser_i,
+    .rx_drop_o,
+    .rx_verdict_valid_o,
+    .rx_verdict_o,
+    .frame_valid_o(frame_valid),
+    .frame_ready_i(frame_ready),
+    .frame_o(frame),
+    .oldest_valid_o(oldest_valid),
+    .oldest_read_i(oldest_read),
+    .oldest_beat_i(oldest_beat),
+    .oldest_data_o(oldest_data),
+    .oldest_free_i(oldest_free),
+    .idle_o(buffer_idle)
+  );
+
+  vireo_responder #(
+    .NumQps(NumQps)
+  ) u_responder (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .table_write_valid_i,
+    .table_write_i,
+    .qp_state_write_valid_i,
+    .qp_state_write_i,
+    .load_valid_i,
+    .load_ready_o,
+    .load_i,
+    .frame_valid_i(frame_valid),
+    .frame_ready_o(frame_ready),
+    .frame_i(frame),
+    .memory_check_valid_o,
+    .memory_check_ready_i,
+    .memory_check_o,
+    .memory_place_valid_i,
+    .memory_place_ready_o,
+    .memory_place_i,
+    .place_valid_o(place_valid),
+    .place_ready_i(place_ready),
+    .place_o(place),
+    .ack_valid_o,
+    .ack_ready_i,
+    .ack_o,
+    .failure_valid_o,
+    .failure_ready_i,
+    .failure_o,
+    .idle_o(responder_idle)
+  );
+
+  vireo_rx_scatter #(
+    .DataBits(DataBits),
+    .BufferBytes(BufferBytes)
+  ) u_scatter (
+    .clk_i,
+    .rst_ni,
+    .place_valid_i(place_valid),
+    .place_ready_o(place_ready),
+    .place_i(place),
+    .oldest_valid_i(oldest_valid),
+    .oldest_read_o(oldest_read),
+    .oldest_beat_o(oldest_beat),
+    .oldest_data_i(oldest_data),
+    .oldest_free_o(oldest_free),
+    .write_valid_o,
+    .write_ready_i,
+    .write_request_o,
+    .write_data_o,
+    .write_last_o,
+    .accepted_i,
+    .answer_valid_o,
+    .answer_ready_i,
+    .answer_o,
+    .idle_o(scatter_idle)
+  );
+
+  assign idle_o = buffer_idle && responder_idle && scatter_idle;
+
+endmodule

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// vireo_tx_gather and vireo_tx_builder as the device joins them, for the test of the seam between the two.
+module vireo_tx_path_top
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,
+  parameter int unsigned TxBufferBytes = 8192,
+  parameter int unsigned NumQps = 16
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  enable_i,
+  input  logic [47:0]           mac_i,
+  input  logic                  table_write_valid_i,
+  input  table_write_t          table_write_i,
+  input  logic                  job_valid_i,
+  output logic                  job_ready_o,
+  input  tx_job_t               job_i,
+  output logic                  read_request_valid_o,
+  input  logic                  read_request_ready_i,
+  output dma_read_request_t     read_request_o,
+  input  logic                  train_valid_i,
+  input  logic [DataBits-1:0]   train_data_i,
+  input  logic                  train_last_i,
+  input  logic [7:0]            train_tag_i,
+  input  logic [12:0]           train_bytes_i,
+  input  axi_resp_e             train_resp_i,
+  output logic                  failed_valid_o,
+  input  logic                  failed_ready_i,
+  output qp_failure_t           failed_o,
+  input  logic                  answer_valid_i,
+  output logic                  answer_ready_o,
+  input  tx_packet_t            answer_i,
+  output logic                  m_axis_tvalid_o,
+  input  logic                  m_axis_tready_i,
+  output logic [DataBits-1:0]   m_axis_tdata_o,
+  output logic [DataBits/8-1:0] m_axis_tkeep_o,
+  output logic                  m_axis_tlast_o,
+  output logic                  tx_frame_o,
+  output logic [1:0]            idle_o  // gather, builder
+);
+
+  logic packet_valid, packet_ready, payload_valid, payload_ready;
+  tx_packet_t packet;
+  logic [DataBits-1:0] payload;
+
+  vireo_tx_gather #(
+    .DataBits(DataBits),
+    .TxBufferBytes(TxBufferBytes)
+  ) u_gather (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i,
+    .job_ready_o,
+    .job_i,
+    .read_request_valid_o,
+    .read_request_ready_i,
+    .read_request_o,
+    .train_valid_i,
+    .train_data_i,
+    .train_last_i,
+    .train_tag_i,
+    .train_bytes_i,
+    .train_resp_i,
+    .packet_valid_o(packet_valid),
+    .packet_ready_i(packet_ready),
+    .packet_o(packet),
+    .payload_valid_o(payload_valid),
+    .payload_ready_i(payload_ready),
+    .payload_data_o(payload),
+    .failed_valid_o,
+    .failed_ready_i,
+    .failed_o,
+    .idle_o(idle_o[0])
+  );
+
+  vireo_tx_builder #(
+    .DataBits(DataBits),
+    .NumQps(NumQps)
+  ) u_builder (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .mac_i,
+    .table_write_valid_i,
+    .table_write_i,
+    .packet_valid_i(packet_valid),
+    .packet_ready_o(packet_ready),
+    .packet_i(packet),
+    .answer_valid_i,
+    .answer_ready_o,
+    .answer_i,
+    .payload_valid_i(payload_valid),
+    .payload_ready_o(payload_ready),
+    .payload_data_i(payload),
+    .m_axis_tvalid_o,
+    .m_axis_tready_i,
+    .m_axis_tdata_o,
+    .m_axis_tkeep_o,
+    .m_axis_tlast_o,
+    .tx_frame_o,
+    .idle_o(idle_o[1])
+  );
+
+endmodule

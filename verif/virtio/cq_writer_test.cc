@@ -1,0 +1,858 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CQ writer as RTL and as model side by side, between drivers that post buffers, arm CQs and read what is written.
+// Every store is compared with what must be next in its queue, every interrupt with what its driver asked for.
+#include "model/virtio/cq_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vcq_writer.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::Channel;
+using model::CqWriter;
+using model::Cycle;
+using spec::Buffer;
+using spec::BufferRequest;
+using spec::BufferStatus;
+using spec::Completion;
+using spec::CqArm;
+using spec::DmaDone;
+using spec::DmaStore;
+using spec::HostEvent;
+using spec::Interrupt;
+using spec::QueueFailure;
+using spec::QueueRowWrite;
+using spec::RdmaError;
+using spec::TableQueueKind;
+using spec::TableWrite;
+
+constexpr size_t kQueues = 16, kCqs = 4, kSlots = 16;
+constexpr size_t kNetQueue = 0, kControlQueue = 2, kFirstCq = 3, kFirstWork = 7, kEventQueue = 15;
+constexpr uint16_t kFirstVector = 100;
+constexpr uint8_t kSlverr = 2;  // [AMBA AXI, A3.4.4]
+constexpr uint64_t kBufferArea = uint64_t{1} << 36;
+
+TableQueueKind KindOf(size_t vq) {
+  if (vq < kControlQueue) return vq % 2 == 0 ? TableQueueKind::kReceive : TableQueueKind::kTransmit;
+  if (vq == kControlQueue) return TableQueueKind::kControl;
+  if (vq < kFirstWork) return TableQueueKind::kCq;
+  if (vq == kEventQueue) return TableQueueKind::kEvent;
+  return vq % 2 == 0 ? TableQueueKind::kSq : TableQueueKind::kRq;
+}
+bool IsCq(size_t vq) { return vq >= kFirstCq && vq < kFirstWork; }
+uint64_t DeviceOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
+uint64_t Little(const uint8_t* bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) value |= uint64_t{bytes[i]} << 8 * i;
+  return value;
+}
+
+// One queue as its driver sees it.
+struct Queue {
+  QueueRowWrite row;
+  std::deque<Completion> work;      // whose used elements are to come
+  std::deque<Completion> cqes;      // that are to come
+  std::deque<Buffer> posted;        // and not fetched
+  std::deque<Buffer> fetched;       // and not used
+  unsigned step = 0;                // of the writes of one buffer
+  uint16_t used = 0;                // used.idx in memory
+  std::vector<bool> solicited;      // of each CQE in memory
+  std::deque<uint16_t> completing;  // used indices whose completion is on its way
+  uint64_t written = 0;             // used indices that are complete
+  uint64_t interrupts = 0;
+  bool dead = false;   // must not be written any more
+  bool error = false;  // a write of it has failed
+  unsigned failures = 0;
+  RdmaError code = RdmaError::kOk;
+  // Of a CQ.
+  bool armed = false, arm_solicited = false, arm_next = false;
+  uint64_t arm_seen = 0;
+  unsigned arms = 0;
+};
+
+class IdleCheck final : public BenchStream {
+ public:
+  IdleCheck(Vcq_writer& p, const CqWriter& block) : p_(p), block_(block) {}
+  void Begin(Cycle) override {}
+  void End(Cycle cycle) override {
+    if ((p_.idle_o != 0) != idle) {
+      difference = "cycle " + std::to_string(cycle) + ": idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
+    }
+    idle = block_.IsIdle();
+  }
+  bool IsEmpty() const override { return true; }
+  bool idle = true;
+
+ private:
+  Vcq_writer& p_;
+  const CqWriter& block_;
+};
+
+struct Bench {
+  Bench() {
+    block.buffer_request_out.Connect(request_sink, block);
+    block.store_out.Connect(store_sink, block);
+    block.interrupt_out.Connect(interrupt_sink, block);
+    block.queue_failure_out.Connect(failure_sink, block);
+    request_out.keep = store_out.keep = interrupt_out.keep = failure_out.keep = false;
+    request_out.on_token = [this](Cycle, const BufferRequest& request) { OnRequest(request); };
+    store_out.on_token = [this](Cycle cycle, const DmaStore& store) { OnStore(cycle, store); };
+    interrupt_out.on_token = [this](Cycle cycle, const Interrupt& interrupt) { OnInterrupt(cycle, interrupt); };
+    failure_out.on_token = [this](Cycle, const QueueFailure& failure) {
+      Queue& queue = queues[failure.vq_index];
+      ++queue.failures;
+      queue.code = failure.code;
+    };
+    bench.AddOther(idle);
+  }
+
+  // --- Firmware and driver
+  void SetKind(size_t vq, TableQueueKind kind, bool stopped = false, bool reset = false) {
+    TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = static_cast<uint32_t>(vq)};
+    spec::TableVirtqueue{.kind = kind, .stopped = stopped, .reset_positions = reset}.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  void SetCq(size_t cqn, spec::TableCqContext entry) {
+    TableWrite write{.table_id = spec::MgmtTable::kCqContext, .index = static_cast<uint32_t>(cqn)};
+    entry.vq_index = static_cast<uint16_t>(entry.valid ? kFirstCq + cqn : 0);
+    entry.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  // A new life of a queue that nobody uses.
+  void Enable(size_t vq, uint16_t size, bool has_vector = true) {
+    Queue& queue = queues[vq];
+    row_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
+    queue = {};
+    queue.row = {.vq_index = static_cast<uint16_t>(vq),
+                 .enabled = true,
+                 .queue_size = size,
+                 .msix_vector = has_vector ? static_cast<uint16_t>(kFirstVector + vq) : spec::kVirtioMsiNoVector,
+                 .queue_desc = random(),
+                 .queue_driver = random(),
+                 .queue_device = DeviceOf(vq)};
+    row_in.tokens.push_back(queue.row);
+    SetKind(vq, KindOf(vq));
+    if (IsCq(vq)) {
+      SetCq(vq - kFirstCq, {});
+      SetCq(vq - kFirstCq, {.valid = true});
+    }
+  }
+  void EnableAll() {
+    for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, static_cast<uint16_t>(2u << random() % 5), vq != 1 && vq != 4);
+    ASSERT_EQ(bench.RunOut(30), "");
+  }
+  void Post(size_t vq, unsigned count, bool writable = true, uint32_t bytes = 0) {
+    for (; count > 0; --count) {
+      Queue& queue = queues[vq];
+      const uint32_t least = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
+      queue.posted.push_back({.status = BufferStatus::kOk,
+                              .vq_index = static_cast<uint16_t>(vq),
+                              .head = static_cast<uint16_t>(random()),
+                              .address = DeviceOf(vq) + kBufferArea + (random() & 0xffff'ffff),
+                              .bytes = bytes != 0 ? bytes : static_cast<uint32_t>(least + random() % 3),
+                              .writable = writable,
+                              .more = random() % 2 == 0,
+                              .next_index = static_cast<uint16_t>(random())});
+    }
+  }
+  Completion Complete(size_t vq, int cqn = -1, bool solicited = false, bool success = true) {
+    Completion completion{.vq_index = static_cast<uint16_t>(vq),
+                          .head = static_cast<uint16_t>(random()),
+                          .used_bytes = static_cast<uint32_t>(random()),
+                          .has_cqe = cqn >= 0,
+                          .cqn = static_cast<uint16_t>(cqn >= 0 ? cqn : random() % kCqs),
+                          .solicited = solicited};
+    for (uint8_t& byte : completion.cqe) byte = static_cast<uint8_t>(random());
+    completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
+    completion_in.tokens.push_back(completion);
+    if (!queues[vq].dead) queues[vq].work.push_back(completion);
+    if (cqn >= 0) queues[kFirstCq + static_cast<size_t>(cqn)].cqes.push_back(completion);
+    return completion;
+  }
+  void Happen() {
+    events.push_back({.event_type = static_cast<spec::RdmaEventType>(random() % 20),
+                      .element = static_cast<uint32_t>(random()),
+                      .code = static_cast<uint32_t>(random())});
+    event_in.tokens.push_back(events.back());
+  }
+  // With what the driver has seen; the reference takes one arm at a time.
+  void ArmCq(size_t cqn, bool solicited, bool next, uint16_t behind = 0) {
+    Queue& queue = queues[kFirstCq + cqn];
+    const auto seen = static_cast<uint16_t>(queue.used - behind);
+    arm_in.tokens.push_back(
+        {.cqn = static_cast<uint16_t>(cqn),
+         .value = spec::RdmaCqArm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next}.ToWord()});
+    queue.armed = solicited || next;
+    queue.arm_solicited = solicited;
+    queue.arm_next = next;
+    queue.arm_seen = queue.solicited.size() - behind;
+    ++queue.arms;
+  }
+  bool IsWanted(const Queue& queue) const {
+    for (uint64_t i = queue.arm_seen; i < queue.written; ++i) {
+      if (queue.arm_next || (queue.arm_solicited && queue.solicited[i])) return true;
+    }
+    return false;
+  }
+
+  // --- What comes out
+  void OnRequest(const BufferRequest& request) {
+    ASSERT_EQ(request.client, spec::BufferClient::kCompletion);
+    ASSERT_FALSE(request.by_index);
+    ASSERT_GE(request.count, 1);
+    Queue& queue = queues[request.vq_index];
+    ASSERT_FALSE(queue.dead);
+    ASSERT_TRUE(queue.fetched.empty());
+    ++requests;
+    if (queue.posted.empty()) {
+      buffer_in.tokens.push_back({.status = none, .last = true, .vq_index = request.vq_index});
+    }
+    for (unsigned i = 0; i < request.count && !queue.posted.empty(); ++i) {
+      Buffer buffer = queue.posted.front();
+      queue.posted.pop_front();
+      buffer.last = i + 1u == request.count || queue.posted.empty();
+      buffer_in.tokens.push_back(buffer);
+      queue.fetched.push_back(buffer);
+    }
+  }
+  void OnStore(Cycle cycle, const DmaStore& store) {
+    last_store = cycle;
+    ++stores;
+    const size_t vq = (store.address >> 40) - 1;
+    ASSERT_LT(vq, kQueues);
+    Queue& queue = queues[vq];
+    ASSERT_FALSE(queue.dead) << "queue " << vq << " is written";
+    const uint64_t offset = store.address - DeviceOf(vq);
+    const bool has_data = IsCq(vq) || vq == kEventQueue;
+    const bool is_index = queue.step == 2;
+    ASSERT_EQ(store.notify, is_index);
+    ASSERT_EQ((store.tag & CqWriter::kTagIndex) != 0, is_index);
+    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    if (has_data && queue.step == 0) {
+      ASSERT_FALSE(queue.fetched.empty());
+      ASSERT_EQ(store.address, queue.fetched.front().address);
+      if (IsCq(vq)) {
+        ASSERT_FALSE(queue.cqes.empty());
+        ASSERT_EQ(store.bytes, spec::RdmaCqReq::kBytes);
+        ASSERT_EQ(std::memcmp(store.data, queue.cqes.front().cqe, spec::RdmaCqReq::kBytes), 0);
+      } else {
+        ASSERT_EQ(store.bytes, spec::RdmaEvent::kBytes);
+        const auto event = spec::RdmaEvent::Decode(store.data);
+        lost += event.lost;
+        ASSERT_LT(event.lost, events.size());
+        for (uint32_t i = 0; i < event.lost; ++i) events.pop_front();
+        ASSERT_EQ(event.event_type, events.front().event_type);
+        ASSERT_EQ(event.element, events.front().element);
+        ASSERT_EQ(event.code, events.front().code);
+        events.pop_front();
+      }
+      queue.step = 1;
+    } else if (queue.step <= 1) {
+      ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (queue.used % queue.row.queue_size));
+      ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
+      const auto element = spec::VirtqUsedElem::Decode(store.data);
+      if (has_data) {
+        ASSERT_EQ(element.id, queue.fetched.front().head);
+        ASSERT_EQ(element.len, IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes);
+        queue.fetched.pop_front();
+      } else {
+        ASSERT_FALSE(queue.work.empty());
+        ASSERT_EQ(element.id, queue.work.front().head);
+        ASSERT_EQ(element.len, queue.work.front().used_bytes);
+        queue.work.pop_front();
+      }
+      queue.step = 2;
+    } else {
+      ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
+      ASSERT_EQ(store.bytes, 2);
+      ++queue.used;
+      ASSERT_EQ(Little(store.data, 2), queue.used);
+      if (IsCq(vq)) {
+        const Completion& completion = queue.cqes.front();
+        queue.solicited.push_back(completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0);
+        queue.cqes.pop_front();
+      }
+      queue.step = 0;
+    }
+    const bool fails = fail_queue == vq && fail_after-- == 0;
+    if (fails) {
+      queue.error = true;
+      fail_queue = kQueues;
+    }
+    if (fails || is_index) {
+      done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
+      done_queues.emplace_back(vq, is_index);
+    }
+  }
+  void OnDone(Cycle cycle, const DmaDone& done) {
+    block.OnDone(cycle, done);
+    last_done = cycle;
+    const auto [vq, is_index] = done_queues.front();
+    done_queues.pop_front();
+    if (is_index) ++queues[vq].written;
+  }
+  void OnInterrupt(Cycle cycle, const Interrupt& interrupt) {
+    last_interrupt = cycle;
+    const auto vq = static_cast<size_t>(TokenBytes(interrupt)[0] | TokenBytes(interrupt)[1] << 8) - kFirstVector;
+    ASSERT_LT(vq, kQueues);
+    Queue& queue = queues[vq];
+    ++queue.interrupts;
+    ASSERT_TRUE(IsCq(vq) || vq <= kControlQueue || vq == kEventQueue);
+    if (IsCq(vq)) {
+      ASSERT_TRUE(queue.armed) << "CQ notifies without being armed";
+      ASSERT_TRUE(IsWanted(queue)) << "CQ notifies of nothing new";
+      queue.armed = false;
+    } else {
+      ASSERT_LE(queue.interrupts, queue.written) << "interrupt before the used index is in memory";
+    }
+  }
+  void SetRates(unsigned in, unsigned memory, unsigned out) {
+    completion_in.rate = event_in.rate = arm_in.rate = in;
+    buffer_in.rate = done_in.rate = memory;
+    request_out.rate = store_out.rate = interrupt_out.rate = failure_out.rate = out;
+  }
+  void Settle() {
+    ASSERT_EQ(bench.RunOut(20), "");
+    for (int i = 0; i < 400 && !idle.idle; ++i) ASSERT_EQ(bench.Run(100), "");
+    ASSERT_EQ(bench.Run(3), "");
+    ASSERT_TRUE(idle.idle);
+    for (size_t vq = 0; vq < kQueues; ++vq) {
+      const Queue& queue = queues[vq];
+      SCOPED_TRACE("queue " + std::to_string(vq));
+      if (queue.error || queue.dead) continue;
+      ASSERT_TRUE(queue.work.empty());
+      ASSERT_EQ(queue.step, 0u);
+      if (IsCq(vq)) {
+        if (queue.failures == 0) {
+          ASSERT_TRUE(queue.cqes.empty()) << "CQE lost";
+        }
+        if (queue.armed && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+          ASSERT_FALSE(IsWanted(queue)) << "notification lost";
+        }
+      } else if ((vq <= kControlQueue || vq == kEventQueue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+        ASSERT_EQ(queue.interrupts, queue.written);
+      } else {
+        ASSERT_EQ(queue.interrupts, 0u);
+      }
+    }
+  }
+
+  std::mt19937_64 random = MakeRandom("cq_writer");
+  Agenda agenda;
+  CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
+  RtlTop<Vcq_writer> rtl{[](const Vcq_writer& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto all = BytesOf(port);
+      bytes.insert(bytes.end(), all.begin(), all.end());
+    };
+    add(top.completion_ready_o), add(top.host_event_ready_o), add(top.cq_arm_ready_o), add(top.buffer_ready_o);
+    add(top.buffer_request_valid_o), add(top.buffer_request_o), add(top.store_valid_o), add(top.store_o);
+    add(top.interrupt_valid_o), add(top.interrupt_o), add(top.queue_failure_valid_o), add(top.queue_failure_o);
+    add(top.idle_o);
+  }};
+  BlockBench<Vcq_writer> bench{rtl, agenda, random};
+  Vcq_writer& p = rtl.ports();
+  IdleCheck idle{p, block};
+  Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
+  Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
+  Channel<Interrupt> interrupt_sink = Channel<Interrupt>::Sink();
+  Channel<QueueFailure> failure_sink = Channel<QueueFailure>::Sink();
+  decltype(bench.In("", block.completion_in, p.completion_valid_i, p.completion_ready_o,
+                    p.completion_i)) completion_in =
+      bench.In("completion", block.completion_in, p.completion_valid_i, p.completion_ready_o, p.completion_i);
+  decltype(bench.In("", block.host_event_in, p.host_event_valid_i, p.host_event_ready_o, p.host_event_i)) event_in =
+      bench.In("host_event", block.host_event_in, p.host_event_valid_i, p.host_event_ready_o, p.host_event_i);
+  decltype(bench.In("", block.cq_arm_in, p.cq_arm_valid_i, p.cq_arm_ready_o, p.cq_arm_i)) arm_in =
+      bench.In("cq_arm", block.cq_arm_in, p.cq_arm_valid_i, p.cq_arm_ready_o, p.cq_arm_i);
+  decltype(bench.In("", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer_in =
+      bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
+  decltype(bench.Out("", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i,
+                     p.buffer_request_o)) request_out =
+      bench.Out("buffer_request", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
+  decltype(bench.Out("", store_sink, p.store_valid_o, p.store_ready_i, p.store_o)) store_out =
+      bench.Out("store", store_sink, p.store_valid_o, p.store_ready_i, p.store_o);
+  decltype(bench.Out("", interrupt_sink, p.interrupt_valid_o, p.interrupt_ready_i, p.interrupt_o)) interrupt_out =
+      bench.Out("interrupt", interrupt_sink, p.interrupt_valid_o, p.interrupt_ready_i, p.interrupt_o);
+  decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
+                     p.queue_failure_o)) failure_out =
+      bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  decltype(bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table_in =
+      bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i,
+                              [this](Cycle cycle, const TableWrite& token) { block.OnTableWrite(cycle, token); });
+  decltype(bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, {})) row_in =
+      bench.Pulse<QueueRowWrite>(
+          p.queue_row_write_valid_i, p.queue_row_write_i,
+          [this](Cycle cycle, const QueueRowWrite& token) { block.OnQueueRowWrite(cycle, token); });
+  decltype(bench.Pulse<DmaDone>(p.done_valid_i, p.done_i, {})) done_in = bench.Pulse<DmaDone>(
+      p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
+  std::array<Queue, kQueues> queues;
+  std::deque<HostEvent> events;  // that were not written
+  std::deque<std::pair<size_t, bool>> done_queues;
+  BufferStatus none = BufferStatus::kEmpty;  // what a queue without buffers answers
+  size_t fail_queue = kQueues;               // whose write fails
+  unsigned fail_after = 0;
+  uint64_t lost = 0;
+  unsigned requests = 0, stores = 0;
+  Cycle last_store = 0, last_interrupt = 0, last_done = 0;
+};
+
+TEST(CqWriter, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
+  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0;
+  for (const unsigned in : {16u, 3u}) {
+    for (const unsigned memory : {16u, 2u}) {
+      for (const unsigned out : {16u, 6u}) {
+        SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory) + " " + std::to_string(out));
+        auto b = std::make_unique<Bench>();
+        b->EnableAll();
+        ASSERT_FALSE(HasFatalFailure());
+        b->SetRates(in, memory, out);
+        for (int round = 0; round < 30; ++round) {
+          if (round % 3 == 2) {
+            b->fail_queue = b->random() % kQueues;
+            b->fail_after = static_cast<unsigned>(b->random() % 8);
+          }
+          const size_t starved = b->random() % (3 * kCqs);  // a CQ, or none
+          for (int step = 0; step < 60; ++step) {
+            switch (b->random() % 4) {
+              case 0: b->Complete(b->random() % (kControlQueue + 1)); break;
+              case 1: b->Complete(kFirstWork + b->random() % (kEventQueue - kFirstWork)); break;
+              default:
+                b->Complete(kFirstWork + b->random() % (kEventQueue - kFirstWork), static_cast<int>(b->random() % kCqs),
+                            b->random() % 4 == 0, b->random() % 8 != 0);
+            }
+            for (size_t cqn = 0; cqn < kCqs; ++cqn) {
+              Queue& queue = b->queues[kFirstCq + cqn];
+              if (cqn != starved && queue.posted.size() < queue.cqes.size() + 4) {
+                b->Post(kFirstCq + cqn, static_cast<unsigned>(1 + b->random() % 3));
+              }
+              if (!queue.armed && b->random() % 4 == 0) {
+                const bool next = b->random() % 2 == 0;
+                b->ArmCq(cqn, !next || b->random() % 2 == 0, next,
+                         static_cast<uint16_t>(b->random() % 3 % (queue.solicited.size() + 1)));
+              }
+            }
+            if (b->random() % 8 == 0) b->Happen();
+            if (b->random() % 10 == 0) b->Post(kEventQueue, 1);
+            ASSERT_EQ(b->bench.Run(b->random() % 40), "");
+            ASSERT_FALSE(HasFatalFailure());
+          }
+          b->Settle();
+          ASSERT_FALSE(HasFatalFailure());
+          for (size_t vq = 0; vq < kQueues; ++vq) {
+            Queue& queue = b->queues[vq];
+            interrupts += queue.interrupts;
+            arms += queue.arms;
+            if (queue.error) {
+              ASSERT_EQ(queue.failures, 1u) << vq;
+              ASSERT_TRUE(queue.code == RdmaError::kQueueDmaError || (IsCq(vq) && queue.code == RdmaError::kCqOverrun));
+              ++errors;
+            } else if (queue.failures != 0) {
+              ASSERT_TRUE(IsCq(vq)) << vq;
+              ASSERT_EQ(queue.failures, 1u);
+              ASSERT_EQ(queue.code, RdmaError::kCqOverrun);
+              ASSERT_TRUE(queue.fetched.empty());
+              ++overruns;
+            }
+            if (queue.failures != 0) {
+              // Nothing may come any more; then it begins anew.
+              queue.dead = true;
+              queue.work.clear();
+              queue.cqes.clear();
+              if (IsCq(vq)) {
+                b->Complete(kFirstWork, static_cast<int>(vq - kFirstCq));
+              } else if (vq != kEventQueue) {
+                b->Complete(vq);
+              } else {
+                b->Happen();
+              }
+              b->Settle();
+              ASSERT_FALSE(HasFatalFailure());
+              if (vq == kEventQueue) b->events.clear();
+              b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5));
+              ASSERT_EQ(b->bench.RunOut(30), "");
+            } else {
+              queue.interrupts = 0;
+              queue.written = IsCq(vq) ? queue.written : 0;
+              queue.arms = 0;
+            }
+          }
+        }
+        lost += b->lost;
+      }
+    }
+  }
+  EXPECT_GT(lost, 10u);
+  EXPECT_GT(interrupts, 1000u);
+  EXPECT_GT(arms, 1000u);
+  EXPECT_GT(overruns, 5u);
+  EXPECT_GT(errors, 10u);
+}
+
+TEST(CqWriter, HasTheLatenciesOfItsPage) {
+  Bench b;
+  b.EnableAll();
+  b.done_in.rate = 0;
+  b.Complete(kNetQueue);
+  ASSERT_EQ(b.bench.Run(CqWriter::kCompletionToElement), "");
+  EXPECT_EQ(b.stores, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 1u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 2u);
+  ASSERT_EQ(b.bench.Run(10), "");
+
+  b.done_in.rate = 16;
+  ASSERT_EQ(b.bench.Run(CqWriter::kDoneToInterrupt), "");
+  EXPECT_EQ(b.queues[kNetQueue].interrupts, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.queues[kNetQueue].interrupts, 1u);
+  EXPECT_EQ(b.last_interrupt, b.last_done + CqWriter::kDoneToInterrupt);
+
+  b.Post(kFirstCq, 8);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  b.stores = 0;
+  b.done_in.rate = 0;
+  for (int i = 0; i < 3; ++i) b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(CqWriter::kCompletionToCqIndex), "");
+  EXPECT_EQ(b.stores, 4u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 5u);
+  ASSERT_EQ(b.bench.Run(2 * CqWriter::kCyclesPerCqe - 1), "");
+  EXPECT_EQ(b.stores, 14u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 15u);
+
+  b.done_in.rate = 16;
+  b.Settle();
+  b.stores = 0;
+  b.done_in.rate = 0;
+  for (int i = 0; i < 3; ++i) b.Complete(kNetQueue);
+  ASSERT_EQ(b.bench.Run(CqWriter::kCompletionToElement + 2 * CqWriter::kCyclesPerCompletion + 1), "");
+  EXPECT_EQ(b.stores, 5u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 6u);
+}
+
+TEST(CqWriter, WaitsOnlyWhenEverySlotHasAnUnansweredUsedIndex) {
+  Bench b;
+  b.EnableAll();
+  b.done_in.rate = 0;
+  for (size_t i = 0; i < kSlots + 3; ++i) b.Complete(kNetQueue);
+  ASSERT_EQ(b.bench.Run(400), "");
+  // A completion needs two at most.
+  EXPECT_EQ(b.queues[kNetQueue].used, kSlots - 1);
+  b.done_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(b.queues[kNetQueue].used, kSlots + 3);
+}
+
+struct ArmCase {
+  const char* text;
+  bool solicited, next;   // flags of the arm
+  bool before_solicited;  // the CQE before the arm
+  uint16_t behind;        // 1: the driver has not seen that
+  bool at_once;
+  bool after_solicited;  // the CQE after the arm
+  bool after;            // notifies then
+};
+
+TEST(CqWriter, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
+  constexpr ArmCase kCases[] = {
+      {"next, all seen", false, true, false, 0, false, false, true},
+      {"next, one unseen", false, true, false, 1, true, false, false},
+      {"solicited, all seen, then another", true, false, true, 0, false, false, false},
+      {"solicited, all seen, then solicited", true, false, true, 0, false, true, true},
+      {"solicited, unseen is not", true, false, false, 1, false, true, true},
+      {"solicited, unseen is", true, false, true, 1, true, true, false},
+      {"both, unseen is not solicited", true, true, false, 1, true, false, false},
+      {"no flag", false, false, true, 1, false, true, false},
+  };
+  for (const ArmCase& c : kCases) {
+    SCOPED_TRACE(c.text);
+    auto b = std::make_unique<Bench>();
+    b->EnableAll();
+    Queue& cq = b->queues[kFirstCq];
+    b->Post(kFirstCq, 8);
+    b->Complete(kFirstWork, 0);
+    b->Complete(kFirstWork, 0, c.before_solicited);
+    b->Settle();
+    EXPECT_EQ(cq.interrupts, 0u);
+    b->ArmCq(0, c.solicited, c.next, c.behind);
+    b->Settle();
+    EXPECT_EQ(cq.interrupts, c.at_once);
+    b->Complete(kFirstWork, 0, c.after_solicited);
+    b->Settle();
+    EXPECT_EQ(cq.interrupts, unsigned{c.at_once} + unsigned{c.after});
+    b->Complete(kFirstWork, 0, true);
+    b->Settle();
+    if (c.at_once || c.after) {
+      EXPECT_EQ(cq.interrupts, 1u) << "once only";
+    }
+  }
+}
+
+TEST(CqWriter, ErrorsAreSolicited) {
+  Bench b;
+  b.EnableAll();
+  b.Post(kFirstCq, 8);
+  b.ArmCq(0, true, false);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(b.queues[kFirstCq].interrupts, 0u);
+  b.Complete(kFirstWork, 0, false, false);
+  b.Settle();
+  EXPECT_EQ(b.queues[kFirstCq].interrupts, 1u);
+}
+
+TEST(CqWriter, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
+  Bench b;
+  b.EnableAll();
+  Queue& cq = b.queues[kFirstCq];
+  b.Post(kFirstCq, 8);
+  b.done_in.rate = 0;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(50), "");
+  EXPECT_EQ(cq.used, 1);
+  b.ArmCq(0, false, true, 1);  // has not seen it
+  ASSERT_EQ(b.bench.Run(50), "");
+  EXPECT_EQ(cq.interrupts, 0u);
+  b.done_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(cq.interrupts, 1u);
+
+  // One that the driver saw before the device knew it to be written is no news.
+  b.done_in.rate = 0;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.ArmCq(0, false, true);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.done_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(cq.interrupts, 1u);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(cq.interrupts, 2u);
+}
+
+TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWayAround) {
+  Bench b;
+  b.EnableAll();
+  // Both begin with a solicited CQE; then the first is armed for the next of those, the other not at all.
+  constexpr size_t kOther = 2;
+  Queue& cq = b.queues[kFirstCq];
+  Queue& other = b.queues[kFirstCq + kOther];
+  const auto write = [&b](unsigned count, bool solicited) {
+    for (const size_t cqn : {size_t{0}, kOther}) {
+      b.Post(kFirstCq + cqn, count);
+      for (unsigned i = 0; i < count; ++i) b.Complete(kFirstWork, static_cast<int>(cqn), solicited);
+    }
+  };
+  write(1, true);
+  b.Settle();
+  b.ArmCq(0, true, false);
+  for (int i = 0; i < 65'536 / 8; ++i) {
+    write(i == 0 ? 7 : 8, false);
+    ASSERT_EQ(b.bench.RunOut(100), "");
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  b.Settle();
+  ASSERT_EQ(cq.used, 0);
+  ASSERT_EQ(cq.interrupts, 0u);
+  // The device's position is the one at which it was armed.
+  b.Post(kFirstCq, 1);
+  b.Complete(kFirstWork, 0, true);
+  b.Settle();
+  EXPECT_EQ(cq.interrupts, 1u);
+  // What was solicited a whole turn ago is not behind what the driver saw last.
+  b.Post(kFirstCq + kOther, 1);
+  b.Complete(kFirstWork, kOther);
+  b.Settle();
+  b.ArmCq(kOther, true, false, 1);
+  b.Settle();
+  EXPECT_EQ(other.interrupts, 0u);
+}
+
+TEST(CqWriter, FirmwareArmsForWhatComesAfterAndFailsACq) {
+  Bench b;
+  b.EnableAll();
+  Queue& cq = b.queues[kFirstCq];
+  b.Post(kFirstCq, 8);
+  b.Complete(kFirstWork, 0, true);
+  b.Settle();
+  for (const bool next : {false, true}) {
+    b.SetCq(0, {.valid = true, .set_solicited = !next, .set_next_completion = next});
+    cq.armed = true;
+    cq.arm_solicited = !next;
+    cq.arm_next = next;
+    cq.arm_seen = cq.solicited.size();
+    b.Settle();
+    const uint64_t before = cq.interrupts;
+    b.Complete(kFirstWork, 0, false);
+    b.Settle();
+    EXPECT_EQ(cq.interrupts, before + next);
+    b.Complete(kFirstWork, 0, true);
+    b.Settle();
+    EXPECT_EQ(cq.interrupts, before + 1);
+  }
+  b.SetCq(0, {.valid = true, .set_failed = true});
+  b.Settle();
+  cq.dead = true;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.RunOut(50), "");
+  EXPECT_EQ(b.queues[kFirstWork].used, 6);
+  EXPECT_EQ(cq.failures, 0u) << "who sets it knows";
+  cq.cqes.clear();
+  const uint64_t before = cq.interrupts;
+  b.ArmCq(0, false, true, 1);  // what was written before is still there to be seen
+  b.Settle();
+  EXPECT_EQ(cq.interrupts, before + 1);
+}
+
+TEST(CqWriter, ACqWithoutAFreeBufferFailsAndStaysFailed) {
+  Bench b;
+  b.EnableAll();
+  Queue& cq = b.queues[kFirstCq];
+  b.Post(kFirstCq, 9);
+  for (int i = 0; i < 10; ++i) b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(cq.used, 9);
+  EXPECT_EQ(cq.failures, 1u);
+  EXPECT_EQ(cq.code, RdmaError::kCqOverrun);
+  EXPECT_EQ(b.requests, 3u);
+  cq.dead = true;
+  b.Post(kFirstCq, 5);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(cq.failures, 1u);
+  EXPECT_EQ(b.queues[kFirstWork].used, 11) << "the work request's buffer comes back all the same";
+
+  b.Enable(kFirstCq, 8);
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  b.Post(kFirstCq, 1);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(cq.used, 1);
+}
+
+TEST(CqWriter, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
+  Bench b;
+  b.EnableAll();
+  b.none = BufferStatus::kFailed;
+  b.Complete(kFirstWork, 0);
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.RunOut(50), "");
+  EXPECT_EQ(b.queues[kFirstCq].failures, 0u);
+  EXPECT_EQ(b.requests, 1u);
+  b.queues[kFirstCq].cqes.clear();
+  b.Settle();
+  EXPECT_EQ(b.queues[kFirstWork].used, 2);
+}
+
+TEST(CqWriter, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
+  for (const bool writable : {true, false}) {
+    Bench b;
+    b.EnableAll();
+    Queue& cq = b.queues[kFirstCq];
+    b.Post(kFirstCq, 2);
+    b.Post(kFirstCq, 1, writable, writable ? spec::RdmaCqReq::kBytes - 1 : spec::RdmaCqReq::kBytes);
+    b.Post(kFirstCq, 2);
+    for (int i = 0; i < 4; ++i) b.Complete(kFirstWork, 0);
+    b.Settle();
+    EXPECT_EQ(cq.used, 2);
+    EXPECT_EQ(cq.failures, 1u);
+    EXPECT_EQ(cq.code, RdmaError::kBadDescriptor);
+    EXPECT_EQ(b.queues[kFirstWork].used, 4);
+  }
+}
+
+TEST(CqWriter, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
+  for (const bool writable : {true, false}) {
+    Bench b;
+    b.EnableAll();
+    Queue& queue = b.queues[kEventQueue];
+    b.Happen();  // no buffer
+    b.Settle();
+    b.Post(kEventQueue, 1);
+    b.Happen();
+    b.Settle();
+    EXPECT_EQ(b.lost, 1u);
+    EXPECT_EQ(queue.used, 1);
+    b.Post(kEventQueue, 1, writable, writable ? spec::RdmaEvent::kBytes - 1 : spec::RdmaEvent::kBytes);
+    b.Happen();
+    b.Settle();
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(queue.code, RdmaError::kBadDescriptor);
+    queue.dead = true;
+    b.Happen();
+    b.Settle();
+    // No event of before a reset exists after it.
+    b.events.clear();
+    b.Enable(kEventQueue, 4);
+    ASSERT_EQ(b.bench.RunOut(30), "");
+    b.Post(kEventQueue, 1);
+    b.Happen();
+    b.Settle();
+    EXPECT_EQ(b.lost, 1u);
+    EXPECT_EQ(b.queues[kEventQueue].used, 1);
+  }
+}
+
+TEST(CqWriter, DoesNotTouchQueuesThatAreNotServed) {
+  Bench b;
+  b.EnableAll();
+  b.SetKind(kFirstWork, KindOf(kFirstWork), true);
+  b.SetKind(kFirstCq + 1, TableQueueKind::kCq, true);
+  b.SetKind(kControlQueue, TableQueueKind::kNone);
+  b.SetKind(kEventQueue, TableQueueKind::kNone);
+  b.row_in.tokens.push_back({.vq_index = kNetQueue});
+  b.SetCq(2, {});
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  for (const size_t vq : {kFirstWork, kFirstCq + 1, kFirstCq + 2, kControlQueue, kEventQueue, kNetQueue}) {
+    b.queues[vq].dead = true;
+  }
+  b.Post(kFirstCq, 3);
+  b.Complete(kFirstWork, 0);  // its CQE is written
+  b.Complete(kFirstWork + 1, 1);
+  b.Complete(kFirstWork + 1, 2);
+  b.Complete(kControlQueue);
+  b.Complete(kNetQueue);
+  b.Happen();
+  b.Settle();
+  EXPECT_EQ(b.queues[kFirstCq].used, 1);
+  EXPECT_EQ(b.queues[kFirstWork + 1].used, 2);
+  EXPECT_EQ(b.stores, 3u + 4u);
+}
+
+TEST(CqWriter, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+  Bench b;
+  b.EnableAll();
+  b.Complete(kNetQueue);
+  b.Complete(kNetQueue);
+  b.Settle();
+  b.SetKind(kNetQueue, KindOf(kNetQueue), false, true);
+  ASSERT_EQ(b.bench.RunOut(5), "");
+  b.queues[kNetQueue].used = 0;
+  b.Complete(kNetQueue);
+  b.Settle();
+  EXPECT_EQ(b.queues[kNetQueue].used, 1);
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptor fetch as RTL and as model side by side, in front of drivers that fill split rings, break their rules and
+// reset their queues. What comes out is compared with what the drivers made available, which knows nothing of either.
+#include "model/virtio/desc_fetch.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Vdesc_fetch.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/random.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::Channel;
+using model::Cycle;
+using model::DescFetch;
+using spec::Buffer;
+using spec::BufferRequest;
+using spec::BufferStatus;
+using spec::DmaFetched;
+using spec::DmaReadRequest;
+using spec::QueueFailure;
+using spec::QueueRowWrite;
+using spec::RdmaError;
+using spec::TableWrite;
+using spec::VirtqDesc;
+using spec::VirtqDescFlags;
+
+constexpr size_t kQueues = 16;
+constexpr size_t kClients = DescFetch::kClients;
+constexpr uint8_t kSlverr = 2;  // [AMBA AXI, A3.4.4]
+
+void CopyBits(std::span<const uint8_t> from, size_t from_bit, std::span<uint8_t> to, size_t to_bit, size_t bits) {
+  for (size_t i = 0; i < bits; ++i) {
+    const bool bit = (from[(from_bit + i) / 8] >> (from_bit + i) % 8 & 1) != 0;
+    uint8_t& byte = to[(to_bit + i) / 8];
+    const auto mask = static_cast<uint8_t>(1u << (to_bit + i) % 8);
+    byte = static_cast<uint8_t>(bit ? byte | mask : byte & ~mask);
+  }
+}
+
+// The clients' streams one by one: ports of the block are packed arrays.
+struct ClientPorts {
+  std::array<uint8_t, kClients> request_valid{}, request_ready{}, buffer_valid{}, buffer_ready{};
+  std::array<std::array<uint8_t, (BufferRequest::kBits + 7) / 8>, kClients> request{};
+  std::array<std::array<uint8_t, (Buffer::kBits + 7) / 8>, kClients> buffer{};
+};
+// First of all streams: outputs of the block to the clients' ports.
+class FromBlock final : public BenchStream {
+ public:
+  FromBlock(Vdesc_fetch& p, ClientPorts& ports) : p_(p), ports_(ports) {}
+  void Begin(Cycle) override { Copy(); }
+  void End(Cycle) override { Copy(); }
+  bool IsEmpty() const override { return true; }
+
+ private:
+  void Copy() {
+    for (size_t i = 0; i < kClients; ++i) {
+      ports_.request_ready[i] = p_.buffer_request_ready_o >> i & 1;
+      ports_.buffer_valid[i] = p_.buffer_valid_o >> i & 1;
+      CopyBits(BytesOf(std::as_const(p_.buffer_o)), i * Buffer::kBits, ports_.buffer[i], 0, Buffer::kBits);
+    }
+  }
+  Vdesc_fetch& p_;
+  ClientPorts& ports_;
+};
+// Last of all: the clients' ports to inputs; also compares what is no stream.
+class ToBlock final : public BenchStream {
+ public:
+  ToBlock(Vdesc_fetch& p, ClientPorts& ports, const DescFetch& block) : p_(p), ports_(ports), block_(block) {}
+  void Begin(Cycle) override {
+    p_.buffer_request_valid_i = 0;
+    p_.buffer_ready_i = 0;
+    for (size_t i = 0; i < kClients; ++i) {
+      p_.buffer_request_valid_i |= static_cast<uint8_t>(ports_.request_valid[i] << i);
+      p_.buffer_ready_i |= static_cast<uint8_t>(ports_.buffer_ready[i] << i);
+      CopyBits(ports_.request[i], 0, BytesOf(p_.buffer_request_i), i * BufferRequest::kBits, BufferRequest::kBits);
+    }
+  }
+  void End(Cycle cycle) override {
+    const std::string at = "cycle " + std::to_string(cycle) + ": ";
+    if ((p_.idle_o != 0) != idle_) difference = at + "idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
+    if ((p_.window_violation_o != 0) != (violation == cycle)) difference = at + "window_violation_o differs";
+    violations += p_.window_violation_o;
+    idle_ = block_.IsIdle();
+  }
+  bool IsEmpty() const override { return true; }
+  bool idle() const { return idle_; }
+
+  Cycle violation = model::kUnknown;
+  uint64_t violations = 0;
+
+ private:
+  Vdesc_fetch& p_;
+  ClientPorts& ports_;
+  const DescFetch& block_;
+  bool idle_ = true;
+};
+
+// What a driver does wrong with a queue in this life of it, and what it must be told.
+enum class Defect { kNone, kIndex, kHead, kNoLength, kWraps, kIndirect, kBelow, kAbove, kStraddles, kDmaError };
+constexpr std::array kDefects{Defect::kIndex, Defect::kHead,  Defect::kNoLength,  Defect::kWraps,   Defect::kIndirect,
+                              Defect::kBelow, Defect::kAbove, Defect::kStraddles, Defect::kDmaError};
+RdmaError CodeOf(Defect defect) {
+  switch (defect) {
+    case Defect::kBelow:
+    case Defect::kAbove:
+    case Defect::kStraddles: return RdmaError::kWindowViolation;
+    case Defect::kDmaError: return RdmaError::kQueueDmaError;
+    default: return RdmaError::kBadDescriptor;
+  }
+}
+
+// One queue as its driver sees it.
+struct Ring {
+  uint16_t size = 0;
+  bool served = false;
+  QueueRowWrite row;
+  spec::TableWindow window;
+  std::vector<VirtqDesc> table;
+  std::vector<uint16_t> entries;
+  uint16_t index = 0;              // avail.idx
+  std::deque<uint16_t> available;  // heads that were not answered yet
+  std::vector<bool> head_used;
+  uint64_t added = 0, taken = 0;
+  Defect defect = Defect::kNone;
+  uint64_t defect_at = 0;  // the entry, or the read, that is wrong
+  bool defective = false;  // it has happened
+  uint64_t reads = 0;
+  unsigned failures = 0;
+  bool retires = false;      // asked for no more, then reset
+  unsigned outstanding = 0;  // requests
+};
+
+struct Asked {
+  BufferRequest request;
+  uint64_t added;  // what was available then, at least
+  bool served;
+  unsigned got = 0;
+};
+
+struct Bench {
+  Bench() {
+    for (size_t i = 0; i < kClients; ++i) block.buffer_out[i].Connect(buffers[i], block);
+    block.index_request_out.Connect(index_sink, block);
+    block.ring_request_out.Connect(ring_sink, block);
+    block.descriptor_request_out.Connect(descriptor_sink, block);
+    block.queue_failure_out.Connect(failure_sink, block);
+    block.on_window_violation = [this](Cycle cycle) { to.violation = cycle; };
+
+    bench.AddOther(from);
+    for (size_t i = 0; i < kClients; ++i) {
+      requests[i] = &bench.In("buffer_request", block.buffer_request_in[i], clients.request_valid[i],
+                              clients.request_ready[i], clients.request[i]);
+      auto& out = bench.Out("buffer", buffers[i], clients.buffer_valid[i], clients.buffer_ready[i], clients.buffer[i]);
+      out.keep = false;
+      out.on_token = [this, i](Cycle cycle, const Buffer& buffer) { OnBuffer(cycle, i, buffer); };
+      outs.push_back(&out.rate);
+    }
+    const auto read = [this](auto& out, auto& fetched) {
+      out.keep = false;
+      out.on_token = [this, &fetched](Cycle cycle, const DmaReadRequest& request) {
+        last_read = cycle;
+        reads.push_back(request);
+        fetched.tokens.push_back(Fetch(request));
+      };
+      outs.push_back(&out.rate);
+    };
+    read(index_out, index_in);
+    read(ring_out, ring_in);
+    read(descriptor_out, descriptor_in);
+    failure_out.keep = false;
+    failure_out.on_token = [this](Cycle, const QueueFailure& failure) { OnFailure(failure); };
+    outs.push_back(&failure_out.rate);
+    bench.AddOther(to);
+  }
+
+  // --- Host memory: the ring of queue q begins at (q + 1) << 40, its available ring 2^32 later.
+  static uint64_t DescOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
+  static uint64_t DriverOf(size_t vq) { return DescOf(vq) + (uint64_t{1} << 32); }
+  DmaFetched Fetch(const DmaReadRequest& request) {
+    DmaFetched answer{.tag = request.tag};
+    const size_t vq = (request.address >> 40) - 1;
+    EXPECT_LT(vq, kQueues);
+    if (vq >= kQueues) return answer;
+    Ring& ring = rings[vq];
+    EXPECT_TRUE(ring.row.enabled);
+    if (ring.defect == Defect::kDmaError && ring.reads++ >= ring.defect_at) {
+      ring.defective = true;
+      answer.resp = static_cast<uint8_t>(kSlverr + random() % 2);
+      for (uint8_t& byte : answer.data) byte = static_cast<uint8_t>(random());
+      return answer;
+    }
+    const uint64_t offset = request.address - DescOf(vq);
+    if (offset < uint64_t{1} << 32) {
+      EXPECT_EQ(request.bytes, VirtqDesc::kBytes);
+      EXPECT_EQ(offset % VirtqDesc::kBytes, 0u);
+      EXPECT_LT(offset / VirtqDesc::kBytes, ring.size);
+      ring.table[offset / VirtqDesc::kBytes % ring.size].Encode(answer.data);
+    } else if (request.address == DriverOf(vq) + spec::VirtqAvail::kIdxOffset) {
+      EXPECT_EQ(request.bytes, 2);
+      answer.data[0] = static_cast<uint8_t>(ring.index);
+      answer.data[1] = static_cast<uint8_t>(ring.index >> 8);
+    } else {
+      const uint64_t first = (request.address - DriverOf(vq) - spec::VirtqAvail::kBytes) / 2;
+      EXPECT_LE(first + request.bytes / 2, ring.size) << "reads past the end of the ring";
+      EXPECT_GE(request.bytes, 2);
+      EXPECT_LE(request.bytes, 2 * spec::kBuffersPerRequest);
+      for (size_t i = 0; i < request.bytes / 2u; ++i) {
+        const uint16_t head = ring.entries[(first + i) % ring.size];
+        answer.data[2 * i] = static_cast<uint8_t>(head);
+        answer.data[2 * i + 1] = static_cast<uint8_t>(head >> 8);
+      }
+    }
+    return answer;
+  }
+
+  // --- Driver and firmware
+  void SetKind(size_t vq, spec::TableQueueKind kind, bool stopped = false, bool reset = false) {
+    TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = static_cast<uint32_t>(vq)};
+    spec::TableVirtqueue{.kind = kind, .stopped = stopped, .reset_positions = reset}.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  void SetWindow(size_t vq, const spec::TableWindow& window) {
+    rings[vq].window = window;
+    TableWrite write{.table_id = spec::MgmtTable::kWindow, .index = static_cast<uint32_t>(vq)};
+    window.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  // A new life of a queue that nobody uses.
+  void Enable(size_t vq, uint16_t size, Defect defect = Defect::kNone, uint64_t defect_at = 0) {
+    Ring& ring = rings[vq];
+    row_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
+    ring = {};
+    ring.size = size;
+    ring.served = true;
+    ring.defect = defect;
+    ring.defect_at = defect_at;
+    ring.row = {.vq_index = static_cast<uint16_t>(vq),
+                .enabled = true,
+                .queue_size = size,
+                .msix_vector = static_cast<uint16_t>(random()),
+                .queue_desc = DescOf(vq),
+                .queue_driver = DriverOf(vq),
+                .queue_device = random()};
+    ring.table.resize(size);
+    ring.entries.resize(size);
+    ring.head_used.resize(size);
+    row_in.tokens.push_back(ring.row);
+    SetKind(vq, spec::TableQueueKind::kSq);
+    const uint64_t base = 4096 + random() % 4096;
+    SetWindow(vq, {.enable = defect == Defect::kBelow || defect == Defect::kAbove || defect == Defect::kStraddles ||
+                             random() % 2 == 0,
+                   .base = base,
+                   .last = base + 9999});
+    for (VirtqDesc& descriptor : ring.table) descriptor = Random(vq);
+  }
+  // A descriptor without fault: inside every window.
+  VirtqDesc Random(size_t vq) {
+    const spec::TableWindow& window = rings[vq].window;
+    VirtqDesc result{.addr = window.base + random() % 5000,
+                     .len = static_cast<uint32_t>(1 + random() % 5000),
+                     .flags = static_cast<uint16_t>(random() & ~uint64_t{VirtqDescFlags::kIndirect}),
+                     .next = static_cast<uint16_t>(random())};
+    if (window.enable && random() % 4 == 0) {  // all of it
+      result.addr = window.base;
+      result.len = static_cast<uint32_t>(window.last - window.base + 1);
+    } else if (!window.enable && random() % 4 == 0) {  // the last bytes there are
+      result.addr = ~uint64_t{0} - (result.len - 1);
+    }
+    return result;
+  }
+  void MakeAvailable(size_t vq, unsigned count = 1) {
+    Ring& ring = rings[vq];
+    for (; count > 0 && ring.available.size() < ring.size && !ring.defective; --count) {
+      auto head = static_cast<uint16_t>(random() % ring.size);
+      while (ring.head_used[head]) head = static_cast<uint16_t>((head + 1) % ring.size);
+      VirtqDesc descriptor = Random(vq);
+      if (ring.added == ring.defect_at && ring.defect != Defect::kNone && ring.defect != Defect::kDmaError) {
+        ring.defective = true;
+        switch (ring.defect) {
+          case Defect::kIndex:
+            ring.index = static_cast<uint16_t>(ring.taken + ring.size + 1 + ring.available.size());
+            return;
+          case Defect::kHead: head = ring.size; break;
+          case Defect::kNoLength: descriptor.len = 0; break;
+          case Defect::kWraps: descriptor.addr = ~uint64_t{0} - descriptor.len + 2; break;
+          case Defect::kIndirect: descriptor.flags |= VirtqDescFlags::kIndirect; break;
+          case Defect::kBelow: descriptor.addr = ring.window.base - 1; break;
+          case Defect::kAbove: descriptor.addr = ring.window.last + 1; break;
+          case Defect::kStraddles: descriptor.addr = ring.window.last - descriptor.len + 2; break;
+          default: break;
+        }
+      }
+      if (head < ring.size) {
+        ring.table[head] = descriptor;
+        ring.head_used[head] = true;
+      }
+      ring.entries[ring.index % ring.size] = head;
+      ring.available.push_back(head);
+      ++ring.index;
+      ++ring.added;
+    }
+  }
+
+  // --- Clients
+  void Ask(size_t client, size_t vq, unsigned count, std::optional<uint16_t> by_index = {}) {
+    Ring& ring = rings[vq];
+    const BufferRequest request{.client = static_cast<spec::BufferClient>(client),
+                                .vq_index = static_cast<uint16_t>(vq),
+                                .by_index = by_index.has_value(),
+                                .index = by_index.value_or(static_cast<uint16_t>(random())),
+                                .count = static_cast<uint8_t>(count)};
+    requests[client]->tokens.push_back(request);
+    const bool sane = !ring.defective;
+    asked[client].push_back({request, sane ? ring.added : 0, ring.served});
+    ++ring.outstanding;
+  }
+  void OnBuffer(Cycle cycle, size_t client, const Buffer& buffer) {
+    last_buffer = cycle;
+    answers.push_back(buffer);
+    ASSERT_FALSE(asked[client].empty()) << "an answer too many";
+    Asked& asking = asked[client].front();
+    Ring& ring = rings[asking.request.vq_index];
+    ASSERT_EQ(buffer.vq_index, asking.request.vq_index);
+    if (buffer.status == BufferStatus::kOk) {
+      ASSERT_TRUE(asking.served);
+      ASSERT_LE(++asking.got, asking.request.count);
+      if (asking.request.by_index) {
+        ASSERT_EQ(buffer.head, asking.request.index);
+        ASSERT_TRUE(buffer.last);
+      } else {
+        ASSERT_FALSE(ring.available.empty());
+        ASSERT_EQ(buffer.head, ring.available.front());
+        ring.available.pop_front();
+        ++ring.taken;
+        if (ring.defect != Defect::kNone && ring.defect != Defect::kDmaError) {
+          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong entry was given out";
+        }
+      }
+      ASSERT_LT(buffer.head, ring.size);
+      const VirtqDesc& descriptor = ring.table[buffer.head];
+      ASSERT_EQ(buffer.address, descriptor.addr);
+      ASSERT_EQ(buffer.bytes, descriptor.len);
+      ASSERT_EQ(buffer.writable, (descriptor.flags & VirtqDescFlags::kWrite) != 0);
+      ASSERT_EQ(buffer.more, (descriptor.flags & VirtqDescFlags::kNext) != 0);
+      ASSERT_EQ(buffer.next_index, buffer.more ? descriptor.next : 0);
+      if (!asking.request.by_index) ring.head_used[buffer.head] = false;
+      if (!buffer.last) return;
+    } else {
+      ASSERT_TRUE(buffer.last);
+      if (buffer.status == BufferStatus::kEmpty) {
+        ASSERT_EQ(asking.got, 0u);
+        if (asking.served) {
+          ASSERT_GE(ring.taken, asking.added) << "a buffer was overlooked";
+        }
+        ++empties;
+      } else {
+        ASSERT_TRUE(ring.defective);
+        ++faileds;
+      }
+    }
+    --ring.outstanding;
+    asked[client].pop_front();
+  }
+  void OnFailure(const QueueFailure& failure) {
+    Ring& ring = rings[failure.vq_index];
+    EXPECT_TRUE(ring.defective);
+    EXPECT_EQ(++ring.failures, 1u) << "told twice";
+    EXPECT_EQ(failure.code, CodeOf(ring.defect));
+    codes[failure.code]++;
+  }
+  void SetRates(unsigned in, unsigned memory, unsigned out) {
+    for (auto* request : requests) request->rate = in;
+    index_in.rate = ring_in.rate = descriptor_in.rate = memory;
+    for (unsigned* rate : outs) *rate = out;
+  }
+  // Until everything is answered.
+  void Settle(uint64_t then = 400) {
+    ASSERT_EQ(bench.RunOut(then), "");
+    for (int i = 0; i < 200 && !to.idle(); ++i) ASSERT_EQ(bench.Run(100), "");
+    ASSERT_TRUE(to.idle());
+    for (const auto& waiting : asked) ASSERT_TRUE(waiting.empty());
+  }
+
+  std::mt19937_64 random = MakeRandom("desc_fetch");
+  Agenda agenda;
+  DescFetch block{agenda, {.queues = kQueues, .requests = 8, .descriptors = 32}};
+  RtlTop<Vdesc_fetch> rtl{[](const Vdesc_fetch& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto all = BytesOf(port);
+      bytes.insert(bytes.end(), all.begin(), all.end());
+    };
+    add(top.buffer_request_ready_o), add(top.buffer_valid_o), add(top.buffer_o), add(top.idle_o);
+    add(top.index_request_valid_o), add(top.index_request_o), add(top.index_fetched_ready_o);
+    add(top.ring_request_valid_o), add(top.ring_request_o), add(top.ring_fetched_ready_o);
+    add(top.descriptor_request_valid_o), add(top.descriptor_request_o), add(top.descriptor_fetched_ready_o);
+    add(top.queue_failure_valid_o), add(top.queue_failure_o), add(top.window_violation_o);
+  }};
+  BlockBench<Vdesc_fetch> bench{rtl, agenda, random};
+  Vdesc_fetch& p = rtl.ports();
+  ClientPorts clients;
+  FromBlock from{p, clients};
+  ToBlock to{p, clients, block};
+  std::array<Channel<Buffer>, kClients> buffers{Channel<Buffer>::Sink(), Channel<Buffer>::Sink(),
+                                                Channel<Buffer>::Sink(), Channel<Buffer>::Sink(),
+                                                Channel<Buffer>::Sink()};
+  Channel<DmaReadRequest> index_sink = Channel<DmaReadRequest>::Sink();
+  Channel<DmaReadRequest> ring_sink = Channel<DmaReadRequest>::Sink();
+  Channel<DmaReadRequest> descriptor_sink = Channel<DmaReadRequest>::Sink();
+  Channel<QueueFailure> failure_sink = Channel<QueueFailure>::Sink();
+  using Requests = InStream<BufferRequest, uint8_t, uint8_t, std::array<uint8_t, (BufferRequest::kBits + 7) / 8>>;
+  std::array<Requests*, kClients> requests{};
+  decltype(bench.In("", block.index_fetched_in, p.index_fetched_valid_i, p.index_fetched_ready_o,
+                    p.index_fetched_i)) index_in =
+      bench.In("index_fetched", block.index_fetched_in, p.index_fetched_valid_i, p.index_fetched_ready_o,
+               p.index_fetched_i);
+  decltype(index_in) ring_in =
+      bench.In("ring_fetched", block.ring_fetched_in, p.ring_fetched_valid_i, p.ring_fetched_ready_o, p.ring_fetched_i);
+  decltype(index_in) descriptor_in =
+      bench.In("descriptor_fetched", block.descriptor_fetched_in, p.descriptor_fetched_valid_i,
+               p.descriptor_fetched_ready_o, p.descriptor_fetched_i);
+  decltype(bench.Out("", index_sink, p.index_request_valid_o, p.index_request_ready_i, p.index_request_o)) index_out =
+      bench.Out("index_request", index_sink, p.index_request_valid_o, p.index_request_ready_i, p.index_request_o);
+  decltype(index_out) ring_out =
+      bench.Out("ring_request", ring_sink, p.ring_request_valid_o, p.ring_request_ready_i, p.ring_request_o);
+  decltype(index_out) descriptor_out = bench.Out("descriptor_request", descriptor_sink, p.descriptor_request_valid_o,
+                                                 p.descriptor_request_ready_i, p.descriptor_request_o);
+  decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
+                     p.queue_failure_o)) failure_out =
+      bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  InPulse<TableWrite, std::remove_reference_t<decltype(p.table_write_valid_i)>,
+          std::remove_reference_t<decltype(p.table_write_i)>>& table_in =
+      bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i,
+                              [this](Cycle cycle, const TableWrite& write) { block.OnTableWrite(cycle, write); });
+  InPulse<QueueRowWrite, std::remove_reference_t<decltype(p.queue_row_write_valid_i)>,
+          std::remove_reference_t<decltype(p.queue_row_write_i)>>& row_in =
+      bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i,
+                                 [this](Cycle cycle, const QueueRowWrite& row) { block.OnQueueRowWrite(cycle, row); });
+  std::vector<unsigned*> outs;
+  std::array<Ring, kQueues> rings;
+  std::array<std::deque<Asked>, kClients> asked;
+  std::vector<DmaReadRequest> reads;
+  std::vector<Buffer> answers;
+  std::map<RdmaError, unsigned> codes;
+  Cycle last_read = 0, last_buffer = 0;
+  unsigned empties = 0, faileds = 0;
+};
+
+TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
+  std::map<RdmaError, unsigned> codes;
+  unsigned empties = 0, faileds = 0;
+  for (const unsigned in : {16u, 3u}) {
+    for (const unsigned memory : {16u, 4u}) {
+      for (const unsigned out : {16u, 6u}) {
+        auto b = std::make_unique<Bench>();
+        SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory) + " " + std::to_string(out));
+        b->SetRates(in, memory, out);
+        const auto any_defect = [&] {
+          return b->random() % 3 == 0 ? kDefects[b->random() % kDefects.size()] : Defect::kNone;
+        };
+        for (size_t vq = 0; vq < kQueues; ++vq) {
+          b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5), any_defect(), b->random() % 20);
+        }
+        ASSERT_EQ(b->bench.Run(200), "");
+        for (int step = 0; step < 4000; ++step) {
+          const size_t vq = b->random() % kQueues;
+          Ring& ring = b->rings[vq];
+          b->MakeAvailable(vq, static_cast<unsigned>(b->random() % 9));
+          // Queue q belongs to client q % 5, as in a device.
+          if (b->random() % 64 == 0) ring.retires = true;
+          if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
+            b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
+          } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
+            b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5), any_defect(), b->random() % 20);
+            ASSERT_EQ(b->bench.Run(40), "");
+          }
+          ASSERT_EQ(b->bench.Run(b->random() % 12), "");
+          ASSERT_FALSE(HasFatalFailure());
+        }
+        b->Settle();
+        ASSERT_FALSE(HasFatalFailure());
+        for (const auto& [code, count] : b->codes) codes[code] += count;
+        EXPECT_EQ(b->to.violations, b->codes[RdmaError::kWindowViolation]);
+        empties += b->empties;
+        faileds += b->faileds;
+      }
+    }
+  }
+  EXPECT_GT(codes[RdmaError::kBadDescriptor], 10u);
+  EXPECT_GT(codes[RdmaError::kWindowViolation], 10u);
+  EXPECT_GT(codes[RdmaError::kQueueDmaError], 10u);
+  EXPECT_GT(empties, 100u);
+  EXPECT_GT(faileds, 30u);
+}
+
+TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
+  for (const Defect defect : kDefects) {
+    for (const uint64_t at : {0u, 3u}) {
+      SCOPED_TRACE("defect " + std::to_string(static_cast<int>(defect)) + " at " + std::to_string(at));
+      auto b = std::make_unique<Bench>();
+      b->Enable(5, 8, defect, at);
+      ASSERT_EQ(b->bench.Run(50), "");
+      b->MakeAvailable(5, 8);
+      b->Ask(0, 5, 8);
+      b->Settle();
+      b->Ask(0, 5, 8);
+      b->Settle();
+      // DMA errors count reads, not entries: index, ring, then descriptors.
+      const size_t good = defect == Defect::kIndex ? 0 : defect == Defect::kDmaError ? (at == 0 ? 0 : 1) : at;
+      ASSERT_EQ(b->answers.size(), good + 2);
+      for (size_t i = 0; i < good; ++i) EXPECT_EQ(b->answers[i].status, BufferStatus::kOk);
+      EXPECT_EQ(b->answers[good].status, BufferStatus::kFailed);
+      EXPECT_EQ(b->answers[good + 1].status, BufferStatus::kFailed);
+      EXPECT_EQ(b->rings[5].failures, 1u);
+
+      const size_t reads = b->reads.size();
+      b->Ask(1, 5, 1);
+      b->Ask(2, 5, 1, uint16_t{0});
+      b->Settle();
+      EXPECT_EQ(b->faileds, 4u);
+      EXPECT_EQ(b->reads.size(), reads) << "a broken queue is read";
+
+      b->Enable(5, 8);
+      ASSERT_EQ(b->bench.Run(50), "");
+      b->MakeAvailable(5, 2);
+      b->answers.clear();
+      b->Ask(0, 5, 8);
+      b->Settle();
+      ASSERT_EQ(b->answers.size(), 2u);
+      EXPECT_EQ(b->answers[1].status, BufferStatus::kOk);
+      EXPECT_TRUE(b->answers[1].last);
+    }
+  }
+}
+
+TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
+  Bench b;
+  b.Enable(3, 16);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.Ask(3, 3, 1, uint16_t{15});
+  b.Settle();
+  ASSERT_EQ(b.answers.size(), 1u);
+  EXPECT_EQ(b.answers[0].status, BufferStatus::kOk);
+  EXPECT_EQ(b.reads.size(), 1u);
+
+  b.rings[3].defect = Defect::kHead;  // the code
+  b.rings[3].defective = true;
+  b.Ask(3, 3, 1, uint16_t{16});
+  b.Settle();
+  ASSERT_EQ(b.answers.size(), 2u);
+  EXPECT_EQ(b.answers[1].status, BufferStatus::kFailed);
+  EXPECT_EQ(b.codes[RdmaError::kBadDescriptor], 1u);
+  EXPECT_EQ(b.reads.size(), 1u);
+}
+
+TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
+  Bench b;
+  b.SetKind(1, spec::TableQueueKind::kSq);  // not enabled
+  b.Enable(2, 4);
+  b.SetKind(2, spec::TableQueueKind::kSq, true);  // stopped
+  b.Enable(3, 4);
+  b.SetKind(3, spec::TableQueueKind::kNone);  // nobody's
+  ASSERT_EQ(b.bench.Run(50), "");
+  for (const size_t vq : {1u, 2u, 3u}) {
+    b.rings[vq].served = false;
+    b.Ask(0, vq, 4);
+    b.Ask(1, vq, 1, uint16_t{0});
+  }
+  b.Settle();
+  EXPECT_EQ(b.empties, 6u);
+  EXPECT_EQ(b.reads.size(), 0u);
+}
+
+TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+  for (const bool by_kind_none : {false, true}) {
+    Bench b;
+    b.Enable(4, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakeAvailable(4, 5);
+    b.Ask(0, 4, 8);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), 5u);
+    b.SetKind(4, by_kind_none ? spec::TableQueueKind::kNone : spec::TableQueueKind::kSq, false, !by_kind_none);
+    b.SetKind(4, spec::TableQueueKind::kSq);
+    Ring& ring = b.rings[4];
+    ring.index = 0;
+    b.MakeAvailable(4, 3);
+    ASSERT_EQ(b.bench.Run(20), "");
+    b.Ask(0, 4, 8);
+    b.Settle();
+    EXPECT_EQ(b.answers.size(), 8u);
+  }
+}
+
+TEST(DescFetch, TakesAFullRingInPartsThatEndWhereItWraps) {
+  Bench b;
+  b.Enable(7, 16);
+  ASSERT_EQ(b.bench.Run(50), "");
+  uint64_t given = 0;
+  // 65536 and more entries: the index wraps, too.
+  for (int i = 0; i < 6500; ++i) {
+    b.MakeAvailable(7, i % 100 == 0 ? 16 : static_cast<unsigned>(13 + b.random() % 4));
+    b.Ask(2, 7, 8);
+    b.Ask(2, 7, 8);
+    ASSERT_EQ(b.bench.RunOut(40), "");
+    given = b.rings[7].taken;
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  b.Settle();
+  EXPECT_GT(given, 66'000u);
+}
+
+TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+  Bench b;
+  b.Enable(1, 8);
+  b.Enable(2, 8);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.MakeAvailable(1, 8);
+  b.MakeAvailable(2, 8);
+  b.index_in.rate = 0;
+  b.Ask(0, 1, 1);
+  b.Ask(1, 2, 1);
+  b.Ask(0, 1, 1);
+  ASSERT_EQ(b.bench.Run(60), "");
+  EXPECT_EQ(b.reads.size(), 2u);
+  b.index_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(b.answers.size(), 3u);
+}
+
+TEST(DescFetch, HasTheLatenciesOfItsPage) {
+  Bench b;
+  b.Enable(1, 8);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.MakeAvailable(1, 8);
+  b.index_in.rate = b.ring_in.rate = b.descriptor_in.rate = 0;
+  const auto until_read = [&](Cycle latency, size_t reads) {
+    const Cycle begin = b.bench.cycle();
+    EXPECT_EQ(b.bench.Run(latency), "");
+    EXPECT_EQ(b.reads.size(), reads - 1) << "too early";
+    EXPECT_EQ(b.bench.Run(1), "");
+    EXPECT_EQ(b.reads.size(), reads) << "too late";
+    EXPECT_EQ(b.last_read, begin + latency);
+  };
+  b.Ask(0, 1, 3);
+  until_read(DescFetch::kRequestToIndexRead, 1);
+  b.index_in.rate = 16;
+  until_read(DescFetch::kIndexToRingRead, 2);
+  b.ring_in.rate = 16;
+  until_read(DescFetch::kRingToDescriptorRead, 3);
+  ASSERT_EQ(b.bench.Run(10), "");
+  b.descriptor_in.rate = 16;
+  const Cycle begin = b.bench.cycle();
+  ASSERT_EQ(b.bench.Run(DescFetch::kDescriptorToBuffer), "");
+  EXPECT_EQ(b.answers.size(), 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.answers.size(), 1u);
+  ASSERT_EQ(b.bench.Run(2 * DescFetch::kCyclesPerBuffer - 1), "");
+  EXPECT_EQ(b.answers.size(), 2u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.answers.size(), 3u);
+  EXPECT_EQ(b.last_buffer, begin + DescFetch::kDescriptorToBuffer + 2 * DescFetch::kCyclesPerBuffer);
+}
+
+TEST(DescFetch, ClearsOfEveryQueueAtOnceDisturbNoOtherWrite) {
+  Bench b;
+  for (size_t vq = 0; vq < kQueues; ++vq) b.Enable(vq, 16);
+  ASSERT_EQ(b.bench.Run(200), "");
+  for (int round = 0; round < 200; ++round) {
+    for (size_t vq = 0; vq < kClients; ++vq) {
+      b.MakeAvailable(vq, 3);
+      b.Ask(vq, vq, 8);
+    }
+    // Queues 8 to 15 are reset in a row, one in every cycle, with a table write now and then.
+    for (size_t vq = 8; vq < kQueues; ++vq) b.row_in.tokens.push_back(b.rings[vq].row);
+    b.SetKind(15, spec::TableQueueKind::kSq, false, true);
+    ASSERT_EQ(b.bench.Run(30 + b.random() % 8), "");
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  b.Settle();
+}
+
+}  // namespace
+}  // namespace vireo::verif
