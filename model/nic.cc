@@ -7,7 +7,14 @@ namespace vireo::model {
 namespace {
 
 // Small clients of the DMA ports.
-enum FetchClient : size_t { kFetchIndex, kFetchRing, kFetchDescriptor, kFetchWorkRequest, kFetchMailbox, kFetchClients };
+enum FetchClient : size_t {
+  kFetchIndex,
+  kFetchRing,
+  kFetchDescriptor,
+  kFetchWorkRequest,
+  kFetchMailbox,
+  kFetchClients
+};
 enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
 
 DmaReadPort::Config ReadConfig(const spec::Config& config) {
@@ -21,8 +28,7 @@ DmaWritePort::Config WriteConfig(const spec::Config& config) {
 }
 
 uint32_t NumQueues(const spec::Config& config) {
-  return 2 * config.net_queue_pairs + 1 + config.num_cqs + 2 * config.num_qps +
-         spec::kVireoConstants.rdma_event_queues;
+  return 2 * config.net_queue_pairs + 1 + config.num_cqs + 2 * config.num_qps + spec::kVireoConstants.rdma_event_queues;
 }
 
 size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
@@ -225,7 +231,12 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   csr_.SetDeviceStatus(from, levels.device_status);
   csr_.SetDriverFeatures(from, levels.driver_features);
   notify_.SetResetting(from, levels.resetting);
-  notify_.SetMq(from, (levels.driver_features[kMq / 32] >> kMq % 32 & 1) != 0);
+  const bool mq = (levels.driver_features[kMq / 32] >> kMq % 32 & 1) != 0;
+  notify_.SetMq(from, mq);
+  // These still work for the driver of before when a reset has cleared the features.
+  if (levels.resetting) return;
+  send_queue_.SetMq(from + 1, mq);
+  completer_.SetMq(from + 1, mq);
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {
@@ -257,10 +268,9 @@ bool Nic::IsQuiet() const {
 }
 
 bool Nic::IsDatapathIdle(Cycle now) {
-  return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) &&
-         msix_.IsIdle(now + 1) && mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() &&
-         rx_buffer_.IsIdle() && interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() &&
-         send_failures_.IsIdle();
+  return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) && msix_.IsIdle(now + 1) &&
+         mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle() &&
+         interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() && send_failures_.IsIdle();
 }
 
 }  // namespace vireo::model

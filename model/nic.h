@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows what is joined to
-// what.
+// The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows what is joined
+// to what.
 //
 // It has no clock. Inputs are told in their cycles, before the blocks of that cycle run; RunThrough runs them. What
 // leaves the device in a cycle is told to the environment then, or goes into the DMA ports' outputs, which the

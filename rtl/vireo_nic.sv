@@ -261,6 +261,14 @@ module vireo_nic
   logic unused_interrupt_last, unused_interrupt_index;
   logic common_cfg_idle, notify_idle, msix_idle;
 
+  // Whether there are all net queue pairs or one, for blocks that still work for the driver of before when a reset has
+  // cleared the features: it changes only while there is nothing of anybody.
+  logic mq_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) mq_q <= 1'b0;
+    else if (!resetting) mq_q <= driver_features[7'(NetFeatureMq)];
+  end
+
   vireo_common_cfg #(
     .NetQueuePairs(Config.net_queue_pairs),
     .NumCqs(Config.num_cqs),
@@ -812,6 +820,7 @@ module vireo_nic
   ) u_send_queue (
     .clk_i,
     .rst_ni,
+    .mq_i(mq_q),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .doorbell_valid_i(send_doorbell_valid),
@@ -882,6 +891,7 @@ module vireo_nic
   ) u_completer (
     .clk_i,
     .rst_ni,
+    .mq_i(mq_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),

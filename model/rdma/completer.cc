@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "model/rdma/output_register.h"
+#include "model/common/output_register.h"
 
 namespace vireo::model {
 namespace {
@@ -40,7 +40,9 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
-      first_queue_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
+      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaTransmitqOffset),
+      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
+      first_queue_(first_queue_one_),
       clear_(config.num_qps),
       flush_(config.num_qps),
       state_table_(config.num_qps),
@@ -49,6 +51,8 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
   record_in.SetConsumer(this);
   ack_in.SetConsumer(this);
 }
+
+void Completer::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
 
 void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
@@ -162,7 +166,6 @@ Completer::State Completer::DecideAck(Cycle now) {
 }
 
 Completer::State Completer::Check(Cycle now) {
-  (void)now;
   Ring& ring = rings_[qpn_];
   const spec::SendRecord& record = ring.records.front();
   const bool covered = (why_ == Why::kAck || why_ == Why::kNak) && Psn(record.last_psn - base_) < covered_;
@@ -186,7 +189,7 @@ Completer::State Completer::Check(Cycle now) {
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
-  const auto queue = static_cast<uint16_t>(first_queue_ + 2 * qpn_);
+  const auto queue = static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn_);
   retired_ = spec::Doorbell{.vq_index = queue};
   if (completes) {
     const bool failed = status != IbWcStatus::kSuccess;

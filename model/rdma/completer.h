@@ -12,6 +12,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
@@ -27,6 +28,8 @@ class Completer final : public Block {
 
   Completer(Agenda& agenda, const spec::Config& config);
 
+  // The input from cycle `from` on; at first 0.
+  void SetMq(Cycle from, bool mq);
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
@@ -68,8 +71,9 @@ class Completer final : public Block {
 
   const uint32_t num_qps_;
   const uint32_t send_records_;
-  const uint32_t first_queue_;
+  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
 
+  Level<uint32_t> first_queue_;  // where the send queues' indices begin
   QpSet clear_;
   QpSet flush_;
   Table<spec::IbQpState> state_table_;

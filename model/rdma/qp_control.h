@@ -14,8 +14,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/table.h"
 #include "model/common/level.h"
+#include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/rdma/output_register.h"
+#include "model/common/output_register.h"
 
 namespace vireo::model {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
-#include "model/rdma/output_register.h"
 
 namespace vireo::model {
 namespace {
@@ -32,9 +32,11 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
-      first_queue_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
+      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaTransmitqOffset),
+      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
       ask_room_(std::min(config.send_records / 2, kMost)),
       sizes_(sizes),
+      first_queue_(first_queue_one_),
       wake_(config.num_qps),
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
       asks_(Channel<Ask>::Fifo(sizes.requests)),
@@ -50,6 +52,8 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
   infos_.SetConsumer(this);
 }
 
+void SendQueue::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
@@ -58,14 +62,15 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   WakeAt(std::max(cycle, wake_.PopReady()));
 }
 
-std::optional<uint32_t> SendQueue::QpOf(uint16_t vq_index) const {
-  if (vq_index < first_queue_) return {};
-  const uint32_t offset = vq_index - first_queue_;
+std::optional<uint32_t> SendQueue::QpOf(Cycle now, uint16_t vq_index) {
+  const uint32_t first = first_queue_.At(now);
+  if (vq_index < first) return {};
+  const uint32_t offset = vq_index - first;
   if (offset % 2 != 0 || offset >= 2 * num_qps_) return {};
   return offset / 2;
 }
 
-uint16_t SendQueue::QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue_ + 2 * qpn); }
+uint16_t SendQueue::QueueOf(Cycle now, uint32_t qpn) { return static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn); }
 
 void SendQueue::Run(Cycle now) {
   bool moved = Leave(now, request_, buffer_request_out);
@@ -92,7 +97,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   const bool rang = doorbell_in.CanPop(now);
   const bool servable = line_.CanPop(now) && !request_ && requests_ != sizes_.requests;
   if (retired_in.CanPop(now)) {
-    if (const auto qpn = QpOf(retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
+    if (const auto qpn = QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
   } else if (answered) {
     event_ = Event{Op::kAnswer, answer_->ask.qpn};
   } else if (wake_.CanPop(now)) {
@@ -100,7 +105,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
     WakeAt(wake_.PopReady());
   } else if (rang && !(servable && line_turn_)) {
     line_turn_ = true;
-    if (const auto qpn = QpOf(doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
+    if (const auto qpn = QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
   } else if (servable) {
     line_turn_ = false;
     event_ = Event{Op::kServe, line_.Pop(now)};
@@ -132,8 +137,9 @@ void SendQueue::Decide(Cycle now) {
         slot.more = false;
         slot.asked = true;
         slot.in_use += count;
-        request_ = spec::BufferRequest{
-            .client = spec::BufferClient::kSend, .vq_index = QueueOf(event.qpn), .count = static_cast<uint8_t>(count)};
+        request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
+                                       .vq_index = QueueOf(now, event.qpn),
+                                       .count = static_cast<uint8_t>(count)};
         asks_.Push(now, {event.qpn, count});
         ++requests_;
       }
@@ -206,7 +212,7 @@ bool SendQueue::RunAssemble(Cycle now) {
     return false;
   }
   work.failed = failed;
-  if (failed != RdmaError::kOk) failure_ = spec::QueueFailure{.vq_index = QueueOf(info.qpn), .code = failed};
+  if (failed != RdmaError::kOk) failure_ = spec::QueueFailure{.vq_index = QueueOf(now, info.qpn), .code = failed};
   work_ = work;
   infos_.Pop(now);
   return true;

@@ -11,6 +11,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
@@ -33,6 +34,8 @@ class SendQueue final : public Block {
   SendQueue(Agenda& agenda, const spec::Config& config);
   SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
 
+  // The input from cycle `from` on; at first 0.
+  void SetMq(Cycle from, bool mq);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
@@ -84,8 +87,8 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
-  std::optional<uint32_t> QpOf(uint16_t vq_index) const;
-  uint16_t QueueOf(uint32_t qpn) const;
+  std::optional<uint32_t> QpOf(Cycle now, uint16_t vq_index);
+  uint16_t QueueOf(Cycle now, uint32_t qpn);
   // Each does what happens in a cycle and says whether anything did.
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
@@ -95,10 +98,11 @@ class SendQueue final : public Block {
 
   const uint32_t num_qps_;
   const uint32_t send_records_;
-  const uint32_t first_queue_;
+  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
   const uint32_t ask_room_;
   const Sizes sizes_;
 
+  Level<uint32_t> first_queue_;  // where the send queues' indices begin
   QpSet wake_;
   Channel<uint32_t> line_;
   Channel<Ask> asks_;

@@ -291,7 +291,8 @@ void CommonCfg::Run(Cycle now) {
     n.row = {.vq_index = static_cast<uint16_t>(b.sweep_queue)};
     n.sweep_queue = b.sweep_queue + 1;
     n.sweep = n.sweep_queue != rows_.size();
-  } else if (!b.sweep && now >= msix_ready_ && b.resetting && !b.firmware && !b.interrupt_valid && !queue_reset_.IsWaiting(now)) {
+  } else if (!b.sweep && now >= msix_ready_ && b.resetting && !b.firmware && !b.interrupt_valid &&
+             !queue_reset_.IsWaiting(now)) {
     n.resetting = false;
   }
 

@@ -13,8 +13,8 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/output_register.h"
 #include "model/common/table.h"
-#include "model/virtio/output_register.h"
 #include "model/virtio/queue_state.h"
 #include "spec/gen/vireo_spec.h"
 

@@ -32,9 +32,13 @@ module vireo_table #(
   logic [Width-1:0] memory [Depth];
 
   // Contents at power-on; the one place in the device where a memory needs them.
-  initial begin
+`ifdef SYNTHESIS
+  initial memory = '{default: '0};  // a loop is one more cell per entry for Yosys
+`else
+  initial begin  // the pattern is one more statement per entry for Verilator
     for (int unsigned i = 0; i < Depth; i++) memory[i] = '0;
   end
+`endif
 
   logic forward;
   assign forward = write_q && write_address_q == read_address_i;

@@ -22,6 +22,7 @@ module vireo_completer
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
+  input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
 
   input  logic              table_write_valid_i,
   input  table_write_t      table_write_i,
@@ -53,7 +54,16 @@ module vireo_completer
 
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned SlotBits = $clog2(SendRecords);
-  localparam logic [15:0] FirstQueue = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
+  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
+  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaTransmitqOffset;
+  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
+
+  logic [15:0] first_queue_q;  // where the send queues' indices begin
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) first_queue_q <= FirstQueueOne;
+    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
+  end
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -242,7 +252,7 @@ module vireo_completer
     distance = ack.psn - ring.unacked;
     counts = keeps(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked;
 
-    queue_index = FirstQueue + {15'(qpn_q), 1'b0};
+    queue_index = first_queue_q + {15'(qpn_q), 1'b0};
     done = {1'b0, kept.last_psn - base_q} < covered_q;
     leaves = 1'b1;
     completes = 1'b1;

@@ -20,6 +20,7 @@ module vireo_send_queue
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
+  input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
 
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
@@ -69,7 +70,9 @@ module vireo_send_queue
   localparam int unsigned Infos = Fetches / 2;  // so that there is room for the answers to all reads
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
   localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
-  localparam logic [15:0] FirstQueue = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
+  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
+  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaTransmitqOffset;
+  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
 
   // What is read of a work request: all but the inline data, and the first element.
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
@@ -78,6 +81,13 @@ module vireo_send_queue
   function automatic logic is_served(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateErr);
   endfunction
+
+  logic [15:0] first_queue_q;  // where the send queues' indices begin
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) first_queue_q <= FirstQueueOne;
+    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
+  end
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -213,10 +223,10 @@ module vireo_send_queue
     request_valid_d = request_valid_q && !buffer_request_ready_i;
     request_d = request_q;
 
-    retired_offset = retired.vq_index - FirstQueue;
-    doorbell_offset = doorbell.vq_index - FirstQueue;
-    retired_known = retired.vq_index >= FirstQueue && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
-    doorbell_known = doorbell.vq_index >= FirstQueue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
+    retired_offset = retired.vq_index - first_queue_q;
+    doorbell_offset = doorbell.vq_index - first_queue_q;
+    retired_known = retired.vq_index >= first_queue_q && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
+    doorbell_known = doorbell.vq_index >= first_queue_q && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
     line_servable = line_valid && request_free && requests_q != RequestBits'(Requests);
 
     slot_new = slot;
@@ -274,7 +284,7 @@ module vireo_send_queue
               slot_new.asked = 1'b1;
               slot_new.in_use = slot.in_use + RecordBits'(count);
               request_valid_d = 1'b1;
-              request_d = '{client: BufferClientSend, vq_index: FirstQueue + {15'(qpn_q), 1'b0}, by_index: 1'b0,
+              request_d = '{client: BufferClientSend, vq_index: first_queue_q + {15'(qpn_q), 1'b0}, by_index: 1'b0,
                             index: '0, count: count};
               asks_push = 1'b1;
             end
@@ -432,7 +442,7 @@ module vireo_send_queue
         work_d.head_bytes = '0;
         work_d.tail_bytes = '0;
         failure_valid_d = 1'b1;
-        failure_d = '{vq_index: FirstQueue + {15'(info.qpn), 1'b0}, code: failed};
+        failure_d = '{vq_index: first_queue_q + {15'(info.qpn), 1'b0}, code: failed};
       end
     end
   end

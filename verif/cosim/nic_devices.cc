@@ -17,7 +17,8 @@ NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockst
   factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
   factories.rtl = [](const NicContext& context) -> std::unique_ptr<Nic> {
     // A configuration that is not Verilated has no RTL.
-    if (&context.config == &spec::kNic100) return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic100>>());
+    if (&context.config == &spec::kNic100)
+      return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic100>>());
     if (&context.config == &spec::kNic1) return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic1>>());
     return nullptr;
   };

@@ -16,8 +16,9 @@ constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kByt
 
 // --- Hosts
 
-RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config)
-    : station_(station), number_(number) {
+RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
+                   const host::FeatureSet& wanted)
+    : station_(station), number_(number), wanted_(wanted) {
   FirmwareRunner::Options options;
   options.firmware.has_mac = true;
   std::ranges::copy(mac(), options.firmware.mac);
@@ -33,8 +34,7 @@ std::array<uint8_t, 6> RdmaHost::mac() const {
 
 std::array<uint8_t, 16> RdmaHost::gid() const {
   const uint16_t host = static_cast<uint16_t>(number_ + 1);
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, static_cast<uint8_t>(host >> 8),
-          static_cast<uint8_t>(host)};
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, static_cast<uint8_t>(host >> 8), static_cast<uint8_t>(host)};
 }
 
 spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer) const {
@@ -45,8 +45,8 @@ spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer) const {
   return path;
 }
 
-std::string RdmaHost::Open() {
-  auto opened = verbs::Device::Open(*function_, {.wanted = host::DefaultFeatures()});
+std::string RdmaHost::Open(const host::FeatureSet& wanted) {
+  auto opened = verbs::Device::Open(*function_, {.wanted = wanted});
   if (!opened.ok()) return station_.name() + ": " + host::ToString(opened.error());
   device_ = std::move(opened).value();
   uint8_t bytes[16];
@@ -75,15 +75,14 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     nic.name = "nic" + std::to_string(i);
     nic.config = options.config;
     nic.pcie = *pcie;
-    nic.mac.buffer_bytes =
-        std::max(nic.mac.buffer_bytes, 4 * options.config->max_frame_bytes);
+    nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * options.config->max_frame_bytes);
   }
   auto built = Topology::Build(system->scheduler_, parameters, factory);
   if (built.topology == nullptr) return {nullptr, built.error};
   system->topology_ = std::move(built.topology);
   for (size_t i = 0; i < options.nics; ++i) {
     system->hosts_.push_back(std::make_unique<RdmaHost>(system->scheduler_, system->topology_->station(i),
-                                                        static_cast<uint16_t>(i), *options.config));
+                                                        static_cast<uint16_t>(i), *options.config, options.wanted));
   }
   for (const auto& host : system->hosts_) {
     if (std::string error = host->Open(); !error.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind, joined by
-// a wire or a switch. What tests and benchmarks start from; which device it is, they are not told.
+// Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind, joined
+// by a wire or a switch. What tests and benchmarks start from; which device it is, they are not told.
 #pragma once
 
 #include <array>
@@ -29,14 +29,22 @@ struct RdmaSystemOptions {
   size_t nics = 2;
   Fabric fabric = Fabric::kDirect;
   std::string capture_path{};
+  // What every host's driver wants, if the device offers it.
+  host::FeatureSet wanted = host::DefaultFeatures();
 };
 
 // One host. GID 0 is ::ffff:10.0.0.<number + 1>.
 class RdmaHost {
  public:
-  RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config);
+  RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
+           const host::FeatureSet& wanted);
 
   verbs::Device& device() { return *device_; }
+  // Lets go of the device: it is reset, if nothing made from it is left, or with the last of that.
+  void Close() { device_.reset(); }
+  // Opens it (again) and gives it GID 0. Empty, or what went wrong. For a device that is closed.
+  std::string Open() { return Open(wanted_); }
+  std::string Open(const host::FeatureSet& wanted);
   host::PciFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
   Station& station() { return station_; }
@@ -47,10 +55,10 @@ class RdmaHost {
 
  private:
   friend class RdmaSystem;
-  std::string Open();
 
   Station& station_;
   const uint16_t number_;
+  const host::FeatureSet wanted_;
   std::unique_ptr<FirmwareRunner> firmware_;
   std::unique_ptr<SimulatedFunction> function_;
   std::shared_ptr<verbs::Device> device_;

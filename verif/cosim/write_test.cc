@@ -78,7 +78,7 @@ class Write : public testing::TestWithParam<std::tuple<std::string, const spec::
   std::unique_ptr<RcPair> pair_;
 };
 
-TEST_P(Write, Carries64BytesAnd8KibBytesIntact) {
+TEST_P(Write, Carries64BytesAnd8KibIntact) {
   Connect({});
   ExpectWritten(1, 0, 0, 64);
   ExpectWritten(2, 4096, 8192, 8192);

@@ -64,7 +64,7 @@ struct Policy {
 };
 
 template <typename Top>
-class Rig : public DmaReadPort::TrainSink {
+class Rig : public model::TrainSink {
  public:
   Rig(RtlTop<Top>& rtl, std::mt19937_64& random, const Policy& policy)
       : policy_(policy),
@@ -142,12 +142,13 @@ class Rig : public DmaReadPort::TrainSink {
     return bench.Run(3);
   }
 
-  void OnTrain(Cycle first, const DmaReadPort::Train& train) override {
+  void OnTrain(Cycle first, const model::Train& train) override {
     Check(first, whole(), train.tag, static_cast<uint8_t>(train.resp), train.data, false);
     if (!train_.empty()) failure_ = "a train before the end of the one before";
-    for (uint32_t k = 0; k < train.beats; ++k) {
+    const auto beats = static_cast<uint32_t>((train.bytes + beat_bytes_ - 1) / beat_bytes_);
+    for (uint32_t k = 0; k < beats; ++k) {
       const auto data = std::span(train.data).subspan(size_t{k} * beat_bytes_);
-      TrainBeat beat{first + k, train.tag, train.data.size(), train.resp, k + 1 == train.beats, {}};
+      TrainBeat beat{first + k, train.tag, train.data.size(), train.resp, k + 1 == beats, {}};
       beat.data.assign(data.begin(), data.begin() + static_cast<ptrdiff_t>(std::min<size_t>(data.size(), beat_bytes_)));
       beat.data.resize(beat_bytes_);
       train_.push_back(beat);

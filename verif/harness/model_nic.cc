@@ -66,10 +66,10 @@ void ModelNic::WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_
 
 void ModelNic::SetControls(Cycle cycle, const PciConfig::Controls& controls) {
   model_->SetControls(Ours(cycle), {.bus_master = controls.bus_master,
-                              .msix_enable = controls.msix_enable,
-                              .msix_mask = controls.msix_mask,
-                              .max_payload_size = controls.max_payload_size,
-                              .max_read_request_size = controls.max_read_request_size});
+                                    .msix_enable = controls.msix_enable,
+                                    .msix_mask = controls.msix_mask,
+                                    .max_payload_size = controls.max_payload_size,
+                                    .max_read_request_size = controls.max_read_request_size});
 }
 
 void ModelNic::ApplyConfig(Cycle cycle) {
@@ -93,10 +93,10 @@ void ModelNic::ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned byte
 void ModelNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) {
   Enter(cycle);
   model_->OnBar(Ours(cycle), {.write = true,
-                        .bar_index = Width(bar),
-                        .offset = static_cast<uint32_t>(offset),
-                        .bytes = Width(bytes),
-                        .data = value});
+                              .bar_index = Width(bar),
+                              .offset = static_cast<uint32_t>(offset),
+                              .bytes = Width(bytes),
+                              .data = value});
 }
 
 void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
@@ -182,15 +182,15 @@ void ModelNic::RunCycle(Cycle cycle) {
 void ModelNic::OpenBus(Cycle cycle) {
   const model::DmaWriter& writer = model_->write_port().writer();
   const bool has_burst = writer.BurstCycle() <= Ours(cycle);
-  write_bursts_.SetOpen(Ours(cycle), has_burst && bridge_.IsAddressReady(cycle, writer.burst().address,
-                                                                   writer.burst().bytes));
+  write_bursts_.SetOpen(Ours(cycle),
+                        has_burst && bridge_.IsAddressReady(cycle, writer.burst().address, writer.burst().bytes));
   write_beats_.SetOpen(Ours(cycle), writer.WriteCycle() <= Ours(cycle) && bridge_.IsDataReady(cycle));
 }
 
 void ModelNic::TakeBus(Cycle cycle) {
   for (const auto& sent : read_bursts_.sent()) {
-    const DmaRead read{.tag = static_cast<uint16_t>(sent.token.id), .address = sent.token.address,
-                       .bytes = sent.token.bytes};
+    const DmaRead read{
+        .tag = static_cast<uint16_t>(sent.token.id), .address = sent.token.address, .bytes = sent.token.bytes};
     bridge_.OnReadBurst(cycle, read);
     environment_.ReadDma(cycle, read);
   }

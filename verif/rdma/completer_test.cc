@@ -28,19 +28,21 @@ using spec::IbWcStatus;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
-  config.net_queue_pairs = 1;
+  config.net_queue_pairs = 3;
   config.num_cqs = 16;
   config.num_qps = 16;
   config.send_records = 8;
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();
-constexpr uint32_t kFirstQueue = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;
+constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
+constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
 struct Bench {
-  Bench() : bench(rtl, agenda, random) {
+  explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
+    SetMq(mq);
     block.completion_out.Connect(completion_sink, block);
     block.retired_out.Connect(retired_sink, block);
     block.failure_out.Connect(failure_sink, block);
@@ -70,11 +72,18 @@ struct Bench {
     spec::TableQpContext{.send_cqn = cqn}.Encode(write.data);
     table.tokens.push_back(write);
   }
+  // While nothing is under way.
+  void SetMq(bool mq) {
+    p.mq_i = mq;
+    block.SetMq(bench.cycle(), mq);
+    first_queue = mq ? kFirstQueue : kFirstQueueOne;
+  }
   void Rates(unsigned in, unsigned out) {
     record.rate = ack.rate = in;
     completion.rate = retired.rate = failure.rate = out;
   }
 
+  uint32_t first_queue = 0;
   std::mt19937_64 random = MakeRandom("completer");
   Agenda agenda;
   Completer block{agenda, kConfig};
@@ -153,7 +162,7 @@ struct OneQp : Bench {
     std::vector<IbWcStatus> statuses;
     for (const auto& sent : completion_sink.sent()) {
       const auto cqe = spec::RdmaCqReq::Decode(sent.token.cqe);
-      EXPECT_EQ(sent.token.vq_index, kFirstQueue + 2 * kQp);
+      EXPECT_EQ(sent.token.vq_index, first_queue + 2 * kQp);
       EXPECT_EQ(sent.token.head, 40 + completed);
       EXPECT_EQ(sent.token.used_bytes, 0u);
       EXPECT_EQ(sent.token.cqn, kCq);
@@ -399,6 +408,20 @@ TEST(Completer, AnAcknowledgeForAQpThatIsNotThereIsIgnored) {
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
+TEST(Completer, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+  OneQp qp;
+  for (const bool mq : {false, true, false}) {
+    qp.SetMq(mq);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.retired_sink.sent().clear();
+    qp.Post(1);
+    qp.Ack(qp.next_psn - 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});  // looks at the completion's queue
+    ASSERT_EQ(qp.retired_sink.sent().size(), 1u);
+    EXPECT_EQ(qp.retired_sink.sent()[0].token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * kQp);
+  }
+}
+
 TEST(Completer, LatenciesAreThoseOfThePage) {
   OneQp qp;
   qp.Post(1);
@@ -443,14 +466,14 @@ TEST(Completer, AMessageWithAnAcknowledgeOfItsOwnTakesAtMostTenCycles) {
 TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
     for (const unsigned out_rate : {16u, 8u, 2u}) {
-      Bench bench;
+      Bench bench(out_rate == 8);
       bench.Rates(in_rate, out_rate);
       auto& random = bench.random;
       std::map<uint32_t, uint32_t> psn, open;
       uint64_t records = 0;
       bench.retired.keep = bench.completion.keep = bench.failure.keep = false;
       bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
-        ASSERT_NE(open[(token.vq_index - kFirstQueue) / 2]--, 0u);
+        ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
       };
       for (uint32_t qpn = 0; qpn < 16; ++qpn) {
         bench.SetCq(qpn, static_cast<uint16_t>(random() % 16));

@@ -29,7 +29,7 @@ using spec::RdmaError;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
-  config.net_queue_pairs = 1;
+  config.net_queue_pairs = 3;
   config.num_cqs = 16;
   config.num_qps = 16;
   config.send_records = 8;
@@ -37,9 +37,8 @@ constexpr spec::Config MakeConfig() {
 }
 constexpr spec::Config kConfig = MakeConfig();
 constexpr SendQueue::Sizes kSizes = {.requests = 4, .fetches = 16};
-constexpr uint32_t kFirstQueue = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;
-
-uint16_t QueueOf(uint32_t qpn) { return static_cast<uint16_t>(kFirstQueue + 2 * qpn); }
+constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
+constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
 // What lies in host memory.
 uint8_t ByteAt(uint64_t address) { return static_cast<uint8_t>(address * 37 ^ address >> 8 ^ address >> 19); }
@@ -53,7 +52,8 @@ struct Posted {
 };
 
 struct Bench {
-  Bench() : bench(rtl, agenda, random) {
+  explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
+    SetMq(mq);
     block.buffer_request_out.Connect(request_sink, block);
     block.fetch_request_out.Connect(fetch_sink, block);
     block.work_request_out.Connect(work_sink, block);
@@ -62,8 +62,9 @@ struct Bench {
     request.on_token = [this](Cycle, const spec::BufferRequest& token) {
       EXPECT_EQ(token.client, spec::BufferClient::kSend);
       EXPECT_FALSE(token.by_index);
-      ASSERT_TRUE(token.vq_index >= kFirstQueue && (token.vq_index - kFirstQueue) % 2 == 0);
-      const uint32_t qpn = (token.vq_index - kFirstQueue) / 2u;
+      ASSERT_TRUE(token.vq_index >= first_queue && (token.vq_index - first_queue) % 2 == 0);
+      const uint32_t qpn = (token.vq_index - first_queue) / 2u;
+      ASSERT_LT(qpn, kConfig.num_qps);
       EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
       EXPECT_LE(open[qpn] + token.count, kConfig.send_records);  // room for all of them
       EXPECT_FALSE(asked[qpn]);
@@ -94,6 +95,7 @@ struct Bench {
     uint32_t qpn;
     uint32_t count;
   };
+  uint16_t QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue + 2 * qpn); }
   void AnswerAll() {
     for (; !asking.empty(); asking.pop_front()) {
       const auto [qpn, count] = asking.front();
@@ -170,6 +172,13 @@ struct Bench {
   void Ring(uint32_t qpn) { doorbell.tokens.push_back({.vq_index = QueueOf(qpn)}); }
   void SetState(uint32_t qpn, IbQpState to) { state.tokens.push_back({.qpn = qpn, .state = to}); }
 
+  // While nothing is under way.
+  void SetMq(bool mq) {
+    p.mq_i = mq;
+    block.SetMq(bench.cycle(), mq);
+    first_queue = mq ? kFirstQueue : kFirstQueueOne;
+  }
+
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
@@ -206,6 +215,7 @@ struct Bench {
   bool hold_records = false;
   unsigned fault_rate = 0;  // of 1,000 reads
   uint64_t faulty = ~uint64_t{0};
+  uint32_t first_queue = 0;
 
   std::mt19937_64 random = MakeRandom("send_queue");
   Agenda agenda;
@@ -328,7 +338,7 @@ TEST(SendQueue, QpsAreServedInTurn) {
   std::vector<uint16_t> order;
   ASSERT_EQ(bench.Settle(), "");
   for (const auto& sent : bench.request_sink.sent()) order.push_back(sent.token.vq_index);
-  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), QueueOf(2 + i % 4));
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), bench.QueueOf(2 + i % 4));
 }
 
 TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
@@ -346,7 +356,7 @@ TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
     bench.Post(5);
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.came[5], 2u);
-    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = QueueOf(5), .code = c.code}}));
+    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
     EXPECT_EQ(bench.reads, 2u);  // nothing is read of the bad one
   }
   for (const uint64_t faulty : {0x1000, 0x1000 + 560}) {
@@ -358,7 +368,7 @@ TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.came[5], 2u);
     EXPECT_EQ(bench.failures,
-              (std::vector<spec::QueueFailure>{{.vq_index = QueueOf(5), .code = RdmaError::kQueueDmaError}}));
+              (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = RdmaError::kQueueDmaError}}));
   }
 }
 
@@ -429,10 +439,40 @@ TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
   EXPECT_EQ(bench.came[5] + bench.came[6], 800u);
 }
 
+// Whose queue an index is depends on what the driver accepted, for doorbells, for requests and for failures.
+TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+  Bench bench(false);
+  for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  for (const bool mq : {false, true, false}) {
+    bench.SetMq(mq);
+    ASSERT_EQ(bench.Settle(), "");
+    for (const uint32_t qpn : {0u, 7u, 15u}) {
+      const size_t requests = bench.request_sink.sent().size();
+      bench.Post(qpn, 2);
+      bench.ring[qpn].back().bytes = 570;
+      bench.Ring(qpn);
+      ASSERT_EQ(bench.Settle(), "");
+      EXPECT_EQ(bench.came[qpn], bench.posts[qpn]);
+      ASSERT_EQ(bench.request_sink.sent().size(), requests + 1);
+      EXPECT_EQ(bench.request_sink.sent().back().token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * qpn);
+      EXPECT_EQ(bench.failures, bench.expected_failures);
+    }
+    const uint64_t requests = bench.request.count;
+    for (const uint32_t vq : {0u, bench.first_queue - 2, bench.first_queue - 1, bench.first_queue + 1,
+                              bench.first_queue + 31, bench.first_queue + 32, 0xffffu}) {
+      bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
+    }
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.request.count, requests);
+  }
+  EXPECT_EQ(bench.failures.size(), 9u);
+}
+
 TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
-      Bench bench;
+      Bench bench(out_rate == 7);
       auto& random = bench.random;
       bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = in_rate;
       bench.fetched.rate = 1 + random() % 16;

@@ -96,10 +96,16 @@ struct SentFrame {
 };
 class SentFrames final : public model::FrameSink {
  public:
+  void OnFrameAhead(model::Cycle start, model::Cycle end) override { ahead.emplace_back(start, end); }
   void OnFrame(model::Cycle start, model::Cycle end, Bytes bytes) override {
+    // Every frame was said ahead, in order.
+    announced = announced && !ahead.empty() && ahead.front() == std::pair(start, end);
+    if (!ahead.empty()) ahead.pop_front();
     sent.push_back({start, end, std::move(bytes)});
   }
   std::vector<SentFrame> sent;
+  std::deque<std::pair<model::Cycle, model::Cycle>> ahead;
+  bool announced = true;
 };
 
 // Compares them with what leaves the RTL.
@@ -124,6 +130,7 @@ class FrameWatch {
     const bool in_model = frames_.sent.size() > seen_;
     if (last != in_model) return at + (last ? "leaves the RTL only" : "leaves the model only");
     if (!last) return {};
+    if (!frames_.announced) return at + "the model did not say it ahead";
     const SentFrame& expected = frames_.sent[seen_++];
     const SentFrame frame = std::exchange(frame_, {});
     if (expected.end == cycle && expected.start == frame.start && expected.bytes == frame.bytes) return {};

@@ -33,6 +33,7 @@ using DeviceStatus = spec::VirtioDeviceStatus;
 constexpr uint32_t kVectors = 8;
 constexpr uint32_t kMaxEntries = 64;
 constexpr uint32_t kQueues = 2 * 2 + 1 + 4 + 2 * 4 + 1;  // in profile vireo
+constexpr uint32_t kWalk = 2 * kQueues - 1;              // cycles of a reset's walk: every second one has a row
 
 constexpr spec::Config TestConfig() {
   spec::Config config = spec::kNic1;
@@ -60,6 +61,7 @@ struct None {
 
 struct Bench {
   Bench() {
+    p.msix_ready_i = 1;
     block.ConnectQueueReset(queue_reset_sink);
     block.interrupt_out.Connect(interrupt_sink, block);
     block.on_read_data = [this](Cycle cycle, uint64_t data) { read(cycle, data); };
@@ -75,7 +77,7 @@ struct Bench {
     bench.AddOther(others);
   }
   // Until the block is ready after reset.
-  void Start() { ASSERT_EQ(bench.Run(kQueues + 4), ""); }
+  void Start() { ASSERT_EQ(bench.Run(kWalk + 4), ""); }
 
   // --- The host
 
@@ -670,11 +672,25 @@ TEST(CommonCfg, AResetDoneThatComesAtOnceWaitsForTheRows) {
   bench.WriteStatus(0);
   ASSERT_EQ(bench.bench.Run(3), "");
   bench.say_reset_done = true;
-  // The walk begins 3 cycles after the write, one queue per cycle; resetting falls in the second cycle behind its last.
-  ASSERT_EQ(bench.bench.Run(kQueues - 1), "");
+  // The walk begins 3 cycles after the write, a queue in every second cycle; resetting falls in the second cycle behind
+  // its last.
+  ASSERT_EQ(bench.bench.Run(kWalk - 1), "");
   EXPECT_EQ(bench.p.resetting_o, 1);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.p.resetting_o, 0);
+}
+
+TEST(CommonCfg, AResetLastsUntilTheMsixTableIsReady) {
+  Bench bench;
+  constexpr Cycle kReady = 200;
+  bench.p.msix_ready_i = 0;
+  bench.block.SetMsixReady(kReady);
+  ASSERT_EQ(bench.bench.Run(kReady), "");
+  EXPECT_EQ(bench.p.resetting_o, 1);
+  bench.p.msix_ready_i = 1;
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.p.resetting_o, 0);
+  EXPECT_EQ(bench.Status(), 0);
 }
 
 TEST(CommonCfg, AResetOfADeviceThatNobodyTouchedHasNothingToDo) {
@@ -893,7 +909,7 @@ TEST(CommonCfg, AHardwareResetInTrafficForgetsEverything) {
   p.bar_valid_i = p.queue_reset_done_valid_i = p.reset_done_i = 0;
   bench.rtl.Reset();
   unsigned rows = 0;
-  for (uint32_t i = 0; i < kQueues + 2; ++i) {
+  for (uint32_t i = 0; i < kWalk + 2; ++i) {
     rows += p.queue_row_write_valid_o;
     EXPECT_EQ(p.queue_reset_valid_o, 0);
     if (p.queue_row_write_valid_o) {

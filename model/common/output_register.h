@@ -12,6 +12,14 @@
 
 namespace vireo::model {
 
+// The same for a block that keeps the token itself; to be called first in Run. Says whether the token left.
+template <typename T>
+bool Leave(Cycle now, std::optional<T>& token, Output<T>& output) {
+  if (!token || !output.CanPush(now)) return false;
+  output.Push(now, *std::exchange(token, std::nullopt));
+  return true;
+}
+
 template <typename T>
 class OutputRegister {
  public:
@@ -19,10 +27,7 @@ class OutputRegister {
   OutputRegister(Output<T>& out, Block& block) : out_(out), block_(block) {}
 
   // First in every cycle, before IsFree() and Load().
-  void Drain(Cycle now) {
-    if (!token_ || !out_.CanPush(now)) return;
-    out_.Push(now, *std::exchange(token_, std::nullopt));
-  }
+  void Drain(Cycle now) { Leave(now, token_, out_); }
   bool IsFree() const { return !token_; }
   void Load(Cycle now, T token) {
     assert(IsFree());

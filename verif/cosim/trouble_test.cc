@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong stops only what owns it: docs/decisions/0003 on whole systems, with two connections between the same
+// hosts, one for the trouble and one that must not notice. Model, RTL, and both in lockstep.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "verif/cosim/rdma_system.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+constexpr uint64_t kMicrosecond = 1'000;
+constexpr uint64_t kMillisecond = 1'000'000;
+
+class Trouble : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>> {
+ protected:
+  using Pair = std::unique_ptr<RcPair>;
+
+  void SetUp() override {
+    auto built = RdmaSystem::Build({.device = std::get<0>(GetParam()), .config = std::get<1>(GetParam())});
+    ASSERT_NE(built.system, nullptr) << built.error;
+    system_ = std::move(built.system);
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ASSERT_NO_FATAL_FAILURE(Connect(&good_));
+  }
+  void TearDown() override {
+    bad_.reset();
+    good_.reset();
+    if (system_ == nullptr) return;
+    EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() +
+                                                  1000 * kMillisecond * kPicosecondsPerNanosecond));
+    EXPECT_EQ(system_->Complaints(), "");
+  }
+  void Connect(Pair* pair, const RcPairOptions& options = {}) {
+    std::string error;
+    *pair = MakeRcPair(system_->host(0), system_->host(1), options, &error);
+    ASSERT_NE(*pair, nullptr) << error;
+    for (auto& side : (*pair)->side) {
+      for (size_t i = 0; i < side.memory->size(); ++i) side.memory->data()[i] = static_cast<uint8_t>(random_());
+    }
+  }
+  void RunFor(uint64_t ns) { system_->topology().RunFor(ns * kPicosecondsPerNanosecond); }
+  static verbs::Status Post(RcPair& pair, uint64_t wr_id, uint64_t offset, uint32_t bytes, uint32_t rkey_flips = 0,
+                            size_t from = 0) {
+    auto& near = pair.side.at(from);
+    auto& far = pair.side.at(1 - from);
+    const spec::RdmaSge sge = near.region->Sge(offset, bytes);
+    return near.qp->PostSend({.wr_id = wr_id,
+                              .opcode = spec::IbWrOpcode::kRdmaWrite,
+                              .sg_list = std::span(&sge, 1),
+                              .remote_addr = far.region->address() + offset,
+                              .rkey = far.region->rkey() ^ rkey_flips});
+  }
+  // WRITEs of `bytes` from one end of the memory to the other.
+  static void PostMany(RcPair& pair, uint64_t count, uint32_t bytes, size_t from = 0) {
+    for (uint64_t i = 0; i < count; ++i) {
+      const verbs::Status posted = Post(pair, i, i * bytes % 65536, bytes, 0, from);
+      ASSERT_TRUE(posted.ok()) << host::ToString(posted.error());
+    }
+  }
+  // Completions of one side, `count` of them or as many as come.
+  std::vector<spec::RdmaCqReq> Completions(RcPair& pair, size_t count, size_t from = 0) {
+    std::vector<spec::RdmaCqReq> all;
+    while (all.size() < count) {
+      const auto completion = pair.side.at(from).cq->Wait(system_->host(from).function().NowNs() + kMillisecond);
+      EXPECT_TRUE(completion.ok());
+      if (!completion.ok() || !completion->has_value()) break;
+      all.push_back(**completion);
+    }
+    return all;
+  }
+  // Data goes both ways, as if nothing had happened.
+  void ExpectWorks(RcPair& pair) {
+    for (size_t from = 0; from < 2; ++from) {
+      auto& near = pair.side.at(from);
+      auto& far = pair.side.at(1 - from);
+      for (uint64_t i = 0; i < 3; ++i) {
+        std::fill_n(near.memory->data() + 4096 * i, 1000, static_cast<uint8_t>(random_()));
+        const verbs::Status posted = Post(pair, 70 + i, 4096 * i, 1000, 0, from);
+        ASSERT_TRUE(posted.ok()) << host::ToString(posted.error());
+      }
+      const auto completions = Completions(pair, 3, from);
+      ASSERT_EQ(completions.size(), 3u) << "from host " << from;
+      for (uint64_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess) << spec::ToString(completions[i].status);
+        EXPECT_EQ(completions[i].wr_id, 70 + i);
+      }
+      RunFor(50 * kMicrosecond);
+      for (uint64_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(std::memcmp(near.memory->data() + 4096 * i, far.memory->data() + 4096 * i, 1000), 0) << i;
+      }
+    }
+  }
+  // What a host was told since the last call: "qp_fatal 2 cq_failed", sorted.
+  std::vector<std::string> Events(size_t number) {
+    std::vector<std::string> events;
+    RunFor(100 * kMicrosecond);
+    for (;;) {
+      const auto event = system_->host(number).device().PollEvent();
+      EXPECT_TRUE(event.ok());
+      if (!event.ok() || !event->has_value()) break;
+      if ((*event)->kind != host::DeviceEvent::Kind::kRdma) {
+        events.push_back("no RDMA event");
+        continue;
+      }
+      const spec::RdmaEvent& rdma = (*event)->rdma;
+      EXPECT_EQ(rdma.lost, 0u);
+      events.push_back(Text(rdma.event_type, rdma.element, rdma.code));
+    }
+    return events;
+  }
+  static std::string Text(spec::RdmaEventType type, uint32_t element, uint32_t code) {
+    const char* name = spec::ToString(type);
+    return std::string(name == nullptr ? "?" : name) + " " + std::to_string(element) + " code " + std::to_string(code);
+  }
+  static std::string Text(spec::RdmaEventType type, uint32_t element, spec::RdmaError code) {
+    return Text(type, element, static_cast<uint32_t>(code));
+  }
+  using Texts = std::vector<std::string>;
+
+  std::mt19937_64 random_ = MakeRandom("trouble");
+  std::unique_ptr<RdmaSystem> system_;
+  Pair bad_, good_;
+};
+
+TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
+  for (const size_t victim : {size_t{0}, size_t{1}}) {  // who sends, who receives
+    if (bad_ == nullptr) {
+      ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    }
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 16, 2048));
+    RunFor(6 * kMicrosecond);  // packets of both are under way
+    bad_->side.at(victim).qp.reset();
+    if (victim == 0) {
+      // The answer has come: the memory is the host's again, and no completion follows.
+      std::array<spec::RdmaCqReq, 64> completions;
+      auto count = bad_->side[0].cq->Poll(completions);
+      ASSERT_TRUE(count.ok());
+      EXPECT_LT(*count, 32u);
+      bad_->side[0].region.reset();
+      bad_->side[0].memory.reset();
+      RunFor(kMillisecond);
+      count = bad_->side[0].cq->Poll(completions);
+      ASSERT_TRUE(count.ok());
+      EXPECT_EQ(*count, 0u);
+    } else {
+      bad_->side[1].region.reset();
+      bad_->side[1].memory.reset();
+      RunFor(kMillisecond);
+    }
+    const auto completions = Completions(*good_, 16);
+    ASSERT_EQ(completions.size(), 16u);
+    for (uint64_t i = 0; i < 16; ++i) {
+      EXPECT_EQ(completions[i].wr_id, i);
+      EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess);
+    }
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));  // in its place
+    ExpectWorks(*bad_);
+    ExpectWorks(*good_);
+    bad_.reset();
+    EXPECT_EQ(Events(0), Texts{});
+    EXPECT_EQ(Events(1), Texts{});
+  }
+}
+
+// As when a process is killed: the driver resets the device while everything works.
+TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
+  for (size_t victim = 0; victim < 2; ++victim) {
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 32, 2048, 1));
+    RunFor(6 * kMicrosecond);
+    std::array<spec::RdmaCqReq, 64> completions;
+    const auto count = (victim == 0 ? bad_ : good_)->side.at(victim).cq->Poll(completions);
+    ASSERT_TRUE(count.ok());
+    EXPECT_LT(*count, 32u);
+    const verbs::Status reset = system_->host(victim).device().net().pci().Reset(kMillisecond);
+    ASSERT_TRUE(reset.ok()) << host::ToString(reset.error());
+    // Nothing of it is touched any more, whatever the peer still sends.
+    std::vector<std::vector<uint8_t>> before;
+    for (const Pair* pair : {&bad_, &good_}) {
+      const host::DmaMemory& memory = *(*pair)->side.at(victim).memory;
+      before.emplace_back(memory.data(), memory.data() + memory.size());
+    }
+    RunFor(kMillisecond);
+    size_t i = 0;
+    for (const Pair* pair : {&bad_, &good_}) {
+      EXPECT_EQ(std::memcmp(before[i].data(), (*pair)->side.at(victim).memory->data(), before[i].size()), 0);
+      ++i;
+    }
+    // The objects' own commands find nobody; then the other host's, and both devices are opened anew.
+    bad_.reset();
+    good_.reset();
+    for (size_t host = 0; host < 2; ++host) {
+      system_->host(host).Close();
+      ASSERT_EQ(system_->host(host).Open(), "");
+    }
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ASSERT_NO_FATAL_FAILURE(Connect(&good_));
+    ExpectWorks(*bad_);
+    ExpectWorks(*good_);
+    EXPECT_EQ(Events(0), Texts{});
+    EXPECT_EQ(Events(1), Texts{});
+  }
+}
+
+TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
+  bad_.reset();
+  ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.cqe = 2}));
+  const uint32_t cqn = bad_->side[0].cq->cqn();
+  ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 16, 64));
+  RunFor(kMillisecond);
+  const Texts events = Events(0);
+  EXPECT_NE(std::ranges::find(events, Text(spec::RdmaEventType::kCqErr, cqn, spec::RdmaError::kCqOverrun)),
+            events.end());
+  std::array<spec::RdmaCqReq, 8> completions;
+  auto count = bad_->side[0].cq->Poll(completions);
+  ASSERT_TRUE(count.ok());
+  ASSERT_EQ(*count, 2u);
+  for (uint64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(completions[i].wr_id, i);
+    EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess);
+  }
+  // Buffers that come now are too late.
+  (void)Post(*bad_, 99, 0, 64);
+  RunFor(kMillisecond);
+  count = bad_->side[0].cq->Poll(completions);
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0u);
+  ExpectWorks(*good_);
+  EXPECT_EQ(Events(1), Texts{});
+  // The way out.
+  bad_.reset();
+  ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+  ExpectWorks(*bad_);
+  ExpectWorks(*good_);
+}
+
+// Each of them stops the completion writer for a moment, and its events need that writer.
+TEST_P(Trouble, ManyCqOverrunsAtOnceHangNothing) {
+  // As many as the smaller device has QPs left: 24 events, for which there are buffers.
+  std::vector<Pair> pairs(12);
+  for (Pair& pair : pairs) ASSERT_NO_FATAL_FAILURE(Connect(&pair, {.memory_bytes = 4096, .cqe = 2}));
+  for (uint64_t i = 0; i < 16; ++i) {
+    for (const Pair& pair : pairs) {
+      for (const size_t from : {size_t{0}, size_t{1}}) ASSERT_TRUE(Post(*pair, i, 64 * i, 64, 0, from).ok());
+    }
+  }
+  RunFor(kMillisecond);
+  for (size_t host = 0; host < 2; ++host) {
+    const Texts events = Events(host);
+    for (const Pair& pair : pairs) {
+      EXPECT_EQ(std::ranges::count(events, Text(spec::RdmaEventType::kCqErr, pair->side.at(host).cq->cqn(),
+                                                spec::RdmaError::kCqOverrun)),
+                1);
+      std::array<spec::RdmaCqReq, 8> completions;
+      const auto count = pair->side.at(host).cq->Poll(completions);
+      ASSERT_TRUE(count.ok());
+      EXPECT_EQ(*count, 2u);
+    }
+  }
+  ExpectWorks(*good_);
+  ExpectWorks(*bad_);
+  pairs.clear();
+  ExpectWorks(*good_);
+}
+
+TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
+  auto& near = bad_->side[0];
+  host::VirtioNetDevice& net = system_->host(0).device().net();
+  const auto index = net.SendQueueIndex(near.qp->qpn());
+  ASSERT_TRUE(index.ok());
+  const verbs::Status bounded = net.roce().SetWindow({.vq_index = *index,
+                                                      .flags = spec::RdmaWindowFlags::kEnable,
+                                                      .base = near.memory->address(),
+                                                      .length = near.memory->size()});
+  ASSERT_TRUE(bounded.ok()) << host::ToString(bounded.error());
+  const std::vector<uint8_t> before(bad_->side[1].memory->data(),
+                                    bad_->side[1].memory->data() + bad_->side[1].memory->size());
+  ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 8, 1024));
+  ASSERT_TRUE(Post(*bad_, 1, 0, 64).ok());
+  const Texts events = Events(0);
+  EXPECT_EQ(events, (Texts{Text(spec::RdmaEventType::kVqErr, *index, spec::RdmaError::kWindowViolation),
+                           Text(spec::RdmaEventType::kQpFatal, near.qp->qpn(), spec::RdmaError::kWindowViolation)}));
+  // What was not fetched gets no CQE.
+  std::array<spec::RdmaCqReq, 8> completions;
+  const auto count = near.cq->Poll(completions);
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0u);
+  const auto attributes = near.qp->Query();
+  ASSERT_TRUE(attributes.ok());
+  EXPECT_EQ(attributes->qp_state, spec::IbQpState::kErr);
+  EXPECT_EQ(std::memcmp(before.data(), bad_->side[1].memory->data(), before.size()), 0);
+  for (const auto& completion : Completions(*good_, 8)) EXPECT_EQ(completion.status, spec::IbWcStatus::kSuccess);
+  ExpectWorks(*good_);
+  EXPECT_EQ(Events(1), Texts{});
+  // A new QP has no window of before.
+  bad_.reset();
+  ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+  ExpectWorks(*bad_);
+}
+
+TEST_P(Trouble, AWrongKeyEndsBothQpsOfThatConnectionOnly) {
+  ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 8, 1024));
+  ASSERT_TRUE(Post(*bad_, 0, 0, 64).ok());
+  ASSERT_TRUE(Post(*bad_, 1, 0, 64, 1).ok());
+  for (uint64_t i = 2; i < 8; ++i) ASSERT_TRUE(Post(*bad_, i, 0, 64).ok());
+  const auto completions = Completions(*bad_, 8);
+  ASSERT_EQ(completions.size(), 8u);
+  for (uint64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(completions[i].wr_id, i);
+    EXPECT_EQ(completions[i].status, i == 0   ? spec::IbWcStatus::kSuccess
+                                     : i == 1 ? spec::IbWcStatus::kRemAccessErr
+                                              : spec::IbWcStatus::kWrFlushErr)
+        << i << " " << spec::ToString(completions[i].status);
+  }
+  constexpr auto kNak = static_cast<uint32_t>(spec::AethSyndrome::kNakRemoteAccessError);
+  EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kQpFatal, bad_->side[0].qp->qpn(), kNak)}));
+  EXPECT_EQ(Events(1), (Texts{Text(spec::RdmaEventType::kQpAccessErr, bad_->side[1].qp->qpn(), kNak)}));
+  EXPECT_EQ(Completions(*good_, 8).size(), 8u);
+  ExpectWorks(*good_);
+}
+
+TEST_P(Trouble, APayloadThatCannotBeReadEndsItsQpOnly) {
+  auto& near = bad_->side[0];
+  const std::vector<uint8_t> before(bad_->side[1].memory->data(),
+                                    bad_->side[1].memory->data() + bad_->side[1].memory->size());
+  system_->host(0).station().pcie().AddFault(
+      {.kind = DmaFault::Kind::kUnsupportedRequest, .address = near.memory->address() + 4096, .bytes = 4096});
+  ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 8, 1024));
+  for (uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(Post(*bad_, i, 4096 + i * 256, 256).ok());
+  const auto completions = Completions(*bad_, 4);
+  ASSERT_EQ(completions.size(), 4u);
+  for (uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(completions[i].wr_id, i);
+    EXPECT_NE(completions[i].status, spec::IbWcStatus::kSuccess);
+  }
+  EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kQpFatal, near.qp->qpn(), spec::RdmaError::kQueueDmaError)}));
+  EXPECT_EQ(std::memcmp(before.data(), bad_->side[1].memory->data(), before.size()), 0);
+  EXPECT_EQ(Completions(*good_, 8).size(), 8u);
+  ExpectWorks(*good_);
+  system_->host(0).station().pcie().ClearFaults();
+  bad_.reset();
+  ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+  ExpectWorks(*bad_);
+}
+
+TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
+  // Reads of a post: index, ring, descriptor, two of the work request.
+  for (const uint64_t nth : {uint64_t{4}, uint64_t{5}}) {
+    const uint32_t qpn = bad_->side[0].qp->qpn();
+    const auto index = system_->host(0).device().net().SendQueueIndex(qpn);
+    ASSERT_TRUE(index.ok());
+    system_->host(0).station().pcie().AddFault({.kind = DmaFault::Kind::kCompleterAbort, .nth = nth});
+    ASSERT_TRUE(Post(*bad_, 9, 0, 64).ok());
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, *index, spec::RdmaError::kQueueDmaError),
+                                Text(spec::RdmaEventType::kQpFatal, qpn, spec::RdmaError::kQueueDmaError)}));
+    system_->host(0).station().pcie().ClearFaults();
+    ExpectWorks(*good_);
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ExpectWorks(*bad_);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Trouble,
+                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
+                                          testing::Values(&spec::kNic100, &spec::kNic1)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
+                         });
+
+}  // namespace
+}  // namespace vireo::verif
