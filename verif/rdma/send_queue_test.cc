@@ -454,8 +454,10 @@ TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
       bench.Ring(qpn);
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.came[qpn], bench.posts[qpn]);
-      ASSERT_EQ(bench.request_sink.sent().size(), requests + 1);
-      EXPECT_EQ(bench.request_sink.sent().back().token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * qpn);
+      ASSERT_GT(bench.request_sink.sent().size(), requests);
+      for (size_t i = requests; i < bench.request_sink.sent().size(); ++i) {
+        EXPECT_EQ(bench.request_sink.sent()[i].token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * qpn);
+      }
       EXPECT_EQ(bench.failures, bench.expected_failures);
     }
     const uint64_t requests = bench.request.count;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random traffic between two hosts: on the model, on the RTL, and on both in lockstep, where every event must come in
+// the same cycle. VIREO_RANDOM_ROUNDS=N makes it N times as long.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <tuple>
+
+#include "verif/cosim/random_traffic.h"
+#include "verif/harness/random.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+uint64_t Rounds() {
+  const char* text = std::getenv("VIREO_RANDOM_ROUNDS");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+}
+
+class Random : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>> {};
+
+TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
+  const auto& [device, config] = GetParam();
+  // The same traffic for every device.
+  auto random = MakeRandom(fmt::format("random.{}", config->name));
+  const uint64_t rounds = Rounds();
+  ASSERT_NE(rounds, 0U) << "VIREO_RANDOM_ROUNDS is a number from 1";
+  TrafficStatistics last;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(fmt::format("round {}", round));
+    const PcieParameters& pcie = kPciePresets.at(UniformBelow(random, kPciePresets.size()));
+    auto built = RdmaSystem::Build({.device = device, .config = config, .pcie_preset = pcie.name});
+    ASSERT_NE(built.system, nullptr) << built.error;
+    {
+      RandomTraffic traffic(*built.system, *config, random);
+      // About as long on the wire: a slow link carries less in a cycle.
+      if (!HasFailure()) traffic.Run(config->link_mbps >= 10'000 ? 250'000 : 40'000, 250);
+      last = traffic.statistics();
+    }
+    EXPECT_TRUE(built.system->topology().RunUntilQuiet(built.system->scheduler().now() +
+                                                       1'000'000'000 * kPicosecondsPerNanosecond));
+    EXPECT_EQ(built.system->Complaints(), "");
+    if (HasFailure()) FAIL() << device << ", " << config->name << ", " << pcie.name;
+    RecordProperty(fmt::format("round{}", round), last.Text());
+    if (std::getenv("VIREO_RANDOM_ROUNDS") != nullptr) {
+      fmt::print("{} {} {}: {}; {} us\n", device, config->name, pcie.name, last.Text(),
+                 built.system->scheduler().now() / kPicosecondsPerNanosecond / 1000);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Random,
+                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
+                                          testing::Values(&spec::kNic100, &spec::kNic1)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
+                         });
+
+}  // namespace
+}  // namespace vireo::verif
