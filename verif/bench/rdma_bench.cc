@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -714,4 +715,11 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace vireo::verif
 
-int main(int argc, char** argv) { return vireo::verif::Run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return vireo::verif::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vireo bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -240,9 +240,11 @@ struct Bench {
   decltype(bench.In("queue_reset", block.queue_reset_in, p.queue_reset_valid_i, p.queue_reset_ready_o,
                     p.queue_reset_i)) queue_reset =
       bench.In("queue_reset", block.queue_reset_in, p.queue_reset_valid_i, p.queue_reset_ready_o, p.queue_reset_i);
+// A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VIREO_OUT(name, sink)                                                             \
   decltype(bench.Out(#name, sink, p.name##_valid_o, p.name##_ready_i, p.name##_o)) name = \
       bench.Out(#name, sink, p.name##_valid_o, p.name##_ready_i, p.name##_o)
+  // NOLINTEND(bugprone-macro-parentheses)
   VIREO_OUT(requester_load, requester_sink);
   VIREO_OUT(responder_load, responder_sink);
   VIREO_OUT(qp_order, order_sink);

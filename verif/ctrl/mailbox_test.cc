@@ -135,12 +135,14 @@ struct Bench {
   // First of all, so that idle is compared before the cycle's tokens are told to the model.
   bool added = (bench.AddOther(levels), true);
 
+// A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VIREO_IN(name, port)                                                                        \
   decltype(bench.In(#name, block.name##_in, p.port##_valid_i, p.port##_ready_o, p.port##_i)) name = \
       bench.In(#name, block.name##_in, p.port##_valid_i, p.port##_ready_o, p.port##_i)
 #define VIREO_OUT(name, sink)                                                             \
   decltype(bench.Out(#name, sink, p.name##_valid_o, p.name##_ready_i, p.name##_o)) name = \
       bench.Out(#name, sink, p.name##_valid_o, p.name##_ready_i, p.name##_o)
+  // NOLINTEND(bugprone-macro-parentheses)
   VIREO_IN(control_doorbell, control_doorbell);
   VIREO_IN(buffer, buffer);
   VIREO_IN(fetched, fetched);

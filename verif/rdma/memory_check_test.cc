@@ -37,7 +37,7 @@ struct Bit {
     port = static_cast<CData>((port & ~(1u << index)) | unsigned{value} << index);
     return *this;
   }
-  operator bool() const { return (port >> index & 1) != 0; }
+  operator bool() const { return (port >> index & 1) != 0; }  // NOLINT(google-explicit-constructor): as a port is
 };
 
 using CheckPort = EData[4];

@@ -78,9 +78,11 @@ struct Bench {
   // First of all, so that idle is compared before the cycle's tokens are told to the model.
   bool added = (bench.AddOther(levels), bench.AddOther(states), true);
 
+// A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VIREO_IN(name)                                                                              \
   decltype(bench.In(#name, block.name##_in, p.name##_valid_i, p.name##_ready_o, p.name##_i)) name = \
       bench.In(#name, block.name##_in, p.name##_valid_i, p.name##_ready_o, p.name##_i)
+  // NOLINTEND(bugprone-macro-parentheses)
   VIREO_IN(requester_failure);
   VIREO_IN(completer_failure);
   VIREO_IN(responder_failure);
