@@ -148,6 +148,8 @@ void ModelNic::Plan(Cycle next) {
   if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
+  // Credits that came in the cycle that ran: their own wish to be woken was behind that cycle's.
+  if (bridge_.IsTransmitReady(next) != transmit_ready_) cycle = std::min(cycle, next);
   // What waits for the bus is looked at in every cycle: what it waits for is not the model's.
   const model::DmaWriter& writer = model_->write_port().writer();
   for (const Cycle waiting : {writer.BurstCycle(), writer.WriteCycle()}) {

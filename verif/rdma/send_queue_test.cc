@@ -101,7 +101,8 @@ struct Bench {
       const auto [qpn, count] = asking.front();
       const auto vq = QueueOf(qpn);
       asked[qpn] = false;
-      const auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
+      auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
+      if (got > 1 && random() % 4 == 0) got = 1 + static_cast<uint32_t>(random() % got);  // the ring wraps there
       if (got == 0) {
         buffer.tokens.push_back({.status = random() % 2 == 0 ? BufferStatus::kEmpty : BufferStatus::kFailed,
                                  .last = true,
