@@ -1666,6 +1666,22 @@ constexpr const char* ToString(BufferStatus value) {
   return nullptr;
 }
 
+// What a QP's timer waits for. (tokens.toml)
+enum class TimerKind : uint8_t {
+  kOff = 0u,  // nothing: the timer stands
+  kAck = 1u,  // an acknowledge: local_ack_timeout_unit_ns times 2^code; code 0: the timer stands
+  kRnr = 2u,  // the end of the pause after an RNR NAK: rnr_timer_ns of code
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(TimerKind value) {
+  switch (value) {
+    case TimerKind::kOff: return "off";
+    case TimerKind::kAck: return "ack";
+    case TimerKind::kRnr: return "rnr";
+  }
+  return nullptr;
+}
+
 // Outcome of a memory_check: the first that applies. (tokens.toml)
 enum class MemoryStatus : uint8_t {
   kOk = 0u,  // allowed
@@ -9284,7 +9300,7 @@ struct BufferRequest {
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring had no more. (tokens.toml)
+// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more, or that it wraps there. (tokens.toml)
 struct Buffer {
   static constexpr size_t kBits = 149;
   BufferStatus status{};  // ok, or why there is none
@@ -9406,7 +9422,7 @@ struct CqArm {
 
 // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
 struct WorkRequest {
-  static constexpr size_t kBits = 784;
+  static constexpr size_t kBits = 874;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
@@ -9414,6 +9430,13 @@ struct WorkRequest {
   uint32_t bytes{};  // Of the descriptor
   uint8_t head_bytes[48]{};  // Bytes 0 to 47
   uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero behind the end of the descriptor
+  bool again{};  // 1: asked for by a replay, and what follows is that token's; else it is 0
+  bool resume{};  // Of the replay: there is no work request, only its QP counts and what follows
+  uint8_t generation{};  // Of the replay
+  uint8_t slot{};  // Of the replay
+  uint32_t psn{};  // Of the replay
+  uint32_t first_psn{};  // Of the replay
+  uint32_t last_psn{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9423,9 +9446,88 @@ struct WorkRequest {
     f("bytes", self.bytes, 32);
     for (size_t i = 48; i-- > 0;) f("head_bytes", self.head_bytes[i], 8);
     for (size_t i = 32; i-- > 0;) f("tail_bytes", self.tail_bytes[i], 8);
+    f("again", self.again, 1);
+    f("resume", self.resume, 1);
+    f("generation", self.generation, 8);
+    f("slot", self.slot, 8);
+    f("psn", self.psn, 24);
+    f("first_psn", self.first_psn, 24);
+    f("last_psn", self.last_psn, 24);
   }
 
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
+};
+
+// A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
+struct QpHold {
+  static constexpr size_t kBits = 32;
+  uint32_t qpn{};  // Queue pair
+  uint8_t generation{};  // One more than that of the QP's hold before; 0 at first, and after a clear
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("generation", self.generation, 8);
+  }
+
+  friend constexpr bool operator==(const QpHold&, const QpHold&) = default;
+};
+
+// The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
+struct Replay {
+  static constexpr size_t kBits = 129;
+  uint32_t qpn{};  // Queue pair
+  bool resume{};  // 1: no record: every packet below `psn` was asked for, and if that is the requester's next one, the hold of this generation ends
+  uint8_t generation{};  // Of the hold
+  uint16_t head{};  // The record's descriptor
+  uint8_t slot{};  // The completer's, for the record
+  uint32_t psn{};  // Of the first packet to send
+  uint32_t first_psn{};  // Of the record's message
+  uint32_t last_psn{};  // Of the record's message: nothing beyond it is sent
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("resume", self.resume, 1);
+    f("generation", self.generation, 8);
+    f("head", self.head, 16);
+    f("slot", self.slot, 8);
+    f("psn", self.psn, 24);
+    f("first_psn", self.first_psn, 24);
+    f("last_psn", self.last_psn, 24);
+  }
+
+  friend constexpr bool operator==(const Replay&, const Replay&) = default;
+};
+
+// Sets the one timer of a QP anew, from now on. (tokens.toml)
+struct TimerSet {
+  static constexpr size_t kBits = 39;
+  uint32_t qpn{};  // Queue pair
+  TimerKind kind{};  // What for
+  uint8_t code{};  // How long, by kind
+  uint8_t generation{};  // Comes back
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("kind", self.kind, 2);
+    f("code", self.code, 5);
+    f("generation", self.generation, 8);
+  }
+
+  friend constexpr bool operator==(const TimerSet&, const TimerSet&) = default;
+};
+
+// A QP's timer has run out, and stands now. (tokens.toml)
+struct TimerExpired {
+  static constexpr size_t kBits = 32;
+  uint32_t qpn{};  // Queue pair
+  uint8_t generation{};  // Of the timer_set
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("generation", self.generation, 8);
+  }
+
+  friend constexpr bool operator==(const TimerExpired&, const TimerExpired&) = default;
 };
 
 // Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
@@ -9496,14 +9598,16 @@ struct TxPacket {
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
 };
 
-// A packet to send and where its payload lies: at most two runs of bus addresses. Together they have payload_bytes. (tokens.toml)
+// A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 449;
+  static constexpr size_t kBits = 451;
   TxPacket packet{};  // What to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: there is none
   uint64_t address1{};  // Second run
   uint16_t bytes1{};  // Its length; 0: there is none
+  bool more{};  // The payload goes on in the next job, which has the same packet
+  bool drop{};  // No runs: the packet that the jobs before this one began, if any, is forgotten
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     TxPacket::Visit(self.packet, f);
@@ -9511,6 +9615,8 @@ struct TxJob {
     f("bytes0", self.bytes0, 13);
     f("address1", self.address1, 64);
     f("bytes1", self.bytes1, 13);
+    f("more", self.more, 1);
+    f("drop", self.drop, 1);
   }
 
   friend constexpr bool operator==(const TxJob&, const TxJob&) = default;
@@ -9518,7 +9624,7 @@ struct TxJob {
 
 // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 203;
+  static constexpr size_t kBits = 213;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -9528,7 +9634,10 @@ struct SendRecord {
   bool signaled{};  // Has a CQE, also if all went well
   uint32_t last_psn{};  // Acknowledged: complete
   uint32_t first_psn{};  // Of its packets; without packets the next one's, and last_psn is one less
-  bool amends{};  // Takes the place of the QP's newest record, if that is still kept: its message failed on the way
+  bool amends{};  // Takes the place of a record, if that is still kept: its message failed on the way
+  bool again{};  // With amends: the record of `slot`, if that has this first_psn, in a replay; else the QP's newest
+  uint8_t slot{};  // Of the replay
+  bool unsent{};  // No packet of it left, because the QP is held
   bool silent{};  // It could not be read: leaves without CQE and without used element
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9542,6 +9651,9 @@ struct SendRecord {
     f("last_psn", self.last_psn, 24);
     f("first_psn", self.first_psn, 24);
     f("amends", self.amends, 1);
+    f("again", self.again, 1);
+    f("slot", self.slot, 8);
+    f("unsent", self.unsent, 1);
     f("silent", self.silent, 1);
   }
 
@@ -9566,28 +9678,76 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and then an answer may leave; or nothing of it does. (tokens.toml)
+// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion and an answer may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 458;
+  static constexpr size_t kBits = 927;
+  bool no_frame{};  // No frame belongs to it, and nothing is written
+  bool more{};  // The frame stays: the next one is of it, too
   uint8_t offset{};  // In the frame, of the first byte to write
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: nothing is written
   uint64_t address1{};  // Second run
   uint16_t bytes1{};  // Its length; 0: there is none
-  bool has_answer{};  // tx_packet counts
+  bool has_completion{};  // `completion` counts
+  Completion completion{};  // Of a receive; leaves when the data is on its way to memory
+  bool has_answer{};  // `answer` counts
   TxPacket answer{};  // Leaves when the data is on its way to memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
+    f("no_frame", self.no_frame, 1);
+    f("more", self.more, 1);
     f("offset", self.offset, 8);
     f("address0", self.address0, 64);
     f("bytes0", self.bytes0, 13);
     f("address1", self.address1, 64);
     f("bytes1", self.bytes1, 13);
+    f("has_completion", self.has_completion, 1);
+    Completion::Visit(self.completion, f);
     f("has_answer", self.has_answer, 1);
     TxPacket::Visit(self.answer, f);
   }
 
   friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;
+};
+
+// The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
+struct ReceiveRequest {
+  static constexpr size_t kBits = 89;
+  uint32_t qpn{};  // Queue pair
+  bool is_element{};  // 1: the rdma_sge at `address`, no work request
+  uint64_t address{};  // In host memory
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("is_element", self.is_element, 1);
+    f("address", self.address, 64);
+  }
+
+  friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
+};
+
+// The answer. Not ok: the rest but `code` is 0. (tokens.toml)
+struct Receive {
+  static constexpr size_t kBits = 290;
+  BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read is
+  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error
+  uint16_t head{};  // Descriptor of the work request
+  uint64_t wr_id{};  // For the CQE
+  uint64_t elements{};  // Address of sg_list in host memory
+  uint8_t num_sge{};  // Elements of sg_list
+  uint8_t sge[16]{};  // rdma_sge as it lies in memory: the first one (0 if there is none), or that which was asked for
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("status", self.status, 2);
+    f("code", self.code, 8);
+    f("head", self.head, 16);
+    f("wr_id", self.wr_id, 64);
+    f("elements", self.elements, 64);
+    f("num_sge", self.num_sge, 8);
+    for (size_t i = 16; i-- > 0;) f("sge", self.sge[i], 8);
+  }
+
+  friend constexpr bool operator==(const Receive&, const Receive&) = default;
 };
 
 // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)

@@ -940,6 +940,13 @@ package vireo_spec_pkg;
     BufferStatusFailed = 2'h2
   } buffer_status_e;
 
+  // What a QP's timer waits for. (tokens.toml)
+  typedef enum logic [1:0] {
+    TimerKindOff = 2'h0,
+    TimerKindAck = 2'h1,
+    TimerKindRnr = 2'h2
+  } timer_kind_e;
+
   // Outcome of a memory_check: the first that applies. (tokens.toml)
   typedef enum logic [2:0] {
     MemoryStatusOk = 3'h0,
@@ -4213,7 +4220,7 @@ package vireo_spec_pkg;
   } buffer_request_t;
   localparam int unsigned BufferRequestBits = 40;
 
-  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring had no more. (tokens.toml)
+  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more, or that it wraps there. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic last;
@@ -4282,8 +4289,51 @@ package vireo_spec_pkg;
     logic [31:0] bytes;
     logic [383:0] head_bytes;
     logic [255:0] tail_bytes;
+    logic again;
+    logic resume;
+    logic [7:0] generation;
+    logic [7:0] slot;
+    logic [23:0] psn;
+    logic [23:0] first_psn;
+    logic [23:0] last_psn;
   } work_request_t;
-  localparam int unsigned WorkRequestBits = 784;
+  localparam int unsigned WorkRequestBits = 874;
+
+  // A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [7:0] generation;
+  } qp_hold_t;
+  localparam int unsigned QpHoldBits = 32;
+
+  // The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic resume;
+    logic [7:0] generation;
+    logic [15:0] head;
+    logic [7:0] slot;
+    logic [23:0] psn;
+    logic [23:0] first_psn;
+    logic [23:0] last_psn;
+  } replay_t;
+  localparam int unsigned ReplayBits = 129;
+
+  // Sets the one timer of a QP anew, from now on. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [1:0] kind;  // timer_kind_e
+    logic [4:0] code;
+    logic [7:0] generation;
+  } timer_set_t;
+  localparam int unsigned TimerSetBits = 39;
+
+  // A QP's timer has run out, and stands now. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [7:0] generation;
+  } timer_expired_t;
+  localparam int unsigned TimerExpiredBits = 32;
 
   // Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
   typedef struct packed {
@@ -4319,15 +4369,17 @@ package vireo_spec_pkg;
   } tx_packet_t;
   localparam int unsigned TxPacketBits = 295;
 
-  // A packet to send and where its payload lies: at most two runs of bus addresses. Together they have payload_bytes. (tokens.toml)
+  // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
   typedef struct packed {
     tx_packet_t packet;
     logic [63:0] address0;
     logic [12:0] bytes0;
     logic [63:0] address1;
     logic [12:0] bytes1;
+    logic more;
+    logic drop;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 449;
+  localparam int unsigned TxJobBits = 451;
 
   // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4341,9 +4393,12 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [23:0] first_psn;
     logic amends;
+    logic again;
+    logic [7:0] slot;
+    logic unsent;
     logic silent;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 203;
+  localparam int unsigned SendRecordBits = 213;
 
   // An acknowledge that arrived for a QP. (tokens.toml)
   typedef struct packed {
@@ -4354,17 +4409,41 @@ package vireo_spec_pkg;
   } rx_ack_t;
   localparam int unsigned RxAckBits = 80;
 
-  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and then an answer may leave; or nothing of it does. (tokens.toml)
+  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion and an answer may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
   typedef struct packed {
+    logic no_frame;
+    logic more;
     logic [7:0] offset;
     logic [63:0] address0;
     logic [12:0] bytes0;
     logic [63:0] address1;
     logic [12:0] bytes1;
+    logic has_completion;
+    completion_t completion;
     logic has_answer;
     tx_packet_t answer;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 458;
+  localparam int unsigned RxPlaceBits = 927;
+
+  // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic is_element;
+    logic [63:0] address;
+  } receive_request_t;
+  localparam int unsigned ReceiveRequestBits = 89;
+
+  // The answer. Not ok: the rest but `code` is 0. (tokens.toml)
+  typedef struct packed {
+    logic [1:0] status;  // buffer_status_e
+    logic [7:0] code;  // rdma_error_e
+    logic [15:0] head;
+    logic [63:0] wr_id;
+    logic [63:0] elements;
+    logic [7:0] num_sge;
+    logic [127:0] sge;
+  } receive_t;
+  localparam int unsigned ReceiveBits = 290;
 
   // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
   typedef struct packed {
