@@ -12,6 +12,8 @@ enum FetchClient : size_t {
   kFetchRing,
   kFetchDescriptor,
   kFetchWorkRequest,
+  kFetchElement,
+  kFetchReceive,
   kFetchMailbox,
   kFetchClients
 };
@@ -50,15 +52,18 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
       send_queue_(agenda_, config),
       requester_(agenda_, config),
       completer_(agenda_, config),
+      retry_timer_(agenda_, config.num_qps),
       tx_gather_(agenda_, config),
       frames_(environment, csr_),
       tx_builder_(agenda_, config, tx_gather_, frames_),
       rx_buffer_(agenda_, config),
+      recv_queue_(agenda_, config),
       responder_(agenda_, config),
       rx_scatter_(agenda_, config, rx_buffer_),
       interrupts_(agenda_, 2),
-      completions_(agenda_, 2),
+      completions_(agenda_, 3),
       queue_failures_(agenda_, 2),
+      work_failures_(agenda_, 2),
       send_failures_(agenda_, 2) {
   ConnectHost(environment);
   ConnectManagement(environment);
@@ -102,6 +107,7 @@ void Nic::ConnectHost(NicOutputs& environment) {
   interrupts_.out.Connect(msix_.interrupt_in, interrupts_);
 
   notify_.ConnectSend(send_queue_.doorbell_in);
+  notify_.ConnectReceive(responder_.doorbell_in);
   notify_.ConnectControl(mailbox_.control_doorbell_in);
   notify_.ConnectNet(net_doorbells_);
   notify_.ConnectCqArm(cq_writer_.cq_arm_in);
@@ -111,6 +117,8 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.on_read = [&environment](Cycle now, uint32_t data) { environment.OnCsrRead(now, data); };
   csr_.on_firmware_interrupt = [&environment](Cycle from, bool level) { environment.OnFirmwareInterrupt(from, level); };
   csr_.time_ns = [&environment](Cycle now) { return environment.TimeNs(now); };
+  retry_timer_.time_ns = csr_.time_ns;
+  retry_timer_.cycle_at = [&environment](uint64_t ns) { return environment.CycleAt(ns); };
   csr_.idle = [this] { return IsDatapathIdle(now_); };
   csr_.dma_outstanding = [this] { return static_cast<uint16_t>(read_port_.outstanding()); };
   csr_.on_settings = [this](Cycle from, const CsrSettings& settings) { ApplySettings(from, settings); };
@@ -149,19 +157,25 @@ void Nic::ConnectQueues() {
   desc_fetch_.ring_request_out.Connect(fetch[kFetchRing], desc_fetch_);
   desc_fetch_.descriptor_request_out.Connect(fetch[kFetchDescriptor], desc_fetch_);
   send_queue_.fetch_request_out.Connect(fetch[kFetchWorkRequest], send_queue_);
+  requester_.fetch_request_out.Connect(fetch[kFetchElement], requester_);
+  recv_queue_.fetch_request_out.Connect(fetch[kFetchReceive], recv_queue_);
   mailbox_.fetch_request_out.Connect(fetch[kFetchMailbox], mailbox_);
   fetched[kFetchIndex].Connect(desc_fetch_.index_fetched_in, read_port_);
   fetched[kFetchRing].Connect(desc_fetch_.ring_fetched_in, read_port_);
   fetched[kFetchDescriptor].Connect(desc_fetch_.descriptor_fetched_in, read_port_);
   fetched[kFetchWorkRequest].Connect(send_queue_.fetched_in, read_port_);
+  fetched[kFetchElement].Connect(requester_.fetched_in, read_port_);
+  fetched[kFetchReceive].Connect(recv_queue_.fetched_in, read_port_);
   fetched[kFetchMailbox].Connect(mailbox_.fetched_in, read_port_);
 
   auto& request = desc_fetch_.buffer_request_in;
   auto& buffer = desc_fetch_.buffer_out;
   send_queue_.buffer_request_out.Connect(request[Client(spec::BufferClient::kSend)], send_queue_);
+  recv_queue_.buffer_request_out.Connect(request[Client(spec::BufferClient::kReceive)], recv_queue_);
   cq_writer_.buffer_request_out.Connect(request[Client(spec::BufferClient::kCompletion)], cq_writer_);
   mailbox_.buffer_request_out.Connect(request[Client(spec::BufferClient::kControl)], mailbox_);
   buffer[Client(spec::BufferClient::kSend)].Connect(send_queue_.buffer_in, desc_fetch_);
+  buffer[Client(spec::BufferClient::kReceive)].Connect(recv_queue_.buffer_in, desc_fetch_);
   buffer[Client(spec::BufferClient::kCompletion)].Connect(cq_writer_.buffer_in, desc_fetch_);
   buffer[Client(spec::BufferClient::kControl)].Connect(mailbox_.buffer_in, desc_fetch_);
 
@@ -169,12 +183,15 @@ void Nic::ConnectQueues() {
   mailbox_.store_out.Connect(write_port_.store_in[kStoreMailbox], mailbox_);
   completer_.completion_out.Connect(completions_.in[0], completer_);
   mailbox_.completion_out.Connect(completions_.in[1], mailbox_);
+  rx_scatter_.completion_out.Connect(completions_.in[2], rx_scatter_);
   completions_.out.Connect(cq_writer_.completion_in, completions_);
   qp_control_.host_event_out.Connect(cq_writer_.host_event_in, qp_control_);
   desc_fetch_.queue_failure_out.Connect(queue_failures_.in[0], desc_fetch_);
   cq_writer_.queue_failure_out.Connect(queue_failures_.in[1], cq_writer_);
   queue_failures_.out.Connect(qp_control_.desc_fetch_failure_in, queue_failures_);
-  send_queue_.queue_failure_out.Connect(qp_control_.send_queue_failure_in, send_queue_);
+  send_queue_.queue_failure_out.Connect(work_failures_.in[0], send_queue_);
+  recv_queue_.queue_failure_out.Connect(work_failures_.in[1], recv_queue_);
+  work_failures_.out.Connect(qp_control_.send_queue_failure_in, work_failures_);
 }
 
 void Nic::ConnectQueuePairs() {
@@ -183,6 +200,7 @@ void Nic::ConnectQueuePairs() {
     send_queue_.OnQpStateWrite(now, write);
     requester_.OnQpStateWrite(now, write);
     completer_.OnQpStateWrite(now, write);
+    recv_queue_.OnQpStateWrite(now, write);
     responder_.OnQpStateWrite(now, write);
   };
   qp_control_.on_qp_done = [this](Cycle now) { csr_.OnQpDone(now); };
@@ -194,6 +212,10 @@ void Nic::ConnectQueuePairs() {
   memory_check_.place_out[MemoryCheck::kResponder].Connect(responder_.memory_place_in, memory_check_);
   requester_.job_out.Connect(tx_gather_.job_in, requester_);
   requester_.record_out.Connect(completer_.record_in, requester_);
+  completer_.replay_out.Connect(send_queue_.replay_in, completer_);
+  completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) { requester_.OnQpHold(now, hold); };
+  completer_.timer_set_out.Connect(retry_timer_.timer_set_in, completer_);
+  retry_timer_.timer_expired_out.Connect(completer_.timer_expired_in, retry_timer_);
   completer_.retired_out.Connect(send_queue_.retired_in, completer_);
   requester_.failure_out.Connect(send_failures_.in[0], requester_);
   tx_gather_.failed_out.Connect(send_failures_.in[1], tx_gather_);
@@ -205,6 +227,8 @@ void Nic::ConnectQueuePairs() {
   tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
   rx_scatter_.answer_out.Connect(tx_builder_.answer_in, rx_scatter_);
   rx_buffer_.frame_out.Connect(responder_.frame_in, rx_buffer_);
+  responder_.receive_request_out.Connect(recv_queue_.receive_request_in, responder_);
+  recv_queue_.receive_out.Connect(responder_.receive_in, recv_queue_);
   responder_.place_out.Connect(rx_scatter_.place_in, responder_);
   responder_.ack_out.Connect(completer_.ack_in, responder_);
   rx_scatter_.write_out.Connect(write_port_.write_in, rx_scatter_);
@@ -237,6 +261,8 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   if (levels.resetting) return;
   send_queue_.SetMq(from + 1, mq);
   completer_.SetMq(from + 1, mq);
+  recv_queue_.SetMq(from + 1, mq);
+  responder_.SetMq(from + 1, mq);
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {
@@ -263,14 +289,15 @@ void Nic::RunThrough(Cycle last) {
 
 bool Nic::IsQuiet() const {
   return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
-         tx_gather_.IsIdle() && tx_builder_.IsIdle() && responder_.IsIdle() && rx_scatter_.IsIdle() &&
+         tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() && rx_scatter_.IsIdle() &&
          cq_writer_.IsIdle() && write_port_.IsIdle();
 }
 
 bool Nic::IsDatapathIdle(Cycle now) {
   return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) && msix_.IsIdle(now + 1) &&
          mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle() &&
-         interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() && send_failures_.IsIdle();
+         interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() && work_failures_.IsIdle() &&
+         send_failures_.IsIdle() && retry_timer_.IsIdle();
 }
 
 }  // namespace vireo::model

@@ -22,8 +22,10 @@
 #include "model/rdma/completer.h"
 #include "model/rdma/memory_check.h"
 #include "model/rdma/qp_control.h"
+#include "model/rdma/recv_queue.h"
 #include "model/rdma/requester.h"
 #include "model/rdma/responder.h"
+#include "model/rdma/retry_timer.h"
 #include "model/rdma/rx_buffer.h"
 #include "model/rdma/rx_scatter.h"
 #include "model/rdma/send_queue.h"
@@ -52,6 +54,8 @@ class NicOutputs {
   virtual void OnFirmwareInterrupt(Cycle from, bool level) = 0;
   // Device time in cycle `now`, in ns.
   virtual uint64_t TimeNs(Cycle now) = 0;
+  // The first cycle whose device time is `ns` or later.
+  virtual Cycle CycleAt(uint64_t ns) = 0;
 };
 
 class Nic {
@@ -87,6 +91,8 @@ class Nic {
   // --- Time
   Cycle next() const { return agenda_.next(); }
   void RunThrough(Cycle last);
+  // deadline_ns_o when the blocks of the last cycle have run; all ones: none.
+  uint64_t deadline_ns() const { return retry_timer_.deadline_ns(); }
   // idle_o in cycle `now` + 1, when the blocks of `now` have run.
   bool IsIdle(Cycle now) { return IsDatapathIdle(now) && csr_.IsIdle(now); }
 
@@ -131,15 +137,18 @@ class Nic {
   SendQueue send_queue_;
   Requester requester_;
   Completer completer_;
+  RetryTimer retry_timer_;
   TxGather tx_gather_;
   Frames frames_;
   TxBuilder tx_builder_;
   RxBuffer rx_buffer_;
+  RecvQueue recv_queue_;
   Responder responder_;
   RxScatter rx_scatter_;
   Arbiter<spec::Interrupt> interrupts_;
   Arbiter<spec::Completion> completions_;
   Arbiter<spec::QueueFailure> queue_failures_;
+  Arbiter<spec::QueueFailure> work_failures_;
   Arbiter<spec::QpFailure> send_failures_;
   // Net queues have no block yet: their doorbells end here.
   Channel<spec::Doorbell> net_doorbells_ = Channel<spec::Doorbell>::Sink();

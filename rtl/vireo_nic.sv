@@ -92,7 +92,8 @@ module vireo_nic
   output logic [31:0]               csr_read_data_o,
   output logic                      firmware_interrupt_o,
 
-  output logic                      idle_o                    // nothing is under way: only an input changes anything
+  output logic                      idle_o,                   // nothing is under way: only an input changes anything,
+  output logic [63:0]               deadline_ns_o             // or this time of the device; all ones: none
 );
 
   localparam int unsigned NumQueues =
@@ -110,12 +111,14 @@ module vireo_nic
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
   // Small clients of the read port.
-  localparam int unsigned FetchClients = 5;
+  localparam int unsigned FetchClients = 7;
   typedef enum logic [2:0] {
     FetchIndex,
     FetchRing,
     FetchDescriptor,
     FetchWorkRequest,
+    FetchElement,
+    FetchReceive,
     FetchMailbox
   } fetch_client_e;
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
@@ -247,6 +250,8 @@ module vireo_nic
   doorbell_t queue_reset;
   logic send_doorbell_valid, send_doorbell_ready;
   doorbell_t send_doorbell;
+  logic receive_doorbell_valid, receive_doorbell_ready;
+  doorbell_t receive_doorbell;
   logic control_doorbell_valid, control_doorbell_ready;
   doorbell_t control_doorbell;
   logic unused_net_doorbell_valid;  // nobody serves net queues yet
@@ -329,6 +334,9 @@ module vireo_nic
     .send_doorbell_valid_o(send_doorbell_valid),
     .send_doorbell_ready_i(send_doorbell_ready),
     .send_doorbell_o(send_doorbell),
+    .receive_doorbell_valid_o(receive_doorbell_valid),
+    .receive_doorbell_ready_i(receive_doorbell_ready),
+    .receive_doorbell_o(receive_doorbell),
     .control_doorbell_valid_o(control_doorbell_valid),
     .control_doorbell_ready_i(control_doorbell_ready),
     .control_doorbell_o(control_doorbell),
@@ -409,9 +417,9 @@ module vireo_nic
   logic [BufferClients-1:0] buffer_request_ready, buffer_valid;  // of clients that are not there
   buffer_t [BufferClients-1:0] buffer;
   // verilator lint_on UNUSEDSIGNAL
-  // Completions: of the completer, of the mailbox.
-  logic [1:0] completions_valid, completions_ready;
-  completion_t [1:0] completions;
+  // Completions: of the completer, of the mailbox, of receives.
+  logic [2:0] completions_valid, completions_ready;
+  completion_t [2:0] completions;
   logic csr_idle, mailbox_idle;
 
   vireo_csr #(
@@ -568,12 +576,18 @@ module vireo_nic
   completion_t completion;
   logic queue_failure_valid, queue_failure_ready;
   queue_failure_t queue_failure;
-  logic send_queue_failure_valid, send_queue_failure_ready;
-  queue_failure_t send_queue_failure;
+  logic work_failure_valid, work_failure_ready;
+  queue_failure_t work_failure;
+  logic work_failures_idle;
+  // Queues with bad work requests: send queues, receive queues.
+  logic [1:0] work_failures_valid, work_failures_ready;
+  queue_failure_t [1:0] work_failures;
+  logic unused_work_failure_last, unused_work_failure_index;
   // Queues that failed: in descriptor fetch, in the CQ writer.
   logic [1:0] queue_failures_valid, queue_failures_ready;
   queue_failure_t [1:0] queue_failures;
-  logic unused_completion_last, unused_completion_index, unused_queue_failure_last, unused_queue_failure_index;
+  logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
+  logic [1:0] unused_completion_index;
   logic desc_fetch_idle, cq_writer_idle;
 
   vireo_desc_fetch #(
@@ -615,17 +629,13 @@ module vireo_nic
     .window_violation_o(window_violation),
     .idle_o(desc_fetch_idle)
   );
-  // Receive and net queues have no client yet.
-  for (genvar i = 0; i < BufferClients; i++) begin : gen_no_client
-    if (i == 32'(BufferClientReceive) || i == 32'(BufferClientNet)) begin : gen_tied
-      assign buffer_request_valid[i] = 1'b0;
-      assign buffer_request[i] = '0;
-      assign buffer_ready[i] = 1'b1;
-    end
-  end
+  // Net queues have no client yet.
+  assign buffer_request_valid[BufferClientNet] = 1'b0;
+  assign buffer_request[BufferClientNet] = '0;
+  assign buffer_ready[BufferClientNet] = 1'b1;
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(3),
     .Width(CompletionBits)
   ) u_completion_arb (
     .clk_i,
@@ -633,7 +643,7 @@ module vireo_nic
     .s_valid_i(completions_valid),
     .s_ready_o(completions_ready),
     .s_data_i(completions),
-    .s_last_i(2'b11),
+    .s_last_i(3'b111),
     .m_valid_o(completion_valid),
     .m_ready_i(completion_ready),
     .m_data_o(completion),
@@ -699,6 +709,24 @@ module vireo_nic
     .idle_o(queue_failures_idle)
   );
 
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(QueueFailureBits)
+  ) u_work_failure_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(work_failures_valid),
+    .s_ready_o(work_failures_ready),
+    .s_data_i(work_failures),
+    .s_last_i(2'b11),
+    .m_valid_o(work_failure_valid),
+    .m_ready_i(work_failure_ready),
+    .m_data_o(work_failure),
+    .m_last_o(unused_work_failure_last),
+    .m_index_o(unused_work_failure_index),
+    .idle_o(work_failures_idle)
+  );
+
   // --- Queue pairs ------------------------------------------------------------------------------------------------
 
   logic requester_failure_valid, requester_failure_ready;
@@ -757,9 +785,9 @@ module vireo_nic
     .desc_fetch_failure_valid_i(queue_failure_valid),
     .desc_fetch_failure_ready_o(queue_failure_ready),
     .desc_fetch_failure_i(queue_failure),
-    .send_queue_failure_valid_i(send_queue_failure_valid),
-    .send_queue_failure_ready_o(send_queue_failure_ready),
-    .send_queue_failure_i(send_queue_failure),
+    .send_queue_failure_valid_i(work_failure_valid),
+    .send_queue_failure_ready_o(work_failure_ready),
+    .send_queue_failure_i(work_failure),
     .csr_event_valid_i(csr_event_valid),
     .csr_event_ready_o(csr_event_ready),
     .csr_event_i(csr_event),
@@ -796,6 +824,14 @@ module vireo_nic
 
   logic work_request_valid, work_request_ready;
   work_request_t work_request;
+  logic replay_valid, replay_ready;
+  replay_t replay;
+  logic qp_hold_valid;
+  qp_hold_t qp_hold;
+  logic timer_set_valid, timer_set_ready;
+  timer_set_t timer_set;
+  logic timer_expired_valid, timer_expired_ready;
+  timer_expired_t timer_expired;
   logic job_valid, job_ready;
   tx_job_t job;
   logic record_valid, record_ready;
@@ -810,7 +846,7 @@ module vireo_nic
   tx_packet_t answer;
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
-  logic send_queue_idle, requester_idle, completer_idle, tx_gather_idle, tx_builder_idle;
+  logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
 
   vireo_send_queue #(
     .NetQueuePairs(Config.net_queue_pairs),
@@ -841,17 +877,21 @@ module vireo_nic
     .fetched_valid_i(fetched_valid[FetchWorkRequest]),
     .fetched_ready_o(fetched_ready[FetchWorkRequest]),
     .fetched_i(fetched[FetchWorkRequest]),
+    .replay_valid_i(replay_valid),
+    .replay_ready_o(replay_ready),
+    .replay_i(replay),
     .work_request_valid_o(work_request_valid),
     .work_request_ready_i(work_request_ready),
     .work_request_o(work_request),
-    .queue_failure_valid_o(send_queue_failure_valid),
-    .queue_failure_ready_i(send_queue_failure_ready),
-    .queue_failure_o(send_queue_failure),
+    .queue_failure_valid_o(work_failures_valid[0]),
+    .queue_failure_ready_i(work_failures_ready[0]),
+    .queue_failure_o(work_failures[0]),
     .idle_o(send_queue_idle)
   );
 
   vireo_requester #(
-    .NumQps(Config.num_qps)
+    .NumQps(Config.num_qps),
+    .MaxSendSge(Config.max_send_sge)
   ) u_requester (
     .clk_i,
     .rst_ni,
@@ -862,6 +902,14 @@ module vireo_nic
     .work_request_valid_i(work_request_valid),
     .work_request_ready_o(work_request_ready),
     .work_request_i(work_request),
+    .qp_hold_valid_i(qp_hold_valid),
+    .qp_hold_i(qp_hold),
+    .fetch_request_valid_o(fetch_request_valid[FetchElement]),
+    .fetch_request_ready_i(fetch_request_ready[FetchElement]),
+    .fetch_request_o(fetch_request[FetchElement]),
+    .fetched_valid_i(fetched_valid[FetchElement]),
+    .fetched_ready_o(fetched_ready[FetchElement]),
+    .fetched_i(fetched[FetchElement]),
     .load_valid_i(requester_load_valid),
     .load_ready_o(requester_load_ready),
     .load_i(requester_load),
@@ -902,6 +950,17 @@ module vireo_nic
     .ack_valid_i(ack_valid),
     .ack_ready_o(ack_ready),
     .ack_i(ack),
+    .timer_expired_valid_i(timer_expired_valid),
+    .timer_expired_ready_o(timer_expired_ready),
+    .timer_expired_i(timer_expired),
+    .timer_set_valid_o(timer_set_valid),
+    .timer_set_ready_i(timer_set_ready),
+    .timer_set_o(timer_set),
+    .replay_valid_o(replay_valid),
+    .replay_ready_i(replay_ready),
+    .replay_o(replay),
+    .qp_hold_valid_o(qp_hold_valid),
+    .qp_hold_o(qp_hold),
     .completion_valid_o(completions_valid[0]),
     .completion_ready_i(completions_ready[0]),
     .completion_o(completions[0]),
@@ -912,6 +971,22 @@ module vireo_nic
     .failure_ready_i(completer_failure_ready),
     .failure_o(completer_failure),
     .idle_o(completer_idle)
+  );
+
+  vireo_retry_timer #(
+    .NumQps(Config.num_qps)
+  ) u_retry_timer (
+    .clk_i,
+    .rst_ni,
+    .time_ns_i,
+    .timer_set_valid_i(timer_set_valid),
+    .timer_set_ready_o(timer_set_ready),
+    .timer_set_i(timer_set),
+    .timer_expired_valid_o(timer_expired_valid),
+    .timer_expired_ready_i(timer_expired_ready),
+    .timer_expired_o(timer_expired),
+    .deadline_ns_o,
+    .idle_o(retry_timer_idle)
   );
 
   vireo_tx_gather #(
@@ -982,7 +1057,11 @@ module vireo_nic
   logic oldest_valid, oldest_read, oldest_free, unused_rx_ready;
   logic [PlaceBits-1:0] oldest_beat;
   logic [DataBits-1:0] oldest_data;
-  logic rx_buffer_idle, responder_idle, rx_scatter_idle;
+  logic receive_request_valid, receive_request_ready;
+  receive_request_t receive_request;
+  logic receive_valid, receive_ready;
+  receive_t receive;
+  logic rx_buffer_idle, recv_queue_idle, responder_idle, rx_scatter_idle;
 
   vireo_rx_buffer #(
     .DataBits(DataBits),
@@ -1012,11 +1091,49 @@ module vireo_nic
     .idle_o(rx_buffer_idle)
   );
 
+  vireo_recv_queue #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
+    .NumQps(Config.num_qps),
+    .MaxRecvSge(Config.max_recv_sge)
+  ) u_recv_queue (
+    .clk_i,
+    .rst_ni,
+    .mq_i(mq_q),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .receive_request_valid_i(receive_request_valid),
+    .receive_request_ready_o(receive_request_ready),
+    .receive_request_i(receive_request),
+    .receive_valid_o(receive_valid),
+    .receive_ready_i(receive_ready),
+    .receive_o(receive),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientReceive]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientReceive]),
+    .buffer_request_o(buffer_request[BufferClientReceive]),
+    .buffer_valid_i(buffer_valid[BufferClientReceive]),
+    .buffer_ready_o(buffer_ready[BufferClientReceive]),
+    .buffer_i(buffer[BufferClientReceive]),
+    .fetch_request_valid_o(fetch_request_valid[FetchReceive]),
+    .fetch_request_ready_i(fetch_request_ready[FetchReceive]),
+    .fetch_request_o(fetch_request[FetchReceive]),
+    .fetched_valid_i(fetched_valid[FetchReceive]),
+    .fetched_ready_o(fetched_ready[FetchReceive]),
+    .fetched_i(fetched[FetchReceive]),
+    .queue_failure_valid_o(work_failures_valid[1]),
+    .queue_failure_ready_i(work_failures_ready[1]),
+    .queue_failure_o(work_failures[1]),
+    .idle_o(recv_queue_idle)
+  );
+
   vireo_responder #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .NumCqs(Config.num_cqs),
     .NumQps(Config.num_qps)
   ) u_responder (
     .clk_i,
     .rst_ni,
+    .mq_i(mq_q),
     .enable_i(datapath_enable),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
@@ -1034,6 +1151,15 @@ module vireo_nic
     .memory_place_valid_i(memory_place_valid[1]),
     .memory_place_ready_o(memory_place_ready[1]),
     .memory_place_i(memory_place[1]),
+    .receive_request_valid_o(receive_request_valid),
+    .receive_request_ready_i(receive_request_ready),
+    .receive_request_o(receive_request),
+    .receive_valid_i(receive_valid),
+    .receive_ready_o(receive_ready),
+    .receive_i(receive),
+    .doorbell_valid_i(receive_doorbell_valid),
+    .doorbell_ready_o(receive_doorbell_ready),
+    .doorbell_i(receive_doorbell),
     .place_valid_o(place_valid),
     .place_ready_i(place_ready),
     .place_o(place),
@@ -1066,6 +1192,9 @@ module vireo_nic
     .write_data_o(write_data),
     .write_last_o(write_last),
     .accepted_i(accepted),
+    .completion_valid_o(completions_valid[2]),
+    .completion_ready_i(completions_ready[2]),
+    .completion_o(completions[2]),
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
@@ -1079,10 +1208,10 @@ module vireo_nic
 
   always_comb begin
     quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
-         && responder_idle && rx_scatter_idle && cq_writer_idle && write_port_idle;
+         && recv_queue_idle && responder_idle && rx_scatter_idle && cq_writer_idle && write_port_idle;
     datapath_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle && mailbox_idle
                  && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle && completions_idle
-                 && queue_failures_idle && send_failures_idle;
+                 && queue_failures_idle && work_failures_idle && send_failures_idle && retry_timer_idle;
     idle_o = datapath_idle && csr_idle && recent_q == '0;
   end
 

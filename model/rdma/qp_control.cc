@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rdma/qp_control.h"
 
+#include <bit>
 #include <utility>
 
 namespace vireo::model {
@@ -17,6 +18,9 @@ size_t QueuesOf(const spec::Config& config) {
          spec::kRdmaEventqOffset;
 }
 
+// A failure can stop a QP in these. [IBTA vol. 1, 10.3.1]
+bool Works(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kSqe; }
+
 // Codes of token and table have more bits than there are states.
 IbQpState StateOf(uint8_t code) { return static_cast<IbQpState>(code & 7); }
 
@@ -26,7 +30,12 @@ QpControl::QpControl(Agenda& agenda, const spec::Config& config)
     : QpControl(agenda, config.num_qps, QueuesOf(config)) {}
 
 QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
-    : Block(agenda), engine_state_(num_qps), wanted_state_(num_qps), owner_(num_queues) {
+    : Block(agenda),
+      desc_fetch_failure_in(Channel<spec::QueueFailure>::Fifo(std::bit_ceil(num_queues))),
+      engine_state_(num_qps),
+      wanted_state_(num_qps),
+      cqns_(num_qps),
+      owner_(num_queues) {
   requester_failure_in.SetConsumer(this);
   completer_failure_in.SetConsumer(this);
   responder_failure_in.SetConsumer(this);
@@ -38,7 +47,9 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
 
 void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kQpContext) {
-    wanted_state_.Write(now, write.index, StateOf(write.data[spec::TableQpContext::kStateOffset]));
+    const auto row = spec::TableQpContext::Decode(write.data);
+    wanted_state_.Write(now, write.index, StateOf(static_cast<uint8_t>(row.state)));
+    cqns_.Write(now, write.index, {row.send_cqn, row.recv_cqn});
   } else if (write.table_id == spec::MgmtTable::kVirtqueue) {
     const auto row = spec::TableVirtqueue::Decode(write.data);
     owner_.Write(now, write.index, {row.kind, row.owner});
@@ -109,7 +120,17 @@ void QpControl::Run(Cycle now) {
       if (!host_event_out.CanPush(now)) break;
       host_event_out.Push(now, *say0_);
       say0_ = std::exchange(say1_, std::nullopt);
-      if (!say0_) state_ = State::kIdle;
+      if (!say0_) state_ = scanning_ ? State::kScan : State::kIdle;
+      WakeAt(now + 1);
+      break;
+    case State::kScan:
+      engine_ = engine_state_.Read(now, scan_);
+      found_ = cqns_.Read(now, scan_);
+      state_ = State::kMatch;
+      WakeAt(now + 1);
+      break;
+    case State::kMatch:
+      Match(now);
       WakeAt(now + 1);
       break;
   }
@@ -164,30 +185,47 @@ void QpControl::Take(Cycle now) {
   }
 }
 
-void QpControl::SetState(Cycle now, IbQpState state, bool clear) {
-  engine_state_.Write(now, qpn_, state);
-  state_write_ = {.qpn = qpn_, .state = state, .clear = clear};
+void QpControl::SetState(Cycle now, uint32_t qpn, IbQpState state, bool clear) {
+  engine_state_.Write(now, qpn, state);
+  state_write_ = {.qpn = qpn, .state = state, .clear = clear};
+}
+
+// Whether the QP completes into the CQ that failed.
+void QpControl::Match(Cycle now) {
+  const uint32_t qpn = scan_++;
+  scanning_ = scan_ < engine_state_.size();
+  state_ = scanning_ ? State::kScan : State::kIdle;
+  if (!Works(engine_) || (found_.send != qpn_ && found_.recv != qpn_)) return;
+  SetState(now, qpn, IbQpState::kErr);
+  say0_ = {.event_type = RdmaEventType::kQpFatal,
+           .element = qpn,
+           .code = static_cast<uint32_t>(spec::RdmaError::kCqFailed)};
+  state_ = State::kSay;
 }
 
 void QpControl::Decide(Cycle now) {
-  // A QP that a failure can stop (IBTA vol. 1, 10.3.1).
-  const bool is_live = has_qp_ && engine_ >= IbQpState::kRtr && engine_ <= IbQpState::kSqe;
+  const bool is_live = has_qp_ && Works(engine_);
   state_ = State::kIdle;
   switch (job_) {
     case Job::kQpFailure:
       if (!is_live) return;
-      SetState(now, IbQpState::kErr);
+      SetState(now, qpn_, IbQpState::kErr);
       say0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
       state_ = State::kSay;
       return;
-    case Job::kQueueFailure:  // docs/decisions/0003, "Violation"
+    case Job::kQueueFailure:  // docs/decisions/0003: "Violation", and "CQ full", where the ring is as it must be
       say0_ = {.event_type = RdmaEventType::kVqErr, .element = vq_index_, .code = event_.code};
-      if (is_live) SetState(now, IbQpState::kErr);
+      if (is_live) SetState(now, qpn_, IbQpState::kErr);
       if (is_live || is_cq_) {
         say1_ = {.event_type = is_cq_ ? RdmaEventType::kCqErr : RdmaEventType::kQpFatal,
                  .element = qpn_,
                  .code = event_.code};
       }
+      if (is_cq_ && event_.code == static_cast<uint32_t>(spec::RdmaError::kCqOverrun)) {
+        say0_ = std::exchange(say1_, std::nullopt);
+      }
+      scanning_ = is_cq_;
+      scan_ = 0;
       state_ = State::kSay;
       return;
     case Job::kEvent:
@@ -201,15 +239,15 @@ void QpControl::Decide(Cycle now) {
   if (!has_qp_) return;
   switch (operation_) {
     case QpOperation::kStart:
-      if (engine_ != IbQpState::kErr) SetState(now, wanted_);
+      if (engine_ != IbQpState::kErr) SetState(now, qpn_, wanted_);
       return;
     case QpOperation::kDrain:
-      if (engine_ == IbQpState::kRts) SetState(now, IbQpState::kSqd);
+      if (engine_ == IbQpState::kRts) SetState(now, qpn_, IbQpState::kSqd);
       return;
     case QpOperation::kFlush:
     case QpOperation::kStop: {
       const bool stop = operation_ == QpOperation::kStop;
-      SetState(now, stop ? IbQpState::kReset : IbQpState::kErr, stop);
+      SetState(now, qpn_, stop ? IbQpState::kReset : IbQpState::kErr, stop);
       done_ = false;
       fence_ = true;
       fence_until_ = now + 1 + kFenceCycles;

@@ -33,7 +33,8 @@ class QpControl final : public Block {
   Channel<spec::QpFailure> requester_failure_in = Channel<spec::QpFailure>::Slice();
   Channel<spec::QpFailure> completer_failure_in = Channel<spec::QpFailure>::Slice();
   Channel<spec::QpFailure> responder_failure_in = Channel<spec::QpFailure>::Slice();
-  Channel<spec::QueueFailure> desc_fetch_failure_in = Channel<spec::QueueFailure>::Slice();
+  // Room for every queue, so that those who take what leaves here never wait for it.
+  Channel<spec::QueueFailure> desc_fetch_failure_in;
   Channel<spec::QueueFailure> send_queue_failure_in = Channel<spec::QueueFailure>::Slice();
   Channel<spec::HostEvent> csr_event_in = Channel<spec::HostEvent>::Slice();
   Channel<spec::QpOrder> qp_order_in = Channel<spec::QpOrder>::Slice();
@@ -54,10 +55,13 @@ class QpControl final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kIdle, kQueue, kQp, kDecide, kSay };
+  enum class State { kIdle, kQueue, kQp, kDecide, kSay, kScan, kMatch };
   enum class Job { kQpFailure, kQueueFailure, kEvent, kOrder };
   // In the order of round robin.
   enum Input : size_t { kRequester, kCompleter, kResponder, kDescFetch, kSendQueue, kEvent, kOrder, kInputs };
+  struct Cqns {
+    uint16_t send = 0, recv = 0;
+  };
   struct Owner {
     spec::TableQueueKind kind{};
     uint32_t number = 0;
@@ -66,10 +70,12 @@ class QpControl final : public Block {
   bool CanPop(Cycle now, size_t input) const;
   void Take(Cycle now);
   void Decide(Cycle now);
-  void SetState(Cycle now, spec::IbQpState state, bool clear = false);
+  void Match(Cycle now);
+  void SetState(Cycle now, uint32_t qpn, spec::IbQpState state, bool clear = false);
 
   Table<spec::IbQpState> engine_state_;
   Table<spec::IbQpState> wanted_state_;
+  Table<Cqns> cqns_;
   Table<Owner> owner_;
 
   State state_ = State::kIdle;
@@ -80,12 +86,15 @@ class QpControl final : public Block {
   uint32_t qpn_ = 0;  // of a virtqueue: its owner
   bool has_qp_ = false;
   bool is_cq_ = false;
+  bool scanning_ = false;  // a QP is left to be looked up
+  uint32_t scan_ = 0;
   uint16_t vq_index_ = 0;
   spec::QpOperation operation_{};
   spec::HostEvent event_;
   spec::IbQpState engine_{};
   spec::IbQpState wanted_{};
   Owner queue_owner_;
+  Cqns found_;
 
   bool fence_ = false;
   Cycle fence_until_ = 0;  // the first cycle whose quiet counts

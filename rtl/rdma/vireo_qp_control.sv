@@ -3,7 +3,8 @@
 // The one place that changes the state of a QP: by firmware's orders and by failures that other blocks report, one at a
 // time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event); firmware's
 // own events pass through, so that there is one stream of them in the order of happening. A failed virtqueue takes its
-// QP along. It knows no attribute but the state that firmware wants, and whose virtqueue is whose.
+// QP along, a failed CQ every QP that completes into it. It knows no attribute but the state that firmware wants, the
+// CQs of a QP, and whose virtqueue is whose.
 module vireo_qp_control
   import vireo_spec_pkg::*;
 #(
@@ -70,6 +71,7 @@ module vireo_qp_control
   localparam int unsigned InOrder = 6;
 
   logic [Inputs-1:0] valid, ready, wants;
+  logic [QueueBits:0] queued_d, queued_q;  // tokens of desc_fetch, those that are on their way through the FIFO too
   qp_failure_t [2:0] qp_failure;
   queue_failure_t [1:0] queue_failure;
   host_event_t event_in;
@@ -90,7 +92,8 @@ module vireo_qp_control
     .s_valid_i(responder_failure_valid_i), .s_ready_o(responder_failure_ready_o), .s_data_i(responder_failure_i),
     .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[2])
   );
-  vireo_slice #(.Width(QueueFailureBits)) u_desc_fetch (
+  // Room for every queue, so that descriptor fetch and the CQ writer, who take what leaves here, never wait for it.
+  vireo_fifo #(.Width(QueueFailureBits), .Depth(2 ** QueueBits)) u_desc_fetch (
     .clk_i, .rst_ni,
     .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
     .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[0])
@@ -118,7 +121,9 @@ module vireo_qp_control
     StQueue,   // looks up whose virtqueue it is
     StQp,      // looks up the QP
     StDecide,
-    StSay      // events leave
+    StSay,     // events leave
+    StScan,    // looks up whether the next QP completes into the CQ that failed
+    StMatch
   } state_e;
   state_e state_d, state_q;
 
@@ -136,6 +141,8 @@ module vireo_qp_control
   logic [2:0] operation_d, operation_q;
   host_event_t event_d, event_q;  // as it came, or type and code of the failure
   logic is_cq_d, is_cq_q;
+  logic scanning_d, scanning_q;  // a QP is left to be looked up
+  logic [QpBits-1:0] scan_d, scan_q;
   logic [InputBits-1:0] winner_d, winner_q;  // the input served last
 
   // An order that is done when everybody is quiet.
@@ -151,6 +158,8 @@ module vireo_qp_control
   // --- Tables --------------------------------------------------------------------------------------------------------
 
   logic [StateBits-1:0] engine_state, wanted_state;
+  logic [15:0] send_cqn, recv_cqn;
+  logic [QpBits-1:0] state_index;
   logic [KindBits-1:0] kind;
   logic [OwnerBits-1:0] owner;
   logic table_is_qp, table_is_queue;
@@ -163,11 +172,18 @@ module vireo_qp_control
   assign table_qp = unpack_table_qp_context(table_write_i.data);
   assign table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
   assign unused_bits = ^{table_write_i, table_qp, table_queue};
+  assign state_index = state_q == StScan ? scan_q : qpn_d[QpBits-1:0];
 
   vireo_table #(.Width(StateBits), .Depth(NumQps)) u_engine_state (
     .clk_i, .rst_ni,
     .write_i(state_write_valid_d), .write_address_i(state_write_d.qpn[QpBits-1:0]), .write_data_i(state_write_d.state),
-    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(engine_state)
+    .read_i(state_q == StQp || state_q == StScan), .read_address_i(state_index), .read_data_o(engine_state)
+  );
+  vireo_table #(.Width(32), .Depth(NumQps)) u_cqns (
+    .clk_i, .rst_ni,
+    .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
+    .write_data_i({table_qp.send_cqn, table_qp.recv_cqn}),
+    .read_i(state_q == StScan), .read_address_i(scan_q), .read_data_o({send_cqn, recv_cqn})
   );
   vireo_table #(.Width(StateBits), .Depth(NumQps)) u_wanted_state (
     .clk_i, .rst_ni,
@@ -186,11 +202,12 @@ module vireo_qp_control
 
   logic [InputBits-1:0] first_above, first_any;
   logic above, take;
-  logic is_live;  // a QP that a failure can stop (IBTA vol. 1, 10.3.1)
+  logic works;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
+  logic is_live;  // and the QP exists
   logic queue_exists;
 
-  assign is_live = has_qp_q && engine_state >= IbQpStateRtr[StateBits-1:0] &&
-                   engine_state <= IbQpStateSqe[StateBits-1:0];
+  assign works = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
+  assign is_live = has_qp_q && works;
   assign queue_exists = 32'(vq_index_q) < NumQueues;
 
   always_comb begin
@@ -202,6 +219,8 @@ module vireo_qp_control
     operation_d = operation_q;
     event_d = event_q;
     is_cq_d = is_cq_q;
+    scanning_d = scanning_q;
+    scan_d = scan_q;
     winner_d = winner_q;
     fence_d = fence_q;
     fence_count_d = fence_count_q;
@@ -298,7 +317,7 @@ module vireo_qp_control
               state_d = StSay;
             end
           end
-          // docs/decisions/0003, "Violation"
+          // docs/decisions/0003: "Violation", and "CQ full", where the ring is as it must be
           JobQueueFailure: begin
             say0_d = 1'b1;
             host_event0_d =
@@ -307,6 +326,12 @@ module vireo_qp_control
             say1_d = is_live || is_cq_q;
             host_event1_d = '{event_type: is_cq_q ? RdmaEventTypeCqErr[15:0] : RdmaEventTypeQpFatal[15:0],
                               element: 32'(qpn_q), code: event_q.code};
+            if (is_cq_q && event_q.code == 32'(RdmaErrorCqOverrun)) begin
+              host_event0_d = host_event1_d;
+              say1_d = 1'b0;
+            end
+            scanning_d = is_cq_q;
+            scan_d = '0;
             state_d = StSay;
           end
           JobEvent: begin
@@ -348,11 +373,29 @@ module vireo_qp_control
         say0_d = say1_q;
         say1_d = 1'b0;
         host_event0_d = host_event1_q;
-        if (!say1_q) state_d = StIdle;
+        if (!say1_q) state_d = scanning_q ? StScan : StIdle;
+      end
+
+      StScan: state_d = StMatch;
+
+      StMatch: begin
+        scan_d = scan_q + 1'b1;
+        scanning_d = scan_q != QpBits'(NumQps - 1);
+        state_d = scanning_d ? StScan : StIdle;
+        state_write_d = '{qpn: 24'(scan_q), state: IbQpStateErr[StateBits-1:0], clear: 1'b0};
+        host_event0_d = '{event_type: RdmaEventTypeQpFatal[15:0], element: 32'(scan_q), code: 32'(RdmaErrorCqFailed)};
+        if (works && (24'(send_cqn) == qpn_q || 24'(recv_cqn) == qpn_q)) begin
+          state_write_valid_d = 1'b1;
+          say0_d = 1'b1;
+          state_d = StSay;
+        end
       end
 
       default: state_d = StIdle;
     endcase
+
+    queued_d = queued_q + (QueueBits + 1)'(desc_fetch_failure_valid_i && desc_fetch_failure_ready_o)
+             - (QueueBits + 1)'(valid[InDescFetch] && ready[InDescFetch]);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -364,6 +407,8 @@ module vireo_qp_control
       done_q <= 1'b0;
       say0_q <= 1'b0;
       say1_q <= 1'b0;
+      scanning_q <= 1'b0;
+      queued_q <= '0;
     end else begin
       state_q <= state_d;
       winner_q <= winner_d;
@@ -372,6 +417,8 @@ module vireo_qp_control
       done_q <= done_d;
       say0_q <= say0_d;
       say1_q <= say1_d;
+      scanning_q <= scanning_d;
+      queued_q <= queued_d;
     end
   end
 
@@ -383,6 +430,7 @@ module vireo_qp_control
     operation_q <= operation_d;
     event_q <= event_d;
     is_cq_q <= is_cq_d;
+    scan_q <= scan_d;
     fence_count_q <= fence_count_d;
     state_write_q <= state_write_d;
     host_event0_q <= host_event0_d;
@@ -394,6 +442,6 @@ module vireo_qp_control
   assign qp_done_valid_o = done_q;
   assign host_event_valid_o = say0_q;
   assign host_event_o = host_event0_q;
-  assign idle_o = state_q == StIdle && !fence_q && valid == '0;
+  assign idle_o = state_q == StIdle && !fence_q && valid == '0 && queued_q == '0;
 
 endmodule

@@ -75,6 +75,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     nic.name = "nic" + std::to_string(i);
     nic.config = options.config;
     nic.pcie = *pcie;
+    if (i < options.faults_out.size()) nic.faults_out = options.faults_out[i];
     nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * options.config->max_frame_bytes);
   }
   auto built = Topology::Build(system->scheduler_, parameters, factory);
@@ -154,11 +155,12 @@ std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPa
   }
   constexpr std::array<uint32_t, 2> kPsn = {0xfffffe, 0x123456};  // one that wraps soon
   for (size_t i = 0; i < 2; ++i) {
-    verbs::QueuePair::Connection connection{.dest_qpn = pair->side.at(1 - i).qp->qpn(),
-                                            .local_psn = kPsn.at(i),
-                                            .remote_psn = kPsn.at(1 - i),
-                                            .path_mtu = options.path_mtu,
-                                            .path = hosts.at(i)->PathTo(*hosts.at(1 - i))};
+    verbs::QueuePair::Connection connection = options.connection;
+    connection.dest_qpn = pair->side.at(1 - i).qp->qpn();
+    connection.local_psn = kPsn.at(i);
+    connection.remote_psn = kPsn.at(1 - i);
+    connection.path_mtu = options.path_mtu;
+    connection.path = hosts.at(i)->PathTo(*hosts.at(1 - i));
     const verbs::Status connected = pair->side.at(i).qp->Connect(connection);
     if (!connected.ok()) return fail(i, "connect", connected.error());
   }

@@ -29,6 +29,8 @@ struct RdmaSystemOptions {
   size_t nics = 2;
   Fabric fabric = Fabric::kDirect;
   std::string capture_path{};
+  // On frames that a NIC sent, by its number; short: none.
+  std::vector<std::vector<FaultRule>> faults_out{};
   // What every host's driver wants, if the device offers it.
   host::FeatureSet wanted = host::DefaultFeatures();
 };
@@ -111,6 +113,8 @@ struct RcPairOptions {
   uint32_t cqe = 128;
   bool interrupts = true;
   verbs::QueuePairOptions qp{};
+  // Of both sides; who is at the other end, PSNs, path MTU and path are filled in.
+  verbs::QueuePair::Connection connection{};
 };
 // Null, and why, if anything is refused.
 std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPairOptions& options, std::string* error);

@@ -3,44 +3,17 @@
 // RTL, and on both in lockstep, where every event must come in the same cycle.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstring>
-#include <string>
-#include <tuple>
 #include <vector>
 
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/seed.h"
+#include "verif/cosim/rc_test.h"
 
 namespace vireo::verif {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
-// By when the slowest device has written a packet's worth of data to memory.
-constexpr Picoseconds kArrival = 20'000 * kPicosecondsPerNanosecond;
-
-class Write : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>> {
+class Write : public RcTest {
  protected:
-  void SetUp() override {
-    auto built = RdmaSystem::Build({.device = std::get<0>(GetParam()), .config = std::get<1>(GetParam())});
-    ASSERT_NE(built.system, nullptr) << built.error;
-    system_ = std::move(built.system);
-  }
-  void TearDown() override {
-    pair_.reset();
-    if (system_ == nullptr) return;
-    EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond * kPicosecondsPerNanosecond));
-    EXPECT_EQ(system_->Complaints(), "");
-  }
-  void Connect(const RcPairOptions& options) {
-    std::string error;
-    pair_ = MakeRcPair(system_->host(0), system_->host(1), options, &error);
-    ASSERT_NE(pair_, nullptr) << error;
-    auto random = MakeRandom("write");
-    for (auto& side : pair_->side) {
-      for (size_t i = 0; i < side.memory->size(); ++i) side.memory->data()[i] = static_cast<uint8_t>(random());
-    }
-  }
+  void SetUp() override { Build(); }
   // Writes bytes of host 0's memory to host 1's and waits for the completion.
   spec::RdmaCqReq DoWrite(uint64_t wr_id, uint64_t from, uint64_t to, uint32_t bytes) {
     auto& [near, far] = pair_->side;
@@ -51,13 +24,7 @@ class Write : public testing::TestWithParam<std::tuple<std::string, const spec::
                                                     .remote_addr = far.region->address() + to,
                                                     .rkey = far.region->rkey()});
     EXPECT_TRUE(posted.ok()) << host::ToString(posted.error());
-    auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecond / 1000);
-    EXPECT_TRUE(completion.ok());
-    if (!completion.ok() || !completion->has_value()) {
-      ADD_FAILURE() << "no completion of " << bytes << " bytes";
-      return {};
-    }
-    return **completion;
+    return Next(0).value_or(spec::RdmaCqReq{});
   }
   void ExpectWritten(uint64_t wr_id, uint64_t from, uint64_t to, uint32_t bytes) {
     auto& [near, far] = pair_->side;
@@ -69,13 +36,10 @@ class Write : public testing::TestWithParam<std::tuple<std::string, const spec::
     EXPECT_EQ(completion.opcode, spec::IbWcOpcode::kRdmaWrite);
     EXPECT_EQ(completion.qp_num, near.qp->qpn());
     // The acknowledge says that the peer has the data, not that its memory shows it already.
-    system_->topology().RunFor(kArrival);
+    system_->topology().RunFor(kArrivalTime);
     // All of it, so that nothing was written beside.
     EXPECT_EQ(std::memcmp(expected.data(), far.memory->data(), expected.size()), 0) << bytes << " bytes";
   }
-
-  std::unique_ptr<RdmaSystem> system_;
-  std::unique_ptr<RcPair> pair_;
 };
 
 TEST_P(Write, Carries64BytesAnd8KibIntact) {
@@ -113,7 +77,7 @@ TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
                               .remote_addr = far.region->address(),
                               .rkey = far.region->rkey() ^ 1})
                   .ok());
-  auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecond / 1000);
+  auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecondNs / 1000);
   ASSERT_TRUE(completion.ok() && completion->has_value());
   EXPECT_EQ((*completion)->status, spec::IbWcStatus::kRemAccessErr) << spec::ToString((*completion)->status);
   EXPECT_EQ(std::memcmp(before.data(), far.memory->data(), before.size()), 0);
@@ -131,7 +95,7 @@ TEST_P(Write, WithoutALocalKeyFailsLocally) {
                               .remote_addr = far.region->address(),
                               .rkey = far.region->rkey()})
                   .ok());
-  auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecond / 1000);
+  auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecondNs / 1000);
   ASSERT_TRUE(completion.ok() && completion->has_value());
   EXPECT_EQ((*completion)->status, spec::IbWcStatus::kLocProtErr) << spec::ToString((*completion)->status);
   EXPECT_EQ((*completion)->wr_id, 6U);
@@ -156,7 +120,7 @@ TEST_P(Write, ManyAtOnceCompleteInOrder) {
       }
       ++posted;
     }
-    auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecond / 1000);
+    auto completion = near.cq->Wait(system_->host(0).function().NowNs() + kSecondNs / 1000);
     ASSERT_TRUE(completion.ok() && completion->has_value()) << completed;
     ASSERT_EQ((*completion)->status, spec::IbWcStatus::kSuccess);
     ASSERT_EQ((*completion)->wr_id, completed);
@@ -167,12 +131,7 @@ TEST_P(Write, ManyAtOnceCompleteInOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Write,
-                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
-                                          testing::Values(&spec::kNic100, &spec::kNic1)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
-                         });
+VIREO_ON_EVERY_DEVICE(Write);
 
 }  // namespace
 }  // namespace vireo::verif

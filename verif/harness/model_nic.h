@@ -35,8 +35,8 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
-  bool IsIdle() const override { return next_run_ == kNever; }
-  Cycle NextDeadline() const override { return kNever; }  // no timer runs in this device yet
+  bool IsIdle() const override { return next_run_ == kNever || next_run_ >= NextDeadline(); }
+  Cycle NextDeadline() const override;
 
   uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
 
@@ -58,6 +58,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void OnMessage(Cycle, const model::MsixMessage& message) override { messages_.push_back(message.vector); }
   void OnFirmwareInterrupt(Cycle from, bool level) override;
   uint64_t TimeNs(Cycle now) override { return clock_.Begin(Theirs(now)) / kPicosecondsPerNanosecond; }
+  Cycle CycleAt(uint64_t ns) override;
 
   // The model counts cycles from the end of its reset.
   Cycle Ours(Cycle cycle) const { return cycle - first_input_; }

@@ -99,9 +99,12 @@ struct Bench {
       bench.Out("host_event", sink, p.host_event_valid_o, p.host_event_ready_i, p.host_event_o);
 
   // --- Shorthands
-  void WriteQp(uint32_t qpn, IbQpState wanted) {
+  void WriteQp(uint32_t qpn, IbQpState wanted, uint16_t send_cqn = 0, uint16_t recv_cqn = 0) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
-    spec::TableQpContext{.state = wanted, .valid = true}.Encode(write.data);
+    spec::TableQpContext context{.state = wanted, .valid = true};
+    context.send_cqn = send_cqn;
+    context.recv_cqn = recv_cqn;
+    context.Encode(write.data);
     table_write.tokens.push_back(write);
   }
   void WriteQueue(uint32_t index, TableQueueKind kind, uint32_t owner) {
@@ -113,8 +116,8 @@ struct Bench {
   // Everything that is offered is taken and has happened.
   void Finish() { ASSERT_EQ(bench.RunOut(40), ""); }
   // A QP in a state, and nothing left of how it came there.
-  void Bring(uint32_t qpn, IbQpState state) {
-    WriteQp(qpn, state);
+  void Bring(uint32_t qpn, IbQpState state, uint16_t send_cqn = 0, uint16_t recv_cqn = 0) {
+    WriteQp(qpn, state, send_cqn, recv_cqn);
     Order(qpn, QpOperation::kStop);
     Order(qpn, QpOperation::kStart);
     Finish();
@@ -295,6 +298,7 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
       EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 6, .state = IbQpState::kErr}));
     }
     fail(CqQueue(11));
+    ASSERT_EQ(bench.bench.RunOut(100), "");
     ASSERT_EQ(bench.Events().size(), 2u);
     EXPECT_EQ(bench.Events()[1], (HostEvent{.event_type = RdmaEventType::kCqErr, .element = 11, .code = 128}));
     EXPECT_TRUE(bench.States().empty());
@@ -310,6 +314,50 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
     EXPECT_EQ(bench.Events().size(), 1u);
     EXPECT_TRUE(bench.States().empty());
   }
+}
+
+TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
+  for (const RdmaError code : {RdmaError::kCqOverrun, RdmaError::kBadDescriptor}) {
+    Bench bench;
+    bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Bring(qpn, IbQpState::kRts, 10, 12);
+    bench.Bring(0, IbQpState::kRts, 11, 3);
+    bench.Bring(4, IbQpState::kInit, 11, 11);  // does not work yet
+    bench.Bring(9, IbQpState::kRtr, 3, 11);
+    bench.Bring(kQps - 1, IbQpState::kSqd, 11, 11);
+    bench.desc_fetch_failure.tokens.push_back({.vq_index = CqQueue(11), .code = code});
+    bench.Finish();
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    std::vector<HostEvent> expected;
+    // Of a full CQ the ring is as it must be.
+    if (code != RdmaError::kCqOverrun) {
+      expected.push_back(
+          {.event_type = RdmaEventType::kVqErr, .element = CqQueue(11), .code = static_cast<uint32_t>(code)});
+    }
+    expected.push_back({.event_type = RdmaEventType::kCqErr, .element = 11, .code = static_cast<uint32_t>(code)});
+    std::vector<spec::QpStateWrite> states;
+    for (const uint32_t qpn : {0U, 9U, kQps - 1}) {
+      expected.push_back({.event_type = RdmaEventType::kQpFatal,
+                          .element = qpn,
+                          .code = static_cast<uint32_t>(RdmaError::kCqFailed)});
+      states.push_back({.qpn = qpn, .state = IbQpState::kErr});
+    }
+    EXPECT_EQ(bench.Events(), expected);
+    EXPECT_EQ(bench.States(), states);
+  }
+}
+
+TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
+  Bench bench;
+  bench.host_event.rate = 0;
+  for (uint32_t i = 0; i < kQueues; ++i) {
+    bench.desc_fetch_failure.tokens.push_back({.vq_index = static_cast<uint16_t>(i), .code = RdmaError::kBadDescriptor});
+  }
+  ASSERT_EQ(bench.bench.Run(4 * kQueues), "");
+  EXPECT_TRUE(bench.desc_fetch_failure.IsEmpty());
+  bench.host_event.rate = 16;
+  ASSERT_EQ(bench.bench.RunOut(10 * kQueues), "");
+  EXPECT_EQ(bench.Events().size(), kQueues);
 }
 
 TEST(QpControl, FirmwaresEventsPassInOrder) {
@@ -436,6 +484,8 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
         size_t csr_events = 0;
         for (const auto& event : bench.Events()) {
           if (event.event_type == RdmaEventType::kVqErr && event.code >= 128 && event.code < 135) ++vq_errs;
+          constexpr auto kOverrun = static_cast<uint32_t>(RdmaError::kCqOverrun);
+          if (event.event_type == RdmaEventType::kCqErr && event.code == kOverrun) ++vq_errs;
           ++csr_events;
         }
         EXPECT_GE(vq_errs, queue_failures);

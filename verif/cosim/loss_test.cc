@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reliable connections over links that lose, repeat, reorder and damage frames: every message is delivered once and in
+// order, or its work request says why not.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "verif/cosim/mixed_traffic.h"
+#include "verif/cosim/rc_test.h"
+
+namespace vireo::verif {
+namespace {
+
+using spec::IbWcStatus;
+using spec::IbWrOpcode;
+
+constexpr uint8_t kTimeout = 4;  // 65 us
+
+class Loss : public RcTest {
+ protected:
+  // One NIC's frames have the faults of a script.
+  void BuildWith(size_t nic, const std::string& script) {
+    const FaultScript faults = ParseFaultScript(script);
+    ASSERT_EQ(faults.error, "");
+    RdmaSystemOptions options;
+    options.faults_out.resize(2);
+    options.faults_out.at(nic) = faults.rules;
+    Build(options);
+  }
+  static RcPairOptions Options(uint8_t retry_cnt = 7) {
+    RcPairOptions options;
+    options.path_mtu = spec::IbMtu::kMtu256;
+    options.connection.timeout = kTimeout;
+    options.connection.retry_cnt = retry_cnt;
+    return options;
+  }
+  // A few messages of several packets each way of use; all arrive once, in order, whole.
+  void ExpectDelivery() {
+    Connect(Options());
+    if (HasFatalFailure()) return;
+    constexpr uint64_t kMessages = 6;
+    constexpr uint32_t kBytes = 1200;
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      PostRecv(1, i, {far().region->Sge(i * 2048, 2048)});
+      const spec::RdmaSge sge = near().region->Sge(i * 1500, kBytes);
+      PostSend({.wr_id = 2 * i, .opcode = IbWrOpcode::kSend, .sg_list = std::span(&sge, 1)});
+      PostSend({.wr_id = 2 * i + 1,
+                .opcode = IbWrOpcode::kRdmaWrite,
+                .sg_list = std::span(&sge, 1),
+                .remote_addr = far().region->address() + 32'768 + i * 2048,
+                .rkey = far().region->rkey()});
+    }
+    for (uint64_t i = 0; i < 2 * kMessages; ++i) ExpectNext(0, i, IbWcStatus::kSuccess, 20'000'000);
+    for (uint64_t i = 0; i < kMessages; ++i) ExpectNext(1, i, IbWcStatus::kSuccess);
+    ExpectNone(1);
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(std::memcmp(far().memory->data() + i * 2048, near().memory->data() + i * 1500, kBytes), 0) << i;
+      EXPECT_EQ(std::memcmp(far().memory->data() + 32'768 + i * 2048, near().memory->data() + i * 1500, kBytes), 0) << i;
+    }
+  }
+};
+
+TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
+  for (const char* script :
+       {"drop opcode=rc_send_first nth=1", "drop opcode=rc_send_middle nth=2", "drop opcode=rc_send_last nth=3",
+        "drop opcode=rc_rdma_write_first nth=2", "drop opcode=rc_rdma_write_last nth=6",
+        "drop opcode=rc_rdma_write_middle nth=1 count=4"}) {
+    SCOPED_TRACE(script);
+    BuildWith(0, script);
+    ASSERT_FALSE(HasFatalFailure());
+    ExpectDelivery();
+    EXPECT_EQ(system_->topology().faults_out(0)->acted().front() == 0, false);
+    TearDown();
+    system_.reset();
+  }
+}
+
+TEST_P(Loss, OfAcknowledgesIsMadeGood) {
+  for (const char* script : {"drop opcode=rc_acknowledge nth=1 count=3", "drop opcode=rc_acknowledge nth=12",
+                             "drop opcode=rc_acknowledge rate=0.5"}) {
+    SCOPED_TRACE(script);
+    BuildWith(1, script);
+    ASSERT_FALSE(HasFatalFailure());
+    ExpectDelivery();
+    TearDown();
+    system_.reset();
+  }
+}
+
+TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
+  for (const char* script : {"duplicate 1 rate=0.2", "reorder 2 rate=0.1", "corrupt rate=0.1", "delay 3000 rate=0.1"}) {
+    SCOPED_TRACE(script);
+    BuildWith(0, script);
+    ASSERT_FALSE(HasFatalFailure());
+    ExpectDelivery();
+    TearDown();
+    system_.reset();
+  }
+}
+
+TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
+  BuildWith(0, "drop");
+  ASSERT_FALSE(HasFatalFailure());
+  Connect(Options(2));
+  const spec::RdmaSge sge = near().region->Sge(0, 64);
+  const uint64_t begin = system_->host(0).function().NowNs();
+  for (uint64_t i = 1; i <= 2; ++i) {
+    PostSend({.wr_id = i,
+              .opcode = IbWrOpcode::kRdmaWrite,
+              .sg_list = std::span(&sge, 1),
+              .remote_addr = far().region->address(),
+              .rkey = far().region->rkey()});
+  }
+  ExpectNext(0, 1, IbWcStatus::kRetryExcErr, 20'000'000);
+  // The first try and two more; each at least its time and at most four times that. [IBTA vol. 1, 9.7.6.1.3]
+  constexpr uint64_t kLeast = 3 * (uint64_t{spec::kLocalAckTimeoutUnitNs} << kTimeout);
+  const uint64_t took = system_->host(0).function().NowNs() - begin;
+  EXPECT_GE(took, kLeast);
+  EXPECT_LE(took, 4 * kLeast);
+  ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
+  EXPECT_EQ(system_->topology().faults_out(0)->acted().front(), 6U);  // packets
+}
+
+TEST_P(Loss, WithoutATimerNobodyGivesUp) {
+  BuildWith(0, "drop nth=1");
+  ASSERT_FALSE(HasFatalFailure());
+  auto options = Options();
+  options.connection.timeout = 0;
+  Connect(options);
+  const spec::RdmaSge sge = near().region->Sge(0, 64);
+  const verbs::SendRequest request{.wr_id = 1,
+                                   .opcode = IbWrOpcode::kRdmaWrite,
+                                   .sg_list = std::span(&sge, 1),
+                                   .remote_addr = far().region->address(),
+                                   .rkey = far().region->rkey()};
+  PostSend(request);
+  ExpectNone(0, 1'000'000);
+  // The next one shows the gap.
+  PostSend(request);
+  ExpectNext(0, 1, IbWcStatus::kSuccess);
+  ExpectNext(0, 1, IbWcStatus::kSuccess);
+}
+
+// VIREO_LOSS_MESSAGES=N: that many messages.
+TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
+  const char* text = std::getenv("VIREO_LOSS_MESSAGES");
+  const bool is_model = std::get<0>(GetParam()) == "model";
+  const uint64_t messages = text != nullptr ? std::strtoull(text, nullptr, 10) : is_model ? 1000 : 150;
+  ASSERT_NE(messages, 0U) << "VIREO_LOSS_MESSAGES is a number from 1";
+  for (const char* rate : {"0.001", "0.01", "0.05"}) {
+    SCOPED_TRACE(rate);
+    const FaultScript faults = ParseFaultScript(
+        fmt::format("drop rate={0}\nduplicate 1 rate={0}\nreorder 2 rate={0}\ncorrupt rate={0}", rate));
+    ASSERT_EQ(faults.error, "");
+    RdmaSystemOptions options;
+    options.faults_out = {faults.rules, faults.rules};
+    Build(options);
+    ASSERT_FALSE(HasFatalFailure());
+    {
+      auto random = MakeRandom(fmt::format("loss.{}.{}", config().name, rate));
+      MixedTraffic traffic(*system_, {.messages = messages}, random);
+      traffic.Run();
+      if (text != nullptr) fmt::print("{} {} rate {}: {}\n", std::get<0>(GetParam()), config().name, rate, traffic.Text());
+    }
+    TearDown();
+    system_.reset();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+VIREO_ON_EVERY_DEVICE(Loss);
+
+}  // namespace
+}  // namespace vireo::verif

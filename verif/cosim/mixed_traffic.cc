@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/cosim/mixed_traffic.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace vireo::verif {
+namespace {
+
+using spec::IbWcStatus;
+using spec::IbWrOpcode;
+
+// At most so many are unfinished per direction, and each has a place of its own in the receiver's memory.
+constexpr uint64_t kWindow = 12;
+constexpr uint64_t kReceives = 8;
+constexpr Picoseconds kStep = 2'000 * kPicosecondsPerNanosecond;
+constexpr Picoseconds kPatience = 400'000'000 * kPicosecondsPerNanosecond;
+
+bool IsWrite(IbWrOpcode opcode) { return opcode == IbWrOpcode::kRdmaWrite || opcode == IbWrOpcode::kRdmaWriteWithImm; }
+bool HasImmediate(IbWrOpcode opcode) {
+  return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm;
+}
+bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite; }
+
+}  // namespace
+
+// Memory of a side: sources, then a place for each write of the window, then one for each receive.
+MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random)
+    : system_(system), options_(options), random_(random), directions_(options.pairs) {
+  constexpr std::array<spec::IbMtu, 3> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu4096};
+  for (size_t i = 0; i < options_.pairs; ++i) {
+    RcPairOptions pair;
+    pair.memory_bytes = (2 + 2 * kWindow + kReceives) * options_.max_bytes;
+    pair.path_mtu = kMtus.at(Below(kMtus.size()));
+    pair.interrupts = false;
+    pair.connection.timeout = 4;
+    pair.connection.min_rnr_timer = 1;
+    std::string error;
+    pairs_.push_back(MakeRcPair(system_.host(0), system_.host(1), pair, &error));
+    if (pairs_.back() == nullptr) return Fail(error);
+    for (RcPair::Side& side : pairs_.back()->side) {
+      for (size_t k = 0; k < side.memory->size(); ++k) side.memory->data()[k] = static_cast<uint8_t>(random_() >> 32);
+    }
+  }
+}
+
+bool MixedTraffic::ok() const { return !testing::Test::HasFailure(); }
+void MixedTraffic::Fail(const std::string& what) {
+  ADD_FAILURE() << what << "\nat " << system_.scheduler().now() / kPicosecondsPerNanosecond << " ns, after " << Text();
+}
+std::string MixedTraffic::Text() const {
+  uint64_t arrived = 0;
+  for (const auto& pair : directions_) arrived += pair[0].arrived + pair[1].arrived;
+  return fmt::format("{} messages posted, {} bytes, {} arrived, {} us", posted_, bytes_, arrived,
+                     system_.scheduler().now() / kPicosecondsPerNanosecond / 1000);
+}
+
+void MixedTraffic::PostReceives(size_t pair, size_t to) {
+  Direction& direction = directions_[pair].at(1 - to);
+  RcPair::Side& side = pairs_[pair]->side.at(to);
+  while (direction.receiving.size() < kReceives) {
+    const uint64_t slot = direction.receives % kReceives;
+    const spec::RdmaSge sge =
+        side.region->Sge((2 + 2 * kWindow + slot) * options_.max_bytes, options_.max_bytes);
+    if (!side.qp->PostRecv({.wr_id = direction.receives, .sg_list = std::span(&sge, 1)}).ok()) return;
+    ++direction.receives;
+    direction.receiving.emplace_back();
+  }
+}
+
+bool MixedTraffic::Post(size_t pair, size_t from) {
+  Direction& direction = directions_[pair].at(from);
+  if (direction.unarrived.size() >= kWindow || direction.unfinished.size() >= kWindow) return false;
+  RcPair::Side& side = pairs_[pair]->side.at(from);
+  RcPair::Side& peer = pairs_[pair]->side.at(1 - from);
+  constexpr std::array<IbWrOpcode, 4> kOpcodes = {IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaWrite,
+                                                  IbWrOpcode::kRdmaWriteWithImm};
+  Message message;
+  message.number = direction.posted;
+  message.opcode = kOpcodes.at(Below(4));
+  message.bytes = static_cast<uint32_t>(Below(Below(3) == 0 ? options_.max_bytes + 1 : 300));
+  message.from = Below(2 * options_.max_bytes - message.bytes + 1);
+  message.signaled = Below(3) == 0 || direction.posted % kWindow == kWindow - 1;
+  for (uint8_t& byte : message.immediate) byte = static_cast<uint8_t>(random_() >> 32);
+  const spec::RdmaSge sge = side.region->Sge(message.from, message.bytes);
+  verbs::SendRequest request{
+      .wr_id = message.number,
+      .opcode = message.opcode,
+      .flags = message.signaled ? spec::IbSendFlags::kSignaled : uint8_t{0},
+      .sg_list = std::span(&sge, 1),
+      .remote_addr = peer.region->address() + (2 + message.number % (2 * kWindow)) * options_.max_bytes,
+      .rkey = peer.region->rkey()};
+  std::ranges::copy(message.immediate, request.imm_data);
+  if (!side.qp->PostSend(request).ok()) return false;
+  ++direction.posted;
+  ++posted_;
+  bytes_ += message.bytes;
+  direction.unfinished.push_back(message);
+  direction.unarrived.push_back(message);
+  return true;
+}
+
+void MixedTraffic::CheckWritten(size_t pair, size_t to, const Message& message) {
+  const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
+  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() +
+                         (2 + message.number % (2 * kWindow)) * options_.max_bytes;
+  if (std::memcmp(data, place, message.bytes) == 0) return;
+  Fail(fmt::format("pair {}, to host {}: WRITE {} of {} bytes is not what was sent", pair, to, message.number,
+                   message.bytes));
+}
+
+void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& completion) {
+  Direction& direction = directions_[pair].at(from);
+  if (completion.status != IbWcStatus::kSuccess) {
+    return Fail(fmt::format("pair {}, from host {}: {} ends with {}", pair, from, completion.wr_id,
+                            spec::ToString(completion.status)));
+  }
+  while (!direction.unfinished.empty() && direction.unfinished.front().number != completion.wr_id) {
+    if (direction.unfinished.front().signaled) break;
+    direction.unfinished.pop_front();
+  }
+  if (direction.unfinished.empty() || direction.unfinished.front().number != completion.wr_id ||
+      !direction.unfinished.front().signaled) {
+    return Fail(fmt::format("pair {}, from host {}: {} completes out of turn", pair, from, completion.wr_id));
+  }
+  direction.unfinished.pop_front();
+  direction.completed = completion.wr_id + 1;
+}
+
+void MixedTraffic::Received(size_t pair, size_t to, const spec::RdmaCqReq& completion) {
+  Direction& direction = directions_[pair].at(1 - to);
+  const std::string name = fmt::format("pair {}, to host {}, receive {}", pair, to, completion.wr_id);
+  if (completion.status != IbWcStatus::kSuccess) return Fail(name + ": " + spec::ToString(completion.status));
+  if (completion.wr_id + direction.receiving.size() != direction.receives) return Fail(name + ": out of turn");
+  direction.receiving.pop_front();
+  // All WRITEs in front of it have arrived.
+  while (!direction.unarrived.empty() && !TakesReceive(direction.unarrived.front().opcode)) {
+    CheckWritten(pair, to, direction.unarrived.front());
+    direction.unarrived.pop_front();
+    ++direction.arrived;
+  }
+  if (direction.unarrived.empty()) return Fail(name + ": nothing was sent");
+  const Message message = direction.unarrived.front();
+  direction.unarrived.pop_front();
+  ++direction.arrived;
+  const auto opcode = IsWrite(message.opcode) ? spec::IbWcOpcode::kRecvRdmaWithImm : spec::IbWcOpcode::kRecv;
+  if (completion.opcode != opcode || completion.byte_len != message.bytes) {
+    return Fail(fmt::format("{}: {} of {} bytes, not message {} of {}", name, spec::ToString(completion.opcode),
+                            completion.byte_len, message.number, message.bytes));
+  }
+  if (HasImmediate(message.opcode) && !std::ranges::equal(completion.imm_data, message.immediate)) {
+    return Fail(name + ": its immediate data");
+  }
+  if (IsWrite(message.opcode)) return CheckWritten(pair, to, message);
+  const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
+  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() +
+                         (2 + 2 * kWindow + completion.wr_id % kReceives) * options_.max_bytes;
+  if (std::memcmp(data, place, message.bytes) != 0) return Fail(name + ": is not what was sent");
+}
+
+void MixedTraffic::Harvest(size_t host) {
+  for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
+    std::array<spec::RdmaCqReq, 16> completions;
+    auto polled = pairs_[i]->side.at(host).cq->Poll(completions);
+    if (!polled.ok()) return Fail(host::ToString(polled.error()));
+    for (size_t k = 0; k < *polled && ok(); ++k) {
+      const spec::RdmaCqReq& completion = completions.at(k);
+      if (completion.opcode == spec::IbWcOpcode::kRecv || completion.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) {
+        Received(i, host, completion);
+      } else {
+        Sent(i, host, completion);
+      }
+    }
+  }
+}
+
+void MixedTraffic::Run() {
+  Picoseconds progress = system_.scheduler().now();
+  const auto all_arrived = [&] {
+    // What no receive shows must have a completion.
+    return std::ranges::all_of(directions_, [](const auto& pair) {
+      return std::ranges::all_of(pair, [](const Direction& one) {
+        return std::ranges::none_of(one.unarrived, [](const Message& m) { return TakesReceive(m.opcode); }) &&
+               std::ranges::none_of(one.unfinished, [](const Message& m) { return m.signaled; });
+      });
+    });
+  };
+  // Of what moves.
+  const auto state = [&] {
+    uint64_t sum = posted_;
+    for (const auto& pair : directions_) {
+      for (const Direction& one : pair) sum += one.arrived + one.completed;
+    }
+    return sum;
+  };
+  while (ok() && (posted_ < options_.messages || !all_arrived())) {
+    const uint64_t before = state();
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      for (size_t host = 0; host < 2; ++host) {
+        if (Below(3) != 0) PostReceives(i, host);
+        for (uint64_t burst = Below(4); burst != 0 && posted_ < options_.messages; --burst) {
+          if (!Post(i, host)) break;
+        }
+      }
+    }
+    system_.topology().RunFor(kStep);
+    Harvest(0);
+    Harvest(1);
+    if (state() != before) progress = system_.scheduler().now();
+    if (system_.scheduler().now() - progress > kPatience) return Fail("nothing moves any more");
+  }
+}
+
+}  // namespace vireo::verif

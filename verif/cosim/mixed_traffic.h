@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SEND, RDMA WRITE and both with immediate data over many queue pairs between two hosts, none of which may fail: every
+// message must be delivered whole, once and in the order of its queue pair, whatever the link does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "verif/cosim/rdma_system.h"
+
+namespace vireo::verif {
+
+class MixedTraffic {
+ public:
+  struct Options {
+    uint64_t messages = 1000;  // in all
+    size_t pairs = 6;          // each sends both ways
+    uint32_t max_bytes = 6000;
+  };
+  // `system` has two hosts and outlives the traffic. All choices come from `random`. What goes wrong is a failure of
+  // the GoogleTest that runs.
+  MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random);
+
+  // Until all messages are delivered, or something went wrong.
+  void Run();
+  std::string Text() const;
+
+ private:
+  struct Message {
+    uint64_t number = 0;  // of its direction, from 0
+    spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
+    uint32_t bytes = 0;
+    uint64_t from = 0;  // in the sender's memory
+    bool signaled = false;
+    std::array<uint8_t, 4> immediate{};
+  };
+  // From one end of a pair to the other.
+  struct Direction {
+    uint64_t posted = 0, completed = 0, arrived = 0, receives = 0;
+    std::deque<Message> unfinished;  // without a completion at the sender
+    std::deque<Message> unarrived;   // as the receiver has not seen them
+    std::deque<Message> receiving;   // those of them that take a receive
+  };
+
+  uint64_t Below(uint64_t bound) { return (random_() >> 32) % bound; }
+  bool ok() const;
+  void Fail(const std::string& what);
+  void PostReceives(size_t pair, size_t to);
+  bool Post(size_t pair, size_t from);
+  void Harvest(size_t host);
+  void Sent(size_t pair, size_t from, const spec::RdmaCqReq& completion);
+  void Received(size_t pair, size_t to, const spec::RdmaCqReq& completion);
+  void CheckWritten(size_t pair, size_t to, const Message& message);
+
+  RdmaSystem& system_;
+  const Options options_;
+  std::mt19937_64& random_;
+  std::vector<std::unique_ptr<RcPair>> pairs_;
+  std::vector<std::array<Direction, 2>> directions_;  // by pair and sender
+  uint64_t posted_ = 0, bytes_ = 0;
+};
+
+}  // namespace vireo::verif
