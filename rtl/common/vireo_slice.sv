@@ -17,24 +17,14 @@ module vireo_slice #(
 
   // Entry 0 is the output; entry 1 is used only behind it.
   logic valid0_d, valid0_q, valid1_d, valid1_q;
-  logic [Width-1:0] data0_d, data0_q, data1_d, data1_q;
-  logic push;
+  logic [Width-1:0] data0_q, data1_q;
+  logic push, load0;
 
   always_comb begin
     push = s_valid_i && !valid1_q;
-    valid0_d = valid0_q;
-    valid1_d = valid1_q;
-    data0_d = data0_q;
-    data1_d = s_data_i;
-    if (!valid0_q || m_ready_i) begin
-      valid0_d = valid1_q || push;
-      valid1_d = 1'b0;
-      data0_d = valid1_q ? data1_q : s_data_i;
-    end else if (!valid1_q) begin
-      valid1_d = push;
-    end else begin
-      data1_d = data1_q;
-    end
+    load0 = !valid0_q || m_ready_i;
+    valid0_d = !load0 || valid1_q || push;
+    valid1_d = !load0 && (valid1_q || push);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -48,8 +38,9 @@ module vireo_slice #(
   end
 
   always_ff @(posedge clk_i) begin
-    data0_q <= data0_d;
-    data1_q <= data1_d;
+    // As enables: of "next value or itself" in always_comb Yosys makes three LUTs per bit, not one.
+    if (load0) data0_q <= valid1_q ? data1_q : s_data_i;
+    if (!valid1_q) data1_q <= s_data_i;
   end
 
   assign s_ready_o = !valid1_q;
