@@ -27,6 +27,11 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
               return Doorbell{.vq_index =
                                   static_cast<uint16_t>(Base(load) + num_cqs_ + spec::kRdmaTransmitqOffset + 2 * qpn)};
             }),
+      receive_(agenda, config.num_qps,
+               [this](Cycle load, uint32_t qpn) {
+                 return Doorbell{
+                     .vq_index = static_cast<uint16_t>(Base(load) + num_cqs_ + spec::kRdmaReceiveqOffset + 2 * qpn)};
+               }),
       control_(agenda, 2,
                [this](Cycle load, uint32_t) { return Doorbell{.vq_index = static_cast<uint16_t>(Base(load))}; }),
       net_(agenda, 2 * config.net_queue_pairs,
@@ -39,6 +44,7 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
     pending.SetClear(0, true);
   };
   at_reset(send_);
+  at_reset(receive_);
   at_reset(control_);
   at_reset(net_);
   at_reset(arm_);
@@ -67,6 +73,7 @@ void Notify::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
 void Notify::SetEnable(Cycle now, bool enable) {
   enable_.Set(now + 1, enable);
   send_.SetHold(now + 1, !enable);
+  receive_.SetHold(now + 1, !enable);
   control_.SetHold(now + 1, !enable);
   net_.SetHold(now + 1, !enable);
   arm_.SetHold(now + 1, !enable);
@@ -75,6 +82,7 @@ void Notify::SetEnable(Cycle now, bool enable) {
 void Notify::SetResetting(Cycle now, bool resetting) {
   resetting_.Set(now + 1, resetting);
   send_.SetClear(now + 1, resetting);
+  receive_.SetClear(now + 1, resetting);
   control_.SetClear(now + 1, resetting);
   net_.SetClear(now + 1, resetting);
   arm_.SetClear(now + 1, resetting);
@@ -93,6 +101,7 @@ void Notify::Classify(Cycle now, Access& access) {
   const uint32_t control = control_index_.At(now);
   const uint32_t first_cq = control + spec::kRdmaCompleteqOffset;
   const uint32_t first_send = control + num_cqs_ + spec::kRdmaTransmitqOffset;
+  const uint32_t first_receive = control + num_cqs_ + spec::kRdmaReceiveqOffset;
   const bool vireo = vireo_.At(now);
   if (access.queue < enabled_.size()) access.enabled = enabled_.Read(now, access.queue) != 0;
   if (access.arm) {
@@ -110,6 +119,10 @@ void Notify::Classify(Cycle now, Access& access) {
              (access.queue - first_send) % 2 == 0) {
     access.kind = Kind::kSend;
     access.number = (access.queue - first_send) / 2;
+  } else if (access.queue >= first_receive && access.queue < first_receive + 2 * num_qps_ &&
+             (access.queue - first_receive) % 2 == 0) {
+    access.kind = Kind::kReceive;
+    access.number = (access.queue - first_receive) / 2;
   }
 }
 
@@ -120,6 +133,7 @@ void Notify::Decide(Cycle now, const Access& access) {
     case Kind::kNet: net_.Push(now, access.number); break;
     case Kind::kControl: control_.Push(now, 0); break;
     case Kind::kSend: send_.Push(now, access.number); break;
+    case Kind::kReceive: receive_.Push(now, access.number); break;
     case Kind::kCq:
       // The push comes one cycle later, so that a load that it comes too late for has read this value.
       values_.Write(now, access.number, access.value);
@@ -154,10 +168,12 @@ bool Notify::IsIdle(Cycle now) {
   for (const Access& access : accesses_) {
     if (access.cycle < now && (access.cycle + kRowDelay + 1 != now || access.kind != Kind::kNone)) return false;
   }
-  if (send_.IsOffered() || control_.IsOffered() || net_.IsOffered() || arm_.IsOffered()) return false;
+  if (send_.IsOffered() || receive_.IsOffered() || control_.IsOffered() || net_.IsOffered() || arm_.IsOffered()) {
+    return false;
+  }
   // What is held back does not count: it starts nothing before somebody lets it.
-  return !enable_.At(now) ||
-         !(send_.IsWaiting(now) || control_.IsWaiting(now) || net_.IsWaiting(now) || arm_.IsWaiting(now));
+  return !enable_.At(now) || !(send_.IsWaiting(now) || receive_.IsWaiting(now) || control_.IsWaiting(now) ||
+                               net_.IsWaiting(now) || arm_.IsWaiting(now));
 }
 
 }  // namespace vireo::model

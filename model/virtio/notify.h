@@ -40,12 +40,13 @@ class Notify final : public Block {
 
   // The ends of the streams, to be connected to the block given with them.
   void ConnectSend(Channel<spec::Doorbell>& channel) { send_.out.Connect(channel, send_); }
+  void ConnectReceive(Channel<spec::Doorbell>& channel) { receive_.out.Connect(channel, receive_); }
   void ConnectControl(Channel<spec::Doorbell>& channel) { control_.out.Connect(channel, control_); }
   void ConnectNet(Channel<spec::Doorbell>& channel) { net_.out.Connect(channel, net_); }
   void ConnectCqArm(Channel<spec::CqArm>& channel) { arm_.out.Connect(channel, arm_); }
 
  private:
-  enum class Kind { kNone, kNet, kControl, kCq, kSend };
+  enum class Kind { kNone, kNet, kControl, kCq, kSend, kReceive };
   struct Access {
     Cycle cycle;
     uint32_t queue;
@@ -74,7 +75,7 @@ class Notify final : public Block {
   Level<uint32_t> control_index_;       // for telling kinds
   Level<uint32_t> offered_from_index_;  // for making tokens, one cycle later
 
-  Pending<spec::Doorbell> send_, control_, net_;
+  Pending<spec::Doorbell> send_, receive_, control_, net_;
   Pending<spec::CqArm> arm_;
 };
 

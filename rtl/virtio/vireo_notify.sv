@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Doorbells: writes to the notify region of the BAR become tokens by kind of queue, writes to the arm register of a
-// CQ's page become cq_arm. Each queue waits at most once, so the BAR is never held up. Rings of receive and completion
-// queues mean nothing: these queues are looked at when a buffer is wanted.
+// CQ's page become cq_arm. Each queue waits at most once, so the BAR is never held up. Rings of completion queues and of
+// the event queue mean nothing: these queues are looked at when a buffer is wanted.
 //
 // A ring counts if the queue is enabled, by this block's own copy of queue_row_write. The row of a queue that the host
 // enabled comes three to four cycles after the access that did it, so every ring waits as long before the copy is read.
@@ -28,6 +28,9 @@ module vireo_notify
   output logic             send_doorbell_valid_o,
   input  logic             send_doorbell_ready_i,
   output doorbell_t        send_doorbell_o,
+  output logic             receive_doorbell_valid_o,
+  input  logic             receive_doorbell_ready_i,
+  output doorbell_t        receive_doorbell_o,
   output logic             control_doorbell_valid_o,
   input  logic             control_doorbell_ready_i,
   output doorbell_t        control_doorbell_o,
@@ -46,7 +49,7 @@ module vireo_notify
   localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page's number
   localparam int unsigned NetBits = $clog2(2 * NetQueuePairs);
   localparam int unsigned ArmBits = $clog2(2 * NumCqs);
-  localparam int unsigned SendBits = $clog2(NumQps);
+  localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned Stages = 4;  // from the access to the read of the copy
 
   // --- Decoder, and the way to the copy
@@ -81,12 +84,13 @@ module vireo_notify
     KindNet,
     KindControl,
     KindCq,
-    KindSend
+    KindSend,
+    KindReceive
   } kind_e;
 
   logic mq_q, enable_q, resetting_q, profile_q;
   logic [VqBits-1:0] control_index;  // of the control queue
-  logic [VqBits:0] from_cq, from_send;
+  logic [VqBits:0] from_cq, from_send, from_receive;
   kind_e kind;
   logic [VqBits-1:0] number;  // among its kind
   access_t at_read;
@@ -99,6 +103,8 @@ module vireo_notify
     from_cq = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) - (VqBits + 1)'(RdmaCompleteqOffset);
     from_send = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
                 (VqBits + 1)'(NumCqs + 32'(RdmaTransmitqOffset));
+    from_receive = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
+                   (VqBits + 1)'(NumCqs + 32'(RdmaReceiveqOffset));
     kind = KindNone;
     number = '0;
     if (at_read.vq < control_index) begin
@@ -114,6 +120,9 @@ module vireo_notify
     end else if (from_send < (VqBits + 1)'(2 * NumQps) && !from_send[0]) begin
       if (at_read.ring) kind = KindSend;
       number = from_send[VqBits:1];
+    end else if (from_receive < (VqBits + 1)'(2 * NumQps) && !from_receive[0]) begin
+      if (at_read.ring) kind = KindReceive;
+      number = from_receive[VqBits:1];
     end
   end
 
@@ -170,17 +179,18 @@ module vireo_notify
 
   // --- What waits. The index of the control queue is kept with what is offered: the next driver may have another one.
 
-  logic send_waiting, control_waiting, net_waiting, arm_waiting;
-  logic send_load, control_load, unused_net_load, arm_load;
-  logic [SendBits-1:0] send_number, unused_send_load_number;
+  logic send_waiting, receive_waiting, control_waiting, net_waiting, arm_waiting;
+  logic send_load, receive_load, control_load, unused_net_load, arm_load;
+  logic [QpBits-1:0] send_number, unused_send_load_number, receive_number, unused_receive_load_number;
   logic [NetBits-1:0] net_number, unused_net_load_number;
   logic unused_control_number, unused_control_load_number;
   logic [ArmBits-1:0] arm_number, arm_load_number;
-  logic [VqBits-1:0] send_base_q, control_base_q;
+  logic [VqBits-1:0] send_base_q, receive_base_q, control_base_q;
   logic [31:0] arm_value;
 
   always_ff @(posedge clk_i) begin
     if (send_load) send_base_q <= control_index_q;
+    if (receive_load) receive_base_q <= control_index_q;
     if (control_load) control_base_q <= control_index_q;
   end
 
@@ -190,7 +200,7 @@ module vireo_notify
     .clk_i,
     .rst_ni,
     .push_valid_i(decide && kind_q == KindSend),
-    .push_i(number_q[SendBits-1:0]),
+    .push_i(number_q[QpBits-1:0]),
     .hold_i(!enable_q),
     .clear_i(resetting_q),
     .pop_valid_o(send_doorbell_valid_o),
@@ -201,6 +211,25 @@ module vireo_notify
     .waiting_o(send_waiting)
   );
   assign send_doorbell_o.vq_index = 16'(send_base_q) + 16'(NumCqs) + RdmaTransmitqOffset + 16'({send_number, 1'b0});
+
+  vireo_pending #(
+    .Entries(NumQps)
+  ) u_receive (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(decide && kind_q == KindReceive),
+    .push_i(number_q[QpBits-1:0]),
+    .hold_i(!enable_q),
+    .clear_i(resetting_q),
+    .pop_valid_o(receive_doorbell_valid_o),
+    .pop_ready_i(receive_doorbell_ready_i),
+    .pop_o(receive_number),
+    .load_o(receive_load),
+    .load_index_o(unused_receive_load_number),
+    .waiting_o(receive_waiting)
+  );
+  assign receive_doorbell_o.vq_index = 16'(receive_base_q) + 16'(NumCqs) + RdmaReceiveqOffset +
+                                       16'({receive_number, 1'b0});
 
   vireo_pending #(
     .Entries(2)
@@ -281,8 +310,8 @@ module vireo_notify
     for (int unsigned i = 0; i < Stages; i++) any_access |= access_q[i].ring || access_q[i].arm;
   end
   // What is held back does not count: it starts nothing before somebody lets it.
-  assign idle_o = !any_access && !send_doorbell_valid_o && !control_doorbell_valid_o && !net_doorbell_valid_o &&
-                  !cq_arm_valid_o &&
-                  (!enable_q || !(send_waiting || control_waiting || net_waiting || arm_waiting));
+  assign idle_o = !any_access && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
+                  !net_doorbell_valid_o && !cq_arm_valid_o &&
+                  (!enable_q || !(send_waiting || receive_waiting || control_waiting || net_waiting || arm_waiting));
 
 endmodule

@@ -300,6 +300,9 @@ inline constexpr uint8_t kBuffersPerRequest = 8u;
 // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
+// Receive work requests of a QP that are read before they are asked for. (tokens.toml) Unit: entries.
+inline constexpr uint8_t kReceivesAhead = 16u;
+
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
 
@@ -9726,11 +9729,11 @@ struct ReceiveRequest {
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
-// The answer. Not ok: the rest but `code` is 0. (tokens.toml)
+// The answer. Failed with a code: a work request (or the element's read) was bad, and of the work request head and wr_id are valid, as far as they are known. Else not ok: the rest is 0. (tokens.toml)
 struct Receive {
   static constexpr size_t kBits = 290;
   BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read is
-  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error
+  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has told
   uint16_t head{};  // Descriptor of the work request
   uint64_t wr_id{};  // For the CQE
   uint64_t elements{};  // Address of sg_list in host memory

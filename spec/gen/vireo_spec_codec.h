@@ -249,6 +249,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
+    {"receives_ahead", static_cast<uint64_t>(kReceivesAhead)},
     {"virtio_feature_bits", static_cast<uint64_t>(kVirtioFeatureBits)},
     {"virtio_feature_device_low_end", static_cast<uint64_t>(kVirtioFeatureDeviceLowEnd)},
     {"virtio_feature_device_high", static_cast<uint64_t>(kVirtioFeatureDeviceHigh)},

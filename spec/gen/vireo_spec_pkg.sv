@@ -226,6 +226,9 @@ package vireo_spec_pkg;
   // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 
+  // Receive work requests of a QP that are read before they are asked for. (tokens.toml)
+  localparam logic [7:0] ReceivesAhead = 8'h10;
+
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;
 
@@ -4433,7 +4436,7 @@ package vireo_spec_pkg;
   } receive_request_t;
   localparam int unsigned ReceiveRequestBits = 89;
 
-  // The answer. Not ok: the rest but `code` is 0. (tokens.toml)
+  // The answer. Failed with a code: a work request (or the element's read) was bad, and of the work request head and wr_id are valid, as far as they are known. Else not ok: the rest is 0. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic [7:0] code;  // rdma_error_e

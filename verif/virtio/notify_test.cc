@@ -36,6 +36,7 @@ constexpr unsigned kAfterReset = 20;  // longer than any of the sets takes to cl
 struct Bench {
   Bench() {
     block.ConnectSend(send_sink);
+    block.ConnectReceive(receive_sink);
     block.ConnectControl(control_sink);
     block.ConnectNet(net_sink);
     block.ConnectCqArm(arm_sink);
@@ -64,20 +65,21 @@ struct Bench {
     const spec::RdmaCqArm arm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next};
     bar.tokens.push_back(Write(queue, spec::kRdmaCqArmOffset, 4, arm.ToWord()));
   }
-  uint64_t Count() const { return send.count + control.count + net.count + arm.count; }
+  uint64_t Count() const { return send.count + receive.count + control.count + net.count + arm.count; }
 
   std::mt19937_64 random = MakeRandom("notify");
   Agenda agenda;
   Notify block{agenda, TestConfig()};
-  Channel<Doorbell> send_sink = Channel<Doorbell>::Sink(), control_sink = Channel<Doorbell>::Sink(),
-                    net_sink = Channel<Doorbell>::Sink();
+  Channel<Doorbell> send_sink = Channel<Doorbell>::Sink(), receive_sink = Channel<Doorbell>::Sink(),
+                    control_sink = Channel<Doorbell>::Sink(), net_sink = Channel<Doorbell>::Sink();
   Channel<CqArm> arm_sink = Channel<CqArm>::Sink();
   RtlTop<Vnotify> rtl{[](const Vnotify& top, std::vector<uint8_t>& bytes) {
-    for (const uint8_t bit : {top.send_doorbell_valid_o, top.control_doorbell_valid_o, top.net_doorbell_valid_o,
-                              top.cq_arm_valid_o, top.idle_o}) {
+    for (const uint8_t bit : {top.send_doorbell_valid_o, top.receive_doorbell_valid_o, top.control_doorbell_valid_o,
+                              top.net_doorbell_valid_o, top.cq_arm_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     AppendBytes(bytes, top.send_doorbell_o);
+    AppendBytes(bytes, top.receive_doorbell_o);
     AppendBytes(bytes, top.control_doorbell_o);
     AppendBytes(bytes, top.net_doorbell_o);
     AppendBytes(bytes, top.cq_arm_o);
@@ -109,6 +111,9 @@ struct Bench {
                                  [this](Cycle cycle, const QueueRowWrite& t) { block.OnQueueRowWrite(cycle, t); });
   decltype(bench.Out("send", send_sink, p.send_doorbell_valid_o, p.send_doorbell_ready_i, p.send_doorbell_o)) send =
       bench.Out("send", send_sink, p.send_doorbell_valid_o, p.send_doorbell_ready_i, p.send_doorbell_o);
+  decltype(bench.Out("receive", receive_sink, p.receive_doorbell_valid_o, p.receive_doorbell_ready_i,
+                     p.receive_doorbell_o)) receive =
+      bench.Out("receive", receive_sink, p.receive_doorbell_valid_o, p.receive_doorbell_ready_i, p.receive_doorbell_o);
   decltype(bench.Out("control", control_sink, p.control_doorbell_valid_o, p.control_doorbell_ready_i,
                      p.control_doorbell_o)) control =
       bench.Out("control", control_sink, p.control_doorbell_valid_o, p.control_doorbell_ready_i, p.control_doorbell_o);
@@ -137,7 +142,7 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
       ASSERT_EQ(bench.bench.Run(kAfterReset), "");
       bench.bar.rate = in_rate;
       bench.row.rate = 3;
-      bench.send.rate = bench.control.rate = bench.net.rate = bench.arm.rate = out_rate;
+      bench.send.rate = bench.receive.rate = bench.control.rate = bench.net.rate = bench.arm.rate = out_rate;
       bench.enable = true;
       bench.resetting = false;
       for (int round = 0; round < 150; ++round) {
@@ -157,6 +162,7 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
       bench.enable = true;
       ASSERT_EQ(bench.bench.RunOut(200), "");
       EXPECT_GT(bench.send.count, 20u);
+      EXPECT_GT(bench.receive.count, 20u);
       EXPECT_GT(bench.control.count, 10u);
       EXPECT_GT(bench.net.count, 20u);
       EXPECT_GT(bench.arm.count, 20u);
@@ -173,13 +179,17 @@ TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
     const unsigned control = mq ? 4 : 2;
     for (unsigned queue = 0; queue < kQueues; ++queue) {
       const uint64_t send = bench.send.count, net = bench.net.count, ctrl = bench.control.count;
+      const uint64_t receive = bench.receive.count;
       bench.Ring(queue);
       ASSERT_EQ(bench.bench.RunOut(30), "");
       const unsigned first_send = control + 1 + 4;
-      const bool is_send = queue >= first_send && queue < first_send + 8 && (queue - first_send) % 2 == 0;
+      const bool is_of_qp = queue >= first_send && queue < first_send + 8;
+      const bool is_send = is_of_qp && (queue - first_send) % 2 == 0;
+      const bool is_receive = is_of_qp && !is_send;
       EXPECT_EQ(bench.net.count - net, queue < control ? 1u : 0u) << queue;
       EXPECT_EQ(bench.control.count - ctrl, queue == control ? 1u : 0u) << queue;
       EXPECT_EQ(bench.send.count - send, is_send ? 1u : 0u) << queue;
+      EXPECT_EQ(bench.receive.count - receive, is_receive ? 1u : 0u) << queue;
       if (queue < control) {
         EXPECT_EQ(bench.net_sink.sent().back().token.vq_index, queue);
       }
@@ -188,6 +198,9 @@ TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
       }
       if (is_send) {
         EXPECT_EQ(bench.send_sink.sent().back().token.vq_index, queue);
+      }
+      if (is_receive) {
+        EXPECT_EQ(bench.receive_sink.sent().back().token.vq_index, queue);
       }
     }
     EXPECT_EQ(bench.arm.count, 0u);
@@ -214,6 +227,13 @@ TEST(Notify, LatenciesAreThoseOfTheModel) {
   ASSERT_EQ(bench.bench.Run(1), "");
   ASSERT_EQ(bench.send.count, 1u);
   EXPECT_EQ(bench.send_sink.sent()[0].cycle, at + Notify::kDoorbellLatency);
+  at = bench.bench.cycle();
+  bench.Ring(12);
+  ASSERT_EQ(bench.bench.Run(Notify::kDoorbellLatency), "");
+  EXPECT_EQ(bench.receive.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  ASSERT_EQ(bench.receive.count, 1u);
+  EXPECT_EQ(bench.receive_sink.sent()[0].cycle, at + Notify::kDoorbellLatency);
   at = bench.bench.cycle();
   bench.Arm(6, false, true);
   ASSERT_EQ(bench.bench.Run(Notify::kArmLatency), "");
@@ -261,6 +281,7 @@ TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
     bench.Ring(4);
     bench.Ring(1);
     bench.Ring(13);
+    bench.Ring(14);
     bench.Arm(5, true, false, static_cast<uint16_t>(i));
   }
   ASSERT_EQ(bench.bench.RunOut(50), "");
@@ -271,6 +292,7 @@ TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
   EXPECT_EQ(bench.control.count, 1u);
   EXPECT_EQ(bench.net.count, 1u);
   EXPECT_EQ(bench.send.count, 1u);
+  EXPECT_EQ(bench.receive.count, 1u);
   ASSERT_EQ(bench.arm.count, 1u);
   EXPECT_EQ(bench.arm_sink.sent()[0].token.value & 0xffff, 2u);  // the last one
 }
@@ -360,23 +382,31 @@ TEST(Notify, NothingRungIsLost) {
   Bench bench;
   bench.Start();
   bench.send.rate = 2;
+  bench.receive.rate = 2;
   bench.arm.rate = 2;
   std::map<unsigned, uint32_t> last_value;  // by CQ and flag
   std::set<unsigned> rung;
   for (int round = 0; round < 300; ++round) {
     const unsigned qpn = static_cast<unsigned>(bench.random() % 4);
     bench.Ring(9 + 2 * qpn);
+    bench.Ring(10 + 2 * qpn);
     const unsigned cqn = static_cast<unsigned>(bench.random() % 4);
     const bool next = bench.random() % 2 == 0;
     bench.Arm(5 + cqn, next, !next, static_cast<uint16_t>(round));
     last_value[2 * cqn + (next ? 1 : 0)] = (next ? 2u : 1u) << 16 | static_cast<uint32_t>(round);
     const size_t sends = bench.send_sink.sent().size();
+    const size_t receives = bench.receive_sink.sent().size();
     ASSERT_EQ(bench.bench.Run(bench.random() % 8), "");
     if (round % 10 == 9) {
       ASSERT_EQ(bench.bench.Run(400), "");
       bool found = false;
       for (size_t i = sends; i < bench.send_sink.sent().size(); ++i) {
         found |= bench.send_sink.sent()[i].token.vq_index == 9 + 2 * qpn;
+      }
+      EXPECT_TRUE(found);
+      found = false;
+      for (size_t i = receives; i < bench.receive_sink.sent().size(); ++i) {
+        found |= bench.receive_sink.sent()[i].token.vq_index == 10 + 2 * qpn;
       }
       EXPECT_TRUE(found);
     }

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/recv_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "model/common/output_register.h"
+#include "model/dma/dma_split.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::BufferStatus;
+using spec::RdmaError;
+
+constexpr uint32_t kMost = spec::kBuffersPerRequest;
+
+// What is read of a work request: the fixed part and the first element.
+constexpr uint32_t kFixedBytes = spec::RdmaRqReq::kBytes;
+constexpr uint32_t kSgeBytes = spec::RdmaSge::kBytes;
+
+bool IsOkay(const spec::DmaFetched& fetched) { return fetched.resp == static_cast<uint8_t>(AxiResp::kOkay); }
+
+}  // namespace
+
+RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config) : RecvQueue(agenda, config, Sizes{}) {}
+
+RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
+    : Block(agenda),
+      buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kMost)),
+      fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
+      max_recv_sge_(config.max_recv_sge),
+      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaReceiveqOffset),
+      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaReceiveqOffset),
+      sizes_(sizes),
+      first_queue_(first_queue_one_),
+      clear_(config.num_qps),
+      infos_(Channel<Info>::Fifo(sizes.fetches)),
+      slots_(config.num_qps),
+      ring_(size_t{config.num_qps} * sizes.ahead) {
+  receive_request_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  fetched_in.SetConsumer(this);
+  infos_.SetConsumer(this);
+}
+
+void RecvQueue::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+
+void RecvQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
+  if (!write.clear) return;
+  clear_.Push(cycle, write.qpn);
+  WakeAt(std::max(cycle, clear_.PopReady()));
+}
+
+uint16_t RecvQueue::QueueOf(Cycle now, uint32_t qpn) { return static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn); }
+
+void RecvQueue::Run(Cycle now) {
+  bool moved = Leave(now, fetch_, fetch_request_out);
+  moved |= Leave(now, request_, buffer_request_out);
+  moved |= Leave(now, receive_, receive_out);
+  moved |= Leave(now, failure_, queue_failure_out);
+  // The machines see each other's registers as they were before the cycle.
+  const uint32_t requests = requests_;
+  moved |= RunFetch(now);
+  const uint32_t done = requests - requests_;
+  requests_ = requests;
+  moved |= RunRings(now);
+  requests_ -= done;
+  if (moved) WakeAt(now + 1);
+}
+
+bool RecvQueue::RunFetch(Cycle now) {
+  if (fetch_ || !infos_.CanPush(now)) return false;
+  if (element_) {
+    infos_.Push(now, {.qpn = want_qpn_, .element = true, .reads = true});
+    fetch_ = spec::DmaReadRequest{.address = *element_, .bytes = kSgeBytes};
+    element_.reset();
+    return true;
+  }
+  if (!buffer_in.CanPop(now)) return false;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  Info info{.qpn = (buffer.vq_index - first_queue_.At(now)) / 2,
+            .broken = buffer.status == BufferStatus::kFailed,
+            .last = buffer.last};
+  if (buffer.status == BufferStatus::kOk) {
+    info.receive = true;
+    info.head = buffer.head;
+    info.address = buffer.address;
+    info.bytes = buffer.bytes;
+    // A receive work request is one device-readable descriptor. [RFC v2, RoCE Support]
+    info.failed = buffer.writable || buffer.more ? RdmaError::kBadDescriptor
+                  : buffer.bytes < kFixedBytes   ? RdmaError::kBadWqe
+                                                 : RdmaError::kOk;
+    info.reads = info.failed == RdmaError::kOk;
+  }
+  if (info.reads) {
+    fetch_ = spec::DmaReadRequest{.address = buffer.address,
+                                  .bytes = static_cast<uint16_t>(std::min(buffer.bytes, kFixedBytes + kSgeBytes))};
+  }
+  if (buffer.last) --requests_;
+  infos_.Push(now, info);
+  return true;
+}
+
+bool RecvQueue::RunRings(Cycle now) {
+  if (give_) {
+    const spec::Receive& receive = ring_[give_->place];
+    if (receive.code != RdmaError::kOk) {
+      failure_ = spec::QueueFailure{.vq_index = QueueOf(now, give_->qpn), .code = receive.code};
+    }
+    receive_ = receive;
+    want_ = Want::kNone;
+    give_.reset();
+    return true;
+  }
+  if (event_) {
+    Decide(now);
+    return true;
+  }
+  return Choose(now);
+}
+
+bool RecvQueue::Choose(Cycle now) {
+  if (clear_.CanPop(now)) {
+    event_ = Event{Op::kClear, clear_.Pop(now)};
+    WakeAt(clear_.PopReady());
+    return true;
+  }
+  // Both outputs are free while anything is wanted: nothing else loads them.
+  if (want_ == Want::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
+    const spec::ReceiveRequest request = receive_request_in.Pop(now);
+    want_qpn_ = request.qpn;
+    looked_ = false;
+    broken_ = false;
+    if (request.is_element) {
+      want_ = Want::kElement;
+      element_ = request.address;
+    } else {
+      want_ = Want::kServe;
+      event_ = Event{Op::kServe, request.qpn};
+    }
+    return true;
+  }
+  if (want_ == Want::kServe || (want_ == Want::kRoom && CanAsk())) {
+    event_ = Event{Op::kServe, want_qpn_};
+    return true;
+  }
+  if (infos_.CanPop(now) && (!infos_.front().reads || fetched_in.CanPop(now))) {
+    event_ = Event{Op::kStore, infos_.front().qpn};
+    return true;
+  }
+  return false;
+}
+
+void RecvQueue::Decide(Cycle now) {
+  const Event event = *event_;
+  event_.reset();
+  Slot slot = slots_.Read(now - 1, event.qpn);
+  switch (event.op) {
+    case Op::kClear:
+      slot.count = 0;
+      slot.stale = slot.asked;
+      break;
+    case Op::kServe: Serve(now, event.qpn, slot); break;
+    case Op::kStore: Store(now, event.qpn, slot); break;
+  }
+  slots_.Write(now, event.qpn, slot);
+}
+
+void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
+  if (slot.count != 0) {
+    give_ = Give{qpn, size_t{qpn} * sizes_.ahead + slot.first};
+    slot.first = (slot.first + 1) % sizes_.ahead;
+    --slot.count;
+    // If there is no room for a request, the next receive that is handed out makes it.
+    if (!slot.asked && CanAsk() && slot.count <= sizes_.ahead / 2) Ask(now, qpn, slot);
+  } else if (slot.asked) {
+    want_ = Want::kBatch;
+  } else if (looked_) {
+    want_ = Want::kNone;
+    receive_ = spec::Receive{.status = broken_ ? BufferStatus::kFailed : BufferStatus::kEmpty};
+  } else if (CanAsk()) {
+    // Also after a request that was made before anybody wanted a receive: one may have been posted since.
+    want_ = Want::kBatch;
+    looked_ = true;
+    Ask(now, qpn, slot);
+  } else {
+    want_ = Want::kRoom;
+  }
+}
+
+void RecvQueue::Ask(Cycle now, uint32_t qpn, Slot& slot) {
+  slot.asked = true;
+  ++requests_;
+  request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
+                                 .vq_index = QueueOf(now, qpn),
+                                 .count = static_cast<uint8_t>(std::min(sizes_.ahead - slot.count, kMost))};
+}
+
+void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
+  const Info info = infos_.Pop(now);
+  const spec::DmaFetched fetched = info.reads ? fetched_in.Pop(now) : spec::DmaFetched{};
+  if (info.element) {
+    want_ = Want::kNone;
+    receive_.emplace();
+    if (IsOkay(fetched)) {
+      receive_->status = BufferStatus::kOk;
+      std::copy_n(fetched.data, kSgeBytes, receive_->sge);
+    } else {
+      receive_->status = BufferStatus::kFailed;
+      receive_->code = RdmaError::kQueueDmaError;
+    }
+    return;
+  }
+  if (info.receive && !slot.stale) {
+    const uint32_t place = (slot.first + slot.count) % sizes_.ahead;
+    ring_[size_t{qpn} * sizes_.ahead + place] = ReceiveOf(info, fetched);
+    ++slot.count;
+  }
+  if (info.last) {
+    slot.asked = false;
+    slot.stale = false;
+  }
+  if (want_ == Want::kBatch && want_qpn_ == qpn) {
+    want_ = Want::kServe;
+    if (info.broken && looked_) broken_ = true;
+  }
+}
+
+spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const {
+  spec::Receive receive{.status = BufferStatus::kFailed, .code = info.failed, .head = info.head};
+  if (!info.reads) return receive;
+  if (!IsOkay(fetched)) {
+    receive.code = RdmaError::kQueueDmaError;
+    return receive;
+  }
+  const auto work = spec::RdmaRqReq::Decode(fetched.data);
+  receive.wr_id = work.wr_id;
+  if (work.num_sge > max_recv_sge_ || info.bytes < kFixedBytes + kSgeBytes * work.num_sge) {
+    receive.code = RdmaError::kBadWqe;
+    return receive;
+  }
+  receive.status = BufferStatus::kOk;
+  receive.elements = info.address + kFixedBytes;
+  receive.num_sge = static_cast<uint8_t>(work.num_sge);
+  if (work.num_sge != 0) std::copy_n(fetched.data + kFixedBytes, kSgeBytes, receive.sge);
+  return receive;
+}
+
+bool RecvQueue::IsIdle() const {
+  return !event_ && !give_ && want_ == Want::kNone && receive_request_in.size() == 0 && clear_.IsEmpty() &&
+         requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_;
+}
+
+}  // namespace vireo::model

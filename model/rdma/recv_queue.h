@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads receive work requests ahead, into a ring per QP, and hands them out one by one; reads single elements, too: the
+// counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's form and knows nothing of keys, messages or
+// completions.
+//
+// Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
+// that is handed out).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/level.h"
+#include "model/common/table.h"
+#include "model/rdma/qp_set.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class RecvQueue final : public Block {
+ public:
+  // Sizes that no configuration has.
+  struct Sizes {
+    uint32_t ahead = spec::kReceivesAhead;  // receives kept per QP; 8 or more
+    uint32_t requests = 8;                  // to descriptor fetch under way
+    uint32_t fetches = 32;                  // reads under way, one per work request
+  };
+
+  // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
+  static constexpr Cycle kRequestToReceive = 4;        // from the ring
+  static constexpr Cycle kRequestToBufferRequest = 3;  // the ring is empty
+  static constexpr Cycle kRequestToFetch = 3;          // of an element
+  static constexpr Cycle kBufferToFetch = 3;
+  static constexpr Cycle kBufferToReceive = 8;   // that there is none, or a bad one
+  static constexpr Cycle kFetchedToReceive = 7;  // a work request that is waited for
+  static constexpr Cycle kFetchedToElement = 4;
+
+  RecvQueue(Agenda& agenda, const spec::Config& config);
+  RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
+
+  // The input from cycle `from` on; at first 0.
+  void SetMq(Cycle from, bool mq);
+  void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+
+  Channel<spec::ReceiveRequest> receive_request_in = Channel<spec::ReceiveRequest>::Slice();
+  Channel<spec::Buffer> buffer_in;
+  Channel<spec::DmaFetched> fetched_in;
+  Output<spec::Receive> receive_out;
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<spec::DmaReadRequest> fetch_request_out;
+  Output<spec::QueueFailure> queue_failure_out;
+
+  void Run(Cycle now) override;
+  // Nothing is under way after the cycles that have run.
+  bool IsIdle() const;
+
+ private:
+  // A QP's ring: `count` receives from place `first` on.
+  struct Slot {
+    uint32_t first = 0;
+    uint32_t count = 0;
+    bool asked = false;  // a request is under way, or what it brought
+    bool stale = false;  // what it brings is not wanted any more
+  };
+  // What was asked of descriptor fetch, and the elements, in the order in which they are to be dealt with.
+  struct Info {
+    uint32_t qpn = 0;
+    bool element = false;  // else of a buffer_request
+    bool receive = false;  // there is a work request
+    bool reads = false;    // its bytes (or the element's) come as `fetched`
+    bool broken = false;   // no work request, because the queue is broken
+    bool last = false;     // of the buffer_request
+    uint16_t head = 0;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    spec::RdmaError failed = spec::RdmaError::kOk;  // nothing is read
+  };
+  enum class Op { kClear, kServe, kStore };
+  struct Event {
+    Op op;
+    uint32_t qpn;
+  };
+  // What the responder waits for: nothing, a look at its QP's ring, room for a request, what is under way to the ring,
+  // an element.
+  enum class Want { kNone, kServe, kRoom, kBatch, kElement };
+
+  uint16_t QueueOf(Cycle now, uint32_t qpn);
+  // Each does what happens in a cycle and says whether anything did.
+  bool RunFetch(Cycle now);
+  bool RunRings(Cycle now);
+  bool Choose(Cycle now);
+  void Decide(Cycle now);
+  void Serve(Cycle now, uint32_t qpn, Slot& slot);
+  void Store(Cycle now, uint32_t qpn, Slot& slot);
+  bool CanAsk() const { return !request_ && requests_ != sizes_.requests; }
+  void Ask(Cycle now, uint32_t qpn, Slot& slot);
+  spec::Receive ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const;
+
+  const uint32_t max_recv_sge_;
+  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
+  const Sizes sizes_;
+
+  Level<uint32_t> first_queue_;  // where the receive queues' indices begin
+  QpSet clear_;
+  Channel<Info> infos_;  // as many as reads, so that there is room for all answers
+  Table<Slot> slots_;
+  std::vector<spec::Receive> ring_;  // of QP q from q * ahead on
+
+  std::optional<uint64_t> element_;  // to be read
+  std::optional<Event> event_;       // chosen, to be decided
+  struct Give {
+    uint32_t qpn;
+    size_t place;
+  };
+  std::optional<Give> give_;  // decided, to be read from the ring
+  Want want_ = Want::kNone;
+  uint32_t want_qpn_ = 0;
+  bool looked_ = false;    // a request was made after it wanted one
+  bool broken_ = false;    // and failed
+  uint32_t requests_ = 0;  // whose last buffer was not taken
+
+  std::optional<spec::DmaReadRequest> fetch_;
+  std::optional<spec::BufferRequest> request_;
+  std::optional<spec::Receive> receive_;
+  std::optional<spec::QueueFailure> failure_;
+};
+
+}  // namespace vireo::model

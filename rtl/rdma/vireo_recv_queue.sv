@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads receive work requests ahead and hands them out one by one: the next one of a QP when receive_request asks for
+// it, from a ring of up to Ahead per QP that it fills in the background, or at once if that is empty. Reads single
+// elements (rdma_sge), too. It checks a work request's form and knows nothing of keys, messages or completions; these
+// are the responder's, who asks for one thing at a time.
+//
+// It serves a QP in every state, because ERR flushes and only the responder knows when it wants a receive. A
+// qp_state_write with `clear` forgets what the ring holds and what is under way to it. At most one buffer_request of a
+// QP is under way, until all that it brought is in the ring: so one bit per QP says whether that is still wanted.
+module vireo_recv_queue
+  import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
+#(
+  parameter int unsigned NetQueuePairs = 16,
+  parameter int unsigned NumCqs = 1024,
+  parameter int unsigned NumQps = 1024,               // a power of two, 2 or more
+  parameter int unsigned Ahead = 32'(ReceivesAhead),  // kept per QP; a power of two, 8 or more
+  parameter int unsigned MaxRecvSge = 30,             // 255 or less
+  parameter int unsigned Requests = 8,                // to descriptor fetch under way; a power of two
+  parameter int unsigned Fetches = 32                 // reads under way, one per work request; a power of two, 4 or more
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+
+  input  logic              qp_state_write_valid_i,
+  input  qp_state_write_t   qp_state_write_i,
+
+  input  logic              receive_request_valid_i,
+  output logic              receive_request_ready_o,
+  input  receive_request_t  receive_request_i,
+
+  output logic              receive_valid_o,
+  input  logic              receive_ready_i,
+  output receive_t          receive_o,
+
+  output logic              buffer_request_valid_o,
+  input  logic              buffer_request_ready_i,
+  output buffer_request_t   buffer_request_o,
+
+  input  logic              buffer_valid_i,
+  output logic              buffer_ready_o,
+  input  buffer_t           buffer_i,
+
+  output logic              fetch_request_valid_o,
+  input  logic              fetch_request_ready_i,
+  output dma_read_request_t fetch_request_o,
+
+  input  logic              fetched_valid_i,        // in the order of the requests
+  output logic              fetched_ready_o,
+  input  dma_fetched_t      fetched_i,
+
+  output logic              queue_failure_valid_o,
+  input  logic              queue_failure_ready_i,
+  output queue_failure_t    queue_failure_o,
+
+  output logic              idle_o
+);
+
+  localparam int unsigned QpBits = $clog2(NumQps);
+  localparam int unsigned PlaceBits = $clog2(Ahead);
+  localparam int unsigned CountBits = PlaceBits + 1;
+  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned RequestBits = $clog2(Requests) + 1;
+  localparam int unsigned InfoBits = $clog2(Fetches) + 1;
+  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
+  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaReceiveqOffset;
+  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaReceiveqOffset;
+
+  // What is read of a work request: the fixed part and the first element.
+  localparam int unsigned FixedBytes = RdmaRqReqBytes;
+  localparam int unsigned ReadBytes = FixedBytes + RdmaSgeBytes;
+
+  logic [15:0] first_queue_q;  // where the receive queues' indices begin
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) first_queue_q <= FirstQueueOne;
+    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
+  end
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic request_valid, request_pop, buffer_valid, buffer_pop, fetched_valid, fetched_pop;
+  // The tags, what only chains need, and bits that names of this configuration do not have.
+  /* verilator lint_off UNUSEDSIGNAL */
+  receive_request_t request;
+  buffer_t buffer;
+  dma_fetched_t fetched;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  vireo_slice #(.Width(ReceiveRequestBits)) u_request (
+    .clk_i, .rst_ni,
+    .s_valid_i(receive_request_valid_i), .s_ready_o(receive_request_ready_o), .s_data_i(receive_request_i),
+    .m_valid_o(request_valid), .m_ready_i(request_pop), .m_data_o(request)
+  );
+  // Room for all that was asked for.
+  vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
+    .clk_i, .rst_ni,
+    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
+  );
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches)) u_fetched (
+    .clk_i, .rst_ni,
+    .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
+    .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
+  );
+
+  // --- Reads ---------------------------------------------------------------------------------------------------------
+
+  // What was asked of descriptor fetch, and the elements, in the order in which they are to be dealt with.
+  typedef struct packed {
+    logic [QpBits-1:0] qpn;
+    logic element;         // else of a buffer_request
+    logic receive;         // there is a work request
+    logic reads;           // its bytes (or the element's) come as `fetched`
+    logic broken;          // no work request, because the queue is broken
+    logic last;            // of the buffer_request
+    logic [15:0] head;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic [7:0] failed;    // rdma_error_e: nothing is read
+  } info_t;
+
+  logic fetch_valid_d, fetch_valid_q, fetch_free;
+  dma_read_request_t fetch_d, fetch_q;
+  logic element_valid_d, element_valid_q, element_taken, element_set;  // an element is to be read
+  logic [63:0] element_address_d, element_address_q;
+  logic [QpBits-1:0] want_qpn_d, want_qpn_q;
+  logic [InfoBits-1:0] infos_d, infos_q;  // that were not dealt with
+  logic info_push, info_ready, info_valid, info_pop;
+  info_t info_in, info;
+  logic request_done;  // the last buffer of a request was taken
+
+  // As many as reads, so that there is room for all answers.
+  vireo_fifo #(.Width($bits(info_t)), .Depth(Fetches)) u_info (
+    .clk_i, .rst_ni,
+    .s_valid_i(info_push), .s_ready_o(info_ready), .s_data_i(info_in),
+    .m_valid_o(info_valid), .m_ready_i(info_pop), .m_data_o(info)
+  );
+
+  always_comb begin
+    fetch_free = !fetch_valid_q || fetch_request_ready_i;
+    fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
+    fetch_d = fetch_q;
+    buffer_pop = 1'b0;
+    element_taken = 1'b0;
+    info_push = 1'b0;
+    request_done = 1'b0;
+    info_in = '0;
+
+    if (element_valid_q) begin
+      info_in.qpn = want_qpn_q;
+      info_in.element = 1'b1;
+      info_in.reads = 1'b1;
+      if (fetch_free && info_ready) begin
+        element_taken = 1'b1;
+        info_push = 1'b1;
+        fetch_valid_d = 1'b1;
+        fetch_d = '{address: element_address_q, bytes: 13'(RdmaSgeBytes), tag: 8'd0};
+      end
+    end else begin
+      info_in.qpn = QpBits'((buffer.vq_index - first_queue_q) >> 1);
+      info_in.last = buffer.last;
+      info_in.broken = buffer.status == BufferStatusFailed;
+      if (buffer.status == BufferStatusOk) begin
+        info_in.receive = 1'b1;
+        info_in.head = buffer.head;
+        info_in.address = buffer.address;
+        info_in.bytes = buffer.bytes;
+        // A receive work request is one device-readable descriptor. [RFC v2, RoCE Support]
+        if (buffer.writable || buffer.more) info_in.failed = RdmaErrorBadDescriptor;
+        else if (buffer.bytes < 32'(FixedBytes)) info_in.failed = RdmaErrorBadWqe;
+        info_in.reads = info_in.failed == RdmaErrorOk;
+      end
+      if (buffer_valid && fetch_free && info_ready) begin
+        buffer_pop = 1'b1;
+        info_push = 1'b1;
+        request_done = buffer.last;
+        if (info_in.reads) begin
+          fetch_valid_d = 1'b1;
+          fetch_d = '{address: buffer.address,
+                      bytes: buffer.bytes < 32'(ReadBytes) ? buffer.bytes[12:0] : 13'(ReadBytes), tag: 8'd0};
+        end
+      end
+    end
+    element_valid_d = element_set || (element_valid_q && !element_taken);
+  end
+
+  // --- Rings ---------------------------------------------------------------------------------------------------------
+
+  // A QP's ring: `count` receives from place `first` on.
+  typedef struct packed {
+    logic [PlaceBits-1:0] first;
+    logic [CountBits-1:0] count;
+    logic asked;  // a request is under way, or what it brought
+    logic stale;  // what it brings is not wanted any more
+  } slot_t;
+
+  // A receive that was read. Failed: elements, num_sge and sge are 0.
+  typedef struct packed {
+    logic [7:0] code;  // rdma_error_e
+    logic [15:0] head;
+    logic [63:0] wr_id;
+    logic [63:0] elements;
+    logic [7:0] num_sge;
+    logic [8*RdmaSgeBytes-1:0] sge;
+  } entry_t;
+
+  typedef enum logic [1:0] {StChoose, StDecide, StGive} state_e;
+  typedef enum logic [1:0] {OpClear, OpServe, OpStore} op_e;
+  // What the responder waits for.
+  typedef enum logic [2:0] {
+    WantNone,
+    WantServe,    // a look at its QP's ring
+    WantRoom,     // room for a request
+    WantBatch,    // what is under way to the ring
+    WantElement
+  } want_e;
+
+  state_e state_d, state_q;
+  op_e op_d, op_q;
+  logic [QpBits-1:0] qpn_d, qpn_q;
+  want_e want_d, want_q;
+  logic looked_d, looked_q;  // a request was made after it wanted one
+  logic broken_d, broken_q;  // and failed
+  logic ask_valid_d, ask_valid_q, can_ask, ask;
+  buffer_request_t ask_d, ask_q;
+  logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
+  logic receive_valid_d, receive_valid_q, failure_valid_d, failure_valid_q, both_free;
+  receive_t receive_d, receive_q;
+  queue_failure_t failure_d, failure_q;
+
+  logic clear_valid, clear_pop, clear_empty;
+  logic [QpBits-1:0] clear_qpn;
+
+  logic read, slot_write, place_write, place_read, stored;
+  slot_t slot, slot_new;
+  logic [PlaceBits-1:0] behind;  // the last one of the ring
+  logic [CountBits-1:0] room;
+  logic [AskBits-1:0] ask_count;
+  entry_t entry_in, entry;
+  logic bus_failed;
+  logic [31:0] num_sge, needed;
+
+  vireo_qp_set #(.Entries(NumQps)) u_clear (
+    .clk_i, .rst_ni,
+    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear), .push_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn), .empty_o(clear_empty)
+  );
+  logic unused_state_write;
+  assign unused_state_write = &{1'b0, qp_state_write_i.state, qp_state_write_i.qpn[23:QpBits]};
+
+  vireo_table #(.Width($bits(slot_t)), .Depth(NumQps)) u_slot (
+    .clk_i, .rst_ni,
+    .write_i(slot_write), .write_address_i(qpn_q), .write_data_i(slot_new),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(slot)
+  );
+  // Written and read by one machine, in different cycles.
+  vireo_ram_1r1w #(.Width($bits(entry_t)), .Depth(NumQps * Ahead)) u_ring (
+    .clk_i,
+    .write_i(place_write), .write_address_i({qpn_q, behind}), .write_data_i(entry_in),
+    .read_i(place_read), .read_address_i({qpn_q, slot.first}), .read_data_o(entry)
+  );
+
+  // The work request as it was read.
+  always_comb begin
+    bus_failed = info.reads && fetched.resp != AxiRespOkay;
+    num_sge = fetched.data[8*RdmaRqReqNumSgeOffset+:32];
+    needed = 32'(FixedBytes) + 32'(RdmaSgeBytes) * 32'(num_sge[7:0]);
+    entry_in = '0;
+    entry_in.head = info.head;
+    entry_in.code = info.failed;
+    if (bus_failed) entry_in.code = RdmaErrorQueueDmaError;
+    else if (info.reads && (num_sge > 32'(MaxRecvSge) || info.bytes < needed)) entry_in.code = RdmaErrorBadWqe;
+    if (info.reads && !bus_failed) entry_in.wr_id = fetched.data[8*RdmaRqReqWrIdOffset+:64];
+    if (entry_in.code == RdmaErrorOk) begin
+      entry_in.elements = info.address + 64'(FixedBytes);
+      entry_in.num_sge = num_sge[7:0];
+      if (num_sge != '0) entry_in.sge = fetched.data[8*FixedBytes+:8*RdmaSgeBytes];
+    end
+  end
+
+  always_comb begin
+    state_d = state_q;
+    op_d = op_q;
+    qpn_d = qpn_q;
+    want_d = want_q;
+    want_qpn_d = want_qpn_q;
+    looked_d = looked_q;
+    broken_d = broken_q;
+    element_set = 1'b0;
+    element_address_d = element_address_q;
+    read = 1'b0;
+    slot_write = 1'b0;
+    place_write = 1'b0;
+    place_read = 1'b0;
+    clear_pop = 1'b0;
+    request_pop = 1'b0;
+    info_pop = 1'b0;
+    fetched_pop = 1'b0;
+    ask = 1'b0;
+
+    can_ask = (!ask_valid_q || buffer_request_ready_i) && requests_q != RequestBits'(Requests);
+    ask_valid_d = ask_valid_q && !buffer_request_ready_i;
+    ask_d = ask_q;
+    receive_valid_d = receive_valid_q && !receive_ready_i;
+    receive_d = receive_q;
+    failure_valid_d = failure_valid_q && !queue_failure_ready_i;
+    failure_d = failure_q;
+    // Both are free while anything is wanted: nothing else loads them.
+    both_free = !receive_valid_d && !failure_valid_d;
+
+    stored = info_valid && (!info.reads || fetched_valid);
+    slot_new = slot;
+    behind = slot.first + slot.count[PlaceBits-1:0];
+
+    unique case (state_q)
+      StChoose: begin
+        if (clear_valid) begin
+          op_d = OpClear;
+          qpn_d = clear_qpn;
+          clear_pop = 1'b1;
+          read = 1'b1;
+          state_d = StDecide;
+        end else if (want_q == WantNone && request_valid && both_free) begin
+          request_pop = 1'b1;
+          want_qpn_d = request.qpn[QpBits-1:0];
+          looked_d = 1'b0;
+          broken_d = 1'b0;
+          if (request.is_element) begin
+            want_d = WantElement;
+            element_set = 1'b1;
+            element_address_d = request.address;
+          end else begin
+            want_d = WantServe;
+            op_d = OpServe;
+            qpn_d = request.qpn[QpBits-1:0];
+            read = 1'b1;
+            state_d = StDecide;
+          end
+        end else if (want_q == WantServe || (want_q == WantRoom && can_ask)) begin
+          op_d = OpServe;
+          qpn_d = want_qpn_q;
+          read = 1'b1;
+          state_d = StDecide;
+        end else if (stored) begin
+          op_d = OpStore;
+          qpn_d = info.qpn;
+          read = 1'b1;
+          state_d = StDecide;
+        end
+      end
+      StDecide: begin
+        state_d = StChoose;
+        unique case (op_q)
+          OpServe: begin
+            slot_write = 1'b1;
+            if (slot.count != '0) begin
+              place_read = 1'b1;
+              slot_new.first = slot.first + 1'b1;
+              slot_new.count = slot.count - 1'b1;
+              state_d = StGive;
+              // If there is no room for a request, the next receive that is handed out makes it.
+              ask = !slot.asked && can_ask && slot_new.count <= CountBits'(Ahead / 2);
+            end else if (slot.asked) begin
+              want_d = WantBatch;
+            end else if (looked_q) begin
+              want_d = WantNone;
+              receive_valid_d = 1'b1;
+              receive_d = '0;
+              receive_d.status = broken_q ? BufferStatusFailed : BufferStatusEmpty;
+            end else if (can_ask) begin
+              // Also after a request that was made before anybody wanted a receive: one may have been posted since.
+              want_d = WantBatch;
+              looked_d = 1'b1;
+              ask = 1'b1;
+            end else begin
+              want_d = WantRoom;
+            end
+            if (ask) slot_new.asked = 1'b1;
+          end
+          OpStore: begin
+            info_pop = 1'b1;
+            fetched_pop = info.reads;
+            if (info.element) begin
+              want_d = WantNone;
+              receive_valid_d = 1'b1;
+              receive_d = '0;
+              if (bus_failed) begin
+                receive_d.status = BufferStatusFailed;
+                receive_d.code = RdmaErrorQueueDmaError;
+              end else begin
+                receive_d.status = BufferStatusOk;
+                receive_d.sge = fetched.data[8*RdmaSgeBytes-1:0];
+              end
+            end else begin
+              slot_write = 1'b1;
+              if (info.receive && !slot.stale) begin
+                place_write = 1'b1;
+                slot_new.count = slot.count + 1'b1;
+              end
+              if (info.last) begin
+                slot_new.asked = 1'b0;
+                slot_new.stale = 1'b0;
+              end
+              if (want_q == WantBatch && want_qpn_q == qpn_q) begin
+                want_d = WantServe;
+                if (info.broken && looked_q) broken_d = 1'b1;
+              end
+            end
+          end
+          default: begin  // OpClear
+            slot_write = 1'b1;
+            slot_new.count = '0;
+            slot_new.stale = slot.asked;
+          end
+        endcase
+      end
+      StGive: begin
+        state_d = StChoose;
+        want_d = WantNone;
+        receive_valid_d = 1'b1;
+        receive_d = '{status: entry.code == RdmaErrorOk ? BufferStatusOk : BufferStatusFailed, code: entry.code,
+                      head: entry.head, wr_id: entry.wr_id, elements: entry.elements, num_sge: entry.num_sge,
+                      sge: entry.sge};
+        if (entry.code != RdmaErrorOk) begin
+          failure_valid_d = 1'b1;
+          failure_d = '{vq_index: first_queue_q + {15'(qpn_q), 1'b0}, code: entry.code};
+        end
+      end
+      default: state_d = StChoose;
+    endcase
+
+    room = CountBits'(Ahead) - slot_new.count;
+    ask_count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
+    if (ask) begin
+      ask_valid_d = 1'b1;
+      ask_d = '{client: BufferClientReceive, vq_index: first_queue_q + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
+                count: ask_count};
+    end
+  end
+
+  // What one machine adds and another takes away.
+  always_comb begin
+    requests_d = requests_q + RequestBits'(ask) - RequestBits'(request_done);
+    infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fetch_valid_q <= 1'b0;
+      element_valid_q <= 1'b0;
+      infos_q <= '0;
+      state_q <= StChoose;
+      want_q <= WantNone;
+      ask_valid_q <= 1'b0;
+      requests_q <= '0;
+      receive_valid_q <= 1'b0;
+      failure_valid_q <= 1'b0;
+    end else begin
+      fetch_valid_q <= fetch_valid_d;
+      element_valid_q <= element_valid_d;
+      infos_q <= infos_d;
+      state_q <= state_d;
+      want_q <= want_d;
+      ask_valid_q <= ask_valid_d;
+      requests_q <= requests_d;
+      receive_valid_q <= receive_valid_d;
+      failure_valid_q <= failure_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    fetch_q <= fetch_d;
+    element_address_q <= element_address_d;
+    op_q <= op_d;
+    qpn_q <= qpn_d;
+    want_qpn_q <= want_qpn_d;
+    looked_q <= looked_d;
+    broken_q <= broken_d;
+    ask_q <= ask_d;
+    receive_q <= receive_d;
+    failure_q <= failure_d;
+  end
+
+  assign receive_valid_o = receive_valid_q;
+  assign receive_o = receive_q;
+  assign buffer_request_valid_o = ask_valid_q;
+  assign buffer_request_o = ask_q;
+  assign fetch_request_valid_o = fetch_valid_q;
+  assign fetch_request_o = fetch_q;
+  assign queue_failure_valid_o = failure_valid_q;
+  assign queue_failure_o = failure_q;
+  assign idle_o = state_q == StChoose && want_q == WantNone && !request_valid && clear_empty && requests_q == '0
+               && infos_q == '0 && !ask_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
+
+endmodule

@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receive queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test
+// keeps.
+#include "model/rdma/recv_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vrecv_queue.h"
+#include "model/dma/dma_split.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::AxiResp;
+using model::Channel;
+using model::Cycle;
+using model::RecvQueue;
+using spec::BufferStatus;
+using spec::IbQpState;
+using spec::RdmaError;
+
+constexpr spec::Config MakeConfig() {
+  spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.net_queue_pairs = 3;
+  config.num_cqs = 16;
+  config.num_qps = 16;
+  config.max_recv_sge = 4;
+  return config;
+}
+constexpr spec::Config kConfig = MakeConfig();
+constexpr RecvQueue::Sizes kSizes = {.ahead = 8, .requests = 4, .fetches = 8};
+constexpr uint32_t kFirstQueue = 2 * 3 + 16 + 2;     // with mq
+constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + 2;  // without
+
+// What lies in host memory, but for the number of elements.
+uint64_t Hash(uint64_t address) {
+  address ^= address >> 31;
+  address *= 0x9e3779b97f4a7c15;
+  return address ^ address >> 29;
+}
+uint8_t ByteAt(uint64_t address) { return static_cast<uint8_t>(Hash(address) >> 17); }
+
+struct Posted {
+  uint16_t head = 0;
+  uint64_t address = 0;
+  uint32_t bytes = 24 + 4 * 16;
+  uint32_t num_sge = 4;
+  bool writable = false;
+  bool more = false;
+};
+
+struct Bench {
+  explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
+    SetMq(mq);
+    block.receive_out.Connect(receive_sink, block);
+    block.buffer_request_out.Connect(ask_sink, block);
+    block.fetch_request_out.Connect(fetch_sink, block);
+    block.queue_failure_out.Connect(failure_sink, block);
+    // Descriptor fetch.
+    ask.on_token = [this](Cycle, const spec::BufferRequest& token) {
+      EXPECT_EQ(token.client, spec::BufferClient::kReceive);
+      EXPECT_FALSE(token.by_index);
+      ASSERT_TRUE(token.vq_index >= first_queue && (token.vq_index - first_queue) % 2 == 0);
+      const uint32_t qpn = (token.vq_index - first_queue) / 2u;
+      ASSERT_LT(qpn, kConfig.num_qps);
+      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+      // Room for all of them; the one that makes the room is on its way out.
+      if (!may_skip[qpn]) {
+        EXPECT_LE(given[qpn].size() + token.count, kSizes.ahead + 1);
+      }
+      EXPECT_FALSE(asked[qpn]);
+      asked[qpn] = true;
+      asking.push_back({qpn, token.count});
+      EXPECT_LE(asking.size(), kSizes.requests);
+      if (!hold_answers) AnswerAll();
+    };
+    // Host memory.
+    fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
+      ASSERT_TRUE(token.bytes >= 1 && token.bytes <= spec::kDmaFetchBytes);
+      spec::DmaFetched answer{.tag = token.tag};
+      const bool fails = Fails(token.address);
+      if (fails) answer.resp = static_cast<uint8_t>(random() % 2 == 0 ? AxiResp::kSlverr : AxiResp::kDecerr);
+      for (size_t i = 0; i < token.bytes; ++i) {
+        answer.data[i] = fails ? static_cast<uint8_t>(random()) : Memory(token.address, i);
+      }
+      fetched.tokens.push_back(answer);
+      EXPECT_LE(++reads - fetched.accepted, kSizes.fetches);
+    };
+    receive.on_token = [this](Cycle, const spec::Receive& token) { Check(token); };
+    failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
+  }
+
+  struct Asking {
+    uint32_t qpn;
+    uint32_t count;
+  };
+  uint16_t QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue + 2 * qpn); }
+  bool Fails(uint64_t address) const { return address == faulty || Hash(address + 1) % 1000 < fault_rate; }
+  uint8_t Memory(uint64_t address, size_t offset) const {
+    const auto at = num_sge_at.find(address);
+    if (at != num_sge_at.end() && offset >= 8 && offset < 12) {
+      return static_cast<uint8_t>(at->second >> 8 * (offset - 8));
+    }
+    return ByteAt(address + offset);
+  }
+  // One answer, with what the ring has now.
+  void Answer() {
+    const auto [qpn, count] = asking.front();
+    asking.pop_front();
+    const uint16_t vq = QueueOf(qpn);
+    asked[qpn] = false;
+    auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
+    if (may_wrap && got > 1 && random() % 4 == 0)
+      got = 1 + static_cast<uint32_t>(random() % got);  // the ring wraps there
+    broken_told[qpn] = broken[qpn];
+    for (uint32_t i = 0; i < got; ++i) {
+      const Posted posted = ring[qpn].front();
+      ring[qpn].pop_front();
+      given[qpn].push_back(posted);
+      buffer.tokens.push_back({.status = BufferStatus::kOk,
+                               .last = i + 1 == got && !broken[qpn],
+                               .vq_index = vq,
+                               .head = posted.head,
+                               .address = posted.address,
+                               .bytes = posted.bytes,
+                               .writable = posted.writable,
+                               .more = posted.more,
+                               .next_index = static_cast<uint16_t>(random())});
+    }
+    if (got == 0 || broken[qpn]) {
+      buffer.tokens.push_back({.status = broken[qpn] ? BufferStatus::kFailed : BufferStatus::kEmpty,
+                               .last = true,
+                               .vq_index = vq,
+                               .head = static_cast<uint16_t>(random()),
+                               .address = random(),
+                               .bytes = 4096});
+    }
+  }
+  void AnswerAll() {
+    while (!asking.empty()) Answer();
+  }
+
+  spec::Receive Expected(const Posted& posted) const {
+    spec::Receive expected{.status = BufferStatus::kFailed, .head = posted.head};
+    if (posted.writable || posted.more) {
+      expected.code = RdmaError::kBadDescriptor;
+    } else if (posted.bytes < 24) {
+      expected.code = RdmaError::kBadWqe;
+    } else if (Fails(posted.address)) {
+      expected.code = RdmaError::kQueueDmaError;
+    } else {
+      for (size_t i = 8; i-- != 0;) expected.wr_id = expected.wr_id << 8 | Memory(posted.address, i);
+      if (posted.num_sge > 4 || posted.bytes < 24 + 16 * posted.num_sge) {
+        expected.code = RdmaError::kBadWqe;
+      } else {
+        expected.status = BufferStatus::kOk;
+        expected.elements = posted.address + 24;
+        expected.num_sge = static_cast<uint8_t>(posted.num_sge);
+        for (size_t i = 0; i < 16 && posted.num_sge != 0; ++i) expected.sge[i] = Memory(posted.address, 24 + i);
+      }
+    }
+    return expected;
+  }
+  void Check(const spec::Receive& token) {
+    ASSERT_TRUE(wanted.has_value());
+    const Wanted want = *wanted;
+    wanted.reset();
+    got.push_back(token);
+    if (want.element) {
+      spec::Receive expected;
+      if (Fails(want.address)) {
+        expected = {.status = BufferStatus::kFailed, .code = RdmaError::kQueueDmaError};
+      } else {
+        for (size_t i = 0; i < 16; ++i) expected.sge[i] = ByteAt(want.address + i);
+      }
+      ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+      return;
+    }
+    const uint32_t qpn = want.qpn;
+    if (token.status == BufferStatus::kEmpty) {
+      ASSERT_EQ(token, spec::Receive{.status = BufferStatus::kEmpty}) << TokenText(token);
+      ASSERT_FALSE(want.posted && !want.cleared) << "a receive that was posted before was not found";
+      return;
+    }
+    if (token.status == BufferStatus::kFailed && token.code == RdmaError::kOk) {
+      ASSERT_EQ(token, spec::Receive{.status = BufferStatus::kFailed}) << TokenText(token);
+      ASSERT_TRUE(broken_told[qpn]);
+      return;
+    }
+    if (token.code != RdmaError::kOk) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = token.code});
+    // Was on its way out when it was forgotten.
+    const auto is_token = [&](const Posted& posted) { return token == Expected(posted); };
+    if (std::any_of(want.old.begin(), want.old.end(), is_token)) return;
+    // The next one in order. After a clear, those of one request may be missing.
+    size_t skipped = 0;
+    while (!given[qpn].empty() && given[qpn].front().head != token.head) {
+      ASSERT_TRUE(may_skip[qpn]);
+      ++skipped;
+      given[qpn].pop_front();
+    }
+    ASSERT_LE(skipped, spec::kBuffersPerRequest);
+    ASSERT_FALSE(given[qpn].empty());
+    const spec::Receive expected = Expected(given[qpn].front());
+    ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+    given[qpn].pop_front();
+    may_skip[qpn] = false;
+    ++came[qpn];
+  }
+  void OnState(Cycle cycle, const spec::QpStateWrite& write) {
+    block.OnQpStateWrite(cycle, write);
+    if (!write.clear) return;
+    auto& kept = given[write.qpn];
+    if (wanted && !wanted->element && wanted->qpn == write.qpn) {
+      wanted->cleared = true;
+      wanted->old.insert(wanted->old.end(), kept.begin(), kept.end());
+    }
+    kept.clear();
+    may_skip[write.qpn] = true;
+  }
+
+  Posted& Post(uint32_t qpn, uint32_t count = 1) {
+    for (; count != 0; --count) {
+      const auto num_sge = static_cast<uint32_t>(random() % 5);
+      Add(qpn, {.bytes = 24 + 16 * num_sge, .num_sge = num_sge});
+    }
+    return ring[qpn].back();
+  }
+  void Add(uint32_t qpn, Posted posted) {
+    posted.head = next_head++;
+    if (posted.address == 0) posted.address = random() >> 4;
+    num_sge_at[posted.address] = posted.num_sge;
+    ring[qpn].push_back(posted);
+  }
+  void Request(uint32_t qpn) {
+    ASSERT_FALSE(wanted.has_value());
+    // After a clear, what a request of before brings is not wanted: it may take what was posted since.
+    const bool posted = !broken[qpn] && !may_skip[qpn] && (!ring[qpn].empty() || !given[qpn].empty());
+    wanted = Wanted{.qpn = qpn, .posted = posted};
+    // Bits that no name of this device has, and what counts for elements only, are anything.
+    request.tokens.push_back({.qpn = qpn, .address = random()});
+  }
+  void RequestElement(uint64_t address) {
+    ASSERT_FALSE(wanted.has_value());
+    wanted = Wanted{.element = true, .address = address};
+    request.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16), .is_element = true, .address = address});
+  }
+  // The answer to a request, when it is there.
+  spec::Receive Take(uint32_t qpn) {
+    Request(qpn);
+    EXPECT_EQ(Settle(), "");
+    EXPECT_FALSE(wanted.has_value());
+    return got.empty() ? spec::Receive{} : got.back();
+  }
+  void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
+    state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
+  }
+  void Clear(uint32_t qpn) { SetState(qpn, IbQpState::kReset, true); }
+
+  // While nothing is under way.
+  void SetMq(bool mq) {
+    p.mq_i = mq;
+    block.SetMq(bench.cycle(), mq);
+    first_queue = mq ? kFirstQueue : kFirstQueueOne;
+  }
+
+  std::string Run(uint64_t cycles) {
+    for (; cycles != 0; --cycles) {
+      if (std::string difference = bench.Run(1); !difference.empty()) return difference;
+      if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
+    }
+    return {};
+  }
+  std::string Settle() {
+    for (int i = 0; i < 50'000; ++i) {
+      if (std::string difference = Run(1); !difference.empty()) return difference;
+      if (request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() && block.IsIdle()) return {};
+    }
+    return "the block does not come to rest";
+  }
+
+  struct Wanted {
+    uint32_t qpn = 0;
+    bool element = false;
+    uint64_t address = 0;
+    bool posted = false;           // there was a receive when it was asked for
+    bool cleared = false;          // its QP was, since
+    std::vector<Posted> old = {};  // that were to come when that happened
+  };
+  std::optional<Wanted> wanted;
+  std::vector<spec::Receive> got;
+  std::deque<Posted> ring[16], given[16];  // posted; told to the block and not handed out
+  uint16_t next_head = 0;
+  std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
+  bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_told[16]{};
+  uint64_t came[16]{};
+  std::deque<Asking> asking;
+  std::vector<spec::QueueFailure> failures, expected_failures;
+  uint64_t reads = 0;
+  bool hold_answers = false;
+  bool may_wrap = true;
+  unsigned fault_rate = 0;  // of 1,000 reads
+  uint64_t faulty = ~uint64_t{0};
+  uint32_t first_queue = 0;
+
+  std::mt19937_64 random = MakeRandom("recv_queue");
+  Agenda agenda;
+  RecvQueue block{agenda, kConfig, kSizes};
+  Channel<spec::Receive> receive_sink = Channel<spec::Receive>::Sink();
+  Channel<spec::BufferRequest> ask_sink = Channel<spec::BufferRequest>::Sink();
+  Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
+  Channel<spec::QueueFailure> failure_sink = Channel<spec::QueueFailure>::Sink();
+  RtlTop<Vrecv_queue> rtl{[](const Vrecv_queue& top, std::vector<uint8_t>& bytes) {
+    for (const auto bit :
+         {top.receive_request_ready_o, top.buffer_ready_o, top.fetched_ready_o, top.receive_valid_o,
+          top.buffer_request_valid_o, top.fetch_request_valid_o, top.queue_failure_valid_o, top.idle_o}) {
+      bytes.push_back(bit);
+    }
+    const auto add = [&](const auto& port) {
+      const auto data = BytesOf(port);
+      bytes.insert(bytes.end(), data.begin(), data.end());
+    };
+    add(top.receive_o);
+    add(top.buffer_request_o);
+    add(top.fetch_request_o);
+    add(top.queue_failure_o);
+  }};
+  BlockBench<Vrecv_queue> bench;
+  Vrecv_queue& p = rtl.ports();
+  decltype(bench.In("", block.receive_request_in, p.receive_request_valid_i, p.receive_request_ready_o,
+                    p.receive_request_i)) request =
+      bench.In("receive_request", block.receive_request_in, p.receive_request_valid_i, p.receive_request_ready_o,
+               p.receive_request_i);
+  decltype(bench.In("", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer =
+      bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
+  decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched =
+      bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
+  decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
+      bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
+                                      [this](Cycle cycle, const auto& token) { OnState(cycle, token); });
+  decltype(bench.Out("", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o)) receive =
+      bench.Out("receive", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o);
+  decltype(bench.Out("", ask_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o)) ask =
+      bench.Out("buffer_request", ask_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
+  decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
+      bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
+  decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o)) failure =
+      bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+};
+
+TEST(RecvQueue, ReceivesAreHandedOutInTheirOrder) {
+  Bench bench;
+  bench.Post(5, 30);
+  bench.Post(6, 3);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.came[5], 30u);
+  EXPECT_EQ(bench.came[6], 3u);
+  EXPECT_TRUE(bench.failures.empty());
+}
+
+TEST(RecvQueue, NothingIsLookedForUnlessAReceiveIsWanted) {
+  Bench bench;
+  bench.Post(5, 2);
+  ASSERT_EQ(bench.Run(200), "");
+  EXPECT_EQ(bench.ask.count, 0u);
+  // One look for a request that finds nothing, and no more of its own accord.
+  for (uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
+    ASSERT_EQ(bench.Run(200), "");
+    EXPECT_EQ(bench.ask.count, i);
+  }
+  bench.Post(6);
+  EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
+  ASSERT_EQ(bench.Run(200), "");
+  EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one behind it in the background
+}
+
+TEST(RecvQueue, TheRingIsFilledInTheBackgroundWhenHalfOfItIsLeft) {
+  Bench bench;
+  bench.hold_answers = true;
+  bench.Post(5, 60);
+  bench.Request(5);
+  std::vector<unsigned> counts;
+  std::vector<size_t> left;  // when it was asked for
+  bench.ask.on_token = [&](Cycle, const spec::BufferRequest& token) {
+    counts.push_back(token.count);
+    left.push_back(bench.given[5].size());
+    for (uint32_t i = 0; i < token.count; ++i) {
+      const Posted posted = bench.ring[5].front();
+      bench.ring[5].pop_front();
+      bench.given[5].push_back(posted);
+      bench.buffer.tokens.push_back({.last = i + 1u == token.count,
+                                     .vq_index = bench.QueueOf(5),
+                                     .head = posted.head,
+                                     .address = posted.address,
+                                     .bytes = posted.bytes});
+    }
+  };
+  ASSERT_EQ(bench.Settle(), "");
+  for (int i = 0; i < 14; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(counts, (std::vector<unsigned>{8, 4, 4, 4}));
+  // With that which is being handed out, and of which the test does not know yet.
+  EXPECT_EQ(left, (std::vector<size_t>{0, 5, 5, 5}));
+}
+
+TEST(RecvQueue, AReceiveFromTheRingDoesNotWaitForHostMemory) {
+  Bench bench;
+  bench.Post(5, 8);
+  while (bench.came[5] == 0) (void)bench.Take(5);
+  bench.hold_answers = true;
+  for (size_t left = bench.given[5].size(); left != 0; --left) {
+    bench.Request(5);
+    ASSERT_EQ(bench.Run(6), "");
+    EXPECT_FALSE(bench.wanted.has_value());
+  }
+}
+
+// The background's look at the ring may have come before the post.
+TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
+  for (const bool broken : {false, true}) {
+    Bench bench;
+    bench.Post(5);
+    bench.hold_answers = true;
+    bench.Request(5);
+    ASSERT_EQ(bench.Run(20), "");
+    bench.AnswerAll();
+    ASSERT_EQ(bench.Run(20), "");
+    EXPECT_EQ(bench.came[5], 1u);
+    ASSERT_EQ(bench.asking.size(), 1u);  // the background's
+    bench.broken[5] = broken;
+    bench.AnswerAll();  // has seen the ring empty
+    bench.broken[5] = false;
+    bench.buffer.rate = 0;
+    bench.Post(5);
+    bench.Request(5);
+    ASSERT_EQ(bench.Run(20), "");
+    EXPECT_TRUE(bench.wanted.has_value());
+    bench.buffer.rate = 16;
+    bench.hold_answers = false;
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_FALSE(bench.wanted.has_value());
+    EXPECT_EQ(bench.came[5], 2u);
+  }
+}
+
+TEST(RecvQueue, ABadWorkRequestIsHandedOutInItsTurnAndStopsItsQueueThen) {
+  struct Case {
+    Posted posted;
+    RdmaError code;
+  };
+  for (const Case& c :
+       {Case{{.bytes = 23, .num_sge = 0}, RdmaError::kBadWqe}, Case{{.bytes = 0, .num_sge = 0}, RdmaError::kBadWqe},
+        Case{{.writable = true}, RdmaError::kBadDescriptor}, Case{{.more = true}, RdmaError::kBadDescriptor},
+        Case{{.bytes = 0, .more = true}, RdmaError::kBadDescriptor}, Case{{.bytes = 24 + 63}, RdmaError::kBadWqe},
+        Case{{.bytes = 39, .num_sge = 1}, RdmaError::kBadWqe}, Case{{.bytes = 24, .num_sge = 1}, RdmaError::kBadWqe},
+        Case{{.bytes = 4096, .num_sge = 5}, RdmaError::kBadWqe},
+        Case{{.bytes = 4096, .num_sge = 0x100}, RdmaError::kBadWqe},
+        Case{{.bytes = 4096, .num_sge = 0x10000000}, RdmaError::kBadWqe},
+        Case{{.bytes = 4096, .num_sge = 0xffffffff}, RdmaError::kBadWqe},
+        Case{{.address = 0x1000}, RdmaError::kQueueDmaError}}) {
+    Bench bench;
+    bench.faulty = 0x1000;
+    bench.Post(5, 2);
+    bench.Add(5, c.posted);
+    bench.Post(5);
+    while (bench.came[5] < 2) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+    EXPECT_TRUE(bench.failures.empty());
+    const spec::Receive bad = bench.Take(5);
+    EXPECT_EQ(bad.status, BufferStatus::kFailed);
+    EXPECT_EQ(bad.code, c.code);
+    EXPECT_EQ(bad.head, 2u);
+    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
+    // The flush takes what is behind it.
+    EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+    EXPECT_EQ(bench.failures.size(), 1u);
+  }
+}
+
+TEST(RecvQueue, EveryWorkRequestIsOneReadOfWhatItsDescriptorHolds) {
+  Bench bench;
+  for (const uint32_t bytes : {24u, 25u, 39u, 40u, 41u, 88u, 0xffffffffu}) {
+    bench.Add(5, {.bytes = bytes, .num_sge = bytes < 40 ? 0u : bytes < 88 ? 1u : 4u});
+  }
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  std::vector<unsigned> sizes;
+  for (const auto& sent : bench.fetch_sink.sent()) sizes.push_back(sent.token.bytes);
+  EXPECT_EQ(sizes, (std::vector<unsigned>{24, 25, 39, 40, 40, 40, 40}));
+}
+
+TEST(RecvQueue, AnElementIsReadFromWhereItLies) {
+  Bench bench;
+  bench.faulty = 0x5008;
+  for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x1ff8}, ~uint64_t{15}, uint64_t{0x5008}}) {
+    bench.RequestElement(address);
+    ASSERT_EQ(bench.Settle(), "");
+    ASSERT_FALSE(bench.wanted.has_value());
+    EXPECT_EQ(bench.got.back().status, address == bench.faulty ? BufferStatus::kFailed : BufferStatus::kOk);
+    EXPECT_EQ(bench.got.back().code, address == bench.faulty ? RdmaError::kQueueDmaError : RdmaError::kOk);
+    EXPECT_EQ(bench.fetch_sink.sent().back().token,
+              (spec::DmaReadRequest{.address = address, .bytes = spec::RdmaSge::kBytes}));
+  }
+  EXPECT_TRUE(bench.failures.empty());  // it is no queue's
+  EXPECT_EQ(bench.ask.count, 0u);
+}
+
+TEST(RecvQueue, AnElementDoesNotWaitForDescriptorFetch) {
+  Bench bench;
+  bench.Post(5);
+  bench.hold_answers = true;
+  bench.Request(5);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Run(30), "");
+  EXPECT_EQ(bench.came[5], 1u);
+  EXPECT_EQ(bench.asking.size(), 1u);  // the background's
+  bench.RequestElement(0x1000);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_FALSE(bench.wanted.has_value());
+}
+
+TEST(RecvQueue, AClearForgetsTheRing) {
+  Bench bench;
+  for (const uint32_t qpn : {5u, 6u}) {
+    bench.Post(qpn, 3);
+    EXPECT_EQ(bench.Take(qpn).status, BufferStatus::kOk);
+  }
+  const size_t kept = bench.given[6].size();
+  bench.ring[5].clear();
+  bench.Clear(5);
+  ASSERT_EQ(bench.Run(1), "");  // the very next cycle's request
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
+  bench.Post(5, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.came[5], 3u);
+  for (size_t i = 0; i < kept; ++i) EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
+}
+
+// At every stage: asked for, answered, being read.
+TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
+  for (unsigned stage = 0; stage < 3; ++stage) {
+    for (const bool waits : {false, true}) {
+      Bench bench;
+      bench.Post(5);
+      bench.hold_answers = true;
+      bench.Request(5);
+      ASSERT_EQ(bench.Run(20), "");
+      bench.AnswerAll();
+      ASSERT_EQ(bench.Run(30), "");
+      ASSERT_EQ(bench.came[5], 1u);
+      ASSERT_EQ(bench.asking.size(), 1u);
+      if (waits) bench.Request(5);
+      ASSERT_EQ(bench.Run(10), "");
+      // The background's request finds two, which nobody gets.
+      bench.Add(5, {});
+      bench.Add(5, {});
+      if (stage < 1) bench.buffer.rate = 0;
+      if (stage < 2) bench.fetched.rate = 0;
+      bench.ask.on_token = nullptr;
+      std::vector<Posted> lost(bench.ring[5].begin(), bench.ring[5].end());
+      if (stage > 0) {
+        for (size_t i = 0; i < 2; ++i) {
+          bench.buffer.tokens.push_back({.last = i == 1,
+                                         .vq_index = bench.QueueOf(5),
+                                         .head = lost[i].head,
+                                         .address = lost[i].address,
+                                         .bytes = lost[i].bytes});
+        }
+        if (stage == 2) bench.fetched.rate = 1;
+        ASSERT_EQ(bench.Run(6), "");
+      }
+      bench.Clear(5);
+      ASSERT_EQ(bench.Run(6), "");
+      if (stage == 0) {
+        for (size_t i = 0; i < 2; ++i) {
+          bench.buffer.tokens.push_back({.last = i == 1,
+                                         .vq_index = bench.QueueOf(5),
+                                         .head = lost[i].head,
+                                         .address = lost[i].address,
+                                         .bytes = lost[i].bytes});
+        }
+      }
+      bench.buffer.rate = bench.fetched.rate = 16;
+      ASSERT_EQ(bench.Run(60), "");
+      if (waits) {
+        // It asks once more, in its own name.
+        ASSERT_TRUE(bench.wanted.has_value());
+        bench.buffer.tokens.push_back({.status = BufferStatus::kEmpty, .last = true, .vq_index = bench.QueueOf(5)});
+        ASSERT_EQ(bench.Settle(), "");
+        EXPECT_EQ(bench.got.back().status, BufferStatus::kEmpty);
+      }
+      EXPECT_EQ(bench.came[5], 1u);
+      EXPECT_EQ(bench.p.idle_o, 1);
+    }
+  }
+}
+
+TEST(RecvQueue, EveryStateIsServedAndOnlyAClearForgets) {
+  Bench bench;
+  bench.Post(5, 20);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  for (unsigned state = 0; state < 7; ++state) {
+    bench.SetState(5, static_cast<IbQpState>(state));
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  }
+  EXPECT_EQ(bench.came[5], 8u);
+}
+
+TEST(RecvQueue, ABrokenQueueIsToldBehindWhatCameBefore) {
+  Bench bench;
+  bench.Post(5, 2);
+  bench.broken[5] = true;
+  while (bench.came[5] < 2) {
+    const spec::Receive receive = bench.Take(5);
+    ASSERT_NE(receive.status, BufferStatus::kEmpty);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(bench.Take(5), (spec::Receive{.status = BufferStatus::kFailed}));
+  EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has told
+  EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
+  bench.broken[5] = false;
+  bench.Post(5);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+}
+
+// Four requests are under way: of the others, whoever finds his ring empty waits, and whoever does not goes on.
+TEST(RecvQueue, WithoutRoomForARequestOnlyAnEmptyRingWaits) {
+  Bench bench;
+  bench.may_wrap = false;
+  for (uint32_t qpn = 0; qpn < 5; ++qpn) {
+    bench.Post(qpn, 2);
+    EXPECT_EQ(bench.Take(qpn).status, BufferStatus::kOk);
+  }
+  bench.hold_answers = true;
+  const uint64_t asks = bench.ask.count;
+  for (uint32_t qpn = 0; qpn < 5; ++qpn) {
+    bench.Request(qpn);
+    ASSERT_EQ(bench.Run(10), "");
+    EXPECT_FALSE(bench.wanted.has_value());
+  }
+  EXPECT_EQ(bench.asking.size(), 4u);
+  bench.Post(4);
+  bench.Request(4);
+  ASSERT_EQ(bench.Run(100), "");
+  EXPECT_EQ(bench.ask.count, asks + 4);
+  EXPECT_TRUE(bench.wanted.has_value());
+  bench.Answer();
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.ask.count, asks + 5);
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Run(60), "");
+  EXPECT_FALSE(bench.wanted.has_value());
+  EXPECT_EQ(bench.came[4], 3u);
+}
+
+// Whose queue an index is depends on what the driver accepted, for requests and for failures.
+TEST(RecvQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+  Bench bench(false);
+  for (const bool mq : {false, true, false}) {
+    bench.SetMq(mq);
+    ASSERT_EQ(bench.Settle(), "");
+    for (const uint32_t qpn : {0u, 7u, 15u}) {
+      const size_t asks = bench.ask_sink.sent().size();
+      bench.Post(qpn);
+      bench.Add(qpn, {.bytes = 20});
+      while (bench.Take(qpn).status != BufferStatus::kEmpty) continue;
+      ASSERT_GT(bench.ask_sink.sent().size(), asks);
+      for (size_t i = asks; i < bench.ask_sink.sent().size(); ++i) {
+        EXPECT_EQ(bench.ask_sink.sent()[i].token.vq_index, 2 * (mq ? 3 : 1) + 16 + 2 + 2 * qpn);
+      }
+    }
+  }
+  EXPECT_EQ(bench.failures, bench.expected_failures);
+  EXPECT_EQ(bench.failures.size(), 9u);
+}
+
+TEST(RecvQueue, LatenciesAreThoseOfThePage) {
+  Bench bench;
+  const auto expect = [&](Cycle latency, const uint64_t& count) {
+    const uint64_t before = count;
+    ASSERT_EQ(bench.Run(latency), "");
+    EXPECT_EQ(count, before);
+    ASSERT_EQ(bench.Run(1), "");
+    EXPECT_EQ(count, before + 1);
+  };
+  bench.buffer.rate = bench.fetched.rate = 0;
+  bench.Add(5, {});
+  bench.Request(5);
+  expect(RecvQueue::kRequestToBufferRequest, bench.ask.count);
+  ASSERT_EQ(bench.Run(5), "");
+  bench.buffer.rate = 16;
+  expect(RecvQueue::kBufferToFetch, bench.fetch.count);
+  ASSERT_EQ(bench.Run(5), "");
+  bench.fetched.rate = 16;
+  expect(RecvQueue::kFetchedToReceive, bench.receive.count);
+  ASSERT_EQ(bench.Settle(), "");
+
+  bench.Add(6, {});
+  bench.Add(6, {});
+  while (bench.given[6].empty()) bench.AnswerAll(), (void)bench.Take(6);
+  bench.Request(6);
+  expect(RecvQueue::kRequestToReceive, bench.receive.count);
+  ASSERT_EQ(bench.Settle(), "");
+
+  bench.buffer.rate = 0;
+  bench.Request(7);
+  ASSERT_EQ(bench.Run(10), "");
+  bench.buffer.rate = 16;
+  expect(RecvQueue::kBufferToReceive, bench.receive.count);
+  EXPECT_EQ(bench.got.back().status, BufferStatus::kEmpty);
+  ASSERT_EQ(bench.Settle(), "");
+
+  bench.fetched.rate = 0;
+  bench.RequestElement(0x1000);
+  expect(RecvQueue::kRequestToFetch, bench.fetch.count);
+  ASSERT_EQ(bench.Run(5), "");
+  bench.fetched.rate = 16;
+  expect(RecvQueue::kFetchedToElement, bench.receive.count);
+}
+
+// Three for the hand-out and two for the ring.
+TEST(RecvQueue, AReceiveTakesAtMostSixCycles) {
+  Bench bench;
+  for (const uint32_t qpn : {5u, 6u, 7u}) bench.Post(qpn, 200);
+  for (uint32_t i = 0; i < 600; ++i) {
+    bench.Request(5 + i % 3);
+    while (bench.wanted.has_value()) ASSERT_EQ(bench.Run(1), "");
+  }
+  EXPECT_EQ(bench.came[5] + bench.came[6] + bench.came[7], 600u);
+  EXPECT_LE(bench.bench.cycle(), 600u * 6);
+}
+
+TEST(RecvQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+  for (const unsigned in_rate : {16u, 4u}) {
+    for (const unsigned out_rate : {16u, 7u, 2u}) {
+      Bench bench(out_rate == 7);
+      auto& random = bench.random;
+      bench.request.rate = bench.buffer.rate = in_rate;
+      bench.fetched.rate = 1 + random() % 16;
+      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = out_rate;
+      bench.fault_rate = 20;
+      bench.ask.keep = bench.fetch.keep = bench.receive.keep = bench.failure.keep = false;
+      bench.hold_answers = true;
+      unsigned empties = 0, failed = 0, elements = 0;
+      for (int step = 0; step < 8000; ++step) {
+        const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
+        const unsigned dice = random() % 64;
+        if (dice < 9) {
+          if (bench.ring[qpn].size() > 12 || step / 300 % 2 != 0) continue;  // also run dry
+          bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 3)));
+          Posted& last = bench.ring[qpn].back();
+          if (random() % 4 == 0) {
+            last.bytes = static_cast<uint32_t>(random() % 100);
+            last.more = random() % 8 == 0;
+            last.writable = random() % 8 == 0;
+          }
+        } else if (dice < 10) {
+          bench.Clear(static_cast<uint32_t>(random() % 16));
+        } else if (dice < 11) {
+          bench.SetState(qpn, static_cast<IbQpState>(random() % 7));
+        } else if (dice < 13) {
+          bench.broken[qpn] = !bench.broken[qpn] && random() % 4 == 0;
+        } else if (dice < 26) {
+          for (uint64_t i = random() % 4; i != 0 && !bench.asking.empty(); --i) bench.Answer();
+        } else if (!bench.wanted.has_value()) {
+          if (random() % 4 == 0) {
+            bench.RequestElement(random());
+            ++elements;
+          } else {
+            bench.Request(qpn);
+          }
+        }
+        ASSERT_EQ(bench.Run(random() % 8), "");
+        if (HasFailure()) return;
+      }
+      for (const auto& receive : bench.got) {
+        if (receive.status == BufferStatus::kEmpty) ++empties;
+        if (receive.status == BufferStatus::kFailed) ++failed;
+      }
+      EXPECT_GT(bench.got.size(), 200u);
+      EXPECT_GT(empties, 3u);
+      EXPECT_GT(failed, 10u);
+      EXPECT_GT(elements, 20u);
+      bench.hold_answers = false;
+      bench.request.rate = bench.buffer.rate = bench.fetched.rate = 16;
+      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = 16;
+      bench.AnswerAll();
+      ASSERT_EQ(bench.Settle(), "");
+      for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+        bench.broken[qpn] = false;
+        while (bench.Take(qpn).status != BufferStatus::kEmpty) ASSERT_FALSE(HasFailure());
+        EXPECT_TRUE(bench.ring[qpn].empty());
+        EXPECT_TRUE(bench.may_skip[qpn] || bench.given[qpn].empty());
+      }
+      EXPECT_EQ(bench.failures, bench.expected_failures);
+      EXPECT_FALSE(bench.failures.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif
