@@ -2,8 +2,11 @@
 #include "model/rdma/requester.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 
 #include "model/common/output_register.h"
+#include "model/dma/dma_split.h"
 
 namespace vireo::model {
 namespace {
@@ -19,7 +22,15 @@ using spec::RdmaError;
 constexpr uint32_t kPsnMask = 0xff'ffff;
 
 // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-constexpr uint32_t kMtuUnit = 128;
+constexpr uint32_t kMtuShift = 7;
+
+// Elements after the first one come as so many in a read.
+constexpr uint32_t kFetchElements = spec::kDmaFetchBytes / spec::RdmaSge::kBytes;
+
+// Room for the answers to a whole list.
+constexpr uint32_t FetchedDepth(uint32_t max_send_sge) {
+  return std::bit_ceil(std::max(4U, (max_send_sge + kFetchElements - 2) / kFetchElements));
+}
 
 constexpr uint8_t kKnownFlags =
     IbSendFlags::kFence | IbSendFlags::kSignaled | IbSendFlags::kSolicited | IbSendFlags::kInline;
@@ -35,6 +46,17 @@ constexpr Operation kOperations[] = {
      spec::IbWcOpcode::kRdmaWrite,
      {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLast,
       BthOpcode::kRcRdmaWriteOnly}},
+    {IbWrOpcode::kRdmaWriteWithImm,
+     spec::IbWcOpcode::kRdmaWrite,
+     {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLastWithImmediate,
+      BthOpcode::kRcRdmaWriteOnlyWithImmediate}},
+    {IbWrOpcode::kSend,
+     spec::IbWcOpcode::kSend,
+     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLast, BthOpcode::kRcSendOnly}},
+    {IbWrOpcode::kSendWithImm,
+     spec::IbWcOpcode::kSend,
+     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithImmediate,
+      BthOpcode::kRcSendOnlyWithImmediate}},
 };
 const Operation* OperationOf(IbWrOpcode opcode) {
   const auto* const row = std::find_if(std::begin(kOperations), std::end(kOperations),
@@ -60,15 +82,22 @@ RdmaError MemoryError(MemoryStatus status) {
 Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets)
     : Block(agenda),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
+      fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
+      max_send_sge_(config.max_send_sge),
       attributes_(config.num_qps),
       front_state_(config.num_qps),
       back_state_(config.num_qps),
       half_(config.num_qps),
       dead_(config.num_qps),
+      front_hold_(config.num_qps),
+      front_resumed_(config.num_qps),
+      back_hold_(config.num_qps),
+      back_resumed_(config.num_qps),
       entries_(Channel<Entry>::Fifo(packets)) {
   work_request_in.SetConsumer(this);
   load_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
+  fetched_in.SetConsumer(this);
   entries_.SetConsumer(this);
 }
 
@@ -76,7 +105,8 @@ void Requester::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
   attributes_.Write(cycle, write.index,
-                    {context.qp_type, context.path_mtu, context.sq_sig_all, context.pdn, context.max_send_sge});
+                    {context.qp_type, context.path_mtu, context.sq_sig_all, context.pdn, context.max_send_sge,
+                     context.max_inline_data});
 }
 
 void Requester::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
@@ -85,8 +115,29 @@ void Requester::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   WakeAt(cycle + 2);  // who waits looks at the state in every cycle, as it was read in the one before
 }
 
+void Requester::OnQpHold(Cycle cycle, const spec::QpHold& hold) {
+  holds_.push_back({cycle + 1, hold});  // in RTL a register stands before the tables
+  WakeAt(cycle + 1);
+}
+
+void Requester::WriteHolds(Cycle now) {
+  hold_now_ = false;
+  while (!holds_.empty() && holds_.front().cycle <= now) {
+    const auto& [cycle, hold] = holds_.front();
+    front_hold_.Write(cycle, hold.qpn, {.generation = hold.generation});
+    back_hold_.Write(cycle, hold.qpn, {.generation = hold.generation});
+    hold_now_ = true;
+    holds_.pop_front();
+  }
+  if (!hold_now_) return;
+  WakeAt(now + 1);  // a load that had to wait
+  WakeAt(now + 2);  // who waits looks at the hold as at the state
+}
+
 void Requester::Run(Cycle now) {
+  WriteHolds(now);
   bool moved = Leave(now, check_, memory_check_out);
+  moved |= Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, job_, job_out);
   moved |= Leave(now, record_, record_out);
   moved |= Leave(now, failure_, failure_out);
@@ -95,48 +146,115 @@ void Requester::Run(Cycle now) {
   if (moved) WakeAt(now + 1);
 }
 
+// As it was read in the cycle before. A replay belongs to one hold, and new work to none.
+bool Requester::IsHeld(Cycle now, Table<Hold>& holds, Table<Hold>& resumed, uint32_t qpn, bool again,
+                       uint8_t generation) {
+  const Hold ended = again ? Hold{.generation = generation} : resumed.Read(now - 1, qpn);
+  return holds.Read(now - 1, qpn) != ended;
+}
+
 bool Requester::RunFront(Cycle now) {
   switch (front_) {
     case Front::kIdle:
-      if (load_in.CanPop(now)) {
-        if (!entries_.CanPush(now)) return false;
-        const spec::QpLoad load = load_in.Pop(now);
-        half_.Write(now, load.qpn, load.psn);
-        Entry entry{.load = true};
-        entry.record.qpn = load.qpn;
-        entries_.Push(now, entry);
-        return true;
-      }
+      if (load_in.CanPop(now)) return Load(now);
       if (!work_request_in.CanPop(now)) return false;
       front_ = Front::kCheck;
       return true;
-    case Front::kCheck: Check(now); return true;
+    case Front::kCheck: return Check(now);
+    case Front::kList: return ReadList(now);
+    case Front::kSum:
+      message_.length = static_cast<uint32_t>(message_.total);
+      if (message_.bad) {
+        message_.record.status = IbWcStatus::kLocQpOpErr;
+        message_.record.vendor_err = static_cast<uint32_t>(RdmaError::kQueueDmaError);
+      }
+      EndCheck();
+      return true;
+    case Front::kSkip:
+      // To the first byte that is sent again.
+      if (message_.skip > message_.element_left) {
+        message_.skip -= message_.element_left;
+        message_.left -= message_.element_left;
+        Advance();
+      } else {
+        message_.left -= message_.skip;
+        message_.address += message_.skip;
+        message_.element_left -= message_.skip;
+        front_ = Front::kPacket;
+      }
+      return true;
     case Front::kPacket: return SendPacket(now);
   }
   return false;
 }
 
-// What was read in the cycle before.
-void Requester::Check(Cycle now) {
+bool Requester::Load(Cycle now) {
+  if (!entries_.CanPush(now) || hold_now_) return false;
+  const spec::QpLoad load = load_in.Pop(now);
+  half_.Write(now, load.qpn, load.psn);
+  front_hold_.Write(now, load.qpn, {.fresh = true});
+  front_resumed_.Write(now, load.qpn, {.fresh = true});
+  Entry entry{.load = true};
+  entry.record.qpn = load.qpn;
+  entries_.Push(now, entry);
+  return true;
+}
+
+// New packets follow only if all before them were asked for: what the completer has not heard of yet comes to it as a
+// record that is unsent, and it resumes once more.
+bool Requester::Resume(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
+  const Hold hold{.generation = work.generation};
+  if (front_hold_.Read(now - 1, work.qpn) == hold && half_.Read(now - 1, work.qpn) == work.psn) {
+    if (!entries_.CanPush(now)) return false;
+    front_resumed_.Write(now, work.qpn, hold);
+    Entry entry{.resume = true, .generation = work.generation};
+    entry.record.qpn = work.qpn;
+    entries_.Push(now, entry);
+  }
+  work_request_in.Pop(now);
+  front_ = Front::kIdle;
+  return true;
+}
+
+// What was read in the cycle before.
+bool Requester::Check(Cycle now) {
+  const spec::WorkRequest& work = work_request_in.front();
+  if (work.resume) return Resume(now);
   const Attributes& attributes = attributes_.Read(now - 1, work.qpn);
-  const uint32_t psn = half_.Read(now - 1, work.qpn);
-  const IbQpState state = front_state_.Read(now - 1, work.qpn);
+  const uint32_t psn = work.again ? work.first_psn : half_.Read(now - 1, work.qpn);
+  const bool is_sending = IsSending(front_state_.Read(now - 1, work.qpn));
+  if (work.again && (!is_sending || IsHeld(now, front_hold_, front_resumed_, work.qpn, work.again, work.generation))) {
+    // Another replay follows, or nothing is sent any more.
+    work_request_in.Pop(now);
+    front_ = Front::kIdle;
+    return true;
+  }
 
   message_ = Message{};
   uint8_t bytes[spec::RdmaSqReq::kBytes]{};
   std::copy(std::begin(work.head_bytes), std::end(work.head_bytes), bytes);
   message_.request = spec::RdmaSqReq::Decode(bytes);
   const uint32_t num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
-  message_.sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
+  const uint16_t inline_len = spec::RdmaSqReqInlineLen::Decode(work.tail_bytes).inline_len;
+  spec::RdmaSge sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
   const uint8_t flags = message_.request.send_flags;
   const Operation* const operation = OperationOf(message_.request.opcode);
-  const uint32_t length = num_sge == 0 ? 0 : message_.sge.length;
+  message_.is_inline = (flags & IbSendFlags::kInline) != 0;
+  if (message_.is_inline) {
+    sge.addr = work.address + spec::RdmaSqReq::kInlineDataOffset;
+    sge.length = inline_len;
+  } else if (num_sge == 0) {
+    sge.length = 0;
+  }
 
   // The first that applies.
   IbWcStatus status = IbWcStatus::kLocQpOpErr;
   RdmaError vendor = RdmaError::kOk;
-  if (work.failed != RdmaError::kOk || !IsSending(state)) {
+  message_.count = 1;
+  if (work.failed != RdmaError::kOk && work.again) {
+    vendor = work.failed;
+  } else if (work.failed != RdmaError::kOk || !is_sending) {
     status = IbWcStatus::kWrFlushErr;  // not carried out [IBTA vol. 1, 10.3.1.7]
   } else if (attributes.qp_type != spec::IbQpType::kRc) {
     vendor = RdmaError::kUnsupportedQpType;
@@ -146,32 +264,30 @@ void Requester::Check(Cycle now) {
     vendor = RdmaError::kInvalidAttribute;
   } else if ((flags & ~kKnownFlags) != 0) {
     vendor = RdmaError::kInvalidParameter;
-  } else if ((flags & IbSendFlags::kInline) != 0) {
-    vendor = RdmaError::kCapInlineExceeded;  // later
-  } else if (num_sge > attributes.max_send_sge || num_sge > 1) {
-    vendor = RdmaError::kCapSgeExceeded;  // more than one: later
-  } else if (num_sge != 0 && work.bytes < spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes) {
+  } else if (message_.is_inline) {
+    if (inline_len > attributes.max_inline_data || inline_len > spec::kRdmaInlineBytes) {
+      vendor = RdmaError::kCapInlineExceeded;
+    } else {
+      status = IbWcStatus::kSuccess;
+    }
+  } else if (num_sge > attributes.max_send_sge || num_sge > max_send_sge_) {
+    vendor = RdmaError::kCapSgeExceeded;
+  } else if (work.bytes < spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes * num_sge) {
     vendor = RdmaError::kBadWqe;
-  } else if (length > kMaxMessageBytes) {
-    status = IbWcStatus::kLocLenErr;
-    vendor = RdmaError::kInvalidLength;
   } else {
     status = IbWcStatus::kSuccess;
+    message_.count = std::max(num_sge, 1U);
   }
 
-  const bool sends = status == IbWcStatus::kSuccess;
-  message_.length = length;
-  message_.left = sends ? length : 0;
-  message_.address = message_.sge.addr;
-  message_.psn = psn;
-  message_.mtu = kMtuUnit << (static_cast<uint32_t>(attributes.path_mtu) % 8);
+  elements_.assign(1, sge);
+  message_.length = sge.length;
+  message_.total = sge.length;
+  message_.address = sge.addr;
+  message_.element_left = sge.length;
+  message_.asked = 1;
+  message_.psn = work.again ? work.psn : psn;
+  message_.shift = kMtuShift + static_cast<uint32_t>(attributes.path_mtu) % 8;
   message_.pdn = attributes.pdn;
-  uint32_t last_psn = psn;
-  if (!sends) {
-    last_psn = psn - 1;
-  } else if (length != 0) {
-    last_psn = psn + (length - 1) / message_.mtu;
-  }
   message_.record = {
       .qpn = work.qpn,
       .head = work.head,
@@ -181,59 +297,162 @@ void Requester::Check(Cycle now) {
       .vendor_err = static_cast<uint32_t>(vendor),
       // Failures have a CQE in any case.
       .signaled = attributes.sq_sig_all || (flags & IbSendFlags::kSignaled) != 0,
-      .last_psn = last_psn & kPsnMask,
       .first_psn = psn,
-      .silent = work.failed != RdmaError::kOk,
+      .again = work.again,
+      .slot = work.slot,
+      .silent = work.failed != RdmaError::kOk && !work.again,
   };
-  front_ = Front::kPacket;
+  if (message_.count == 1) {
+    EndCheck();
+  } else {
+    front_ = Front::kList;
+  }
+  return true;
+}
+
+bool Requester::ReadList(Cycle now) {
+  Message& message = message_;
+  bool moved = false;
+  if (message.asked != message.count && !fetch_) {
+    const uint32_t elements = std::min(kFetchElements, message.count - message.asked);
+    fetch_ = spec::DmaReadRequest{
+        .address = work_request_in.front().address + spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes * message.asked,
+        .bytes = static_cast<uint16_t>(spec::RdmaSge::kBytes * elements)};
+    message.asked += elements;
+    moved = true;
+  }
+  if (fetched_in.CanPop(now)) {
+    const spec::DmaFetched& fetched = fetched_in.front();
+    const size_t place = (elements_.size() - 1) % kFetchElements;
+    elements_.push_back(spec::RdmaSge::Decode(fetched.data + spec::RdmaSge::kBytes * place));
+    message.total += elements_.back().length;
+    message.bad |= fetched.resp != static_cast<uint8_t>(AxiResp::kOkay);
+    const bool complete = elements_.size() == message.count;
+    if (complete || place == kFetchElements - 1) fetched_in.Pop(now);
+    if (complete) front_ = Front::kSum;
+    moved = true;
+  }
+  return moved;
+}
+
+// The length is known.
+void Requester::EndCheck() {
+  const spec::WorkRequest& work = work_request_in.front();
+  Message& message = message_;
+  spec::SendRecord& record = message.record;
+  if (record.status == IbWcStatus::kSuccess && message.total > kMaxMessageBytes) {
+    record.status = IbWcStatus::kLocLenErr;
+    record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
+  }
+  const uint32_t more_packets = message.length == 0 ? 0 : (message.length - 1) >> message.shift;
+  record.last_psn = (record.first_psn + more_packets) & kPsnMask;
+  if (work.again) {
+    const uint32_t skipped = (work.psn - work.first_psn) & kPsnMask;
+    const uint32_t span = (work.last_psn - work.first_psn) & kPsnMask;
+    if (record.status == IbWcStatus::kSuccess && (record.last_psn != work.last_psn || skipped > span)) {
+      // It is not what it was when its packets got their PSNs.
+      record.status = IbWcStatus::kLocQpOpErr;
+      record.vendor_err = static_cast<uint32_t>(RdmaError::kBadWqe);
+    }
+    record.last_psn = work.last_psn;
+    message.skip = skipped << message.shift;
+  } else if (record.status != IbWcStatus::kSuccess) {
+    record.last_psn = (record.first_psn - 1) & kPsnMask;
+  }
+  const bool sends = record.status == IbWcStatus::kSuccess;
+  message.left = sends ? message.length : 0;
+  front_ = sends && work.again ? Front::kSkip : Front::kPacket;
+}
+
+void Requester::Advance() {
+  const spec::RdmaSge& sge = elements_[++message_.element];
+  message_.address = sge.addr;
+  message_.element_left = sge.length;
+}
+
+void Requester::EndMessage(Cycle now, uint32_t next_psn) {
+  if (!work_request_in.front().again) half_.Write(now, message_.record.qpn, next_psn & kPsnMask);
+  work_request_in.Pop(now);
+  front_ = Front::kIdle;
 }
 
 bool Requester::SendPacket(Cycle now) {
+  const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
-  const uint32_t qpn = message.record.qpn;
-  if (!message.first && !IsSending(front_state_.Read(now - 1, qpn))) {
-    half_.Write(now, qpn, message.psn);
-    work_request_in.Pop(now);
-    front_ = Front::kIdle;
+  const spec::SendRecord& record = message.record;
+  // Between packets, and not before a message of which nobody knows yet.
+  if (message.given == 0 && record.status == IbWcStatus::kSuccess) {
+    const bool held = IsHeld(now, front_hold_, front_resumed_, record.qpn, work.again, work.generation);
+    if (held && message.first && !work.again) {
+      if (!entries_.CanPush(now)) return false;
+      entries_.Push(now, Entry{.first = true, .start = true, .unsent = true, .record = record});
+      EndMessage(now, record.last_psn + 1);
+      return true;
+    }
+    if (held || (!message.first && !IsSending(front_state_.Read(now - 1, record.qpn)))) {
+      EndMessage(now, record.last_psn + 1);  // its record covers all of it
+      return true;
+    }
+  }
+  const uint32_t mtu = 1U << message.shift;
+  const bool last = message.left <= mtu;
+  const uint32_t payload = last ? message.left : mtu;
+  const uint32_t rest = payload - message.given;
+  if (rest != 0 && message.element_left == 0) {
+    Advance();
     return true;
   }
-  const bool placed = message.left != 0;
+  const bool placed = rest != 0 && !message.is_inline;
   if (!entries_.CanPush(now) || (placed && check_)) return false;
-  const bool last = message.left <= message.mtu;
-  const uint32_t bytes = last ? message.left : message.mtu;
-  Entry entry{.first = message.first, .placed = placed, .record = message.record};
+  const uint32_t piece = std::min(message.element_left, rest);
+  Entry entry{.first = message.first,
+              .start = message.given == 0,
+              .more = piece != rest,
+              .placed = placed,
+              .direct = message.is_inline,
+              .generation = work.generation,
+              .address = message.address,
+              .record = record};
   if (const Operation* const operation = OperationOf(message.request.opcode)) {
-    const BthOpcode opcode = operation->bth[(last ? 2 : 0) + (message.first ? 1 : 0)];
+    const bool begins = message.psn == record.first_psn;
+    const BthOpcode opcode = operation->bth[(last ? 2 : 0) + (begins ? 1 : 0)];
     const spec::OpcodeInfo& info = spec::kOpcodeInfo[static_cast<uint8_t>(opcode)];
     entry.packet = {
-        .qpn = qpn,
+        .qpn = record.qpn,
         .opcode = opcode,
         .solicited_event = last && info.may_solicit && (message.request.send_flags & IbSendFlags::kSolicited) != 0,
         .ack_req = last || (message.psn + 1) % spec::kSendAckPackets == 0,
         .psn = message.psn,
-        .payload_bytes = static_cast<uint16_t>(bytes),
+        .payload_bytes = static_cast<uint16_t>(payload),
     };
     if (info.has_reth) {
       const auto rdma = spec::RdmaSqReqRdma::Decode(message.request.wr);
       spec::Reth{.virtual_address = rdma.remote_addr, .rkey = rdma.rkey, .dma_length = message.length}.Encode(
           entry.packet.extension);
     }
+    if (info.has_immdt) {
+      std::copy(std::begin(message.request.imm_data), std::end(message.request.imm_data),
+                entry.packet.extension + (info.immdt_offset - spec::Bth::kBytes));
+    }
   }
   if (placed) {
-    check_ = spec::MemoryCheck{
-        .key = message.sge.lkey, .pdn = message.pdn, .address = message.address, .bytes = static_cast<uint16_t>(bytes)};
+    check_ = spec::MemoryCheck{.key = elements_[message.element].lkey,
+                               .pdn = message.pdn,
+                               .address = message.address,
+                               .bytes = static_cast<uint16_t>(piece)};
   }
   entries_.Push(now, entry);
   message.first = false;
-  message.left -= bytes;
-  message.address += bytes;
+  message.given += piece;
+  message.address += piece;
+  message.element_left -= piece;
+  if (message.element_left == 0 && message.element + 1 < elements_.size()) Advance();
+  if (piece != rest) return true;
+  message.given = 0;
+  message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
-  if (last) {
-    // The PSN after a failure does not matter, because a dead QP sends nothing.
-    half_.Write(now, qpn, message.psn);
-    work_request_in.Pop(now);
-    front_ = Front::kIdle;
-  }
+  // The PSN after a failure does not matter, because a dead QP sends nothing.
+  if (last) EndMessage(now, message.psn);
   return true;
 }
 
@@ -254,15 +473,24 @@ bool Requester::RunBack(Cycle now) {
       // Not before the record is in the completer's hands, so that no acknowledge can be there first.
       if (record_ || job_) return false;
       const Entry& entry = entries_.front();
-      job_ = spec::TxJob{.packet = entry.packet};
-      if (entry.placed) {
+      job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
+      if (drop_) {
+        // Nothing of it.
+      } else if (entry.placed) {
         const spec::MemoryPlace& place = memory_place_in.front();
         job_->address0 = place.address0;
         job_->bytes0 = place.bytes0;
         job_->address1 = place.address1;
         job_->bytes1 = place.bytes1;
+      } else if (entry.direct && entry.packet.payload_bytes != 0) {
+        job_->address0 = entry.address;
+        job_->bytes0 = entry.packet.payload_bytes;
       }
-      PopEntry(now);
+      if (drop_ && !entry.record.again) {
+        back_ = Back::kFail;
+      } else {
+        PopEntry(now);
+      }
       return true;
     }
     case Back::kFail:
@@ -279,21 +507,33 @@ bool Requester::RunBack(Cycle now) {
 bool Requester::Decide(Cycle now) {
   const Entry& entry = entries_.front();
   const uint32_t qpn = entry.record.qpn;
+  const bool again = entry.record.again;
   if (entry.load) {
+    if (hold_now_) return false;
     dead_.Write(now, qpn, 0);
+    back_hold_.Write(now, qpn, {.fresh = true});
+    back_resumed_.Write(now, qpn, {.fresh = true});
     PopEntry(now);
     return true;
   }
+  if (entry.resume) {
+    back_resumed_.Write(now, qpn, {.generation = entry.generation});
+    PopEntry(now);
+    return true;
+  }
+  // A packet that began ends, unless its memory fails.
   const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && dead_.Read(now - 1, qpn) == 0;
-  if (!alive && !entry.first) {
-    // The rest of a message whose record failed or flushes.
+  const bool held = entry.unsent || IsHeld(now, back_hold_, back_resumed_, qpn, again, entry.generation);
+  if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
+    // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
+    stop_ = true;
     PopEntry(now);
     return true;
   }
   if (record_) return false;
   spec::SendRecord record = entry.record;
-  record.amends = !entry.first;
-  if (!alive) {
+  record.amends = !entry.first || again;
+  if (entry.first && !alive) {
     record.status = IbWcStatus::kWrFlushErr;
     record.vendor_err = 0;
   } else if (record.status == IbWcStatus::kSuccess && entry.placed &&
@@ -303,17 +543,22 @@ bool Requester::Decide(Cycle now) {
     record.vendor_err = static_cast<uint32_t>(MemoryError(memory_place_in.front().status));
   }
   const bool fails = record.status != IbWcStatus::kSuccess;
-  if (entry.first || fails) record_ = record;
-  if (!fails) {
+  record.unsent = held && entry.first && !fails;
+  if (fails || (entry.first && !again)) record_ = record;
+  stop_ = fails || (entry.first && held);
+  drop_ = stop_ && !entry.start;
+  code_ = record.vendor_err;
+  if (!stop_ || drop_) {
     back_ = Back::kJob;
-    return true;
   }
-  dead_.Write(now, qpn, 1);
-  if (record.status == IbWcStatus::kWrFlushErr) {
+  if (!stop_) return true;
+  // A replay's failure is the completer's to judge: the record may have been acknowledged.
+  if (fails && !again) dead_.Write(now, qpn, 1);
+  if (drop_) return true;
+  if (!fails || again || record.status == IbWcStatus::kWrFlushErr) {
     // Whoever put the QP into ERR, or stopped its queue, has said so.
     PopEntry(now);
   } else {
-    code_ = record.vendor_err;
     back_ = Back::kFail;
   }
   return true;

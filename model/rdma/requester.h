@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The send half of a QP: checks a work request, cuts its message into packets, has the memory of each checked, and
-// gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. It sees no acknowledge and sends nothing
-// twice.
+// The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets, has the
+// memory of each checked, and gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. It sees no
+// acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays bring work
+// requests once more, a resume ends the hold.
 //
 // Two machines with a queue between them: the front checks, cuts and asks for memory (2 cycles per work request and one
-// per packet), the back decides with the answer, in order (3 cycles per packet).
+// per run of an element in a packet), the back decides with the answer, in order (3 cycles per run).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
@@ -30,15 +34,24 @@ class Requester final : public Block {
   static constexpr Cycle kPlaceToRecord = 4;
   static constexpr Cycle kPlaceToJob = 5;
   static constexpr Cycle kWorkRequestToFlush = 7;  // of a work request that asks for no memory, to its record
+  static constexpr Cycle kReplayToCheck = kWorkRequestToCheck + 1;
+  static constexpr Cycle kWorkRequestToFetch = 4;
+  // To the first check of a list, from its last answer, which brings so many elements.
+  static constexpr Cycle FetchedToCheck(uint32_t elements) { return elements + 4; }
+  // From a hold to the first cycle in which a packet is decided otherwise.
+  static constexpr Cycle kHoldToDecision = 3;
 
   Requester(Agenda& agenda, const spec::Config& config, uint32_t packets = kPackets);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+  void OnQpHold(Cycle cycle, const spec::QpHold& hold);
 
   Channel<spec::WorkRequest> work_request_in = Channel<spec::WorkRequest>::Slice();
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<spec::MemoryPlace> memory_place_in;
+  Channel<spec::DmaFetched> fetched_in;
+  Output<spec::DmaReadRequest> fetch_request_out;
   Output<spec::MemoryCheck> memory_check_out;
   Output<spec::TxJob> job_out;
   Output<spec::SendRecord> record_out;
@@ -55,51 +68,97 @@ class Requester final : public Block {
     bool sq_sig_all = false;
     uint16_t pdn = 0;
     uint8_t max_send_sge = 0;
+    uint16_t max_inline_data = 0;
   };
-  // What goes from the front to the back: a packet, a failure, or a load.
+  // Which hold is in force, and which was the last to end; the QP is held while they differ. A load makes both `fresh`,
+  // so that no hold of the life before counts.
+  struct Hold {
+    bool fresh = false;
+    uint8_t generation = 0;
+    friend bool operator==(const Hold&, const Hold&) = default;
+  };
+  struct PendingHold {
+    Cycle cycle;  // of the tables' write
+    spec::QpHold hold;
+  };
+  // What goes from the front to the back: one run of a packet, a failure, a load or a resume.
   struct Entry {
     bool load = false;
+    bool resume = false;
     bool first = false;   // of its message, or of no message
+    bool start = false;   // of its packet
+    bool more = false;    // the packet goes on in the next one
     bool placed = false;  // a memory_place belongs to it
+    bool direct = false;  // inline data: the payload is at `address`
+    bool unsent = false;  // of a held QP: a record and no packet
+    uint8_t generation = 0;
+    uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
   };
   // The message that the front is cutting.
   struct Message {
     spec::RdmaSqReq request{};
-    spec::RdmaSge sge{};
     spec::SendRecord record{};
+    bool is_inline = false;
     bool first = true;
     uint32_t length = 0;
-    uint32_t left = 0;
+    uint32_t left = 0;   // from the packet on
+    uint32_t given = 0;  // of the packet
+    size_t element = 0;  // with `address` and `element_left`
     uint64_t address = 0;
+    uint32_t element_left = 0;
+    uint64_t total = 0;
+    uint32_t count = 0;  // elements
+    uint32_t asked = 0;
+    bool bad = false;  // an element could not be read
+    uint32_t skip = 0;
     uint32_t psn = 0;
-    uint32_t mtu = 0;
+    uint32_t shift = 0;  // path MTU: 2 to the power of it
     uint16_t pdn = 0;
   };
-  enum class Front { kIdle, kCheck, kPacket };
+  enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
   enum class Back { kIdle, kDecide, kJob, kFail };
 
+  bool IsHeld(Cycle now, Table<Hold>& holds, Table<Hold>& resumed, uint32_t qpn, bool again, uint8_t generation);
+  void WriteHolds(Cycle now);
   bool RunFront(Cycle now);
-  void Check(Cycle now);
+  bool Load(Cycle now);
+  bool Check(Cycle now);
+  bool Resume(Cycle now);
+  bool ReadList(Cycle now);
+  void EndCheck();
   bool SendPacket(Cycle now);
+  void Advance();
+  void EndMessage(Cycle now, uint32_t next_psn);
   bool RunBack(Cycle now);
   bool Decide(Cycle now);
   void PopEntry(Cycle now);
 
+  const uint32_t max_send_sge_;
   Table<Attributes> attributes_;
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
   Table<uint8_t> dead_;   // an error of its own: nothing is sent until the next load
+  Table<Hold> front_hold_;
+  Table<Hold> front_resumed_;
+  Table<Hold> back_hold_;
+  Table<Hold> back_resumed_;
+  std::deque<PendingHold> holds_;
+  bool hold_now_ = false;  // a hold takes the tables' write ports
   Channel<Entry> entries_;
 
   Front front_ = Front::kIdle;
   Message message_;
+  std::vector<spec::RdmaSge> elements_;  // of the message; inline data is one
   Back back_ = Back::kIdle;
+  bool stop_ = false;  // the rest of the message is not sent
+  bool drop_ = false;  // the job that follows ends a packet that began
   uint32_t code_ = 0;  // of the failure to be told
 
   std::optional<spec::MemoryCheck> check_;
+  std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::TxJob> job_;
   std::optional<spec::SendRecord> record_;
   std::optional<spec::QpFailure> failure_;

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The send half of a QP: checks a work request, cuts its message into packets of the path MTU, has the memory of each
-// checked, and gives them to tx_gather as jobs. Before the first of a message it hands a send_record to the completer.
-// What cannot be sent gets a record with a status, the QP is taken for dead at once, and QP control is told; all later
-// work requests of a dead QP flush. It sees no acknowledge and sends nothing twice.
+// The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets of the
+// path MTU, has the memory of each checked, and gives them to tx_gather as jobs, one per run of an element. Before the
+// first of a message it hands a send_record to the completer. What cannot be sent gets a record with a status, the QP
+// is taken for dead at once, and QP control is told; all later work requests of a dead QP flush.
+//
+// It sees no acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays
+// bring work requests once more, a resume ends the hold.
 //
 // Two halves with a queue between them: the front checks, cuts and asks for memory; the back decides with the answer,
 // so that the latency of the memory check costs no throughput. All of one QP's decisions are the back's, in order.
 module vireo_requester
   import vireo_spec_pkg::*;
+  import vireo_dma_pkg::*;
 #(
   parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
-  parameter int unsigned Packets = 16    // between front and back; a power of two, 4 or more
+  parameter int unsigned Packets = 16,   // runs of packets between front and back; a power of two, 4 or more
+  parameter int unsigned MaxSendSge = 30  // elements of a list, 1 to 255
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -20,6 +25,8 @@ module vireo_requester
   input  table_write_t      table_write_i,
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
+  input  logic              qp_hold_valid_i,
+  input  qp_hold_t          qp_hold_i,
 
   input  logic              work_request_valid_i,
   output logic              work_request_ready_o,
@@ -28,6 +35,14 @@ module vireo_requester
   input  logic              load_valid_i,
   output logic              load_ready_o,
   input  qp_load_t          load_i,
+
+  output logic              fetch_request_valid_o,
+  input  logic              fetch_request_ready_i,
+  output dma_read_request_t fetch_request_o,
+
+  input  logic              fetched_valid_i,         // one per fetch_request, in order
+  output logic              fetched_ready_o,
+  input  dma_fetched_t      fetched_i,
 
   output logic              memory_check_valid_o,
   input  logic              memory_check_ready_i,
@@ -55,6 +70,13 @@ module vireo_requester
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
 
+  // Elements after the first one come as so many in a read; there is room for the answers to a whole list.
+  localparam int unsigned FetchElements = 32'(DmaFetchBytes) / RdmaSgeBytes;
+  localparam int unsigned MaxFetches = (MaxSendSge + FetchElements - 2) / FetchElements;
+  localparam int unsigned FetchedDepth = MaxFetches < 4 ? 4 : 2 ** $clog2(MaxFetches);
+  localparam int unsigned FetchSlotBits = $clog2(FetchElements);
+  localparam int unsigned ListBits = $clog2(MaxSendSge + 1);
+
   // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3]
   localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
   // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
@@ -75,6 +97,17 @@ module vireo_requester
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeRcRdmaWriteOnly, BthOpcodeRcRdmaWriteLast, BthOpcodeRcRdmaWriteFirst,
                                BthOpcodeRcRdmaWriteMiddle}};
+      IbWrOpcodeRdmaWriteWithImm:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
+                         bth: {BthOpcodeRcRdmaWriteOnlyWithImmediate, BthOpcodeRcRdmaWriteLastWithImmediate,
+                               BthOpcodeRcRdmaWriteFirst, BthOpcodeRcRdmaWriteMiddle}};
+      IbWrOpcodeSend:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
+                         bth: {BthOpcodeRcSendOnly, BthOpcodeRcSendLast, BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
+      IbWrOpcodeSendWithImm:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
+                         bth: {BthOpcodeRcSendOnlyWithImmediate, BthOpcodeRcSendLastWithImmediate,
+                               BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
       default: operation_of = '0;
     endcase
   endfunction
@@ -87,11 +120,12 @@ module vireo_requester
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
   logic work_valid, work_pop, load_valid, load_pop, place_valid, place_pop;
-  // The address is for inline data and lists, which come later; immediate data too.
-  /* verilator lint_off UNUSEDSIGNAL */
+  logic fetched_valid, fetched_pop;
+  /* verilator lint_off UNUSEDSIGNAL */  // QP numbers are wider than needed, and there is more in a work request
   work_request_t work;
   qp_load_t load;
   rdma_sq_req_rdma_t rdma;
+  dma_fetched_t fetched;  // its tag says nothing
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
 
@@ -105,7 +139,12 @@ module vireo_requester
     .s_valid_i(load_valid_i), .s_ready_o(load_ready_o), .s_data_i(load_i),
     .m_valid_o(load_valid), .m_ready_i(load_pop), .m_data_o(load)
   );
-  // Room for every answer: there are at most as many as packets in the queue.
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(FetchedDepth)) u_fetched (
+    .clk_i, .rst_ni,
+    .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
+    .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
+  );
+  // Room for every answer: there are at most as many as entries in the queue.
   vireo_fifo #(.Width(MemoryPlaceBits), .Depth(Packets)) u_memory_place (
     .clk_i, .rst_ni,
     .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
@@ -120,7 +159,19 @@ module vireo_requester
     logic sq_sig_all;
     logic [15:0] pdn;
     logic [7:0] max_send_sge;
+    logic [15:0] max_inline_data;
   } attributes_t;
+
+  // Which hold is in force, and which was the last to end; the QP is held while they differ. A load makes both `fresh`,
+  // so that no hold of the life before counts.
+  typedef struct packed {
+    logic fresh;
+    logic [7:0] generation;
+  } hold_t;
+  localparam hold_t FreshHold = '{fresh: 1'b1, generation: '0};
+  function automatic hold_t hold_of(input logic [7:0] generation);
+    return '{fresh: 1'b0, generation: generation};
+  endfunction
 
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
@@ -131,15 +182,29 @@ module vireo_requester
   assign context_in = unpack_table_qp_context(table_write_i.data);
   assign attributes_in = '{qp_type: context_in.qp_type, path_mtu: context_in.path_mtu,
                            sq_sig_all: context_in.sq_sig_all, pdn: context_in.pdn,
-                           max_send_sge: context_in.max_send_sge};
+                           max_send_sge: context_in.max_send_sge, max_inline_data: context_in.max_inline_data};
   assign unused_pulses = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
-                           qp_state_write_i.clear};
+                           qp_state_write_i.clear, qp_hold_i.qpn[23:QpBits]};
 
   logic [QpBits-1:0] front_qpn, half_qpn, back_qpn;
   logic front_read, back_read, half_write, dead_write, dead_new;
   logic [23:0] half_psn, next_psn;
   logic [2:0] front_state, back_state;
   logic dead;
+  logic hold_valid_q;  // the pulse, one cycle late, so that who needs the tables' write port can wait for it
+  logic [QpBits-1:0] hold_qpn_q;
+  hold_t hold_new_q;
+  hold_t front_hold, front_resumed, front_resumed_new, back_hold, back_resumed, back_resumed_new;
+  logic front_fresh, front_resumed_write, back_fresh, back_resumed_write;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) hold_valid_q <= 1'b0;
+    else hold_valid_q <= qp_hold_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    hold_qpn_q <= qp_hold_i.qpn[QpBits-1:0];
+    hold_new_q <= hold_of(qp_hold_i.generation);
+  end
 
   vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
     .clk_i, .rst_ni,
@@ -164,6 +229,28 @@ module vireo_requester
     .write_i(half_write), .write_address_i(half_qpn), .write_data_i(next_psn),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(half_psn)
   );
+  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_front_hold (
+    .clk_i, .rst_ni,
+    .write_i(hold_valid_q || front_fresh), .write_address_i(hold_valid_q ? hold_qpn_q : half_qpn),
+    .write_data_i(hold_valid_q ? hold_new_q : FreshHold),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(front_hold)
+  );
+  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_front_resumed (
+    .clk_i, .rst_ni,
+    .write_i(front_resumed_write), .write_address_i(half_qpn), .write_data_i(front_resumed_new),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(front_resumed)
+  );
+  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_back_hold (
+    .clk_i, .rst_ni,
+    .write_i(hold_valid_q || back_fresh), .write_address_i(hold_valid_q ? hold_qpn_q : back_qpn),
+    .write_data_i(hold_valid_q ? hold_new_q : FreshHold),
+    .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_hold)
+  );
+  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_back_resumed (
+    .clk_i, .rst_ni,
+    .write_i(back_resumed_write), .write_address_i(back_qpn), .write_data_i(back_resumed_new),
+    .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_resumed)
+  );
   vireo_table #(.Width(1), .Depth(NumQps)) u_dead (
     .clk_i, .rst_ni,
     .write_i(dead_write), .write_address_i(back_qpn), .write_data_i(dead_new),
@@ -172,10 +259,19 @@ module vireo_requester
 
   // --- Front: checks, packets ----------------------------------------------------------------------------------------
 
+  // One run of a packet, or something else that is the back's to know in its turn.
   typedef struct packed {
     logic load;                // nothing but the QP's new beginning
+    logic resume;              // nothing but the end of the hold of `generation`
     logic first;               // of its message, or of no message
+    logic start;               // of its packet
+    logic more;                // the packet goes on in the next one
     logic placed;              // a memory_place belongs to it
+    logic direct;              // inline data: the payload is at `address`
+    logic unsent;              // of a held QP: a record and no packet
+    logic again;               // of a replay: no record if all goes well
+    logic [7:0] generation;
+    logic [7:0] slot;
     logic [QpBits-1:0] qpn;
     logic [15:0] head;
     logic [63:0] wr_id;
@@ -186,6 +282,7 @@ module vireo_requester
     logic silent;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
+    logic [63:0] address;
     logic [7:0] opcode;        // of the packet, with what follows
     logic solicited_event;
     logic ack_req;
@@ -195,22 +292,35 @@ module vireo_requester
     logic [63:0] remote_address;
     logic [31:0] rkey;
     logic [31:0] dma_length;
+    logic has_immdt;
+    logic [8*ImmdtBytes-1:0] immediate;  // as it lies in memory and on the wire
   } entry_t;
 
-  typedef enum logic [1:0] {FrIdle, FrCheck, FrPacket} front_e;
+  typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket} front_e;
 
   front_e front_d, front_q;
   logic first_d, first_q;
   logic [7:0] status_d, status_q;
   logic [31:0] vendor_d, vendor_q;
-  logic [31:0] left_d, left_q, length_d, length_q;
-  logic [63:0] address_d, address_q;
+  logic [31:0] left_d, left_q, length_d, length_q;  // the message from the packet on, all of it
+  logic [12:0] given_d, given_q;                    // of the packet
+  logic [63:0] address_d, address_q;                // the element, what is left of it
+  logic [31:0] element_d, element_q;
+  logic [31:0] lkey_d, lkey_q;
+  logic [ListBits-1:0] next_d, next_q, count_d, count_q;  // elements
+  logic [ListBits-1:0] asked_d, asked_q, got_d, got_q;
+  logic [39:0] total_d, total_q;  // of up to 255 elements
+  logic bad_d, bad_q;
+  logic [31:0] skip_d, skip_q;
   logic [23:0] psn_d, psn_q, first_psn_d, first_psn_q, last_psn_d, last_psn_q;
-  logic [12:0] mtu_d, mtu_q;
+  logic [3:0] shift_d, shift_q;  // path MTU: 2 to the power of it
+  logic [12:0] mtu;
   logic [15:0] pdn_d, pdn_q;
   logic signaled_d, signaled_q;
   logic check_valid_d, check_valid_q, check_free;
   memory_check_t check_d, check_q;
+  logic fetch_valid_d, fetch_valid_q, fetch_free;
+  dma_read_request_t fetch_d, fetch_q;
   logic [PendingBits-1:0] pending_d, pending_q;  // entries in the queue
   logic entry_push, entry_ready, entry_valid, entry_pop;
   entry_t entry_in, entry;
@@ -218,10 +328,18 @@ module vireo_requester
   logic [63:0] wr_id;
   logic [7:0] wr_opcode, wr_flags;
   logic [31:0] num_sge, length;
+  logic [15:0] inline_len;
+  logic is_inline;
   rdma_sge_t sge;
   operation_t operation;
-  logic last, placed;
-  logic [12:0] payload_bytes;
+  logic front_sending, front_held;
+  logic ends_check;                  // the length is known
+  logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to send again, all but one
+  logic [ListBits-1:0] to_ask;
+  logic advance, element_write, element_read;
+  rdma_sge_t element_in, element;
+  logic last, leaves, placed;
+  logic [12:0] payload_bytes, rest, piece;
   logic [7:0] opcode;
   opcode_info_t info;
   logic unused_info;
@@ -231,6 +349,12 @@ module vireo_requester
     .s_valid_i(entry_push), .s_ready_o(entry_ready), .s_data_i(entry_in),
     .m_valid_o(entry_valid), .m_ready_i(entry_pop), .m_data_o(entry)
   );
+  // The elements behind the first one, by their number. The next one is always at the output.
+  vireo_ram_1r1w #(.Width(8 * RdmaSgeBytes), .Depth(2 ** ListBits)) u_elements (
+    .clk_i,
+    .write_i(element_write), .write_address_i(got_q), .write_data_i(element_in),
+    .read_i(element_read), .read_address_i(next_d), .read_data_o(element)
+  );
 
   // The work request's fields.
   assign wr_id = work.head_bytes[8*RdmaSqReqWrIdOffset +: 64];
@@ -238,9 +362,17 @@ module vireo_requester
   assign wr_flags = work.head_bytes[8*RdmaSqReqSendFlagsOffset +: 8];
   assign rdma = unpack_rdma_sq_req_rdma(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqRdmaBytes]);
   assign num_sge = work.tail_bytes[31:0];
+  assign inline_len = work.tail_bytes[15:0];
   assign sge = unpack_rdma_sge(work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes]);
-  assign length = num_sge == '0 ? '0 : sge.length;
+  assign is_inline = (wr_flags & IbSendFlagsInline) != '0;
+  always_comb begin
+    length = sge.length;
+    if (is_inline) length = 32'(inline_len);
+    else if (num_sge == '0) length = '0;
+  end
   assign operation = operation_of(wr_opcode);
+  assign mtu = 13'(1 << MtuShift) << (shift_q - 4'(MtuShift));
+  assign element_in = fetched.data[8*RdmaSgeBytes*32'(FetchSlotBits'(got_q - 1'b1)) +: 8*RdmaSgeBytes];
 
   always_comb begin
     front_d = front_q;
@@ -249,48 +381,85 @@ module vireo_requester
     vendor_d = vendor_q;
     left_d = left_q;
     length_d = length_q;
+    given_d = given_q;
     address_d = address_q;
+    element_d = element_q;
+    lkey_d = lkey_q;
+    next_d = next_q;
+    count_d = count_q;
+    asked_d = asked_q;
+    got_d = got_q;
+    total_d = total_q;
+    bad_d = bad_q;
+    skip_d = skip_q;
     psn_d = psn_q;
     first_psn_d = first_psn_q;
     last_psn_d = last_psn_q;
-    mtu_d = mtu_q;
+    shift_d = shift_q;
     pdn_d = pdn_q;
     signaled_d = signaled_q;
     check_free = !check_valid_q || memory_check_ready_i;
     check_valid_d = check_valid_q && !memory_check_ready_i;
     check_d = check_q;
+    fetch_free = !fetch_valid_q || fetch_request_ready_i;
+    fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
+    fetch_d = fetch_q;
     work_pop = 1'b0;
     load_pop = 1'b0;
-    front_read = 1'b0;
+    fetched_pop = 1'b0;
+    front_read = front_q != FrIdle;
     front_qpn = work.qpn[QpBits-1:0];
     half_qpn = front_qpn;
     half_write = 1'b0;
     next_psn = psn_q;
+    front_fresh = 1'b0;
+    front_resumed_write = 1'b0;
+    front_resumed_new = hold_of(work.generation);
     entry_push = 1'b0;
+    ends_check = 1'b0;
+    advance = 1'b0;
+    element_write = 1'b0;
+    element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket;
 
-    last = left_q <= 32'(mtu_q);
-    payload_bytes = last ? left_q[12:0] : mtu_q;
-    placed = status_q == IbWcStatusSuccess && left_q != '0;
-    opcode = operation.bth[{last, first_q}];
+    front_sending = is_sending(front_state);
+    // A replay belongs to one hold, and new work to none.
+    front_held = front_hold != (work.again ? hold_of(work.generation) : front_resumed);
+    to_ask = count_q - asked_q;
+    if (32'(to_ask) > FetchElements) to_ask = ListBits'(FetchElements);
+
+    last = left_q <= 32'(mtu);
+    payload_bytes = last ? left_q[12:0] : mtu;
+    rest = payload_bytes - given_q;
+    piece = element_q < 32'(rest) ? element_q[12:0] : rest;
+    placed = left_q != '0 && !is_inline;
+    // Between packets, and not before a message of which nobody knows yet.
+    leaves = given_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
+    opcode = operation.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
-    entry_in = '{load: 1'b0, first: first_q, placed: placed, qpn: front_qpn, head: work.head, wr_id: wr_id,
+    entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: given_q == '0, more: piece != rest, placed: placed,
+                 direct: is_inline, unsent: 1'b0, again: work.again, generation: work.generation, slot: work.slot,
+                 qpn: front_qpn, head: work.head, wr_id: wr_id,
                  wc_opcode: operation.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
-                 silent: work.failed != RdmaErrorOk, first_psn: first_psn_q, last_psn: last_psn_q,
-                 opcode: opcode,
+                 silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
+                 address: address_q, opcode: opcode,
                  solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
                  ack_req: last || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0,
                  psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
-                 remote_address: rdma.remote_addr, rkey: rdma.rkey, dma_length: length_q};
+                 remote_address: rdma.remote_addr, rkey: rdma.rkey, dma_length: length_q,
+                 has_immdt: info.has_immdt, immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes]};
 
     unique case (front_q)
       FrIdle: begin
         if (load_valid) begin
-          if (entry_ready) begin
+          if (entry_ready && !hold_valid_q) begin
             load_pop = 1'b1;
             half_qpn = load.qpn[QpBits-1:0];
             half_write = 1'b1;
             next_psn = load.psn;
+            front_fresh = 1'b1;
+            front_resumed_write = 1'b1;
+            front_resumed_new = FreshHold;
             entry_push = 1'b1;
             entry_in.load = 1'b1;
             entry_in.placed = 1'b0;
@@ -302,10 +471,31 @@ module vireo_requester
         end
       end
       FrCheck: begin
+        first_d = 1'b1;
+        given_d = '0;
+        length_d = length;
+        address_d = is_inline ? work.address + 64'(RdmaSqReqInlineDataOffset) : sge.addr;
+        element_d = length;
+        lkey_d = sge.lkey;
+        next_d = ListBits'(1);
+        count_d = ListBits'(1);
+        asked_d = ListBits'(1);
+        got_d = ListBits'(1);
+        total_d = 40'(length);
+        bad_d = 1'b0;
+        first_psn_d = work.again ? work.first_psn : half_psn;
+        psn_d = work.again ? work.psn : half_psn;
+        shift_d = 4'(MtuShift) + attributes.path_mtu[3:0];
+        pdn_d = attributes.pdn;
+        // Failures have a CQE in any case.
+        signaled_d = attributes.sq_sig_all || (wr_flags & IbSendFlagsSignaled) != '0;
+
         // The first that applies.
         status_d = IbWcStatusLocQpOpErr;
         vendor_d = 32'(RdmaErrorOk);
-        if (work.failed != RdmaErrorOk || !is_sending(front_state)) begin
+        if (work.failed != RdmaErrorOk && work.again) begin
+          vendor_d = 32'(work.failed);
+        end else if (work.failed != RdmaErrorOk || !front_sending) begin
           // Not carried out. [IBTA vol. 1, 10.3.1.7]
           status_d = IbWcStatusWrFlushErr;
         end else if (attributes.qp_type != IbQpTypeRc) begin
@@ -317,62 +507,156 @@ module vireo_requester
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0) begin
           vendor_d = 32'(RdmaErrorInvalidParameter);
-        end else if ((wr_flags & IbSendFlagsInline) != '0) begin
-          vendor_d = 32'(RdmaErrorCapInlineExceeded);  // later
-        end else if (num_sge > 32'(attributes.max_send_sge) || num_sge > 32'd1) begin
-          vendor_d = 32'(RdmaErrorCapSgeExceeded);  // more than one: later
-        end else if (num_sge != '0 && work.bytes < 32'(RdmaSqReqBytes + RdmaSgeBytes)) begin
+        end else if (is_inline) begin
+          if (inline_len > attributes.max_inline_data || inline_len > RdmaInlineBytes) begin
+            vendor_d = 32'(RdmaErrorCapInlineExceeded);
+          end else begin
+            status_d = IbWcStatusSuccess;
+          end
+        end else if (num_sge > 32'(attributes.max_send_sge) || num_sge > MaxSendSge) begin
+          vendor_d = 32'(RdmaErrorCapSgeExceeded);
+        end else if (work.bytes < RdmaSqReqBytes + RdmaSgeBytes * 32'(num_sge[7:0])) begin
           vendor_d = 32'(RdmaErrorBadWqe);
-        end else if (length > MaxMessageBytes) begin
-          status_d = IbWcStatusLocLenErr;
-          vendor_d = 32'(RdmaErrorInvalidLength);
         end else begin
           status_d = IbWcStatusSuccess;
+          if (num_sge != '0) count_d = num_sge[ListBits-1:0];
         end
-        first_d = 1'b1;
-        left_d = status_d == IbWcStatusSuccess ? length : '0;
-        length_d = length;
-        address_d = sge.addr;
-        psn_d = half_psn;
-        first_psn_d = half_psn;
-        last_psn_d = half_psn;
-        if (status_d != IbWcStatusSuccess) begin
-          last_psn_d = half_psn - 24'd1;
-        end else if (length != '0) begin
-          last_psn_d = half_psn + 24'((length - 32'd1) >> (4'(MtuShift) + attributes.path_mtu[3:0]));
-        end
-        mtu_d = 13'(1 << MtuShift) << attributes.path_mtu[2:0];
-        pdn_d = attributes.pdn;
-        // Failures have a CQE in any case.
-        signaled_d = attributes.sq_sig_all || (wr_flags & IbSendFlagsSignaled) != '0;
-        front_d = FrPacket;
-      end
-      FrPacket: begin
-        front_read = 1'b1;
-        if (!first_q && !is_sending(front_state)) begin
-          half_write = 1'b1;
+
+        if (work.resume) begin
+          // New packets follow only if all before them were asked for: what the completer has not heard of yet comes
+          // to it as a record that is unsent, and it resumes once more.
+          if (front_hold != hold_of(work.generation) || half_psn != work.psn) begin
+            work_pop = 1'b1;
+            front_d = FrIdle;
+          end else if (entry_ready) begin
+            front_resumed_write = 1'b1;
+            entry_push = 1'b1;
+            entry_in.resume = 1'b1;
+            entry_in.placed = 1'b0;
+            work_pop = 1'b1;
+            front_d = FrIdle;
+          end
+        end else if (work.again && (front_held || !front_sending)) begin
+          // Another replay follows, or nothing is sent any more.
           work_pop = 1'b1;
           front_d = FrIdle;
+        end else if (status_d == IbWcStatusSuccess && count_d != ListBits'(1)) begin
+          front_d = FrList;
+        end else begin
+          ends_check = 1'b1;
+        end
+      end
+      FrList: begin
+        if (asked_q != count_q && fetch_free) begin
+          fetch_valid_d = 1'b1;
+          fetch_d = '{address: work.address + 64'(RdmaSqReqBytes) + 64'(RdmaSgeBytes) * 64'(asked_q),
+                      bytes: 13'(RdmaSgeBytes) * 13'(to_ask), tag: '0};
+          asked_d = asked_q + to_ask;
+        end
+        if (fetched_valid) begin
+          element_write = 1'b1;
+          total_d = total_q + 40'(element_in.length);
+          bad_d = bad_q || fetched.resp != AxiRespOkay;
+          got_d = got_q + 1'b1;
+          if (got_d == count_q) front_d = FrSum;
+          fetched_pop = got_d == count_q || FetchSlotBits'(got_q) == '0;
+        end
+      end
+      FrSum: begin
+        length_d = total_q[31:0];
+        if (bad_q) begin
+          status_d = IbWcStatusLocQpOpErr;
+          vendor_d = 32'(RdmaErrorQueueDmaError);
+        end
+        ends_check = 1'b1;
+      end
+      FrSkip: begin
+        // To the first byte that is sent again.
+        if (skip_q > element_q) begin
+          skip_d = skip_q - element_q;
+          left_d = left_q - element_q;
+          advance = 1'b1;
+        end else begin
+          left_d = left_q - skip_q;
+          address_d = address_q + 64'(skip_q);
+          element_d = element_q - skip_q;
+          front_d = FrPacket;
+        end
+      end
+      FrPacket: begin
+        if (leaves && (!first_q || work.again)) begin
+          // Its record covers all of it.
+          half_write = !work.again;
+          next_psn = last_psn_q + 24'd1;
+          work_pop = 1'b1;
+          front_d = FrIdle;
+        end else if (leaves) begin
+          if (entry_ready) begin
+            entry_push = 1'b1;
+            entry_in.unsent = 1'b1;
+            entry_in.placed = 1'b0;
+            half_write = 1'b1;
+            next_psn = last_psn_q + 24'd1;
+            work_pop = 1'b1;
+            front_d = FrIdle;
+          end
+        end else if (rest != '0 && element_q == '0) begin
+          advance = 1'b1;
         end else if (entry_ready && (!placed || check_free)) begin
           entry_push = 1'b1;
           check_valid_d = placed || check_valid_d;
-          if (placed) check_d = '{key: sge.lkey, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
-                                  address: address_q, bytes: payload_bytes};
+          if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
+                                  address: address_q, bytes: piece};
           first_d = 1'b0;
-          left_d = left_q - 32'(payload_bytes);
-          address_d = address_q + 64'(payload_bytes);
-          psn_d = psn_q + 24'd1;
-          if (last) begin
-            half_write = 1'b1;
-            // The PSN after a failure does not matter, because a dead QP sends nothing.
-            next_psn = psn_d;
-            work_pop = 1'b1;
-            front_d = FrIdle;
+          given_d = given_q + piece;
+          address_d = address_q + 64'(piece);
+          element_d = element_q - 32'(piece);
+          advance = element_d == '0 && next_q != count_q;
+          if (piece == rest) begin
+            given_d = '0;
+            left_d = left_q - 32'(payload_bytes);
+            psn_d = psn_q + 24'd1;
+            if (last) begin
+              half_write = !work.again;
+              // The PSN after a failure does not matter, because a dead QP sends nothing.
+              next_psn = psn_d;
+              work_pop = 1'b1;
+              front_d = FrIdle;
+            end
           end
         end
       end
       default: front_d = FrIdle;
     endcase
+
+    skipped = work.psn - work.first_psn;
+    span = work.last_psn - work.first_psn;
+    summed_last_psn = first_psn_d;
+    if (length_d != '0) summed_last_psn = first_psn_d + 24'((length_d - 32'd1) >> shift_d);
+    if (ends_check) begin
+      if (status_d == IbWcStatusSuccess && total_d > 40'(MaxMessageBytes)) begin
+        status_d = IbWcStatusLocLenErr;
+        vendor_d = 32'(RdmaErrorInvalidLength);
+      end
+      // It is not what it was when its packets got their PSNs.
+      if (status_d == IbWcStatusSuccess && work.again
+          && (summed_last_psn != work.last_psn || skipped > span)) begin
+        status_d = IbWcStatusLocQpOpErr;
+        vendor_d = 32'(RdmaErrorBadWqe);
+      end
+      front_d = status_d == IbWcStatusSuccess && work.again ? FrSkip : FrPacket;
+      left_d = status_d == IbWcStatusSuccess ? length_d : '0;
+      skip_d = 32'(skipped) << shift_d;
+      last_psn_d = summed_last_psn;
+      if (work.again) last_psn_d = work.last_psn;
+      else if (status_d != IbWcStatusSuccess) last_psn_d = first_psn_d - 24'd1;
+    end
+    if (advance) begin
+      address_d = element.addr;
+      element_d = element.length;
+      lkey_d = element.lkey;
+      next_d = next_q + 1'b1;
+    end
     pending_d = pending_q + PendingBits'(entry_push) - PendingBits'(entry_pop);
   end
 
@@ -381,12 +665,14 @@ module vireo_requester
   typedef enum logic [1:0] {BkIdle, BkDecide, BkJob, BkFail} back_e;
 
   back_e back_d, back_q;
+  logic stop_d, stop_q;  // the rest of the message is not sent
+  logic drop_d, drop_q;  // the job that follows ends a packet that began
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free;
   send_record_t record_d, record_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
-  logic alive, fails;
+  logic alive, back_held, skips, fails;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
@@ -403,10 +689,15 @@ module vireo_requester
 
   always_comb begin
     back_d = back_q;
+    stop_d = stop_q;
+    drop_d = drop_q;
     back_qpn = entry.qpn;
     back_read = 1'b0;
     dead_write = 1'b0;
     dead_new = 1'b0;
+    back_fresh = 1'b0;
+    back_resumed_write = 1'b0;
+    back_resumed_new = hold_of(entry.generation);
     entry_pop = 1'b0;
     record_free = !record_valid_q || record_ready_i;
     record_valid_d = record_valid_q && !record_ready_i;
@@ -418,11 +709,15 @@ module vireo_requester
     failure_valid_d = failure_valid_q && !failure_ready_i;
     failure_d = failure_q;
 
-    // Why it is not sent.
+    // Why it is not sent. A packet that began ends, unless its memory fails.
     alive = is_sending(back_state) && !dead;
+    back_held = entry.unsent
+             || back_hold != (entry.again ? hold_of(entry.generation) : back_resumed);
+    skips = (!entry.first && stop_q)
+         || ((!entry.first || entry.again) && entry.start && (!alive || back_held));
     status = IbWcStatusSuccess;
     vendor = '0;
-    if (!alive) begin
+    if (entry.first && !alive) begin
       status = IbWcStatusWrFlushErr;
     end else if (entry.status != IbWcStatusSuccess) begin
       status = entry.status;
@@ -442,27 +737,44 @@ module vireo_requester
       end
       BkDecide: begin
         back_read = 1'b1;  // while it waits, too
+        drop_d = 1'b0;
         if (entry.load) begin
-          dead_write = 1'b1;
+          if (!hold_valid_q) begin
+            dead_write = 1'b1;
+            back_fresh = 1'b1;
+            back_resumed_write = 1'b1;
+            back_resumed_new = FreshHold;
+            entry_pop = 1'b1;
+            back_d = BkIdle;
+          end
+        end else if (entry.resume) begin
+          back_resumed_write = 1'b1;
           entry_pop = 1'b1;
           back_d = BkIdle;
-        end else if (!alive && !entry.first) begin
-          // The rest of a message whose record failed or flushes.
+        end else if (skips) begin
+          // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
+          stop_d = 1'b1;
           entry_pop = 1'b1;
           back_d = BkIdle;
         end else if (record_free) begin
-          if (entry.first || fails) begin
+          if (fails || (entry.first && !entry.again)) begin
             record_valid_d = 1'b1;
             record_d = '{qpn: 24'(entry.qpn), head: entry.head, wr_id: entry.wr_id, opcode: entry.wc_opcode,
                          status: status, vendor_err: vendor, signaled: entry.signaled, last_psn: entry.last_psn,
-                         first_psn: entry.first_psn, amends: !entry.first, silent: entry.silent};
+                         first_psn: entry.first_psn, amends: !entry.first || entry.again, again: entry.again,
+                         slot: entry.slot, unsent: back_held && entry.first && !fails, silent: entry.silent};
           end
-          if (!fails) begin
+          stop_d = fails || (entry.first && back_held);
+          if (!stop_d) begin
             back_d = BkJob;
           end else begin
-            dead_write = 1'b1;
+            // A replay's failure is the completer's to judge: the record may have been acknowledged.
+            dead_write = fails && !entry.again;
             dead_new = 1'b1;
-            if (status == IbWcStatusWrFlushErr) begin
+            if (!entry.start) begin
+              drop_d = 1'b1;
+              back_d = BkJob;
+            end else if (!fails || entry.again || status == IbWcStatusWrFlushErr) begin
               // Whoever put the QP into ERR, or stopped its queue, has said so.
               entry_pop = 1'b1;
               back_d = BkIdle;
@@ -476,16 +788,34 @@ module vireo_requester
         // Not before the record is in the completer's hands, so that no acknowledge can be there first.
         if (record_free && job_free) begin
           job_valid_d = 1'b1;
+          job_d = '0;
           job_d.packet = '{qpn: 24'(entry.qpn), opcode: entry.opcode, solicited_event: entry.solicited_event,
                            ack_req: entry.ack_req, psn: entry.psn,
                            extension: entry.has_reth ? $bits(job_d.packet.extension)'(pack_reth(reth)) : '0,
                            payload_bytes: entry.payload_bytes};
-          job_d.address0 = entry.placed ? place.address0 : '0;
-          job_d.bytes0 = entry.placed ? place.bytes0 : '0;
-          job_d.address1 = entry.placed ? place.address1 : '0;
-          job_d.bytes1 = entry.placed ? place.bytes1 : '0;
-          entry_pop = 1'b1;
-          back_d = BkIdle;
+          if (entry.has_immdt) begin
+            if (entry.has_reth) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
+            else job_d.packet.extension[8*ImmdtBytes-1:0] = entry.immediate;
+          end
+          job_d.drop = drop_q;
+          if (!drop_q) begin
+            job_d.more = entry.more;
+            if (entry.placed) begin
+              job_d.address0 = place.address0;
+              job_d.bytes0 = place.bytes0;
+              job_d.address1 = place.address1;
+              job_d.bytes1 = place.bytes1;
+            end else if (entry.direct && entry.payload_bytes != '0) begin
+              job_d.address0 = entry.address;
+              job_d.bytes0 = entry.payload_bytes;
+            end
+          end
+          if (drop_q && !entry.again) begin
+            back_d = BkFail;
+          end else begin
+            entry_pop = 1'b1;
+            back_d = BkIdle;
+          end
         end
       end
       BkFail: begin
@@ -506,6 +836,7 @@ module vireo_requester
     if (!rst_ni) begin
       front_q <= FrIdle;
       check_valid_q <= 1'b0;
+      fetch_valid_q <= 1'b0;
       pending_q <= '0;
       back_q <= BkIdle;
       record_valid_q <= 1'b0;
@@ -514,6 +845,7 @@ module vireo_requester
     end else begin
       front_q <= front_d;
       check_valid_q <= check_valid_d;
+      fetch_valid_q <= fetch_valid_d;
       pending_q <= pending_d;
       back_q <= back_d;
       record_valid_q <= record_valid_d;
@@ -528,14 +860,27 @@ module vireo_requester
     vendor_q <= vendor_d;
     left_q <= left_d;
     length_q <= length_d;
+    given_q <= given_d;
     address_q <= address_d;
+    element_q <= element_d;
+    lkey_q <= lkey_d;
+    next_q <= next_d;
+    count_q <= count_d;
+    asked_q <= asked_d;
+    got_q <= got_d;
+    total_q <= total_d;
+    bad_q <= bad_d;
+    skip_q <= skip_d;
     psn_q <= psn_d;
     first_psn_q <= first_psn_d;
     last_psn_q <= last_psn_d;
-    mtu_q <= mtu_d;
+    shift_q <= shift_d;
     pdn_q <= pdn_d;
     signaled_q <= signaled_d;
     check_q <= check_d;
+    fetch_q <= fetch_d;
+    stop_q <= stop_d;
+    drop_q <= drop_d;
     record_q <= record_d;
     job_q <= job_d;
     failure_q <= failure_d;
@@ -543,6 +888,8 @@ module vireo_requester
 
   assign memory_check_valid_o = check_valid_q;
   assign memory_check_o = check_q;
+  assign fetch_request_valid_o = fetch_valid_q;
+  assign fetch_request_o = fetch_q;
   assign record_valid_o = record_valid_q;
   assign record_o = record_q;
   assign job_valid_o = job_valid_q;

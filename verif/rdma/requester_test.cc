@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ using spec::RdmaError;
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
   config.num_qps = 16;
+  config.max_send_sge = 7;
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();
@@ -68,13 +71,46 @@ struct WorkRequest {
   uint8_t flags = IbSendFlags::kSignaled;
   uint64_t remote_address = 0x1234'5678'9abc'def0;
   uint32_t rkey = 0xfeed'beef;
-  uint32_t num_sge = 1;
+  uint32_t immediate = 0x0a0b'0c0d;
+  uint32_t num_sge = 1;  // inline: what lies there
   spec::RdmaSge sge{.addr = 0x1'0000, .length = 100, .lkey = 0x42};
+  std::vector<spec::RdmaSge> further{};  // elements
+
+  bool IsInline() const { return (flags & IbSendFlags::kInline) != 0; }
+  uint32_t InlineBytes() const { return num_sge & 0xffff; }
+  uint64_t Address() const { return 0x5555'0000 + uint64_t{head} * 0x1000; }
+  void SetList(std::vector<spec::RdmaSge> list) {
+    num_sge = static_cast<uint32_t>(list.size());
+    bytes = 576 + 16 * num_sge;
+    if (list.empty()) return;
+    sge = list.front();
+    list.erase(list.begin());
+    further = std::move(list);
+  }
+  void SetInline(uint32_t length) {
+    flags |= IbSendFlags::kInline;
+    num_sge = 0xabcd'0000 | length;  // the upper half is never read
+    bytes = 576;
+  }
+  // What the payload is made of.
+  std::vector<spec::RdmaSge> Elements() const {
+    if (IsInline()) return {{.addr = Address() + 48, .length = InlineBytes()}};
+    if (num_sge == 0) return {};
+    std::vector<spec::RdmaSge> all{sge};
+    all.insert(all.end(), further.begin(), further.end());
+    return all;
+  }
+  uint64_t Length() const {
+    uint64_t length = 0;
+    for (const auto& element : Elements()) length += element.length;
+    return length;
+  }
 
   spec::WorkRequest Token() const {
-    spec::WorkRequest token{.qpn = qpn, .head = head, .failed = failed, .address = 0x5555'0000, .bytes = bytes};
+    spec::WorkRequest token{.qpn = qpn, .head = head, .failed = failed, .address = Address(), .bytes = bytes};
     if (failed != RdmaError::kOk) return token;
     spec::RdmaSqReq request{.wr_id = wr_id, .opcode = static_cast<spec::IbWrOpcode>(opcode), .send_flags = flags};
+    for (size_t k = 0; k < 4; ++k) request.imm_data[k] = static_cast<uint8_t>(immediate >> (24 - 8 * k));
     spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
     spec::RdmaSqReqNumSge{.num_sge = num_sge}.Encode(request.size);
     uint8_t memory[spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes];
@@ -86,34 +122,164 @@ struct WorkRequest {
   }
 };
 
+// Which packets of a work request a replay asks for.
+struct Replay {
+  uint8_t generation = 1;
+  uint8_t slot = 0;
+  uint32_t psn = 0;
+  uint32_t first_psn = 0;
+  uint32_t last_psn = 0;
+
+  spec::WorkRequest Token(const WorkRequest& work) const {
+    spec::WorkRequest token = work.Token();
+    token.again = true;
+    token.generation = generation;
+    token.slot = slot;
+    token.psn = psn;
+    token.first_psn = first_psn;
+    token.last_psn = last_psn;
+    return token;
+  }
+};
+spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t generation, uint32_t psn) {
+  return {.qpn = qpn, .again = true, .resume = true, .generation = generation, .psn = psn};
+}
+
 struct Qp {
   spec::IbQpType type = spec::IbQpType::kRc;
   IbMtu mtu = IbMtu::kMtu1024;
   bool sq_sig_all = false;
   uint16_t pdn = 9;
   uint8_t max_send_sge = 4;
+  uint16_t max_inline_data = 512;
   uint32_t psn = 1000;
   IbQpState state = IbQpState::kRts;
   bool dead = false;
+  bool held = false;
+  uint8_t generation = 0;
+
+  uint32_t Mtu() const { return 128u << static_cast<unsigned>(mtu); }
+  bool IsSending() const { return state == IbQpState::kRts || state == IbQpState::kSqd; }
+  uint32_t Packets(uint64_t length) const {
+    return length == 0 ? 1 : static_cast<uint32_t>((length + Mtu() - 1) / Mtu());
+  }
 };
 
-// One work request after the other.
+// One packet's jobs, up to the run whose memory fails, and the drop behind it.
+struct Packet {
+  std::vector<spec::TxJob> jobs;
+  RdmaError why = RdmaError::kOk;
+};
+
+// Opcodes by operation (RDMA WRITE, with immediate, SEND, with immediate) and position (middle, first, last, only).
+// [IBTA vol. 1, table 38]
+constexpr uint8_t kOpcodes[4][4] = {{7, 6, 8, 10}, {7, 6, 9, 11}, {1, 0, 2, 4}, {1, 0, 3, 5}};
+
+Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint32_t index) {
+  const auto length = static_cast<uint32_t>(work.Length());
+  const uint32_t packets = qp.Packets(length);
+  const bool last = index + 1 == packets;
+  const uint32_t begin = index * qp.Mtu();
+  const uint32_t bytes = last ? length - begin : qp.Mtu();
+  const bool is_send = work.opcode >= 2;
+  const bool has_immediate = work.opcode % 2 != 0;
+
+  spec::TxPacket packet{
+      .qpn = work.qpn,
+      .opcode = static_cast<BthOpcode>(kOpcodes[work.opcode][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
+      .solicited_event = last && (is_send || has_immediate) && (work.flags & IbSendFlags::kSolicited) != 0,
+      .ack_req = last || (first_psn + index) % 64 == 63,
+      .psn = Psn(first_psn + index),
+      .payload_bytes = static_cast<uint16_t>(bytes)};
+  size_t extension = 0;
+  const auto add = [&](uint64_t value, unsigned count) {
+    for (unsigned k = 0; k < count; ++k) {
+      packet.extension[extension++] = static_cast<uint8_t>(value >> (8 * (count - 1 - k)));
+    }
+  };
+  if (!is_send && index == 0) {
+    add(work.remote_address, 8);
+    add(work.rkey, 4);
+    add(length, 4);
+  }
+  if (has_immediate && last) add(work.immediate, 4);
+
+  Packet result;
+  uint32_t position = 0;  // of the element, in the message
+  uint32_t given = 0;
+  for (const auto& element : work.Elements()) {
+    const uint32_t from = std::max(begin, position);
+    const uint32_t to = std::min(begin + bytes, position + element.length);
+    position += element.length;
+    if (from >= to) continue;
+    spec::TxJob job{.packet = packet};
+    const uint64_t address = element.addr + element.length - (position - from);
+    const auto run = static_cast<uint16_t>(to - from);
+    if (work.IsInline()) {
+      job.address0 = address;
+      job.bytes0 = run;
+    } else {
+      const auto place = PlaceOf({.key = element.lkey, .pdn = qp.pdn, .address = address, .bytes = run});
+      if (place.status != MemoryStatus::kOk) {
+        constexpr RdmaError kWhy[] = {RdmaError::kOk, RdmaError::kBadMrn, RdmaError::kBadPdn,
+                                      RdmaError::kBadAccessFlags, RdmaError::kInvalidLength};
+        result.why = kWhy[static_cast<unsigned>(place.status)];
+        if (given != 0) result.jobs.push_back({.packet = packet, .drop = true});
+        return result;
+      }
+      job.address0 = place.address0;
+      job.bytes0 = place.bytes0;
+      job.address1 = place.address1;
+      job.bytes1 = place.bytes1;
+    }
+    given += run;
+    job.more = given != bytes;
+    result.jobs.push_back(job);
+  }
+  if (bytes == 0) result.jobs.push_back({.packet = packet});
+  return result;
+}
+
+// One work request after the other; holds, resumes and states change only when nothing is under way.
 struct Reference {
   std::vector<spec::SendRecord> records;
   std::vector<spec::TxJob> jobs;
   std::vector<spec::QpFailure> failures;
+  std::set<uint64_t> unreadable;  // addresses of elements
+
+  // Why it is bad, but for its length and its memory.
+  RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
+    if (qp.type != spec::IbQpType::kRc) return RdmaError::kUnsupportedQpType;
+    if (work.opcode > 3) return RdmaError::kUnsupportedCommand;
+    if (static_cast<unsigned>(qp.mtu) < 1 || static_cast<unsigned>(qp.mtu) > 5) return RdmaError::kInvalidAttribute;
+    if ((work.flags & 0xf0) != 0) return RdmaError::kInvalidParameter;
+    if (work.IsInline()) {
+      return work.InlineBytes() > qp.max_inline_data || work.InlineBytes() > 512 ? RdmaError::kCapInlineExceeded
+                                                                                 : RdmaError::kOk;
+    }
+    if (work.num_sge > qp.max_send_sge || work.num_sge > 7) return RdmaError::kCapSgeExceeded;
+    if (work.bytes < 576 + 16 * work.num_sge) return RdmaError::kBadWqe;
+    for (uint32_t i = 1; i < work.num_sge; ++i) {
+      if (unreadable.contains(work.Address() + 576 + 16 * i)) return RdmaError::kQueueDmaError;
+    }
+    return RdmaError::kOk;
+  }
+  static spec::SendRecord RecordOf(const Qp& qp, const WorkRequest& work) {
+    const bool read = work.failed == RdmaError::kOk;
+    // A work request that was not read is all zero, and 0 is RDMA WRITE.
+    const bool is_write = !read || work.opcode < 2;
+    return {.qpn = work.qpn,
+            .head = work.head,
+            .wr_id = read ? work.wr_id : 0,
+            .opcode = is_write ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend,
+            .signaled = qp.sq_sig_all || (read && (work.flags & IbSendFlags::kSignaled) != 0)};
+  }
 
   void Do(Qp& qp, const WorkRequest& work) {
-    spec::SendRecord record{
-        .qpn = work.qpn,
-        .head = work.head,
-        .wr_id = work.failed == RdmaError::kOk ? work.wr_id : 0,
-        .signaled = qp.sq_sig_all || (work.failed == RdmaError::kOk && (work.flags & IbSendFlags::kSignaled) != 0),
-        .first_psn = qp.psn,
-        .silent = work.failed != RdmaError::kOk};
-    // A work request that was not read is all zero, and 0 is RDMA WRITE.
-    const bool write = work.opcode == 0 || record.silent;
-    if (write) record.opcode = spec::IbWcOpcode::kRdmaWrite;
+    spec::SendRecord record = RecordOf(qp, work);
+    record.first_psn = qp.psn;
+    record.last_psn = Psn(qp.psn - 1);
+    record.silent = work.failed != RdmaError::kOk;
     const auto fail = [&](IbWcStatus status, RdmaError why) {
       record.status = status;
       record.vendor_err = static_cast<uint32_t>(why);
@@ -124,64 +290,53 @@ struct Reference {
       }
       qp.dead = true;
     };
-    const uint32_t length = work.num_sge == 0 ? 0 : work.sge.length;
-    const uint32_t mtu = 128u << static_cast<unsigned>(qp.mtu);
-    const auto bad = [&]() -> RdmaError {
-      if (qp.type != spec::IbQpType::kRc) return RdmaError::kUnsupportedQpType;
-      if (!write) return RdmaError::kUnsupportedCommand;
-      if (static_cast<unsigned>(qp.mtu) < 1 || static_cast<unsigned>(qp.mtu) > 5) return RdmaError::kInvalidAttribute;
-      if ((work.flags & 0xf0) != 0) return RdmaError::kInvalidParameter;
-      if ((work.flags & IbSendFlags::kInline) != 0) return RdmaError::kCapInlineExceeded;
-      if (work.num_sge > qp.max_send_sge || work.num_sge > 1) return RdmaError::kCapSgeExceeded;
-      if (work.num_sge == 1 && work.bytes < 592) return RdmaError::kBadWqe;
-      return RdmaError::kOk;
-    }();
-    const bool sends = qp.state == IbQpState::kRts || qp.state == IbQpState::kSqd;
-    record.last_psn = Psn(qp.psn - 1);
-    const bool readable = sends && !record.silent && bad == RdmaError::kOk && length <= 0x8000'0000;
-    const uint32_t packets = !readable || length == 0 ? 1 : (length + mtu - 1) / mtu;
+    const RdmaError bad = record.silent ? RdmaError::kOk : Judge(qp, work);
+    const bool readable = qp.IsSending() && !record.silent && bad == RdmaError::kOk && work.Length() <= 0x8000'0000;
+    const uint32_t packets = readable ? qp.Packets(work.Length()) : 1;
     if (readable) record.last_psn = Psn(qp.psn + packets - 1);
     const uint32_t first = qp.psn;
     qp.psn = Psn(qp.psn + packets);
-    if (qp.dead || !sends || record.silent) return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
+    if (qp.dead || !qp.IsSending() || record.silent) return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+    if (qp.held) {
+      record.unsent = true;
+      records.push_back(record);
+      return;
+    }
     for (uint32_t i = 0; i < packets; ++i) {
-      const bool last = i + 1 == packets;
-      const uint32_t bytes = last ? length - i * mtu : mtu;
-      spec::TxJob job{};
-      if (bytes != 0) {
-        const auto place = PlaceOf({.key = work.sge.lkey,
-                                    .pdn = qp.pdn,
-                                    .address = work.sge.addr + uint64_t{i} * mtu,
-                                    .bytes = static_cast<uint16_t>(bytes)});
-        if (place.status != MemoryStatus::kOk) {
-          record.amends = i != 0;
-          constexpr RdmaError kWhy[] = {RdmaError::kOk, RdmaError::kBadMrn, RdmaError::kBadPdn,
-                                        RdmaError::kBadAccessFlags, RdmaError::kInvalidLength};
-          return fail(IbWcStatus::kLocProtErr, kWhy[static_cast<unsigned>(place.status)]);
-        }
-        job = {.address0 = place.address0, .bytes0 = place.bytes0, .address1 = place.address1, .bytes1 = place.bytes1};
-      }
-      if (i == 0) records.push_back(record);
-      job.packet = {.qpn = work.qpn,
-                    .opcode = packets == 1 ? BthOpcode::kRcRdmaWriteOnly
-                              : i == 0     ? BthOpcode::kRcRdmaWriteFirst
-                              : last       ? BthOpcode::kRcRdmaWriteLast
-                                           : BthOpcode::kRcRdmaWriteMiddle,
-                    .ack_req = last || (first + i) % 64 == 63,
-                    .psn = Psn(first + i),
-                    .payload_bytes = static_cast<uint16_t>(bytes)};
-      if (i == 0) {
-        for (size_t k = 0; k < 8; ++k) {
-          job.packet.extension[k] = static_cast<uint8_t>(work.remote_address >> (56 - 8 * k));
-        }
-        for (size_t k = 0; k < 4; ++k) {
-          job.packet.extension[8 + k] = static_cast<uint8_t>(work.rkey >> (24 - 8 * k));
-          job.packet.extension[12 + k] = static_cast<uint8_t>(length >> (24 - 8 * k));
-        }
-      }
-      jobs.push_back(job);
+      const Packet packet = PacketOf(qp, work, first, i);
+      if (i == 0 && !packet.jobs.empty()) records.push_back(record);
+      jobs.insert(jobs.end(), packet.jobs.begin(), packet.jobs.end());
+      if (packet.why == RdmaError::kOk) continue;
+      record.amends = i != 0 || !packet.jobs.empty();
+      return fail(IbWcStatus::kLocProtErr, packet.why);
+    }
+  }
+
+  void Do(const Qp& qp, const WorkRequest& work, const Replay& replay) {
+    if (qp.dead || !qp.IsSending() || replay.generation != qp.generation) return;
+    spec::SendRecord record = RecordOf(qp, work);
+    record.first_psn = replay.first_psn;
+    record.last_psn = replay.last_psn;
+    record.amends = record.again = true;
+    record.slot = replay.slot;
+    const auto fail = [&](IbWcStatus status, RdmaError why) {
+      record.status = status;
+      record.vendor_err = static_cast<uint32_t>(why);
+      records.push_back(record);
+    };
+    const uint32_t packets = Psn(replay.last_psn - replay.first_psn) + 1;
+    if (work.failed != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, work.failed);
+    if (const RdmaError bad = Judge(qp, work); bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
+    if (work.Length() > 0x8000'0000) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+    if (qp.Packets(work.Length()) != packets || Psn(replay.psn - replay.first_psn) >= packets) {
+      return fail(IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe);
+    }
+    for (uint32_t i = Psn(replay.psn - replay.first_psn); i < packets; ++i) {
+      const Packet packet = PacketOf(qp, work, replay.first_psn, i);
+      jobs.insert(jobs.end(), packet.jobs.begin(), packet.jobs.end());
+      if (packet.why != RdmaError::kOk) return fail(IbWcStatus::kLocProtErr, packet.why);
     }
   }
 };
@@ -192,6 +347,18 @@ struct Bench {
     block.job_out.Connect(job_sink, block);
     block.record_out.Connect(record_sink, block);
     block.failure_out.Connect(failure_sink, block);
+    block.fetch_request_out.Connect(fetch_sink, block);
+    fetch.keep = false;
+    fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
+      EXPECT_TRUE(token.bytes >= 16 && token.bytes <= 64 && token.bytes % 16 == 0);
+      spec::DmaFetched answer{.tag = token.tag};
+      for (uint32_t i = 0; i < token.bytes; i += 16) {
+        EXPECT_TRUE(memory.contains(token.address + i));  // nothing behind the list
+        memory[token.address + i].Encode(answer.data + i);
+        if (reference.unreadable.contains(token.address + i)) answer.resp = static_cast<uint8_t>(2 + token.address % 2);
+      }
+      fetched.tokens.push_back(answer);
+    };
     check.keep = false;
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_EQ(token.pdn, qps[3].pdn);
@@ -218,7 +385,8 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 100'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (work.IsEmpty() && load.IsEmpty() && place.IsEmpty() && state.IsEmpty() && table.IsEmpty() && block.IsIdle()) {
+      if (work.IsEmpty() && load.IsEmpty() && place.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
+          fetched.IsEmpty() && hold.IsEmpty() && block.IsIdle()) {
         return {};
       }
     }
@@ -232,6 +400,7 @@ struct Bench {
                          .path_mtu = qp.mtu,
                          .sq_sig_all = qp.sq_sig_all,
                          .pdn = qp.pdn,
+                         .max_inline_data = qp.max_inline_data,
                          .max_send_sge = qp.max_send_sge}
         .Encode(write.data);
     table.tokens.push_back(write);
@@ -239,14 +408,39 @@ struct Bench {
     std::fill(std::begin(write.data), std::end(write.data), uint8_t{0xff});
     table.tokens.push_back(write);
     load.tokens.push_back({.qpn = qpn, .psn = qp.psn});
-    qps[qpn].dead = false;
+    qps[qpn].dead = qps[qpn].held = false;
     ASSERT_EQ(Settle(), "");
     state.tokens.push_back({.qpn = qpn, .state = qp.state});
     ASSERT_EQ(Settle(), "");
   }
+  // Its elements can be read.
+  void Keep(const WorkRequest& request) {
+    for (uint32_t i = 0; i < request.further.size(); ++i) {
+      memory[request.Address() + 592 + 16 * i] = request.further[i];
+    }
+  }
   void Post(const WorkRequest& request) {
+    Keep(request);
     work.tokens.push_back(request.Token());
     reference.Do(qps[request.qpn], request);
+  }
+  void Post(const WorkRequest& request, const Replay& replay) {
+    Keep(request);
+    work.tokens.push_back(replay.Token(request));
+    reference.Do(qps[request.qpn], request, replay);
+  }
+  // Between work requests.
+  void Hold(uint32_t qpn, uint8_t generation) {
+    ASSERT_EQ(Settle(), "");
+    hold.tokens.push_back({.qpn = qpn, .generation = generation});
+    qps[qpn].held = true;
+    qps[qpn].generation = generation;
+    ASSERT_EQ(Run(4), "");
+  }
+  void Resume(uint32_t qpn, uint8_t generation, uint32_t psn) {
+    work.tokens.push_back(ResumeToken(qpn, generation, psn));
+    Qp& qp = qps[qpn];
+    if (qp.generation == generation && qp.psn == psn) qp.held = false;
   }
   // What came is what the reference says.
   void Compare() {
@@ -265,24 +459,27 @@ struct Bench {
   void Rates(unsigned in, unsigned place_in, unsigned out) {
     work.rate = load.rate = in;
     place.rate = place_in;
-    check.rate = job.rate = record.rate = failure.rate = out;
+    fetched.rate = place_in;
+    check.rate = fetch.rate = job.rate = record.rate = failure.rate = out;
   }
 
   Qp qps[16];
   Reference reference;
+  std::map<uint64_t, spec::RdmaSge> memory;  // elements, by address
   spec::SendRecord begun[16];
 
   std::mt19937_64 random = MakeRandom("requester");
   Agenda agenda;
   Requester block{agenda, kConfig};
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
+  Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
   Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();
   Channel<spec::SendRecord> record_sink = Channel<spec::SendRecord>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
   RtlTop<Vrequester> rtl{[](const Vrequester& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit :
-         {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
-          top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.idle_o}) {
+    for (const auto bit : {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o,
+                           top.memory_check_valid_o, top.job_valid_o, top.record_valid_o, top.failure_valid_o,
+                           top.fetched_ready_o, top.fetch_request_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -293,6 +490,7 @@ struct Bench {
     add(top.job_o);
     add(top.record_o);
     add(top.failure_o);
+    add(top.fetch_request_o);
   }};
   BlockBench<Vrequester> bench;
   Vrequester& p = rtl.ports();
@@ -303,12 +501,18 @@ struct Bench {
   decltype(bench.In("", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o,
                     p.memory_place_i)) place =
       bench.In("memory_place", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o, p.memory_place_i);
+  decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched =
+      bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
       bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
                                     [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i, {})) hold = bench.Pulse<spec::QpHold>(
+      p.qp_hold_valid_i, p.qp_hold_i, [this](Cycle cycle, const auto& token) { block.OnQpHold(cycle, token); });
+  decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
+      bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
   decltype(bench.Out("", check_sink, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o)) check =
       bench.Out("memory_check", check_sink, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o);
   decltype(bench.Out("", job_sink, p.job_valid_o, p.job_ready_i, p.job_o)) job =
@@ -368,21 +572,33 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
   const Case cases[] = {
       {"service", [](Qp& q, WorkRequest&) { q.type = spec::IbQpType::kUc; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedQpType},
-      {"with immediate", opcode(1), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
-      {"send", opcode(2), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"read", opcode(4), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"unknown", opcode(200), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"mtu 0", [](Qp& q, WorkRequest&) { q.mtu = IbMtu{0}; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
       {"mtu 6", [](Qp& q, WorkRequest&) { q.mtu = IbMtu{6}; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
       {"flags", [](Qp&, WorkRequest& w) { w.flags = 0x10; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
-      {"inline", [](Qp&, WorkRequest& w) { w.flags = IbSendFlags::kInline; }, IbWcStatus::kLocQpOpErr,
+      {"inline data", [](Qp& q, WorkRequest& w) { q.max_inline_data = 64, w.SetInline(65); }, IbWcStatus::kLocQpOpErr,
        RdmaError::kCapInlineExceeded},
-      {"list", [](Qp&, WorkRequest& w) { w.num_sge = 2; }, IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
+      {"inline data behind its room", [](Qp& q, WorkRequest& w) { q.max_inline_data = 999, w.SetInline(513); },
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapInlineExceeded},
+      {"list", [](Qp& q, WorkRequest& w) { q.max_send_sge = 3, w.SetList(std::vector<spec::RdmaSge>(4)); },
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
+      {"list for the device",
+       [](Qp& q, WorkRequest& w) { q.max_send_sge = 255, w.SetList(std::vector<spec::RdmaSge>(8)); },
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
       {"long list", [](Qp&, WorkRequest& w) { w.num_sge = 0x100'0001; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kCapSgeExceeded},
       {"no elements allowed", [](Qp& q, WorkRequest&) { q.max_send_sge = 0; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kCapSgeExceeded},
       {"half an element", [](Qp&, WorkRequest& w) { w.bytes = 591; }, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"half a list", [](Qp&, WorkRequest& w) { w.SetList(std::vector<spec::RdmaSge>(3)), w.bytes -= 1; },
+       IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"length of a list",
+       [](Qp&, WorkRequest& w) { w.SetList({{.length = 0x8000'0000}, {.length = 0}, {.length = 1}}); },
+       IbWcStatus::kLocLenErr, RdmaError::kInvalidLength},
+      {"length of a list above 32 bits",
+       [](Qp&, WorkRequest& w) { w.SetList({{.length = ~0u}, {.length = 1}, {.length = 7}}); }, IbWcStatus::kLocLenErr,
+       RdmaError::kInvalidLength},
       {"length", [](Qp&, WorkRequest& w) { w.sge.length = 0x8000'0001; }, IbWcStatus::kLocLenErr,
        RdmaError::kInvalidLength},
       {"key", key(0xf0), IbWcStatus::kLocProtErr, RdmaError::kBadMrn},
@@ -529,26 +745,487 @@ TEST(Requester, AMessageOfOnePacketTakesFourCyclesAndAPacketOfALongOneThree) {
   EXPECT_LE(bench.bench.cycle() - start, 200u * 3 + 30);
 }
 
+TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
+  for (uint8_t opcode = 0; opcode < 4; ++opcode) {
+    for (const uint32_t length : {0u, 100u, 256u, 257u, 1000u}) {
+      for (const bool solicited : {false, true}) {
+        Bench bench;
+        bench.qps[3].mtu = IbMtu::kMtu256;
+        bench.SetUp(3);
+        WorkRequest request{.opcode = opcode};
+        if (solicited) request.flags |= IbSendFlags::kSolicited;
+        request.sge.length = length;
+        bench.Post(request);
+        ASSERT_NO_FATAL_FAILURE(bench.Compare());
+        // What the reference says, said once more of the ends: immediate data is in the last packet alone.
+        const spec::TxPacket& last = bench.job_sink.sent().back().token.packet;
+        const bool is_only = length <= 256;
+        const size_t at = opcode < 2 && is_only ? 16 : 0;
+        EXPECT_EQ(last.extension[at], opcode % 2 == 1 ? 0x0a : 0);
+        EXPECT_EQ(last.extension[at + 3], opcode % 2 == 1 ? 0x0d : 0);
+        EXPECT_EQ(last.solicited_event, solicited && opcode != 0);
+        EXPECT_EQ(bench.record_sink.sent()[0].token.opcode,
+                  opcode < 2 ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend);
+      }
+    }
+  }
+}
+
+TEST(Requester, AListIsOneMessageWhateverItsElementsAre) {
+  const std::vector<std::vector<uint32_t>> lists = {
+      {100, 100},      {256, 256}, {255, 1, 1},       {1, 1, 1, 1, 1, 1, 1}, {0, 0, 0},
+      {0, 5},          {5, 0},     {0, 0, 300, 0},    {1000, 1, 1000},       {257, 0, 0, 0, 0, 256},
+      {2000, 3, 0, 4}, {0},        {512, 0, 0, 0, 0}, {3, 4097, 1},          {1, 254, 1, 256, 0, 0, 1}};
+  for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu4096}) {
+    Bench bench;
+    bench.qps[3].mtu = mtu;
+    bench.qps[3].max_send_sge = 7;
+    bench.SetUp(3);
+    uint16_t head = 0;
+    for (const auto& lengths : lists) {
+      WorkRequest request{.head = head++, .opcode = 3};
+      std::vector<spec::RdmaSge> elements;
+      for (const uint32_t length : lengths) {
+        const auto i = static_cast<uint32_t>(elements.size());
+        // The key of an element of 0 bytes is not looked at.
+        elements.push_back({.addr = 0x1'0ff0 + 0x10000 * i, .length = length, .lkey = length == 0 ? 0xf0 : 0x10 + i});
+      }
+      request.SetList(elements);
+      bench.Post(request);
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.failure.count, 0u);
+  }
+}
+
+TEST(Requester, AListIsReadOnceAndFourElementsAtATime) {
+  for (uint32_t elements = 1; elements <= 7; ++elements) {
+    Bench bench;
+    bench.qps[3].max_send_sge = 7;
+    bench.SetUp(3);
+    bench.fetch.keep = true;
+    WorkRequest request{.head = 2};
+    request.SetList(std::vector<spec::RdmaSge>(elements, {.addr = 0x1'0000, .length = 3000, .lkey = 1}));
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    ASSERT_EQ(bench.fetch.count, (elements + 2) / 4);
+    if (elements == 7) {
+      EXPECT_EQ(bench.fetch_sink.sent()[0].token.address, request.Address() + 592);
+      EXPECT_EQ(bench.fetch_sink.sent()[0].token.bytes, 64);
+      EXPECT_EQ(bench.fetch_sink.sent()[1].token.address, request.Address() + 592 + 64);
+      EXPECT_EQ(bench.fetch_sink.sent()[1].token.bytes, 32);
+    }
+  }
+}
+
+TEST(Requester, AListThatLosesItsMemoryDropsThePacketThatBegan) {
+  for (size_t bad = 0; bad < 5; ++bad) {
+    for (const uint32_t length : {100u, 128u, 300u}) {
+      Bench bench;
+      bench.qps[3].mtu = IbMtu::kMtu256;
+      bench.qps[3].max_send_sge = 7;
+      bench.SetUp(3);
+      WorkRequest request{.head = 2};
+      std::vector<spec::RdmaSge> list(5, {.addr = 0x1'0000, .length = length, .lkey = 1});
+      list[bad].lkey = 0xf1;
+      request.SetList(list);
+      bench.Post(request);
+      bench.Post({.head = 3});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      ASSERT_EQ(bench.failure.count, 1u);
+      const auto& records = bench.record_sink.sent();
+      EXPECT_EQ(records.size(), bad == 0 ? 2u : 3u);
+      EXPECT_EQ(records[records.size() - 2].token.amends, bad != 0);
+      const bool in_a_packet = bad * length % 256 != 0;
+      EXPECT_EQ(!bench.job_sink.sent().empty() && bench.job_sink.sent().back().token.drop, in_a_packet);
+    }
+  }
+}
+
+TEST(Requester, AListThatCannotBeReadFails) {
+  for (const uint32_t bad : {1u, 4u, 5u, 6u}) {
+    Bench bench;
+    bench.qps[3].max_send_sge = 7;
+    bench.SetUp(3);
+    WorkRequest request{.head = 2};
+    request.SetList(std::vector<spec::RdmaSge>(7, {.addr = 0x1'0000, .length = 10, .lkey = 1}));
+    bench.reference.unreadable.insert(request.Address() + 576 + 16 * bad);
+    bench.Post(request);
+    bench.Post({.head = 3});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.record_sink.sent()[0].token.status, IbWcStatus::kLocQpOpErr);
+    EXPECT_EQ(bench.record_sink.sent()[0].token.vendor_err, static_cast<uint32_t>(RdmaError::kQueueDmaError));
+    EXPECT_EQ(bench.failure.count, 1u);
+  }
+}
+
+TEST(Requester, InlineDataIsTakenFromTheWorkRequestWithoutAKey) {
+  for (const uint32_t length : {0u, 1u, 255u, 256u, 257u, 512u}) {
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.SetUp(3);
+    for (uint8_t opcode = 0; opcode < 4; ++opcode) {
+      WorkRequest request{.head = opcode, .opcode = opcode};
+      request.SetInline(length);
+      request.sge.lkey = 0xf0;
+      bench.Post(request);
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.check.count, 0u);
+    EXPECT_EQ(bench.fetch.count, 0u);
+    EXPECT_EQ(bench.failure.count, 0u);
+  }
+}
+
+// --- Resending
+
+TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
+  Bench bench;
+  bench.qps[3].psn = 0xff'fffe;
+  bench.SetUp(3);
+  bench.SetUp(4);
+  WorkRequest a{.head = 1}, b{.head = 2}, c{.head = 3}, other{.qpn = 4, .head = 4};
+  a.sge.length = 2500;  // 3 packets
+  b.SetList({{.addr = 0x1'0000, .length = 900, .lkey = 1}, {.addr = 0x2'0000, .length = 900, .lkey = 2}});
+  bench.Post(a);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+  bench.Post(b);
+  bench.Post(other);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 4u);
+  EXPECT_TRUE(bench.record_sink.sent()[1].token.unsent);
+  EXPECT_EQ(bench.record_sink.sent()[1].token.first_psn, 1u);
+  EXPECT_EQ(bench.record_sink.sent()[1].token.last_psn, 2u);
+  EXPECT_FALSE(bench.record_sink.sent()[2].token.unsent);
+  // The second packet of the first message on, and then the other.
+  bench.Post(a, {.psn = 0xff'ffff, .first_psn = 0xff'fffe, .last_psn = 0});
+  bench.Post(b, {.slot = 1, .psn = 1, .first_psn = 1, .last_psn = 2});
+  bench.Post(c);          // not resumed: unsent
+  bench.Resume(3, 1, 3);  // which the completer could not know
+  bench.Post(c);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 4u + 2 + 3);
+  EXPECT_EQ(bench.record.count, 5u);
+  EXPECT_TRUE(bench.record_sink.sent()[4].token.unsent);
+  bench.Post(c, {.psn = 3, .first_psn = 3, .last_psn = 3});
+  bench.Post(c, {.psn = 4, .first_psn = 4, .last_psn = 4});
+  bench.Resume(3, 1, 5);
+  bench.Post(c);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_FALSE(bench.record_sink.sent()[5].token.unsent);
+  EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, 5u);
+  EXPECT_EQ(bench.failure.count, 0u);
+}
+
+TEST(Requester, AHoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
+  for (const bool stalls : {false, true}) {
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.SetUp(3);
+    if (stalls) bench.Rates(16, 8, 8);
+    WorkRequest request{.head = 1, .opcode = 3};
+    request.SetList(
+        {{.addr = 0x1'0000, .length = 100'000, .lkey = 1}, {.addr = 0x2'0000, .length = 156'000, .lkey = 2}});
+    bench.Post(request);
+    std::vector<spec::TxJob> expected = bench.reference.jobs;
+    bench.reference.jobs.clear();
+    ASSERT_EQ(bench.Run(200), "");
+    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    ASSERT_EQ(bench.Settle(), "");
+    const size_t sent = bench.job_sink.sent().size();
+    ASSERT_GT(sent, 10u);
+    ASSERT_LT(sent, 200u);
+    for (size_t i = 0; i < sent; ++i) ASSERT_EQ(bench.job_sink.sent()[i].token, expected[i]);
+    ASSERT_FALSE(bench.job_sink.sent().back().token.more);
+    EXPECT_EQ(bench.record.count, 1u);
+    bench.qps[3].held = true;
+    bench.qps[3].generation = 1;
+    // From each of its elements, and from both at once.
+    const uint32_t first = 1000, last = 1999;
+    for (const uint32_t psn : {first, first + 390, first + 391, last}) {
+      bench.job_sink.sent().clear();
+      bench.reference.jobs.clear();
+      bench.Post(request, {.psn = psn, .first_psn = first, .last_psn = last});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      EXPECT_EQ(bench.job_sink.sent().front().token.packet.psn, psn);
+      EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, last);
+    }
+    bench.Resume(3, 1, last + 1);
+    bench.Post({.head = 2});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, last + 1);
+  }
+}
+
+TEST(Requester, OnlyTheResumeOfTheLastHoldCounts) {
+  Bench bench;
+  bench.SetUp(3);
+  bench.Post({.head = 1});
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 2));
+  bench.Resume(3, 1, 1001);
+  bench.Post({.head = 2});
+  bench.Resume(3, 2, 1001);
+  bench.Post({.head = 3});
+  EXPECT_TRUE(bench.qps[3].held);
+  bench.Resume(3, 2, 1003);
+  bench.Post({.head = 4});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 2u);
+  // A resume once more changes nothing, and nor do replays when there is nothing to repeat.
+  bench.Resume(3, 2, 1004);
+  bench.Resume(3, 7, 1004);
+  bench.Post({.head = 5});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 3u);
+}
+
+TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
+  Bench bench;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  WorkRequest request{.head = 1};
+  request.sge.length = 256 * 1000;
+  bench.Post(request);
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 4));
+  bench.Post(request, {.generation = 3, .psn = 1000, .first_psn = 1000, .last_psn = 1999});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  // A new hold ends one that is under way.
+  bench.work.tokens.push_back(Replay{.generation = 4, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  ASSERT_EQ(bench.Run(300), "");
+  bench.hold.tokens.push_back({.qpn = 3, .generation = 5});
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_GT(bench.job.count, 1050u);
+  EXPECT_LT(bench.job.count, 1200u);
+  EXPECT_EQ(bench.record.count, 1u);
+  // And so does ERR.
+  bench.work.tokens.push_back(Replay{.generation = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  ASSERT_EQ(bench.Run(300), "");
+  bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kErr});
+  ASSERT_EQ(bench.Settle(), "");
+  const uint64_t jobs = bench.job.count;
+  EXPECT_LT(jobs, 1400u);
+  bench.work.tokens.push_back(Replay{.generation = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.job.count, jobs);
+  EXPECT_EQ(bench.record.count, 1u);
+  EXPECT_EQ(bench.failure.count, 0u);
+}
+
+TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
+  struct Case {
+    const char* what;
+    std::function<void(WorkRequest&, Replay&)> spoil;
+    IbWcStatus status;
+    RdmaError why;
+  };
+  const Case cases[] = {
+      {"not read", [](WorkRequest& w, Replay&) { w.failed = RdmaError::kQueueDmaError; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kQueueDmaError},
+      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 4; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"flags", [](WorkRequest& w, Replay&) { w.flags = 0x80; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"list", [](WorkRequest& w, Replay&) { w.num_sge = 5; }, IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
+      {"too long", [](WorkRequest& w, Replay&) { w.sge.length = 769; }, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"too short", [](WorkRequest& w, Replay&) { w.sge.length = 512; }, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"much too long", [](WorkRequest& w, Replay&) { w.sge.length = ~0u; }, IbWcStatus::kLocLenErr,
+       RdmaError::kInvalidLength},
+      {"before", [](WorkRequest&, Replay& r) { --r.psn; }, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"behind", [](WorkRequest&, Replay& r) { r.psn += 3; }, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"key", [](WorkRequest& w, Replay&) { w.sge.lkey = 0xf0; }, IbWcStatus::kLocProtErr, RdmaError::kBadMrn},
+      {"domain", [](WorkRequest& w, Replay&) { w.sge.lkey = 0xf1; }, IbWcStatus::kLocProtErr, RdmaError::kBadPdn},
+      {"bounds on the way", [](WorkRequest& w, Replay&) { w.sge = {.addr = 0x1'01f0, .length = 700, .lkey = 0x80}; },
+       IbWcStatus::kLocProtErr, RdmaError::kInvalidLength},
+      {"in a packet",
+       [](WorkRequest& w, Replay&) {
+         w.SetList({{.addr = 0x1'0000, .length = 300, .lkey = 1}, {.addr = 0x1'0000, .length = 400, .lkey = 0xf2}});
+       },
+       IbWcStatus::kLocProtErr, RdmaError::kBadAccessFlags},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.SetUp(3);
+    WorkRequest request{.head = 1, .wr_id = 77};
+    request.sge.length = 700;
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 9));
+    WorkRequest spoiled = request;
+    Replay replay{.generation = 9, .slot = 6, .psn = 1000, .first_psn = 1000, .last_psn = 1002};
+    c.spoil(spoiled, replay);
+    bench.Post(spoiled, replay);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    ASSERT_EQ(bench.record.count, 2u);
+    const spec::SendRecord& record = bench.record_sink.sent()[1].token;
+    EXPECT_TRUE(record.amends && record.again);
+    EXPECT_FALSE(record.silent || record.unsent);
+    EXPECT_EQ(record.slot, 6u);
+    EXPECT_EQ(record.first_psn, 1000u);
+    EXPECT_EQ(record.status, c.status);
+    EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(c.why));
+    EXPECT_EQ(bench.failure.count, 0u);  // the completer's to say
+    bench.Post(request, {.generation = 9, .slot = 6, .psn = 1001, .first_psn = 1000, .last_psn = 1002});
+    bench.Resume(3, 9, 1003);
+    bench.Post({.head = 2});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, 1003u);
+  }
+}
+
+TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
+  Bench bench;
+  bench.SetUp(3);
+  bench.Post({.head = 1});
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+  bench.Post({.head = 2, .opcode = 9});
+  bench.Post({.head = 3});
+  bench.Post({.head = 1}, {.psn = 1000, .first_psn = 1000, .last_psn = 1000});  // of a dead QP
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 1u);
+  EXPECT_EQ(bench.failure.count, 1u);
+}
+
+TEST(Requester, ALoadEndsEveryHold) {
+  for (const uint8_t generation : {uint8_t{0}, uint8_t{1}, uint8_t{255}}) {
+    Bench bench;
+    bench.SetUp(3);
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    bench.Post({.head = 1});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    bench.SetUp(3);
+    bench.Post({.head = 2});
+    // Of the life before.
+    bench.work.tokens.push_back(
+        Replay{.generation = generation, .psn = 5, .first_psn = 5, .last_psn = 5}.Token(WorkRequest{}));
+    bench.work.tokens.push_back(ResumeToken(3, generation, 1002));
+    bench.Post({.head = 3});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 2u);
+    // The same number means another hold.
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    bench.Post({.head = 4});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 2u);
+  }
+}
+
+TEST(Requester, AHoldTakesEffectAfterItsCycles) {
+  // The decision about the record is in the cycle before it is visible.
+  for (const Cycle before : {Requester::kHoldToDecision - 1, Requester::kHoldToDecision}) {
+    Bench bench;
+    bench.SetUp(3);
+    bench.place.rate = 0;
+    bench.work.tokens.push_back(WorkRequest{}.Token());
+    ASSERT_EQ(bench.Run(20), "");
+    bench.place.rate = 16;
+    const Cycle decision = Requester::kPlaceToRecord - 1;
+    ASSERT_EQ(bench.Run(decision - before), "");
+    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    ASSERT_EQ(bench.Settle(), "");
+    ASSERT_EQ(bench.record.count, 1u);
+    EXPECT_EQ(bench.record_sink.sent()[0].token.unsent, before == Requester::kHoldToDecision);
+    EXPECT_EQ(bench.job.count, before == Requester::kHoldToDecision ? 0u : 1u);
+  }
+}
+
+TEST(Requester, LatenciesOfListsAndReplaysAreThoseOfThePage) {
+  for (const uint32_t elements : {2u, 5u, 6u, 7u}) {
+    Bench bench;
+    bench.qps[3].max_send_sge = 7;
+    bench.SetUp(3);
+    bench.fetched.rate = 0;
+    WorkRequest request;
+    request.SetList(std::vector<spec::RdmaSge>(elements, {.addr = 0x1'0000, .length = 10, .lkey = 1}));
+    bench.Keep(request);
+    bench.work.tokens.push_back(request.Token());
+    ASSERT_EQ(bench.Run(Requester::kWorkRequestToFetch), "");
+    EXPECT_EQ(bench.fetch.count, 0u);
+    ASSERT_EQ(bench.Run(1), "");
+    EXPECT_EQ(bench.fetch.count, 1u);
+    ASSERT_EQ(bench.Run(10), "");
+    // All but the last answer, and that when they are read.
+    const uint32_t in_last = (elements - 2) % 4 + 1;
+    bench.fetched.rate = 16;
+    if (elements > 5) {
+      const spec::DmaFetched last = bench.fetched.tokens.back();
+      bench.fetched.tokens.pop_back();
+      ASSERT_EQ(bench.Run(20), "");
+      bench.fetched.tokens.push_back(last);
+    }
+    ASSERT_EQ(bench.Run(Requester::FetchedToCheck(in_last)), "");
+    EXPECT_EQ(bench.check.count, 0u);
+    ASSERT_EQ(bench.Run(1), "");
+    EXPECT_EQ(bench.check.count, 1u);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.job.count, elements);
+
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+    bench.work.tokens.push_back(Replay{.psn = 7, .first_psn = 7, .last_psn = 7}.Token(WorkRequest{}));
+    bench.check.count = 0;
+    ASSERT_EQ(bench.Run(Requester::kReplayToCheck), "");
+    EXPECT_EQ(bench.check.count, 0u);
+    ASSERT_EQ(bench.Run(1), "");
+    EXPECT_EQ(bench.check.count, 1u);
+  }
+}
+
+TEST(Requester, ARunOfAListTakesThreeCycles) {
+  Bench bench;
+  bench.qps[3].max_send_sge = 7;
+  bench.SetUp(3);
+  for (uint16_t i = 0; i < 50; ++i) {
+    WorkRequest request{.head = i};
+    request.SetList(std::vector<spec::RdmaSge>(7, {.addr = 0x1'0000, .length = 10, .lkey = 1}));
+    bench.Keep(request);
+    bench.work.tokens.push_back(request.Token());
+  }
+  const Cycle start = bench.bench.cycle();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.job.count, 350u);
+  // 3 for each run, and the list's read is beside the runs of the one before.
+  EXPECT_LE(bench.bench.cycle() - start, 50u * 7 * 3 + 50);
+}
+
 WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_good) {
   WorkRequest request{.qpn = static_cast<uint32_t>(random() % 16),
                       .head = static_cast<uint16_t>(random()),
                       .wr_id = random(),
+                      .opcode = static_cast<uint8_t>(random() % 4),
                       .flags = static_cast<uint8_t>(random() % 8),
                       .remote_address = random(),
-                      .rkey = static_cast<uint32_t>(random())};
-  request.sge = {.addr = random() >> 8,
-                 .length = static_cast<uint32_t>(random() % (random() % 4 == 0 ? 9 * mtu : 2 * mtu)),
-                 .lkey = static_cast<uint32_t>(random() % 0x80)};
-  if (random() % 16 == 0) request.num_sge = 0;
+                      .rkey = static_cast<uint32_t>(random()),
+                      .immediate = static_cast<uint32_t>(random())};
+  const auto element = [&] {
+    return spec::RdmaSge{.addr = random() >> 8,
+                         .length = static_cast<uint32_t>(random() % (random() % 4 == 0 ? 9 * mtu : 2 * mtu)),
+                         .lkey = static_cast<uint32_t>(random() % 0x80)};
+  };
+  request.sge = element();
+  if (random() % 16 == 0) request.SetList({});
+  if (random() % 6 == 0) request.SetInline(static_cast<uint32_t>(random() % 513));
+  if (random() % 3 == 0 && !request.IsInline()) {
+    std::vector<spec::RdmaSge> list(1 + random() % 7);
+    for (auto& each : list) {
+      each = element();
+      if (random() % 2 == 0) each.length %= 2 * mtu / static_cast<uint32_t>(list.size());
+      if (random() % 8 == 0) each.length = 0;
+    }
+    request.SetList(list);
+  }
   if (mostly_good ? random() % 64 != 0 : random() % 4 != 0) return request;
   switch (random() % 8) {
     case 0: request.sge.lkey = static_cast<uint32_t>(0xf0 + random() % 4); break;
     case 1: request.opcode = static_cast<uint8_t>(random()); break;
-    case 2: request.flags = static_cast<uint8_t>(random()); break;
-    case 3: request.num_sge = static_cast<uint32_t>(random() % 4); break;
+    case 2: request.flags = static_cast<uint8_t>(random() & ~uint64_t{IbSendFlags::kInline}); break;
+    case 3: request.SetList(std::vector<spec::RdmaSge>(7 + random() % 4)); break;
     case 4: request.failed = RdmaError::kQueueDmaError; break;
     case 5: request.bytes = static_cast<uint32_t>(570 + random() % 40); break;
-    case 6: request.sge = {.addr = 0x1'0000, .length = static_cast<uint32_t>(random() % 2000), .lkey = 0x81}; break;
+    case 6:
+      (request.further.empty() ? request.sge : request.further.back()) = {
+          .addr = 0x1'0000, .length = static_cast<uint32_t>(random() % 2000), .lkey = 0x81};
+      break;
     default: request.sge.length = static_cast<uint32_t>(0x8000'0001 + random() % 4); break;
   }
   return request;
@@ -563,13 +1240,16 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
         for (uint32_t qpn = 0; qpn < 16; ++qpn) {
           bench.qps[qpn] = {.mtu = static_cast<IbMtu>(1 + random() % 5),
                             .sq_sig_all = random() % 4 == 0,
+                            .max_send_sge = static_cast<uint8_t>(5 + random() % 9),
                             .psn = Psn(static_cast<uint32_t>(random()))};
           bench.SetUp(qpn);
         }
         bench.Rates(in_rate, place_rate, out_rate);
         for (int i = 0; i < 250; ++i) {
           const uint32_t mtu = 128u << static_cast<unsigned>(bench.qps[random() % 16].mtu);
-          bench.Post(RandomRequest(random, mtu, true));
+          WorkRequest request = RandomRequest(random, mtu, true);
+          request.head = static_cast<uint16_t>(i);
+          bench.Post(request);
         }
         ASSERT_NO_FATAL_FAILURE(bench.Compare());
         EXPECT_GT(bench.job.count, 100u);
@@ -578,8 +1258,8 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
   }
 }
 
-// States, attributes and loads change at any time: what a work request meets is a matter of cycles, which RTL and model
-// must agree on. Every work request has one record all the same.
+// States, attributes, loads, holds and replays come at any time: what a work request meets is a matter of cycles, which
+// RTL and model must agree on. Every work request has one record all the same.
 TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
   for (const unsigned out_rate : {16u, 6u}) {
     Bench bench;
@@ -587,21 +1267,28 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetUp(qpn);
     bench.Rates(12, 9, out_rate);
     bench.job.on_token = nullptr;
-    uint64_t records = 0, posted = 0;
+    uint64_t records = 0, posted = 0, again = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
+      EXPECT_TRUE(!token.again || (token.amends && token.status != IbWcStatus::kSuccess));
+      EXPECT_TRUE(!token.unsent || (!token.amends && token.status == IbWcStatus::kSuccess));
+      again += token.again ? 1 : 0;
       if (token.amends) return;
       ++records;
       ASSERT_EQ(token.head, heads.front());
       heads.pop_front();
     };
     bench.record.keep = bench.job.keep = bench.failure.keep = false;
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       const auto qpn = static_cast<uint32_t>(random() % 16);
-      const unsigned dice = random() % 16;
+      const auto dice = static_cast<unsigned>(random() % 24);
       if (dice < 8 && bench.work.tokens.size() < 8) {
-        bench.work.tokens.push_back(RandomRequest(random, 1024, false).Token());
-        heads.push_back(bench.work.tokens.back().head);
+        WorkRequest request = RandomRequest(random, 1024, false);
+        request.head = static_cast<uint16_t>(i);
+        bench.Keep(request);
+        if (random() % 16 == 0) bench.reference.unreadable.insert(request.Address() + 576 + 16 * (random() % 7));
+        bench.work.tokens.push_back(request.Token());
+        heads.push_back(request.head);
         ++posted;
       } else if (dice < 12) {
         bench.state.tokens.push_back(
@@ -609,15 +1296,34 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
       } else if (dice < 15) {
         bench.load.tokens.push_back({.qpn = qpn, .psn = Psn(static_cast<uint32_t>(random()))});
         bench.state.tokens.push_back({.qpn = qpn, .state = IbQpState::kRts});
-      } else {
+      } else if (dice < 16) {
         spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
         spec::TableQpContext{.qp_type = random() % 16 == 0 ? spec::IbQpType::kUd : spec::IbQpType::kRc,
                              .path_mtu = static_cast<IbMtu>(1 + random() % 5),
                              .sq_sig_all = random() % 2 == 0,
                              .pdn = 9,
-                             .max_send_sge = static_cast<uint8_t>(1 + random() % 3)}
+                             .max_inline_data = static_cast<uint16_t>(400 + random() % 200),
+                             .max_send_sge = static_cast<uint8_t>(1 + random() % 9)}
             .Encode(write.data);
         bench.table.tokens.push_back(write);
+      } else if (dice < 18) {
+        bench.hold.tokens.push_back({.qpn = qpn, .generation = static_cast<uint8_t>(random() % 2)});
+      } else if (dice < 22 && bench.work.tokens.size() < 8) {
+        WorkRequest request = RandomRequest(random, 1024, true);
+        request.head = static_cast<uint16_t>(i);
+        bench.Keep(request);
+        const Qp qp{.mtu = static_cast<IbMtu>(1 + random() % 5)};  // it may be right
+        const auto first = static_cast<uint32_t>(random());
+        const uint32_t packets = qp.Packets(request.Length());
+        bench.work.tokens.push_back(Replay{.generation = static_cast<uint8_t>(random() % 2),
+                                           .slot = static_cast<uint8_t>(random()),
+                                           .psn = Psn(first + static_cast<uint32_t>(random() % packets)),
+                                           .first_psn = Psn(first),
+                                           .last_psn = Psn(first + packets - 1)}
+                                        .Token(request));
+      } else {
+        // A PSN that is right now and then is a matter of the next test.
+        bench.work.tokens.push_back(ResumeToken(qpn, static_cast<uint8_t>(random() % 2), 1000));
       }
       ASSERT_EQ(bench.Run(random() % 16), "");
     }
@@ -625,6 +1331,162 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     EXPECT_EQ(records, posted);
     EXPECT_GT(bench.job.count, 500u);
     EXPECT_GT(bench.failure.count, 20u);
+    EXPECT_GT(again, 5u);
+  }
+}
+
+// Against the other half of going back: who holds, replays and resumes at any time, as the completer does. Whatever
+// happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, and
+// in the end all have left.
+TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
+  struct Kept {
+    WorkRequest work;
+    uint32_t first, last;
+  };
+  struct Peer {
+    std::deque<Kept> all;  // what has a record
+    size_t oldest = 0;     // not acknowledged yet
+    size_t cursor = 0;     // of the replay
+    bool replays = false;
+    bool begins = false;  // the replay, with the oldest
+    uint8_t generation = 0;
+    Cycle hold = 0;
+    uint32_t expected = 0;
+  };
+  for (const unsigned rate : {16u, 9u, 4u}) {
+    Bench bench;
+    auto& random = bench.random;
+    bench.record.keep = bench.job.keep = false;
+    constexpr uint32_t kQps = 4;
+    Peer peers[kQps];
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      bench.qps[qpn] = {.mtu = static_cast<IbMtu>(1 + random() % 3),
+                        .max_send_sge = 7,
+                        .psn = Psn(0xff'ff00 + static_cast<uint32_t>(random() % 256))};
+      peers[qpn].expected = bench.qps[qpn].psn;
+      bench.SetUp(qpn);
+    }
+    bench.Rates(16, rate, rate);
+    std::map<uint16_t, WorkRequest> posted;
+    size_t runs = 0;  // of the packet under way
+    uint64_t unsent = 0, repeated = 0, holds = 0;
+    bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
+      ASSERT_EQ(token.status, IbWcStatus::kSuccess);
+      ASSERT_FALSE(token.amends);
+      Peer& peer = peers[token.qpn];
+      peer.all.push_back({posted.at(token.head), token.first_psn, token.last_psn});
+      if (!token.unsent) return;
+      ++unsent;
+      if (peer.replays) return;
+      peer.replays = true;
+      peer.cursor = peer.all.size() - 1;
+    };
+    bench.job.on_token = [&](Cycle, const spec::TxJob& token) {
+      Peer& peer = peers[token.packet.qpn];
+      const uint32_t psn = token.packet.psn;
+      const auto kept = std::find_if(peer.all.rbegin(), peer.all.rend(),
+                                     [&](const Kept& k) { return Psn(psn - k.first) <= Psn(k.last - k.first); });
+      ASSERT_NE(kept, peer.all.rend());
+      const Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
+      ASSERT_LT(runs, packet.jobs.size());
+      ASSERT_EQ(token, packet.jobs[runs]) << TokenText(token) << "\n" << TokenText(packet.jobs[runs]);
+      ++runs;
+      if (token.more) return;
+      runs = 0;
+      if (psn == peer.expected) {
+        peer.expected = Psn(psn + 1);
+      } else {
+        ASSERT_LT(Psn(peer.expected - psn), 0x80'0000u) << "packets were left out";
+        ++repeated;
+      }
+    };
+    const auto step = [&](uint32_t qpn) {
+      Peer& peer = peers[qpn];
+      if (!peer.replays || bench.bench.cycle() < peer.hold + 8) return;
+      if (peer.cursor < peer.all.size()) {
+        const Kept& kept = peer.all[peer.cursor];
+        uint32_t psn = kept.first;
+        if (peer.begins && Psn(peer.expected - kept.first) < 0x80'0000) {
+          psn += static_cast<uint32_t>(random() %
+                                       (std::min(Psn(peer.expected - kept.first), Psn(kept.last - kept.first)) + 1));
+        }
+        peer.begins = false;
+        ++peer.cursor;
+        bench.work.tokens.push_back(
+            Replay{.generation = peer.generation, .psn = Psn(psn), .first_psn = kept.first, .last_psn = kept.last}
+                .Token(kept.work));
+      } else if (bench.p.record_valid_o == 0) {
+        // Every record that was made before the hold was seen has come.
+        peer.replays = false;
+        bench.work.tokens.push_back(ResumeToken(qpn, peer.generation, Psn(peer.all.back().last + 1)));
+      }
+    };
+    for (int i = 0; i < 3000; ++i) {
+      const auto qpn = static_cast<uint32_t>(random() % kQps);
+      Peer& peer = peers[qpn];
+      if (i < 2900 && random() % 3 != 0 && bench.work.tokens.size() < 4) {
+        WorkRequest request = RandomRequest(random, bench.qps[qpn].Mtu(), true);
+        // Good ones.
+        request.qpn = qpn;
+        request.head = static_cast<uint16_t>(i);
+        request.failed = RdmaError::kOk;
+        request.opcode %= 4;
+        request.flags &= 0xf;
+        if (!request.IsInline() && (request.num_sge != 1 + request.further.size() || request.num_sge > 7)) {
+          request.further.clear();
+          request.num_sge = 1;
+        }
+        if (!request.IsInline()) request.bytes = 576 + 16 * request.num_sge;
+        if (request.IsInline()) request.SetInline(request.InlineBytes() % 513);
+        if (!request.IsInline()) {
+          request.sge.lkey %= 0x80;
+          for (auto& element : request.further) element.lkey %= 0x80;
+          request.sge.length %= 16'384;
+        }
+        bench.Keep(request);
+        posted[request.head] = request;
+        bench.work.tokens.push_back(request.Token());
+      }
+      // Acknowledges.
+      while (peer.oldest < peer.all.size() && random() % 2 == 0 &&
+             Psn(peer.expected - peer.all[peer.oldest].last - 1) < 0x80'0000) {
+        ++peer.oldest;
+      }
+      if (i < 2900 && random() % 12 == 0 && peer.oldest < peer.all.size()) {
+        ++peer.generation;
+        bench.hold.tokens.push_back({.qpn = qpn, .generation = peer.generation});
+        ++holds;
+        peer.hold = bench.bench.cycle() + bench.hold.tokens.size();
+        peer.replays = peer.begins = true;
+        peer.cursor = peer.oldest;
+      }
+      for (uint32_t each = 0; each < kQps; ++each) {
+        if (random() % 4 == 0) step(each);
+      }
+      ASSERT_EQ(bench.Run(random() % 12), "");
+      if (HasFatalFailure()) return;
+    }
+    const auto replays = [&] {
+      return std::any_of(peers, peers + kQps, [](const Peer& peer) { return peer.replays; });
+    };
+    do {
+      ASSERT_EQ(bench.Settle(), "");
+      for (uint32_t qpn = 0; qpn < kQps; ++qpn) step(qpn);
+    } while (replays() || !bench.work.IsEmpty());
+    ASSERT_EQ(bench.Settle(), "");
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      const Peer& peer = peers[qpn];
+      EXPECT_EQ(peer.expected, Psn(peer.all.back().last + 1));
+      posted[1] = {.qpn = qpn, .head = 1};
+      bench.work.tokens.push_back(posted[1].Token());
+      ASSERT_EQ(bench.Settle(), "");
+      EXPECT_EQ(peer.expected, Psn(peer.all.back().last + 1));
+      EXPECT_FALSE(peer.replays);  // it was sent at once
+    }
+    EXPECT_EQ(bench.failure.count, 0u);
+    EXPECT_GT(holds, 50u);
+    EXPECT_GT(repeated, 100u);
+    EXPECT_GT(unsent, 20u);
   }
 }
 
