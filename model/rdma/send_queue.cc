@@ -41,10 +41,12 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
       asks_(Channel<Ask>::Fifo(sizes.requests)),
       infos_(Channel<Info>::Fifo(sizes.fetches / 2)),
+      replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
       slots_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
+  replay_in.SetConsumer(this);
   buffer_in.SetConsumer(this);
   fetched_in.SetConsumer(this);
   line_.SetConsumer(this);
@@ -95,7 +97,9 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
     return true;
   }
   const bool rang = doorbell_in.CanPop(now);
-  const bool servable = line_.CanPop(now) && !request_ && requests_ != sizes_.requests;
+  const bool request_ready = !request_ && requests_ != sizes_.requests;
+  const bool servable = line_.CanPop(now) && request_ready;
+  const bool replay_servable = replay_in.CanPop(now) && request_ready && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
     if (const auto qpn = QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
   } else if (answered) {
@@ -103,16 +107,35 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   } else if (wake_.CanPop(now)) {
     event_ = Event{Op::kWake, wake_.Pop(now)};
     WakeAt(wake_.PopReady());
-  } else if (rang && !(servable && line_turn_)) {
+  } else if (rang && !((servable || replay_servable) && line_turn_)) {
     line_turn_ = true;
     if (const auto qpn = QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
+  } else if (replay_servable && (!servable || replay_turn_)) {
+    AskAgain(now);
   } else if (servable) {
     line_turn_ = false;
+    replay_turn_ = true;
     event_ = Event{Op::kServe, line_.Pop(now)};
   } else {
     return false;
   }
   return true;
+}
+
+// Nothing of its QP's slot counts, so it is decided at once.
+void SendQueue::AskAgain(Cycle now) {
+  line_turn_ = false;
+  replay_turn_ = false;
+  const spec::Replay replay = replay_in.Pop(now);
+  replays_.Push(now, replay);
+  asks_.Push(now, {.qpn = replay.qpn, .count = 1, .again = true, .resume = replay.resume});
+  ++requests_;
+  if (replay.resume) return;
+  request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
+                                 .vq_index = QueueOf(now, replay.qpn),
+                                 .by_index = true,
+                                 .index = replay.head,
+                                 .count = 1};
 }
 
 void SendQueue::Decide(Cycle now) {
@@ -160,17 +183,31 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     tail_.reset();
     return true;
   }
-  if (!buffer_in.CanPop(now) || !asks_.CanPop(now) || answered || fetch_ || !infos_.CanPush(now)) {
-    return false;
+  if (!asks_.CanPop(now) || !infos_.CanPush(now)) return false;
+  const Ask ask = asks_.front();
+  if (ask.resume) {
+    infos_.Push(now, {.qpn = ask.qpn, .failed = RdmaError::kOk, .again = true, .resume = true});
+    asks_.Pop(now);
+    --requests_;
+    return true;
   }
-  const spec::Buffer buffer = buffer_in.Pop(now);
-  if (buffer.status == BufferStatus::kOk) {
+  if (!buffer_in.CanPop(now) || answered || fetch_) return false;
+  spec::Buffer buffer = buffer_in.Pop(now);
+  if (buffer.status == BufferStatus::kOk || ask.again) {
     ++got_;
-    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support]
-    const RdmaError failed = buffer.writable || buffer.more           ? RdmaError::kBadDescriptor
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record was there once.
+    const bool none = buffer.status != BufferStatus::kOk;
+    if (none) buffer.address = buffer.bytes = 0;
+    const RdmaError failed = none || buffer.writable || buffer.more   ? RdmaError::kBadDescriptor
                              : buffer.bytes < spec::RdmaSqReq::kBytes ? RdmaError::kBadWqe
                                                                       : RdmaError::kOk;
-    infos_.Push(now, {asks_.front().qpn, buffer.head, buffer.address, buffer.bytes, failed});
+    infos_.Push(now, {.qpn = ask.qpn,
+                      .head = buffer.head,
+                      .address = buffer.address,
+                      .bytes = buffer.bytes,
+                      .failed = failed,
+                      .again = ask.again,
+                      .resume = false});
     if (failed == RdmaError::kOk) {
       fetch_ = spec::DmaReadRequest{.address = buffer.address, .bytes = kHeadBytes, .tag = 0};
       tail_ = Tail{buffer.address + spec::RdmaSqReq::kSizeOffset,
@@ -179,7 +216,8 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     }
   }
   if (buffer.last) {
-    answer_ = Answer{asks_.Pop(now), got_};
+    asks_.Pop(now);
+    if (!ask.again) answer_ = Answer{ask, got_};
     got_ = 0;
     --requests_;
   }
@@ -191,7 +229,7 @@ bool SendQueue::RunAssemble(Cycle now) {
   const Info& info = infos_.front();
   RdmaError failed = info.failed;
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
-  if (failed == RdmaError::kOk) {
+  if (failed == RdmaError::kOk && !info.resume) {
     if (!fetched_in.CanPop(now)) return false;
     if (!head_) {
       const spec::DmaFetched fetched = fetched_in.Pop(now);
@@ -213,6 +251,17 @@ bool SendQueue::RunAssemble(Cycle now) {
     return false;
   }
   work.failed = failed;
+  if (info.again) {
+    const spec::Replay replay = replays_.Pop(now);
+    work.head = replay.head;
+    work.again = true;
+    work.resume = info.resume;
+    work.generation = replay.generation;
+    work.slot = replay.slot;
+    work.psn = replay.psn;
+    work.first_psn = replay.first_psn;
+    work.last_psn = replay.last_psn;
+  }
   if (failed != RdmaError::kOk) failure_ = spec::QueueFailure{.vq_index = QueueOf(now, info.qpn), .code = failed};
   work_ = work;
   infos_.Pop(now);
@@ -220,8 +269,9 @@ bool SendQueue::RunAssemble(Cycle now) {
 }
 
 bool SendQueue::IsIdle() const {
-  return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && wake_.IsEmpty() && line_.size() == 0 &&
-         requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ && !fetch_ && !work_ && !failure_;
+  return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && replay_in.size() == 0 && wake_.IsEmpty() &&
+         line_.size() == 0 && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ && !fetch_ &&
+         !work_ && !failure_;
 }
 
 }  // namespace vireo::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which QP's send work requests are read next, and reads them: the counterpart of
-// rtl/rdma/vireo_send_queue.sv. It knows a work request's length and nothing of its contents.
+// rtl/rdma/vireo_send_queue.sv. It knows a work request's length and nothing of its contents. A replay has the work
+// request of one record read once more.
 //
 // Three machines that share a few registers: the line (which QP asks for buffers next; two cycles per event), the
 // reads (two per buffer), and the work requests (two cycles each).
@@ -22,14 +23,16 @@ class SendQueue final : public Block {
  public:
   // Sizes that no configuration has.
   struct Sizes {
-    uint32_t requests = 4;  // to descriptor fetch under way
-    uint32_t fetches = 64;  // reads under way, two per work request
+    uint32_t requests = spec::kSendQueueRequests;  // to descriptor fetch under way
+    uint32_t fetches = spec::kSendQueueFetches;    // reads under way, two per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kDoorbellToRequest = 6;
+  static constexpr Cycle kReplayToRequest = 2;
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kFetchedToWorkRequest = 3;  // of the second answer
+  static constexpr Cycle kResumeToWorkRequest = 6;
 
   SendQueue(Agenda& agenda, const spec::Config& config);
   SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
@@ -40,6 +43,7 @@ class SendQueue final : public Block {
 
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
   Channel<spec::Doorbell> retired_in = Channel<spec::Doorbell>::Slice();
+  Channel<spec::Replay> replay_in = Channel<spec::Replay>::Slice();
   Channel<spec::Buffer> buffer_in;
   Channel<spec::DmaFetched> fetched_in;
   Output<spec::BufferRequest> buffer_request_out;
@@ -61,17 +65,21 @@ class SendQueue final : public Block {
   struct Ask {
     uint32_t qpn;
     uint32_t count;
+    bool again = false;   // for a replay
+    bool resume = false;  // nothing was asked for: it only has its turn
   };
   struct Answer {
     Ask ask;
     uint32_t got;
   };
   struct Info {
-    uint32_t qpn;
-    uint16_t head;
-    uint64_t address;
-    uint32_t bytes;
-    spec::RdmaError failed;
+    uint32_t qpn = 0;
+    uint16_t head = 0;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    spec::RdmaError failed = spec::RdmaError::kOk;
+    bool again = false;   // of a replay
+    bool resume = false;  // there is no work request
   };
   struct Tail {
     uint64_t address;
@@ -93,6 +101,7 @@ class SendQueue final : public Block {
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
+  void AskAgain(Cycle now);
   bool RunFetch(Cycle now, bool answered);
   bool RunAssemble(Cycle now);
 
@@ -106,13 +115,15 @@ class SendQueue final : public Block {
   QpSet wake_;
   Channel<uint32_t> line_;
   Channel<Ask> asks_;
-  Channel<Info> infos_;  // half as many as reads, so that there is room for the answers to all
+  Channel<Info> infos_;            // half as many as reads, so that there is room for the answers to all
+  Channel<spec::Replay> replays_;  // whose work request was not given
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
 
   std::optional<Event> event_;  // chosen, to be decided
-  bool line_turn_ = false;
-  uint32_t requests_ = 0;  // whose last buffer was not taken
+  bool line_turn_ = false;      // the line and replays go before doorbells
+  bool replay_turn_ = false;    // replays go before the line
+  uint32_t requests_ = 0;       // whose last buffer was not taken
   std::optional<Answer> answer_;
   uint32_t got_ = 0;
   std::optional<Tail> tail_;

@@ -5,6 +5,9 @@
 // and at most BuffersPerRequest at a time, and gives the bytes of each as work_request, in order. It knows the work
 // request's length and nothing of its contents; keys and opcodes are the requester's.
 //
+// A replay has the work request of one record read once more, by the index of its descriptor; it waits for neither
+// room nor state, because its record is there already. Replays keep their order; replays and the line take turns.
+//
 // Every buffer that it got counts as a record in use until `retired` says otherwise, whatever became of it and of its
 // QP: so the count needs no clearing and is never wrong.
 module vireo_send_queue
@@ -15,8 +18,8 @@ module vireo_send_queue
   parameter int unsigned NumCqs = 1024,
   parameter int unsigned NumQps = 1024,      // a power of two, 2 or more
   parameter int unsigned SendRecords = 32,   // per QP; a power of two, 2 or more
-  parameter int unsigned Requests = 4,       // to descriptor fetch under way; a power of two, 4 or more
-  parameter int unsigned Fetches = 64        // reads under way, two per work request; a power of two, 8 or more
+  parameter int unsigned Requests = 32'(SendQueueRequests),  // to descriptor fetch under way; a power of two >= 4
+  parameter int unsigned Fetches = 32'(SendQueueFetches)     // reads under way, two per work request; same, >= 8
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -32,6 +35,10 @@ module vireo_send_queue
   input  logic              retired_valid_i,        // one record of this send queue is free again
   output logic              retired_ready_o,
   input  doorbell_t         retired_i,
+
+  input  logic              replay_valid_i,
+  output logic              replay_ready_o,
+  input  replay_t           replay_i,
 
   output logic              buffer_request_valid_o,
   input  logic              buffer_request_ready_i,
@@ -93,6 +100,8 @@ module vireo_send_queue
 
   logic doorbell_valid, doorbell_pop, retired_valid, retired_pop;
   doorbell_t doorbell, retired;
+  logic replay_valid, replay_pop;
+  replay_t replay;
   logic buffer_valid, buffer_pop, fetched_valid, fetched_pop;
   // The tags and what only chains need are not looked at.
   /* verilator lint_off UNUSEDSIGNAL */
@@ -109,6 +118,11 @@ module vireo_send_queue
     .clk_i, .rst_ni,
     .s_valid_i(retired_valid_i), .s_ready_o(retired_ready_o), .s_data_i(retired_i),
     .m_valid_o(retired_valid), .m_ready_i(retired_pop), .m_data_o(retired)
+  );
+  vireo_slice #(.Width(ReplayBits)) u_replay (
+    .clk_i, .rst_ni,
+    .s_valid_i(replay_valid_i), .s_ready_o(replay_ready_o), .s_data_i(replay_i),
+    .m_valid_o(replay_valid), .m_ready_i(replay_pop), .m_data_o(replay)
   );
   // Room for all that was asked for.
   vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
@@ -134,7 +148,14 @@ module vireo_send_queue
   typedef struct packed {
     logic [QpBits-1:0] qpn;
     logic [AskBits-1:0] count;
+    logic again;   // for a replay
+    logic resume;  // nothing was asked for: it only has its turn
   } ask_t;
+
+  typedef struct packed {
+    logic [QpBits-1:0] qpn;
+    logic [AskBits-1:0] count;
+  } answer_t;
 
   typedef enum logic [2:0] {OpRetired, OpAnswer, OpWake, OpRing, OpServe} op_e;
   typedef enum logic {StChoose, StDecide} state_e;
@@ -142,15 +163,22 @@ module vireo_send_queue
   state_e state_d, state_q;
   op_e op_d, op_q;
   logic [QpBits-1:0] qpn_d, qpn_q;
-  logic line_turn_d, line_turn_q;  // the line goes before doorbells
+  logic line_turn_d, line_turn_q;  // the line and replays go before doorbells
+  logic replay_turn_d, replay_turn_q;  // replays go before the line
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
   logic asks_push, asks_valid, asks_pop;
   logic asks_ready, line_ready;  // always 1: at most Requests, at most one entry per QP
   ask_t asks_in, asks;
+  logic request_ready;           // a request can be made
+  logic replays_ready, replays_valid, replays_pop, replay_servable;
+  // Its QP goes the way of all others.
+  /* verilator lint_off UNUSEDSIGNAL */
+  replay_t replays;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic answer_valid_d, answer_valid_q, answer_taken;  // a request is answered
-  ask_t answer_d, answer_q;
+  answer_t answer_d, answer_q;
   logic [AskBits-1:0] got_d, got_q, answer_got_d, answer_got_q;
 
   logic read, slot_write;
@@ -189,8 +217,15 @@ module vireo_send_queue
     .s_valid_i(asks_push), .s_ready_o(asks_ready), .s_data_i(asks_in),
     .m_valid_o(asks_valid), .m_ready_i(asks_pop), .m_data_o(asks)
   );
+  // Replays whose work request was not given. What goes beside them is only marked as theirs: the order is the same.
+  vireo_fifo #(.Width(ReplayBits), .Depth(Infos)) u_replays (
+    .clk_i, .rst_ni,
+    .s_valid_i(replay_pop), .s_ready_o(replays_ready), .s_data_i(replay),
+    .m_valid_o(replays_valid), .m_ready_i(replays_pop), .m_data_o(replays)
+  );
+  // A replay is there before what it asked for.
   logic unused_ready;
-  assign unused_ready = &{1'b0, asks_ready, line_ready};
+  assign unused_ready = &{1'b0, asks_ready, line_ready, replays_valid};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -209,11 +244,13 @@ module vireo_send_queue
     op_d = op_q;
     qpn_d = qpn_q;
     line_turn_d = line_turn_q;
+    replay_turn_d = replay_turn_q;
     read = 1'b0;
     retired_pop = 1'b0;
     answer_taken = 1'b0;
     wake_pop = 1'b0;
     doorbell_pop = 1'b0;
+    replay_pop = 1'b0;
     line_pop = 1'b0;
     line_push = 1'b0;
     slot_write = 1'b0;
@@ -227,12 +264,14 @@ module vireo_send_queue
     doorbell_offset = doorbell.vq_index - first_queue_q;
     retired_known = retired.vq_index >= first_queue_q && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
     doorbell_known = doorbell.vq_index >= first_queue_q && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
-    line_servable = line_valid && request_free && requests_q != RequestBits'(Requests);
+    request_ready = request_free && requests_q != RequestBits'(Requests);
+    line_servable = line_valid && request_ready;
+    replay_servable = replay_valid && request_ready && replays_ready;
 
     slot_new = slot;
     room = RecordBits'(SendRecords) - slot.in_use;
     count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
-    asks_in = '{qpn: qpn_q, count: count};
+    asks_in = '{qpn: qpn_q, count: count, again: 1'b0, resume: 1'b0};
 
     unique case (state_q)
       StChoose: begin
@@ -250,17 +289,31 @@ module vireo_send_queue
           op_d = OpWake;
           qpn_d = wake;
           wake_pop = 1'b1;
-        end else if (doorbell_valid && !(line_servable && line_turn_q)) begin
+        end else if (doorbell_valid && !((line_servable || replay_servable) && line_turn_q)) begin
           op_d = OpRing;
           qpn_d = doorbell_offset[QpBits:1];
           doorbell_pop = 1'b1;
           line_turn_d = 1'b1;
           if (!doorbell_known) state_d = StChoose;
+        end else if (replay_servable && (!line_servable || replay_turn_q)) begin
+          // Nothing of its QP's slot counts, so it is decided at once.
+          state_d = StChoose;
+          replay_pop = 1'b1;
+          line_turn_d = 1'b0;
+          replay_turn_d = 1'b0;
+          asks_push = 1'b1;
+          asks_in = '{qpn: replay.qpn[QpBits-1:0], count: AskBits'(1), again: 1'b1, resume: replay.resume};
+          if (!replay.resume) begin
+            request_valid_d = 1'b1;
+            request_d = '{client: BufferClientSend, vq_index: first_queue_q + {15'(replay.qpn[QpBits-1:0]), 1'b0},
+                          by_index: 1'b1, index: replay.head, count: 4'd1};
+          end
         end else if (line_servable) begin
           op_d = OpServe;
           qpn_d = line;
           line_pop = 1'b1;
           line_turn_d = 1'b0;
+          replay_turn_d = 1'b1;
         end else begin
           read = 1'b0;
           state_d = StChoose;
@@ -311,6 +364,8 @@ module vireo_send_queue
     logic [63:0] address;
     logic [31:0] bytes;
     logic [7:0] failed;  // rdma_error_e: nothing is read
+    logic again;         // of a replay
+    logic resume;        // there is no work request
   } info_t;
 
   typedef enum logic {FtHead, FtTail} fetch_e;
@@ -346,16 +401,30 @@ module vireo_send_queue
     asks_pop = 1'b0;
     info_push = 1'b0;
     behind = buffer.bytes - 32'(RdmaSqReqBytes);
-    info_in = '{qpn: asks.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk};
-    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support]
-    if (buffer.writable || buffer.more) info_in.failed = RdmaErrorBadDescriptor;
-    else if (buffer.bytes < 32'(RdmaSqReqBytes)) info_in.failed = RdmaErrorBadWqe;
+    info_in = '{qpn: asks.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
+                again: asks.again, resume: asks.resume};
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record was there once.
+    if (buffer.status != BufferStatusOk) begin
+      info_in.address = '0;
+      info_in.bytes = '0;
+      info_in.failed = RdmaErrorBadDescriptor;
+    end else if (buffer.writable || buffer.more) begin
+      info_in.failed = RdmaErrorBadDescriptor;
+    end else if (buffer.bytes < 32'(RdmaSqReqBytes)) begin
+      info_in.failed = RdmaErrorBadWqe;
+    end
 
     unique case (fetch_state_q)
       FtHead: begin
-        if (buffer_valid && asks_valid && !answer_valid_q && fetch_free && info_ready) begin
+        if (asks_valid && asks.resume) begin
+          if (info_ready) begin
+            asks_pop = 1'b1;
+            info_push = 1'b1;
+            info_in = '{qpn: asks.qpn, failed: RdmaErrorOk, again: 1'b1, resume: 1'b1, default: '0};
+          end
+        end else if (buffer_valid && asks_valid && !answer_valid_q && fetch_free && info_ready) begin
           buffer_pop = 1'b1;
-          if (buffer.status == BufferStatusOk) begin
+          if (buffer.status == BufferStatusOk || asks.again) begin
             got_d = got_q + 1'b1;
             info_push = 1'b1;
             if (info_in.failed == RdmaErrorOk) begin
@@ -369,8 +438,8 @@ module vireo_send_queue
           end
           if (buffer.last) begin
             asks_pop = 1'b1;
-            answer_valid_d = 1'b1;
-            answer_d = asks;
+            answer_valid_d = !asks.again;
+            answer_d = '{qpn: asks.qpn, count: asks.count};
             answer_got_d = got_d;
             got_d = '0;
           end
@@ -410,12 +479,13 @@ module vireo_send_queue
     failure_d = failure_q;
     fetched_pop = 1'b0;
     info_pop = 1'b0;
+    replays_pop = 1'b0;
     give = 1'b0;
     failed = info.failed;
 
     unique case (assemble_q)
       AsHead: begin
-        if (info_valid && info.failed != RdmaErrorOk) begin
+        if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           give = both_free;
         end else if (info_valid && fetched_valid) begin
           fetched_pop = 1'b1;
@@ -436,12 +506,25 @@ module vireo_send_queue
     endcase
     if (give) begin
       info_pop = 1'b1;
+      replays_pop = info.again;
       work_valid_d = 1'b1;
       work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
-                 head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0]};
-      if (failed != RdmaErrorOk) begin
+                 head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0], default: '0};
+      if (info.again) begin
+        work_d.head = replays.head;
+        work_d.again = 1'b1;
+        work_d.resume = info.resume;
+        work_d.generation = replays.generation;
+        work_d.slot = replays.slot;
+        work_d.psn = replays.psn;
+        work_d.first_psn = replays.first_psn;
+        work_d.last_psn = replays.last_psn;
+      end
+      if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;
         work_d.tail_bytes = '0;
+      end
+      if (failed != RdmaErrorOk) begin
         failure_valid_d = 1'b1;
         failure_d = '{vq_index: first_queue_q + {15'(info.qpn), 1'b0}, code: failed};
       end
@@ -458,6 +541,7 @@ module vireo_send_queue
     if (!rst_ni) begin
       state_q <= StChoose;
       line_turn_q <= 1'b0;
+      replay_turn_q <= 1'b0;
       request_valid_q <= 1'b0;
       requests_q <= '0;
       waiting_q <= '0;
@@ -472,6 +556,7 @@ module vireo_send_queue
     end else begin
       state_q <= state_d;
       line_turn_q <= line_turn_d;
+      replay_turn_q <= replay_turn_d;
       request_valid_q <= request_valid_d;
       requests_q <= requests_d;
       waiting_q <= waiting_d;
@@ -509,8 +594,8 @@ module vireo_send_queue
   assign work_request_o = work_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
-  assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && wake_empty && waiting_q == '0
-               && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead && infos_q == '0
+  assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty
+               && waiting_q == '0 && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead && infos_q == '0
                && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q;
 
 endmodule

@@ -297,6 +297,12 @@ inline constexpr uint8_t kBarReadLatency = 4u;
 // Most that one buffer_request asks for. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
 
+// Requests to descriptor fetch that the send queue has under way. (tokens.toml) Unit: requests.
+inline constexpr uint8_t kSendQueueRequests = 8u;
+
+// Reads that the send queue has under way, two per work request. (tokens.toml) Unit: reads.
+inline constexpr uint8_t kSendQueueFetches = 32u;
+
 // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 

@@ -248,6 +248,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"dma_fetch_bytes", static_cast<uint64_t>(kDmaFetchBytes)},
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
+    {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},
+    {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
     {"receives_ahead", static_cast<uint64_t>(kReceivesAhead)},
     {"virtio_feature_bits", static_cast<uint64_t>(kVirtioFeatureBits)},

@@ -223,6 +223,12 @@ package vireo_spec_pkg;
   // Most that one buffer_request asks for. (tokens.toml)
   localparam logic [3:0] BuffersPerRequest = 4'h8;
 
+  // Requests to descriptor fetch that the send queue has under way. (tokens.toml)
+  localparam logic [7:0] SendQueueRequests = 8'h8;
+
+  // Reads that the send queue has under way, two per work request. (tokens.toml)
+  localparam logic [7:0] SendQueueFetches = 8'h20;
+
   // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -61,16 +62,26 @@ struct Bench {
     // Descriptor fetch.
     request.on_token = [this](Cycle, const spec::BufferRequest& token) {
       EXPECT_EQ(token.client, spec::BufferClient::kSend);
-      EXPECT_FALSE(token.by_index);
+      EXPECT_LT(asking.size(), kSizes.requests);
       ASSERT_TRUE(token.vq_index >= first_queue && (token.vq_index - first_queue) % 2 == 0);
       const uint32_t qpn = (token.vq_index - first_queue) / 2u;
       ASSERT_LT(qpn, kConfig.num_qps);
+      if (token.by_index) {
+        ASSERT_FALSE(again_asked.empty());
+        EXPECT_EQ(qpn, again_asked.front().replay.qpn);
+        EXPECT_EQ(token.index, again_asked.front().replay.head);
+        EXPECT_EQ(token.count, 1u);
+        asking.push_back({qpn, 1, again_asked.front()});
+        again_asked.pop_front();
+        if (!hold_answers) AnswerAll();
+        return;
+      }
+      EXPECT_EQ(token.index, 0u);
       EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
       EXPECT_LE(open[qpn] + token.count, kConfig.send_records);  // room for all of them
       EXPECT_FALSE(asked[qpn]);
       asked[qpn] = true;
-      asking.push_back({qpn, token.count});
-      EXPECT_LE(asking.size(), kSizes.requests);
+      asking.push_back({qpn, token.count, {}});
       if (!hold_answers) AnswerAll();
     };
     // Host memory.
@@ -91,18 +102,41 @@ struct Bench {
     failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
   }
 
+  // A replay, and what descriptor fetch will find at its index.
+  struct Again {
+    spec::Replay replay;
+    Posted posted;
+    BufferStatus status;
+  };
   struct Asking {
     uint32_t qpn;
     uint32_t count;
+    std::optional<Again> again;
   };
   uint16_t QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue + 2 * qpn); }
   void AnswerAll() {
     for (; !asking.empty(); asking.pop_front()) {
-      const auto [qpn, count] = asking.front();
+      const auto [qpn, count, again] = asking.front();
       const auto vq = QueueOf(qpn);
+      if (again) {
+        const bool ok = again->status == BufferStatus::kOk;
+        // What comes with a failure does not count.
+        buffer.tokens.push_back({.status = again->status,
+                                 .last = true,
+                                 .vq_index = vq,
+                                 .head = ok ? again->replay.head : static_cast<uint16_t>(random()),
+                                 .address = ok ? again->posted.address : random(),
+                                 .bytes = ok ? again->posted.bytes : static_cast<uint32_t>(random()),
+                                 .writable = again->posted.writable,
+                                 .more = again->posted.more,
+                                 .next_index = static_cast<uint16_t>(random())});
+        under_way.push_back({qpn, again->posted, again});
+        continue;
+      }
       asked[qpn] = false;
       auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
-      if (got > 1 && random() % 4 == 0) got = 1 + static_cast<uint32_t>(random() % got);  // the ring wraps there
+      if (wraps && got > 1 && random() % 4 == 0)
+        got = 1 + static_cast<uint32_t>(random() % got);  // the ring wraps there
       if (got == 0) {
         buffer.tokens.push_back({.status = random() % 2 == 0 ? BufferStatus::kEmpty : BufferStatus::kFailed,
                                  .last = true,
@@ -113,7 +147,7 @@ struct Bench {
         const Posted posted = ring[qpn].front();
         ring[qpn].pop_front();
         ++open[qpn];
-        under_way.push_back({qpn, posted});
+        under_way.push_back({qpn, posted, {}});
         buffer.tokens.push_back({.status = BufferStatus::kOk,
                                  .last = i + 1 == got,
                                  .vq_index = vq,
@@ -127,11 +161,38 @@ struct Bench {
     }
   }
   void Check(const spec::WorkRequest& token) {
+    spec::WorkRequest expected{};
+    if (token.again) {
+      ASSERT_FALSE(again_order.empty());
+      const spec::Replay& replay = again_order.front();
+      expected = {.qpn = replay.qpn,
+                  .head = replay.head,
+                  .again = true,
+                  .resume = replay.resume,
+                  .generation = replay.generation,
+                  .slot = replay.slot,
+                  .psn = replay.psn,
+                  .first_psn = replay.first_psn,
+                  .last_psn = replay.last_psn};
+      again_order.pop_front();
+      ++came_again;
+      if (expected.resume) {
+        ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+        return;
+      }
+    }
     ASSERT_FALSE(under_way.empty());
-    const auto [qpn, posted] = under_way.front();
+    const auto [qpn, posted, again] = under_way.front();
     under_way.pop_front();
-    spec::WorkRequest expected{.qpn = qpn, .head = posted.head, .address = posted.address, .bytes = posted.bytes};
-    if (posted.writable || posted.more) {
+    ASSERT_EQ(again.has_value(), token.again);
+    expected.qpn = qpn;
+    expected.head = posted.head;
+    const bool none = again && again->status != BufferStatus::kOk;
+    if (!none) {
+      expected.address = posted.address;
+      expected.bytes = posted.bytes;
+    }
+    if (none || posted.writable || posted.more) {
       expected.failed = RdmaError::kBadDescriptor;
     } else if (posted.bytes < 576) {
       expected.failed = RdmaError::kBadWqe;
@@ -151,6 +212,7 @@ struct Bench {
       expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
     }
     ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+    if (again) return;
     ++came[qpn];
     held.push_back(qpn);
     if (!hold_records) RetireAll();
@@ -169,6 +231,22 @@ struct Bench {
       ring[qpn].push_back({.head = static_cast<uint16_t>(random()), .address = random() >> 4});
       ++posts[qpn];
     }
+  }
+  void Resend(uint32_t qpn, bool resume = false, Posted posted = {}, BufferStatus status = BufferStatus::kOk) {
+    if (posted.address == 0) posted.address = random() >> 4;
+    posted.head = static_cast<uint16_t>(random());
+    const spec::Replay token{.qpn = qpn,
+                             .resume = resume,
+                             .generation = static_cast<uint8_t>(random()),
+                             .head = posted.head,
+                             .slot = static_cast<uint8_t>(random()),
+                             .psn = static_cast<uint32_t>(random() & 0xffffff),
+                             .first_psn = static_cast<uint32_t>(random() & 0xffffff),
+                             .last_psn = static_cast<uint32_t>(random() & 0xffffff)};
+    replay.tokens.push_back(token);
+    again_order.push_back(token);
+    if (!resume) again_asked.push_back({token, posted, status});
+    ++sent_again;
   }
   void Ring(uint32_t qpn) { doorbell.tokens.push_back({.vq_index = QueueOf(qpn)}); }
   void SetState(uint32_t qpn, IbQpState to) { state.tokens.push_back({.qpn = qpn, .state = to}); }
@@ -190,8 +268,8 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 50'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (doorbell.IsEmpty() && retired.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() &&
-          block.IsIdle()) {
+      if (doorbell.IsEmpty() && retired.IsEmpty() && replay.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() &&
+          state.IsEmpty() && block.IsIdle()) {
         return {};
       }
     }
@@ -206,12 +284,17 @@ struct Bench {
   struct UnderWay {
     uint32_t qpn;
     Posted posted;
+    std::optional<Again> again;
   };
   std::deque<UnderWay> under_way;
+  std::deque<Again> again_asked;         // whose request has not come
+  std::deque<spec::Replay> again_order;  // whose work request has not come
+  uint64_t sent_again = 0, came_again = 0;
   std::deque<bool> faults;  // of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
   uint64_t reads = 0;
+  bool wraps = true;  // rings do at random places, and answers are short there
   bool hold_answers = false;
   bool hold_records = false;
   unsigned fault_rate = 0;  // of 1,000 reads
@@ -226,9 +309,9 @@ struct Bench {
   Channel<spec::WorkRequest> work_sink = Channel<spec::WorkRequest>::Sink();
   Channel<spec::QueueFailure> failure_sink = Channel<spec::QueueFailure>::Sink();
   RtlTop<Vsend_queue> rtl{[](const Vsend_queue& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit : {top.doorbell_ready_o, top.retired_ready_o, top.buffer_ready_o, top.fetched_ready_o,
-                           top.buffer_request_valid_o, top.fetch_request_valid_o, top.work_request_valid_o,
-                           top.queue_failure_valid_o, top.idle_o}) {
+    for (const auto bit : {top.doorbell_ready_o, top.retired_ready_o, top.replay_ready_o, top.buffer_ready_o,
+                           top.fetched_ready_o, top.buffer_request_valid_o, top.fetch_request_valid_o,
+                           top.work_request_valid_o, top.queue_failure_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -246,6 +329,8 @@ struct Bench {
       bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
   decltype(bench.In("", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i)) retired =
       bench.In("retired", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i);
+  decltype(bench.In("", block.replay_in, p.replay_valid_i, p.replay_ready_o, p.replay_i)) replay =
+      bench.In("replay", block.replay_in, p.replay_valid_i, p.replay_ready_o, p.replay_i);
   decltype(bench.In("", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer =
       bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
   decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched =
@@ -294,6 +379,7 @@ TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
 
 TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
   Bench bench;
+  bench.wraps = false;  // after a short answer it would ask again with a doorbell still to come
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
   bench.Post(5, 12);
@@ -432,12 +518,147 @@ TEST(SendQueue, LatenciesAreThoseOfThePage) {
 
 TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
   Bench bench;
+  bench.wraps = false;
   bench.Post(5, 400);
   bench.Post(6, 400);
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_LE(bench.bench.cycle(), 800u * 6);
   EXPECT_EQ(bench.came[5] + bench.came[6], 800u);
+}
+
+// A record is there already: neither room nor state counts, and nothing else does afterwards.
+TEST(SendQueue, AReplayReadsAWorkRequestOnceMoreWhateverItsQpDoes) {
+  Bench bench;
+  bench.wraps = false;
+  bench.hold_records = true;
+  bench.SetState(5, IbQpState::kRts);
+  bench.Post(5, 9);
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.came[5], 8u);  // it is full
+  for (const uint32_t qpn : {5u, 6u}) {
+    for (int i = 0; i < 20; ++i) bench.Resend(qpn);
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 40u);
+  EXPECT_EQ(bench.came[5], 8u);
+  bench.hold_records = false;
+  bench.RetireAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 9u);
+  EXPECT_EQ(bench.open[5], 0u);
+  EXPECT_TRUE(bench.failures.empty());
+}
+
+TEST(SendQueue, AResumeHasItsTurnAmongReplaysAndNeedsNoRequest) {
+  Bench bench;
+  bench.hold_answers = true;
+  bench.Resend(5);
+  bench.Resend(5, true);
+  bench.Resend(6, true);
+  ASSERT_EQ(bench.Run(50), "");
+  EXPECT_EQ(bench.came_again, 0u);  // behind the first
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 3u);
+  EXPECT_EQ(bench.request.count, 1u);
+  EXPECT_EQ(bench.fetch.count, 2u);
+}
+
+TEST(SendQueue, MoreReplaysThanThereIsRoomForWaitAndKeepTheirOrder) {
+  Bench bench;
+  bench.work.rate = 0;
+  bench.hold_answers = true;
+  for (int i = 0; i < 100; ++i) bench.Resend(static_cast<uint32_t>(i % 3), i % 4 == 3);
+  ASSERT_EQ(bench.Run(200), "");
+  EXPECT_EQ(bench.asking.size(), kSizes.requests - 1);  // and a resume in its turn
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Run(2000), "");
+  EXPECT_EQ(bench.came_again, 0u);
+  EXPECT_FALSE(bench.replay.IsEmpty());
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 100u);
+}
+
+TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
+  struct Case {
+    Posted posted;
+    BufferStatus status;
+    RdmaError code;
+    uint64_t reads;
+  };
+  for (const Case& c : {Case{{}, BufferStatus::kFailed, RdmaError::kBadDescriptor, 0},
+                        Case{{}, BufferStatus::kEmpty, RdmaError::kBadDescriptor, 0},
+                        Case{{.bytes = 575}, BufferStatus::kOk, RdmaError::kBadWqe, 0},
+                        Case{{.writable = true}, BufferStatus::kOk, RdmaError::kBadDescriptor, 0},
+                        Case{{.more = true}, BufferStatus::kOk, RdmaError::kBadDescriptor, 0},
+                        Case{{.address = 0x1000}, BufferStatus::kOk, RdmaError::kQueueDmaError, 2},
+                        Case{{.address = 0x1000 - 560}, BufferStatus::kOk, RdmaError::kQueueDmaError, 2}}) {
+    Bench bench;
+    bench.faulty = 0x1000;
+    bench.Resend(5, false, c.posted, c.status);
+    bench.Resend(5, true);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came_again, 2u);
+    EXPECT_EQ(bench.work_sink.sent().front().token.failed, c.code);
+    EXPECT_EQ(bench.reads, c.reads);
+    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
+  }
+}
+
+TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
+  Bench bench;
+  bench.wraps = false;
+  for (uint32_t qpn = 2; qpn < 6; ++qpn) {
+    bench.Post(qpn, 40);
+    bench.SetState(qpn, IbQpState::kRts);
+  }
+  for (int i = 0; i < 40; ++i) bench.Resend(7);
+  // So that both wait for a place among the requests, and doorbells do, too.
+  for (int i = 0; i < 200; ++i) bench.Ring(8);
+  bench.hold_answers = true;
+  ASSERT_EQ(bench.Run(40), "");
+  std::vector<bool> order;
+  for (int i = 0; i < 600 && order.size() < 20; ++i) {
+    ASSERT_EQ(bench.Run(20), "");
+    bench.AnswerAll();
+    for (; order.size() < bench.request_sink.sent().size();) {
+      order.push_back(bench.request_sink.sent()[order.size()].token.by_index);
+    }
+  }
+  // From when both were there on, neither goes twice in a row.
+  for (size_t i = 5; i < 20; ++i) EXPECT_NE(order.at(i), order.at(i - 1)) << i;
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 40u);
+  for (uint32_t qpn = 2; qpn < 6; ++qpn) EXPECT_EQ(bench.came[qpn], 40u);
+}
+
+TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
+  Bench bench;
+  bench.buffer.rate = 0;
+  bench.Resend(5);
+  ASSERT_EQ(bench.Run(SendQueue::kReplayToRequest), "");
+  EXPECT_EQ(bench.request.count, 0u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, 1u);
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Resend(5, true);
+  ASSERT_EQ(bench.Run(SendQueue::kResumeToWorkRequest), "");
+  EXPECT_EQ(bench.work.count, 1u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.work.count, 2u);
+}
+
+TEST(SendQueue, ItsSizesAreThoseOfTheContract) {
+  constexpr SendQueue::Sizes kDefault;
+  EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
+  EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
 }
 
 // Whose queue an index is depends on what the driver accepted, for doorbells, for requests and for failures.
@@ -477,7 +698,7 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);
       auto& random = bench.random;
-      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = in_rate;
+      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.replay.rate = in_rate;
       bench.fetched.rate = 1 + random() % 16;
       bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = out_rate;
       bench.fault_rate = 5;
@@ -499,6 +720,14 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
           bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(random() % 64)});
         } else if (dice < 12) {
           bench.SetState(qpn, random() % 4 != 0 ? IbQpState::kRts : static_cast<IbQpState>(random() % 7));
+        } else if (dice < 15 && bench.replay.tokens.size() < 20) {
+          for (uint64_t i = random() % 6; i != 0; --i) {
+            Posted posted;
+            if (random() % 32 == 0) posted.bytes = static_cast<uint32_t>(570 + random() % 30);
+            if (random() % 64 == 0) posted.more = true;
+            bench.Resend(qpn, random() % 4 == 0, posted,
+                         random() % 16 == 0 ? static_cast<BufferStatus>(random() % 3) : BufferStatus::kOk);
+          }
         } else if (dice < 20) {
           bench.AnswerAll();
         } else {
@@ -507,7 +736,7 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
         ASSERT_EQ(bench.Run(random() % 8), "");
       }
       bench.hold_answers = bench.hold_records = false;
-      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.fetched.rate = 16;
+      bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.fetched.rate = bench.replay.rate = 16;
       bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = 16;
       bench.AnswerAll();
       bench.RetireAll();
@@ -519,6 +748,8 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
         EXPECT_EQ(bench.came[qpn], bench.posts[qpn]);
         EXPECT_EQ(bench.open[qpn], 0u);
       }
+      EXPECT_EQ(bench.came_again, bench.sent_again);
+      EXPECT_GT(bench.came_again, 50u);
       EXPECT_EQ(bench.failures, bench.expected_failures);
       EXPECT_FALSE(bench.failures.empty());
     }
