@@ -30,11 +30,8 @@ rtl/rdma/vireo_qp_control.sv
 rtl/rdma/vireo_memory_check.sv
 rtl/rdma/vireo_qp_set.sv
 rtl/rdma/vireo_send_queue.sv
-<<<<<<< ours
 rtl/rdma/vireo_recv_queue.sv
-=======
 rtl/rdma/vireo_retry_timer.sv
->>>>>>> theirs
 rtl/rdma/vireo_requester.sv
 rtl/rdma/vireo_completer.sv
 rtl/rdma/vireo_tx_gather.sv

@@ -34,7 +34,7 @@ class DmaReadPort final : public Block {
   struct Config {
     DmaReader::Config reader{};
     size_t fetch_clients = 5;  // small ones
-    size_t fetch_depth = 16;   // answers per small client; a power of two, 4 or more
+    size_t fetch_depth = spec::kDmaFetchDepth;  // answers per small client; a power of two, 4 or more
   };
 
   static constexpr uint64_t kBurstLatency = 6;

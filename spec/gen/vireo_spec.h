@@ -291,6 +291,9 @@ inline constexpr uint16_t kTableRssQueues = 128u;
 // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kDmaFetchBytes = 64u;
 
+// Small reads that a client may have under way: room for their answers. (tokens.toml) Unit: answers.
+inline constexpr uint8_t kDmaFetchDepth = 32u;
+
 // From a read access of a BAR to its answer, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 

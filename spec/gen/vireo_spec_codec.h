@@ -246,6 +246,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_rss_key_bytes", static_cast<uint64_t>(kTableRssKeyBytes)},
     {"table_rss_queues", static_cast<uint64_t>(kTableRssQueues)},
     {"dma_fetch_bytes", static_cast<uint64_t>(kDmaFetchBytes)},
+    {"dma_fetch_depth", static_cast<uint64_t>(kDmaFetchDepth)},
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},

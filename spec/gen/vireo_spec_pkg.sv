@@ -217,6 +217,9 @@ package vireo_spec_pkg;
   // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml)
   localparam logic [7:0] DmaFetchBytes = 8'h40;
 
+  // Small reads that a client may have under way: room for their answers. (tokens.toml)
+  localparam logic [7:0] DmaFetchDepth = 8'h20;
+
   // From a read access of a BAR to its answer, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
