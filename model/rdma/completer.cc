@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "model/common/output_register.h"
 
@@ -23,15 +24,19 @@ AethKind KindOf(uint8_t syndrome) { return static_cast<AethKind>(syndrome >> 5 &
 
 // [IBTA vol. 1, tables 44, 45; 11.6.2]
 IbWcStatus StatusOfNak(uint8_t syndrome) {
-  if (KindOf(syndrome) == AethKind::kRnrNak) return IbWcStatus::kRnrRetryExcErr;  // retries: later
+  if (KindOf(syndrome) == AethKind::kRnrNak) return IbWcStatus::kRnrRetryExcErr;
   if (KindOf(syndrome) != AethKind::kNak) return IbWcStatus::kBadRespErr;
   switch (static_cast<NakCode>(syndrome & 0x1f)) {
-    case NakCode::kPsnSequenceError: return IbWcStatus::kRetryExcErr;  // resending: later
+    case NakCode::kPsnSequenceError: return IbWcStatus::kRetryExcErr;
     case NakCode::kInvalidRequest: return IbWcStatus::kRemInvReqErr;
     case NakCode::kRemoteAccessError: return IbWcStatus::kRemAccessErr;
     case NakCode::kRemoteOperationalError: return IbWcStatus::kRemOpErr;
     default: return IbWcStatus::kBadRespErr;
   }
+}
+
+bool IsSequenceNak(uint8_t syndrome) {
+  return KindOf(syndrome) == AethKind::kNak && static_cast<NakCode>(syndrome & 0x1f) == NakCode::kPsnSequenceError;
 }
 
 }  // namespace
@@ -46,17 +51,24 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
       clear_(config.num_qps),
       flush_(config.num_qps),
       state_table_(config.num_qps),
-      cqns_(config.num_qps),
+      turn_(config.num_qps),
+      attributes_table_(config.num_qps),
       rings_(config.num_qps) {
   record_in.SetConsumer(this);
   ack_in.SetConsumer(this);
+  timer_expired_in.SetConsumer(this);
 }
 
 void Completer::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
 
 void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
-  cqns_.Write(cycle, write.index, spec::TableQpContext::Decode(write.data).send_cqn);
+  const auto context = spec::TableQpContext::Decode(write.data);
+  attributes_table_.Write(cycle, write.index,
+                          {.cqn = context.send_cqn,
+                           .timeout = context.timeout,
+                           .retry_cnt = context.retry_cnt,
+                           .rnr_retry = context.rnr_retry});
 }
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
@@ -72,9 +84,12 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
 }
 
 void Completer::Run(Cycle now) {
+  if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
   bool moved = Leave(now, completion_, completion_out);
   moved |= Leave(now, retired_, retired_out);
   moved |= Leave(now, failure_, failure_out);
+  moved |= Leave(now, replay_, replay_out);
+  moved |= Leave(now, timer_set_, timer_set_out);
   moved |= Step(now);
   if (moved) WakeAt(now + 1);
 }
@@ -84,14 +99,21 @@ bool Completer::Step(Cycle now) {
   switch (state_) {
     case State::kChoose: return Choose(now);
     case State::kDecide: state_ = Decide(now); return true;
-    case State::kRead: state_ = rings_[qpn_].records.empty() ? State::kChoose : State::kCheck; return true;
+    case State::kAmend: state_ = Amend(now); return true;
+    case State::kReplay:
+      Replay(now);
+      state_ = State::kChoose;
+      return true;
+    case State::kRead: state_ = rings_[qpn_].records.empty() ? State::kEnd : State::kCheck; return true;
     case State::kCheck: state_ = Check(now); return state_ != before;
+    case State::kEnd: state_ = End(now); return state_ != before;
   }
   return false;
 }
 
 bool Completer::Choose(Cycle now) {
-  // Records before acknowledges: a record is always here before the acknowledge of its packets.
+  // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before replays:
+  // a message that had begun to leave when its QP was held is here before the resume is given.
   if (clear_.CanPop(now)) {
     op_ = Op::kClear;
     qpn_ = clear_.Pop(now);
@@ -103,29 +125,48 @@ bool Completer::Choose(Cycle now) {
   } else if (record_in.CanPop(now)) {
     op_ = Op::kRecord;
     qpn_ = record_in.front().qpn;
+  } else if (turn_.CanPop(now) && !replay_ && (!replayed_ || (!timer_expired_in.CanPop(now) && !ack_in.CanPop(now)))) {
+    op_ = Op::kReplay;
+    qpn_ = turn_.Pop(now);
+    WakeAt(turn_.PopReady());
+    replayed_ = true;
+  } else if (timer_expired_in.CanPop(now)) {
+    op_ = Op::kTimer;
+    qpn_ = timer_expired_in.front().qpn % num_qps_;
+    replayed_ = false;
   } else if (ack_in.CanPop(now)) {
     op_ = Op::kAck;
     qpn_ = ack_in.front().qpn % num_qps_;
+    replayed_ = false;
   } else {
     return false;
   }
   chosen_ = now;
+  then_ = Then::kNothing;
+  progress_ = false;
   state_ = State::kDecide;
   return true;
 }
 
 Completer::State Completer::Decide(Cycle now) {
-  cqn_ = cqns_.Read(chosen_, qpn_);
+  Ring& ring = rings_[qpn_];
+  attributes_ = attributes_table_.Read(chosen_, qpn_);
   switch (op_) {
     case Op::kClear:
       why_ = Why::kForget;
-      rings_[qpn_].failed = false;
+      ring.failed = false;
+      ring.generation = 0;
+      ring.naked = false;
+      ring.retries = 0;
+      ring.rnr_retries = 0;
       return State::kRead;
     case Op::kFlush:
       why_ = Why::kFlush;
       return state_table_.Read(chosen_, qpn_) == IbQpState::kErr ? State::kRead : State::kChoose;
     case Op::kRecord: return DecideRecord(now);
+    case Op::kTimer: return DecideTimer(now);
     case Op::kAck: return DecideAck(now);
+    case Op::kReplay: return DecideReplay();
   }
   return State::kChoose;
 }
@@ -133,44 +174,152 @@ Completer::State Completer::Decide(Cycle now) {
 Completer::State Completer::DecideRecord(Cycle now) {
   Ring& ring = rings_[qpn_];
   const IbQpState state = state_table_.Read(chosen_, qpn_);
+  why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
+  if (record_in.front().amends && record_in.front().again) return State::kAmend;
+
   const spec::SendRecord record = record_in.Pop(now);
   if (record.amends) {
-    if (!ring.records.empty()) ring.records.back() = record;
+    if (!ring.records.empty()) ring.records.back() = {.record = record};
   } else {
     if (ring.records.empty()) ring.unacked = record.first_psn;
     ring.newest = record.last_psn;
-    ring.records.push_back(record);
+    ring.records.push_back({.record = record});
     assert(ring.records.size() <= send_records_);
   }
-  why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
   const bool waits = why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent;
-  return waits ? State::kChoose : State::kRead;
+  if (!waits) return State::kRead;
+  if (record.unsent && !record.amends && !ring.paused && !ring.replaying) {
+    // The resume was given before the requester made this record, and means nothing to it.
+    then_ = Then::kGoOn;
+    return State::kEnd;
+  }
+  return !ring.timer && !ring.paused && attributes_.timeout != 0 ? State::kEnd : State::kChoose;
+}
+
+Completer::State Completer::DecideTimer(Cycle now) {
+  Ring& ring = rings_[qpn_];
+  const spec::TimerExpired expired = timer_expired_in.Pop(now);
+  if (expired.qpn >= num_qps_ || !Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.timer ||
+      ring.timer_generation != expired.generation) {
+    return State::kChoose;
+  }
+  ring.timer = false;
+  ring.naked = false;
+  why_ = Why::kAck;
+  if (!ring.paused) {
+    if (ring.retries >= attributes_.retry_cnt) {
+      why_ = Why::kNak;
+      nak_status_ = IbWcStatus::kRetryExcErr;
+      syndrome_ = 0;
+      base_ = ring.unacked;
+      covered_ = 0;
+      return State::kRead;
+    }
+    ++ring.retries;
+  }
+  then_ = Then::kReplay;
+  return State::kEnd;
 }
 
 Completer::State Completer::DecideAck(Cycle now) {
   Ring& ring = rings_[qpn_];
   const spec::RxAck ack = ack_in.Pop(now);
   const bool positive = KindOf(ack.syndrome) == AethKind::kAck;
+  const bool sequence = IsSequenceNak(ack.syndrome);
+  const bool rnr = KindOf(ack.syndrome) == AethKind::kRnrNak;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
   if (ack.qpn >= num_qps_ || !Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
       distance > Psn(ring.newest - ring.unacked)) {
     return State::kChoose;
   }
-  why_ = positive ? Why::kAck : Why::kNak;
+  // A NAK that tells nothing new must not cost a retry: of a pause that is under way, or of a sequence error that has
+  // been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+  if (distance == 0 && ((rnr && ring.paused) || (sequence && (ring.paused || ring.naked)))) return State::kChoose;
+  why_ = Why::kAck;
   nak_status_ = StatusOfNak(ack.syndrome);
   syndrome_ = ack.syndrome;
+  rnr_code_ = ack.syndrome & 0x1f;
   base_ = ring.unacked;
   covered_ = distance + (positive ? 1 : 0);
   ring.unacked = Psn(ring.unacked + covered_);
+  progress_ = covered_ != 0;
+  if (progress_) {
+    ring.naked = false;
+    ring.retries = 0;
+    ring.rnr_retries = 0;
+  }
+  if (sequence && !ring.paused) {
+    if (ring.retries < attributes_.retry_cnt) {
+      then_ = Then::kReplay;
+    } else {
+      why_ = Why::kNak;
+    }
+    ++ring.retries;
+    ring.naked = true;
+  } else if (rnr) {
+    if (attributes_.rnr_retry == kRnrRetryForEver || ring.rnr_retries < attributes_.rnr_retry) {
+      then_ = Then::kPause;
+    } else {
+      why_ = Why::kNak;
+    }
+    if (attributes_.rnr_retry != kRnrRetryForEver) ++ring.rnr_retries;
+    ring.naked = false;
+  } else if (!positive && !sequence) {
+    why_ = Why::kNak;
+  }
   return State::kRead;
+}
+
+Completer::State Completer::DecideReplay() {
+  Ring& ring = rings_[qpn_];
+  if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying) return State::kChoose;
+  if (ring.cursor != ring.records.size()) return State::kReplay;
+  replay_ = spec::Replay{.qpn = qpn_, .resume = true, .generation = ring.generation, .psn = Psn(ring.newest + 1)};
+  ring.replaying = false;
+  return State::kChoose;
+}
+
+Completer::State Completer::Amend(Cycle now) {
+  Ring& ring = rings_[qpn_];
+  const spec::SendRecord record = record_in.Pop(now);
+  const uint32_t index = (record.slot - ring.oldest) % send_records_;
+  // Only its status: what else the record says was so when it was kept.
+  if (record.slot >= send_records_ || index >= ring.records.size() ||
+      ring.records[index].record.first_psn != record.first_psn) {
+    return State::kChoose;  // its message is complete
+  }
+  Kept& kept = ring.records[index];
+  kept.record.status = record.status;
+  kept.record.vendor_err = record.vendor_err;
+  kept.tell = true;
+  return State::kRead;
+}
+
+void Completer::Replay(Cycle now) {
+  Ring& ring = rings_[qpn_];
+  const spec::SendRecord& record = ring.records[ring.cursor].record;
+  if (record.status != IbWcStatus::kSuccess || record.silent) {
+    // It is never acknowledged, so that there is no use in what is behind it.
+    ring.replaying = false;
+    return;
+  }
+  replay_ = spec::Replay{.qpn = qpn_,
+                         .generation = ring.generation,
+                         .head = record.head,
+                         .slot = static_cast<uint8_t>((ring.oldest + ring.cursor) % send_records_),
+                         .psn = ring.cursor == 0 ? ring.unacked : record.first_psn,
+                         .first_psn = record.first_psn,
+                         .last_psn = record.last_psn};
+  ++ring.cursor;
+  PushTurn(now);
 }
 
 Completer::State Completer::Check(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const spec::SendRecord& record = ring.records.front();
+  const spec::SendRecord& record = ring.records.front().record;
   const bool covered = (why_ == Why::kAck || why_ == Why::kNak) && Psn(record.last_psn - base_) < covered_;
   bool completes = true;
-  bool naked = false;
+  bool tells = false;
   IbWcStatus status = IbWcStatus::kWrFlushErr;
   uint32_t vendor = 0;
   if (why_ == Why::kForget || record.silent) {
@@ -178,14 +327,16 @@ Completer::State Completer::Check(Cycle now) {
   } else if (record.status != IbWcStatus::kSuccess) {
     status = record.status;
     vendor = record.vendor_err;
+    // One that failed when it was read again; when the QP flushes, the host has heard of something already.
+    tells = ring.records.front().tell && why_ != Why::kFlush;
   } else if (covered) {
     status = IbWcStatus::kSuccess;
   } else if (why_ == Why::kNak) {
     status = nak_status_;
     vendor = syndrome_;
-    naked = true;
+    tells = true;
   } else if (why_ != Why::kFlush && !ring.failed) {
-    return State::kChoose;
+    return State::kEnd;
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
@@ -193,26 +344,82 @@ Completer::State Completer::Check(Cycle now) {
   retired_ = spec::Doorbell{.vq_index = queue};
   if (completes) {
     const bool failed = status != IbWcStatus::kSuccess;
-    completion_ = spec::Completion{
-        .vq_index = queue, .head = record.head, .has_cqe = record.signaled || failed, .cqn = cqn_, .solicited = failed};
+    completion_ = spec::Completion{.vq_index = queue,
+                                   .head = record.head,
+                                   .has_cqe = record.signaled || failed,
+                                   .cqn = attributes_.cqn,
+                                   .solicited = failed};
     spec::RdmaCqReq{
         .wr_id = record.wr_id, .status = status, .opcode = record.opcode, .vendor_err = vendor, .qp_num = qpn_}
         .Encode(completion_->cqe);
   }
-  if (naked) {
-    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = syndrome_};
+  if (tells) {
+    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = vendor};
   }
   if (why_ != Why::kForget) {
     if (record.silent || status != IbWcStatus::kSuccess) ring.failed = true;
     if (ring.failed) why_ = Why::kFlush;
   }
   ring.records.pop_front();
+  ring.oldest = (ring.oldest + 1) % send_records_;
+  if (ring.cursor != 0) --ring.cursor;
   return State::kRead;
 }
 
+Completer::State Completer::End(Cycle now) {
+  using spec::TimerKind;
+  Ring& ring = rings_[qpn_];
+  const bool stops = why_ == Why::kForget || why_ == Why::kFlush;
+  bool sets = ring.timer;
+  TimerKind kind = TimerKind::kOff;
+  uint8_t code = 0;
+  if (stops) {
+    // The timer has nothing to wait for.
+  } else if (then_ == Then::kPause) {
+    sets = true;
+    kind = TimerKind::kRnr;
+    code = rnr_code_;
+  } else if (ring.paused && then_ != Then::kReplay) {
+    sets = false;
+  } else if (!ring.records.empty() && attributes_.timeout != 0) {
+    sets = !ring.timer || progress_ || then_ == Then::kReplay;
+    kind = TimerKind::kAck;
+    code = attributes_.timeout;
+  }
+  if (sets && timer_set_) return State::kEnd;
+
+  if (stops) {
+    ring.replaying = false;
+    ring.paused = false;
+  } else if (then_ == Then::kReplay || then_ == Then::kPause) {
+    ++ring.generation;
+    hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
+    ring.replaying = then_ == Then::kReplay;
+    ring.paused = then_ == Then::kPause;
+    ring.cursor = 0;
+    if (ring.replaying) PushTurn(now);
+  } else if (then_ == Then::kGoOn) {
+    ring.replaying = true;
+    ring.cursor = static_cast<uint32_t>(ring.records.size() - 1);
+    PushTurn(now);
+  }
+  if (sets) {
+    ring.timer = kind != TimerKind::kOff;
+    ++ring.timer_generation;
+    timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .generation = ring.timer_generation};
+  }
+  return State::kChoose;
+}
+
+void Completer::PushTurn(Cycle now) {
+  turn_.Push(now, qpn_);
+  WakeAt(std::max(now + 1, turn_.PopReady()));
+}
+
 bool Completer::IsIdle() const {
-  return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && record_in.size() == 0 &&
-         ack_in.size() == 0 && !completion_ && !retired_ && !failure_;
+  return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && turn_.IsEmpty() && record_in.size() == 0 &&
+         ack_in.size() == 0 && timer_expired_in.size() == 0 && !completion_ && !retired_ && !failure_ && !replay_ &&
+         !timer_set_ && !hold_;
 }
 
 }  // namespace vireo::model

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the send records of every QP in order until acknowledges, a failure or a change of state end them, and gives a
-// completion for each: the counterpart of rtl/rdma/vireo_completer.sv. It resends nothing and counts no time.
+// completion for each; decides what is sent again, and when (go-back-N): the counterpart of
+// rtl/rdma/vireo_completer.sv. It reads no work request, sends no packet and counts no time itself.
 //
-// An event takes 2 cycles, 2 more for every record that it looks at, and 1 if it empties the ring.
+// An event takes 2 cycles, 2 more for every record that it looks at, 1 if it empties the ring, 1 for its end; a record
+// that waits and finds the timer running takes 2, a replay 3, a resume 2.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,6 +29,11 @@ class Completer final : public Block {
   static constexpr Cycle kFailedRecordToCompletion = 5;
   static constexpr Cycle kStateToCompletion = 6;
 
+  static constexpr Cycle kAckToHold = 6;          // the pulse; of a sequence NAK that completes nothing
+  static constexpr Cycle kExpiredToHold = 4;      // the pulse
+  static constexpr Cycle kHoldToReplay = 4;       // from the pulse on; the first one
+  static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: without end [IBTA vol. 1, 9.7.5.2.8]
+
   Completer(Agenda& agenda, const spec::Config& config);
 
   // The input from cycle `from` on; at first 0.
@@ -35,17 +43,23 @@ class Completer final : public Block {
 
   Channel<spec::SendRecord> record_in = Channel<spec::SendRecord>::Slice();
   Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
+  Channel<spec::TimerExpired> timer_expired_in = Channel<spec::TimerExpired>::Slice();
   Output<spec::Completion> completion_out;
   Output<spec::Doorbell> retired_out;
   Output<spec::QpFailure> failure_out;
+  Output<spec::Replay> replay_out;
+  Output<spec::TimerSet> timer_set_out;
+
+  // Called in the cycle of the pulse.
+  std::function<void(Cycle, const spec::QpHold&)> on_qp_hold = [](Cycle, const spec::QpHold&) {};
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run. Records that wait for acknowledges do not count.
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kDecide, kRead, kCheck };
-  enum class Op { kClear, kFlush, kRecord, kAck };
+  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kEnd };
+  enum class Op { kClear, kFlush, kRecord, kTimer, kAck, kReplay };
   // Why records leave.
   enum class Why {
     kForget,  // all, without completion
@@ -54,11 +68,33 @@ class Completer final : public Block {
     kAck,     // those that are covered
     kNak,     // those that are covered; the next one fails
   };
+  // What begins when they have left.
+  enum class Then { kNothing, kReplay, kPause, kGoOn };
+  struct Attributes {
+    uint16_t cqn = 0;
+    uint8_t timeout = 0;
+    uint8_t retry_cnt = 0;
+    uint8_t rnr_retry = 0;
+  };
+  struct Kept {
+    spec::SendRecord record;
+    bool tell = false;  // nobody has told QP control of its status yet
+  };
   struct Ring {
     bool failed = false;   // it completed something with an error: all else flushes
     uint32_t unacked = 0;  // oldest PSN without an acknowledge
     uint32_t newest = 0;   // last PSN of the newest record
-    std::deque<spec::SendRecord> records;
+    std::deque<Kept> records;
+    uint32_t oldest = 0;           // slot of the first one
+    uint8_t generation = 0;        // of the last hold
+    bool replaying = false;        // replays or the resume of that hold are still to be given
+    uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
+    bool paused = false;           // after an RNR NAK; nothing is replayed before the timer expires
+    bool naked = false;            // a sequence NAK of `unacked` has begun the last replay
+    uint8_t retries = 0;           // begun without progress, after sequence NAKs and timeouts
+    uint8_t rnr_retries = 0;       // likewise after RNR NAKs
+    bool timer = false;            // it runs
+    uint8_t timer_generation = 0;  // of the last timer_set
   };
 
   bool Step(Cycle now);
@@ -66,8 +102,14 @@ class Completer final : public Block {
   // Each gives the next state.
   State Decide(Cycle now);
   State DecideRecord(Cycle now);
+  State DecideTimer(Cycle now);
   State DecideAck(Cycle now);
+  State DecideReplay();
+  State Amend(Cycle now);
+  void Replay(Cycle now);
   State Check(Cycle now);
+  State End(Cycle now);
+  void PushTurn(Cycle now);
 
   const uint32_t num_qps_;
   const uint32_t send_records_;
@@ -77,7 +119,8 @@ class Completer final : public Block {
   QpSet clear_;
   QpSet flush_;
   Table<spec::IbQpState> state_table_;
-  Table<uint16_t> cqns_;
+  QpSet turn_;  // QPs that have something to send again; each turn is one replay
+  Table<Attributes> attributes_table_;
   std::vector<Ring> rings_;  // only this block's machine looks at them, one event at a time
 
   State state_ = State::kChoose;
@@ -87,13 +130,20 @@ class Completer final : public Block {
   uint32_t qpn_ = 0;
   uint32_t base_ = 0;
   uint32_t covered_ = 0;  // PSNs that the acknowledge covers, from base_ on
-  uint16_t cqn_ = 0;
+  Attributes attributes_;
+  Then then_ = Then::kNothing;
+  bool progress_ = false;  // the acknowledge covers something
+  uint8_t rnr_code_ = 0;
+  bool replayed_ = false;  // the last turn but for records was a replay's
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
 
   std::optional<spec::Completion> completion_;
   std::optional<spec::Doorbell> retired_;
   std::optional<spec::QpFailure> failure_;
+  std::optional<spec::Replay> replay_;
+  std::optional<spec::TimerSet> timer_set_;
+  std::optional<spec::QpHold> hold_;  // the pulse of the next cycle
 };
 
 }  // namespace vireo::model

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Keeps the send_records of every QP in order, as a ring in memory, until acknowledges, a failure or a change of state
-// end them; gives a completion for each and tells the send queue of the room. It decides nothing about packets: it
-// resends nothing and counts no time.
+// end them; gives a completion for each and tells the send queue of the room. It decides what is sent again, and when
+// (go-back-N); it reads no work request, sends no packet and counts no time itself.
 //
-//   ACK        every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]
-//   NAK        what it acknowledges on the way completes with success, the next record with the NAK's status
-//              [IBTA vol. 1, 9.7.5.2], all others flush
-//   failed     a record that came with a status completes with it when it is the oldest, then all others flush
-//   ERR        all flush
-//   clear      all are forgotten, without completion
+//   ACK           every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]
+//   sequence NAK  what it acknowledges on the way completes, and everything from its PSN on is sent again
+//                 [IBTA vol. 1, 9.7.5.2.3]
+//   RNR NAK       likewise, after the pause that it asks for  [IBTA vol. 1, 9.7.5.2.8]
+//   no answer     everything that is not acknowledged is sent again  [IBTA vol. 1, 9.7.6.1.3]
+//   other NAK, or no retry left
+//                 the oldest record that is not acknowledged fails [IBTA vol. 1, 9.7.5.2], all others flush
+//   failed        a record that came with a status completes with it when it is the oldest, then all others flush
+//   ERR           all flush
+//   clear         all are forgotten, without completion
 //
 // An acknowledge outside of what is not acknowledged yet is ignored. [IBTA vol. 1, 9.7.5]
+//
+// To send again: qp_hold with a new generation, then one replay per record in order, one per turn of the QP, then a
+// replay with resume. Records that come meanwhile are at the end of the ring, so the cursor gets to them.
 module vireo_completer
   import vireo_spec_pkg::*;
 #(
@@ -37,6 +44,10 @@ module vireo_completer
   output logic              ack_ready_o,
   input  rx_ack_t           ack_i,
 
+  input  logic              timer_expired_valid_i,
+  output logic              timer_expired_ready_o,
+  input  timer_expired_t    timer_expired_i,
+
   output logic              completion_valid_o,
   input  logic              completion_ready_i,
   output completion_t       completion_o,
@@ -49,6 +60,17 @@ module vireo_completer
   input  logic              failure_ready_i,
   output qp_failure_t       failure_o,
 
+  output logic              replay_valid_o,
+  input  logic              replay_ready_i,
+  output replay_t           replay_o,
+
+  output logic              timer_set_valid_o,
+  input  logic              timer_set_ready_i,
+  output timer_set_t        timer_set_o,
+
+  output logic              qp_hold_valid_o,
+  output qp_hold_t          qp_hold_o,
+
   output logic              idle_o
 );
 
@@ -57,6 +79,9 @@ module vireo_completer
   // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
   localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaTransmitqOffset;
   localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
+
+  // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
+  localparam logic [2:0] RnrRetryForEver = 3'd7;
 
   logic [15:0] first_queue_q;  // where the send queues' indices begin
 
@@ -67,11 +92,12 @@ module vireo_completer
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
-  logic record_valid, record_pop, ack_valid, ack_pop;
+  logic record_valid, record_pop, ack_valid, ack_pop, expired_valid, expired_pop;
   send_record_t record;
   /* verilator lint_off UNUSEDSIGNAL */  // msn: for credits and duplicates of RDMA READ, later
   rx_ack_t ack;
   /* verilator lint_on UNUSEDSIGNAL */
+  timer_expired_t expired;
 
   vireo_slice #(.Width(SendRecordBits)) u_record (
     .clk_i, .rst_ni,
@@ -82,6 +108,11 @@ module vireo_completer
     .clk_i, .rst_ni,
     .s_valid_i(ack_valid_i), .s_ready_o(ack_ready_o), .s_data_i(ack_i),
     .m_valid_o(ack_valid), .m_ready_i(ack_pop), .m_data_o(ack)
+  );
+  vireo_slice #(.Width(TimerExpiredBits)) u_timer_expired (
+    .clk_i, .rst_ni,
+    .s_valid_i(timer_expired_valid_i), .s_ready_o(timer_expired_ready_o), .s_data_i(timer_expired_i),
+    .m_valid_o(expired_valid), .m_ready_i(expired_pop), .m_data_o(expired)
   );
 
   // Two sets, so that a QP that is set up anew before its turn has come is cleared all the same.
@@ -100,6 +131,17 @@ module vireo_completer
     .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn), .empty_o(flush_empty)
   );
 
+  // QPs that have something to send again; each turn is one replay.
+  logic turn_push, turn_valid, turn_pop, turn_empty;
+  logic [QpBits-1:0] turn_qpn;
+  logic [QpBits-1:0] qpn_d, qpn_q;  // of the event under way
+
+  vireo_qp_set #(.Entries(NumQps)) u_turn (
+    .clk_i, .rst_ni,
+    .push_valid_i(turn_push), .push_i(qpn_q),
+    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+  );
+
   // --- Tables --------------------------------------------------------------------------------------------------------
 
   // A QP's ring.
@@ -109,6 +151,15 @@ module vireo_completer
     logic [SlotBits:0] count;
     logic [23:0] unacked;        // oldest PSN without an acknowledge
     logic [23:0] newest;         // last PSN of the newest record
+    logic [7:0] generation;      // of the last hold
+    logic replaying;             // replays or the resume of that hold are still to be given
+    logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
+    logic paused;                // after an RNR NAK; nothing is replayed before the timer expires
+    logic naked;                 // a sequence NAK of `unacked` has begun the last replay
+    logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
+    logic [2:0] rnr_retries;     // likewise after RNR NAKs
+    logic timer;                 // it runs
+    logic [7:0] timer_generation;  // of the last timer_set
   } ring_t;
 
   // A record as it is kept.
@@ -120,22 +171,33 @@ module vireo_completer
     logic [31:0] vendor_err;
     logic signaled;
     logic silent;
+    logic tell;              // nobody has told QP control of `status` yet
+    logic [23:0] first_psn;
     logic [23:0] last_psn;
   } kept_t;
 
+  // What completions and retries need of a QP's attributes.
+  typedef struct packed {
+    logic [15:0] cqn;
+    logic [4:0] timeout;
+    logic [2:0] retry_cnt;
+    logic [2:0] rnr_retry;
+  } attributes_t;
+
   logic read, ring_write, kept_write, kept_read;
-  logic [QpBits-1:0] qpn_d, qpn_q;
   ring_t ring_stored, ring_d, ring_q, ring;
-  kept_t kept_in, kept;
-  logic [SlotBits-1:0] kept_slot;
+  kept_t kept_new, kept_in, kept;
+  logic [SlotBits-1:0] kept_slot, kept_read_slot;
   logic [2:0] qp_state;
-  logic [15:0] cqn;
+  attributes_t attributes_in, attributes;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
   /* verilator lint_on UNUSEDSIGNAL */
   logic unused_bits;
 
   assign context_in = unpack_table_qp_context(table_write_i.data);
+  assign attributes_in = '{cqn: context_in.send_cqn, timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
+                           rnr_retry: context_in.rnr_retry};
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits]};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
@@ -144,11 +206,11 @@ module vireo_completer
     .write_data_i(qp_state_write_i.state),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(qp_state)
   );
-  vireo_table #(.Width(16), .Depth(NumQps)) u_cqn (
+  vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
-    .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(context_in.send_cqn),
-    .read_i(read), .read_address_i(qpn_d), .read_data_o(cqn)
+    .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(attributes)
   );
   vireo_table #(.Width($bits(ring_t)), .Depth(NumQps)) u_ring (
     .clk_i, .rst_ni,
@@ -158,13 +220,13 @@ module vireo_completer
   vireo_ram_1r1w #(.Width($bits(kept_t)), .Depth(NumQps * SendRecords)) u_kept (
     .clk_i,
     .write_i(kept_write), .write_address_i({qpn_q, kept_slot}), .write_data_i(kept_in),
-    .read_i(kept_read), .read_address_i({qpn_q, ring_q.oldest}), .read_data_o(kept)
+    .read_i(kept_read), .read_address_i({qpn_q, kept_read_slot}), .read_data_o(kept)
   );
 
   // --- Machine -------------------------------------------------------------------------------------------------------
 
-  typedef enum logic [1:0] {OpClear, OpFlush, OpRecord, OpAck} op_e;
-  typedef enum logic [1:0] {StChoose, StDecide, StRead, StCheck} state_e;
+  typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpTimer, OpAck, OpReplay} op_e;
+  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StEnd} state_e;
   // Why records leave.
   typedef enum logic [2:0] {
     WhyForget,  // all, without completion
@@ -173,21 +235,35 @@ module vireo_completer
     WhyAck,     // those that are covered
     WhyNak      // those that are covered; the next one fails
   } why_e;
+  // What begins when they have left.
+  typedef enum logic [1:0] {ThenNothing, ThenReplay, ThenPause, ThenGoOn} then_e;
 
   state_e state_d, state_q;
   op_e op_d, op_q;
   why_e why_d, why_q;
+  then_e then_d, then_q;
+  logic progress_d, progress_q;        // the acknowledge covers something
+  logic [4:0] rnr_code_d, rnr_code_q;
+  logic replayed_d, replayed_q;        // the last turn but for records was a replay's
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
   logic [7:0] nak_status_d, nak_status_q, syndrome_d, syndrome_q;
   logic completion_valid_d, completion_valid_q, retired_valid_d, retired_valid_q, failure_valid_d, failure_valid_q;
-  logic all_free;
+  logic replay_valid_d, replay_valid_q, timer_set_valid_d, timer_set_valid_q, hold_valid_d, hold_valid_q;
+  logic all_free, replay_free, timer_free;
   completion_t completion_d, completion_q;
   doorbell_t retired_d, retired_q;
   qp_failure_t failure_d, failure_q;
+  replay_t replay_d, replay_q;
+  timer_set_t timer_set_d, timer_set_q;
+  qp_hold_t hold_d, hold_q;
   rdma_cq_req_t cqe;
 
-  logic counts, is_positive, done, leaves, completes;
+  logic counts, is_positive, is_sequence, is_rnr, ignored, retries_left;
+  logic done, leaves, completes, own;
+  logic stops, set_timer;
+  logic [1:0] timer_kind;
+  logic [SlotBits-1:0] slot_index;
   logic [23:0] distance;
   logic [7:0] status;
   logic [31:0] vendor;
@@ -202,10 +278,10 @@ module vireo_completer
 
   // [IBTA vol. 1, tables 44, 45; 11.6.2]
   function automatic logic [7:0] status_of_nak(input logic [1:0] kind, input logic [4:0] value);
-    if (kind == AethKindRnrNak) return IbWcStatusRnrRetryExcErr;   // retries: later
+    if (kind == AethKindRnrNak) return IbWcStatusRnrRetryExcErr;
     if (kind == AethKindNak) begin
       unique case (value)
-        NakCodePsnSequenceError: return IbWcStatusRetryExcErr;     // resending: later
+        NakCodePsnSequenceError: return IbWcStatusRetryExcErr;
         NakCodeInvalidRequest: return IbWcStatusRemInvReqErr;
         NakCodeRemoteAccessError: return IbWcStatusRemAccessErr;
         NakCodeRemoteOperationalError: return IbWcStatusRemOpErr;
@@ -215,15 +291,19 @@ module vireo_completer
     return IbWcStatusBadRespErr;
   endfunction
 
-  assign kept_in = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
-                     vendor_err: record.vendor_err, signaled: record.signaled, silent: record.silent,
-                     last_psn: record.last_psn};
+  assign kept_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
+                      vendor_err: record.vendor_err, signaled: record.signaled, silent: record.silent, tell: 1'b0,
+                      first_psn: record.first_psn, last_psn: record.last_psn};
 
   always_comb begin
     state_d = state_q;
     op_d = op_q;
     qpn_d = qpn_q;
     why_d = why_q;
+    then_d = then_q;
+    progress_d = progress_q;
+    rnr_code_d = rnr_code_q;
+    replayed_d = replayed_q;
     covered_d = covered_q;
     base_d = base_q;
     nak_status_d = nak_status_q;
@@ -233,34 +313,54 @@ module vireo_completer
     flush_pop = 1'b0;
     record_pop = 1'b0;
     ack_pop = 1'b0;
+    expired_pop = 1'b0;
+    turn_pop = 1'b0;
+    turn_push = 1'b0;
     ring = ring_stored;
     ring_d = ring_q;
     ring_write = 1'b0;
     kept_write = 1'b0;
+    kept_in = kept_new;
     kept_slot = '0;
     kept_read = 1'b0;
+    kept_read_slot = ring_q.oldest;
     completion_valid_d = completion_valid_q && !completion_ready_i;
     completion_d = completion_q;
     retired_valid_d = retired_valid_q && !retired_ready_i;
     retired_d = retired_q;
     failure_valid_d = failure_valid_q && !failure_ready_i;
     failure_d = failure_q;
+    replay_free = !replay_valid_q || replay_ready_i;
+    replay_valid_d = !replay_free;
+    replay_d = replay_q;
+    timer_free = !timer_set_valid_q || timer_set_ready_i;
+    timer_set_valid_d = !timer_free;
+    timer_set_d = timer_set_q;
+    hold_valid_d = 1'b0;
+    hold_d = hold_q;
     all_free = !completion_valid_d && !retired_valid_d && !failure_valid_d;
 
     {ack_kind, ack_value} = ack.syndrome[6:0];  // the highest bit is reserved
     is_positive = ack_kind == AethKindAck;
+    is_sequence = ack_kind == AethKindNak && ack_value == NakCodePsnSequenceError;
+    is_rnr = ack_kind == AethKindRnrNak;
     distance = ack.psn - ring.unacked;
     counts = keeps(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked;
+    // A NAK that tells nothing new must not cost a retry: of a pause that is under way, or of a sequence error that has
+    // been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+    ignored = distance == '0 && ((is_rnr && ring.paused) || (is_sequence && (ring.paused || ring.naked)));
 
     queue_index = first_queue_q + {15'(qpn_q), 1'b0};
     done = {1'b0, kept.last_psn - base_q} < covered_q;
     leaves = 1'b1;
     completes = 1'b1;
+    own = 1'b0;
     status = IbWcStatusWrFlushErr;
     vendor = '0;
     if (why_q == WhyForget || kept.silent) begin
       completes = 1'b0;
     end else if (kept.status != IbWcStatusSuccess) begin
+      own = 1'b1;
       status = kept.status;
       vendor = kept.vendor_err;
     end else if ((why_q == WhyAck || why_q == WhyNak) && done) begin
@@ -275,11 +375,33 @@ module vireo_completer
     cqe = '{wr_id: kept.wr_id, status: status, opcode: kept.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
 
+    retries_left = ring.retries < attributes.retry_cnt;
+    slot_index = record.slot[SlotBits-1:0] - ring.oldest;
+
+    // The timer at an event's end.
+    stops = why_q == WhyForget || why_q == WhyFlush;
+    set_timer = ring_q.timer;
+    timer_kind = TimerKindOff;
+    if (stops) begin
+      // It has nothing to wait for.
+    end else if (then_q == ThenPause) begin
+      set_timer = 1'b1;
+      timer_kind = TimerKindRnr;
+    end else if (ring_q.paused && then_q != ThenReplay) begin
+      set_timer = 1'b0;
+    end else if (ring_q.count != '0 && attributes.timeout != '0) begin
+      set_timer = !ring_q.timer || progress_q || then_q == ThenReplay;
+      timer_kind = TimerKindAck;
+    end
+
     unique case (state_q)
       StChoose: begin
         read = 1'b1;
         state_d = StDecide;
-        // Records before acknowledges: a record is always here before the acknowledge of its packets.
+        then_d = ThenNothing;
+        progress_d = 1'b0;
+        // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before
+        // replays: a message that had begun to leave when its QP was held is here before the resume is given.
         if (clear_valid) begin
           op_d = OpClear;
           qpn_d = clear_qpn;
@@ -291,9 +413,19 @@ module vireo_completer
         end else if (record_valid) begin
           op_d = OpRecord;
           qpn_d = record.qpn[QpBits-1:0];
+        end else if (turn_valid && replay_free && (!replayed_q || (!expired_valid && !ack_valid))) begin
+          op_d = OpReplay;
+          qpn_d = turn_qpn;
+          turn_pop = 1'b1;
+          replayed_d = 1'b1;
+        end else if (expired_valid) begin
+          op_d = OpTimer;
+          qpn_d = expired.qpn[QpBits-1:0];
+          replayed_d = 1'b0;
         end else if (ack_valid) begin
           op_d = OpAck;
           qpn_d = ack.qpn[QpBits-1:0];
+          replayed_d = 1'b0;
         end else begin
           read = 1'b0;
           state_d = StChoose;
@@ -305,48 +437,156 @@ module vireo_completer
           OpClear: begin
             why_d = WhyForget;
             ring.failed = 1'b0;
+            ring.generation = '0;
+            ring.naked = 1'b0;
+            ring.retries = '0;
+            ring.rnr_retries = '0;
           end
           OpFlush: begin
             why_d = WhyFlush;
             if (qp_state != 3'(IbQpStateErr)) state_d = StChoose;
           end
           OpRecord: begin
-            record_pop = 1'b1;
-            if (record.amends) begin
-              kept_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
-              kept_write = ring.count != '0;
-            end else begin
-              kept_slot = ring.oldest + SlotBits'(ring.count);
-              kept_write = 1'b1;
-              if (ring.count == '0) ring.unacked = record.first_psn;
-              ring.newest = record.last_psn;
-              ring.count = ring.count + 1'b1;
-            end
             if (qp_state == 3'(IbQpStateErr)) why_d = WhyFlush;
             else if (!keeps(qp_state)) why_d = WhyForget;
             else why_d = WhyOwn;
-            if (why_d == WhyOwn && !ring.failed && record.status == IbWcStatusSuccess && !record.silent) begin
+            if (record.amends && record.again) begin
+              // Only its status: what else the record says was so when it was kept.
+              kept_read = 1'b1;
+              kept_read_slot = record.slot[SlotBits-1:0];
+              state_d = StAmend;
+            end else begin
+              record_pop = 1'b1;
+              if (record.amends) begin
+                kept_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
+                kept_write = ring.count != '0;
+              end else begin
+                kept_slot = ring.oldest + SlotBits'(ring.count);
+                kept_write = 1'b1;
+                if (ring.count == '0) ring.unacked = record.first_psn;
+                ring.newest = record.last_psn;
+                ring.count = ring.count + 1'b1;
+              end
+              if (why_d == WhyOwn && !ring.failed && record.status == IbWcStatusSuccess && !record.silent) begin
+                if (record.unsent && !record.amends && !ring.paused && !ring.replaying) begin
+                  // The resume was given before the requester made this record, and means nothing to it.
+                  then_d = ThenGoOn;
+                  state_d = StEnd;
+                end else if (!ring.timer && !ring.paused && attributes.timeout != '0) begin
+                  state_d = StEnd;
+                end else begin
+                  ring_write = 1'b1;
+                  state_d = StChoose;
+                end
+              end
+            end
+          end
+          OpTimer: begin
+            expired_pop = 1'b1;
+            why_d = WhyAck;
+            base_d = ring.unacked;
+            covered_d = '0;
+            nak_status_d = IbWcStatusRetryExcErr;
+            syndrome_d = '0;
+            if (!keeps(qp_state) || ring.failed || !ring.timer || ring.timer_generation != expired.generation
+                || (|expired.qpn[23:QpBits])) begin
+              state_d = StChoose;
+            end else if (ring.paused || retries_left) begin
+              then_d = ThenReplay;
+              state_d = StEnd;
+            end else begin
+              why_d = WhyNak;
+            end
+            if (!ring.paused && retries_left) ring.retries = ring.retries + 1'b1;
+            ring.timer = 1'b0;
+            ring.naked = 1'b0;
+          end
+          OpReplay: begin
+            kept_read_slot = ring.oldest + SlotBits'(ring.cursor);
+            if (!keeps(qp_state) || ring.failed || !ring.replaying) begin
+              state_d = StChoose;
+            end else if (ring.cursor != ring.count) begin
+              kept_read = 1'b1;
+              state_d = StReplay;
+            end else begin
+              replay_valid_d = 1'b1;
+              replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
+                           psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0};
+              ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
             end
           end
           default: begin  // OpAck
             ack_pop = 1'b1;
-            why_d = is_positive ? WhyAck : WhyNak;
             nak_status_d = status_of_nak(ack_kind, ack_value);
             syndrome_d = ack.syndrome;
+            rnr_code_d = ack_value;
             base_d = ring.unacked;
             covered_d = {1'b0, distance} + 25'(is_positive);
-            if (counts && !(|ack.qpn[23:QpBits])) ring.unacked = ring.unacked + covered_d[23:0];
-            else state_d = StChoose;
+            progress_d = covered_d != '0;
+            if (!counts || ignored || (|ack.qpn[23:QpBits])) state_d = StChoose;
+            if (progress_d) begin
+              ring.naked = 1'b0;
+              ring.retries = '0;
+              ring.rnr_retries = '0;
+            end
+            why_d = WhyAck;
+            if (is_sequence && !ring.paused) begin
+              if (ring.retries < attributes.retry_cnt) then_d = ThenReplay;
+              else why_d = WhyNak;
+              ring.retries = ring.retries + 1'b1;
+              ring.naked = 1'b1;
+            end else if (is_rnr) begin
+              if (attributes.rnr_retry == RnrRetryForEver || ring.rnr_retries < attributes.rnr_retry) begin
+                then_d = ThenPause;
+              end else begin
+                why_d = WhyNak;
+              end
+              if (attributes.rnr_retry != RnrRetryForEver) ring.rnr_retries = ring.rnr_retries + 1'b1;
+              ring.naked = 1'b0;
+            end else if (!is_positive && !is_sequence) begin
+              why_d = WhyNak;
+            end
+            ring.unacked = ring.unacked + covered_d[23:0];
           end
         endcase
         ring_d = ring;
       end
+      StAmend: begin
+        record_pop = 1'b1;
+        kept_in = kept;
+        kept_in.status = record.status;
+        kept_in.vendor_err = record.vendor_err;
+        kept_in.tell = 1'b1;
+        kept_slot = record.slot[SlotBits-1:0];
+        if (32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count && kept.first_psn == record.first_psn)
+        begin
+          kept_write = 1'b1;
+          state_d = StRead;
+        end else begin
+          state_d = StChoose;  // its message is complete
+        end
+      end
+      StReplay: begin
+        if (kept.status != IbWcStatusSuccess || kept.silent) begin
+          // It is never acknowledged, so that there is no use in what is behind it.
+          ring_d.replaying = 1'b0;
+        end else begin
+          replay_valid_d = 1'b1;
+          replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
+                       slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
+                       psn: ring_q.cursor == '0 ? ring_q.unacked : kept.first_psn, first_psn: kept.first_psn,
+                       last_psn: kept.last_psn};
+          ring_d.cursor = ring_q.cursor + 1'b1;
+          turn_push = 1'b1;
+        end
+        ring_write = 1'b1;
+        state_d = StChoose;
+      end
       StRead: begin
         if (ring_q.count == '0) begin
-          ring_write = 1'b1;
-          state_d = StChoose;
+          state_d = StEnd;
         end else begin
           kept_read = 1'b1;
           state_d = StCheck;
@@ -354,27 +594,65 @@ module vireo_completer
       end
       StCheck: begin
         if (!leaves) begin
-          ring_write = 1'b1;
-          state_d = StChoose;
+          state_d = StEnd;
         end else if (all_free) begin
           retired_valid_d = 1'b1;
           retired_d = '{vq_index: queue_index};
           completion_valid_d = completes;
           if (completes) begin
             completion_d = '{vq_index: queue_index, head: kept.head, used_bytes: '0,
-                             has_cqe: kept.signaled || status != IbWcStatusSuccess, cqn: cqn,
+                             has_cqe: kept.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
                              solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe)};
           end
           ring_d.oldest = ring_q.oldest + 1'b1;
           ring_d.count = ring_q.count - 1'b1;
+          if (ring_q.cursor != '0) ring_d.cursor = ring_q.cursor - 1'b1;
           if (why_q != WhyForget && (kept.silent || status != IbWcStatusSuccess)) ring_d.failed = 1'b1;
           if (why_q == WhyNak && completes && status != IbWcStatusSuccess && kept.status == IbWcStatusSuccess) begin
             failure_valid_d = 1'b1;
-            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: 32'(syndrome_q)};
+          end
+          // One that failed when it was read again; when the QP flushes, the host has heard of something already.
+          if (own && kept.tell && why_q != WhyFlush) failure_valid_d = 1'b1;
+          if (failure_valid_d) begin
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: vendor};
           end
           if (ring_d.failed && why_q != WhyForget) why_d = WhyFlush;
           state_d = StRead;
         end
+      end
+      StEnd: if (!set_timer || timer_free) begin
+        if (stops) begin
+          ring_d.replaying = 1'b0;
+          ring_d.paused = 1'b0;
+        end else begin
+          unique case (then_q)
+            ThenReplay, ThenPause: begin
+              ring_d.generation = ring_q.generation + 1'b1;
+              hold_valid_d = 1'b1;
+              hold_d = '{qpn: 24'(qpn_q), generation: ring_d.generation};
+              ring_d.replaying = then_q == ThenReplay;
+              ring_d.paused = then_q == ThenPause;
+              ring_d.cursor = '0;
+              turn_push = then_q == ThenReplay;
+            end
+            ThenGoOn: begin
+              ring_d.replaying = 1'b1;
+              ring_d.cursor = ring_q.count - 1'b1;
+              turn_push = 1'b1;
+            end
+            default: ;
+          endcase
+        end
+        if (set_timer) begin
+          ring_d.timer = timer_kind != TimerKindOff;
+          ring_d.timer_generation = ring_q.timer_generation + 1'b1;
+          timer_set_valid_d = 1'b1;
+          timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
+          if (timer_kind == TimerKindAck) timer_set_d.code = attributes.timeout;
+          if (timer_kind == TimerKindRnr) timer_set_d.code = rnr_code_q;
+        end
+        ring_write = 1'b1;
+        state_d = StChoose;
       end
       default: state_d = StChoose;
     endcase
@@ -386,11 +664,19 @@ module vireo_completer
       completion_valid_q <= 1'b0;
       retired_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
+      replay_valid_q <= 1'b0;
+      timer_set_valid_q <= 1'b0;
+      hold_valid_q <= 1'b0;
+      replayed_q <= 1'b0;
     end else begin
       state_q <= state_d;
       completion_valid_q <= completion_valid_d;
       retired_valid_q <= retired_valid_d;
       failure_valid_q <= failure_valid_d;
+      replay_valid_q <= replay_valid_d;
+      timer_set_valid_q <= timer_set_valid_d;
+      hold_valid_q <= hold_valid_d;
+      replayed_q <= replayed_d;
     end
   end
 
@@ -398,6 +684,9 @@ module vireo_completer
     op_q <= op_d;
     qpn_q <= qpn_d;
     why_q <= why_d;
+    then_q <= then_d;
+    progress_q <= progress_d;
+    rnr_code_q <= rnr_code_d;
     covered_q <= covered_d;
     base_q <= base_d;
     nak_status_q <= nak_status_d;
@@ -406,6 +695,9 @@ module vireo_completer
     completion_q <= completion_d;
     retired_q <= retired_d;
     failure_q <= failure_d;
+    replay_q <= replay_d;
+    timer_set_q <= timer_set_d;
+    hold_q <= hold_d;
   end
 
   assign completion_valid_o = completion_valid_q;
@@ -414,7 +706,14 @@ module vireo_completer
   assign retired_o = retired_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
-  assign idle_o = state_q == StChoose && clear_empty && flush_empty && !record_valid && !ack_valid
-               && !completion_valid_q && !retired_valid_q && !failure_valid_q;
+  assign replay_valid_o = replay_valid_q;
+  assign replay_o = replay_q;
+  assign timer_set_valid_o = timer_set_valid_q;
+  assign timer_set_o = timer_set_q;
+  assign qp_hold_valid_o = hold_valid_q;
+  assign qp_hold_o = hold_q;
+  assign idle_o = state_q == StChoose && clear_empty && flush_empty && turn_empty && !record_valid && !ack_valid
+               && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q && !replay_valid_q
+               && !timer_set_valid_q && !hold_valid_q;
 
 endmodule

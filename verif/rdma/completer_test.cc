@@ -13,6 +13,7 @@
 
 #include "Vcompleter.h"
 #include "verif/common/block_bench.h"
+#include "verif/ctrl/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -25,6 +26,7 @@ using model::Cycle;
 using spec::AethSyndrome;
 using spec::IbQpState;
 using spec::IbWcStatus;
+using spec::TimerKind;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
@@ -46,6 +48,10 @@ struct Bench {
     block.completion_out.Connect(completion_sink, block);
     block.retired_out.Connect(retired_sink, block);
     block.failure_out.Connect(failure_sink, block);
+    block.replay_out.Connect(replay_sink, block);
+    block.timer_set_out.Connect(timer_set_sink, block);
+    block.on_qp_hold = [this](Cycle cycle, const spec::QpHold& token) { hold.Tell(cycle, token); };
+    bench.AddOther(hold);
   }
 
   // Cycles, with idle compared in each.
@@ -60,16 +66,26 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 5000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (record.IsEmpty() && ack.IsEmpty() && state.IsEmpty() && table.IsEmpty() && block.IsIdle()) return {};
+      if (record.IsEmpty() && ack.IsEmpty() && expired.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
+          block.IsIdle())
+        return {};
     }
     return "the block does not come to rest";
   }
   void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
     state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
   }
-  void SetCq(uint32_t qpn, uint16_t cqn) {
+  struct Retries {
+    uint8_t timeout = 0;
+    uint8_t retry_cnt = 0;
+    uint8_t rnr_retry = 0;
+  };
+  void SetCq(uint32_t qpn, uint16_t cqn) { SetCq(qpn, cqn, Retries{}); }
+  void SetCq(uint32_t qpn, uint16_t cqn, const Retries& retries) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
-    spec::TableQpContext{.send_cqn = cqn}.Encode(write.data);
+    spec::TableQpContext{
+        .retry_cnt = retries.retry_cnt, .timeout = retries.timeout, .rnr_retry = retries.rnr_retry, .send_cqn = cqn}
+        .Encode(write.data);
     table.tokens.push_back(write);
   }
   // While nothing is under way.
@@ -79,8 +95,8 @@ struct Bench {
     first_queue = mq ? kFirstQueue : kFirstQueueOne;
   }
   void Rates(unsigned in, unsigned out) {
-    record.rate = ack.rate = in;
-    completion.rate = retired.rate = failure.rate = out;
+    record.rate = ack.rate = expired.rate = in;
+    completion.rate = retired.rate = failure.rate = replay.rate = timer_set.rate = out;
   }
 
   uint32_t first_queue = 0;
@@ -90,9 +106,12 @@ struct Bench {
   Channel<spec::Completion> completion_sink = Channel<spec::Completion>::Sink();
   Channel<spec::Doorbell> retired_sink = Channel<spec::Doorbell>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
+  Channel<spec::Replay> replay_sink = Channel<spec::Replay>::Sink();
+  Channel<spec::TimerSet> timer_set_sink = Channel<spec::TimerSet>::Sink();
   RtlTop<Vcompleter> rtl{[](const Vcompleter& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit : {top.record_ready_o, top.ack_ready_o, top.completion_valid_o, top.retired_valid_o,
-                           top.failure_valid_o, top.idle_o}) {
+    for (const auto bit :
+         {top.record_ready_o, top.ack_ready_o, top.timer_expired_ready_o, top.completion_valid_o, top.retired_valid_o,
+          top.failure_valid_o, top.replay_valid_o, top.timer_set_valid_o, top.qp_hold_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -102,6 +121,9 @@ struct Bench {
     add(top.completion_o);
     add(top.retired_o);
     add(top.failure_o);
+    add(top.replay_o);
+    add(top.timer_set_o);
+    add(top.qp_hold_o);
   }};
   BlockBench<Vcompleter> bench;
   Vcompleter& p = rtl.ports();
@@ -109,6 +131,10 @@ struct Bench {
       bench.In("record", block.record_in, p.record_valid_i, p.record_ready_o, p.record_i);
   decltype(bench.In("", block.ack_in, p.ack_valid_i, p.ack_ready_o, p.ack_i)) ack =
       bench.In("ack", block.ack_in, p.ack_valid_i, p.ack_ready_o, p.ack_i);
+  decltype(bench.In("", block.timer_expired_in, p.timer_expired_valid_i, p.timer_expired_ready_o,
+                    p.timer_expired_i)) expired =
+      bench.In("timer_expired", block.timer_expired_in, p.timer_expired_valid_i, p.timer_expired_ready_o,
+               p.timer_expired_i);
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
       bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
                                     [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
@@ -121,6 +147,12 @@ struct Bench {
       bench.Out("retired", retired_sink, p.retired_valid_o, p.retired_ready_i, p.retired_o);
   decltype(bench.Out("", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  decltype(bench.Out("", replay_sink, p.replay_valid_o, p.replay_ready_i, p.replay_o)) replay =
+      bench.Out("replay", replay_sink, p.replay_valid_o, p.replay_ready_i, p.replay_o);
+  decltype(bench.Out("", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o)) timer_set =
+      bench.Out("timer_set", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o);
+  OutPulse<spec::QpHold, decltype(p.qp_hold_valid_o), decltype(p.qp_hold_o)> hold{"qp_hold", p.qp_hold_valid_o,
+                                                                                  p.qp_hold_o};
 };
 
 constexpr uint32_t kQp = 5;
@@ -129,8 +161,8 @@ constexpr uint64_t kWrId = 0xabc0'0000'0000;  // of the first
 
 // One QP in RTS, and records by hand.
 struct OneQp : Bench {
-  explicit OneQp(uint32_t psn = 1000) : next_psn(psn) {
-    SetCq(kQp, kCq);
+  explicit OneQp(uint32_t psn = 1000, const Retries& retries = {}) : next_psn(psn) {
+    SetCq(kQp, kCq, retries);
     SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(Settle(), "");
   }
@@ -156,6 +188,59 @@ struct OneQp : Bench {
   void Ack(uint32_t psn, uint8_t syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits)) {
     ack.tokens.push_back({.qpn = kQp, .psn = Psn(psn), .syndrome = syndrome});
   }
+  void PostUnsent(uint32_t packets) {
+    spec::SendRecord unsent = Record(packets);
+    unsent.unsent = true;
+    record.tokens.push_back(unsent);
+  }
+  void SequenceNak(uint32_t psn) { Ack(psn, static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError)); }
+  void RnrNak(uint32_t psn, uint8_t code = 0) {
+    Ack(psn, static_cast<uint8_t>(static_cast<unsigned>(AethSyndrome::kRnrNak) | code));
+  }
+  // The timer that was set last runs out.
+  void Expire() { expired.tokens.push_back({.qpn = kQp, .generation = timer.generation}); }
+  // What was told since the last call.
+  std::vector<spec::Replay> Replays() {
+    EXPECT_EQ(Settle(), "");
+    return Taken(replay_sink);
+  }
+  std::vector<spec::TimerSet> Timers() {
+    EXPECT_EQ(Settle(), "");
+    auto timers = Taken(timer_set_sink);
+    if (!timers.empty()) timer = timers.back();
+    return timers;
+  }
+  std::vector<uint8_t> Holds() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<uint8_t> generations;
+    for (const auto& [cycle, token] : hold.sent) {
+      EXPECT_EQ(token.qpn, kQp);
+      generations.push_back(token.generation);
+    }
+    hold.sent.clear();
+    return generations;
+  }
+  template <typename T>
+  static std::vector<T> Taken(Channel<T>& sink) {
+    std::vector<T> tokens;
+    for (const auto& sent : sink.sent()) tokens.push_back(sent.token);
+    sink.sent().clear();
+    return tokens;
+  }
+  // The records that these tests post, by their numbers from 0 on.
+  spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
+    return {.qpn = kQp,
+            .generation = generation,
+            .head = static_cast<uint16_t>(40 + number),
+            .slot = static_cast<uint8_t>(number % kConfig.send_records),
+            .psn = Psn(psn),
+            .first_psn = Psn(first),
+            .last_psn = Psn(last)};
+  }
+  spec::Replay Resume(uint8_t generation) const {
+    return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};
+  }
+
   // The statuses that came since the last call; each work request in its turn, each with its own data.
   std::vector<IbWcStatus> Statuses() {
     EXPECT_EQ(Settle(), "");
@@ -186,6 +271,7 @@ struct OneQp : Bench {
   uint32_t completed = 0;
   uint32_t vendor_err = 0;  // of the last completion
   bool has_cqe = false;
+  spec::TimerSet timer;  // the last one that Timers() saw
 };
 
 using Statuses = std::vector<IbWcStatus>;
@@ -462,6 +548,802 @@ TEST(Completer, AMessageWithAnAcknowledgeOfItsOwnTakesAtMostTenCycles) {
   EXPECT_LE(qp.bench.cycle() - start, 400u * 10);
 }
 
+// --- Sending again ---------------------------------------------------------------------------------------------------
+
+using Holds = std::vector<uint8_t>;
+using Replays = std::vector<spec::Replay>;
+using Timers = std::vector<spec::TimerSet>;
+constexpr auto kRetryExc = IbWcStatus::kRetryExcErr;
+constexpr auto kRnrRetryExc = IbWcStatus::kRnrRetryExcErr;
+constexpr uint8_t kTimeout = 14;
+constexpr Bench::Retries kPatient{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7};
+
+spec::TimerSet Timer(TimerKind kind, uint8_t code, uint8_t generation) {
+  return {.qpn = kQp, .kind = kind, .code = code, .generation = generation};
+}
+spec::TimerSet AckTimer(uint8_t generation) { return Timer(TimerKind::kAck, kTimeout, generation); }
+
+TEST(Completer, ASequenceNakHoldsTheQpAndReplaysEverythingFromItsPsnOn) {
+  for (const uint32_t start : {1000u, 0xff'fffeu, 0xff'fffcu}) {
+    OneQp qp(start, {.retry_cnt = 1});
+    for (const uint32_t packets : {1u, 3u, 1u}) qp.Post(packets);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_EQ(qp.Holds(), Holds{});
+    qp.SequenceNak(start + 2);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Holds(), Holds{1});
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, start + 2, start + 1, start + 3),
+                                     qp.Again(1, 2, start + 4, start + 4, start + 4), qp.Resume(1)}));
+    qp.Ack(start + 4);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+    EXPECT_EQ(qp.Replays(), Replays{});
+    EXPECT_EQ(qp.Holds(), Holds{});
+    EXPECT_TRUE(qp.failure_sink.sent().empty());
+  }
+}
+
+TEST(Completer, ASequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
+  OneQp qp(1000, {.retry_cnt = 1});
+  qp.Post(2);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.SequenceNak(1000);
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1001), qp.Resume(1)}));
+}
+
+TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
+  qp.Post(4);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.replay.rate = 0;
+  for (int i = 0; i < 5; ++i) qp.SequenceNak(1001);  // while replays wait
+  ASSERT_EQ(qp.Run(100), "");
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  for (int i = 0; i < 5; ++i) qp.SequenceNak(1001);  // when they have left
+  EXPECT_EQ(qp.Holds(), Holds{});
+  EXPECT_EQ(qp.Replays().size(), 2u);
+  // A timeout begins the second replay, and one NAK of a packet that is lost again would be news.
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+  qp.Expire();
+  EXPECT_EQ(qp.Holds(), Holds{2});
+  EXPECT_EQ(qp.Replays().size(), 2u);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.SequenceNak(1002);  // progress: everything is full again
+  EXPECT_EQ(qp.Holds(), Holds{3});
+  qp.SequenceNak(1003);
+  EXPECT_EQ(qp.Holds(), Holds{4});
+  EXPECT_EQ(qp.Timers().size(), 3u);
+  qp.Expire();
+  EXPECT_EQ(qp.Holds(), Holds{5});
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.SequenceNak(1003);  // after a timeout: the third without progress
+  EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
+}
+
+TEST(Completer, ASequenceNakDuringAReplayThatATimeoutBeganIsNews) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
+  qp.Post(1);
+  qp.Post(1);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.replay.rate = 0;
+  qp.Expire();
+  ASSERT_EQ(qp.Run(50), "");
+  for (int i = 0; i < 3; ++i) qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Again(2, 0, 1000, 1000, 1000),
+                                   qp.Again(2, 1, 1001, 1001, 1001), qp.Resume(2)}));
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+}
+
+TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
+  for (const uint8_t count : {uint8_t{0}, uint8_t{1}, uint8_t{7}}) {
+    OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = count});
+    qp.Post(1);
+    qp.Post(2);
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+    for (uint8_t i = 0; i < count; ++i) {
+      qp.Expire();
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(static_cast<uint8_t>(2 + i))});
+      EXPECT_EQ(qp.Replays(), (Replays{qp.Again(static_cast<uint8_t>(1 + i), 0, 1000, 1000, 1000),
+                                       qp.Again(static_cast<uint8_t>(1 + i), 1, 1001, 1001, 1002),
+                                       qp.Resume(static_cast<uint8_t>(1 + i))}));
+    }
+    EXPECT_EQ(qp.Holds().size(), count);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Expire();
+    EXPECT_EQ(qp.Statuses(), (Statuses{kRetryExc, kFlush}));
+    EXPECT_EQ(qp.vendor_err, 0u);
+    ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
+    EXPECT_EQ(qp.failure_sink.sent()[0].token,
+              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 0}));
+    EXPECT_EQ(qp.Timers(), Timers{});  // it stands since it expired
+    EXPECT_EQ(qp.Holds(), Holds{});
+    EXPECT_EQ(qp.Replays(), Replays{});
+  }
+}
+
+TEST(Completer, ProgressMakesBothCountersFullAgain) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
+  qp.Post(8);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  for (uint32_t psn = 1000; psn < 1004; ++psn) {
+    qp.Expire();
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.RnrNak(psn);
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.Expire();
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.Ack(psn);
+    EXPECT_EQ(qp.Timers().size(), 1u);
+  }
+  EXPECT_EQ(qp.Holds().size(), 12u);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.Expire();
+  EXPECT_EQ(qp.Timers().size(), 1u);
+  qp.Expire();
+  EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
+}
+
+TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
+  OneQp qp(1000, {.timeout = kTimeout, .rnr_retry = 1});
+  qp.Post(1);
+  qp.Post(2);
+  qp.Post(1);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.RnrNak(1001, 27);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 27, 2)});
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  // In the pause an acknowledge counts and changes nothing else; the same NAK once more is no news.
+  qp.RnrNak(1001, 5);
+  qp.SequenceNak(1001);
+  qp.Ack(1001);
+  qp.PostUnsent(2);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.SequenceNak(1003);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Timers(), Timers{});
+  EXPECT_EQ(qp.Replays(), Replays{});
+  EXPECT_EQ(qp.Holds(), Holds{});
+  qp.Expire();
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
+  EXPECT_EQ(qp.Holds(), Holds{2});
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1003, 1003, 1003), qp.Again(2, 3, 1004, 1004, 1005), qp.Resume(2)}));
+  // The pause's end has cost no retry of either kind beyond the one: 1003 was progress.
+  qp.RnrNak(1003, 31);
+  EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 31, 4)});
+  qp.Expire();
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
+  qp.RnrNak(1003, 31);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kRnrRetryExc, kFlush}));
+  EXPECT_EQ(qp.failure_sink.sent().back().token.code, 0x3fu);
+  EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 6)});
+}
+
+TEST(Completer, AnRnrRetryOfSevenIsWithoutEnd) {
+  for (const bool ends : {false, true}) {
+    OneQp qp(1000, {.rnr_retry = static_cast<uint8_t>(ends ? 6 : 7)});
+    qp.Post(1);
+    for (int i = 0; i < (ends ? 6 : 20); ++i) {
+      qp.RnrNak(1000, 3);
+      EXPECT_EQ(qp.Timers().size(), 1u);
+      qp.Expire();
+      EXPECT_EQ(qp.Replays().size(), 2u);
+    }
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.RnrNak(1000, 3);
+    EXPECT_EQ(qp.Statuses(), ends ? Statuses{kRnrRetryExc} : Statuses{});
+  }
+}
+
+TEST(Completer, APauseThatOutlivesItsRecordsEndsWithAResume) {
+  OneQp qp(1000, kPatient);
+  qp.Post(1);
+  qp.RnrNak(1000, 1);
+  EXPECT_EQ(qp.Timers().size(), 2u);
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Timers(), Timers{});
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), Replays{qp.Resume(2)});
+  EXPECT_EQ(qp.Timers(), Timers{});  // nothing is outstanding
+}
+
+TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgress) {
+  OneQp qp(1000, kPatient);
+  qp.Post(2);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.Post(1);
+  EXPECT_EQ(qp.Timers(), Timers{});
+  qp.Ack(999);
+  EXPECT_EQ(qp.Timers(), Timers{});
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+  qp.Ack(1001);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
+  qp.Ack(1002);
+  EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 4)});
+  qp.Post(1);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
+  qp.SequenceNak(1003);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(6)});
+  // Firmware switches it off.
+  qp.SetCq(kQp, kCq, {.retry_cnt = 7});
+  qp.Post(1);
+  qp.Ack(1003);
+  EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 7)});
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Timers(), Timers{});
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk, kOk}));
+}
+
+TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
+  OneQp qp(1000, {.retry_cnt = 7});
+  qp.Post(2);
+  qp.Ack(1000);
+  qp.SequenceNak(1001);
+  EXPECT_EQ(qp.Replays().size(), 2u);
+  qp.Ack(1001);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Timers(), Timers{});
+}
+
+TEST(Completer, AnExpiryOfATimerThatWasSetAnewIsIgnored) {
+  OneQp qp(1000, kPatient);
+  qp.Post(2);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.Ack(1000);
+  ASSERT_EQ(qp.Settle(), "");
+  qp.Expire();  // generation 1
+  qp.expired.tokens.push_back({.qpn = kQp, .generation = 3});
+  qp.expired.tokens.push_back({.qpn = kQp + 16, .generation = 2});
+  qp.expired.tokens.push_back({.qpn = kQp + 1, .generation = 0});
+  EXPECT_EQ(qp.Holds(), Holds{});
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+  qp.Expire();
+  qp.Expire();  // it stands
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
+  qp.Ack(1001);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  qp.Expire();  // it was switched off
+  EXPECT_EQ(qp.Holds(), Holds{});
+}
+
+TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
+  for (const int cause : {0, 1, 2}) {
+    OneQp qp(1000, kPatient);
+    for (int i = 0; i < 4; ++i) qp.Post(2);
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+    qp.replay.rate = 0;
+    qp.SequenceNak(1001);
+    ASSERT_EQ(qp.Run(50), "");
+    if (cause == 0) qp.SequenceNak(1003);
+    if (cause == 1) qp.RnrNak(1003);
+    if (cause == 2) qp.expired.tokens.push_back({.qpn = kQp, .generation = 2});
+    ASSERT_EQ(qp.Run(50), "");
+    qp.replay.rate = 16;
+    EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
+    (void)qp.Timers();
+    // The first one had been given already.
+    Replays expected{qp.Again(1, 0, 1001, 1000, 1001)};
+    uint8_t generation = 2;
+    if (cause == 1) {
+      EXPECT_EQ(qp.Replays(), expected);
+      expected.clear();
+      qp.Expire();
+      generation = 3;
+      EXPECT_EQ(qp.Holds(), Holds{3});
+    }
+    if (cause == 2) expected.push_back(qp.Again(2, 0, 1001, 1000, 1001));
+    expected.push_back(qp.Again(generation, 1, cause == 2 ? 1002 : 1003, 1002, 1003));
+    expected.push_back(qp.Again(generation, 2, 1004, 1004, 1005));
+    expected.push_back(qp.Again(generation, 3, 1006, 1006, 1007));
+    expected.push_back(qp.Resume(generation));
+    EXPECT_EQ(qp.Replays(), expected);
+  }
+}
+
+TEST(Completer, WhatIsAcknowledgedDuringAReplayIsNotReplayed) {
+  OneQp qp(1000, kPatient);
+  for (int i = 0; i < 5; ++i) qp.Post(2);
+  ASSERT_EQ(qp.Settle(), "");
+  qp.replay.rate = 0;
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.Ack(1002);  // the first, and half of the second
+  ASSERT_EQ(qp.Run(50), "");
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1001), qp.Again(1, 1, 1003, 1002, 1003),
+                                   qp.Again(1, 2, 1004, 1004, 1005), qp.Again(1, 3, 1006, 1006, 1007),
+                                   qp.Again(1, 4, 1008, 1008, 1009), qp.Resume(1)}));
+  // The cursor stays at its record when records before it leave.
+  qp.replay.rate = 0;
+  qp.SequenceNak(1003);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.Ack(1007);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.Ack(1009);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1003, 1002, 1003), qp.Resume(2)}));
+  EXPECT_EQ(qp.Statuses(), Statuses(5, kOk));
+}
+
+TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
+  OneQp qp(1000, kPatient);
+  qp.Post(1);
+  ASSERT_EQ(qp.Settle(), "");
+  qp.replay.rate = 0;
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.PostUnsent(2);  // during the replay
+  ASSERT_EQ(qp.Run(50), "");
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Again(1, 1, 1001, 1001, 1002), qp.Resume(1)}));
+  qp.PostUnsent(1);  // behind the resume: it is sent, and the resume comes once more, without another hold
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 2, 1003, 1003, 1003), qp.Resume(1)}));
+  qp.Ack(1003);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
+  EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
+  qp.PostUnsent(1);  // with nothing else outstanding
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 3, 1004, 1004, 1004), qp.Resume(1)}));
+  EXPECT_EQ(qp.Timers().back().kind, TimerKind::kAck);
+  EXPECT_EQ(qp.Holds(), Holds{1});
+}
+
+TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
+  OneQp qp(1000, kPatient);
+  qp.Post(1);
+  const spec::SendRecord record = qp.Record(2);
+  qp.record.tokens.push_back(record);
+  qp.Post(1);
+  ASSERT_EQ(qp.Settle(), "");
+  qp.SequenceNak(1000);
+  EXPECT_EQ(qp.Replays().size(), 4u);
+  spec::SendRecord amendment{.qpn = kQp,
+                             .status = IbWcStatus::kLocProtErr,
+                             .vendor_err = 19,
+                             .last_psn = 99,
+                             .first_psn = record.first_psn,
+                             .amends = true,
+                             .again = true,
+                             .slot = 1,
+                             .silent = true};
+  // Of a record that is not there.
+  for (const uint8_t slot : {uint8_t{0}, uint8_t{2}, uint8_t{3}, uint8_t{7}, uint8_t{9}, uint8_t{255}}) {
+    amendment.slot = slot;
+    qp.record.tokens.push_back(amendment);
+  }
+  amendment.slot = 1;
+  amendment.first_psn = 1002;
+  qp.record.tokens.push_back(amendment);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  amendment.first_psn = 1001;
+  qp.record.tokens.push_back(amendment);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  // What comes before it is replayed once more, it and what is behind it are not.
+  qp.Timers();
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), Replays{qp.Again(2, 0, 1000, 1000, 1000)});
+  EXPECT_TRUE(qp.failure_sink.sent().empty());
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocProtErr, kFlush}));
+  ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
+  EXPECT_EQ(qp.failure_sink.sent()[0].token,
+            (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 19}));
+  EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
+}
+
+TEST(Completer, ARecordThatFailedInAReplayFlushesWithItsStatusWithoutAWordMore) {
+  OneQp qp(1000, kPatient);
+  qp.Post(1);
+  qp.Post(1);
+  spec::SendRecord amendment{
+      .qpn = kQp, .status = IbWcStatus::kLocProtErr, .first_psn = 1001, .amends = true, .again = true, .slot = 1};
+  qp.record.tokens.push_back(amendment);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kFlush, IbWcStatus::kLocProtErr}));
+  EXPECT_TRUE(qp.failure_sink.sent().empty());
+  qp.record.tokens.push_back(amendment);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+}
+
+TEST(Completer, AFailureInAReplayOfARecordThatHasCompletedIsNothing) {
+  // Its slot is free, the next to be used, or another record's.
+  for (const uint32_t later : {0u, 6u, 7u, 8u}) {
+    OneQp qp(1000, kPatient);
+    qp.Post(1);
+    qp.Ack(1000);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    for (uint32_t i = 0; i < later; ++i) qp.Post(1);
+    ASSERT_EQ(qp.Settle(), "");
+    qp.record.tokens.push_back(
+        {.qpn = kQp, .status = IbWcStatus::kLocProtErr, .first_psn = 1000, .amends = true, .again = true, .slot = 0});
+    ASSERT_EQ(qp.Settle(), "");
+    qp.Ack(1000 + later);
+    EXPECT_EQ(qp.Statuses(), Statuses(later, kOk));
+    EXPECT_TRUE(qp.failure_sink.sent().empty());
+  }
+}
+
+TEST(Completer, AClearMakesTheCountersFullAgain) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
+  for (int i = 0; i < 3; ++i) {
+    qp.Post(1);
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.Expire();
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.RnrNak(qp.next_psn - 1);
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.SetState(kQp, IbQpState::kReset, true);
+    EXPECT_EQ(qp.Timers().size(), 1u);
+    qp.SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
+  }
+  EXPECT_TRUE(qp.failure_sink.sent().empty());
+}
+
+TEST(Completer, TheOldestRecordThatFailsInAReplayCompletesAtOnce) {
+  OneQp qp(1000, kPatient);
+  for (int i = 0; i < 2; ++i) qp.Post(1);
+  qp.record.tokens.push_back({.qpn = kQp,
+                              .status = IbWcStatus::kLocProtErr,
+                              .vendor_err = 7,
+                              .first_psn = 1000,
+                              .amends = true,
+                              .again = true,
+                              .slot = 0});
+  EXPECT_EQ(qp.Statuses(), (Statuses{IbWcStatus::kLocProtErr, kFlush}));
+  EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
+}
+
+TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
+  for (const bool clear : {false, true}) {
+    for (const int cause : {0, 1, 2}) {
+      OneQp qp(1000, kPatient);
+      for (int i = 0; i < 4; ++i) qp.Post(2);
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+      qp.replay.rate = 0;
+      if (cause == 0) qp.SequenceNak(1001);
+      if (cause == 1) qp.RnrNak(1001);
+      ASSERT_EQ(qp.Run(50), "");
+      if (clear) {
+        qp.SetState(kQp, IbQpState::kReset, true);
+      } else {
+        qp.SetState(kQp, IbQpState::kErr);
+      }
+      ASSERT_EQ(qp.Run(50), "");
+      qp.replay.rate = 16;
+      EXPECT_EQ(qp.Statuses(), Statuses(clear ? 0 : 4, kFlush));
+      EXPECT_EQ(qp.Replays().size(), cause == 0 ? 1u : 0u);  // that which waited to be taken
+      EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
+      qp.Expire();
+      EXPECT_EQ(qp.Timers(), Timers{});
+      EXPECT_EQ(qp.Holds().size(), cause == 2 ? 0u : 1u);
+      if (!clear) qp.SetState(kQp, IbQpState::kReset, true);
+      // Set up anew: generations begin at 0 again, counters are full.
+      qp.SetState(kQp, IbQpState::kRts);
+      ASSERT_EQ(qp.Settle(), "");
+      qp.Post(1);
+      EXPECT_EQ(qp.Timers().back().kind, TimerKind::kAck);
+      qp.Expire();
+      EXPECT_EQ(qp.Holds(), Holds{1});
+    }
+  }
+}
+
+TEST(Completer, QpsTakeTurnsToBeReplayed) {
+  Bench bench;
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) {
+    bench.SetCq(qpn, 0, kPatient);
+    bench.SetState(qpn, IbQpState::kRts);
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  for (uint32_t i = 0; i < 4; ++i) {
+    for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.record.tokens.push_back({.qpn = qpn, .last_psn = i, .first_psn = i});
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  bench.replay.rate = 0;
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.ack.tokens.push_back({.qpn = qpn, .psn = 0, .syndrome = 0x60});
+  ASSERT_EQ(bench.Run(100), "");
+  bench.replay.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.replay_sink.sent().size(), 15u);
+  uint32_t next[3]{};
+  for (size_t i = 0; i < 15; ++i) {
+    const spec::Replay& token = bench.replay_sink.sent()[i].token;
+    EXPECT_EQ(token.psn, next[token.qpn]);
+    EXPECT_EQ(token.resume, next[token.qpn] == 4);
+    ++next[token.qpn];
+    // From the third on all of them wait; in the end one after the other has nothing more.
+    if (i >= 2 && i < 10) {
+      EXPECT_EQ(token.qpn, bench.replay_sink.sent()[i + 3].token.qpn) << i;
+    }
+  }
+}
+
+TEST(Completer, RecordsAndAcknowledgesDoNotWaitForReplays) {
+  OneQp qp(1000, {.retry_cnt = 1});
+  qp.Post(1);
+  qp.SequenceNak(1000);
+  qp.replay.rate = 0;
+  ASSERT_EQ(qp.Run(50), "");
+  for (uint32_t psn = 1000; psn < 1030; ++psn) {
+    if (psn != 1000) qp.PostUnsent(1);
+    ASSERT_EQ(qp.Run(20), "");
+    qp.Ack(psn);
+    ASSERT_EQ(qp.Run(20), "");
+  }
+  EXPECT_EQ(qp.completion.count, 30u);
+  qp.replay.rate = 16;
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Resume(1)}));
+}
+
+TEST(Completer, ItWaitsForTheTimerAndLosesNoSetting) {
+  OneQp qp(1000, kPatient);
+  qp.timer_set.rate = 0;
+  qp.Post(8);
+  for (uint32_t psn = 1000; psn < 1008; ++psn) qp.Ack(psn);
+  ASSERT_EQ(qp.Run(200), "");
+  EXPECT_EQ(qp.ack.accepted, 3u);  // one waits for its end, two in the slice
+  EXPECT_EQ(qp.completion.count, 0u);
+  qp.timer_set.rate = 1;
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  Timers expected;
+  for (uint8_t i = 1; i <= 8; ++i) expected.push_back(AckTimer(i));
+  expected.push_back(Timer(TimerKind::kOff, 0, 9));
+  EXPECT_EQ(qp.Timers(), expected);
+}
+
+TEST(Completer, LatenciesOfSendingAgainAreThoseOfThePage) {
+  OneQp qp(1000, kPatient);
+  qp.Post(2);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(Completer::kAckToHold), "");
+  EXPECT_EQ(qp.hold.sent.size(), 0u);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.hold.sent.size(), 1u);
+  EXPECT_EQ(qp.timer_set.count, 2u);
+  ASSERT_EQ(qp.Run(Completer::kHoldToReplay - 1), "");
+  EXPECT_EQ(qp.replay.count, 0u);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.replay.count, 1u);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+  qp.Expire();
+  ASSERT_EQ(qp.Run(Completer::kExpiredToHold), "");
+  EXPECT_EQ(qp.hold.sent.size(), 1u);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.hold.sent.size(), 2u);
+}
+
+TEST(Completer, AMessageWithTimerAndAcknowledgeOfItsOwnTakesAtMostTenCycles) {
+  for (const uint32_t burst : {1u, 8u}) {
+    OneQp qp(1000, kPatient);
+    Cycle busy = 0;
+    for (uint32_t i = 0; i < 400; i += burst) {
+      for (uint32_t k = 0; k < burst; ++k) qp.Post(1);
+      for (uint32_t k = 0; k < burst; ++k) qp.Ack(1000 + i + k);
+      if (burst == 1) qp.ack.rate = 0;  // the record first, as it is in the device
+      ASSERT_EQ(qp.Run(1), "");
+      qp.ack.rate = 16;
+      while (qp.p.idle_o == 0 || !qp.ack.IsEmpty()) {
+        ASSERT_EQ(qp.Run(1), "");
+        ++busy;
+      }
+    }
+    EXPECT_EQ(qp.completion.count, 400u);
+    EXPECT_LE(busy, 400u * 10 + 400 / burst * 3);  // two ways through the slices, and to the last output
+  }
+}
+
+// What stands around the completer, as simple as it can be: requesters that hold, send queues that take their time,
+// peers that lose packets and are not ready, timers.
+struct Network {
+  static constexpr uint32_t kQps = 4;
+  struct Packet {
+    uint32_t psn;
+    uint8_t generation;  // of the replay that it belongs to
+    bool again;
+  };
+  struct Qp {
+    // Requester
+    uint32_t next_psn = 0;
+    uint8_t hold = 0, resumed = 0;
+    std::deque<Packet> sends;  // of the message under way
+    std::deque<std::pair<Cycle, spec::Replay>> replays;
+    uint32_t open = 0, posted = 0, done = 0;
+    // Wire
+    std::deque<std::pair<Cycle, uint32_t>> wire;
+    unsigned lucky = 0;  // packets that are not lost
+    // Peer
+    uint32_t expected = 0;
+    bool nak_sent = false;
+    // Timer
+    Cycle deadline = model::kUnknown;
+    uint8_t timer_generation = 0;
+  };
+
+  // What the requester decides in the cycles of a hold and behind it does not know of it yet; its records are visible
+  // one cycle later.
+  static constexpr Cycle kHoldCycles = 3;
+
+  // Without loss a peer still says what it lacks, so that nothing depends on the ack timer.
+  Network(Bench& b, bool is_lossy) : bench(b), lossy(is_lossy) {
+    bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
+    bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
+      --qps[(token.vq_index - bench.first_queue) / 2].open;
+    };
+    bench.completion.on_token = [this](Cycle, const spec::Completion& token) {
+      Qp& qp = qps[(token.vq_index - bench.first_queue) / 2];
+      const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
+      ASSERT_EQ(cqe.status, kOk);
+      ASSERT_EQ(cqe.wr_id, qp.done++);
+    };
+    bench.replay.on_token = [this](Cycle cycle, const spec::Replay& token) {
+      qps[token.qpn].replays.emplace_back(cycle + 20 + bench.random() % 60, token);
+    };
+    bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {
+      Qp& qp = qps[token.qpn];
+      qp.timer_generation = token.generation;
+      qp.deadline = token.kind == TimerKind::kOff   ? model::kUnknown
+                    : token.kind == TimerKind::kAck ? cycle + 1500
+                                                    : cycle + 50 + token.code;
+      if (token.kind == TimerKind::kRnr) ++pauses;
+    };
+  }
+
+  bool IsLost(Qp& qp) {
+    if (!lossy) return false;
+    if (qp.lucky != 0) {
+      --qp.lucky;
+      return false;
+    }
+    if (bench.random() % 8 != 0) return false;
+    qp.lucky = 60;
+    ++lost;
+    return true;
+  }
+  void Answer(uint32_t qpn, uint32_t psn, uint8_t syndrome) {
+    if (!IsLost(qps[qpn])) bench.ack.tokens.push_back({.qpn = qpn, .psn = Psn(psn), .syndrome = syndrome});
+  }
+  void Arrive(uint32_t qpn, uint32_t psn) {
+    Qp& qp = qps[qpn];
+    const uint32_t ahead = Psn(psn - qp.expected);
+    if (ahead == 0) {
+      if (bench.random() % 32 == 0) {
+        Answer(qpn, psn, static_cast<uint8_t>(0x20 + bench.random() % 32));
+        return;
+      }
+      if (!lossy && !qp.nak_sent && bench.random() % 16 == 0) {
+        qp.nak_sent = true;
+        Answer(qpn, psn, 0x60);
+        return;
+      }
+      qp.expected = Psn(qp.expected + 1);
+      qp.nak_sent = false;
+      Answer(qpn, psn, 0x1f);
+    } else if (ahead < 0x80'0000) {
+      if (!qp.nak_sent) Answer(qpn, qp.expected, 0x60);
+      qp.nak_sent = true;
+    } else {
+      Answer(qpn, qp.expected - 1, 0x1f);
+    }
+  }
+  void Step(bool posts) {
+    const Cycle now = bench.bench.cycle();
+    auto& holds = bench.hold.sent;
+    while (!holds.empty() && holds.front().first + kHoldCycles < now) {
+      qps[holds.front().second.qpn].hold = holds.front().second.generation;
+      holds.erase(holds.begin());
+    }
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      Qp& qp = qps[qpn];
+      const bool held = qp.hold != qp.resumed;
+      // A message under way stops when the QP is held, a replay when another hold comes.
+      if (!qp.sends.empty() && bench.random() % 2 == 0) {
+        const Packet& packet = qp.sends.front();
+        if (packet.again ? packet.generation != qp.hold : held) {
+          qp.sends.clear();
+        } else {
+          if (!IsLost(qp)) qp.wire.emplace_back(now + 20, packet.psn);
+          ++sent;
+          qp.sends.pop_front();
+        }
+      } else if (qp.sends.empty() && !qp.replays.empty() && qp.replays.front().first <= now &&
+                 bench.record.tokens.empty()) {
+        const spec::Replay replay = qp.replays.front().second;
+        qp.replays.pop_front();
+        if (replay.resume) {
+          if (replay.generation == qp.hold && replay.psn == qp.next_psn) qp.resumed = qp.hold;
+        } else {
+          for (uint32_t psn = replay.psn; psn != Psn(replay.last_psn + 1); psn = Psn(psn + 1)) {
+            qp.sends.push_back({.psn = psn, .generation = replay.generation, .again = true});
+          }
+        }
+      } else if (qp.sends.empty() && posts && qp.open < 8 && bench.record.tokens.empty() && bench.random() % 8 == 0) {
+        const auto packets = static_cast<uint32_t>(1 + bench.random() % 3);
+        bench.record.tokens.push_back({.qpn = qpn,
+                                       .wr_id = qp.posted++,
+                                       .signaled = true,
+                                       .last_psn = Psn(qp.next_psn + packets - 1),
+                                       .first_psn = qp.next_psn,
+                                       .unsent = held});
+        for (uint32_t i = 0; i < packets && !held; ++i) {
+          qp.sends.push_back({.psn = Psn(qp.next_psn + i), .generation = 0, .again = false});
+        }
+        qp.next_psn = Psn(qp.next_psn + packets);
+        ++qp.open;
+        unsent += held ? 1 : 0;
+      }
+      if (!qp.wire.empty() && qp.wire.front().first <= now) {
+        const uint32_t psn = qp.wire.front().second;
+        qp.wire.pop_front();
+        Arrive(qpn, psn);
+      }
+      if (qp.deadline <= now) {
+        bench.expired.tokens.push_back({.qpn = qpn, .generation = qp.timer_generation});
+        qp.deadline = model::kUnknown;
+      }
+    }
+  }
+  bool IsDone() const {
+    return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
+      return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && qp.hold == qp.resumed;
+    });
+  }
+
+  Bench& bench;
+  const bool lossy;
+  std::vector<Qp> qps{kQps};
+  uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0;
+};
+
+TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotReady) {
+  for (const auto& [lossy, out_rate] : {std::pair{true, 16u}, {true, 4u}, {false, 16u}, {false, 6u}}) {
+    Bench bench;
+    bench.Rates(16, out_rate);
+    Network network(bench, lossy);
+    for (uint32_t qpn = 0; qpn < Network::kQps; ++qpn) {
+      bench.SetCq(qpn, 0, lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7});
+      bench.SetState(qpn, IbQpState::kRts);
+      network.qps[qpn].next_psn = network.qps[qpn].expected = Psn(0u - 50 * qpn);
+    }
+    ASSERT_EQ(bench.Settle(), "");
+    for (int i = 0; i < 40'000; ++i) {
+      network.Step(true);
+      ASSERT_EQ(bench.Run(1), "");
+      ASSERT_FALSE(HasFatalFailure());
+    }
+    for (int i = 0; i < 30'000 && !network.IsDone(); ++i) {
+      network.Step(false);
+      ASSERT_EQ(bench.Run(1), "");
+    }
+    EXPECT_TRUE(network.IsDone());
+    for (int i = 0; i < 100; ++i) {  // the last timer
+      ASSERT_EQ(bench.Run(1), "");
+      network.Step(false);
+    }
+    EXPECT_EQ(bench.failure.count, 0u);
+    for (const auto& qp : network.qps) {
+      EXPECT_EQ(qp.done, qp.posted);
+      EXPECT_EQ(qp.expected, qp.next_psn);
+      EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer stands
+      EXPECT_GT(qp.done, 200u);
+    }
+    if (lossy) {
+      EXPECT_GT(network.lost, 50u);
+    }
+    EXPECT_GT(network.unsent, 50u);
+    EXPECT_GT(network.pauses, 10u);
+  }
+}
+
 // Many QPs in any state, records and acknowledges that may mean anything.
 TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
@@ -471,20 +1353,29 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
       auto& random = bench.random;
       std::map<uint32_t, uint32_t> psn, open;
       uint64_t records = 0;
-      bench.retired.keep = bench.completion.keep = bench.failure.keep = false;
+      bench.retired.keep = bench.completion.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep =
+          false;
+      std::map<uint32_t, uint8_t> timers;
+      bench.timer_set.on_token = [&](Cycle, const spec::TimerSet& token) { timers[token.qpn] = token.generation; };
+      const auto set_context = [&](uint32_t qpn) {
+        bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
+                    {.timeout = static_cast<uint8_t>(random() % 4 == 0 ? 0 : random() % 32),
+                     .retry_cnt = static_cast<uint8_t>(random() % 8),
+                     .rnr_retry = static_cast<uint8_t>(random() % 8)});
+      };
       bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
         ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
       };
       for (uint32_t qpn = 0; qpn < 16; ++qpn) {
-        bench.SetCq(qpn, static_cast<uint16_t>(random() % 16));
+        set_context(qpn);
         bench.SetState(qpn, IbQpState::kRts);
       }
       ASSERT_EQ(bench.Settle(), "");
-      for (int step = 0; step < 8000; ++step) {
+      for (int step = 0; step < 10000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 64;
         if (dice < 24 && open[qpn] < 8 && bench.record.tokens.size() < 4) {
-          const auto packets = static_cast<uint32_t>(random() % 4);
+          const auto packets = static_cast<uint32_t>(random() % 4 == 0 ? random() % 4 : 1 + random() % 3);
           spec::SendRecord record{.qpn = qpn,
                                   .head = static_cast<uint16_t>(random()),
                                   .wr_id = random(),
@@ -497,23 +1388,33 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
             record.status = static_cast<IbWcStatus>(1 + random() % 12);
             record.silent = random() % 4 == 0;
           }
+          record.unsent = random() % 4 == 0;
           psn[qpn] = Psn(psn[qpn] + packets);
           if (random() % 16 == 0) {
             record.amends = true;
+            record.again = random() % 2 == 0;
+            record.slot = static_cast<uint8_t>(random() % 9);
+            if (record.again) record.first_psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6));
           } else {
             ++open[qpn];
             ++records;
           }
           bench.record.tokens.push_back(record);
         } else if (dice < 52 && bench.ack.tokens.size() < 4) {
-          const auto syndrome = static_cast<uint8_t>(random() % 6 == 0 ? random() : random() % 32);
+          auto syndrome = static_cast<uint8_t>(random() % 12 == 0 ? random() : random() % 32);
+          if (random() % 4 == 0) syndrome = static_cast<uint8_t>(random() % 2 == 0 ? 0x60 : 0x20 + random() % 32);
           bench.ack.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
                                       .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 12)),
                                       .syndrome = syndrome,
                                       .msn = static_cast<uint32_t>(random() & 0xff'ffff)});
-        } else if (dice < 56) {
+        } else if (dice < 54 && bench.expired.tokens.size() < 4) {
+          bench.expired.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
+                                          .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
+        } else if (dice < 55) {
+          set_context(qpn);
+        } else if (dice < 57 && random() % 4 == 0) {
           bench.SetState(qpn, static_cast<IbQpState>(random() % 7), random() % 4 == 0);
-        } else if (dice < 61) {
+        } else if (dice < 61 && random() % 2 == 0) {
           bench.SetState(qpn, IbQpState::kReset, true);
           bench.SetState(qpn, IbQpState::kRts);
         }
@@ -527,6 +1428,8 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
       EXPECT_EQ(bench.retired.count, records);
       EXPECT_GT(bench.completion.count, 200u);
       EXPECT_GT(bench.failure.count, 10u);
+      EXPECT_GT(bench.replay.count, 200u);
+      EXPECT_GT(bench.timer_set.count, 200u);
     }
   }
 }
@@ -535,6 +1438,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
 TEST(Completer, RtlAndModelAgreeWhenStatesChangeInEveryCycle) {
   Bench bench;
   uint32_t open[3]{};
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kPatient);
   bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) { --open[(token.vq_index - kFirstQueue) / 2]; };
   for (int i = 0; i < 3000; ++i) {
     const auto qpn = static_cast<uint32_t>(bench.random() % 3);
@@ -543,6 +1447,7 @@ TEST(Completer, RtlAndModelAgreeWhenStatesChangeInEveryCycle) {
       ++open[qpn];
       bench.record.tokens.push_back({.qpn = qpn, .last_psn = 7, .first_psn = 7});
     }
+    if (bench.random() % 4 == 0) bench.ack.tokens.push_back({.qpn = qpn, .psn = 7, .syndrome = 0x60});
     bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
     ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
   }
