@@ -9692,10 +9692,10 @@ struct RxAck {
 
 // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion and an answer may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 927;
+  static constexpr size_t kBits = 932;
   bool no_frame{};  // No frame belongs to it, and nothing is written
   bool more{};  // The frame stays: the next one is of it, too
-  uint8_t offset{};  // In the frame, of the first byte to write
+  uint16_t offset{};  // In the frame, of the first byte to write
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: nothing is written
   uint64_t address1{};  // Second run
@@ -9708,7 +9708,7 @@ struct RxPlace {
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
     f("more", self.more, 1);
-    f("offset", self.offset, 8);
+    f("offset", self.offset, 13);
     f("address0", self.address0, 64);
     f("bytes0", self.bytes0, 13);
     f("address1", self.address1, 64);

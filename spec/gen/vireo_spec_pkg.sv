@@ -4425,7 +4425,7 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic no_frame;
     logic more;
-    logic [7:0] offset;
+    logic [12:0] offset;
     logic [63:0] address0;
     logic [12:0] bytes0;
     logic [63:0] address1;
@@ -4435,7 +4435,7 @@ package vireo_spec_pkg;
     logic has_answer;
     tx_packet_t answer;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 927;
+  localparam int unsigned RxPlaceBits = 932;
 
   // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
   typedef struct packed {

@@ -259,7 +259,7 @@ struct Bench {
                                                         .buffer_bytes = 8192,
                                                         .max_frame_bytes = 1500,
                                                         .bytes_per_frame = 512}};
-  model::Responder responder{agenda, 32};
+  model::Responder responder{agenda, 16, 1024, 32};
   model::RxScatter scatter{agenda, 8 * sizeof(Top::s_axis_tdata_i), buffer};
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();

@@ -100,12 +100,17 @@ module vireo_reception
     .idle_o(buffer_idle)
   );
 
+  // The frames of this test ask for no receives.
+  logic unused_doorbell_ready, unused_request_valid, unused_receive_ready;
+  receive_request_t unused_request;
+
   vireo_responder #(
     .NumQps(NumQps)
   ) u_responder (
     .clk_i,
     .rst_ni,
     .enable_i,
+    .mq_i(1'b0),
     .table_write_valid_i,
     .table_write_i,
     .qp_state_write_valid_i,
@@ -116,6 +121,15 @@ module vireo_reception
     .frame_valid_i(frame_valid),
     .frame_ready_o(frame_ready),
     .frame_i(frame),
+    .doorbell_valid_i(1'b0),
+    .doorbell_ready_o(unused_doorbell_ready),
+    .doorbell_i('0),
+    .receive_request_valid_o(unused_request_valid),
+    .receive_request_ready_i(1'b0),
+    .receive_request_o(unused_request),
+    .receive_valid_i(1'b0),
+    .receive_ready_o(unused_receive_ready),
+    .receive_i('0),
     .memory_check_valid_o,
     .memory_check_ready_i,
     .memory_check_o,
