@@ -217,6 +217,7 @@ void Nic::ConnectQueuePairs() {
   completer_.timer_set_out.Connect(retry_timer_.timer_set_in, completer_);
   retry_timer_.timer_expired_out.Connect(completer_.timer_expired_in, retry_timer_);
   completer_.retired_out.Connect(send_queue_.retired_in, completer_);
+  requester_.on_resent = [this](Cycle now) { csr_.OnRetransmission(now); };
   requester_.failure_out.Connect(send_failures_.in[0], requester_);
   tx_gather_.failed_out.Connect(send_failures_.in[1], tx_gather_);
   send_failures_.out.Connect(qp_control_.requester_failure_in, send_failures_);

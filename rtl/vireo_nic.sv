@@ -399,6 +399,7 @@ module vireo_nic
   logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   rx_verdict_e rx_verdict;
+  logic resent;
   logic requester_load_valid, requester_load_ready;
   qp_load_t requester_load;
   logic responder_load_valid, responder_load_ready;
@@ -518,7 +519,7 @@ module vireo_nic
     .rx_verdict_i(rx_verdict),
     .tx_frame_i(tx_frame),
     .rx_drop_i(rx_drop),
-    .retransmission_i(1'b0),
+    .retransmission_i(resent),
     .dma_error_i({write_error, read_error}),
     .window_violation_i(window_violation),
     .idle_o(csr_idle)
@@ -928,6 +929,7 @@ module vireo_nic
     .failure_valid_o(send_failures_valid[0]),
     .failure_ready_i(send_failures_ready[0]),
     .failure_o(send_failures[0]),
+    .resent_o(resent),
     .idle_o(requester_idle)
   );
 

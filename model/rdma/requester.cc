@@ -7,6 +7,7 @@
 
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
+#include <utility>
 
 namespace vireo::model {
 namespace {
@@ -136,6 +137,7 @@ void Requester::WriteHolds(Cycle now) {
 
 void Requester::Run(Cycle now) {
   WriteHolds(now);
+  if (std::exchange(resent_, false)) on_resent(now);
   bool moved = Leave(now, check_, memory_check_out);
   moved |= Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, job_, job_out);
@@ -486,6 +488,7 @@ bool Requester::RunBack(Cycle now) {
         job_->address0 = entry.address;
         job_->bytes0 = entry.packet.payload_bytes;
       }
+      resent_ = entry.record.again && !job_->more && !drop_;
       if (drop_ && !entry.record.again) {
         back_ = Back::kFail;
       } else {

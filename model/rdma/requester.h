@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -56,6 +57,9 @@ class Requester final : public Block {
   Output<spec::TxJob> job_out;
   Output<spec::SendRecord> record_out;
   Output<spec::QpFailure> failure_out;
+
+  // Called in the cycle of the pulse.
+  std::function<void(Cycle)> on_resent = [](Cycle) {};
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run.
@@ -162,6 +166,7 @@ class Requester final : public Block {
   std::optional<spec::TxJob> job_;
   std::optional<spec::SendRecord> record_;
   std::optional<spec::QpFailure> failure_;
+  bool resent_ = false;  // the pulse of the next cycle
 };
 
 }  // namespace vireo::model

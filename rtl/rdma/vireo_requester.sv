@@ -64,6 +64,7 @@ module vireo_requester
   input  logic              failure_ready_i,
   output qp_failure_t       failure_o,
 
+  output logic              resent_o,  // a pulse: a packet of a replay went to the jobs
   output logic              idle_o
 );
 
@@ -668,7 +669,7 @@ module vireo_requester
   logic stop_d, stop_q;  // the rest of the message is not sent
   logic drop_d, drop_q;  // the job that follows ends a packet that began
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
-  logic failure_valid_d, failure_valid_q, failure_free;
+  logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
   send_record_t record_d, record_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
@@ -707,6 +708,7 @@ module vireo_requester
     job_d = job_q;
     failure_free = !failure_valid_q || failure_ready_i;
     failure_valid_d = failure_valid_q && !failure_ready_i;
+    resent_d = 1'b0;
     failure_d = failure_q;
 
     // Why it is not sent. A packet that began ends, unless its memory fails.
@@ -810,6 +812,7 @@ module vireo_requester
               job_d.bytes0 = entry.payload_bytes;
             end
           end
+          resent_d = entry.again && !drop_q && !entry.more;
           if (drop_q && !entry.again) begin
             back_d = BkFail;
           end else begin
@@ -842,6 +845,7 @@ module vireo_requester
       record_valid_q <= 1'b0;
       job_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
+      resent_q <= 1'b0;
     end else begin
       front_q <= front_d;
       check_valid_q <= check_valid_d;
@@ -851,6 +855,7 @@ module vireo_requester
       record_valid_q <= record_valid_d;
       job_valid_q <= job_valid_d;
       failure_valid_q <= failure_valid_d;
+      resent_q <= resent_d;
     end
   end
 
@@ -896,6 +901,7 @@ module vireo_requester
   assign job_o = job_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
+  assign resent_o = resent_q;
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0
                && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q;
 

@@ -347,6 +347,7 @@ struct Bench {
     block.job_out.Connect(job_sink, block);
     block.record_out.Connect(record_sink, block);
     block.failure_out.Connect(failure_sink, block);
+    block.on_resent = [this](Cycle) { ++resent; };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
     fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
@@ -379,6 +380,8 @@ struct Bench {
     for (; cycles != 0; --cycles) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
+      resent_in_rtl += p.resent_o;
+      if (resent_in_rtl != resent) return "resent differs in cycle " + std::to_string(bench.cycle());
     }
     return {};
   }
@@ -471,6 +474,7 @@ struct Bench {
   std::mt19937_64 random = MakeRandom("requester");
   Agenda agenda;
   Requester block{agenda, kConfig};
+  uint64_t resent = 0, resent_in_rtl = 0;  // packets of replays
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
   Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();
