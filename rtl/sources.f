@@ -9,6 +9,7 @@ rtl/common/vireo_pending.sv
 rtl/common/vireo_arb_rr.sv
 rtl/dma/vireo_dma_pkg.sv
 rtl/dma/vireo_dma_split.sv
+rtl/dma/vireo_dma_align.sv
 rtl/dma/vireo_dma_reader.sv
 rtl/dma/vireo_dma_writer.sv
 rtl/dma/vireo_dma_read_port.sv

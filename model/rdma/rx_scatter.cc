@@ -40,7 +40,7 @@ WriteBeat RxScatter::MakeBeat() const {
 }
 
 void RxScatter::Run(Cycle now) {
-  Answer(now);
+  Leave(now);
   if (!beats_.empty() && beats_.front().cycle <= now && next_beat_ <= now && write_out.CanPush(now)) {
     write_out.Push(now, std::move(beats_.front().beat));
     beats_.pop_front();
@@ -63,16 +63,19 @@ void RxScatter::Run(Cycle now) {
 }
 
 void RxScatter::TakePlace(Cycle now) {
-  if (!place_in.CanPop(now) || !store_.HasOldest(now) || !pending_.CanPush(now)) return;
+  if (!place_in.CanPop(now) || !pending_.CanPush(now)) return;
+  if (!place_in.front().no_frame && !store_.HasOldest(now)) return;
   place_ = place_in.Pop(now);
-  const unsigned writes = place_.bytes0 == 0 ? 0 : place_.bytes1 == 0 ? 1 : 2;
-  pending_.Push(now, {writes, place_.has_answer, place_.answer});
-  second_ = false;
+  const unsigned writes = place_.no_frame || place_.bytes0 == 0 ? 0 : place_.bytes1 == 0 ? 1 : 2;
+  pending_.Push(now, {writes, place_.has_completion, place_.completion, place_.has_answer, place_.answer});
   begins_ = now + 1;
-  state_ = State::kFree;
-  if (writes == 0) return;
-  state_ = State::kRun;
-  write_ = MakeWrite(place_.offset, place_.address0, place_.bytes0);
+  if (writes != 0) {
+    second_ = false;
+    state_ = State::kRun;
+    write_ = MakeWrite(place_.offset, place_.address0, place_.bytes0);
+  } else if (!place_.no_frame && !place_.more) {
+    state_ = State::kFree;
+  }
 }
 
 void RxScatter::Step(Cycle now) {
@@ -89,19 +92,29 @@ void RxScatter::Step(Cycle now) {
     write_ = MakeWrite(size_t{place_.offset} + place_.bytes0, place_.address1, place_.bytes1);
     return;
   }
-  store_.Free(now);
+  if (!place_.more) store_.Free(now);
   state_ = State::kPlace;
 }
 
-void RxScatter::Answer(Cycle now) {
+void RxScatter::Leave(Cycle now) {
   if (!pending_.CanPop(now)) return;
   const Pending& pending = pending_.front();
   // Those of this cycle count from the next one on.
   if (pending.writes != 0 && (accepted_.size() < pending.writes || accepted_[pending.writes - 1] >= now)) return;
-  if (pending.has_answer && !answer_out.CanPush(now)) return;
+  if (pending.has_completion && !completed_) {
+    if (!completion_out.CanPush(now)) return;
+    completion_out.Push(now, pending.completion);
+    if (pending.has_answer) {
+      completed_ = true;
+      return WakeAt(now + 1);
+    }
+  } else if (pending.has_answer) {
+    if (!answer_out.CanPush(now)) return;
+    answer_out.Push(now, pending.answer);
+  }
+  completed_ = false;
   accepted_.erase(accepted_.begin(), accepted_.begin() + static_cast<ptrdiff_t>(pending.writes));
-  const Pending done = pending_.Pop(now);
-  if (done.has_answer) answer_out.Push(now, done.answer);
+  pending_.Pop(now);
 }
 
 }  // namespace vireo::model

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
-// then the frame is freed, and the answer leaves when all writes have left the port's arbiter: the counterpart of
-// rtl/rdma/vireo_rx_scatter.sv. It checks nothing.
+// then the frame is freed if no place of it follows, and the completion and the answer leave, one after the other, when
+// all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing.
 //
-// A place is taken in the latest of: pushed + 1; the frame is the oldest; the place before is carried out, + 1; of the
-// 16th place before, the answer has left, + 1. Taken in t, without bytes: frame freed in t + 1. Else step 0 in t + 1,
-// one step per beat, as the dma_reader's trains; a beat is visible 4 cycles after its step.
+// A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the place before is carried
+// out, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it is;
+// else carried out in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
+// 4 cycles after its step.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ class RxScatter final : public Block {
   // Cycles from a step to its beat at the output.
   static constexpr uint64_t kBeatLatency = 4;
   static constexpr size_t kStreamDepth = 8;  // beats under way
-  static constexpr size_t kPlaces = 16;      // whose writes are not all accepted, or whose answer waits
+  static constexpr size_t kPlaces = 16;      // whose writes are not all accepted, or whose rest waits
 
   // `store` outlives the block.
   RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
@@ -36,6 +37,7 @@ class RxScatter final : public Block {
 
   Channel<spec::RxPlace> place_in = Channel<spec::RxPlace>::Slice();
   Output<WriteBeat> write_out;
+  Output<spec::Completion> completion_out;
   Output<spec::TxPacket> answer_out;
 
   // accepted_i in cycle `now`.
@@ -48,6 +50,8 @@ class RxScatter final : public Block {
   enum class State : uint8_t { kPlace, kRun, kFree };
   struct Pending {
     unsigned writes;
+    bool has_completion;
+    spec::Completion completion;
     bool has_answer;
     spec::TxPacket answer;
   };
@@ -67,7 +71,7 @@ class RxScatter final : public Block {
 
   void TakePlace(Cycle now);
   void Step(Cycle now);
-  void Answer(Cycle now);
+  void Leave(Cycle now);
   Write MakeWrite(size_t offset, uint64_t address, size_t bytes) const;
   WriteBeat MakeBeat() const;
 
@@ -84,6 +88,7 @@ class RxScatter final : public Block {
   Cycle next_beat_ = 0;      // leaves not before
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
+  bool completed_ = false;      // the completion of the first one has left
   std::deque<Cycle> accepted_;  // that no place has used yet
 };
 

@@ -27,11 +27,17 @@ TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes)
 
 void TxGather::OnTrain(Cycle first, const Train& train) {
   assert(train.data.size() == train.bytes);
-  if ((train.tag & kTagSecond) == 0) arriving_ = Done{};
+  if ((train.tag & kTagFurther) == 0) arriving_ = Done{};
   arriving_.bad = arriving_.bad || train.resp != AxiResp::kOkay;
   arriving_.data.insert(arriving_.data.end(), train.data.begin(), train.data.end());
-  if ((train.tag & kTagLast) == 0) return;
-  arriving_.visible = first + (Beats(train.bytes) - 1) + kDone;
+  const Cycle end = first + (Beats(train.bytes) - 1);
+  --runs_;
+  runs_end_ = end + kDropLatency;
+  if ((train.tag & kTagLast) == 0) {
+    if (job_in.size() != 0) WakeAt(runs_end_);
+    return;
+  }
+  arriving_.visible = end + kDone;
   WakeAt(arriving_.visible);
   done_.push_back(std::move(arriving_));
 }
@@ -80,32 +86,61 @@ void TxGather::RunAsk(Cycle now) {
   if (now < ask_from_) return;
   if (ask_ == Ask::kTake) {
     if (!job_in.CanPop(now)) return;
-    if (waiting_timing_.PushReady() > now) return WakeAt(waiting_timing_.PushReady());
-    const size_t beats = Beats(job_in.front().packet.payload_bytes);
-    if (Free(now) < beats) {
-      // What is missing comes beat by beat; returns that are not known yet will wake the block.
-      if (!returns_.empty()) WakeAt(returns_.front().first + 1);
-      return;
-    }
-    job_ = job_in.Pop(now);
-    free_ -= beats;
-    waiting_timing_.Push(now);
-    waiting_.push_back(job_.packet);
-    if (waiting_.size() == 1) WakeAt(waiting_timing_.PopReady());
-    if (beats == 0) return;
-    ask_ = Ask::kFirst;
+    if (!(job_in.front().drop ? TakeDrop(now) : TakeJob(now))) return;
   } else {
     if (!read_request_out.CanPush(now)) return;
     const bool second = ask_ == Ask::kSecond;
-    const bool last = second || job_.bytes1 == 0;
-    const auto tag = static_cast<uint8_t>((second ? kTagSecond : 0) | (last ? kTagLast : 0));
+    const bool last_of_job = second || job_.bytes1 == 0;
+    const bool last = last_of_job && !job_.more;
+    const auto tag = static_cast<uint8_t>((second || further_ ? kTagFurther : 0) | (last ? kTagLast : 0));
     read_request_out.Push(
         now,
         {.address = second ? job_.address1 : job_.address0, .bytes = second ? job_.bytes1 : job_.bytes0, .tag = tag});
-    ask_ = last ? Ask::kTake : Ask::kSecond;
+    ++runs_;
+    ask_ = last_of_job ? Ask::kTake : Ask::kSecond;
   }
   ask_from_ = now + 1;
   WakeAt(ask_from_);
+}
+
+bool TxGather::TakeJob(Cycle now) {
+  const bool more = job_in.front().more;
+  if (!more && waiting_timing_.PushReady() > now) {
+    WakeAt(waiting_timing_.PushReady());
+    return false;
+  }
+  const size_t beats = Beats(job_in.front().packet.payload_bytes);
+  if (!part_ && Free(now) < beats) {
+    // What is missing comes beat by beat; returns that are not known yet will wake the block.
+    if (!returns_.empty()) WakeAt(returns_.front().first + 1);
+    return false;
+  }
+  job_ = job_in.Pop(now);
+  if (!part_) {
+    free_ -= beats;
+    part_beats_ = beats;
+  }
+  further_ = part_;
+  part_ = more;
+  if (!more) {
+    waiting_timing_.Push(now);
+    waiting_.push_back(job_.packet);
+    if (waiting_.size() == 1) WakeAt(waiting_timing_.PopReady());
+  }
+  if (job_.bytes0 != 0) ask_ = Ask::kFirst;
+  return true;
+}
+
+// Of the packet's runs, those that were asked for come all the same.
+bool TxGather::TakeDrop(Cycle now) {
+  if (part_ && (runs_ != 0 || now < runs_end_)) {
+    if (runs_ == 0) WakeAt(runs_end_);
+    return false;
+  }
+  job_in.Pop(now);
+  if (part_) free_ += part_beats_;
+  part_ = false;
+  return true;
 }
 
 void TxGather::RunGive(Cycle now) {
@@ -160,7 +195,8 @@ void TxGather::Decide(Cycle now, bool bad) {
 }
 
 bool TxGather::IsIdle() const {
-  return job_in.size() == 0 && ask_ == Ask::kTake && waiting_.empty() && give_ == Give::kWait && payloads_.empty();
+  return job_in.size() == 0 && ask_ == Ask::kTake && !part_ && waiting_.empty() && give_ == Give::kWait &&
+         payloads_.empty();
 }
 
 }  // namespace vireo::model

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the payload of packets from host memory and keeps it until they are sent: the counterpart of
-// rtl/rdma/vireo_tx_gather.sv. Packets leave in the order of their jobs, each when all of its payload is here. It
-// checks nothing. What becomes of a message whose packet could not be read is not decided here.
+// rtl/rdma/vireo_tx_gather.sv. A packet has one job or several; packets leave in the order of their jobs, each when all
+// of its payload is here. It checks nothing. What becomes of a message whose packet could not be read is not decided
+// here.
 //
-// Unloaded, with p the cycle of a job's push and x that of the last beat of its last train:
+// Unloaded, with p the cycle of a job's push and x that of the last beat of the packet's last train:
 //
 //   first request visible:   p + kRequestLatency
 //   second request visible:  first one taken, + 1
+//   next job taken:          last request taken, + 1
 //   packet visible:          x + kPacketLatency; without payload p + kEmptyLatency
+//   drop taken:              x + kDropLatency
 #pragma once
 
 #include <cstddef>
@@ -31,11 +34,12 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   static constexpr uint64_t kRequestLatency = 2;
   static constexpr uint64_t kPacketLatency = 5;
   static constexpr uint64_t kEmptyLatency = 5;
+  static constexpr uint64_t kDropLatency = 2;
   // From one packet's decision to the next one's, if the packets are taken.
   static constexpr uint64_t kInterval = 3;
 
   // Bits of a request's tag: what the train is to its packet.
-  static constexpr uint8_t kTagSecond = 1;
+  static constexpr uint8_t kTagFurther = 1;  // not the first run
   static constexpr uint8_t kTagLast = 2;
 
   // beat_bytes: DataBits/8. buffer_bytes: a power of two, 8192 or more.
@@ -78,21 +82,28 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   void ReturnBeats(Return room);
   size_t Free(Cycle now);
   void RunAsk(Cycle now);
+  bool TakeJob(Cycle now);
+  bool TakeDrop(Cycle now);
   void RunGive(Cycle now);
   void Decide(Cycle now, bool bad);
 
   size_t beat_bytes_;
 
   Ask ask_ = Ask::kTake;
-  Cycle ask_from_ = 0;  // the state holds from then on
-  spec::TxJob job_{};   // that is being asked for
-  size_t free_;         // beats of the buffer that belong to no packet
+  Cycle ask_from_ = 0;     // the state holds from then on
+  spec::TxJob job_{};      // that is being asked for
+  bool further_ = false;   // it is not the first one of its packet
+  bool part_ = false;      // the next job goes on with the packet
+  size_t part_beats_ = 0;  // of the whole packet that goes on
+  size_t runs_ = 0;        // that were asked for and have not come
+  Cycle runs_end_ = 0;     // all that have come are in the buffer from then on
+  size_t free_;            // beats of the buffer that belong to no packet
   std::deque<Return> returns_;
 
   FifoTiming waiting_timing_ = FifoTiming::Fifo(kJobDepth);
   std::deque<spec::TxPacket> waiting_;
   std::deque<Done> done_;
-  Done arriving_{};  // the packet whose first run is here
+  Done arriving_{};  // the packet whose runs come
 
   Give give_ = Give::kWait;
   Cycle give_from_ = 0;

@@ -28,6 +28,23 @@ package vireo_dma_pkg;
   // Depth of the queues at the end of the shift pipelines: the way of a credit around them is 5 cycles.
   localparam int unsigned StreamDepth = 8;
 
+  // How a run of bytes becomes a train that begins in lane 0, one step per beat of memory: see vireo_dma_align.
+  typedef struct packed {
+    logic lag;               // needs the beat after for each of its beats
+    logic dummy;             // and there is none for the last one
+    logic [31:0] last_step;  // its number, from 0
+  } align_t;
+
+  function automatic align_t align_of(input logic [31:0] lane, input logic [31:0] bytes, input int unsigned lane_bits);
+    logic [31:0] memory_beats, train_beats, round;
+    round = (32'd1 << lane_bits) - 32'd1;
+    train_beats = (bytes + round) >> lane_bits;
+    memory_beats = (bytes + lane + round) >> lane_bits;
+    align_of.lag = lane != '0 && memory_beats != 32'd1;
+    align_of.dummy = align_of.lag && memory_beats == train_beats;
+    align_of.last_step = train_beats - 32'(!align_of.lag);
+  endfunction
+
   // Address bits that vary within a burst of that size: 128 bytes << size - 1, and not more than beats allow. Reserved
   // codes count as the smallest size.
   function automatic logic [BurstBytesBits-2:0] burst_mask(input pcie_size_e size, input int unsigned beat_bytes);

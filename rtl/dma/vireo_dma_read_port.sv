@@ -14,7 +14,7 @@ module vireo_dma_read_port
   parameter int unsigned Tags = 256,           // bursts under way; a power of two, 2 or more
   parameter int unsigned BufferBytes = 32768,  // of the reorder buffer; a power of two, 8192 or more
   parameter int unsigned FetchClients = 5,     // small ones; 1 or more
-  parameter int unsigned FetchDepth = DmaFetchDepth,  // answers per small client; a power of two, 4 or more
+  parameter int unsigned FetchDepth = 32'(DmaFetchDepth),  // answers per small client; a power of two, 4 or more
   localparam int unsigned TagBits = $clog2(Tags)
 ) (
   input  logic                                  clk_i,

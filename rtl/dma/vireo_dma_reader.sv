@@ -271,8 +271,8 @@ module vireo_dma_reader
   // Collection: takes the bursts in order as they are done, one per cycle, and announces whole requests.
   typedef struct packed {
     axi_resp_e resp;
-    logic lag;                        // needs the beat after for each of its beats
-    logic dummy;                      // and there is none for the last one
+    logic lag;
+    logic dummy;
     logic [PlaceBits-1:0] last_step;
     logic [LaneBits-1:0] lane;
     logic [BytesBits-1:0] bytes;
@@ -285,7 +285,7 @@ module vireo_dma_reader
   axi_resp_e resp;
   request_t done_request, request;
   logic request_done, request_valid, request_ready;
-  logic [PlaceBits:0] bus_beats, train_beats;
+  align_t align;
 
   assign retire = done_q[head_q];
 
@@ -308,13 +308,11 @@ module vireo_dma_reader
     request_resp_d = request_resp_q;
     if (retired1_q) request_resp_d = burst1.last ? AxiRespOkay : resp;
 
-    bus_beats = (PlaceBits + 1)'(((BytesBits + 1)'(burst1.bytes) + (BytesBits + 1)'(burst1.lane)
-                                  + (BytesBits + 1)'(BeatBytes - 1)) >> LaneBits);
-    train_beats = (PlaceBits + 1)'(((BytesBits + 1)'(burst1.bytes) + (BytesBits + 1)'(BeatBytes - 1)) >> LaneBits);
+    align = align_of(32'(burst1.lane), 32'(burst1.bytes), LaneBits);
     done_request.resp = resp;
-    done_request.lag = burst1.lane != '0 && bus_beats != (PlaceBits + 1)'(1);
-    done_request.dummy = done_request.lag && bus_beats == train_beats;
-    done_request.last_step = PlaceBits'(train_beats) - PlaceBits'(!done_request.lag);
+    done_request.lag = align.lag;
+    done_request.dummy = align.dummy;
+    done_request.last_step = PlaceBits'(align.last_step);
     done_request.lane = burst1.lane;
     done_request.bytes = burst1.bytes;
     done_request.tag = burst1.tag;
@@ -349,49 +347,8 @@ module vireo_dma_reader
     .m_data_o(request)
   );
 
-  // Train: one step per beat from the buffer. A step that gives a beat needs room for it in the queue at the end.
-  typedef struct packed {
-    logic gives;  // a beat of the train
-    logic last;
-    logic lag;
-    logic [LaneBits-1:0] lane;
-    logic [BytesBits-1:0] bytes;
-    logic [RequestTagBits-1:0] tag;
-    axi_resp_e resp;
-  } step_t;
-
-  logic [PlaceBits-1:0] step_d, step_q;
+  // Train: one step per beat from the buffer.
   logic [PlaceBits-1:0] fetch_place_q;
-  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been asked for and not been taken
-  logic last_step, gives, advance;
-  step_t step0;
-
-  always_comb begin
-    last_step = step_q == request.last_step;
-    gives = !(request.lag && step_q == '0);
-    advance = request_valid && (!gives || pending_q != ($clog2(StreamDepth) + 1)'(StreamDepth));
-    fetch = advance && !(last_step && request.dummy);
-    request_ready = advance && last_step;
-    step_d = step_q;
-    if (advance) step_d = last_step ? '0 : step_q + 1'b1;
-    pending_d = pending_q + ($clog2(StreamDepth) + 1)'(advance && gives)
-              - ($clog2(StreamDepth) + 1)'(train_valid_o && train_ready_i);
-    step0 = '{gives: gives, last: last_step, lag: request.lag, lane: request.lane, bytes: request.bytes,
-              tag: request.tag, resp: request.resp};
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      step_q <= '0;
-      fetch_place_q <= '0;
-      pending_q <= '0;
-    end else begin
-      step_q <= step_d;
-      if (fetch) fetch_place_q <= fetch_place_q + 1'b1;
-      pending_q <= pending_d;
-    end
-  end
-
   logic [DataBits-1:0] fetched;
 
   vireo_ram_1r1w #(
@@ -407,57 +364,33 @@ module vireo_dma_reader
     .read_data_o(fetched)
   );
 
-  // The first byte moves to lane 0 in two stages: each beat is rotated, then joined with the one after.
-  logic step1_valid_q, step2_valid_q;
-  step_t step1_q, step2_q;
-  logic [DataBits-1:0] rotated_q, rotated_before_q;
-  logic [DataBits-1:0] joined;
-  logic [LaneBits-1:0] end_lane;  // of the last byte
-  logic from_before;
-
-  always_comb begin
-    end_lane = LaneBits'(step2_q.bytes - 1'b1);
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      from_before = step2_q.lag && (LaneBits + 1)'(i) + (LaneBits + 1)'(step2_q.lane) < (LaneBits + 1)'(BeatBytes);
-      joined[8*i +: 8] = from_before ? rotated_before_q[8*i +: 8] : rotated_q[8*i +: 8];
-      if (step2_q.last && LaneBits'(i) > end_lane) joined[8*i +: 8] = '0;
-    end
-  end
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      step1_valid_q <= 1'b0;
-      step2_valid_q <= 1'b0;
-    end else begin
-      step1_valid_q <= advance;
-      step2_valid_q <= step1_valid_q;
-    end
+    if (!rst_ni) fetch_place_q <= '0;
+    else if (fetch) fetch_place_q <= fetch_place_q + 1'b1;
   end
 
-  always_ff @(posedge clk_i) begin
-    step1_q <= step0;
-    step2_q <= step1_q;
-    if (step1_valid_q) begin
-      rotated_q <= DataBits'({fetched, fetched} >> {step1_q.lane, 3'b000});
-      rotated_before_q <= rotated_q;
-    end
-  end
-
-  // Never full: pending_q counts its room.
-  logic unused_train_space;
-
-  vireo_fifo #(
-    .Width(DataBits + 1 + RequestTagBits + BytesBits + 2),
-    .Depth(StreamDepth)
-  ) u_train (
+  vireo_dma_align #(
+    .DataBits(DataBits),
+    .StepBits(PlaceBits),
+    .MetaBits(RequestTagBits + BytesBits + 2)
+  ) u_align (
     .clk_i,
     .rst_ni,
-    .s_valid_i(step2_valid_q && step2_q.gives),
-    .s_ready_o(unused_train_space),
-    .s_data_i({joined, step2_q.last, step2_q.tag, step2_q.bytes, step2_q.resp}),
-    .m_valid_o(train_valid_o),
-    .m_ready_i(train_ready_i),
-    .m_data_o({train_data_o, train_last_o, train_tag_o, train_bytes_o, train_resp_o})
+    .run_valid_i(request_valid),
+    .run_ready_o(request_ready),
+    .run_lag_i(request.lag),
+    .run_dummy_i(request.dummy),
+    .run_last_step_i(request.last_step),
+    .run_lane_i(request.lane),
+    .run_end_lane_i(LaneBits'(request.bytes - 1'b1)),
+    .run_meta_i({request.tag, request.bytes, request.resp}),
+    .read_o(fetch),
+    .data_i(fetched),
+    .train_valid_o,
+    .train_ready_i,
+    .train_data_o,
+    .train_last_o,
+    .train_meta_o({train_tag_o, train_bytes_o, train_resp_o})
   );
 
 endmodule

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Carries out rx_place: reads bytes of the oldest frame in the receive buffer, shifts them to lane 0, gives them to the
-// DMA write port as one or two writes, and frees the frame. The answer leaves when all of its place's writes have left
-// the port's arbiter, behind every answer before it. It checks nothing: addresses and lengths are the responder's.
+// DMA write port as one or two writes, and frees the frame, unless more places of it follow. When all writes of a place
+// and of those before it have left the port's arbiter, its completion leaves, then its answer, each behind those of the
+// places before. It checks nothing: addresses and lengths are the responder's.
 //
 // Places are carried out one after the other, one beat per step; the write port decides how fast.
 module vireo_rx_scatter
@@ -33,6 +34,10 @@ module vireo_rx_scatter
   output logic                 write_last_o,
   input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
 
+  output logic                 completion_valid_o,
+  input  logic                 completion_ready_i,
+  output completion_t          completion_o,
+
   output logic                 answer_valid_o,
   input  logic                 answer_ready_i,
   output tx_packet_t           answer_o,
@@ -41,26 +46,26 @@ module vireo_rx_scatter
 );
 
   localparam int unsigned LaneBits = $clog2(BeatBytes);
-  // Of a position in the frame: offset plus both runs.
+  // Of a position in the frame: offset plus both runs, which end inside the frame.
   localparam int unsigned OffsetBits = 14;
   localparam int unsigned StepBits = OffsetBits - LaneBits;
-  // Depth of the queue at the end of the shift pipeline: the way of a credit around it is 5 cycles.
-  localparam int unsigned StreamDepth = 8;
-  // Places whose writes are not all accepted, or whose answer waits.
+  // Places whose writes are not all accepted, or whose completion or answer waits.
   localparam int unsigned Places = 16;
   localparam int unsigned WritesPerPlace = 2;
   localparam int unsigned AcceptedBits = $clog2(Places * WritesPerPlace + 1);
 
   typedef struct packed {
     logic [1:0] writes;
+    logic has_completion;
+    completion_t completion;
     logic has_answer;
     tx_packet_t answer;
   } pending_t;
 
-  // One write: how the beats of the frame become its beats.
+  // One write: how the beats of the frame become its beats, see vireo_dma_align.
   typedef struct packed {
-    logic lag;                       // needs the beat after for each of its beats
-    logic dummy;                     // and there is none for the last one
+    logic lag;
+    logic dummy;
     logic [StepBits-1:0] last_step;
     logic [LaneBits-1:0] lane;       // of the first byte
     logic [63:0] address;
@@ -69,14 +74,11 @@ module vireo_rx_scatter
 
   function automatic run_t run_of(input logic [LaneBits-1:0] lane, input logic [63:0] address,
                                   input logic [12:0] bytes);
-    logic [StepBits:0] frame_beats, run_beats;
-    run_beats = (StepBits + 1)'(((OffsetBits + 1)'(bytes) + (OffsetBits + 1)'(BeatBytes - 1)) >> LaneBits);
-    frame_beats = (StepBits + 1)'(((OffsetBits + 1)'(bytes) + (OffsetBits + 1)'(lane)
-                                   + (OffsetBits + 1)'(BeatBytes - 1)) >> LaneBits);
+    vireo_dma_pkg::align_t align = vireo_dma_pkg::align_of(32'(lane), 32'(bytes), LaneBits);
     run_of.lane = lane;
-    run_of.lag = lane != '0 && frame_beats != (StepBits + 1)'(1);
-    run_of.dummy = run_of.lag && frame_beats == run_beats;
-    run_of.last_step = StepBits'(run_beats) - StepBits'(!run_of.lag);
+    run_of.lag = align.lag;
+    run_of.dummy = align.dummy;
+    run_of.last_step = StepBits'(align.last_step);
     run_of.address = address;
     run_of.bytes = bytes;
   endfunction
@@ -97,14 +99,17 @@ module vireo_rx_scatter
     .m_data_o(place)
   );
 
-  // Answers wait in order, together with the number of writes that they wait for. Places without one are in the line as
-  // well, so that every accepted write finds its own.
+  // Completions and answers wait in order, together with the number of writes that they wait for. Places without either
+  // are in the line as well, so that every accepted write finds its own.
   logic pending_space, pending_valid, pending_ready;
   pending_t pending;
+  logic writes_any;
   logic [1:0] place_writes;
   logic [AcceptedBits-1:0] accepted_d, accepted_q;  // writes accepted for places that are still in the line
   logic [$clog2(Places):0] places_d, places_q;      // in the line
   logic enough;
+  logic completed_d, completed_q;                   // the completion of the first place in the line has left
+  logic to_complete;
 
   vireo_fifo #(
     .Width($bits(pending_t)),
@@ -114,50 +119,46 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_ready),
     .s_ready_o(pending_space),
-    .s_data_i({place_writes, place.has_answer, place.answer}),
+    .s_data_i({place_writes, place.has_completion, place.completion, place.has_answer, place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
     .m_data_o(pending)
   );
 
   always_comb begin
-    place_writes = place.bytes0 == '0 ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
+    writes_any = !place.no_frame && place.bytes0 != '0;
+    place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     enough = pending_valid && accepted_q >= AcceptedBits'(pending.writes);
-    pending_ready = enough && (answer_ready_i || !pending.has_answer);
+    to_complete = pending.has_completion && !completed_q;
+    pending_ready = enough && (to_complete ? completion_ready_i && !pending.has_answer
+                                           : answer_ready_i || !pending.has_answer);
+    completed_d = !pending_ready && (completed_q || (enough && to_complete && completion_ready_i));
     accepted_d = accepted_q + AcceptedBits'(accepted_i)
                - (pending_ready ? AcceptedBits'(pending.writes) : '0);
     places_d = places_q + ($clog2(Places) + 1)'(place_ready) - ($clog2(Places) + 1)'(pending_ready);
   end
 
-  assign answer_valid_o = enough && pending.has_answer;
+  assign completion_valid_o = enough && to_complete;
+  assign completion_o = pending.completion;
+  assign answer_valid_o = enough && pending.has_answer && !to_complete;
   assign answer_o = pending.answer;
 
-  // Steps: one per beat from the frame. A step that gives a beat needs room for it in the queue at the end.
+  // Steps: one per beat from the frame.
   typedef enum logic [1:0] {
     StPlace,
     StRun,
     StFree
   } state_e;
 
-  typedef struct packed {
-    logic gives;  // a beat
-    logic last;   // of the write
-    logic lag;
-    logic [LaneBits-1:0] lane;
-    logic [63:0] address;
-    logic [12:0] bytes;
-  } step_t;
-
   state_e state_d, state_q;
   run_t run_d, run_q;
   logic [63:0] address1_d, address1_q;
   logic [12:0] bytes1_d, bytes1_q;              // of the second write, 0 once it has begun
+  logic [OffsetBits-1:0] offset0;
   logic [OffsetBits-1:0] offset1_d, offset1_q;
-  logic [StepBits-1:0] step_d, step_q;
+  logic more_d, more_q;                         // the frame stays
   logic [PlaceBits-1:0] beat_d, beat_q;
-  logic [$clog2(StreamDepth):0] waiting_d, waiting_q;  // beats that have been asked for and not been taken
-  logic advance, gives, last_step;
-  step_t step0;
+  logic run_done;
 
   always_comb begin
     state_d = state_q;
@@ -165,40 +166,35 @@ module vireo_rx_scatter
     address1_d = address1_q;
     bytes1_d = bytes1_q;
     offset1_d = offset1_q;
-    step_d = step_q;
+    more_d = more_q;
     beat_d = beat_q;
     place_ready = 1'b0;
     oldest_free_o = 1'b0;
-
-    last_step = step_q == run_q.last_step;
-    gives = !(run_q.lag && step_q == '0);
-    advance = state_q == StRun && (!gives || waiting_q != ($clog2(StreamDepth) + 1)'(StreamDepth));
-    oldest_read_o = advance && !(last_step && run_q.dummy);
+    offset0 = OffsetBits'(place.offset);
 
     unique case (state_q)
       StPlace: begin
-        if (place_valid && oldest_valid_i && pending_space) begin
+        if (place_valid && (oldest_valid_i || place.no_frame) && pending_space) begin
           place_ready = 1'b1;
-          run_d = run_of(place.offset[LaneBits-1:0], place.address0, place.bytes0);
+          run_d = run_of(offset0[LaneBits-1:0], place.address0, place.bytes0);
           address1_d = place.address1;
           bytes1_d = place.bytes1;
-          offset1_d = OffsetBits'(place.offset) + OffsetBits'(place.bytes0);
-          step_d = '0;
-          beat_d = PlaceBits'(place.offset[7:LaneBits]);
-          state_d = place.bytes0 == '0 ? StFree : StRun;
+          offset1_d = offset0 + OffsetBits'(place.bytes0);
+          beat_d = PlaceBits'(offset0[OffsetBits-1:LaneBits]);
+          more_d = place.more;
+          if (writes_any) state_d = StRun;
+          else if (!place.no_frame && !place.more) state_d = StFree;
         end
       end
 
       StRun: begin
         if (oldest_read_o) beat_d = beat_q + 1'b1;
-        if (advance) step_d = step_q + 1'b1;
-        if (advance && last_step) begin
-          step_d = '0;
+        if (run_done) begin
           beat_d = PlaceBits'(offset1_q[OffsetBits-1:LaneBits]);
           run_d = run_of(offset1_q[LaneBits-1:0], address1_q, bytes1_q);
           bytes1_d = '0;
           if (bytes1_q == '0) begin
-            oldest_free_o = 1'b1;
+            oldest_free_o = !more_q;
             state_d = StPlace;
           end
         end
@@ -211,11 +207,6 @@ module vireo_rx_scatter
 
       default: state_d = StPlace;
     endcase
-
-    waiting_d = waiting_q + ($clog2(StreamDepth) + 1)'(advance && gives)
-              - ($clog2(StreamDepth) + 1)'(write_valid_o && write_ready_i);
-    step0 = '{gives: gives, last: last_step, lag: run_q.lag, lane: run_q.lane, address: run_q.address,
-              bytes: run_q.bytes};
   end
 
   assign oldest_beat_o = beat_q;
@@ -223,14 +214,14 @@ module vireo_rx_scatter
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StPlace;
-      waiting_q <= '0;
       accepted_q <= '0;
       places_q <= '0;
+      completed_q <= 1'b0;
     end else begin
       state_q <= state_d;
-      waiting_q <= waiting_d;
       accepted_q <= accepted_d;
       places_q <= places_d;
+      completed_q <= completed_d;
     end
   end
 
@@ -239,64 +230,36 @@ module vireo_rx_scatter
     address1_q <= address1_d;
     bytes1_q <= bytes1_d;
     offset1_q <= offset1_d;
-    step_q <= step_d;
+    more_q <= more_d;
     beat_q <= beat_d;
   end
 
-  // The first byte moves to lane 0 in two stages: each beat is rotated, then joined with the one after.
-  logic step1_valid_q, step2_valid_q;
-  step_t step1_q, step2_q;
-  logic [DataBits-1:0] rotated_q, rotated_before_q;
-  logic [DataBits-1:0] joined;
-  logic [LaneBits-1:0] end_lane;  // of the last byte
-  logic from_before;
-  dma_write_request_t request;
+  // Posted writes: nobody waits for their completion, see the page.
+  assign write_request_o.notify = 1'b0;
+  assign write_request_o.tag = '0;
 
-  always_comb begin
-    end_lane = LaneBits'(step2_q.bytes - 1'b1);
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      from_before = step2_q.lag && (LaneBits + 1)'(i) + (LaneBits + 1)'(step2_q.lane) < (LaneBits + 1)'(BeatBytes);
-      joined[8*i +: 8] = from_before ? rotated_before_q[8*i +: 8] : rotated_q[8*i +: 8];
-      if (step2_q.last && LaneBits'(i) > end_lane) joined[8*i +: 8] = '0;
-    end
-    // Posted writes: nobody waits for their completion, see the page.
-    request = '{address: step2_q.address, bytes: step2_q.bytes, notify: 1'b0, tag: '0};
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      step1_valid_q <= 1'b0;
-      step2_valid_q <= 1'b0;
-    end else begin
-      step1_valid_q <= advance;
-      step2_valid_q <= step1_valid_q;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    step1_q <= step0;
-    step2_q <= step1_q;
-    if (step1_valid_q) begin
-      rotated_q <= DataBits'({oldest_data_i, oldest_data_i} >> {step1_q.lane, 3'b000});
-      rotated_before_q <= rotated_q;
-    end
-  end
-
-  // Never full: waiting_q counts its room.
-  logic unused_write_space;
-
-  vireo_fifo #(
-    .Width(DataBits + 1 + DmaWriteRequestBits),
-    .Depth(StreamDepth)
-  ) u_write (
+  vireo_dma_align #(
+    .DataBits(DataBits),
+    .StepBits(StepBits),
+    .MetaBits($bits(run_q.address) + $bits(run_q.bytes))
+  ) u_align (
     .clk_i,
     .rst_ni,
-    .s_valid_i(step2_valid_q && step2_q.gives),
-    .s_ready_o(unused_write_space),
-    .s_data_i({joined, step2_q.last, request}),
-    .m_valid_o(write_valid_o),
-    .m_ready_i(write_ready_i),
-    .m_data_o({write_data_o, write_last_o, write_request_o})
+    .run_valid_i(state_q == StRun),
+    .run_ready_o(run_done),
+    .run_lag_i(run_q.lag),
+    .run_dummy_i(run_q.dummy),
+    .run_last_step_i(run_q.last_step),
+    .run_lane_i(run_q.lane),
+    .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
+    .run_meta_i({run_q.address, run_q.bytes}),
+    .read_o(oldest_read_o),
+    .data_i(oldest_data_i),
+    .train_valid_o(write_valid_o),
+    .train_ready_i(write_ready_i),
+    .train_data_o(write_data_o),
+    .train_last_o(write_last_o),
+    .train_meta_o({write_request_o.address, write_request_o.bytes})
   );
 
   assign idle_o = state_q == StPlace && !place_valid && places_q == '0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the payload of packets from host memory and keeps it until the packet is sent. Of the one or two runs of a
-// packet it makes one train of beats without a gap, and passes the packet on when all of its payload is here. Packets
-// leave in the order of their jobs, also those without payload. It checks nothing: what is read is what the job says.
+// Reads the payload of packets from host memory and keeps it until the packet is sent. Of the runs of a packet, which
+// come in one job or in several, it makes one train of beats without a gap, and passes the packet on when all of its
+// payload is here. Packets leave in the order of their jobs, also those without payload. It checks nothing: what is
+// read is what the jobs say.
 //
 // Room for all of a packet is taken before its first read is asked for, so that every beat that comes has its place.
+// The packet joins the line when its last job is taken. Until then it is the newest one in the buffer, so that a drop
+// needs no more than to go back to where it began, once the reads under way have come.
 //
-// The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the second run may
+// The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the last run may
 // end one beat of the payload and begin another, and both are written in one cycle.
 module vireo_tx_gather
   import vireo_spec_pkg::*;
@@ -59,10 +62,11 @@ module vireo_tx_gather
   localparam int unsigned PlaceBits = $clog2(Beats);
   localparam int unsigned CountBits = 14 - LaneBits;  // of the beats of a packet
   localparam int unsigned JobsBits = $clog2(JobDepth);
+  localparam int unsigned RunBits = $clog2(TxBufferBytes) + 1;  // every run under way has a byte of the buffer or more
 
   // A request's tag says what the train is to its packet.
-  localparam int unsigned TagSecond = 0;  // bit: the second run
-  localparam int unsigned TagLast = 1;    // bit: no run comes behind it
+  localparam int unsigned TagFurther = 0;  // bit: not the first run
+  localparam int unsigned TagLast = 1;     // bit: no run comes behind it
 
   // --- Jobs: room, then one request per run.
   typedef struct packed {
@@ -71,7 +75,7 @@ module vireo_tx_gather
   } waiting_t;
 
   typedef enum logic [1:0] {
-    StTake,   // takes a job for which there is room
+    StTake,   // takes a job for which there is room, or a drop
     StFirst,  // asks for its first run
     StSecond  // asks for its second run
   } ask_e;
@@ -81,12 +85,17 @@ module vireo_tx_gather
   ask_e ask_d, ask_q;
   logic [63:0] address0_q, address1_q;
   logic [12:0] bytes0_q, bytes1_q;
-  logic [CountBits-1:0] job_beats;
-  logic take;
+  logic more_q, further_q;                   // of the job: another one of its packet follows; one came before
+  logic part_d, part_q;                      // the next job goes on with the packet
+  logic [CountBits-1:0] job_beats;           // of all of the packet
+  logic [CountBits-1:0] part_beats_q;
+  logic take, begins, ends, drop;
   logic waiting_space, waiting_valid, waiting_ready;
   waiting_t waiting;
   logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
-  logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken and not decided on
+  logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
+  logic [RunBits-1:0] runs_d, runs_q;        // that were asked for and are not in the buffer
+  logic run_done;                            // one more is from the next cycle on
 
   vireo_slice #(
     .Width(TxJobBits)
@@ -107,31 +116,49 @@ module vireo_tx_gather
     ask_d = ask_q;
     unique case (ask_q)
       StTake: begin
-        take = job_valid && waiting_space && (PlaceBits + 1)'(job_beats) <= free_q;
-        if (take && job_beats != '0) ask_d = StFirst;
+        if (job.drop) begin
+          // What was asked for comes all the same, and needs its place until then.
+          take = job_valid && (!part_q || runs_q == '0);
+        end else begin
+          take = job_valid && (job.more || waiting_space) && (part_q || (PlaceBits + 1)'(job_beats) <= free_q);
+          if (take && job.bytes0 != '0) ask_d = StFirst;
+        end
       end
       StFirst: if (read_request_ready_i) ask_d = bytes1_q == '0 ? StTake : StSecond;
       StSecond: if (read_request_ready_i) ask_d = StTake;
       default: ask_d = StTake;
     endcase
     job_ready = take;
+    begins = take && !job.drop && !part_q;
+    ends = take && !job.drop && !job.more;
+    drop = take && job.drop && part_q;
+    part_d = take ? !job.drop && job.more : part_q;
+    runs_d = runs_q + RunBits'(read_request_valid_o && read_request_ready_i) - RunBits'(run_done);
   end
 
   always_comb begin
     read_request_valid_o = ask_q == StFirst || ask_q == StSecond;
     read_request_o = '{address: address0_q, bytes: bytes0_q, default: '0};
-    read_request_o.tag[TagLast] = bytes1_q == '0;
+    read_request_o.tag[TagLast] = bytes1_q == '0 && !more_q;
+    read_request_o.tag[TagFurther] = further_q;
     if (ask_q == StSecond) begin
       read_request_o.address = address1_q;
       read_request_o.bytes = bytes1_q;
-      read_request_o.tag[TagLast] = 1'b1;
-      read_request_o.tag[TagSecond] = 1'b1;
+      read_request_o.tag[TagLast] = !more_q;
+      read_request_o.tag[TagFurther] = 1'b1;
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) ask_q <= StTake;
-    else ask_q <= ask_d;
+    if (!rst_ni) begin
+      ask_q <= StTake;
+      part_q <= 1'b0;
+      runs_q <= '0;
+    end else begin
+      ask_q <= ask_d;
+      part_q <= part_d;
+      runs_q <= runs_d;
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -140,7 +167,10 @@ module vireo_tx_gather
       bytes0_q <= job.bytes0;
       address1_q <= job.address1;
       bytes1_q <= job.bytes1;
+      more_q <= job.more;
+      further_q <= part_q;
     end
+    if (begins) part_beats_q <= job_beats;
   end
 
   vireo_fifo #(
@@ -149,7 +179,7 @@ module vireo_tx_gather
   ) u_waiting (
     .clk_i,
     .rst_ni,
-    .s_valid_i(take),
+    .s_valid_i(ends),
     .s_ready_o(waiting_space),
     .s_data_i({job_beats, job.packet}),
     .m_valid_o(waiting_valid),
@@ -157,7 +187,7 @@ module vireo_tx_gather
     .m_data_o(waiting)
   );
 
-  // --- Trains, stage 1: the beat is rotated to where the first run ended.
+  // --- Trains, stage 1: the beat is rotated to where the run before ended.
   function automatic logic [DataBits-1:0] rotate(input logic [DataBits-1:0] data, input logic [LaneBits-1:0] bytes);
     rotate = data;
     for (int unsigned i = 0; i < LaneBits; i++) begin
@@ -165,16 +195,16 @@ module vireo_tx_gather
     end
   endfunction
 
-  logic [LaneBits-1:0] end_lane_q;  // behind the first run of the packet
+  logic [LaneBits-1:0] end_lane_q;  // behind the runs of the packet so far
   logic [LaneBits-1:0] shift;
-  logic valid1_q, last1_q, second1_q, last_run1_q;
+  logic valid1_q, last1_q, further1_q, last_run1_q;
   logic [LaneBits-1:0] shift1_q;
   logic [LaneBits:0] ends1_d, ends1_q;  // lanes that the train's last beat fills
   logic [DataBits-1:0] rotated1_q;
   axi_resp_e resp1_q;
 
   always_comb begin
-    shift = train_tag_i[TagSecond] ? end_lane_q : '0;
+    shift = train_tag_i[TagFurther] ? end_lane_q : '0;
     ends1_d = train_bytes_i[LaneBits-1:0] == '0 ? (LaneBits + 1)'(BeatBytes)
                                                 : (LaneBits + 1)'(train_bytes_i[LaneBits-1:0]);
   end
@@ -185,9 +215,9 @@ module vireo_tx_gather
   end
 
   always_ff @(posedge clk_i) begin
-    if (train_valid_i && !train_tag_i[TagSecond]) end_lane_q <= train_bytes_i[LaneBits-1:0];
+    if (train_valid_i && train_last_i) end_lane_q <= shift + train_bytes_i[LaneBits-1:0];
     last1_q <= train_last_i;
-    second1_q <= train_tag_i[TagSecond];
+    further1_q <= train_tag_i[TagFurther];
     last_run1_q <= train_tag_i[TagLast];
     shift1_q <= shift;
     ends1_q <= ends1_d;
@@ -196,10 +226,12 @@ module vireo_tx_gather
   end
 
   // Stage 2: joined with what the beat before left, and written.
-  logic [DataBits-1:0] left_q;       // the beat before, rotated; its lanes below the shift are not written yet
+  logic [DataBits-1:0] left_d, left_q;  // its lanes below the shift are not written yet
   logic [DataBits-1:0] joined, rest;
-  logic joins;                       // the beat is not written: the second run goes on in it
+  logic [LaneBits+1:0] filled;          // lanes from 0 to the end of the train's last beat, rotated
+  logic joins;                          // the beat is not written: the next run goes on in it
   logic write, write_rest;
+  logic [PlaceBits-1:0] start_place_q;  // of the packet that comes
   logic [PlaceBits-1:0] write_place_d, write_place_q;
   logic bad_d, bad_q;                // a run of the packet failed
   logic done;
@@ -210,24 +242,33 @@ module vireo_tx_gather
       joined[8*i +: 8] = LaneBits'(i) < shift1_q ? left_q[8*i +: 8] : rotated1_q[8*i +: 8];
       rest[8*i +: 8] = LaneBits'(i) < shift1_q ? rotated1_q[8*i +: 8] : 8'h0;
     end
-    joins = !last_run1_q && last1_q && ends1_q != (LaneBits + 1)'(BeatBytes);
+    filled = (LaneBits + 2)'(shift1_q) + (LaneBits + 2)'(ends1_q);
+    joins = !last_run1_q && last1_q && filled < (LaneBits + 2)'(BeatBytes);
+    left_d = joins ? joined : rotated1_q;
     write = valid1_q && !joins;
-    // Never of a first run: its shift is 0.
-    write_rest = valid1_q && last1_q
-              && (LaneBits + 2)'(shift1_q) + (LaneBits + 2)'(ends1_q) > (LaneBits + 2)'(BeatBytes);
+    // Of other runs than the last, the next one's first beat joins it.
+    write_rest = valid1_q && last1_q && last_run1_q && filled > (LaneBits + 2)'(BeatBytes);
+    run_done = valid1_q && last1_q;
     write_place_d = write_place_q + PlaceBits'(write) + PlaceBits'(write_rest);
-    bad_d = resp1_q != AxiRespOkay || (second1_q && bad_q);
-    done = valid1_q && last1_q && last_run1_q;
+    // No run is under way then.
+    if (drop) write_place_d = start_place_q;
+    bad_d = resp1_q != AxiRespOkay || (further1_q && bad_q);
+    done = run_done && last_run1_q;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) write_place_q <= '0;
-    else write_place_q <= write_place_d;
+    if (!rst_ni) begin
+      write_place_q <= '0;
+      start_place_q <= '0;
+    end else begin
+      write_place_q <= write_place_d;
+      if (done) start_place_q <= write_place_d;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (valid1_q) begin
-      left_q <= rotated1_q;
+      left_q <= left_d;
       bad_q <= bad_d;
     end
   end
@@ -321,8 +362,9 @@ module vireo_tx_gather
     if (release_beats) stored_d = stored_d + (PlaceBits + 1)'(waiting.beats);
     free_d = free_q + (PlaceBits + 1)'(read);
     if (drop_beats) free_d = free_d + (PlaceBits + 1)'(waiting.beats);
-    if (take) free_d = free_d - (PlaceBits + 1)'(job_beats);
-    jobs_d = jobs_q + (JobsBits + 1)'(take) - (JobsBits + 1)'(decide);
+    if (begins) free_d = free_d - (PlaceBits + 1)'(job_beats);
+    if (drop) free_d = free_d + (PlaceBits + 1)'(part_beats_q);
+    jobs_d = jobs_q + (JobsBits + 1)'(ends) - (JobsBits + 1)'(decide);
 
     for (int unsigned i = 0; i < 2; i++) begin
       if (write_place_q[0] == 1'(i)) begin
@@ -376,7 +418,7 @@ module vireo_tx_gather
   assign payload_valid_o = payload_valid_q;
   assign payload_data_o = bank_data[bank_q];
 
-  assign idle_o = !job_valid && ask_q == StTake && jobs_q == '0 && give_q == StWait && stored_q == '0
+  assign idle_o = !job_valid && ask_q == StTake && !part_q && jobs_q == '0 && give_q == StWait && stored_q == '0
                && !payload_valid_q;
 
   // Bits that do not matter here.
@@ -384,9 +426,21 @@ module vireo_tx_gather
   assign unused = ^{train_tag_i, train_bytes_i};
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) take |-> job.packet.payload_bytes == job.bytes0 + job.bytes1
-                   && (job.bytes0 != '0 || job.bytes1 == '0))
-  else $error("the runs of a job are not its payload");
+  logic [13:0] part_bytes_q;  // of the packet's jobs so far
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) part_bytes_q <= '0;
+    else if (take) part_bytes_q <= part_d ? part_bytes_q + 14'(job.bytes0) + 14'(job.bytes1) : '0;
+  end
+
+  assert property (@(posedge clk_i) disable iff (!rst_ni)
+                   ends |-> 14'(job.packet.payload_bytes) == part_bytes_q + 14'(job.bytes0) + 14'(job.bytes1))
+  else $error("the runs of a packet are not its payload");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take && !job.drop
+                   |-> job.bytes0 != '0 || (job.bytes1 == '0 && !job.more && !part_q))
+  else $error("a run is missing");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take && !job.drop && part_q |-> job_beats == part_beats_q)
+  else $error("the packet changes from one of its jobs to the next");
 `endif
 
 endmodule

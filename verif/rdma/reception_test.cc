@@ -87,6 +87,7 @@ struct Reception {
     responder.ack_out.Connect(acks, responder);
     responder.failure_out.Connect(failures, responder);
     scatter.write_out.Connect(writes, scatter);
+    scatter.completion_out.Connect(completions, scatter);
     scatter.answer_out.Connect(answers, scatter);
     buffer.SetEnable(0, true);
     responder.SetEnable(0, true);
@@ -146,6 +147,7 @@ struct Reception {
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   Channel<model::WriteBeat> writes = Channel<model::WriteBeat>::Sink();
+  Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
   Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
   std::deque<std::pair<Cycle, spec::MemoryCheck>> places;
   std::optional<Cycle> accept;
@@ -245,6 +247,7 @@ struct Bench {
     responder.ack_out.Connect(acks, responder);
     responder.failure_out.Connect(failures, responder);
     scatter.write_out.Connect(writes, scatter);
+    scatter.completion_out.Connect(completions, scatter);
     scatter.answer_out.Connect(answers, scatter);
     responder.SetEnable(0, true);
     bench.AddOther(wire);
@@ -265,6 +268,7 @@ struct Bench {
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   Channel<model::WriteBeat> writes = Channel<model::WriteBeat>::Sink();
+  Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
   Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
   RtlTop<Top> rtl{[](const Top& top, std::vector<uint8_t>& bytes) {
     const auto add = [&](const auto& port) {
@@ -277,6 +281,8 @@ struct Bench {
     add(top.failure_valid_o);
     add(top.write_valid_o);
     add(top.write_data_o);
+    add(top.completion_valid_o);
+    add(top.completion_o);
     add(top.answer_valid_o);
     add(top.answer_o);
     add(top.idle_o);
@@ -298,6 +304,9 @@ struct Bench {
       bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o);
   decltype(bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
+                     p.completion_o)) completion =
+      bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i, p.completion_o);
   decltype(bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o)) answer =
       bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o);
   decltype(bench.template Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) table =

@@ -123,6 +123,8 @@ struct Bench {
       add(top.write_request_o);
       add(top.write_data_o);
       add(top.write_last_o);
+      add(top.completion_valid_o);
+      add(top.completion_o);
       add(top.answer_valid_o);
       add(top.answer_o);
       add(top.idle_o);
@@ -133,15 +135,28 @@ struct Bench {
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.write_out.Connect(beats, block);
+    block.completion_out.Connect(completions, block);
     block.answer_out.Connect(answers, block);
     bench.AddOther(store);
     bench.AddOther(port);
     bench.AddOther(idle);
-    // Answers come in order, none before its data.
-    answer.on_token = [this](Cycle, const spec::TxPacket& packet) {
-      while (!expected.empty() && !expected.front().place.has_answer) Settle();
+    // Completions and answers come in order, none before its data.
+    completion.on_token = [this](Cycle, const spec::Completion& token) {
+      SkipSilent();
       ASSERT_FALSE(expected.empty());
-      EXPECT_EQ(packet, expected.front().place.answer);
+      const spec::RxPlace& place = expected.front().place;
+      EXPECT_TRUE(place.has_completion && !completed);
+      EXPECT_EQ(token, place.completion);
+      EXPECT_GE(port.accepted, needed + Writes(place));
+      completed = true;
+      if (!place.has_answer) Settle();
+    };
+    answer.on_token = [this](Cycle, const spec::TxPacket& packet) {
+      SkipSilent();
+      ASSERT_FALSE(expected.empty());
+      const spec::RxPlace& place = expected.front().place;
+      EXPECT_TRUE(place.has_answer && (completed || !place.has_completion));
+      EXPECT_EQ(packet, place.answer);
       Settle();
     };
   }
@@ -150,33 +165,66 @@ struct Bench {
     spec::RxPlace place;
     Bytes frame;
   };
+  static unsigned Writes(const spec::RxPlace& place) {
+    if (place.no_frame || place.bytes0 == 0) return 0;
+    return place.bytes1 == 0 ? 1 : 2;
+  }
+  void SkipSilent() {
+    const auto silent = [](const spec::RxPlace& place) { return !place.has_completion && !place.has_answer; };
+    while (!expected.empty() && silent(expected.front().place)) Settle();
+  }
   void Settle() {
-    const auto& place = expected.front().place;
-    needed += place.bytes0 == 0 ? 0 : place.bytes1 == 0 ? 1 : 2;
+    needed += Writes(expected.front().place);
     // Those of this cycle do not count yet, but the port's last pulse may be of this cycle.
     EXPECT_GE(port.accepted, needed);
     expected.pop_front();
+    completed = false;
   }
 
-  void Place(const spec::RxPlace& place, size_t frame_bytes) {
+  // Places of one frame: all but the last say `more`. Those without a frame may stand between them.
+  void Places(std::vector<spec::RxPlace> places, size_t frame_bytes) {
     Bytes frame(frame_bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
     store.Add(bench.cycle(), frame);
-    place_in.tokens.push_back(place);
-    expected.push_back({place, frame});
-    all.push_back({place, frame});
+    bool more = false;
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+      if (place->no_frame) continue;
+      place->more = more;
+      more = true;
+    }
+    for (const spec::RxPlace& place : places) {
+      place_in.tokens.push_back(place);
+      expected.push_back({place, frame});
+      all.push_back({place, frame});
+    }
   }
-  void RandomPlace(size_t most) {
+  void Place(const spec::RxPlace& place, size_t frame_bytes) { Places({place}, frame_bytes); }
+  spec::RxPlace RandomPlace(size_t most) {
     spec::RxPlace place;
     spec::RxPlace::Visit(place, [&](const char*, auto& field, unsigned bits) {
       const uint64_t value = random() & (~uint64_t{0} >> (64 - bits));
       field = static_cast<std::remove_reference_t<decltype(field)>>(value);
     });
-    place.offset = static_cast<uint8_t>(random() % 122);
+    place.no_frame = random() % 8 == 0;
+    if (place.no_frame) return place;
+    place.offset = static_cast<uint16_t>(random() % 122);
     place.bytes0 = random() % 5 == 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
     place.bytes1 = place.bytes0 == 0 || random() % 2 != 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
-    place.has_answer = random() % 2 != 0;
-    Place(place, size_t{place.offset} + place.bytes0 + place.bytes1 + random() % 5 + 1);
+    return place;
+  }
+  // A frame, of one place in most cases; several lie one behind the other, as a message over its elements.
+  void RandomFrame(size_t most) {
+    std::vector<spec::RxPlace> places;
+    size_t end = 0;
+    for (size_t left = random() % 3 == 0 ? 1 + random() % 5 : 1; left > 0;) {
+      places.push_back(RandomPlace(most));
+      spec::RxPlace& place = places.back();
+      if (place.no_frame) continue;
+      if (end != 0) place.offset = static_cast<uint16_t>(end);
+      end = size_t{place.offset} + place.bytes0 + place.bytes1;
+      --left;
+    }
+    Places(places, end + random() % 5 + 1);
   }
 
   // Everything that went to the port is what the places said.
@@ -184,6 +232,7 @@ struct Bench {
     size_t next = 0;
     for (const Expected& one : all) {
       const spec::RxPlace& place = one.place;
+      if (place.no_frame) continue;
       const Bytes& frame = one.frame;
       const auto check = [&](size_t from, uint64_t address, size_t bytes) {
         ASSERT_LT(next, port.writes.size());
@@ -210,17 +259,22 @@ struct Bench {
   Store<Top> store{p, random};
   RxScatter block{agenda, 8 * kBeatBytes, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
+  Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
   Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
   BlockBench<Top> bench{rtl, agenda, random};
   WritePort<Top> port{p, block, beats, random};
   Idle<Top> idle{p, block};
   decltype(bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i)) place_in =
       bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i);
+  decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
+                     p.completion_o)) completion =
+      bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i, p.completion_o);
   decltype(bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o)) answer =
       bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o);
   std::deque<Expected> expected;
   std::vector<Expected> all;
   uint64_t needed = 0;
+  bool completed = false;  // the first expected one's completion has come
 };
 
 template <typename Top>
@@ -230,7 +284,7 @@ TYPED_TEST_SUITE(RxScatterTest, Tops);
 
 spec::RxPlace Run(size_t offset, size_t bytes) {
   spec::RxPlace place{
-      .offset = static_cast<uint8_t>(offset), .address0 = 0x1000, .bytes0 = static_cast<uint16_t>(bytes)};
+      .offset = static_cast<uint16_t>(offset), .address0 = 0x1000, .bytes0 = static_cast<uint16_t>(bytes)};
   place.has_answer = true;
   place.answer.psn = static_cast<uint32_t>(bytes);
   return place;
@@ -261,19 +315,20 @@ TYPED_TEST(RxScatterTest, PlacesOfFourKilobytes) {
 
 TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
   struct Rates {
-    unsigned place, write, answer, late_accept, late_frame;
+    unsigned place, write, completion, answer, late_accept, late_frame;
   };
-  for (const Rates& rates :
-       {Rates{16, 16, 16, 0, 0}, Rates{16, 4, 16, 0, 0}, Rates{16, 16, 1, 0, 0}, Rates{16, 16, 16, 60, 0},
-        Rates{16, 16, 16, 0, 20}, Rates{3, 16, 16, 5, 5}, Rates{9, 9, 9, 9, 9}}) {
+  for (const Rates& rates : {Rates{16, 16, 16, 16, 0, 0}, Rates{16, 4, 16, 16, 0, 0}, Rates{16, 16, 16, 1, 0, 0},
+                             Rates{16, 16, 1, 16, 0, 0}, Rates{16, 16, 16, 16, 60, 0}, Rates{16, 16, 16, 16, 0, 20},
+                             Rates{3, 16, 16, 16, 5, 5}, Rates{9, 9, 9, 9, 9, 9}}) {
     for (const size_t most : {40u, 600u}) {
       Bench<TypeParam> bench;
       bench.place_in.rate = rates.place;
       bench.port.rate = rates.write;
+      bench.completion.rate = rates.completion;
       bench.answer.rate = rates.answer;
       bench.port.late = rates.late_accept;
       bench.store.late = rates.late_frame;
-      for (unsigned i = 0; i < 150; ++i) bench.RandomPlace(most);
+      for (unsigned i = 0; i < 150; ++i) bench.RandomFrame(most);
       std::string difference;
       while (difference.empty() && !(bench.place_in.IsEmpty() && bench.block.IsIdle())) difference = bench.bench.Run(1);
       ASSERT_EQ(difference, "");
@@ -318,6 +373,145 @@ TYPED_TEST(RxScatterTest, AnAnswerWithoutWritesComesThreeCyclesAfterItsPlace) {
   EXPECT_EQ(bench.answer.count, 1u);
 }
 
+spec::RxPlace Completes(size_t offset, size_t bytes, bool has_answer) {
+  spec::RxPlace place = Run(offset, bytes);
+  place.has_answer = has_answer;
+  place.has_completion = true;
+  place.completion.used_bytes = static_cast<uint32_t>(bytes);
+  place.completion.cqe[47] = 0xaa;
+  return place;
+}
+
+// A message over many elements: each byte of the frame goes where it shall, from any offset of it.
+TYPED_TEST(RxScatterTest, AFrameIsScatteredOverManyPlaces) {
+  Bench<TypeParam> bench;
+  for (const size_t piece : {size_t{1}, size_t{13}, bench.kBeatBytes, size_t{512}, size_t{1365}}) {
+    std::vector<spec::RxPlace> places;
+    size_t offset = 54;
+    for (; offset + 3 * piece <= 54 + 4096; offset += 3 * piece) {
+      // Single bytes at both ends only, for the test's speed.
+      if (piece == 1 && offset > 200) offset = std::max<size_t>(offset, 4000);
+      places.push_back(Run(offset, piece));
+      places.back().address1 = 0x10000 * offset;
+      places.back().bytes1 = static_cast<uint16_t>(2 * piece);
+      places.back().has_answer = false;
+    }
+    bench.Places(places, offset);
+  }
+  ASSERT_EQ(bench.bench.RunOut(2000), "");
+  EXPECT_TRUE(bench.block.IsIdle());
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, AFrameStaysUntilItsLastPlace) {
+  Bench<TypeParam> bench;
+  spec::RxPlace none;
+  spec::RxPlace some = Run(100, 30);
+  none.more = some.more = true;
+  bench.Place(Run(0, 0), 60);
+  bench.Places({none, some, none, Run(54, 5)}, 200);
+  auto last = std::move(bench.place_in.tokens.back());
+  bench.place_in.tokens.pop_back();
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.store.size(), 1u);
+  EXPECT_EQ(bench.port.writes.size(), 1u);
+  EXPECT_TRUE(bench.block.IsIdle());
+  bench.place_in.tokens.push_back(last);
+  ASSERT_EQ(bench.bench.Run(100), "");
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
+  Bench<TypeParam> bench;
+  for (unsigned i = 0; i < 20; ++i) {
+    auto place = Completes(0, i, i % 3 == 0);
+    place.no_frame = true;
+    bench.place_in.tokens.push_back(place);
+    bench.expected.push_back({place, {}});
+  }
+  ASSERT_EQ(bench.bench.RunOut(50), "");
+  EXPECT_EQ(bench.completion.count, 20u);
+  EXPECT_EQ(bench.answer.count, 7u);
+  EXPECT_TRUE(bench.port.writes.empty());
+  EXPECT_TRUE(bench.block.IsIdle());
+  // And leaves the frame that is there alone.
+  auto place = Completes(0, 5, true);
+  place.no_frame = true;
+  bench.Places({place, place, Run(7, 20), place}, 100);
+  bench.store.Add(bench.bench.cycle(), Bytes(60));
+  ASSERT_EQ(bench.bench.RunOut(50), "");
+  EXPECT_EQ(bench.store.size(), 1u);
+  EXPECT_EQ(bench.completion.count, 23u);
+}
+
+TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
+  // Without writes: three cycles after the place, and the answer in the next; then every two cycles.
+  {
+    Bench<TypeParam> bench;
+    auto place = Completes(0, 0, true);
+    for (const bool no_frame : {false, true}) {
+      place.no_frame = no_frame;
+      bench.Place(place, 60);
+      ASSERT_EQ(bench.bench.Run(3), "");
+      EXPECT_EQ(bench.completion.count, no_frame ? 1u : 0u);
+      ASSERT_EQ(bench.bench.Run(1), "");
+      EXPECT_EQ(bench.completion.count, no_frame ? 2u : 1u);
+      EXPECT_EQ(bench.answer.count, no_frame ? 1u : 0u);
+      EXPECT_FALSE(bench.block.IsIdle());
+      ASSERT_EQ(bench.bench.Run(1), "");
+      EXPECT_EQ(bench.answer.count, no_frame ? 2u : 1u);
+      EXPECT_TRUE(bench.block.IsIdle());
+    }
+  }
+  // With writes: one cycle after they were accepted, in the cycle after their last beat.
+  Bench<TypeParam> bench;
+  bench.Place(Completes(3, 100, true), 200);
+  while (bench.port.writes.empty() || bench.port.writes[0].last == 0) ASSERT_EQ(bench.bench.Run(1), "");
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.port.accepted, 1u);
+  EXPECT_EQ(bench.completion.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.completion.count, 1u);
+  EXPECT_EQ(bench.answer.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.answer.count, 1u);
+}
+
+TYPED_TEST(RxScatterTest, NothingOfAPlacePassesTheWritesBeforeIt) {
+  Bench<TypeParam> bench;
+  bench.port.hold = true;
+  bench.Places({Run(3, 100), Completes(103, 50, false)}, 200);
+  bench.Place(Completes(0, 0, true), 60);
+  auto flushed = Completes(0, 0, false);
+  flushed.no_frame = true;
+  bench.place_in.tokens.push_back(flushed);
+  bench.expected.push_back({flushed, {}});
+  ASSERT_EQ(bench.bench.Run(200), "");
+  EXPECT_EQ(bench.completion.count + bench.answer.count, 0u);
+  bench.port.hold = false;
+  bench.completion.rate = 0;
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.answer.count, 1u) << "that of the first place; the others stand behind a completion";
+  bench.completion.rate = 16;
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.answer.count, 2u);
+  EXPECT_EQ(bench.completion.count, 3u);
+  EXPECT_TRUE(bench.block.IsIdle());
+}
+
+TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenInEveryCycle) {
+  Bench<TypeParam> bench;
+  auto flushed = Completes(0, 0, false);
+  flushed.no_frame = true;
+  for (unsigned i = 0; i < 10; ++i) {
+    bench.place_in.tokens.push_back(flushed);
+    bench.expected.push_back({flushed, {}});
+  }
+  ASSERT_EQ(bench.bench.Run(20), "");
+  ASSERT_EQ(bench.completion.count, 10u);
+  for (unsigned i = 0; i < 10; ++i) EXPECT_EQ(bench.completions.sent()[i].cycle, 3 + i);
+}
+
 TYPED_TEST(RxScatterTest, AnswersWaitForTheWritesBeforeThem) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
@@ -342,6 +536,19 @@ TYPED_TEST(RxScatterTest, SixteenPlacesMayWaitForTheirWrites) {
   bench.CheckWrites();
 }
 
+TYPED_TEST(RxScatterTest, SixteenPlacesMayWaitForTheirCompletions) {
+  Bench<TypeParam> bench;
+  bench.completion.rate = 0;
+  for (unsigned i = 0; i < 20; ++i) bench.Place(Completes(1, 1, i % 2 != 0), 60);
+  ASSERT_EQ(bench.bench.Run(300), "");
+  EXPECT_EQ(bench.port.writes.size(), RxScatter::kPlaces);
+  bench.completion.rate = 16;
+  ASSERT_EQ(bench.bench.RunOut(300), "");
+  EXPECT_EQ(bench.completion.count, 20u);
+  EXPECT_EQ(bench.answer.count, 10u);
+  bench.CheckWrites();
+}
+
 TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {
   Bench<TypeParam> bench;
   const size_t beats = 4096 / bench.kBeatBytes;
@@ -357,12 +564,12 @@ TYPED_TEST(RxScatterTest, AResetInTrafficForgetsEverything) {
     Bench<TypeParam> bench(rtl);
     rtl = bench.owner;
     bench.port.rate = 5;
-    for (unsigned n = 0; n < 60; ++n) bench.RandomPlace(300);
+    for (unsigned n = 0; n < 60; ++n) bench.RandomFrame(300);
     ASSERT_EQ(bench.bench.Run(20 + bench.random() % 400), "");
   }
   Bench<TypeParam> bench(rtl);
-  for (unsigned n = 0; n < 60; ++n) bench.RandomPlace(300);
-  ASSERT_EQ(bench.bench.RunOut(50000 / bench.kBeatBytes), "");
+  for (unsigned n = 0; n < 60; ++n) bench.RandomFrame(300);
+  ASSERT_EQ(bench.bench.RunOut(80000 / bench.kBeatBytes), "");
   EXPECT_TRUE(bench.block.IsIdle());
   bench.CheckWrites();
 }

@@ -70,13 +70,16 @@ class Memory final : public BenchStream {
     top_.train_tag_i = train_.tag;
     top_.train_bytes_i = static_cast<SData>(train_.bytes);
     top_.train_resp_i = static_cast<CData>(train_.resp);
-    if (!busy_) last_beat = cycle;
+    if (busy_) return;
+    last_beat = cycle;
+    ++answered;
   }
   void End(model::Cycle) override {}
   bool IsEmpty() const override { return true; }
 
   unsigned rate = 16;
   model::Cycle last_beat = 0;
+  uint64_t answered = 0;
 
  private:
   Top& top_;

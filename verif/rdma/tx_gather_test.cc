@@ -122,17 +122,23 @@ struct Bench {
     block.failed_out.Connect(failed_sink, block);
     read_request.on_token = [this](Cycle, const DmaReadRequest& request) { memory.Ask(request); };
     packet.on_token = [this](Cycle, const TxPacket& sent) {
-      while (!jobs.empty() && Fails(jobs.front())) jobs.pop_front();
-      const TxJob job = jobs.front();
-      jobs.pop_front();
-      EXPECT_EQ(sent, job.packet);
-      Bytes payload;
-      if (sent.payload_bytes == 0) return;
-      AppendMemory(job.address0, job.bytes0, payload);
-      AppendMemory(job.address1, job.bytes1, payload);
-      wire.Send(std::move(payload));
+      ASSERT_FALSE(packets.empty());
+      Packet expected = std::move(packets.front());
+      packets.pop_front();
+      EXPECT_EQ(sent, expected.packet);
+      if (sent.payload_bytes != 0) wire.Send(std::move(expected.payload));
     };
   }
+
+  struct Packet {
+    TxPacket packet{};
+    Bytes payload{};
+    bool fails = false;
+  };
+  struct Run {
+    uint64_t address;
+    size_t bytes;
+  };
 
   static bool Fails(const TxJob& job) {
     return (job.bytes0 != 0 && IsBad(job.address0)) || (job.bytes1 != 0 && IsBad(job.address1));
@@ -142,7 +148,57 @@ struct Bench {
     TxJob::Visit(result, [&](const char*, auto& field, unsigned bits) {
       field = static_cast<std::remove_reference_t<decltype(field)>>(random() & (~uint64_t{0} >> (64 - bits)));
     });
+    result.more = false;
+    result.drop = false;
     return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
+  }
+  // A packet of these runs, one or two in each of its jobs.
+  std::vector<TxJob> Jobs(const std::vector<Run>& runs) {
+    std::vector<TxJob> jobs;
+    TxPacket packet = RandomJob().packet;
+    packet.payload_bytes = 0;
+    for (const Run& run : runs) packet.payload_bytes = static_cast<uint16_t>(packet.payload_bytes + run.bytes);
+    for (size_t i = 0; i < runs.size();) {
+      const bool two = i + 1 < runs.size() && random() % 2 != 0;
+      const Run second = two ? runs[i + 1] : Run{random(), 0};
+      jobs.push_back({.packet = packet,
+                      .address0 = runs[i].address,
+                      .bytes0 = static_cast<uint16_t>(runs[i].bytes),
+                      .address1 = second.address,
+                      .bytes1 = static_cast<uint16_t>(second.bytes),
+                      .more = true});
+      i += two ? 2 : 1;
+    }
+    jobs.back().more = false;
+    return jobs;
+  }
+  // Jobs before this one that say `more` are dropped with it; of the rest of it nothing counts.
+  TxJob Drop() {
+    TxJob job = RandomJob();
+    job.more = random() % 2 != 0;
+    job.drop = true;
+    return job;
+  }
+  // One job, or several, with many runs or few, short or long; `bad` and `drops` in 16ths.
+  void AddRandom(unsigned bad, unsigned drops) {
+    if (random() % 3 != 0) return Add(RandomJob(bad));
+    struct Sizes {
+      size_t run, packet;
+    };
+    const Sizes most = std::vector<Sizes>{{3, 100}, {2 * kBeatBytes, 1000}, {1500, 4096}}[random() % 3];
+    const size_t total = 1 + random() % most.packet;
+    std::vector<Run> runs;
+    for (size_t done = 0; done < total; done += runs.back().bytes) {
+      const size_t bytes = std::min(total - done, 1 + random() % most.run);
+      const bool is_bad = random() % (16 * total / most.run + 16) < bad;
+      runs.push_back({(random() & ~kBadBit) | (is_bad ? kBadBit : 0), bytes});
+    }
+    std::vector<TxJob> jobs = Jobs(runs);
+    if (random() % 16 < drops) {
+      jobs.resize(random() % jobs.size());
+      jobs.push_back(Drop());
+    }
+    for (const TxJob& one : jobs) Add(one);
   }
   static TxJob Job(uint64_t address0, size_t bytes0, uint64_t address1, size_t bytes1) {
     TxJob job{.address0 = address0,
@@ -154,14 +210,24 @@ struct Bench {
   }
   void Add(const TxJob& added) {
     job.tokens.push_back(added);
-    jobs.push_back(added);
-    if (Fails(added)) {
+    if (added.drop) {
+      open_ = {};
+      return;
+    }
+    AppendMemory(added.address0, added.bytes0, open_.payload);
+    AppendMemory(added.address1, added.bytes0 == 0 ? 0 : added.bytes1, open_.payload);
+    open_.fails = open_.fails || Fails(added);
+    if (added.more) return;
+    open_.packet = added.packet;
+    if (open_.fails) {
       failures.push_back({.qpn = added.packet.qpn,
                           .event_type = spec::RdmaEventType::kQpFatal,
                           .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
     } else {
       ++good;
+      packets.push_back(std::move(open_));
     }
+    open_ = {};
   }
   // All jobs went somewhere, and nothing is left.
   void Finish() {
@@ -195,11 +261,13 @@ struct Bench {
       bench.Out("packet", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o);
   decltype(bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o)) failed =
       bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o);
-  std::deque<TxJob> jobs;  // given and not seen
+  std::deque<Packet> packets;  // given whole, good, and not seen
   std::vector<QpFailure> failures;
   uint64_t good = 0;
 
  private:
+  Packet open_{};  // whose jobs are being given
+
   size_t RandomSize() {
     switch (random() % 4) {
       case 0: return 0;
@@ -236,12 +304,12 @@ TYPED_TEST_SUITE(TxGatherTest, Tops, WidthNames);
 
 TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
   struct Rates {
-    unsigned job, request, memory, packet, wire, failed, bad;
+    unsigned job, request, memory, packet, wire, failed, bad, drops;
   };
   for (const Rates rates :
-       {Rates{16, 16, 16, 16, 16, 16, 0}, Rates{16, 16, 16, 16, 16, 16, 4}, Rates{4, 16, 16, 16, 16, 16, 2},
-        Rates{16, 3, 16, 16, 16, 16, 2}, Rates{16, 16, 1, 16, 16, 16, 2}, Rates{16, 16, 16, 2, 16, 16, 1},
-        Rates{16, 16, 16, 16, 1, 16, 2}, Rates{16, 16, 16, 16, 16, 1, 6}, Rates{8, 8, 8, 8, 8, 8, 2}}) {
+       {Rates{16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 16, 16, 4, 4}, Rates{4, 16, 16, 16, 16, 16, 2, 2},
+        Rates{16, 3, 16, 16, 16, 16, 2, 2}, Rates{16, 16, 1, 16, 16, 16, 2, 2}, Rates{16, 16, 16, 2, 16, 16, 1, 2},
+        Rates{16, 16, 16, 16, 1, 16, 2, 2}, Rates{16, 16, 16, 16, 16, 1, 6, 2}, Rates{8, 8, 8, 8, 8, 8, 2, 8}}) {
     Bench<TypeParam> b(this->rtl);
     b.job.rate = rates.job;
     b.read_request.rate = rates.request;
@@ -249,7 +317,7 @@ TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
     b.packet.rate = rates.packet;
     b.wire.rate = rates.wire;
     b.failed.rate = rates.failed;
-    for (unsigned i = 0; i < 400; ++i) b.Add(b.RandomJob(rates.bad));
+    for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
     this->rtl.Reset();
@@ -266,6 +334,34 @@ TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
     }
   }
   b.Finish();
+}
+
+// Every length of the second run behind every end of the first, and a third one behind that.
+TYPED_TEST(TxGatherTest, JoinsManyRunsWithoutAGap) {
+  auto& b = this->b;
+  constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
+  constexpr size_t kStep = kBeat > 8 ? 9 : 1;
+  for (size_t bytes0 = 1; bytes0 <= kBeat; bytes0 += kStep) {
+    for (size_t bytes1 = 1; bytes1 <= 2 * kBeat + 1; bytes1 += kStep) {
+      for (const size_t bytes2 : {size_t{1}, kBeat - bytes0 + 1, kBeat + 2}) {
+        for (const TxJob& job : b.Jobs({{1000 * bytes0, bytes0}, {77 * bytes1, bytes1}, {bytes2 << 20, bytes2}})) {
+          b.Add(job);
+        }
+      }
+    }
+  }
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, JoinsAPacketOfSingleBytes) {
+  auto& b = this->b;
+  for (const size_t size : {size_t{1}, size_t{2}, size_t{65}, size_t{4096}}) {
+    std::vector<typename Bench<TypeParam>::Run> runs;
+    for (size_t i = 0; i < size; ++i) runs.push_back({b.random() & ~kBadBit, 1});
+    for (const TxJob& job : b.Jobs(runs)) b.Add(job);
+  }
+  b.Finish();
+  EXPECT_EQ(b.read_request.count, 1u + 2u + 65u + 4096u);
 }
 
 TYPED_TEST(TxGatherTest, TakesTheLargestPacketsAndKeepsOrder) {
@@ -287,6 +383,67 @@ TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
   EXPECT_EQ(b.packet.count, 2u);
   b.wire.rate = 16;
   b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, TakesRoomForAllOfAPacketAtItsFirstJob) {
+  auto& b = this->b;
+  b.wire.rate = 0;
+  b.Add(b.Job(0x1000, 4000, 0x8000, 96));
+  b.Add(b.Job(0x2000, Bench<TypeParam>::kBeatBytes + 1, 0, 0));
+  const std::vector<TxJob> jobs = b.Jobs({{0x3000, 1}, {0x4000, 2000}, {0x5000, 2095}});
+  for (const TxJob& job : jobs) b.Add(job);
+  ASSERT_EQ(b.bench.Run(3000), "");
+  EXPECT_EQ(b.read_request.count, 3u) << "a beat of 8,192 bytes is at the output, so 4,096 less one are free";
+  b.wire.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
+  auto& b = this->b;
+  b.wire.rate = 0;
+  for (unsigned round = 0; round < 10; ++round) {
+    // All but its last byte, which would have filled half of the buffer.
+    auto jobs = b.Jobs({{0x1000, 1 + 100 * round}, {0x2000, 2000}, {0x3000, 2094 - 100 * round}, {0x4000, 1}});
+    jobs.resize(1 + round % (jobs.size() - 1));
+    for (const TxJob& job : jobs) b.Add(job);
+    b.Add(b.Drop());
+    if (round % 3 == 0) b.Add(b.Drop());  // of nothing
+  }
+  ASSERT_EQ(b.bench.Run(10000 + 10 * 4096 / Bench<TypeParam>::kBeatBytes), "");
+  EXPECT_TRUE(b.job.IsEmpty());
+  EXPECT_TRUE(b.block.IsIdle());
+  const uint64_t asked = b.read_request.count;
+  for (size_t i = 0; i < 4; ++i) b.Add(b.Job(i << 20, 4000, i << 30, 96));
+  ASSERT_EQ(b.bench.Run(5000), "");
+  EXPECT_EQ(b.read_request.count - asked, 4u) << "two packets of 4,096 bytes fill it";
+  b.wire.rate = 16;
+  b.Finish();
+  EXPECT_EQ(b.packet.count, 4u);
+  EXPECT_EQ(b.failed.count, 0u);
+}
+
+TYPED_TEST(TxGatherTest, ADroppedPacketDoesNotFail) {
+  auto& b = this->b;
+  auto jobs = b.Jobs({{kBadBit, 100}, {0x2000, 200}, {kBadBit, 300}});
+  jobs.back().more = true;
+  for (const TxJob& job : jobs) b.Add(job);
+  b.Add(b.Drop());
+  b.Add(b.Job(0x1000, 100, 0x2000, 1));
+  b.Finish();
+  EXPECT_EQ(b.packet.count, 1u);
+  EXPECT_EQ(b.failed.count, 0u);
+}
+
+TYPED_TEST(TxGatherTest, APacketFailsOnceHoweverManyOfItsRunsDo) {
+  auto& b = this->b;
+  for (unsigned which = 0; which < 16; ++which) {
+    std::vector<typename Bench<TypeParam>::Run> runs;
+    for (unsigned i = 0; i < 4; ++i) runs.push_back({(which >> i & 1) != 0 ? kBadBit | i : i, 3 + 70 * i});
+    for (const TxJob& job : b.Jobs(runs)) b.Add(job);
+  }
+  b.Finish();
+  EXPECT_EQ(b.packet.count, 1u);
+  EXPECT_EQ(b.failed.count, 15u);
 }
 
 TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
@@ -343,10 +500,48 @@ TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
   }
 }
 
+TYPED_TEST(TxGatherTest, SeveralJobsTakeAsLongAsThePageSays) {
+  auto& b = this->b;
+  // Their last runs come as soon as they are asked for.
+  TxJob job = b.Job(100, 30, 200, 40);
+  job.packet.payload_bytes = 3 * 70;
+  job.more = true;
+  b.Add(job);
+  b.Add(job);
+  job.more = false;
+  b.Add(job);
+  b.Finish();
+  const auto& asked = b.read_request_sink.sent();
+  ASSERT_EQ(asked.size(), 6u);
+  EXPECT_EQ(asked[0].cycle, TxGather::kRequestLatency);
+  for (unsigned i = 0; i < 6; ++i) EXPECT_EQ(asked[i].cycle, asked[0].cycle + 3 * (i / 2) + i % 2);
+  ASSERT_EQ(b.packet_sink.sent().size(), 1u);
+  EXPECT_EQ(b.packet_sink.sent()[0].cycle, b.memory.last_beat + TxGather::kPacketLatency);
+}
+
+TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
+  auto& b = this->b;
+  b.memory.rate = 0;
+  TxJob job = b.Job(100, 30, 200, 40);
+  job.more = true;
+  b.Add(job);
+  b.Add(b.Drop());
+  b.Add(b.Job(300, 5, 0, 0));
+  ASSERT_EQ(b.bench.Run(300), "");
+  EXPECT_EQ(b.read_request.count, 2u);
+  b.memory.rate = 16;
+  while (b.memory.answered < 2) ASSERT_EQ(b.bench.Run(1), "");
+  const Cycle last_beat = b.memory.last_beat;
+  b.Finish();
+  // The drop, the next job, its request.
+  EXPECT_EQ(b.read_request_sink.sent()[2].cycle, last_beat + TxGather::kDropLatency + 2);
+  EXPECT_EQ(b.packet.count, 1u);
+}
+
 TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
   for (unsigned round = 0; round < 6; ++round) {
     Bench<TypeParam> b(this->rtl);
-    for (unsigned i = 0; i < 200; ++i) b.Add(b.RandomJob(1));
+    for (unsigned i = 0; i < 200; ++i) b.AddRandom(1, 4);
     ASSERT_EQ(b.bench.Run(300 + 17 * round), "");
     b.p.job_valid_i = 0;
     b.p.train_valid_i = 0;

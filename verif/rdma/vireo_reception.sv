@@ -54,6 +54,10 @@ module vireo_reception
   output logic                  write_last_o,
   input  logic                  accepted_i,
 
+  output logic                  completion_valid_o,
+  input  logic                  completion_ready_i,
+  output completion_t           completion_o,
+
   output logic                  answer_valid_o,
   input  logic                  answer_ready_i,
   output tx_packet_t            answer_o,
@@ -168,6 +172,9 @@ module vireo_reception
     .write_data_o,
     .write_last_o,
     .accepted_i,
+    .completion_valid_o,
+    .completion_ready_i,
+    .completion_o,
     .answer_valid_o,
     .answer_ready_i,
     .answer_o,
