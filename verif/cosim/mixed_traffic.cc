@@ -36,11 +36,14 @@ MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19
     pair.memory_bytes = (2 + 2 * kWindow + kReceives) * options_.max_bytes;
     pair.path_mtu = kMtus.at(Below(kMtus.size()));
     pair.interrupts = false;
-    pair.connection.timeout = 4;
+    pair.connection.timeout = options_.timeout;
     pair.connection.min_rnr_timer = 1;
     std::string error;
     pairs_.push_back(MakeRcPair(system_.host(0), system_.host(1), pair, &error));
-    if (pairs_.back() == nullptr) return Fail(error);
+    if (pairs_.back() == nullptr) {
+      Fail(error);
+      return;
+    }
     for (RcPair::Side& side : pairs_.back()->side) {
       for (size_t k = 0; k < side.memory->size(); ++k) side.memory->data()[k] = static_cast<uint8_t>(random_() >> 32);
     }

@@ -21,6 +21,7 @@ class MixedTraffic {
     uint64_t messages = 1000;  // in all
     size_t pairs = 6;          // each sends both ways
     uint32_t max_bytes = 6000;
+    uint8_t timeout = 5;  // of the connections; longer than a window of every pair takes on the wire
   };
   // `system` has two hosts and outlives the traffic. All choices come from `random`. What goes wrong is a failure of
   // the GoogleTest that runs.
