@@ -147,6 +147,9 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.host_event_out.Connect(qp_control_.csr_event_in, csr_);
   rx_buffer_.on_drop = [this](Cycle now) { csr_.OnRxDrop(now); };
   rx_buffer_.on_verdict = [this](Cycle now, spec::RxVerdict verdict) { csr_.OnRxVerdict(now, verdict); };
+  desc_fetch_.on_buffer_id = [this](Cycle now, const DescFetch::BufferId& id) {
+    cq_writer_.OnBufferId(now, {.vq_index = id.vq_index, .head = id.head, .id = id.id});
+  };
   desc_fetch_.on_window_violation = [this](Cycle now) { csr_.OnWindowViolation(now); };
 }
 
@@ -253,6 +256,7 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
 
 void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   constexpr auto kMq = static_cast<uint32_t>(spec::NetFeature::kMq);
+  constexpr auto kRingPacked = static_cast<uint32_t>(spec::VirtioFeature::kRingPacked);
   csr_.SetDeviceStatus(from, levels.device_status);
   csr_.SetDriverFeatures(from, levels.driver_features);
   notify_.SetResetting(from, levels.resetting);
@@ -264,6 +268,9 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   completer_.SetMq(from + 1, mq);
   recv_queue_.SetMq(from + 1, mq);
   responder_.SetMq(from + 1, mq);
+  const bool packed = (levels.driver_features[kRingPacked / 32] >> kRingPacked % 32 & 1) != 0;
+  desc_fetch_.SetRingPacked(from + 1, packed);
+  cq_writer_.SetRingPacked(from + 1, packed);
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {

@@ -273,6 +273,12 @@ module vireo_nic
     if (!rst_ni) mq_q <= 1'b0;
     else if (!resetting) mq_q <= driver_features[7'(NetFeatureMq)];
   end
+  // Likewise whether rings are packed.
+  logic ring_packed_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ring_packed_q <= 1'b0;
+    else if (!resetting) ring_packed_q <= driver_features[7'(VirtioFeatureRingPacked)];
+  end
 
   vireo_common_cfg #(
     .NetQueuePairs(Config.net_queue_pairs),
@@ -590,12 +596,15 @@ module vireo_nic
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
   logic [1:0] unused_completion_index;
   logic desc_fetch_idle, cq_writer_idle;
+  logic buffer_id_valid;
+  logic [15:0] buffer_id_vq_index, buffer_id_head, buffer_id;
 
   vireo_desc_fetch #(
     .NumQueues(NumQueues)
   ) u_desc_fetch (
     .clk_i,
     .rst_ni,
+    .ring_packed_i(ring_packed_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),
@@ -628,6 +637,10 @@ module vireo_nic
     .queue_failure_ready_i(queue_failures_ready[0]),
     .queue_failure_o(queue_failures[0]),
     .window_violation_o(window_violation),
+    .buffer_id_valid_o(buffer_id_valid),
+    .buffer_id_vq_index_o(buffer_id_vq_index),
+    .buffer_id_head_o(buffer_id_head),
+    .buffer_id_o(buffer_id),
     .idle_o(desc_fetch_idle)
   );
   // Net queues have no client yet.
@@ -659,10 +672,15 @@ module vireo_nic
   ) u_cq_writer (
     .clk_i,
     .rst_ni,
+    .ring_packed_i(ring_packed_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
+    .buffer_id_valid_i(buffer_id_valid),
+    .buffer_id_vq_index_i(buffer_id_vq_index),
+    .buffer_id_head_i(buffer_id_head),
+    .buffer_id_i(buffer_id),
     .completion_valid_i(completion_valid),
     .completion_ready_o(completion_ready),
     .completion_i(completion),

@@ -148,8 +148,7 @@ void SendQueue::Decide(Cycle now) {
     case Op::kAnswer:
       slot.asked = false;
       slot.in_use -= answer_->ask.count - answer_->got;
-      // Also after fewer than were asked for: an answer ends where the ring wraps.
-      if (answer_->got != 0) slot.more = true;
+      if (answer_->got == answer_->ask.count) slot.more = true;
       answer_.reset();
       break;
     case Op::kWake:

@@ -222,7 +222,9 @@ void CommonCfg::WriteQueue(Cycle now, const Registers& b, Access& access, uint32
     if (hits(offset, 4)) field = (field & ~uint64_t{0xffff'ffff}) | value;
     if (hits(offset + 4, 4)) field = (field & 0xffff'ffff) | uint64_t{value} << 32;
   };
-  if (hits(Common::kQueueSizeOffset, 2) && std::has_single_bit(value16) && value16 <= max_queue_entries_) {
+  // virtio 1.3, 2.7: a power of 2, but of packed rings (2.8.10.1). What is not a size is ignored.
+  if (hits(Common::kQueueSizeOffset, 2) && value16 != 0 && value16 <= max_queue_entries_ &&
+      (std::has_single_bit(value16) || Has(b.accepted, VirtioFeature::kRingPacked))) {
     row.size = value16;
   }
   if (hits(Common::kQueueMsixVectorOffset, 2)) {

@@ -11,6 +11,8 @@ using spec::BufferStatus;
 using spec::RdmaError;
 using spec::TableQueueKind;
 
+constexpr unsigned kWrap = 0x8000;  // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
+
 // Positions count modulo 2^16, so they are compared by their distance to the device's.
 uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
 
@@ -69,7 +71,18 @@ void CqWriter::OnDone(Cycle cycle, const spec::DmaDone& done) {
   WakeAt(cycle + 1);
 }
 
+void CqWriter::OnBufferId(Cycle cycle, const BufferId& id) { told_ids_.push_back({cycle, id}); }
+
 void CqWriter::Run(Cycle now) {
+  packed_ = ring_packed_.At(now);
+  for (; !told_ids_.empty() && told_ids_.front().cycle < now; told_ids_.pop_front()) {
+    const BufferId& told = told_ids_.front().id;
+    for (std::optional<BufferId>& kept : ids_) {  // what lay there a lap ago
+      if (kept && kept->vq_index == told.vq_index && kept->head == told.head) kept.reset();
+    }
+    ids_.at(id_next_) = told;
+    id_next_ = (id_next_ + 1) % kBufferIds;
+  }
   if (lost_clear_ < now) {
     lost_ = 0;
     lost_clear_ = kUnknown;
@@ -111,7 +124,31 @@ void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t by
   store_.Load(now, store);
 }
 
-void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes) {
+uint64_t CqWriter::DescriptorAt(uint16_t head) const {
+  return row_.queue_desc + spec::PvirtqDesc::kBytes * uint64_t{head & ~kWrap};
+}
+
+uint32_t CqWriter::TargetBytes() const {
+  return static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes);
+}
+
+std::optional<uint16_t> CqWriter::IdOf(const spec::Completion& completion) const {
+  if (!kind_.notifies) return {};
+  for (const std::optional<BufferId>& kept : ids_) {
+    if (kept && kept->vq_index == completion.vq_index && kept->head == completion.head) return kept->id;
+  }
+  return {};
+}
+
+void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id) {
+  if (packed_) {
+    uint8_t descriptor[spec::PvirtqDesc::kBytes];
+    spec::PvirtqDesc{.addr = 0, .len = bytes, .id = id.value_or(0), .flags = 0}.Encode(descriptor);
+    const size_t end = id ? spec::PvirtqDesc::kFlagsOffset : spec::PvirtqDesc::kIdOffset;
+    Store(now, DescriptorAt(head) + spec::PvirtqDesc::kLenOffset, descriptor + spec::PvirtqDesc::kLenOffset,
+          end - spec::PvirtqDesc::kLenOffset);
+    return;
+  }
   uint8_t element[spec::VirtqUsedElem::kBytes];
   spec::VirtqUsedElem{.id = head, .len = bytes}.Encode(element);
   // Sizes are powers of two. [virtio 1.3, 2.7]
@@ -119,9 +156,14 @@ void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes) {
   Store(now, row_.queue_device + spec::VirtqUsed::kBytes + sizeof element * at, element, sizeof element);
 }
 
-void CqWriter::StoreIndex(Cycle now) {
-  const uint16_t used = UsedNext();
-  spec::DmaStore store{.address = row_.queue_device + spec::VirtqUsed::kIdxOffset,
+void CqWriter::StoreIndex(Cycle now, uint16_t head, uint32_t bytes) {
+  using Flags = spec::VirtqDescFlags;
+  // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
+  const auto flags = static_cast<uint16_t>(((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) |
+                                           (bytes != 0 ? Flags::kWrite : 0));
+  const uint16_t used = packed_ ? flags : UsedNext();
+  spec::DmaStore store{.address = packed_ ? DescriptorAt(head) + spec::PvirtqDesc::kFlagsOffset
+                                          : row_.queue_device + spec::VirtqUsed::kIdxOffset,
                        .bytes = sizeof used,
                        .notify = true,
                        .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
@@ -170,14 +212,14 @@ bool CqWriter::Step(Cycle now) {
         return true;
       }
       if (!store_.IsFree()) return false;
-      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes);
+      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes, IdOf(completion_in.front()));
       state_ = State::kIndex;
       return true;
     case State::kIndex: {
       if (!store_.IsFree()) return false;
       if (!positions_.CanWrite(now)) return true;
       const spec::Completion& completion = completion_in.front();
-      StoreIndex(now);
+      StoreIndex(now, completion.head, completion.used_bytes);
       Position next = position_;
       next.used = UsedNext();
       positions_.Write(now, completion.vq_index, next);
@@ -241,8 +283,7 @@ bool CqWriter::Step(Cycle now) {
       return true;
     case State::kTargetElement:
       if (!store_.IsFree()) return false;
-      StoreElement(now, target_.head,
-                   static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes));
+      StoreElement(now, target_.head, TargetBytes(), {});
       state_ = State::kTargetIndex;
       return true;
     case State::kTargetIndex: return TargetIndex(now);
@@ -341,9 +382,13 @@ bool CqWriter::FillBuffers(Cycle now) {
 bool CqWriter::TargetIndex(Cycle now) {
   if (!store_.IsFree()) return false;
   if (!positions_.CanWrite(now)) return true;
-  StoreIndex(now);
+  StoreIndex(now, target_.head, TargetBytes());
   Position next = position_;
   next.used = UsedNext();
+  const unsigned place = target_.head & ~kWrap;
+  const bool place_last = place + 1 == row_.queue_size;
+  next.place = place_last ? 0 : place + 1;
+  next.wrapped = ((target_.head & kWrap) == 0) != place_last;
   Slot slot{.is_cq = !is_event_, .vq_index = vq_, .position = next.used, .msix = row_.msix_vector};
   if (is_event_) {
     slot.silent = row_.msix_vector == spec::kVirtioMsiNoVector;
@@ -388,14 +433,19 @@ bool CqWriter::Arm(Cycle now) {
   state_ = State::kIdle;
 
   // Notify at once if a CQE that is asked for lies between what was seen and what is in memory.
-  const uint16_t unseen = Distance(value.seen_used_idx, position_.used);
+  uint16_t unseen = Distance(value.seen_used_idx, position_.used);
+  if (packed_ && !from_context_) {
+    const bool other_lap = ((value.seen_used_idx & kWrap) != 0) == position_.wrapped;
+    unseen =
+        static_cast<uint16_t>(position_.place + (other_lap ? row_.queue_size : 0u) - (value.seen_used_idx & ~kWrap));
+  }
   const bool after = unseen > Distance(cq_state_.written, position_.used);
   const bool after_solicited = cq_state_.has_solicited && Distance(cq_state_.solicited, position_.used) < unseen;
   const bool fire = (value.next_completion && after) || (value.solicited && after_solicited);
   if (value.solicited || value.next_completion) {
     next.armed_solicited = !fire && (value.solicited || cq_state_.armed_solicited);
     next.armed_next = !fire && (value.next_completion || cq_state_.armed_next);
-    next.arm_seen = value.seen_used_idx;
+    next.arm_seen = static_cast<uint16_t>(position_.used - unseen);
     next.passed = false;
   }
   if (!from_context_ && !cq_context_.known) return true;

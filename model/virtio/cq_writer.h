@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives buffers back to the driver: used element and used index of a work request's queue, its CQE into a buffer of the
 // CQ, events into buffers of the event queue; then interrupts. The counterpart of rtl/virtio/vireo_cq_writer.sv, state
-// by state. One thing after the other, in the order of the streams; split rings only.
+// by state. One thing after the other, in the order of the streams. It writes used descriptors of packed rings where
+// the buffer's first descriptor lay: every queue is used in order.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/level.h"
 #include "model/common/output_register.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
@@ -27,6 +30,13 @@ class CqWriter final : public Block {
     size_t cqs = 4;
     size_t slots = 64;  // used indices under way
   };
+  // Of a buffer of a packed ring that may be a chain: its last descriptor has the id.
+  struct BufferId {
+    uint16_t vq_index = 0;
+    uint16_t head = 0;
+    uint16_t id = 0;
+  };
+  static constexpr size_t kBufferIds = 4;  // that are kept
   // Of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
   // Unloaded, in cycles.
@@ -41,6 +51,9 @@ class CqWriter final : public Block {
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   void OnDone(Cycle cycle, const spec::DmaDone& done);
+  void OnBufferId(Cycle cycle, const BufferId& id);
+  // The level from cycle `from` on.
+  void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the one that ran
@@ -81,8 +94,10 @@ class CqWriter final : public Block {
   struct Position {
     bool failed = false;
     uint16_t used = 0;
-    unsigned cached = 0;  // buffers of a CQ that were fetched and not used
-    unsigned first = 0;   // the next of them
+    unsigned cached = 0;   // buffers of a CQ that were fetched and not used
+    unsigned first = 0;    // the next of them
+    bool wrapped = false;  // packed ring: complement of the wrap counter at `place`
+    unsigned place = 0;    // behind the last used descriptor of a CQ
   };
   struct CqContext {
     bool known = false;
@@ -132,8 +147,11 @@ class CqWriter final : public Block {
   bool IsUsable() const { return row_.enabled && kind_.served && !position_.failed; }
   uint16_t UsedNext() const { return static_cast<uint16_t>(position_.used + 1); }
   void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
-  void StoreElement(Cycle now, uint16_t head, uint32_t bytes);
-  void StoreIndex(Cycle now);
+  void StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id);
+  void StoreIndex(Cycle now, uint16_t head, uint32_t bytes);
+  std::optional<uint16_t> IdOf(const spec::Completion& completion) const;
+  uint64_t DescriptorAt(uint16_t head) const;
+  uint32_t TargetBytes() const;
   void PushSlot(Slot slot);
   void PopSlot();
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
@@ -185,6 +203,16 @@ class CqWriter final : public Block {
   std::vector<Slot> slots_;
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
   std::deque<Done> dones_;  // of cycles that are not over
+
+  struct ToldId {
+    Cycle cycle;
+    BufferId id;
+  };
+  std::deque<ToldId> told_ids_;  // likewise
+  std::array<std::optional<BufferId>, kBufferIds> ids_;
+  size_t id_next_ = 0;  // the oldest
+  Level<bool> ring_packed_{false};
+  bool packed_ = false;  // in this cycle
 };
 
 }  // namespace vireo::model

@@ -12,6 +12,8 @@ using spec::BufferStatus;
 using spec::RdmaError;
 
 constexpr unsigned kEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
+constexpr size_t kReadsPerRequest = 4;
+constexpr unsigned kDescriptorsPerRead = spec::kDmaFetchBytes / spec::PvirtqDesc::kBytes;
 
 uint16_t Little16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] | bytes[1] << 8); }
 
@@ -23,7 +25,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
                         Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice(),
                         Channel<spec::BufferRequest>::Slice()},
       index_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.requests)),
-      ring_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.requests)),
+      ring_fetched_in(Channel<spec::DmaFetched>::Fifo(kReadsPerRequest * sizes.requests)),
       descriptor_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.descriptors)),
       rows_(sizes.queues),
       served_(sizes.queues),
@@ -35,7 +37,8 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       descriptor_jobs_(Channel<DescriptorJob>::Fifo(sizes.descriptors)),
       buffer_{OutputRegister(buffer_out[0], *this), OutputRegister(buffer_out[1], *this),
               OutputRegister(buffer_out[2], *this), OutputRegister(buffer_out[3], *this),
-              OutputRegister(buffer_out[4], *this)} {
+              OutputRegister(buffer_out[4], *this)},
+      requests_most_(sizes.requests) {
   for (auto& channel : buffer_request_in) channel.SetConsumer(this);
   for (auto* channel : {&index_fetched_in, &ring_fetched_in, &descriptor_fetched_in}) channel->SetConsumer(this);
   const auto join = [this](auto& channel) {
@@ -52,7 +55,11 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kVirtqueue) {
     const auto entry = spec::TableVirtqueue::Decode(write.data);
     const bool none = entry.kind == spec::TableQueueKind::kNone;
-    served_.Write(cycle, write.index, !none && !entry.stopped);
+    served_.Write(
+        cycle, write.index,
+        {.served = !none && !entry.stopped,
+         .chains = entry.kind == spec::TableQueueKind::kReceive || entry.kind == spec::TableQueueKind::kTransmit ||
+                   entry.kind == spec::TableQueueKind::kControl});
     if (none || entry.reset_positions) {
       positions_.OnTableClear(cycle, write.index);
       failed_.OnTableClear(cycle, write.index);
@@ -69,11 +76,12 @@ void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
 }
 
 void DescFetch::Run(Cycle now) {
+  packed_ = ring_packed_.At(now);
   for (auto* out : {&index_request_, &ring_request_, &descriptor_request_}) out->Drain(now);
   for (auto& out : buffer_) out.Drain(now);
   queue_failure_.Drain(now);
   Arbitrate(now);
-  Accept(now);  // before Ring, which changes reading_
+  Accept(now);  // before Ring and List, which change reading_ and index_request_
   Ring(now);
   List(now);
   Answer(now);
@@ -103,13 +111,19 @@ void DescFetch::Arbitrate(Cycle now) {
 
 void DescFetch::Accept(Cycle now) {
   if (accept_ == AcceptState::kTake) {
-    if (!requests_.CanPop(now) || !index_jobs_.CanPush(now) || !index_request_.IsFree()) return;
+    if (!requests_.CanPop(now) || !index_jobs_.CanPush(now) || (!packed_ && !index_request_.IsFree())) return;
     const spec::BufferRequest& request = requests_.front().request;
     // Two reads of one index could be answered in the other order, and then the second would seem to go backwards.
-    if (!request.by_index && std::find(reading_.begin(), reading_.end(), request.vq_index) != reading_.end()) return;
+    // Where a packed ring goes on is known when it was walked.
+    if (!request.by_index && (reading_.size() == requests_most_ ||
+                              std::find(reading_.begin(), reading_.end(), request.vq_index) != reading_.end())) {
+      return;
+    }
     const spec::QueueRowWrite& row = rows_.Read(now, request.vq_index);
-    accept_driver_ = row.queue_driver;
-    if (!row.enabled || served_.Read(now, request.vq_index) == 0) {
+    const Served& served = served_.Read(now, request.vq_index);
+    accept_area_ = packed_ ? row.queue_desc : row.queue_driver;
+    accept_chains_ = packed_ && served.chains;
+    if (!row.enabled || !served.served) {
       accept_kind_ = Kind::kEmpty;
     } else if (failed_.Read(now, request.vq_index) != 0) {
       accept_kind_ = Kind::kFailed;
@@ -119,10 +133,12 @@ void DescFetch::Accept(Cycle now) {
     accept_ = AcceptState::kLook;
   } else {
     const Request from = requests_.Pop(now);
-    index_jobs_.Push(now, {accept_kind_, from, accept_driver_});
+    index_jobs_.Push(now, {accept_kind_, from, accept_chains_, accept_area_});
     if (accept_kind_ == Kind::kRead) {
-      index_request_.Load(now,
-                          {.address = accept_driver_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
+      if (!packed_) {
+        index_request_.Load(now,
+                            {.address = accept_area_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
+      }
       reading_.push_back(from.request.vq_index);
     }
     accept_ = AcceptState::kTake;
@@ -130,94 +146,283 @@ void DescFetch::Accept(Cycle now) {
   WakeAt(now + 1);
 }
 
+// Reads the next entries at ring_at_: as many as one read can, up to the end of the ring.
+unsigned DescFetch::IssueRingRead(Cycle now) {
+  const unsigned most = packed_ ? kDescriptorsPerRead : spec::kBuffersPerRequest;
+  const unsigned part = std::min({ring_left_, most, ring_row_.queue_size - ring_at_});
+  const unsigned bytes = packed_ ? spec::PvirtqDesc::kBytes : kEntryBytes;
+  ring_request_.Load(now,
+                     {.address = ring_area_ + (packed_ ? 0 : spec::VirtqAvail::kBytes) + uint64_t{bytes} * ring_at_,
+                      .bytes = static_cast<uint16_t>(bytes * part),
+                      .tag = 0});
+  ring_at_ = (ring_at_ + part) % ring_row_.queue_size;
+  ring_left_ -= part;
+  return part;
+}
+
 void DescFetch::Ring(Cycle now) {
   if (ring_ == RingState::kTake) {
     if (!index_jobs_.CanPop(now) || !ring_jobs_.CanPush(now)) return;
     const IndexJob& job = index_jobs_.front();
     if (job.kind != Kind::kRead) {
-      ring_jobs_.Push(now, {job.kind, job.from, 1, RdmaError::kOk});
+      RingJob next{job.kind, job.from, 1, RdmaError::kOk};
+      if (job.kind == Kind::kByIndex) {
+        next.place = job.from.request.index & ~kWrap;
+        next.wrapped = (job.from.request.index & kWrap) == 0;
+      }
+      ring_jobs_.Push(now, next);
       index_jobs_.Pop(now);
       return;
     }
-    if (!index_fetched_in.CanPop(now) || !ring_request_.IsFree()) return;
+    if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree()) return;
     ring_row_ = rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
     ring_ = RingState::kLook;
   } else if (ring_ == RingState::kLook) {
     ring_ = RingState::kIssue;
+  } else if (ring_ == RingState::kMore) {
+    if (!ring_request_.IsFree()) return;
+    IssueRingRead(now);
+    if (ring_left_ == 0) ring_ = RingState::kTake;
   } else if (positions_.CanWrite(now)) {
     const IndexJob job = index_jobs_.Pop(now);
-    const spec::DmaFetched fetched = index_fetched_in.Pop(now);
-    const auto available = static_cast<uint16_t>(Little16(fetched.data) - position_);
-    RingJob next{Kind::kRead, job.from, 1, RdmaError::kOk};
+    spec::DmaFetched fetched;
+    if (!packed_) fetched = index_fetched_in.Pop(now);
+    const uint16_t size = ring_row_.queue_size;
+    const uint16_t available = packed_ ? size : static_cast<uint16_t>(Little16(fetched.data) - position_);
+    RingJob next{Kind::kRead, job.from, 1, RdmaError::kOk, job.chains, packed_};
+    ring_ = RingState::kTake;
     if (!ring_row_.enabled || (fetched.resp == 0 && available == 0)) {
       next.kind = Kind::kEmpty;
     } else if (fetched.resp != 0) {
       next.kind = Kind::kBroken;
       next.code = RdmaError::kQueueDmaError;
-    } else if (available > ring_row_.queue_size) {
+    } else if (available > size) {
       // The driver never has more than the queue's size available. [virtio 1.3, 2.7.13.1]
       next.kind = Kind::kBroken;
       next.code = RdmaError::kBadDescriptor;
     } else {
-      const auto at = static_cast<unsigned>(position_ & (ring_row_.queue_size - 1));
-      next.count = std::min({unsigned{job.from.request.count}, unsigned{available}, ring_row_.queue_size - at});
-      ring_request_.Load(now, {.address = job.driver + spec::VirtqAvail::kBytes + uint64_t{kEntryBytes} * at,
-                               .bytes = static_cast<uint16_t>(kEntryBytes * next.count),
-                               .tag = 0});
-      positions_.Write(now, job.from.request.vq_index, static_cast<uint16_t>(position_ + next.count));
+      next.place = packed_ ? position_ & ~kWrap : position_ & (size - 1u);
+      next.wrapped = packed_ && (position_ & kWrap) != 0;
+      next.count = std::min({unsigned{job.from.request.count}, unsigned{available}});
+      ring_at_ = next.place;
+      ring_left_ = next.count;
+      ring_area_ = job.area;
+      IssueRingRead(now);
+      if (ring_left_ != 0) ring_ = RingState::kMore;
+      const unsigned before_end = std::min(next.count, size - next.place);
+      const unsigned behind_end = next.count - before_end;
+      const unsigned most = packed_ ? kDescriptorsPerRead : spec::kBuffersPerRequest;
+      next.reads = (before_end + most - 1) / most + (behind_end + most - 1) / most;
+      if (!packed_) positions_.Write(now, job.from.request.vq_index, static_cast<uint16_t>(position_ + next.count));
     }
     ring_jobs_.Push(now, next);
-    reading_.pop_front();
-    ring_ = RingState::kTake;
+    if (!packed_) reading_.pop_front();
   }
   WakeAt(now + 1);
 }
 
 void DescFetch::List(Cycle now) {
-  if (list_ == ListState::kTake) {
-    if (!ring_jobs_.CanPop(now)) return;
-    const RingJob& job = ring_jobs_.front();
-    const uint16_t vq_index = job.from.request.vq_index;
-    if (job.kind != Kind::kRead && job.kind != Kind::kByIndex) {
-      if (!descriptor_jobs_.CanPush(now)) return;
-      descriptor_jobs_.Push(now, {job.kind, job.from.client, vq_index, 0, job.code, true});
-      ring_jobs_.Pop(now);
-      return;
+  switch (list_) {
+    case ListState::kTake: {
+      if (!ring_jobs_.CanPop(now)) return;
+      const RingJob& job = ring_jobs_.front();
+      const uint16_t vq_index = job.from.request.vq_index;
+      if (job.kind != Kind::kRead && job.kind != Kind::kByIndex) {
+        if (!descriptor_jobs_.CanPush(now)) return;
+        descriptor_jobs_.Push(now, {job.kind, job.from.client, vq_index, 0, job.code, true});
+        if (ring_jobs_.Pop(now).held) reading_.pop_front();
+        return;
+      }
+      if (job.kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
+      list_row_ = rows_.Read(now, vq_index);
+      entry_ = part_entry_ = given_ = 0;
+      reads_ = job.reads;
+      place_ = {job.place, job.wrapped};
+      by_itself_ = in_chain_ = false;
+      kept_.reset();
+      broken_.reset();
+      list_ = packed_ && job.kind == Kind::kRead ? ListState::kWalk : ListState::kNext;
+      break;
     }
-    if (job.kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
-    list_row_ = rows_.Read(now, vq_index);
-    entry_ = 0;
-    list_ = ListState::kNext;
-  } else {
-    if (!descriptor_jobs_.CanPush(now) || !descriptor_request_.IsFree()) return;
-    const RingJob& job = ring_jobs_.front();
-    const bool by_index = job.kind == Kind::kByIndex;
-    const uint16_t head =
-        by_index ? job.from.request.index : Little16(ring_fetched_in.front().data + size_t{kEntryBytes} * entry_);
-    DescriptorJob next{Kind::kRead, job.from.client, job.from.request.vq_index, head, RdmaError::kOk, true};
-    if (!list_row_.enabled) {
-      next.kind = Kind::kEmpty;
-    } else if (!by_index && ring_fetched_in.front().resp != 0) {
-      next.kind = Kind::kBroken;
-      next.code = RdmaError::kQueueDmaError;
-    } else if (head >= list_row_.queue_size) {
-      next.kind = Kind::kBroken;
-      next.code = RdmaError::kBadDescriptor;
-    } else {
-      next.last = ++entry_ == job.count;
-      descriptor_request_.Load(now, {.address = list_row_.queue_desc + uint64_t{spec::VirtqDesc::kBytes} * head,
-                                     .bytes = spec::VirtqDesc::kBytes,
-                                     .tag = 0});
-    }
-    descriptor_jobs_.Push(now, next);
-    if (next.last) {
+    case ListState::kNext:
+      if (!descriptor_jobs_.CanPush(now) || !descriptor_request_.IsFree()) return;
+      if (ring_jobs_.front().kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
+      ListNext(now);
+      break;
+    case ListState::kDrain:
+      if (!ring_fetched_in.CanPop(now)) return;
+      ring_fetched_in.Pop(now);
       ring_jobs_.Pop(now);
-      if (!by_index) ring_fetched_in.Pop(now);
       list_ = ListState::kTake;
-    }
+      break;
+    case ListState::kWalk:
+      if (!(by_itself_ ? index_fetched_in : ring_fetched_in).CanPop(now) || !descriptor_jobs_.CanPush(now)) return;
+      Walk(now);
+      break;
+    case ListState::kAsk:
+      if (!index_request_.IsFree()) return;
+      index_request_.Load(now, {.address = list_row_.queue_desc + uint64_t{spec::PvirtqDesc::kBytes} * place_.at,
+                                .bytes = spec::PvirtqDesc::kBytes,
+                                .tag = 0});
+      list_ = in_chain_ ? ListState::kChain : ListState::kWalk;
+      break;
+    case ListState::kChain:
+      if (!index_fetched_in.CanPop(now)) return;
+      WalkChain(now);
+      break;
+    case ListState::kEnd:
+      if (!descriptor_jobs_.CanPush(now)) return;
+      EndWalk(now);
+      break;
+    case ListState::kLeave:
+      if (reads_ != 0) {
+        if (!ring_fetched_in.CanPop(now)) return;
+        ring_fetched_in.Pop(now);
+        --reads_;
+      } else if (positions_.CanWrite(now)) {
+        positions_.Write(now, ring_jobs_.front().from.request.vq_index,
+                         static_cast<uint16_t>(place_.at | (place_.wrapped ? kWrap : 0)));
+        reading_.pop_front();
+        ring_jobs_.Pop(now);
+        list_ = ListState::kTake;
+      }
+      break;
   }
   WakeAt(now + 1);
+}
+
+void DescFetch::ListNext(Cycle now) {
+  const RingJob& job = ring_jobs_.front();
+  const bool by_index = job.kind == Kind::kByIndex;
+  const uint16_t head =
+      by_index ? job.from.request.index : Little16(ring_fetched_in.front().data + size_t{kEntryBytes} * part_entry_);
+  const auto at = static_cast<uint16_t>(packed_ ? head & ~kWrap : head);
+  const unsigned size = list_row_.queue_size;
+  DescriptorJob next{Kind::kRead, job.from.client, job.from.request.vq_index, head, RdmaError::kOk, true};
+  next.next = place_.Next(size).Index();
+  if (!list_row_.enabled) {
+    next.kind = Kind::kEmpty;
+  } else if (!by_index && ring_fetched_in.front().resp != 0) {
+    next.kind = Kind::kBroken;
+    next.code = RdmaError::kQueueDmaError;
+  } else if (at >= size) {
+    next.kind = Kind::kBroken;
+    next.code = RdmaError::kBadDescriptor;
+  } else {
+    next.last = ++entry_ == job.count;
+    descriptor_request_.Load(now, {.address = list_row_.queue_desc + uint64_t{spec::VirtqDesc::kBytes} * at,
+                                   .bytes = spec::VirtqDesc::kBytes,
+                                   .tag = 0});
+  }
+  descriptor_jobs_.Push(now, next);
+  const bool part_end = place_.at + 1 == size;
+  part_entry_ = part_end ? 0 : part_entry_ + 1;
+  place_ = place_.Next(size);
+  if (!by_index && (part_end || next.last)) {
+    ring_fetched_in.Pop(now);
+    --reads_;
+  }
+  if (next.last) {
+    list_ = reads_ == 0 ? ListState::kTake : ListState::kDrain;
+    if (reads_ == 0) ring_jobs_.Pop(now);
+  }
+}
+
+void DescFetch::Break(RdmaError code) {
+  broken_ = code;
+  list_ = ListState::kEnd;
+}
+
+void DescFetch::SayBufferId(Cycle now, uint16_t head, uint16_t id) {
+  if (on_buffer_id) on_buffer_id(now + 1, {ring_jobs_.front().from.request.vq_index, head, id});
+}
+
+// The first descriptor of a buffer, if it is available. [virtio 1.3, 2.8.1 and 2.8.6]
+void DescFetch::Walk(Cycle now) {
+  using Flags = spec::VirtqDescFlags;
+  const RingJob& job = ring_jobs_.front();
+  spec::DmaFetched fetched = by_itself_ ? index_fetched_in.Pop(now) : ring_fetched_in.front();
+  const auto seen = spec::PvirtqDesc::Decode(fetched.data + (by_itself_ ? 0 : part_entry_ * spec::PvirtqDesc::kBytes));
+  const bool available =
+      ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
+  const bool more = (seen.flags & Flags::kNext) != 0;
+  if (!list_row_.enabled) {
+    list_ = ListState::kEnd;
+  } else if (fetched.resp != 0) {
+    Break(RdmaError::kQueueDmaError);
+  } else if (!available) {
+    list_ = ListState::kEnd;
+  } else if (more && !job.chains) {
+    Break(RdmaError::kBadDescriptor);
+  } else {
+    if (kept_) descriptor_jobs_.Push(now, *kept_);
+    const unsigned size = list_row_.queue_size;
+    const bool part_end = place_.at + 1 == size || part_entry_ == kDescriptorsPerRead - 1;
+    const Place at = place_;
+    place_ = place_.Next(size);
+    kept_ = {
+        Kind::kGiven, job.from.client, job.from.request.vq_index, at.Index(), RdmaError::kOk, false, place_.Index(),
+        seen};
+    if (more) {
+      in_chain_ = true;
+      chain_ = 1;
+      list_ = ListState::kAsk;
+      return;
+    }
+    if (job.chains) SayBufferId(now, at.Index(), seen.id);
+    ++given_;
+    if (by_itself_) {
+      list_ = ListState::kAsk;
+    } else {
+      part_entry_ = part_end ? 0 : part_entry_ + 1;
+      if (part_end || given_ == job.count) {
+        ring_fetched_in.Pop(now);
+        --reads_;
+      }
+    }
+    if (given_ == job.count) list_ = ListState::kEnd;
+  }
+}
+
+// The driver makes the first descriptor of a chain available last, so here all of it is. [virtio 1.3, 2.8.21.1]
+void DescFetch::WalkChain(Cycle now) {
+  using Flags = spec::VirtqDescFlags;
+  const spec::DmaFetched fetched = index_fetched_in.Pop(now);
+  const auto seen = spec::PvirtqDesc::Decode(fetched.data);
+  const unsigned size = list_row_.queue_size;
+  const bool available =
+      ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
+  list_ = ListState::kAsk;
+  if (fetched.resp != 0) {
+    kept_.reset();  // a chain without an end is no buffer
+    Break(RdmaError::kQueueDmaError);
+  } else if (!available || chain_ == kChainMost || chain_ == size) {
+    kept_.reset();
+    Break(RdmaError::kBadDescriptor);
+  } else {
+    place_ = place_.Next(size);
+    ++chain_;
+    if ((seen.flags & Flags::kNext) != 0) return;
+    in_chain_ = false;
+    by_itself_ = true;
+    SayBufferId(now, kept_->head, seen.id);
+    if (++given_ == ring_jobs_.front().count) list_ = ListState::kEnd;
+  }
+}
+
+void DescFetch::EndWalk(Cycle now) {
+  const RingJob& job = ring_jobs_.front();
+  if (kept_) {
+    kept_->last = !broken_;
+    descriptor_jobs_.Push(now, *kept_);
+    kept_.reset();
+    if (!broken_) list_ = ListState::kLeave;
+    return;
+  }
+  descriptor_jobs_.Push(now, {broken_ ? Kind::kBroken : Kind::kEmpty, job.from.client, job.from.request.vq_index, 0,
+                              broken_.value_or(RdmaError::kOk), true});
+  list_ = ListState::kLeave;
 }
 
 void DescFetch::Answer(Cycle now) {
@@ -243,9 +448,15 @@ void DescFetch::Answer(Cycle now) {
     const DescriptorJob job = descriptor_jobs_.Pop(now);
     RdmaError code = job.code;
     spec::VirtqDesc descriptor;
-    if (job.kind == Kind::kRead) {
-      const spec::DmaFetched fetched = descriptor_fetched_in.Pop(now);
+    const bool found = job.kind == Kind::kRead || job.kind == Kind::kGiven;
+    if (found) {
+      spec::DmaFetched fetched;
+      if (job.kind == Kind::kRead) fetched = descriptor_fetched_in.Pop(now);
       descriptor = spec::VirtqDesc::Decode(fetched.data);
+      if (packed_) {
+        const spec::PvirtqDesc packed = job.kind == Kind::kGiven ? job.given : spec::PvirtqDesc::Decode(fetched.data);
+        descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};
+      }
       const bool wraps =
           descriptor.len != 0 && descriptor.addr > std::numeric_limits<uint64_t>::max() - (descriptor.len - 1);
       if (fetched.resp != 0) {
@@ -261,7 +472,7 @@ void DescFetch::Answer(Cycle now) {
     const bool report = !answer_failed_ && code != RdmaError::kOk;
     if (!answer_failed_ && job.kind == Kind::kEmpty) {
       buffer.status = BufferStatus::kEmpty;
-    } else if (!answer_failed_ && !report && job.kind == Kind::kRead) {
+    } else if (!answer_failed_ && !report && found) {
       buffer = {.status = BufferStatus::kOk,
                 .last = job.last,
                 .vq_index = job.vq_index,

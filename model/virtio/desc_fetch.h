@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors, from split rings. The
-// counterpart of rtl/virtio/vireo_desc_fetch.sv, stage by stage. Answers come in the order in which requests left the
-// arbiter. It follows no chain by itself and knows neither packed rings nor indirect tables.
+// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
+// from packed ones. The counterpart of rtl/virtio/vireo_desc_fetch.sv, stage by stage. Answers come in the order in
+// which requests left the arbiter. It gives out no chain by itself and does not know indirect tables.
 #pragma once
 
 #include <array>
@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/level.h"
 #include "model/common/output_register.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
@@ -34,11 +36,24 @@ class DescFetch final : public Block {
   static constexpr Cycle kRingToDescriptorRead = 4;
   static constexpr Cycle kDescriptorToBuffer = 5;
   static constexpr Cycle kCyclesPerBuffer = 3;
+  // Of packed rings.
+  static constexpr Cycle kRequestToPackedRead = 8;
+  static constexpr Cycle kPackedToBuffer = 10;
+  static constexpr unsigned kChainMost = 64;  // descriptors of a packed chain
+
+  // The buffer id of what `head` of a packed ring names, for queues with chains.
+  struct BufferId {
+    uint16_t vq_index;
+    uint16_t head;
+    uint16_t id;
+  };
 
   DescFetch(Agenda& agenda, const Sizes& sizes);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
+  // The level from cycle `from` on.
+  void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the one that ran
@@ -53,10 +68,11 @@ class DescFetch final : public Block {
   Output<spec::DmaReadRequest> ring_request_out;
   Output<spec::DmaReadRequest> descriptor_request_out;
   Output<spec::QueueFailure> queue_failure_out;
-  std::function<void(Cycle)> on_window_violation;  // the pulse; may be empty
+  std::function<void(Cycle)> on_window_violation;            // the pulse; may be empty
+  std::function<void(Cycle, const BufferId&)> on_buffer_id;  // likewise, said in the cycle before
 
  private:
-  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken };
+  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kGiven };
   struct Request {
     size_t client;
     spec::BufferRequest request;
@@ -64,13 +80,19 @@ class DescFetch final : public Block {
   struct IndexJob {
     Kind kind;
     Request from;
-    uint64_t driver;
+    bool chains;    // the queue's buffers may be chains of a packed ring
+    uint64_t area;  // available ring, or packed ring
   };
   struct RingJob {
     Kind kind;
     Request from;
     unsigned count;
     spec::RdmaError code;
+    bool chains = false;
+    bool held = false;   // no other request of the queue is taken before this job has ended
+    unsigned place = 0;  // of the first entry
+    bool wrapped = false;
+    unsigned reads = 0;
   };
   struct DescriptorJob {
     Kind kind;
@@ -79,16 +101,39 @@ class DescFetch final : public Block {
     uint16_t head;
     spec::RdmaError code;
     bool last;
+    uint16_t next = 0;            // of a packed ring
+    spec::PvirtqDesc given = {};  // kGiven
   };
+  // A place in a packed ring, and the complement of the wrap counter there.
+  struct Place {
+    unsigned at = 0;
+    bool wrapped = false;
+
+    Place Next(unsigned size) const { return at + 1 == size ? Place{0, !wrapped} : Place{at + 1, wrapped}; }
+    uint16_t Index() const { return static_cast<uint16_t>(at | (wrapped ? 0 : kWrap)); }
+  };
+  static constexpr unsigned kWrap = 0x8000;  // in an index: the wrap counter [virtio 1.3, 2.8.14]
 
   void Arbitrate(Cycle now);
   void Accept(Cycle now);
   void Ring(Cycle now);
+  unsigned IssueRingRead(Cycle now);
   void List(Cycle now);
+  void ListNext(Cycle now);
+  void Walk(Cycle now);
+  void WalkChain(Cycle now);
+  void EndWalk(Cycle now);
+  void LeaveWalk(Cycle now);
+  void Break(spec::RdmaError code);
+  void SayBufferId(Cycle now, uint16_t head, uint16_t id);
   void Answer(Cycle now);
 
   Table<spec::QueueRowWrite> rows_;
-  Table<uint8_t> served_;
+  struct Served {
+    bool served = false;
+    bool chains = false;
+  };
+  Table<Served> served_;
   Table<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
   QueueState<uint8_t> failed_;
@@ -108,18 +153,33 @@ class DescFetch final : public Block {
   enum class AcceptState { kTake, kLook };
   AcceptState accept_ = AcceptState::kTake;
   Kind accept_kind_ = Kind::kRead;
-  uint64_t accept_driver_ = 0;
-  std::deque<uint16_t> reading_;  // queues whose index is being read
+  uint64_t accept_area_ = 0;
+  bool accept_chains_ = false;
+  std::deque<uint16_t> reading_;  // queues whose index is being read, or that are not walked to the end
+  const size_t requests_most_;
+  Level<bool> ring_packed_{false};
+  bool packed_ = false;  // in this cycle
   // Stage 2
-  enum class RingState { kTake, kLook, kIssue };
+  enum class RingState { kTake, kLook, kIssue, kMore };
   RingState ring_ = RingState::kTake;
   spec::QueueRowWrite ring_row_;
   uint16_t position_ = 0;
+  uint64_t ring_area_ = 0;
+  unsigned ring_at_ = 0, ring_left_ = 0;
   // Stage 3
-  enum class ListState { kTake, kNext };
+  enum class ListState { kTake, kNext, kDrain, kWalk, kAsk, kChain, kEnd, kLeave };
   ListState list_ = ListState::kTake;
   spec::QueueRowWrite list_row_;
   unsigned entry_ = 0;
+  unsigned part_entry_ = 0;  // of what one read has fetched
+  unsigned reads_ = 0;       // that are not used up
+  Place place_;
+  bool by_itself_ = false;  // behind a chain: what stage 2 has fetched lies elsewhere
+  bool in_chain_ = false;
+  unsigned chain_ = 0;
+  unsigned given_ = 0;
+  std::optional<DescriptorJob> kept_;  // of which is not known yet whether it is the last
+  std::optional<spec::RdmaError> broken_;
   // Stage 4
   enum class AnswerState { kTake, kLook, kSay };
   AnswerState answer_ = AnswerState::kTake;

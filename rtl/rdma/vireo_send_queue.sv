@@ -328,8 +328,7 @@ module vireo_send_queue
             answer_taken = 1'b1;
             slot_new.asked = 1'b0;
             slot_new.in_use = slot.in_use - (RecordBits'(answer_q.count) - RecordBits'(answer_got_q));
-            // Also after fewer than were asked for: an answer ends where the ring wraps.
-            if (answer_got_q != '0) slot_new.more = 1'b1;
+            if (answer_got_q == answer_q.count) slot_new.more = 1'b1;
           end
           OpServe: begin
             slot_new.queued = 1'b0;

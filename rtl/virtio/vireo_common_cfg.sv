@@ -146,7 +146,7 @@ module vireo_common_cfg
   logic [31:0] device_select_d, device_select_q, driver_select_d, driver_select_q;
   logic [FeatureWindows-1:0][31:0] offered, accepted_d, accepted_q;
   logic [7:0] status_d, status_q, status_new;
-  logic features_good, has_roce;
+  logic features_good, has_roce, ring_packed;
   logic [15:0] config_vector_d, config_vector_q;
   logic [7:0] generation_d, generation_q;
   logic isr_d, isr_q;  // device_config; the other bit is for INTx, which does not exist
@@ -188,6 +188,7 @@ module vireo_common_cfg
 
     offered = OfferedFeatures;
     offered[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]] = 1'b1;
+    ring_packed = accepted_q[VirtioFeatureRingPacked / 32][VirtioFeatureRingPacked % 32];
     has_roce = accepted_q[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]];
     // virtio 1.3, 2.2.2 and 5.1.3.1; profiles.toml, net_f_roce.
     features_good = (accepted_q & ~offered) == '0 && accepted_q[VirtioFeatureVersion1 / 32][VirtioFeatureVersion1 % 32];
@@ -264,9 +265,9 @@ module vireo_common_cfg
     write_high = '0;
     queue_enable = 1'b0;
     if (set_up && exists2_q && !enabled2 && !in_reset2) begin
-      // virtio 1.3, 2.7: a power of 2. What is not a size is ignored.
+      // virtio 1.3, 2.7: a power of 2, but of packed rings (2.8.10.1). What is not a size is ignored.
       write_size = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueSizeOffset, 2) && size_value != '0 &&
-                   32'(size_value) <= MaxQueueEntries && (size_value & (size_value - 16'd1)) == '0;
+                   32'(size_value) <= MaxQueueEntries && ((size_value & (size_value - 16'd1)) == '0 || ring_packed);
       write_vector = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueMsixVectorOffset, 2);
       write_low[0] = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueDescOffset, 4);
       write_high[0] = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueDescOffset + 4, 4);

@@ -3,7 +3,11 @@
 // Gives buffers back to the driver: the used element and used index of a work request's queue, then its CQE into a
 // buffer of the CQ, and events into buffers of the event queue. Owner of the used position of every queue, of the arm
 // state and of the failure of every CQ. One state machine does one thing after the other; the DMA port keeps the order
-// of the writes, so nothing waits for their completion but interrupts. Split rings only.
+// of the writes, so nothing waits for their completion but interrupts.
+//
+// In a packed ring length (and buffer id) of the used descriptor are its element, its flags are its index. Every queue
+// is used in order, so it lies where the buffer's first descriptor lay, and has its buffer id already unless that was a
+// chain: only the last descriptor of a chain must have the id, which descriptor fetch tells. [virtio 1.3, 2.8.6]
 //
 // Every set of writes to one queue ends with its used index, whose completion is asked for. A slot remembers until then
 // what is to be done: nothing, an interrupt, or the question whether the CQ is armed.
@@ -17,12 +21,18 @@ module vireo_cq_writer
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
+  input  logic                 ring_packed_i,            // changes while nothing is under way
+
   input  logic                 table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
   input  table_write_t         table_write_i,            // fields of other blocks
   input  logic                 queue_row_write_valid_i,
   input  queue_row_write_t     queue_row_write_i,        // fields of other blocks
   // verilator lint_on UNUSEDSIGNAL
+  input  logic                 buffer_id_valid_i,        // a pulse of descriptor fetch
+  input  logic [15:0]          buffer_id_vq_index_i,
+  input  logic [15:0]          buffer_id_head_i,
+  input  logic [15:0]          buffer_id_i,
 
   input  logic                 completion_valid_i,
   output logic                 completion_ready_o,
@@ -64,6 +74,10 @@ module vireo_cq_writer
   localparam int unsigned Contexts = 8;  // writes of cq_context that wait
   localparam int unsigned ContextBits = $clog2(Contexts + 1);
   localparam int unsigned TagSlotBits = 7;  // the tag's top bit says: used index
+  localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
+  // Buffer ids that are kept. The control queue has one chain under way, and its completion.
+  localparam int unsigned BufferIds = 4;
+  localparam int unsigned BufferIdBits = $clog2(BufferIds);
 
   // What a queue has until its life ends.
   typedef struct packed {
@@ -71,7 +85,16 @@ module vireo_cq_writer
     logic [15:0] used;                 // next_used
     logic [3:0] cached;                // buffers of a CQ that were fetched and not used
     logic [BufferSlotBits-1:0] first;  // the next of them
+    logic wrapped;                     // packed ring: complement of the wrap counter at `place`
+    logic [PlaceBits-1:0] place;       // behind the last used descriptor of a CQ
   } position_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [15:0] vq_index;
+    logic [15:0] head;
+    logic [15:0] id;
+  } buffer_id_t;
 
   // What a CQ has until its context is cleared.
   typedef struct packed {
@@ -265,7 +288,7 @@ module vireo_cq_writer
   logic [QueueBits-1:0] queue_read_index;
   logic enabled, served, notifies;
   logic [15:0] size, msix;
-  logic [63:0] device;
+  logic [63:0] area;  // used ring, or packed ring
   position_t position, position_in;
   logic position_write, position_write_ready;
   logic [QueueBits-1:0] position_write_index;
@@ -286,10 +309,10 @@ module vireo_cq_writer
     .write_i(queue_row_write_valid_i),
     .write_address_i(row_index),
     .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.msix_vector,
-                   queue_row_write_i.queue_device}),
+                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_device}),
     .read_i(queue_read),
     .read_address_i(queue_read_index),
-    .read_data_o({enabled, size, msix, device})
+    .read_data_o({enabled, size, msix, area})
   );
 
   vireo_table #(
@@ -354,6 +377,41 @@ module vireo_cq_writer
     .read_address_i(cq_read_index),
     .read_data_o(cq_state)
   );
+
+  // --- Ids of packed chains
+  buffer_id_t [BufferIds-1:0] ids_d, ids_q;
+  logic [BufferIdBits-1:0] id_next_q;  // the oldest
+  logic id_known;                      // of the completion
+  logic [15:0] id;
+
+  always_comb begin
+    ids_d = ids_q;
+    id_known = 1'b0;
+    id = '0;
+    for (int unsigned i = 0; i < BufferIds; i++) begin
+      if (ids_q[i].valid && ids_q[i].vq_index == completion.vq_index && ids_q[i].head == completion.head) begin
+        id_known = 1'b1;
+        id = ids_q[i].id;
+      end
+      // What lay there a lap ago.
+      if (buffer_id_valid_i && ids_q[i].vq_index == buffer_id_vq_index_i && ids_q[i].head == buffer_id_head_i) begin
+        ids_d[i].valid = 1'b0;
+      end
+    end
+    if (buffer_id_valid_i) begin
+      ids_d[id_next_q] = '{valid: 1'b1, vq_index: buffer_id_vq_index_i, head: buffer_id_head_i, id: buffer_id_i};
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ids_q <= '0;
+      id_next_q <= '0;
+    end else begin
+      ids_q <= ids_d;
+      if (buffer_id_valid_i) id_next_q <= id_next_q + 1'b1;
+    end
+  end
 
   // --- Buffers of CQs
   logic cached_write, cached_read;
@@ -462,6 +520,12 @@ module vireo_cq_writer
   logic [SlotBits-1:0] tag_slot;
   logic [63:0] element_address, index_address;
   logic [15:0] used_next, at;
+  logic [15:0] head;                  // of the buffer that is given back
+  logic [31:0] head_bytes;            // that were written to it
+  logic has_id;
+  logic [15:0] flags;                 // of the used descriptor
+  logic [PlaceBits-1:0] place_next;
+  logic place_last;
   logic [15:0] target_head;
   logic [31:0] target_bytes;
   logic [31:0] lost_next;
@@ -512,21 +576,48 @@ module vireo_cq_writer
     lost_next = lost_q == '1 ? lost_q : lost_q + 32'd1;
     bad = !buffer.writable || buffer.bytes < (is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes));
 
-    used_next = position.used + 16'd1;
-    at = position.used & (size - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
-    tag_slot = slot_tail_q;
-    index_address = device + 64'(VirtqUsedIdxOffset);
-    element_address = device + 64'(VirtqUsedBytes)
-                    + 64'(VirtqUsedElemBytes) * 64'(at);
     target_head = is_event_q ? event_head_q : cached.head;
     target_bytes = is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes);
+    head = target_head;
+    head_bytes = target_bytes;
+    has_id = 1'b0;
+    if (state_q == StElement || state_q == StIndex) begin
+      head = completion.head;
+      head_bytes = completion.used_bytes;
+      has_id = id_known && notifies;
+    end
+
+    used_next = position.used + 16'd1;
+    tag_slot = slot_tail_q;
+    if (ring_packed_i) begin
+      at = 16'(head[PlaceBits-1:0]);
+      index_address = area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescFlagsOffset);
+      element_address = area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescLenOffset);
+    end else begin
+      at = position.used & (size - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
+      index_address = area + 64'(VirtqUsedIdxOffset);
+      element_address = area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(at);
+    end
+    // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
+    flags = head[PlaceBits] ? VirtqDescFlagsAvail | VirtqDescFlagsUsed : '0;
+    if (head_bytes != '0) flags |= VirtqDescFlagsWrite;
+    place_last = 16'(target_head[PlaceBits-1:0]) == size - 16'd1;
+    place_next = place_last ? '0 : target_head[PlaceBits-1:0] + 1'b1;
 
     // Which store, by state.
     store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b0,
                  tag: 8'(tag_slot), data: '0};
     unique case (state_q)
-      StElement: store_in.data[63:0] =
-          pack_virtq_used_elem('{len: completion.used_bytes, id: 32'(completion.head)});
+      StElement, StTargetElement: begin
+        if (ring_packed_i) begin
+          store_in.bytes = has_id ? 7'(PvirtqDescFlagsOffset - PvirtqDescLenOffset)
+                                  : 7'(PvirtqDescIdOffset - PvirtqDescLenOffset);
+          store_in.data[31:0] = head_bytes;
+          if (has_id) store_in.data[47:32] = id;
+        end else begin
+          store_in.data[63:0] = pack_virtq_used_elem('{len: head_bytes, id: 32'(head)});
+        end
+      end
       StData: begin
         if (is_event_q) begin
           store_in.address = event_address_q;
@@ -540,14 +631,12 @@ module vireo_cq_writer
           store_in.data[8*RdmaCqReqBytes-1:0] = completion.cqe;
         end
       end
-      StTargetElement: store_in.data[63:0] =
-          pack_virtq_used_elem('{len: target_bytes, id: 32'(target_head)});
       default: begin
         store_in.address = index_address;
         store_in.bytes = 7'd2;
         store_in.notify = 1'b1;
         store_in.tag[TagSlotBits] = 1'b1;
-        store_in.data[15:0] = used_next;
+        store_in.data[15:0] = ring_packed_i ? flags : used_next;
       end
     endcase
 
@@ -563,7 +652,12 @@ module vireo_cq_writer
     // Arming: notify at once if a CQE that is asked for lies between what was seen and what is in memory.
     arm_set_solicited = from_context_q ? context_job.set_solicited : arm_value.solicited;
     arm_set_next = from_context_q ? context_job.set_next : arm_value.next_completion;
-    arm_unseen = from_context_q ? '0 : position.used - arm_value.seen_used_idx;
+    arm_unseen = position.used - arm_value.seen_used_idx;
+    if (ring_packed_i) begin
+      arm_unseen = 16'(position.place) - 16'(arm_value.seen_used_idx[PlaceBits-1:0]);
+      if (arm_value.seen_used_idx[PlaceBits] == position.wrapped) arm_unseen += size;
+    end
+    if (from_context_q) arm_unseen = '0;
     arm_under_way = position.used - cq_state.written;
     arm_solicited = position.used - cq_state.solicited;
     arm_after = arm_unseen > arm_under_way;
@@ -737,6 +831,8 @@ module vireo_cq_writer
           store_load = 1'b1;
           position_write = 1'b1;
           position_in.used = used_next;
+          position_in.place = place_next;
+          position_in.wrapped = !target_head[PlaceBits] ^ place_last;
           slot_push = 1'b1;
           slot_silent = is_event_q && msix == VirtioMsiNoVector;
           if (is_event_q) begin

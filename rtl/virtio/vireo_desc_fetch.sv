@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors, from split rings. Four
-// stages joined by queues of jobs, three of which wait for a read that the stage before has asked for; a request that
-// needs no read goes the same way, so all answers come in the order of the requests. It owns the available position of
-// every queue and checks index, head, length and window; a queue that breaks a rule is stopped. It follows no chain by
-// itself: a client asks for the next descriptor by its index. No packed rings, no indirect tables.
+// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
+// from packed ones. Four stages joined by queues of jobs, three of which wait for a read that the stage before has
+// asked for; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
+// the available position of every queue and checks index, head, length and window; a queue that breaks a rule is
+// stopped. A client asks for the next descriptor of a chain by its index. No indirect tables.
+//
+// A packed ring has no index and no entries: stage 2 reads as many descriptors as were asked for, and stage 3 walks
+// those that are available. It also walks every chain to its end, because that is where the next buffer begins and
+// where the buffer id is. A descriptor's index is its place in the ring, bit 15 the wrap counter there.
 module vireo_desc_fetch
   import vireo_spec_pkg::*;
 #(
@@ -15,6 +19,8 @@ module vireo_desc_fetch
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
+
+  input  logic                          ring_packed_i,            // changes while nothing is under way
 
   input  logic                          table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -61,6 +67,13 @@ module vireo_desc_fetch
   input  logic                          queue_failure_ready_i,
   output queue_failure_t                queue_failure_o,
   output logic                          window_violation_o,       // a pulse, for the counter
+
+  // A pulse: the buffer id of what `head` of a packed ring names, for queues with chains. Before its buffer.
+  output logic                          buffer_id_valid_o,
+  output logic [15:0]                   buffer_id_vq_index_o,
+  output logic [15:0]                   buffer_id_head_o,
+  output logic [15:0]                   buffer_id_o,
+
   output logic                          idle_o
 );
 
@@ -68,7 +81,11 @@ module vireo_desc_fetch
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
   localparam int unsigned EntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
-  localparam int unsigned EntriesBits = 8 * EntryBytes * 32'(BuffersPerRequest);
+  localparam int unsigned RingReads = 4 * Requests;  // a request has at most 3
+  localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
+  // Packed descriptors in one read. A host with 64-byte lines reads each of them in one piece.
+  localparam logic [3:0] DescriptorsPerRead = 4'(DmaFetchBytes / 8'(PvirtqDescBytes));
+  localparam logic [6:0] ChainMost = 7'd64;  // descriptors of a packed chain, as of the mailbox's
   // More than all that slices, queues and registers can hold.
   localparam int unsigned UnderWayBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
 
@@ -77,7 +94,8 @@ module vireo_desc_fetch
     KindByIndex,  // reads the one descriptor that is named
     KindEmpty,
     KindFailed,   // broken before
-    KindBroken    // found broken, for `code`
+    KindBroken,   // found broken, for `code`
+    KindGiven     // the descriptor is here
   } kind_e;
 
   typedef struct packed {
@@ -86,15 +104,19 @@ module vireo_desc_fetch
     logic [15:0] vq_index;
     logic [15:0] index;
     logic [3:0] count;
-    logic [63:0] driver;
+    logic chains;         // the queue's buffers may be chains of a packed ring
+    logic [63:0] area;    // available ring, or packed ring
   } index_job_t;
 
   typedef struct packed {
     kind_e kind;
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
-    logic [15:0] index;
+    logic [15:0] index;   // by index; else the place of the first entry, of a packed ring with its position's bit 15
     logic [3:0] count;
+    logic [1:0] reads;
+    logic chains;
+    logic held;           // no other request of the queue is taken before this job has ended
     logic [7:0] code;
   } ring_job_t;
 
@@ -103,18 +125,22 @@ module vireo_desc_fetch
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
     logic [15:0] head;
+    logic [15:0] next;    // of a packed ring
     logic [7:0] code;
     logic last;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic [15:0] flags;
   } descriptor_job_t;
 
   // What of a fetched token counts.
   typedef struct packed {
     logic error;
-    logic [15:0] data;
+    logic [8*PvirtqDescBytes-1:0] data;
   } index_data_t;
   typedef struct packed {
     logic error;
-    logic [EntriesBits-1:0] data;
+    logic [8*DmaFetchBytes-1:0] data;
   } ring_data_t;
   typedef struct packed {
     logic error;
@@ -170,7 +196,7 @@ module vireo_desc_fetch
   // --- Queues between the stages, and of what was read: as long as the jobs that wait for it, so it never waits
   logic index_job_push, index_job_space, index_job_valid, index_job_pop;
   index_job_t index_job_in, index_job;
-  logic index_valid, index_pop;
+  logic index_valid, index_pop, walk_pop;
   index_data_t index_data;
   logic ring_job_push, ring_job_space, ring_job_valid, ring_job_pop;
   ring_job_t ring_job_in, ring_job;
@@ -204,9 +230,9 @@ module vireo_desc_fetch
     .rst_ni,
     .s_valid_i(index_fetched_valid_i),
     .s_ready_o(index_fetched_ready_o),
-    .s_data_i({index_fetched_i.resp != '0, index_fetched_i.data[15:0]}),
+    .s_data_i({index_fetched_i.resp != '0, index_fetched_i.data[8*PvirtqDescBytes-1:0]}),
     .m_valid_o(index_valid),
-    .m_ready_i(index_pop),
+    .m_ready_i(index_pop || walk_pop),
     .m_data_o(index_data)
   );
 
@@ -226,13 +252,13 @@ module vireo_desc_fetch
 
   vireo_fifo #(
     .Width($bits(ring_data_t)),
-    .Depth(Requests)
+    .Depth(RingReads)
   ) u_ring_data (
     .clk_i,
     .rst_ni,
     .s_valid_i(ring_fetched_valid_i),
     .s_ready_o(ring_fetched_ready_o),
-    .s_data_i({ring_fetched_i.resp != '0, ring_fetched_i.data[EntriesBits-1:0]}),
+    .s_data_i({ring_fetched_i.resp != '0, ring_fetched_i.data}),
     .m_valid_o(ring_valid),
     .m_ready_i(ring_pop),
     .m_data_o(ring_data)
@@ -266,6 +292,10 @@ module vireo_desc_fetch
     .m_data_o(descriptor_data)
   );
 
+  // Where stage 3 is in the ring: of a packed one with the complement of the wrap counter there. Stage 2 writes it.
+  logic [PlaceBits-1:0] walk_place_q;
+  logic walk_wrapped_q;
+
   // Written by the last stage, read by the first and the last.
   logic failed_write, failed_write_ready;
 
@@ -277,49 +307,55 @@ module vireo_desc_fetch
 
   accept_e accept_d, accept_q;
   logic accept_take, accept_look;
-  logic served1, enabled1, failed1;
-  logic [63:0] driver1;
+  logic served1, chains1, enabled1, failed1;
+  logic [63:0] area1;
   logic unused_failed1_ready;
   logic index_read;
   logic index_request_valid_d, index_request_valid_q;
   dma_read_request_t index_request_d, index_request_q;
 
   // Queues whose index is being read. Two such reads of one queue could be answered in the other order, and then the
-  // second would seem to go backwards: so there is only one.
+  // second would seem to go backwards: so there is only one. Of a packed ring: those that are not walked to the end,
+  // which is where the next request begins.
   logic [Requests-1:0] reading_d, reading_q;
   logic [Requests-1:0][15:0] reading_vq_d, reading_vq_q;
   logic [SlotBits-1:0] reading_tail_q, reading_head_q;
-  logic held, index_done;
+  logic held, index_done, walk_done;
+  logic walk_read;                      // stage 3 reads a descriptor of a packed ring by itself
+  dma_read_request_t walk_request;
 
   always_comb begin
-    held = 1'b0;
+    held = reading_q[reading_tail_q];
     for (int unsigned i = 0; i < Requests; i++) begin
       if (reading_q[i] && reading_vq_q[i] == request.vq_index) held = 1'b1;
     end
 
     accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !held) && index_job_space
-               && (!index_request_valid_q || index_request_ready_i);
+               && (ring_packed_i || !index_request_valid_q || index_request_ready_i);
     accept_look = accept_q == AcceptLook;
     accept_d = accept_take ? AcceptLook : AcceptTake;
     request_pop = accept_look;
 
     index_job_push = accept_look;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
-                     count: request.count, driver: driver1};
+                     count: request.count, chains: chains1 && ring_packed_i, area: area1};
     if (!enabled1 || !served1) index_job_in.kind = KindEmpty;
     else if (failed1) index_job_in.kind = KindFailed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
 
     index_read = accept_look && index_job_in.kind == KindRead;
-    index_request_valid_d = index_read || (index_request_valid_q && !index_request_ready_i);
+    index_request_valid_d = (index_read && !ring_packed_i) || walk_read
+                         || (index_request_valid_q && !index_request_ready_i);
     index_request_d = index_request_q;
-    if (index_read) begin
-      index_request_d = '{address: driver1 + 64'(VirtqAvailIdxOffset), bytes: 13'(EntryBytes), tag: '0};
+    if (walk_read) begin
+      index_request_d = walk_request;
+    end else if (index_read && !ring_packed_i) begin
+      index_request_d = '{address: area1 + 64'(VirtqAvailIdxOffset), bytes: 13'(EntryBytes), tag: '0};
     end
 
     reading_d = reading_q;
     reading_vq_d = reading_vq_q;
-    if (index_done) reading_d[reading_head_q] = 1'b0;
+    if (index_done || walk_done) reading_d[reading_head_q] = 1'b0;
     if (index_read) begin
       reading_d[reading_tail_q] = 1'b1;
       reading_vq_d[reading_tail_q] = request.vq_index;
@@ -338,7 +374,7 @@ module vireo_desc_fetch
       index_request_valid_q <= index_request_valid_d;
       reading_q <= reading_d;
       if (index_read) reading_tail_q <= reading_tail_q + 1'b1;
-      if (index_done) reading_head_q <= reading_head_q + 1'b1;
+      if (index_done || walk_done) reading_head_q <= reading_head_q + 1'b1;
     end
   end
 
@@ -358,24 +394,27 @@ module vireo_desc_fetch
     .rst_ni,
     .write_i(row_clear),
     .write_address_i(row_index),
-    .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_driver}),
+    .write_data_i({queue_row_write_i.enabled,
+                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_driver}),
     .read_i(accept_take),
     .read_address_i(request.vq_index[QueueBits-1:0]),
-    .read_data_o({enabled1, driver1})
+    .read_data_o({enabled1, area1})
   );
 
   vireo_table #(
-    .Width(1),
+    .Width(2),
     .Depth(NumQueues)
   ) u_served (
     .clk_i,
     .rst_ni,
     .write_i(virtqueue_write),
     .write_address_i(table_index),
-    .write_data_i(pulse_virtqueue.kind != TableQueueKindNone && !pulse_virtqueue.stopped),
+    .write_data_i({pulse_virtqueue.kind != TableQueueKindNone && !pulse_virtqueue.stopped,
+                   pulse_virtqueue.kind == TableQueueKindReceive || pulse_virtqueue.kind == TableQueueKindTransmit
+                   || pulse_virtqueue.kind == TableQueueKindControl}),
     .read_i(accept_take),
     .read_address_i(request.vq_index[QueueBits-1:0]),
-    .read_data_o(served1)
+    .read_data_o({served1, chains1})
   );
 
   vireo_queue_state #(
@@ -397,22 +436,29 @@ module vireo_desc_fetch
     .read_data_o(failed1)
   );
 
-  // --- Stage 2: how many entries are there? Asks for them and moves the position.
+  // --- Stage 2: how many entries are there? Asks for them and moves the position. Of a packed ring: asks for as many
+  // descriptors as buffers are wanted.
   typedef enum logic [1:0] {
     RingTake,
     RingLook,
-    RingIssue
+    RingIssue,
+    RingMore   // reads go on where the ring begins anew, or behind as much as one can fetch
   } ring_e;
 
   ring_e ring_d, ring_q;
-  logic ring_take, ring_read;
+  logic ring_take, ring_read, ring_free;
   logic enabled2;
   logic [15:0] size2, position;
-  logic position_write_ready;
-  logic [15:0] available_d, available_q;  // entries that the driver has made available
+  logic position_write, position_write_ready, walk_write;
+  logic [15:0] position_in;
+  logic [QueueBits-1:0] position_index;
+  logic [15:0] available_d, available_q;  // entries that the driver has made available, or the size of a packed ring
   logic [15:0] to_end_d, to_end_q;        // entries until the ring wraps
-  logic [3:0] take;
-  logic [15:0] at;                        // the next entry in the ring
+  logic [15:0] at_d, at_q;                // the next entry in the ring
+  logic [3:0] left_d, left_q;             // entries to ask for
+  logic [3:0] take, part;
+  logic [3:0] before_end, behind_end;     // of `take`
+  logic [63:0] area_d, area_q;            // the job is gone while its reads go on
   logic ring_request_valid_d, ring_request_valid_q;
   dma_read_request_t ring_request_d, ring_request_q;
 
@@ -421,18 +467,28 @@ module vireo_desc_fetch
     ring_take = 1'b0;
     ring_read = 1'b0;
     ring_job_push = 1'b0;
-    ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
-                    index: index_job.index, count: 4'd1, code: RdmaErrorOk};
     index_job_pop = 1'b0;
     index_pop = 1'b0;
     index_done = 1'b0;
     available_d = available_q;
     to_end_d = to_end_q;
+    at_d = at_q;
+    left_d = left_q;
+    position_write = 1'b0;
+    ring_free = !ring_request_valid_q || ring_request_ready_i;
+    area_d = ring_q == RingMore ? area_q : index_job.area;
 
-    at = position & (size2 - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
     take = index_job.count;
     if (available_q < 16'(take)) take = available_q[3:0];
-    if (to_end_q < 16'(take)) take = to_end_q[3:0];
+    before_end = to_end_q < 16'(take) ? to_end_q[3:0] : take;
+    behind_end = take - before_end;
+    part = ring_q == RingIssue ? take : left_q;
+    if (to_end_q < 16'(part)) part = to_end_q[3:0];
+    if (ring_packed_i && part > DescriptorsPerRead) part = DescriptorsPerRead;
+
+    ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
+                    index: index_job.index, count: 4'd1, reads: '0, chains: index_job.chains,
+                    held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk};
 
     unique case (ring_q)
       RingTake: begin
@@ -440,27 +496,33 @@ module vireo_desc_fetch
           if (index_job.kind != KindRead) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
-          end else if (index_valid && (!ring_request_valid_q || ring_request_ready_i)) begin
+          end else if ((ring_packed_i || index_valid) && ring_free) begin
             ring_take = 1'b1;
             ring_d = RingLook;
           end
         end
       end
       RingLook: begin
-        available_d = index_data.data - position;
-        to_end_d = size2 - at;
+        if (ring_packed_i) begin
+          at_d = 16'(position[PlaceBits-1:0]);
+          available_d = size2;
+        end else begin
+          at_d = position & (size2 - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
+          available_d = index_data.data[15:0] - position;
+        end
+        to_end_d = size2 - at_d;
         ring_d = RingIssue;
       end
       RingIssue: begin
         if (position_write_ready) begin
           ring_job_push = 1'b1;
           index_job_pop = 1'b1;
-          index_pop = 1'b1;
-          index_done = 1'b1;
+          index_pop = !ring_packed_i;
+          index_done = !ring_packed_i;
           ring_d = RingTake;
           if (!enabled2) begin
             ring_job_in.kind = KindEmpty;
-          end else if (index_data.error) begin
+          end else if (!ring_packed_i && index_data.error) begin
             ring_job_in.kind = KindBroken;
             ring_job_in.code = RdmaErrorQueueDmaError;
           end else if (available_q > size2) begin
@@ -471,8 +533,24 @@ module vireo_desc_fetch
             ring_job_in.kind = KindEmpty;
           end else begin
             ring_read = 1'b1;
+            position_write = !ring_packed_i;
+            left_d = take - part;
+            if (left_d != '0) ring_d = RingMore;
             ring_job_in.count = take;
+            ring_job_in.index = {ring_packed_i && position[PlaceBits], at_q[PlaceBits-1:0]};
+            ring_job_in.reads = 2'd1 + 2'(behind_end != '0);
+            if (ring_packed_i) begin
+              ring_job_in.reads = 2'((before_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead)
+                                + 2'((behind_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead);
+            end
           end
+        end
+      end
+      RingMore: begin
+        if (ring_free) begin
+          ring_read = 1'b1;
+          left_d = left_q - part;
+          if (left_d == '0) ring_d = RingTake;
         end
       end
       default: ring_d = RingTake;
@@ -481,9 +559,18 @@ module vireo_desc_fetch
     ring_request_valid_d = ring_read || (ring_request_valid_q && !ring_request_ready_i);
     ring_request_d = ring_request_q;
     if (ring_read) begin
-      ring_request_d = '{address: index_job.driver + 64'(VirtqAvailBytes) + 64'(EntryBytes) * 64'(at),
-                         bytes: 13'(EntryBytes) * 13'(take), tag: '0};
+      at_d = 16'(part) == to_end_q ? '0 : at_q + 16'(part);
+      to_end_d = size2 - at_d;
+      if (ring_packed_i) begin
+        ring_request_d = '{address: area_d + 64'(PvirtqDescBytes) * 64'(at_q),
+                           bytes: 13'(PvirtqDescBytes) * 13'(part), tag: '0};
+      end else begin
+        ring_request_d = '{address: area_d + 64'(VirtqAvailBytes) + 64'(EntryBytes) * 64'(at_q),
+                           bytes: 13'(EntryBytes) * 13'(part), tag: '0};
+      end
     end
+    position_in = walk_write ? {walk_wrapped_q, walk_place_q} : position + 16'(take);
+    position_index = walk_write ? ring_job.vq_index[QueueBits-1:0] : index_job.vq_index[QueueBits-1:0];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -499,6 +586,9 @@ module vireo_desc_fetch
   always_ff @(posedge clk_i) begin
     available_q <= available_d;
     to_end_q <= to_end_d;
+    at_q <= at_d;
+    left_q <= left_d;
+    area_q <= area_d;
     ring_request_q <= ring_request_d;
   end
 
@@ -519,6 +609,8 @@ module vireo_desc_fetch
     .read_data_o({enabled2, size2})
   );
 
+  // Of a split ring it counts entries; of a packed one it is the place, and bit 15 the complement of the wrap counter,
+  // which begins as 1. [virtio 1.3, 2.8.1]
   vireo_queue_state #(
     .NumQueues(NumQueues),
     .Width(16)
@@ -529,67 +621,136 @@ module vireo_desc_fetch
     .row_clear_index_i(row_index),
     .table_clear_i(table_clear),
     .table_clear_index_i(table_index),
-    .write_i(ring_read),
+    .write_i(position_write || walk_write),
     .write_ready_o(position_write_ready),
-    .write_index_i(index_job.vq_index[QueueBits-1:0]),
-    .write_data_i(position + 16'(take)),
+    .write_index_i(position_index),
+    .write_data_i(position_in),
     .read_i(ring_take),
     .read_index_i(index_job.vq_index[QueueBits-1:0]),
     .read_data_o(position)
   );
 
-  // --- Stage 3: asks for the descriptor of each entry.
-  typedef enum logic {
+  // --- Stage 3: asks for the descriptor of each entry, or walks those of a packed ring.
+  typedef enum logic [2:0] {
     ListTake,
-    ListNext
+    ListNext,
+    ListDrain,  // reads behind an entry that is bad
+    ListWalk,   // a descriptor of a packed ring: is it available?
+    ListAsk,    // for one that no read of stage 2 has fetched, or not late enough
+    ListChain,
+    ListEnd,
+    ListLeave
   } list_e;
 
   list_e list_d, list_q;
-  logic list_take, descriptor_read;
+  logic list_take, list_free, descriptor_read;
   logic enabled3;
   logic [15:0] size3;
   logic [63:0] desc3;
   logic [2:0] entry_d, entry_q;
-  logic [15:0] head;
+  logic [2:0] part_entry_d, part_entry_q;    // of what one read has fetched
+  logic part_end;                            // the last of it
+  logic [1:0] reads_d, reads_q;              // that are not used up
+  logic [15:0] head, head_at;                // at: without the wrap counter
   logic descriptor_request_valid_d, descriptor_request_valid_q;
   dma_read_request_t descriptor_request_d, descriptor_request_q;
+  logic [PlaceBits-1:0] walk_place_d, place_next;
+  logic walk_wrapped_d, place_last;
+  logic by_itself_d, by_itself_q;            // behind a chain: what stage 2 has fetched lies elsewhere
+  logic in_chain_d, in_chain_q;
+  logic [6:0] chain_d, chain_q;              // descriptors of the chain
+  logic [3:0] given_d, given_q;
+  logic kept_d, kept_q;                      // a buffer of which is not known yet whether it is the last
+  descriptor_job_t kept_job_d, kept_job_q;
+  logic broken_d, broken_q;                  // ListEnd: so it ends
+  logic [7:0] broken_code_d, broken_code_q;
+  pvirtq_desc_t seen;
+  logic seen_valid, seen_error, seen_available, seen_next;
+  logic buffer_id_d, buffer_id_q;
+  logic [15:0] buffer_id_vq_q, buffer_id_head_q, buffer_id_data_q, buffer_id_head;
 
   always_comb begin
     list_d = list_q;
     list_take = 1'b0;
     entry_d = entry_q;
+    part_entry_d = part_entry_q;
+    reads_d = reads_q;
+    walk_place_d = walk_place_q;
+    walk_wrapped_d = walk_wrapped_q;
+    by_itself_d = by_itself_q;
+    in_chain_d = in_chain_q;
+    chain_d = chain_q;
+    given_d = given_q;
+    kept_d = kept_q;
+    kept_job_d = kept_job_q;
+    broken_d = broken_q;
+    broken_code_d = broken_code_q;
     descriptor_read = 1'b0;
     ring_job_pop = 1'b0;
     ring_pop = 1'b0;
+    walk_read = 1'b0;
+    walk_write = 1'b0;
+    walk_done = 1'b0;
+    walk_pop = 1'b0;
+    buffer_id_d = 1'b0;
+    buffer_id_head = {!walk_wrapped_q, walk_place_q};
+    list_free = !descriptor_request_valid_q || descriptor_request_ready_i;
 
-    head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*entry_q +: 16];
+    place_last = 16'(walk_place_q) == size3 - 16'd1;
+    place_next = place_last ? '0 : walk_place_q + 1'b1;
+    part_end = place_last || (ring_packed_i && 4'(part_entry_q) == DescriptorsPerRead - 4'd1);
+
+    // The descriptor that is looked at. [virtio 1.3, 2.8.1 and 2.8.6]
+    seen = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
+                              : ring_data.data[8*PvirtqDescBytes*part_entry_q[1:0] +: 8*PvirtqDescBytes]);
+    seen_valid = by_itself_q || in_chain_q ? index_valid : ring_valid;
+    seen_error = by_itself_q || in_chain_q ? index_data.error : ring_data.error;
+    seen_available = ((seen.flags & VirtqDescFlagsAvail) != '0) == !walk_wrapped_q
+                  && ((seen.flags & VirtqDescFlagsUsed) != '0) == walk_wrapped_q;
+    seen_next = (seen.flags & VirtqDescFlagsNext) != '0;
+
+    head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*part_entry_q +: 16];
+    head_at = ring_packed_i ? 16'(head[PlaceBits-1:0]) : head;
     descriptor_job_push = 1'b0;
     descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
-                          code: ring_job.code, last: 1'b1};
+                          next: {head[PlaceBits] ^ place_last, place_next}, code: ring_job.code, last: 1'b1,
+                          address: '0, bytes: '0, flags: '0};
 
     unique case (list_q)
       ListTake: begin
+        entry_d = '0;
+        part_entry_d = '0;
+        reads_d = ring_job.reads;
+        walk_place_d = ring_job.index[PlaceBits-1:0];
+        walk_wrapped_d = ring_job.index[PlaceBits];
+        by_itself_d = 1'b0;
+        in_chain_d = 1'b0;
+        given_d = '0;
+        kept_d = 1'b0;
+        broken_d = 1'b0;
         if (ring_job_valid) begin
           if (ring_job.kind != KindRead && ring_job.kind != KindByIndex) begin
             descriptor_job_push = descriptor_job_space;
             ring_job_pop = descriptor_job_space;
+            walk_done = descriptor_job_space && ring_job.held;
           end else if (ring_job.kind == KindByIndex || ring_valid) begin
             list_take = 1'b1;
-            entry_d = '0;
-            list_d = ListNext;
+            list_d = ring_packed_i && ring_job.kind == KindRead ? ListWalk : ListNext;
           end
         end
       end
       ListNext: begin
-        if (descriptor_job_space && (!descriptor_request_valid_q || descriptor_request_ready_i)) begin
+        if (descriptor_job_space && list_free && (ring_job.kind == KindByIndex || ring_valid)) begin
           descriptor_job_push = 1'b1;
           entry_d = entry_q + 1'b1;
+          part_entry_d = part_end ? '0 : part_entry_q + 1'b1;
+          walk_place_d = place_next;
           if (!enabled3) begin
             descriptor_job_in.kind = KindEmpty;
           end else if (ring_job.kind == KindRead && ring_data.error) begin
             descriptor_job_in.kind = KindBroken;
             descriptor_job_in.code = RdmaErrorQueueDmaError;
-          end else if (head >= size3) begin
+          end else if (head_at >= size3) begin
             descriptor_job_in.kind = KindBroken;
             descriptor_job_in.code = RdmaErrorBadDescriptor;
           end else begin
@@ -597,11 +758,126 @@ module vireo_desc_fetch
             descriptor_job_in.last = 4'(entry_q) + 4'd1 == ring_job.count;
             descriptor_read = 1'b1;
           end
-          if (descriptor_job_in.last) begin
-            ring_job_pop = 1'b1;
-            ring_pop = ring_job.kind == KindRead;
-            list_d = ListTake;
+          if (ring_job.kind == KindRead && (part_end || descriptor_job_in.last)) begin
+            ring_pop = 1'b1;
+            reads_d = reads_q - 1'b1;
           end
+          if (descriptor_job_in.last) begin
+            ring_job_pop = reads_d == '0;
+            list_d = reads_d == '0 ? ListTake : ListDrain;
+          end
+        end
+      end
+      ListDrain: begin
+        ring_pop = ring_valid;
+        ring_job_pop = ring_valid;  // there is never more than one
+        if (ring_valid) list_d = ListTake;
+      end
+
+      ListWalk: begin
+        if (seen_valid && descriptor_job_space) begin
+          walk_pop = by_itself_q;
+          if (!enabled3) begin
+            list_d = ListEnd;
+          end else if (seen_error) begin
+            broken_d = 1'b1;
+            broken_code_d = RdmaErrorQueueDmaError;
+            list_d = ListEnd;
+          end else if (!seen_available) begin
+            list_d = ListEnd;
+          end else if (seen_next && !ring_job.chains) begin
+            broken_d = 1'b1;
+            broken_code_d = RdmaErrorBadDescriptor;
+            list_d = ListEnd;
+          end else begin
+            descriptor_job_push = kept_q;
+            descriptor_job_in = kept_job_q;
+            kept_d = 1'b1;
+            kept_job_d = '{kind: KindGiven, client: ring_job.client, vq_index: ring_job.vq_index,
+                           head: {!walk_wrapped_q, walk_place_q},
+                           next: {!walk_wrapped_q ^ place_last, place_next}, code: RdmaErrorOk, last: 1'b0,
+                           address: seen.addr, bytes: seen.len, flags: seen.flags};
+            walk_place_d = place_next;
+            walk_wrapped_d = walk_wrapped_q ^ place_last;
+            if (seen_next) begin
+              in_chain_d = 1'b1;
+              chain_d = 7'd1;
+              list_d = ListAsk;
+            end else begin
+              buffer_id_d = ring_job.chains;
+              given_d = given_q + 4'd1;
+              if (!by_itself_q) begin
+                part_entry_d = part_end ? '0 : part_entry_q + 1'b1;
+                if (part_end || given_d == ring_job.count) begin
+                  ring_pop = 1'b1;
+                  reads_d = reads_q - 1'b1;
+                end
+              end else begin
+                list_d = ListAsk;
+              end
+              if (given_d == ring_job.count) list_d = ListEnd;
+            end
+          end
+        end
+      end
+      ListAsk: begin
+        if (!index_request_valid_q || index_request_ready_i) begin
+          walk_read = 1'b1;
+          list_d = in_chain_q ? ListChain : ListWalk;
+        end
+      end
+      // The driver makes the first descriptor of a chain available last, so here all of it is. [virtio 1.3, 2.8.21.1]
+      ListChain: begin
+        buffer_id_head = kept_job_q.head;
+        if (seen_valid) begin
+          walk_pop = 1'b1;
+          list_d = ListAsk;
+          if (seen_error) begin
+            broken_d = 1'b1;
+            broken_code_d = RdmaErrorQueueDmaError;
+            list_d = ListEnd;
+          end else if (!seen_available || chain_q == ChainMost || 16'(chain_q) == size3) begin
+            broken_d = 1'b1;
+            broken_code_d = RdmaErrorBadDescriptor;
+            list_d = ListEnd;
+          end else begin
+            walk_place_d = place_next;
+            walk_wrapped_d = walk_wrapped_q ^ place_last;
+            chain_d = chain_q + 1'b1;
+            if (!seen_next) begin
+              in_chain_d = 1'b0;
+              by_itself_d = 1'b1;
+              buffer_id_d = 1'b1;
+              given_d = given_q + 4'd1;
+              if (given_d == ring_job.count) list_d = ListEnd;
+            end
+          end
+          if (list_d == ListEnd && broken_d) kept_d = 1'b0;  // a chain without an end is no buffer
+        end
+      end
+      ListEnd: begin
+        if (descriptor_job_space) begin
+          descriptor_job_push = 1'b1;
+          if (kept_q) begin
+            descriptor_job_in = kept_job_q;
+            descriptor_job_in.last = !broken_q;
+            kept_d = 1'b0;
+          end else begin
+            descriptor_job_in.kind = broken_q ? KindBroken : KindEmpty;
+            descriptor_job_in.code = broken_code_q;
+          end
+          if (!kept_q || !broken_q) list_d = ListLeave;
+        end
+      end
+      ListLeave: begin
+        if (reads_q != '0) begin
+          ring_pop = ring_valid;
+          if (ring_valid) reads_d = reads_q - 1'b1;
+        end else if (position_write_ready) begin
+          walk_write = 1'b1;
+          walk_done = 1'b1;
+          ring_job_pop = 1'b1;
+          list_d = ListTake;
         end
       end
       default: list_d = ListTake;
@@ -610,27 +886,50 @@ module vireo_desc_fetch
     descriptor_request_valid_d = descriptor_read || (descriptor_request_valid_q && !descriptor_request_ready_i);
     descriptor_request_d = descriptor_request_q;
     if (descriptor_read) begin
-      descriptor_request_d = '{address: desc3 + 64'(VirtqDescBytes) * 64'(head), bytes: 13'(VirtqDescBytes), tag: '0};
+      descriptor_request_d = '{address: desc3 + 64'(VirtqDescBytes) * 64'(head_at), bytes: 13'(VirtqDescBytes),
+                               tag: '0};
     end
+    walk_request = '{address: desc3 + 64'(PvirtqDescBytes) * 64'(walk_place_q), bytes: 13'(PvirtqDescBytes), tag: '0};
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       list_q <= ListTake;
       descriptor_request_valid_q <= 1'b0;
+      buffer_id_q <= 1'b0;
     end else begin
       list_q <= list_d;
       descriptor_request_valid_q <= descriptor_request_valid_d;
+      buffer_id_q <= buffer_id_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
     entry_q <= entry_d;
+    part_entry_q <= part_entry_d;
+    reads_q <= reads_d;
+    walk_place_q <= walk_place_d;
+    walk_wrapped_q <= walk_wrapped_d;
+    by_itself_q <= by_itself_d;
+    in_chain_q <= in_chain_d;
+    chain_q <= chain_d;
+    given_q <= given_d;
+    kept_q <= kept_d;
+    kept_job_q <= kept_job_d;
+    broken_q <= broken_d;
+    broken_code_q <= broken_code_d;
     descriptor_request_q <= descriptor_request_d;
+    buffer_id_vq_q <= ring_job.vq_index;
+    buffer_id_head_q <= buffer_id_head;
+    buffer_id_data_q <= seen.id;
   end
 
   assign descriptor_request_valid_o = descriptor_request_valid_q;
   assign descriptor_request_o = descriptor_request_q;
+  assign buffer_id_valid_o = buffer_id_q;
+  assign buffer_id_vq_index_o = buffer_id_vq_q;
+  assign buffer_id_head_o = buffer_id_head_q;
+  assign buffer_id_o = buffer_id_data_q;
 
   vireo_table #(
     .Width(81),
@@ -658,7 +957,7 @@ module vireo_desc_fetch
   logic failed4;
   logic window_enable;
   logic [63:0] window_base, window_last;
-  virtq_desc_t descriptor;
+  virtq_desc_t descriptor;            // in a packed ring flags and next are elsewhere
   logic [64:0] end_d, end_q;          // address of the last byte
   logic drop_d, drop_q;               // the rest of a request that was answered `failed`
   logic say, report;
@@ -669,7 +968,22 @@ module vireo_desc_fetch
   logic failure_valid_d, failure_valid_q;
   queue_failure_t failure_d, failure_q;
 
-  assign descriptor = unpack_virtq_desc(descriptor_data.data);
+  // verilator lint_off UNUSEDSIGNAL
+  pvirtq_desc_t packed_descriptor;
+  // verilator lint_on UNUSEDSIGNAL
+  always_comb begin
+    descriptor = unpack_virtq_desc(descriptor_data.data);
+    packed_descriptor = unpack_pvirtq_desc(descriptor_data.data);
+    if (ring_packed_i) begin
+      descriptor.flags = packed_descriptor.flags;
+      descriptor.next = descriptor_job.next;
+    end
+    if (descriptor_job.kind == KindGiven) begin
+      descriptor.addr = descriptor_job.address;
+      descriptor.len = descriptor_job.bytes;
+      descriptor.flags = descriptor_job.flags;
+    end
+  end
 
   always_comb begin
     answer_d = answer_q;
@@ -711,8 +1025,8 @@ module vireo_desc_fetch
     code = descriptor_job.code;
     if (descriptor_job.kind == KindBroken) begin
       report = 1'b1;
-    end else if (descriptor_job.kind == KindRead) begin
-      if (descriptor_data.error) begin
+    end else if (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven) begin
+      if (descriptor_job.kind == KindRead && descriptor_data.error) begin
         report = 1'b1;
         code = RdmaErrorQueueDmaError;
       end else if ((descriptor.flags & VirtqDescFlagsIndirect) != '0 || descriptor.len == '0 || end_q[64]) begin
@@ -734,7 +1048,8 @@ module vireo_desc_fetch
       buffer_d = '{status: BufferStatusFailed, last: 1'b1, vq_index: descriptor_job.vq_index, default: '0};
       if (!failed4 && descriptor_job.kind == KindEmpty) begin
         buffer_d.status = BufferStatusEmpty;
-      end else if (!failed4 && !report && descriptor_job.kind == KindRead) begin
+      end else if (!failed4 && !report
+                   && (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven)) begin
         buffer_d.status = BufferStatusOk;
         buffer_d.last = descriptor_job.last;
         buffer_d.head = descriptor_job.head;
@@ -830,6 +1145,7 @@ module vireo_desc_fetch
     end
   end
 
-  assign idle_o = under_way_q == '0 && buffer_valid_q == '0 && !failure_valid_q;
+  assign idle_o = under_way_q == '0 && list_q != ListDrain && list_q != ListLeave && buffer_valid_q == '0
+               && !failure_valid_q;
 
 endmodule

@@ -387,9 +387,9 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
-// What the device offers, 32 bits to a word: version_1, access_platform, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+// What the device offers, 32 bits to a word: version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
-    4390952u, 259u, 0u, 0u,
+    4390952u, 263u, 0u, 0u,
 };
 
 // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
@@ -9292,7 +9292,7 @@ struct QpFailure {
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
 };
 
-// Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. (tokens.toml)
+// Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
 struct BufferRequest {
   static constexpr size_t kBits = 40;
   BufferClient client{};  // Who asks
@@ -9312,7 +9312,7 @@ struct BufferRequest {
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more, or that it wraps there. (tokens.toml)
+// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. (tokens.toml)
 struct Buffer {
   static constexpr size_t kBits = 149;
   BufferStatus status{};  // ok, or why there is none

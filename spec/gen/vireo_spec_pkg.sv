@@ -313,11 +313,11 @@ package vireo_spec_pkg;
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
-  // What the device offers, 32 bits to a word: version_1, access_platform, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+  // What the device offers, 32 bits to a word: version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
   localparam logic [3:0][31:0] OfferedFeatures = {
     32'h0,
     32'h0,
-    32'h103,
+    32'h107,
     32'h430028
   };
 
@@ -4222,7 +4222,7 @@ package vireo_spec_pkg;
   } qp_failure_t;
   localparam int unsigned QpFailureBits = 72;
 
-  // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. (tokens.toml)
+  // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
   typedef struct packed {
     logic [2:0] client;  // buffer_client_e
     logic [15:0] vq_index;
@@ -4232,7 +4232,7 @@ package vireo_spec_pkg;
   } buffer_request_t;
   localparam int unsigned BufferRequestBits = 40;
 
-  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more, or that it wraps there. (tokens.toml)
+  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic last;

@@ -20,10 +20,10 @@ uint64_t Rounds() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-class Random : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>> {};
+class Random : public testing::TestWithParam<std::tuple<std::string, const spec::Config*, bool>> {};
 
 TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
-  const auto& [device, config] = GetParam();
+  const auto& [device, config, packed] = GetParam();
   // The same traffic for every device.
   auto random = MakeRandom(fmt::format("random.{}", config->name));
   const uint64_t rounds = Rounds();
@@ -32,7 +32,10 @@ TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
   for (uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE(fmt::format("round {}", round));
     const PcieParameters& pcie = kPciePresets.at(UniformBelow(random, kPciePresets.size()));
-    auto built = RdmaSystem::Build({.device = device, .config = config, .pcie_preset = pcie.name});
+    auto built = RdmaSystem::Build({.device = device,
+                                    .config = config,
+                                    .pcie_preset = pcie.name,
+                                    .wanted = packed ? host::DefaultFeatures() : SplitRings()});
     ASSERT_NE(built.system, nullptr) << built.error;
     {
       RandomTraffic traffic(*built.system, *config, random);
@@ -54,9 +57,10 @@ TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, Random,
                          testing::Combine(testing::Values("model", "rtl", "lockstep"),
-                                          testing::Values(&spec::kNic100, &spec::kNic1)),
+                                          testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()),
                          [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name +
+                                  (std::get<2>(info.param) ? "_packed" : "_split");
                          });
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of reliable connections between two hosts start from: every device and configuration, a pair of connected
-// queue pairs, random memory. At the end nothing is under way and no seam has a complaint.
+// What tests of reliable connections between two hosts start from: every device, configuration and kind of ring, a pair
+// of connected queue pairs, random memory. At the end nothing is under way and no seam has a complaint.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,15 +21,20 @@ inline constexpr uint64_t kSecondNs = 1'000'000'000;
 // By when the slowest device has written to memory what its acknowledge told of.
 inline constexpr Picoseconds kArrivalTime = 20'000 * kPicosecondsPerNanosecond;
 
-class RcTest : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>> {
+class RcTest : public testing::TestWithParam<std::tuple<std::string, const spec::Config*, bool>> {
  protected:
-  // `options` but for device and configuration.
+  // `options` but for device, configuration and rings.
   void Build(RdmaSystemOptions options = {}) {
     options.device = std::get<0>(GetParam());
     options.config = std::get<1>(GetParam());
+    const bool packed = std::get<2>(GetParam());
+    options.wanted = packed ? host::DefaultFeatures() : SplitRings();
     auto built = RdmaSystem::Build(options);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(system_->host(i).device().net().features().Has(spec::VirtioFeature::kRingPacked), packed);
+    }
   }
   void TearDown() override {
     pair_.reset();
@@ -86,13 +91,14 @@ class RcTest : public testing::TestWithParam<std::tuple<std::string, const spec:
   std::unique_ptr<RcPair> pair_;
 };
 
-inline std::string DeviceAndConfig(const testing::TestParamInfo<RcTest::ParamType>& info) {
-  return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
+inline std::string NameOf(const testing::TestParamInfo<RcTest::ParamType>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name +
+         (std::get<2>(info.param) ? "_packed" : "_split");
 }
 #define VIREO_ON_EVERY_DEVICE(Suite)                                                                               \
   INSTANTIATE_TEST_SUITE_P(Devices, Suite,                                                                         \
                            testing::Combine(testing::Values("model", "rtl", "lockstep"),                           \
-                                            testing::Values(&spec::kNic100, &spec::kNic1)),                        \
-                           DeviceAndConfig)
+                                            testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()),       \
+                           NameOf)
 
 }  // namespace vireo::verif

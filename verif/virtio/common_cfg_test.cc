@@ -48,8 +48,8 @@ constexpr uint32_t Bit(NetFeature feature) { return uint32_t{1} << static_cast<u
 constexpr uint32_t Bit(VirtioFeature feature) { return uint32_t{1} << static_cast<uint32_t>(feature) % 32; }
 constexpr uint32_t kNetWindow = Bit(NetFeature::kMtu) | Bit(NetFeature::kMac) | Bit(NetFeature::kStatus) |
                                 Bit(NetFeature::kCtrlVq) | Bit(NetFeature::kMq);
-constexpr uint32_t kVirtioWindow =
-    Bit(VirtioFeature::kVersion1) | Bit(VirtioFeature::kAccessPlatform) | Bit(VirtioFeature::kRingReset);
+constexpr uint32_t kVirtioWindow = Bit(VirtioFeature::kVersion1) | Bit(VirtioFeature::kAccessPlatform) |
+                                   Bit(VirtioFeature::kRingPacked) | Bit(VirtioFeature::kRingReset);
 constexpr uint32_t kRoceVireo = 1u << (58 - 32), kRoceRfc = 1u << (55 - 32);
 
 static_assert(spec::kOfferedFeatures[0] == kNetWindow && spec::kOfferedFeatures[1] == kVirtioWindow &&
@@ -113,11 +113,11 @@ struct Bench {
   }
   void Select(uint32_t queue) { Write(Common::kQueueSelectOffset, 2, queue); }
   // Up to DRIVER_OK with everything that is offered.
-  void Negotiate() {
+  void Negotiate(uint32_t virtio_window = kVirtioWindow) {
     WriteStatus(DeviceStatus::kAcknowledge);
     WriteStatus(DeviceStatus::kAcknowledge | DeviceStatus::kDriver);
     WriteFeatures(0, kNetWindow);
-    WriteFeatures(1, kVirtioWindow | kRoceVireo);
+    WriteFeatures(1, virtio_window | kRoceVireo);
     WriteStatus(DeviceStatus::kFeaturesOk);
     WriteStatus(DeviceStatus::kDriverOk);
     ASSERT_EQ(Status(), 0x0f);
@@ -250,7 +250,12 @@ BarAccess RandomAccess(std::mt19937_64& random) {
     }
     case 1: access = common(true, Common::kDriverFeatureSelectOffset, 4, random() % 5); break;
     case 2: {
-      const uint32_t values[] = {0, kNetWindow, kVirtioWindow | kRoceVireo, kVirtioWindow, kVirtioWindow | kRoceRfc};
+      const uint32_t values[] = {0,
+                                 kNetWindow,
+                                 kVirtioWindow | kRoceVireo,
+                                 kVirtioWindow,
+                                 (kVirtioWindow & ~Bit(VirtioFeature::kRingPacked)) | kRoceVireo,
+                                 kVirtioWindow | kRoceRfc};
       access = common(true, Common::kDriverFeatureOffset, 4, values[random() % std::size(values)]);
       break;
     }
@@ -259,7 +264,11 @@ BarAccess RandomAccess(std::mt19937_64& random) {
     case 5: access = common(true, Common::kQueueSelectOffset, 2, random() % (kQueues + 2)); break;
     case 6: access = common(true, Common::kQueueEnableOffset, 2, 1); break;
     case 7: access = common(true, Common::kQueueResetOffset, 2, 1); break;
-    case 8: access = common(true, Common::kQueueSizeOffset, 2, uint64_t{1} << random() % 9); break;
+    case 8: {
+      const uint64_t size = random() % 2 == 0 ? uint64_t{1} << random() % 9 : random() % 80;
+      access = common(true, Common::kQueueSizeOffset, 2, size);
+      break;
+    }
     case 9: access = common(true, Common::kQueueMsixVectorOffset, 2, random() % (kVectors + 2)); break;
     case 10: access = common(true, Common::kConfigMsixVectorOffset, 2, random() % (kVectors + 2)); break;
     case 11: access = common(true, Common::kDeviceFeatureSelectOffset, 4, random() % 5); break;
@@ -440,7 +449,8 @@ TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
       {true, mq, v1, 0, false},                       // mq without ctrl_vq
       {true, ctrl, v1 | reset | kRoceRfc, 0, false},  // the other profile's bit
       {true, 1, v1, 0, false},                        // not offered
-      {true, 0, v1 | Bit(VirtioFeature::kRingPacked), 0, false},
+      {true, 0, v1 | Bit(VirtioFeature::kRingPacked), 0, true},
+      {true, 0, v1 | Bit(VirtioFeature::kInOrder), 0, false},
       {true, 0, v1, 1, false},
       {false, ctrl, v1 | kRoceRfc, 0, true},  // rfc-v2 needs no ring_reset
       {false, 0, v1 | kRoceRfc, 0, false},
@@ -535,10 +545,25 @@ TEST(CommonCfg, AQueueThatIsEnabledKeepsItsRow) {
   EXPECT_EQ(bench.row.all.size(), rows);
 }
 
-TEST(CommonCfg, BadValuesAreRefused) {
+TEST(CommonCfg, APackedRingHasAnySizeUpToTheLargest) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
+  bench.Select(2);
+  for (const uint32_t size : {1u, 3u, 33u, kMaxEntries - 1u, uint32_t{kMaxEntries}}) {
+    bench.Write(Common::kQueueSizeOffset, 2, size);
+    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), size);
+  }
+  for (const uint32_t size : {0u, kMaxEntries + 1u, 0xffffu}) {
+    bench.Write(Common::kQueueSizeOffset, 2, size);
+    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), kMaxEntries);
+  }
+}
+
+TEST(CommonCfg, BadValuesAreRefused) {
+  Bench bench;
+  bench.Start();
+  bench.Negotiate(kVirtioWindow & ~Bit(VirtioFeature::kRingPacked));
   bench.Select(2);
   bench.Write(Common::kQueueSizeOffset, 2, 8);
   for (const unsigned size : {0u, 3u, 63u, 128u, 0x8000u}) {

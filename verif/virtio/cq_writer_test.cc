@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,6 +58,8 @@ TableQueueKind KindOf(size_t vq) {
   if (vq == kEventQueue) return TableQueueKind::kEvent;
   return vq % 2 == 0 ? TableQueueKind::kSq : TableQueueKind::kRq;
 }
+bool MayHaveChains(size_t vq) { return vq <= kControlQueue; }
+constexpr uint16_t kWrap = 0x8000;
 bool IsCq(size_t vq) { return vq >= kFirstCq && vq < kFirstWork; }
 uint64_t DeviceOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
 uint64_t Little(const uint8_t* bytes, size_t count) {
@@ -66,11 +71,27 @@ uint64_t Little(const uint8_t* bytes, size_t count) {
 // One queue as its driver sees it.
 struct Queue {
   QueueRowWrite row;
-  std::deque<Completion> work;      // whose used elements are to come
-  std::deque<Completion> cqes;      // that are to come
-  std::deque<Buffer> posted;        // and not fetched
-  std::deque<Buffer> fetched;       // and not used
-  unsigned step = 0;                // of the writes of one buffer
+  // Packed: where the next buffer lies, as tokens name it.
+  uint16_t place = kWrap;
+  uint16_t TakePlace(unsigned descriptors = 1) {
+    const uint16_t taken = place;
+    const unsigned at = (place & ~kWrap) + descriptors;
+    place = static_cast<uint16_t>(at < row.queue_size ? at | (place & kWrap)
+                                                      : (at - row.queue_size) | ((place & kWrap) ^ kWrap));
+    return taken;
+  }
+  // Behind so many single descriptors.
+  uint16_t PlaceAt(uint64_t count) const {
+    return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
+  }
+  std::deque<uint16_t> work_ids;  // of `work`
+  std::deque<Completion> work;    // whose used elements are to come
+  std::deque<Completion> cqes;    // that are to come
+  std::deque<Buffer> posted;      // and not fetched
+  std::deque<Buffer> fetched;     // and not used
+  unsigned step = 0;              // of the writes of one buffer
+  uint16_t head = 0;              // of that
+  uint32_t head_bytes = 0;
   uint16_t used = 0;                // used.idx in memory
   std::vector<bool> solicited;      // of each CQE in memory
   std::deque<uint16_t> completing;  // used indices whose completion is on its way
@@ -104,8 +125,49 @@ class IdleCheck final : public BenchStream {
   const CqWriter& block_;
 };
 
+// Tells the ids of packed chains, each with its completion: descriptor fetch is no further ahead.
+class IdPulse final : public BenchStream {
+ public:
+  struct Waiting {
+    Completion completion;
+    bool has_id;
+    uint16_t id;
+  };
+  using Give = std::function<bool(const Completion*)>;  // null: would it be taken?
+  IdPulse(Vcq_writer& p, CqWriter& block, std::mt19937_64& random, Give give)
+      : p_(p), block_(block), random_(random), give_(std::move(give)) {}
+  void Begin(Cycle cycle) override {
+    p_.buffer_id_valid_i = 0;
+    p_.buffer_id_vq_index_i = static_cast<uint16_t>(random_() % 16);
+    p_.buffer_id_head_i = static_cast<uint16_t>(random_());
+    p_.buffer_id_i = static_cast<uint16_t>(random_());
+    if (waiting.empty() || !give_(nullptr)) return;
+    const Waiting next = waiting.front();
+    waiting.pop_front();
+    if (next.has_id) {
+      p_.buffer_id_valid_i = 1;
+      p_.buffer_id_vq_index_i = next.completion.vq_index;
+      p_.buffer_id_head_i = next.completion.head;
+      p_.buffer_id_i = next.id;
+      block_.OnBufferId(cycle, {next.completion.vq_index, next.completion.head, next.id});
+    }
+    give_(&next.completion);
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return waiting.empty(); }
+  std::deque<Waiting> waiting;
+
+ private:
+  Vcq_writer& p_;
+  CqWriter& block_;
+  std::mt19937_64& random_;
+  Give give_;
+};
+
 struct Bench {
-  Bench() {
+  explicit Bench(bool packed_rings = false) : packed(packed_rings) {
+    p.ring_packed_i = packed;
+    block.SetRingPacked(0, packed);
     block.buffer_request_out.Connect(request_sink, block);
     block.store_out.Connect(store_sink, block);
     block.interrupt_out.Connect(interrupt_sink, block);
@@ -143,9 +205,9 @@ struct Bench {
                  .enabled = true,
                  .queue_size = size,
                  .msix_vector = has_vector ? static_cast<uint16_t>(kFirstVector + vq) : spec::kVirtioMsiNoVector,
-                 .queue_desc = random(),
+                 .queue_desc = packed ? DeviceOf(vq) : random(),
                  .queue_driver = random(),
-                 .queue_device = DeviceOf(vq)};
+                 .queue_device = packed ? random() : DeviceOf(vq)};
     row_in.tokens.push_back(queue.row);
     SetKind(vq, KindOf(vq));
     if (IsCq(vq)) {
@@ -153,8 +215,9 @@ struct Bench {
       SetCq(vq - kFirstCq, {.valid = true});
     }
   }
+  uint16_t AnySize() { return static_cast<uint16_t>(packed ? 2 + random() % 40 : 2u << random() % 5); }
   void EnableAll() {
-    for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, static_cast<uint16_t>(2u << random() % 5), vq != 1 && vq != 4);
+    for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, AnySize(), vq != 1 && vq != 4);
     ASSERT_EQ(bench.RunOut(30), "");
   }
   void Post(size_t vq, unsigned count, bool writable = true, uint32_t bytes = 0) {
@@ -163,7 +226,7 @@ struct Bench {
       const uint32_t least = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
       queue.posted.push_back({.status = BufferStatus::kOk,
                               .vq_index = static_cast<uint16_t>(vq),
-                              .head = static_cast<uint16_t>(random()),
+                              .head = packed ? queue.TakePlace() : static_cast<uint16_t>(random()),
                               .address = DeviceOf(vq) + kBufferArea + (random() & 0xffff'ffff),
                               .bytes = bytes != 0 ? bytes : static_cast<uint32_t>(least + random() % 3),
                               .writable = writable,
@@ -172,15 +235,25 @@ struct Bench {
     }
   }
   Completion Complete(size_t vq, int cqn = -1, bool solicited = false, bool success = true) {
+    Queue& queue = queues[vq];
+    // No more than fit into the ring at a time.
+    const unsigned longest = std::clamp((queue.row.queue_size - 1u) / 2, 1u, 4u);
+    const unsigned descriptors = MayHaveChains(vq) ? static_cast<unsigned>(1 + random() % longest) : 1;
     Completion completion{.vq_index = static_cast<uint16_t>(vq),
-                          .head = static_cast<uint16_t>(random()),
-                          .used_bytes = static_cast<uint32_t>(random()),
+                          .head = packed ? queue.TakePlace(descriptors) : static_cast<uint16_t>(random()),
+                          .used_bytes = random() % 4 == 0 ? 0 : static_cast<uint32_t>(random()),
                           .has_cqe = cqn >= 0,
                           .cqn = static_cast<uint16_t>(cqn >= 0 ? cqn : random() % kCqs),
                           .solicited = solicited};
     for (uint8_t& byte : completion.cqe) byte = static_cast<uint8_t>(random());
     completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
-    completion_in.tokens.push_back(completion);
+    if (packed) {
+      const auto id = static_cast<uint16_t>(random());
+      ids.waiting.push_back({completion, MayHaveChains(vq), id});
+      if (!queue.dead) queue.work_ids.push_back(id);
+    } else {
+      completion_in.tokens.push_back(completion);
+    }
     if (!queues[vq].dead) queues[vq].work.push_back(completion);
     if (cqn >= 0) queues[kFirstCq + static_cast<size_t>(cqn)].cqes.push_back(completion);
     return completion;
@@ -194,7 +267,8 @@ struct Bench {
   // With what the driver has seen; the reference takes one arm at a time.
   void ArmCq(size_t cqn, bool solicited, bool next, uint16_t behind = 0) {
     Queue& queue = queues[kFirstCq + cqn];
-    const auto seen = static_cast<uint16_t>(queue.used - behind);
+    const auto seen =
+        packed ? queue.PlaceAt(queue.solicited.size() - behind) : static_cast<uint16_t>(queue.used - behind);
     arm_in.tokens.push_back(
         {.cqn = static_cast<uint16_t>(cqn),
          .value = spec::RdmaCqArm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next}.ToWord()});
@@ -263,6 +337,26 @@ struct Bench {
         events.pop_front();
       }
       queue.step = 1;
+    } else if (queue.step <= 1 && packed) {
+      const bool has_id = MayHaveChains(vq);
+      if (has_data) {
+        queue.head = queue.fetched.front().head;
+        queue.head_bytes = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
+        queue.fetched.pop_front();
+      } else {
+        ASSERT_FALSE(queue.work.empty());
+        queue.head = queue.work.front().head;
+        queue.head_bytes = queue.work.front().used_bytes;
+        queue.work.pop_front();
+      }
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kLenOffset);
+      ASSERT_EQ(store.bytes, has_id ? 6 : 4);
+      ASSERT_EQ(Little(store.data, 4), queue.head_bytes);
+      if (has_id) {
+        ASSERT_EQ(Little(store.data + 4, 2), queue.work_ids.front());
+      }
+      if (!has_data) queue.work_ids.pop_front();
+      queue.step = 2;
     } else if (queue.step <= 1) {
       ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (queue.used % queue.row.queue_size));
       ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
@@ -279,10 +373,17 @@ struct Bench {
       }
       queue.step = 2;
     } else {
-      ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
       ASSERT_EQ(store.bytes, 2);
       ++queue.used;
-      ASSERT_EQ(Little(store.data, 2), queue.used);
+      if (packed) {
+        using Flags = spec::VirtqDescFlags;
+        ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+        ASSERT_EQ(Little(store.data, 2), ((queue.head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) |
+                                             (queue.head_bytes != 0 ? Flags::kWrite : 0));
+      } else {
+        ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
+        ASSERT_EQ(Little(store.data, 2), queue.used);
+      }
       if (IsCq(vq)) {
         const Completion& completion = queue.cqes.front();
         queue.solicited.push_back(completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0);
@@ -353,6 +454,7 @@ struct Bench {
     }
   }
 
+  const bool packed;
   std::mt19937_64 random = MakeRandom("cq_writer");
   Agenda agenda;
   CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
@@ -369,6 +471,11 @@ struct Bench {
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
   IdleCheck idle{p, block};
+  IdPulse ids{p, block, random, [this](const Completion* completion) {
+                if (completion != nullptr) completion_in.tokens.push_back(*completion);
+                return completion_in.tokens.empty();
+              }};
+  const bool ids_first = (bench.AddOther(ids), true);  // so that what it gives is offered in the same cycle
   Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
   Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
   Channel<Interrupt> interrupt_sink = Channel<Interrupt>::Sink();
@@ -412,13 +519,18 @@ struct Bench {
   Cycle last_store = 0, last_interrupt = 0, last_done = 0;
 };
 
-TEST(CqWriter, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
+// Split and packed.
+class CqWriterRings : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Bool(),
+                         [](const auto& info) { return info.param ? "packed" : "split"; });
+
+TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
   uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 2u}) {
       for (const unsigned out : {16u, 6u}) {
         SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory) + " " + std::to_string(out));
-        auto b = std::make_unique<Bench>();
+        auto b = std::make_unique<Bench>(GetParam());
         b->EnableAll();
         ASSERT_FALSE(HasFatalFailure());
         b->SetRates(in, memory, out);
@@ -473,6 +585,7 @@ TEST(CqWriter, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
               // Nothing may come any more; then it begins anew.
               queue.dead = true;
               queue.work.clear();
+              queue.work_ids.clear();
               queue.cqes.clear();
               if (IsCq(vq)) {
                 b->Complete(kFirstWork, static_cast<int>(vq - kFirstCq));
@@ -484,7 +597,7 @@ TEST(CqWriter, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
               b->Settle();
               ASSERT_FALSE(HasFatalFailure());
               if (vq == kEventQueue) b->events.clear();
-              b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5));
+              b->Enable(vq, b->AnySize());
               ASSERT_EQ(b->bench.RunOut(30), "");
             } else {
               queue.interrupts = 0;
@@ -504,8 +617,8 @@ TEST(CqWriter, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
   EXPECT_GT(errors, 10u);
 }
 
-TEST(CqWriter, HasTheLatenciesOfItsPage) {
-  Bench b;
+TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
+  Bench b(GetParam());
   b.EnableAll();
   b.done_in.rate = 0;
   b.Complete(kNetQueue);
@@ -550,8 +663,8 @@ TEST(CqWriter, HasTheLatenciesOfItsPage) {
   EXPECT_EQ(b.stores, 6u);
 }
 
-TEST(CqWriter, WaitsOnlyWhenEverySlotHasAnUnansweredUsedIndex) {
-  Bench b;
+TEST_P(CqWriterRings, WaitsOnlyWhenEverySlotHasAnUnansweredUsedIndex) {
+  Bench b(GetParam());
   b.EnableAll();
   b.done_in.rate = 0;
   for (size_t i = 0; i < kSlots + 3; ++i) b.Complete(kNetQueue);
@@ -573,7 +686,7 @@ struct ArmCase {
   bool after;            // notifies then
 };
 
-TEST(CqWriter, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
+TEST_P(CqWriterRings, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
   constexpr ArmCase kCases[] = {
       {"next, all seen", false, true, false, 0, false, false, true},
       {"next, one unseen", false, true, false, 1, true, false, false},
@@ -586,7 +699,7 @@ TEST(CqWriter, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
   };
   for (const ArmCase& c : kCases) {
     SCOPED_TRACE(c.text);
-    auto b = std::make_unique<Bench>();
+    auto b = std::make_unique<Bench>(GetParam());
     b->EnableAll();
     Queue& cq = b->queues[kFirstCq];
     b->Post(kFirstCq, 8);
@@ -608,8 +721,8 @@ TEST(CqWriter, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
   }
 }
 
-TEST(CqWriter, ErrorsAreSolicited) {
-  Bench b;
+TEST_P(CqWriterRings, ErrorsAreSolicited) {
+  Bench b(GetParam());
   b.EnableAll();
   b.Post(kFirstCq, 8);
   b.ArmCq(0, true, false);
@@ -621,8 +734,8 @@ TEST(CqWriter, ErrorsAreSolicited) {
   EXPECT_EQ(b.queues[kFirstCq].interrupts, 1u);
 }
 
-TEST(CqWriter, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
-  Bench b;
+TEST_P(CqWriterRings, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
+  Bench b(GetParam());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 8);
@@ -689,8 +802,8 @@ TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWa
   EXPECT_EQ(other.interrupts, 0u);
 }
 
-TEST(CqWriter, FirmwareArmsForWhatComesAfterAndFailsACq) {
-  Bench b;
+TEST_P(CqWriterRings, FirmwareArmsForWhatComesAfterAndFailsACq) {
+  Bench b(GetParam());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 8);
@@ -725,8 +838,8 @@ TEST(CqWriter, FirmwareArmsForWhatComesAfterAndFailsACq) {
   EXPECT_EQ(cq.interrupts, before + 1);
 }
 
-TEST(CqWriter, ACqWithoutAFreeBufferFailsAndStaysFailed) {
-  Bench b;
+TEST_P(CqWriterRings, ACqWithoutAFreeBufferFailsAndStaysFailed) {
+  Bench b(GetParam());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 9);
@@ -751,8 +864,8 @@ TEST(CqWriter, ACqWithoutAFreeBufferFailsAndStaysFailed) {
   EXPECT_EQ(cq.used, 1);
 }
 
-TEST(CqWriter, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
-  Bench b;
+TEST_P(CqWriterRings, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
+  Bench b(GetParam());
   b.EnableAll();
   b.none = BufferStatus::kFailed;
   b.Complete(kFirstWork, 0);
@@ -765,9 +878,9 @@ TEST(CqWriter, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
   EXPECT_EQ(b.queues[kFirstWork].used, 2);
 }
 
-TEST(CqWriter, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
+TEST_P(CqWriterRings, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
   for (const bool writable : {true, false}) {
-    Bench b;
+    Bench b(GetParam());
     b.EnableAll();
     Queue& cq = b.queues[kFirstCq];
     b.Post(kFirstCq, 2);
@@ -782,9 +895,9 @@ TEST(CqWriter, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
   }
 }
 
-TEST(CqWriter, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
+TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
   for (const bool writable : {true, false}) {
-    Bench b;
+    Bench b(GetParam());
     b.EnableAll();
     Queue& queue = b.queues[kEventQueue];
     b.Happen();  // no buffer
@@ -814,8 +927,8 @@ TEST(CqWriter, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
   }
 }
 
-TEST(CqWriter, DoesNotTouchQueuesThatAreNotServed) {
-  Bench b;
+TEST_P(CqWriterRings, DoesNotTouchQueuesThatAreNotServed) {
+  Bench b(GetParam());
   b.EnableAll();
   b.SetKind(kFirstWork, KindOf(kFirstWork), true);
   b.SetKind(kFirstCq + 1, TableQueueKind::kCq, true);
@@ -840,8 +953,8 @@ TEST(CqWriter, DoesNotTouchQueuesThatAreNotServed) {
   EXPECT_EQ(b.stores, 3u + 4u);
 }
 
-TEST(CqWriter, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
-  Bench b;
+TEST_P(CqWriterRings, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+  Bench b(GetParam());
   b.EnableAll();
   b.Complete(kNetQueue);
   b.Complete(kNetQueue);
@@ -852,6 +965,53 @@ TEST(CqWriter, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
   b.Complete(kNetQueue);
   b.Settle();
   EXPECT_EQ(b.queues[kNetQueue].used, 1);
+}
+
+TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
+  for (const uint16_t size : std::initializer_list<uint16_t>{2, 3, 8, 13}) {
+    Bench b(true);
+    b.EnableAll();
+    b.Enable(kFirstCq, size);
+    ASSERT_EQ(b.bench.RunOut(30), "");
+    Queue& cq = b.queues[kFirstCq];
+    for (unsigned i = 0; i < 5u * size; ++i) {
+      const uint64_t before = cq.interrupts;
+      b.Post(kFirstCq, 1);
+      b.ArmCq(0, false, true);  // all seen
+      b.Settle();
+      ASSERT_EQ(cq.interrupts, before) << i;
+      b.Complete(kFirstWork, 0);
+      b.Settle();
+      ASSERT_EQ(cq.interrupts, before + 1) << i;
+      b.ArmCq(0, false, true, 1);  // the last one was not seen
+      b.Settle();
+      ASSERT_EQ(cq.interrupts, before + 2) << i;
+      // None of a whole ring was seen.
+      if (i + 1 >= size) {
+        b.ArmCq(0, false, true, size);
+        b.Settle();
+        ASSERT_EQ(cq.interrupts, before + 3) << i;
+      }
+    }
+  }
+}
+
+TEST(CqWriter, ABufferWhoseIdWasNotToldKeepsTheOneThatTheDriverWrote) {
+  Bench b(true);
+  b.EnableAll();
+  b.queues[kControlQueue].dead = true;  // it is looked at here
+  const Completion completion{.vq_index = kControlQueue, .head = kWrap | 1, .used_bytes = 9};
+  std::vector<DmaStore> stores;
+  b.store_out.on_token = [&](Cycle, const DmaStore& store) {
+    stores.push_back(store);
+    if (store.notify) b.done_queues.emplace_back(kControlQueue, true), b.done_in.tokens.push_back({.tag = store.tag});
+  };
+  b.completion_in.tokens.push_back(completion);
+  ASSERT_EQ(b.bench.RunOut(20), "");
+  ASSERT_EQ(stores.size(), 2u);
+  EXPECT_EQ(stores[0].address, DeviceOf(kControlQueue) + 16 + spec::PvirtqDesc::kLenOffset);
+  EXPECT_EQ(stores[0].bytes, 4);
+  EXPECT_EQ(stores[1].address, DeviceOf(kControlQueue) + 16 + spec::PvirtqDesc::kFlagsOffset);
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptor fetch as RTL and as model side by side, in front of drivers that fill split rings, break their rules and
-// reset their queues. What comes out is compared with what the drivers made available, which knows nothing of either.
+// Descriptor fetch as RTL and as model side by side, in front of drivers that fill split or packed rings, break their
+// rules and reset their queues. What comes out is compared with what the drivers made available, which knows nothing of
+// either.
 #include "model/virtio/desc_fetch.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +35,7 @@ using spec::BufferRequest;
 using spec::BufferStatus;
 using spec::DmaFetched;
 using spec::DmaReadRequest;
+using spec::PvirtqDesc;
 using spec::QueueFailure;
 using spec::QueueRowWrite;
 using spec::RdmaError;
@@ -95,6 +99,16 @@ class ToBlock final : public BenchStream {
     if ((p_.idle_o != 0) != idle_) difference = at + "idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
     if ((p_.window_violation_o != 0) != (violation == cycle)) difference = at + "window_violation_o differs";
     violations += p_.window_violation_o;
+    const bool told = !ids.empty() && ids.front().first == cycle;
+    if ((p_.buffer_id_valid_o != 0) != told) {
+      difference = at + "buffer_id_valid_o differs";
+    } else if (told) {
+      const DescFetch::BufferId& id = ids.front().second;
+      if (p_.buffer_id_vq_index_o != id.vq_index || p_.buffer_id_head_o != id.head || p_.buffer_id_o != id.id) {
+        difference = at + "buffer_id_o differs";
+      }
+      ids.pop_front();
+    }
     idle_ = block_.IsIdle();
   }
   bool IsEmpty() const override { return true; }
@@ -102,6 +116,7 @@ class ToBlock final : public BenchStream {
 
   Cycle violation = model::kUnknown;
   uint64_t violations = 0;
+  std::deque<std::pair<Cycle, DescFetch::BufferId>> ids;  // that the model says
 
  private:
   Vdesc_fetch& p_;
@@ -124,6 +139,18 @@ RdmaError CodeOf(Defect defect) {
   }
 }
 
+constexpr uint16_t kWrap = 0x8000;
+// A place in a packed ring as tokens name it, and the one behind it.
+uint16_t NextPlace(uint16_t place, unsigned size) {
+  const unsigned at = (place & ~kWrap) + 1u;
+  return static_cast<uint16_t>(at == size ? (place & kWrap) ^ kWrap : at | (place & kWrap));
+}
+struct PackedBuffer {
+  uint16_t head;
+  unsigned descriptors;
+  uint16_t id;
+};
+
 // One queue as its driver sees it.
 struct Ring {
   uint16_t size = 0;
@@ -141,6 +168,14 @@ struct Ring {
   bool defective = false;  // it has happened
   uint64_t reads = 0;
   unsigned failures = 0;
+  // Packed.
+  std::vector<PvirtqDesc> memory;
+  uint16_t next_place = kWrap;
+  unsigned in_ring = 0;              // descriptors that are not free
+  std::deque<PackedBuffer> buffers;  // not answered yet
+  std::deque<PackedBuffer> given;    // not used yet
+  std::map<uint16_t, uint16_t> ids;  // that were told, by head
+  bool chains = false;
   bool retires = false;      // asked for no more, then reset
   unsigned outstanding = 0;  // requests
 };
@@ -160,6 +195,11 @@ struct Bench {
     block.descriptor_request_out.Connect(descriptor_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     block.on_window_violation = [this](Cycle cycle) { to.violation = cycle; };
+    block.on_buffer_id = [this](Cycle cycle, const DescFetch::BufferId& id) {
+      to.ids.emplace_back(cycle, id);
+      EXPECT_TRUE(rings[id.vq_index].chains);
+      rings[id.vq_index].ids[id.head] = id.id;
+    };
 
     bench.AddOther(from);
     for (size_t i = 0; i < kClients; ++i) {
@@ -188,6 +228,13 @@ struct Bench {
     bench.AddOther(to);
   }
 
+  // In the first cycle.
+  void UsePackedRings() {
+    packed = true;
+    p.ring_packed_i = 1;
+    block.SetRingPacked(0, true);
+  }
+
   // --- Host memory: the ring of queue q begins at (q + 1) << 40, its available ring 2^32 later.
   static uint64_t DescOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
   static uint64_t DriverOf(size_t vq) { return DescOf(vq) + (uint64_t{1} << 32); }
@@ -205,7 +252,17 @@ struct Bench {
       return answer;
     }
     const uint64_t offset = request.address - DescOf(vq);
-    if (offset < uint64_t{1} << 32) {
+    if (packed) {
+      EXPECT_EQ(offset % PvirtqDesc::kBytes, 0u);
+      EXPECT_EQ(request.bytes % PvirtqDesc::kBytes, 0u);
+      const size_t first = offset / PvirtqDesc::kBytes, count = request.bytes / PvirtqDesc::kBytes;
+      EXPECT_GE(count, 1u);
+      EXPECT_LE(request.bytes, spec::kDmaFetchBytes);
+      EXPECT_LE(first + count, ring.size) << "reads past the end of the ring";
+      for (size_t i = 0; i < count && first + i < ring.size; ++i) {
+        ring.memory[first + i].Encode(answer.data + i * PvirtqDesc::kBytes);
+      }
+    } else if (offset < uint64_t{1} << 32) {
       EXPECT_EQ(request.bytes, VirtqDesc::kBytes);
       EXPECT_EQ(offset % VirtqDesc::kBytes, 0u);
       EXPECT_LT(offset / VirtqDesc::kBytes, ring.size);
@@ -260,7 +317,13 @@ struct Bench {
     ring.entries.resize(size);
     ring.head_used.resize(size);
     row_in.tokens.push_back(ring.row);
-    SetKind(vq, spec::TableQueueKind::kSq);
+    ring.chains = packed && vq % 3 == 0;
+    ring.memory.resize(size);
+    for (PvirtqDesc& descriptor : ring.memory) {  // zero, or used in a lap with the other wrap counter
+      if (random() % 2 == 0) continue;
+      descriptor = {.addr = random(), .len = 5, .id = static_cast<uint16_t>(random()), .flags = VirtqDescFlags::kNext};
+    }
+    SetKind(vq, ring.chains ? kChainKinds[random() % kChainKinds.size()] : spec::TableQueueKind::kSq);
     const uint64_t base = 4096 + random() % 4096;
     SetWindow(vq, {.enable = defect == Defect::kBelow || defect == Defect::kAbove || defect == Defect::kStraddles ||
                              random() % 2 == 0,
@@ -316,6 +379,77 @@ struct Bench {
     }
   }
 
+  // Buffers of a packed ring, as many as fit. What the driver writes last, it writes with the next call.
+  void MakePacked(size_t vq, unsigned count = 1, unsigned descriptors = 0) {
+    Ring& ring = rings[vq];
+    for (; count > 0 && !ring.defective; --count) {
+      unsigned parts = descriptors != 0 ? descriptors : ring.chains ? static_cast<unsigned>(1 + random() % 4) : 1;
+      if (descriptors == 0) parts = std::min<unsigned>(parts, ring.size);
+      if (ring.in_ring + parts > ring.size) return;
+      const Defect defect = ring.added == ring.defect_at ? ring.defect : Defect::kNone;
+      const PackedBuffer buffer{ring.next_place, parts, static_cast<uint16_t>(random())};
+      PvirtqDesc head;
+      for (unsigned i = 0; i < parts; ++i) {
+        const VirtqDesc fields = Random(vq);
+        PvirtqDesc descriptor{.addr = fields.addr, .len = fields.len, .id = static_cast<uint16_t>(random())};
+        constexpr auto kRing = static_cast<uint16_t>(VirtqDescFlags::kAvail | VirtqDescFlags::kUsed |
+                                                     VirtqDescFlags::kNext | VirtqDescFlags::kIndirect);
+        descriptor.flags = static_cast<uint16_t>(random() & ~uint64_t{kRing});
+        descriptor.flags |= (ring.next_place & kWrap) != 0 ? VirtqDescFlags::kAvail : VirtqDescFlags::kUsed;
+        if (i + 1 < parts) {
+          descriptor.flags |= VirtqDescFlags::kNext;
+        } else {
+          descriptor.id = buffer.id;
+        }
+        if (i == 0 && defect != Defect::kNone && defect != Defect::kDmaError) {
+          ring.defective = true;
+          switch (defect) {
+            case Defect::kNoLength: descriptor.len = 0; break;
+            case Defect::kWraps: descriptor.addr = ~uint64_t{0} - descriptor.len + 2; break;
+            case Defect::kIndirect: descriptor.flags |= VirtqDescFlags::kIndirect; break;
+            case Defect::kBelow: descriptor.addr = ring.window.base - 1; break;
+            case Defect::kAbove: descriptor.addr = ring.window.last + 1; break;
+            case Defect::kStraddles: descriptor.addr = ring.window.last - descriptor.len + 2; break;
+            default: break;
+          }
+        }
+        // A chain of a queue without chains; one that runs into what is not available.
+        if (defect == Defect::kHead || defect == Defect::kIndex) {
+          if (!ring.chains || (i + 1 == parts && ring.in_ring + parts < ring.size)) {
+            descriptor.flags |= VirtqDescFlags::kNext;
+          } else if (i + 1 == parts && parts > 1) {
+            descriptor.flags ^= VirtqDescFlags::kAvail;
+          } else if (i + 1 == parts) {
+            descriptor.len = 0;
+          }
+        }
+        PvirtqDesc& place = ring.memory[ring.next_place & ~kWrap];
+        if (i == 0) {
+          head = descriptor;
+          descriptor.flags = place.flags;
+        }
+        place = descriptor;
+        ring.next_place = NextPlace(ring.next_place, ring.size);
+      }
+      ring.memory[buffer.head & ~kWrap].flags = head.flags;
+      ring.in_ring += parts;
+      ring.buffers.push_back(buffer);
+      ++ring.added;
+    }
+  }
+  // Gives buffers back to the driver, as the CQ writer does.
+  void UsePacked(size_t vq, size_t keep = 0) {
+    Ring& ring = rings[vq];
+    while (ring.outstanding == 0 && ring.given.size() > keep) {
+      const PackedBuffer& buffer = ring.given.front();
+      PvirtqDesc& descriptor = ring.memory[buffer.head & ~kWrap];
+      descriptor.addr = random();
+      descriptor.flags = (buffer.head & kWrap) != 0 ? VirtqDescFlags::kAvail | VirtqDescFlags::kUsed : 0;
+      ring.in_ring -= buffer.descriptors;
+      ring.given.pop_front();
+    }
+  }
+
   // --- Clients
   void Ask(size_t client, size_t vq, unsigned count, std::optional<uint16_t> by_index = {}) {
     Ring& ring = rings[vq];
@@ -333,7 +467,8 @@ struct Bench {
     last_buffer = cycle;
     answers.push_back(buffer);
     ASSERT_FALSE(asked[client].empty()) << "an answer too many";
-    Asked& asking = asked[client].front();
+    Asked asking = asked[client].front();
+    asked[client].front().got += buffer.status == BufferStatus::kOk;
     Ring& ring = rings[asking.request.vq_index];
     ASSERT_EQ(buffer.vq_index, asking.request.vq_index);
     if (buffer.status == BufferStatus::kOk) {
@@ -342,6 +477,22 @@ struct Bench {
       if (asking.request.by_index) {
         ASSERT_EQ(buffer.head, asking.request.index);
         ASSERT_TRUE(buffer.last);
+      } else if (packed) {
+        ASSERT_FALSE(ring.buffers.empty());
+        const PackedBuffer expected = ring.buffers.front();
+        ASSERT_EQ(buffer.head, expected.head);
+        ASSERT_EQ(buffer.more, expected.descriptors > 1);
+        if (ring.chains) {
+          ASSERT_EQ(ring.ids.count(buffer.head), 1u);
+          ASSERT_EQ(ring.ids[buffer.head], expected.id);
+          ring.ids.erase(buffer.head);
+        }
+        ring.given.push_back(expected);
+        ring.buffers.pop_front();
+        ++ring.taken;
+        if (ring.defect != Defect::kNone && ring.defect != Defect::kDmaError) {
+          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong buffer was given out";
+        }
       } else {
         ASSERT_FALSE(ring.available.empty());
         ASSERT_EQ(buffer.head, ring.available.front());
@@ -351,15 +502,29 @@ struct Bench {
           ASSERT_LE(ring.taken, ring.defect_at) << "the wrong entry was given out";
         }
       }
-      ASSERT_LT(buffer.head, ring.size);
-      const VirtqDesc& descriptor = ring.table[buffer.head];
+      ASSERT_LT(packed ? buffer.head & ~kWrap : buffer.head, ring.size);
+      VirtqDesc descriptor;
+      if (packed) {
+        const PvirtqDesc& place = ring.memory[buffer.head & ~kWrap];
+        descriptor = {
+            .addr = place.addr, .len = place.len, .flags = place.flags, .next = NextPlace(buffer.head, ring.size)};
+      } else {
+        descriptor = ring.table[buffer.head];
+      }
       ASSERT_EQ(buffer.address, descriptor.addr);
       ASSERT_EQ(buffer.bytes, descriptor.len);
       ASSERT_EQ(buffer.writable, (descriptor.flags & VirtqDescFlags::kWrite) != 0);
       ASSERT_EQ(buffer.more, (descriptor.flags & VirtqDescFlags::kNext) != 0);
       ASSERT_EQ(buffer.next_index, buffer.more ? descriptor.next : 0);
-      if (!asking.request.by_index) ring.head_used[buffer.head] = false;
+      if (!asking.request.by_index && !packed) ring.head_used[buffer.head] = false;
+      if (packed && buffer.more && follow) {
+        Ask(client, asking.request.vq_index, 1, buffer.next_index);
+        ++followed;
+      }
       if (!buffer.last) return;
+      if (!asking.request.by_index && asking.got < asking.request.count) {
+        ASSERT_GE(ring.taken, asking.added) << "the answer ends before the ring";
+      }
     } else {
       ASSERT_TRUE(buffer.last);
       if (buffer.status == BufferStatus::kEmpty) {
@@ -391,7 +556,10 @@ struct Bench {
   // Until everything is answered.
   void Settle(uint64_t then = 400) {
     ASSERT_EQ(bench.RunOut(then), "");
-    for (int i = 0; i < 200 && !to.idle(); ++i) ASSERT_EQ(bench.Run(100), "");
+    const auto is_open = [](const std::deque<Asked>& waiting) { return !waiting.empty(); };
+    for (int i = 0; i < 200 && (!to.idle() || std::any_of(asked.begin(), asked.end(), is_open)); ++i) {
+      ASSERT_EQ(bench.Run(100), "");
+    }
     ASSERT_TRUE(to.idle());
     for (const auto& waiting : asked) ASSERT_TRUE(waiting.empty());
   }
@@ -456,43 +624,59 @@ struct Bench {
   std::vector<DmaReadRequest> reads;
   std::vector<Buffer> answers;
   std::map<RdmaError, unsigned> codes;
+  bool packed = false;
+  bool follow = true;  // chains of packed rings
+  unsigned followed = 0;
+  static constexpr std::array kChainKinds{spec::TableQueueKind::kControl, spec::TableQueueKind::kReceive,
+                                          spec::TableQueueKind::kTransmit};
   Cycle last_read = 0, last_buffer = 0;
   unsigned empties = 0, faileds = 0;
 };
 
-TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
+void GiveWhatDriversMadeAvailable(bool packed) {
+  using testing::Test;
   std::map<RdmaError, unsigned> codes;
-  unsigned empties = 0, faileds = 0;
+  unsigned empties = 0, faileds = 0, followed = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 4u}) {
       for (const unsigned out : {16u, 6u}) {
         auto b = std::make_unique<Bench>();
         SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory) + " " + std::to_string(out));
+        if (packed) b->UsePackedRings();
         b->SetRates(in, memory, out);
+        const auto any_size = [&] {  // packed: not only powers of two
+          return static_cast<uint16_t>(packed ? 1 + b->random() % 40 : 2u << b->random() % 5);
+        };
         const auto any_defect = [&] {
           return b->random() % 3 == 0 ? kDefects[b->random() % kDefects.size()] : Defect::kNone;
         };
         for (size_t vq = 0; vq < kQueues; ++vq) {
-          b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5), any_defect(), b->random() % 20);
+          b->Enable(vq, any_size(), any_defect(), b->random() % 20);
         }
         ASSERT_EQ(b->bench.Run(200), "");
         for (int step = 0; step < 4000; ++step) {
           const size_t vq = b->random() % kQueues;
           Ring& ring = b->rings[vq];
-          b->MakeAvailable(vq, static_cast<unsigned>(b->random() % 9));
+          if (packed) {
+            b->UsePacked(vq, b->random() % 4);
+            b->MakePacked(vq, static_cast<unsigned>(b->random() % 9));
+          } else {
+            b->MakeAvailable(vq, static_cast<unsigned>(b->random() % 9));
+          }
           // Queue q belongs to client q % 5, as in a device.
           if (b->random() % 64 == 0) ring.retires = true;
           if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
             b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
           } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
-            b->Enable(vq, static_cast<uint16_t>(2u << b->random() % 5), any_defect(), b->random() % 20);
+            b->Enable(vq, any_size(), any_defect(), b->random() % 20);
             ASSERT_EQ(b->bench.Run(40), "");
           }
           ASSERT_EQ(b->bench.Run(b->random() % 12), "");
-          ASSERT_FALSE(HasFatalFailure());
+          ASSERT_FALSE(Test::HasFatalFailure());
         }
         b->Settle();
-        ASSERT_FALSE(HasFatalFailure());
+        ASSERT_FALSE(Test::HasFatalFailure());
+        followed += b->followed;
         for (const auto& [code, count] : b->codes) codes[code] += count;
         EXPECT_EQ(b->to.violations, b->codes[RdmaError::kWindowViolation]);
         empties += b->empties;
@@ -505,6 +689,11 @@ TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
   EXPECT_GT(codes[RdmaError::kQueueDmaError], 10u);
   EXPECT_GT(empties, 100u);
   EXPECT_GT(faileds, 30u);
+  EXPECT_EQ(followed > 100, packed);
+}
+TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(false); }
+TEST(DescFetch, GivesWhatDriversOfPackedRingsMadeAvailableAndStopsBrokenOnesAtEveryRate) {
+  GiveWhatDriversMadeAvailable(true);
 }
 
 TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
@@ -606,7 +795,7 @@ TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
   }
 }
 
-TEST(DescFetch, TakesAFullRingInPartsThatEndWhereItWraps) {
+TEST(DescFetch, TakesAFullRingAgainAndAgain) {
   Bench b;
   b.Enable(7, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -622,6 +811,245 @@ TEST(DescFetch, TakesAFullRingInPartsThatEndWhereItWraps) {
   }
   b.Settle();
   EXPECT_GT(given, 66'000u);
+}
+
+TEST(DescFetch, AnAnswerGoesOnWhereTheRingBeginsAnew) {
+  for (uint16_t before = 0; before <= 8; ++before) {
+    SCOPED_TRACE(before);
+    Bench b;
+    b.Enable(7, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakeAvailable(7, before);
+    if (before != 0) b.Ask(2, 7, 8);
+    b.Settle();
+    b.MakeAvailable(7, 8);
+    b.answers.clear();
+    b.reads.clear();
+    b.Ask(2, 7, 8);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), 8u);
+    for (size_t i = 0; i < 8; ++i) EXPECT_EQ(b.answers[i].last, i == 7);
+    EXPECT_EQ(b.reads.size(), 1u + (before % 8 == 0 ? 1 : 2) + 8);
+  }
+}
+
+TEST(DescFetch, AFailureBeforeTheRingBeginsAnewSparesTheNextRequest) {
+  for (const uint64_t at : {5u, 7u}) {
+    Bench b;
+    b.Enable(7, 8, Defect::kHead, at);
+    b.Enable(3, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakeAvailable(7, 4);
+    b.Ask(2, 7, 4);
+    b.Settle();
+    b.MakeAvailable(7, 8);
+    b.MakeAvailable(3, 8);
+    b.answers.clear();
+    b.Ask(2, 7, 8);
+    b.Ask(3, 3, 8);
+    b.Settle();
+    EXPECT_EQ(b.rings[7].failures, 1u);
+    EXPECT_EQ(b.answers.size(), at - 4 + 1 + 8);
+  }
+}
+
+// --- Packed rings
+
+TEST(DescFetch, TakesAPackedRingOfEverySizeAllTheWayAround) {
+  for (const uint16_t size : std::initializer_list<uint16_t>{1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 100}) {
+    for (const size_t vq : {3u, 4u}) {  // with chains and without
+      SCOPED_TRACE(std::to_string(size) + " " + std::to_string(vq));
+      auto b = std::make_unique<Bench>();
+      b->UsePackedRings();
+      b->Enable(vq, size);
+      ASSERT_EQ(b->bench.Run(50), "");
+      for (int i = 0; i < 3 * size + 20; ++i) {
+        b->MakePacked(vq, static_cast<unsigned>(1 + b->random() % 12));
+        b->Ask(2, vq, static_cast<unsigned>(1 + b->random() % 8));
+        b->Ask(2, vq, 8);
+        b->Settle(20);
+        ASSERT_FALSE(HasFatalFailure());
+        b->UsePacked(vq, b->random() % 2);
+      }
+      EXPECT_EQ(b->rings[vq].failures, 0u);
+      EXPECT_GT(b->rings[vq].taken, 3u * size / 4);
+    }
+  }
+}
+
+TEST(DescFetch, ReadsAPackedRingNoFurtherThanItWasAskedFor) {
+  for (unsigned count = 1; count <= 8; ++count) {
+    for (uint16_t before = 0; before < 11; ++before) {
+      SCOPED_TRACE(std::to_string(count) + " " + std::to_string(before));
+      Bench b;
+      b.UsePackedRings();
+      b.Enable(4, 11);
+      ASSERT_EQ(b.bench.Run(50), "");
+      for (uint16_t i = 0; i < before; ++i) {
+        b.MakePacked(4);
+        b.Ask(0, 4, 1);
+        b.Settle(10);
+        b.UsePacked(4);
+      }
+      b.MakePacked(4, 11);
+      b.answers.clear();
+      b.reads.clear();
+      b.Ask(0, 4, count);
+      b.Settle(10);
+      ASSERT_EQ(b.answers.size(), count);
+      EXPECT_TRUE(b.answers.back().last);
+      size_t descriptors = 0;
+      for (const DmaReadRequest& read : b.reads) descriptors += read.bytes / PvirtqDesc::kBytes;
+      EXPECT_EQ(descriptors, count);
+    }
+  }
+}
+
+TEST(DescFetch, TellsTheIdOfAPackedChainAndGoesOnBehindIt) {
+  Bench b;
+  b.UsePackedRings();
+  b.Enable(3, 100);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.follow = false;
+  b.MakePacked(3, 1, 1);
+  b.MakePacked(3, 1, DescFetch::kChainMost);
+  b.MakePacked(3, 1, 3);
+  b.MakePacked(3, 1, 1);
+  b.Ask(3, 3, 8);
+  b.Settle();
+  ASSERT_EQ(b.answers.size(), 4u);
+  EXPECT_EQ(b.answers[1].head, kWrap | 1);
+  EXPECT_EQ(b.answers[1].next_index, kWrap | 2);
+  EXPECT_EQ(b.answers[2].head, kWrap | 65);
+  EXPECT_EQ(b.answers[3].head, kWrap | 68);
+  EXPECT_TRUE(b.answers[3].last);
+  // Each part by its index, with either wrap counter.
+  for (uint16_t place = 1; place < 4; ++place) {
+    b.Ask(3, 3, 1, static_cast<uint16_t>(place | kWrap));
+    b.Ask(3, 3, 1, place);
+  }
+  b.Settle();
+  EXPECT_EQ(b.answers.size(), 10u);
+}
+
+TEST(DescFetch, APackedChainThatIsTooLongOrNeverEndsStopsTheQueue) {
+  struct Case {
+    uint16_t size;
+    unsigned descriptors;
+    bool endless;
+    bool chains;
+  };
+  for (const Case& c : {Case{100, DescFetch::kChainMost + 1, false, true}, Case{5, 5, true, true},
+                        Case{64, 64, true, true}, Case{1, 1, true, true}, Case{8, 2, false, false}}) {
+    SCOPED_TRACE(c.size);
+    Bench b;
+    b.UsePackedRings();
+    const size_t vq = c.chains ? 3 : 4;
+    b.Enable(vq, c.size);
+    ASSERT_EQ(b.bench.Run(50), "");
+    Ring& ring = b.rings[vq];
+    b.MakePacked(vq, 1, c.descriptors);
+    if (c.endless) {
+      for (PvirtqDesc& descriptor : ring.memory) descriptor.flags |= VirtqDescFlags::kNext;
+    }
+    ring.defect = Defect::kIndex;  // the code
+    ring.defective = true;
+    b.Ask(1, vq, 8);
+    b.Ask(1, vq, 8);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), 2u);
+    EXPECT_EQ(b.answers[0].status, BufferStatus::kFailed);
+    EXPECT_EQ(b.answers[1].status, BufferStatus::kFailed);
+    EXPECT_EQ(b.codes[RdmaError::kBadDescriptor], 1u);
+  }
+}
+
+TEST(DescFetch, TellsWhyAPackedQueueBreaksOnceAndAnswersFailedUntilItsReset) {
+  for (const Defect defect : kDefects) {
+    for (const size_t vq : {3u, 5u}) {
+      for (const uint64_t at : {0u, 3u}) {
+        SCOPED_TRACE("defect " + std::to_string(static_cast<int>(defect)) + " at " + std::to_string(at));
+        auto b = std::make_unique<Bench>();
+        b->UsePackedRings();
+        b->follow = false;
+        b->Enable(vq, 30, defect, defect == Defect::kDmaError ? 0 : at);
+        ASSERT_EQ(b->bench.Run(50), "");
+        b->MakePacked(vq, 5);
+        b->Ask(0, vq, 8);
+        b->Settle();
+        b->Ask(0, vq, 8);
+        b->Settle();
+        const size_t good = defect == Defect::kDmaError ? 0 : at;
+        ASSERT_EQ(b->answers.size(), good + 2);
+        for (size_t i = 0; i < good; ++i) EXPECT_EQ(b->answers[i].status, BufferStatus::kOk);
+        EXPECT_EQ(b->answers[good].status, BufferStatus::kFailed);
+        EXPECT_EQ(b->rings[vq].failures, 1u);
+        const size_t reads = b->reads.size();
+        b->Ask(1, vq, 1);
+        b->Ask(2, vq, 1, uint16_t{0});
+        b->Settle();
+        EXPECT_EQ(b->reads.size(), reads) << "a broken queue is read";
+
+        b->Enable(vq, 7);
+        ASSERT_EQ(b->bench.Run(50), "");
+        b->MakePacked(vq, 1);
+        b->MakePacked(vq, 1);
+        b->answers.clear();
+        b->Ask(0, vq, 8);
+        b->Settle();
+        ASSERT_GE(b->answers.size(), 1u);
+        EXPECT_EQ(b->answers[0].status, BufferStatus::kOk);
+        EXPECT_EQ(b->answers[0].head, kWrap);
+      }
+    }
+  }
+}
+
+TEST(DescFetch, WalksAPackedQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+  Bench b;
+  b.UsePackedRings();
+  b.Enable(1, 8);
+  b.Enable(2, 8);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.MakePacked(1, 8);
+  b.MakePacked(2, 8);
+  b.ring_in.rate = 0;
+  b.Ask(0, 1, 1);
+  b.Ask(1, 2, 1);
+  b.Ask(0, 1, 1);
+  ASSERT_EQ(b.bench.Run(60), "");
+  EXPECT_EQ(b.reads.size(), 2u);
+  b.ring_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(b.answers.size(), 3u);
+}
+
+TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
+  for (const bool one : {true, false}) {  // buffer
+    Bench b;
+    b.UsePackedRings();
+    b.Enable(1, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakePacked(1, one ? 1 : 4);
+    b.ring_in.rate = 0;
+    b.Ask(0, 1, 4);
+    ASSERT_EQ(b.bench.Run(DescFetch::kRequestToPackedRead), "");
+    EXPECT_EQ(b.reads.size(), 0u);
+    ASSERT_EQ(b.bench.Run(1), "");
+    EXPECT_EQ(b.reads.size(), 1u);
+    ASSERT_EQ(b.bench.Run(10), "");
+    b.ring_in.rate = 16;
+    // Whether one is the last is known when the next descriptor was looked at.
+    ASSERT_EQ(b.bench.Run(DescFetch::kPackedToBuffer - (one ? 0 : 1)), "");
+    EXPECT_EQ(b.answers.size(), 0u);
+    ASSERT_EQ(b.bench.Run(1), "");
+    EXPECT_EQ(b.answers.size(), 1u);
+    if (one) continue;
+    ASSERT_EQ(b.bench.Run(3 * DescFetch::kCyclesPerBuffer - 1), "");
+    EXPECT_EQ(b.answers.size(), 3u);
+    ASSERT_EQ(b.bench.Run(1), "");
+    EXPECT_EQ(b.answers.size(), 4u);
+  }
 }
 
 TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
