@@ -3,26 +3,41 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "Vnic1.h"
 #include "Vnic100.h"
 #include "verif/harness/model_nic.h"
 #include "verif/harness/rtl_nic.h"
 #include "verif/harness/rtl_pins.h"
+#include "verif/harness/rtl_trace.h"
+#include "verif/harness/waveform_ring.h"
 
 namespace vireo::verif {
+namespace {
+
+// Null: a configuration that is not Verilated has no RTL.
+std::unique_ptr<NicPins> MakePins(const spec::Config& config) {
+  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, FstTrace>>();
+  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, FstTrace>>();
+  return nullptr;
+}
+
+}  // namespace
 
 NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep) {
   DeviceFactories factories;
-  factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
-  factories.rtl = [](const NicContext& context) -> std::unique_ptr<Nic> {
-    // A configuration that is not Verilated has no RTL.
-    if (&context.config == &spec::kNic100)
-      return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic100>>());
-    if (&context.config == &spec::kNic1) return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic1>>());
-    return nullptr;
-  };
   factories.lockstep = lockstep;
+  std::shared_ptr<WaveformRing> ring;
+  if (name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
+  if (ring != nullptr) factories.lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
+  factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
+  factories.rtl = [ring](const NicContext& context) -> std::unique_ptr<Nic> {
+    std::unique_ptr<NicPins> pins = MakePins(context.config);
+    if (pins == nullptr) return nullptr;
+    if (ring != nullptr) pins = WaveformRing::Watch(ring, context.name, std::move(pins));
+    return std::make_unique<RtlNic>(context, std::move(pins));
+  };
   return DeviceFactory(name, factories);
 }
 

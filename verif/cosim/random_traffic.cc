@@ -438,6 +438,7 @@ void RandomTraffic::PollEvents() {
 void RandomTraffic::Step() {
   system_.topology().RunFor((20 + Below(OneIn(3) ? 2000 : 200)) * kPicosecondsPerNanosecond * 100'000 /
                             std::max<uint64_t>(config_.link_mbps, 25'000));
+  if (system_.is_mismatched()) return Fail("a lockstep mismatch");
   Harvest();
   PollEvents();
 }

@@ -2,6 +2,8 @@
 #include "verif/cosim/rdma_system.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "verif/cosim/nic_devices.h"
@@ -63,6 +65,8 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   std::unique_ptr<RdmaSystem> system(new RdmaSystem());
   LockstepOptions lockstep;
   lockstep.on_mismatch = [&mismatches = system->mismatches_](const std::string& report) {
+    std::fprintf(stderr, "%s\n", report.c_str());  // a test that fails shows it as one escaped line
+    if (std::getenv("VIREO_STOP_AT_MISMATCH") != nullptr) std::_Exit(EXIT_FAILURE);
     mismatches.push_back(report);
   };
   const NicFactory factory = NicDeviceFactory(options.device, lockstep);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind, joined
 // by a wire or a switch. What tests and benchmarks start from; which device it is, they are not told.
+//
+// A lockstep mismatch is printed when it is found. With VIREO_STOP_AT_MISMATCH set the program then ends with status 1,
+// else the RTL goes on alone.
 #pragma once
 
 #include <array>
@@ -86,6 +89,8 @@ class RdmaSystem {
   Scheduler& scheduler() { return scheduler_; }
   // Those of a NIC in lockstep; null otherwise.
   LockstepNic* lockstep(size_t number);
+  // There was a lockstep mismatch: from then on there is nothing to be learned from a run.
+  bool is_mismatched() const { return !mismatches_.empty(); }
   // What a good run does not have: broken rules of a seam, DMA outside of windows, a lockstep mismatch, a cycle that
   // differs. Empty, or text.
   std::string Complaints();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace vireo::verif {
 
@@ -88,6 +89,11 @@ class NicPins {
   // One cycle with these inputs. False: an output followed an input of the same cycle.
   virtual bool Clock(const NicInputs& inputs) = 0;
   virtual const NicOutputs& outputs() const = 0;  // of the cycle that comes next
+
+  // From the next cycle on, everything inside is written to this file. False: this device cannot, or the file cannot be
+  // made.
+  virtual bool StartTrace(const std::string&) { return false; }
+  virtual void StopTrace() {}  // the file is complete
 };
 
 }  // namespace vireo::verif

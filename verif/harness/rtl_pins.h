@@ -9,18 +9,32 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
+#include "verif/harness/core_clock.h"
 #include "verif/harness/nic_pins.h"
 
 namespace vireo::verif {
 
-// A deadline_ns_o port is used if the top has one.
-template <typename Top>
+// For tops that are Verilated without waveforms; rtl_trace.h has the other one.
+struct NoTrace {
+  static void Prepare(VerilatedContext&) {}
+  template <typename Top>
+  static bool Open(Top&, const std::string&) {
+    return false;
+  }
+  static void Dump(uint64_t) {}
+  static void Close() {}
+};
+
+// A deadline_ns_o port is used if the top has one. Time in a waveform is the simulated time: inputs change when a cycle
+// begins, and the edge that ends it is shown half a nanosecond later.
+template <typename Top, typename Trace = NoTrace>
 class RtlPins final : public NicPins {
  public:
   // `checked`: compares all outputs before and after the inputs of every cycle (about twice the work outside of the
   // device itself).
-  explicit RtlPins(bool checked = true) : top_(&context_), checked_(checked) {
+  explicit RtlPins(bool checked = true) : top_(Prepared(context_)), checked_(checked) {
     top_.clk_i = 0;
     top_.rst_ni = 1;
     top_.eval();
@@ -49,6 +63,7 @@ class RtlPins final : public NicPins {
     Set(inputs);
     top_.clk_i = 0;
     top_.eval();
+    trace_.Dump(inputs.time_ns * kPicosecondsPerNanosecond);
     bool registered = true;
     if (checked_) {
       Take(before_);
@@ -56,14 +71,21 @@ class RtlPins final : public NicPins {
     }
     top_.clk_i = 1;
     top_.eval();
+    trace_.Dump(inputs.time_ns * kPicosecondsPerNanosecond + kPicosecondsPerNanosecond / 2);
     Take(outputs_);
     return registered;
   }
 
   const NicOutputs& outputs() const override { return outputs_; }
-  Top& top() { return top_; }  // for waveforms
+  bool StartTrace(const std::string& path) override { return trace_.Open(top_, path); }
+  void StopTrace() override { trace_.Close(); }
+  Top& top() { return top_; }
 
  private:
+  static VerilatedContext* Prepared(VerilatedContext& context) {
+    Trace::Prepare(context);
+    return &context;
+  }
   template <typename Port, typename Value>
   static void Put(Port& port, Value value) {
     port = static_cast<Port>(value);
@@ -145,6 +167,7 @@ class RtlPins final : public NicPins {
 
   VerilatedContext context_;
   Top top_;
+  [[no_unique_address]] Trace trace_;
   const bool checked_;
   NicOutputs outputs_, before_;
 };

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which deliberate fault the mutated RTL has in this run: VIREO_MUTANT, or none. See mutants.py.
+#include <cstdlib>
+
+extern "C" int vireo_mutant() {
+  static const int number = [] {
+    const char* text = std::getenv("VIREO_MUTANT");
+    return text == nullptr ? 0 : std::atoi(text);
+  }();
+  return number;
+}
