@@ -24,11 +24,13 @@ endpackage
 """
 # (name, GoogleTest filter, environment), in the order in which they are tried: lockstep on nic1.
 STAGES = [
-    ("write", "*/Write.*/lockstep_nic1", {}),
-    ("random", "*/Random.*/lockstep_nic1", {"VIREO_RANDOM_ROUNDS": "3"}),
+    ("write", "*/Write.*/lockstep_nic1_*", {}),
+    ("send", "*/Send.*/lockstep_nic1_*", {}),
+    ("loss", "*/Loss.*/lockstep_nic1_*", {}),
+    ("random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "3"}),
     ("frames", "*/Frames.*/lockstep_nic1", {"VIREO_FRAMES": "1500"}),
     ("trouble", "*/Trouble.*/lockstep_nic1", {}),
-    ("more random", "*/Random.*/lockstep_nic1", {"VIREO_RANDOM_ROUNDS": "12", "VIREO_SEED": "2"}),
+    ("more random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "12", "VIREO_SEED": "2"}),
 ]
 
 

@@ -149,7 +149,7 @@ TEST(LockstepWaveform, ShowsTheFrameThatDiffers) {
   const std::string directory = testing::TempDir();
   const std::string output =
       OutputOf("VIREO_MUTANT=" + std::to_string(number) + " VIREO_SEED=1 VIREO_WAVEFORM=" + directory +
-               " " VIREO_MUTANTS " --gtest_filter='*/Write.ManyAtOnce*/lockstep_nic1' 2>&1");
+               " " VIREO_MUTANTS " --gtest_filter='*/Write.ManyAtOnce*/lockstep_nic1_split' 2>&1");
   const size_t report = output.find("LOCKSTEP MISMATCH: ");
   ASSERT_NE(report, std::string::npos) << output;
   const std::string nic = WordBehind(output, "MISMATCH: ").substr(0, 4);
