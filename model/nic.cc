@@ -297,8 +297,8 @@ void Nic::RunThrough(Cycle last) {
 
 bool Nic::IsQuiet() const {
   return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
-         tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() && rx_scatter_.IsIdle() &&
-         cq_writer_.IsIdle() && write_port_.IsIdle();
+         tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
+         rx_scatter_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
 }
 
 bool Nic::IsDatapathIdle(Cycle now) {

@@ -33,7 +33,7 @@ class DmaReadPort final : public Block {
  public:
   struct Config {
     DmaReader::Config reader{};
-    size_t fetch_clients = 5;  // small ones
+    size_t fetch_clients = 5;                   // small ones
     size_t fetch_depth = spec::kDmaFetchDepth;  // answers per small client; a power of two, 4 or more
   };
 

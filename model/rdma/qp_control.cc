@@ -197,9 +197,8 @@ void QpControl::Match(Cycle now) {
   state_ = scanning_ ? State::kScan : State::kIdle;
   if (!Works(engine_) || (found_.send != qpn_ && found_.recv != qpn_)) return;
   SetState(now, qpn, IbQpState::kErr);
-  say0_ = {.event_type = RdmaEventType::kQpFatal,
-           .element = qpn,
-           .code = static_cast<uint32_t>(spec::RdmaError::kCqFailed)};
+  say0_ = {
+      .event_type = RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint32_t>(spec::RdmaError::kCqFailed)};
   state_ = State::kSay;
 }
 

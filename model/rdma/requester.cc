@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstddef>
 
+#include <utility>
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
-#include <utility>
 
 namespace vireo::model {
 namespace {

@@ -59,7 +59,8 @@ class Loss : public RcTest {
     ExpectNone(1);
     for (uint64_t i = 0; i < kMessages; ++i) {
       EXPECT_EQ(std::memcmp(far().memory->data() + i * 2048, near().memory->data() + i * 1500, kBytes), 0) << i;
-      EXPECT_EQ(std::memcmp(far().memory->data() + 32'768 + i * 2048, near().memory->data() + i * 1500, kBytes), 0) << i;
+      EXPECT_EQ(std::memcmp(far().memory->data() + 32'768 + i * 2048, near().memory->data() + i * 1500, kBytes), 0)
+          << i;
     }
   }
 };
@@ -166,7 +167,8 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
       const uint8_t timeout = config().link_mbps >= 10'000 ? 5 : 10;
       MixedTraffic traffic(*system_, {.messages = messages, .timeout = timeout}, random);
       traffic.Run();
-      if (text != nullptr) fmt::print("{} {} rate {}: {}\n", std::get<0>(GetParam()), config().name, rate, traffic.Text());
+      if (text != nullptr)
+        fmt::print("{} {} rate {}: {}\n", std::get<0>(GetParam()), config().name, rate, traffic.Text());
     }
     TearDown();
     system_.reset();

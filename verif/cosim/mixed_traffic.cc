@@ -66,8 +66,7 @@ void MixedTraffic::PostReceives(size_t pair, size_t to) {
   RcPair::Side& side = pairs_[pair]->side.at(to);
   while (direction.receiving.size() < kReceives) {
     const uint64_t slot = direction.receives % kReceives;
-    const spec::RdmaSge sge =
-        side.region->Sge((2 + 2 * kWindow + slot) * options_.max_bytes, options_.max_bytes);
+    const spec::RdmaSge sge = side.region->Sge((2 + 2 * kWindow + slot) * options_.max_bytes, options_.max_bytes);
     if (!side.qp->PostRecv({.wr_id = direction.receives, .sg_list = std::span(&sge, 1)}).ok()) return;
     ++direction.receives;
     direction.receiving.emplace_back();
@@ -108,8 +107,8 @@ bool MixedTraffic::Post(size_t pair, size_t from) {
 
 void MixedTraffic::CheckWritten(size_t pair, size_t to, const Message& message) {
   const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
-  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() +
-                         (2 + message.number % (2 * kWindow)) * options_.max_bytes;
+  const uint8_t* place =
+      pairs_[pair]->side.at(to).memory->data() + (2 + message.number % (2 * kWindow)) * options_.max_bytes;
   if (std::memcmp(data, place, message.bytes) == 0) return;
   Fail(fmt::format("pair {}, to host {}: WRITE {} of {} bytes is not what was sent", pair, to, message.number,
                    message.bytes));
@@ -159,8 +158,8 @@ void MixedTraffic::Received(size_t pair, size_t to, const spec::RdmaCqReq& compl
   }
   if (IsWrite(message.opcode)) return CheckWritten(pair, to, message);
   const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
-  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() +
-                         (2 + 2 * kWindow + completion.wr_id % kReceives) * options_.max_bytes;
+  const uint8_t* place =
+      pairs_[pair]->side.at(to).memory->data() + (2 + 2 * kWindow + completion.wr_id % kReceives) * options_.max_bytes;
   if (std::memcmp(data, place, message.bytes) != 0) return Fail(name + ": is not what was sent");
 }
 

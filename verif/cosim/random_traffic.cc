@@ -21,8 +21,8 @@ constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kPatience = 20'000 * kMicrosecond;
 // By when the slowest device has written to memory what its acknowledge told of.
 constexpr Picoseconds kArrival = 20 * kMicrosecond;
-// Of one direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that at times frames are lost
-// and sent again; nic1 receives faster than its wire.
+// Of one direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that at times frames are
+// lost and sent again; nic1 receives faster than its wire.
 constexpr uint64_t kMaxBytes = 1'200'000;
 constexpr uint64_t kMaxPackets = 1500;
 constexpr uint8_t kTimeout = 8;  // 1 ms

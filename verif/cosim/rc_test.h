@@ -39,8 +39,7 @@ class RcTest : public testing::TestWithParam<std::tuple<std::string, const spec:
   void TearDown() override {
     pair_.reset();
     if (system_ == nullptr) return;
-    EXPECT_TRUE(
-        system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecondNs * kPicosecondsPerNanosecond));
+    EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecondNs * kPicosecondsPerNanosecond));
     EXPECT_EQ(system_->Complaints(), "");
   }
   void Connect(const RcPairOptions& options = {}) {
@@ -95,10 +94,10 @@ inline std::string NameOf(const testing::TestParamInfo<RcTest::ParamType>& info)
   return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name +
          (std::get<2>(info.param) ? "_packed" : "_split");
 }
-#define VIREO_ON_EVERY_DEVICE(Suite)                                                                               \
-  INSTANTIATE_TEST_SUITE_P(Devices, Suite,                                                                         \
-                           testing::Combine(testing::Values("model", "rtl", "lockstep"),                           \
-                                            testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()),       \
+#define VIREO_ON_EVERY_DEVICE(Suite)                                                                         \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite,                                                                   \
+                           testing::Combine(testing::Values("model", "rtl", "lockstep"),                     \
+                                            testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()), \
                            NameOf)
 
 }  // namespace vireo::verif

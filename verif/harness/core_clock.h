@@ -1,47 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated time in picoseconds and its exact relation to the cycles of a NIC's core clock.
+// Time at the seam: that of the model, under the names of the harness.
 #pragma once
 
-#include <cstdint>
+#include "model/common/core_clock.h"
 
 namespace vireo::verif {
 
-using Picoseconds = uint64_t;  // since the start of the simulation; 2^64 are 213 days
-using Cycle = uint64_t;        // of one NIC's core clock; cycle 0 begins at time 0
+using model::CoreClock;
+using model::kForever;
+using model::kPicosecondsPerNanosecond;
+using model::Picoseconds;
+using Cycle = uint64_t;  // of one NIC's core clock; cycle 0 begins at time 0
 
-inline constexpr Picoseconds kForever = ~Picoseconds{0};
 inline constexpr Cycle kNever = ~Cycle{0};
-inline constexpr Picoseconds kPicosecondsPerNanosecond = 1000;
-
-// Cycle n lasts from Begin(n) up to but not including Begin(n + 1). Begin(n) is n periods rounded down to a picosecond,
-// so a period that is no whole number of picoseconds does not drift. Exact up to 2^64 ps.
-class CoreClock {
- public:
-  explicit constexpr CoreClock(uint32_t khz) : khz_(khz) {}  // 1 to 1,000,000,000
-
-  constexpr Picoseconds Begin(Cycle cycle) const {
-    return cycle / khz_ * kPicosecondsPerMillisecond + cycle % khz_ * kPicosecondsPerMillisecond / khz_;
-  }
-  // The first cycle that begins at `time` or later: where something enters that arrives at `time`.
-  constexpr Cycle AtOrAfter(Picoseconds time) const {
-    Cycle cycle = Containing(time);
-    return Begin(cycle) == time ? cycle : cycle + 1;
-  }
-  // The cycle to which `time` belongs.
-  constexpr Cycle Containing(Picoseconds time) const {
-    Cycle cycle = time / kPicosecondsPerMillisecond * khz_ +
-                  time % kPicosecondsPerMillisecond * khz_ / kPicosecondsPerMillisecond;
-    while (Begin(cycle + 1) <= time) ++cycle;
-    return cycle;
-  }
-  // When a device looks at cycle n as a whole: after all inputs of the cycle, which come at its begin.
-  constexpr Picoseconds Middle(Cycle cycle) const { return Begin(cycle) + (Begin(cycle + 1) - Begin(cycle)) / 2; }
-
-  constexpr uint32_t khz() const { return khz_; }
-
- private:
-  static constexpr Picoseconds kPicosecondsPerMillisecond = 1'000'000'000;
-  uint32_t khz_;
-};
 
 }  // namespace vireo::verif

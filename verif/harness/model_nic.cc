@@ -158,15 +158,11 @@ void ModelNic::Plan(Cycle next) {
   if (cycle != kNever) Wake(std::max(cycle, next));
 }
 
-Cycle ModelNic::NextDeadline() const {
-  const uint64_t ns = model_->deadline_ns();
-  if (ns > kForever / kPicosecondsPerNanosecond - 1) return kNever;
-  return clock_.AtOrAfter(ns * kPicosecondsPerNanosecond);
-}
+Cycle ModelNic::NextDeadline() const { return clock_.AtOrAfterNs(model_->deadline_ns()); }
 
 Cycle ModelNic::CycleAt(uint64_t ns) {
-  if (ns > kForever / kPicosecondsPerNanosecond - 1) return model::kUnknown;
-  return Ours(std::max(clock_.AtOrAfter(ns * kPicosecondsPerNanosecond), first_input_));
+  const Cycle cycle = clock_.AtOrAfterNs(ns);
+  return cycle == kNever ? model::kUnknown : Ours(std::max(cycle, first_input_));
 }
 
 // --- One cycle

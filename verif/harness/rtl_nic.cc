@@ -9,8 +9,6 @@
 namespace vireo::verif {
 namespace {
 
-constexpr uint64_t kNoDeadline = ~uint64_t{0};
-
 bool IsLaneSet(const BeatLanes& lanes, uint32_t lane) { return (lanes[lane / 8] >> lane % 8 & 1) != 0; }
 
 }  // namespace
@@ -123,11 +121,10 @@ void RtlNic::Sleep(Cycle next) {
   const NicOutputs& out = pins_->outputs();
   const uint64_t deadline_ns = out.deadline_ns;
   deadline_ = kNever;
-  if (deadline_ns != 0 && deadline_ns != kNoDeadline) {
+  if (deadline_ns != 0) {
     // The first cycle whose time_ns_i has reached it.
-    const Picoseconds time =
-        deadline_ns > kForever / kPicosecondsPerNanosecond - 1 ? kForever : deadline_ns * kPicosecondsPerNanosecond;
-    if (time != kForever) deadline_ = std::max(next, clock_.AtOrAfter(time));
+    const Cycle cycle = clock_.AtOrAfterNs(deadline_ns);
+    if (cycle != kNever) deadline_ = std::max(next, cycle);
   }
   busy_ = !out.idle || out.HasValid() || out.firmware_interrupt != interrupt_ || transmit_start_ != kNever ||
           HasInput() || !bridge_.IsIdle(next);

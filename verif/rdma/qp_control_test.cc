@@ -337,9 +337,8 @@ TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
     expected.push_back({.event_type = RdmaEventType::kCqErr, .element = 11, .code = static_cast<uint32_t>(code)});
     std::vector<spec::QpStateWrite> states;
     for (const uint32_t qpn : {0U, 9U, kQps - 1}) {
-      expected.push_back({.event_type = RdmaEventType::kQpFatal,
-                          .element = qpn,
-                          .code = static_cast<uint32_t>(RdmaError::kCqFailed)});
+      expected.push_back(
+          {.event_type = RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint32_t>(RdmaError::kCqFailed)});
       states.push_back({.qpn = qpn, .state = IbQpState::kErr});
     }
     EXPECT_EQ(bench.Events(), expected);
@@ -351,7 +350,8 @@ TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
   Bench bench;
   bench.host_event.rate = 0;
   for (uint32_t i = 0; i < kQueues; ++i) {
-    bench.desc_fetch_failure.tokens.push_back({.vq_index = static_cast<uint16_t>(i), .code = RdmaError::kBadDescriptor});
+    bench.desc_fetch_failure.tokens.push_back(
+        {.vq_index = static_cast<uint16_t>(i), .code = RdmaError::kBadDescriptor});
   }
   ASSERT_EQ(bench.bench.Run(4 * kQueues), "");
   EXPECT_TRUE(bench.desc_fetch_failure.IsEmpty());

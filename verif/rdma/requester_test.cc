@@ -378,9 +378,9 @@ struct Bench {
 
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
+      resent_in_rtl += p.resent_o;  // of the cycle that runs now
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
-      resent_in_rtl += p.resent_o;
       if (resent_in_rtl != resent) return "resent differs in cycle " + std::to_string(bench.cycle());
     }
     return {};

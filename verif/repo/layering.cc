@@ -20,8 +20,11 @@ const std::map<std::string, std::set<std::string>>& AllowedDependencies() {
       {"model", {"spec"}},
       {"firmware", {"spec"}},
       {"host", {"spec"}},
-      {"verif", {"spec", "rtl", "model", "firmware", "host"}},
+      {"platform", {"spec", "model", "firmware"}},
+      {"verif", {"spec", "rtl", "model", "firmware", "host", "platform", "vp"}},
       {"fpga", {"spec", "rtl", "firmware"}},
+      // Examples are projects of their own, with paths from examples/.
+      {"examples", {"spec", "host", "platform", "vp"}},
   };
   return allowed;
 }

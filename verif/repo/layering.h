@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which folder may see which: spec <- {rtl, model, firmware, host} <- verif, fpga = rtl + firmware.
+// Which folder may see which: spec <- {rtl, model, firmware, host} <- verif, fpga = rtl + firmware, platform = model +
+// firmware; examples see what is installed.
 #pragma once
 
 #include <string>

@@ -23,6 +23,10 @@ TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
   EXPECT_EQ(ErrorsOf("firmware/app/a.cc", "#include \"host/driver/a.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("fpga/boards/x/top.sv", "`include \"verif/sva/a.svh\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("spec/gen/a.h", "#include \"model/rdma/icrc.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"host/verbs/device.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"verif/harness/nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("model/a.cc", "#include \"platform/vireo_nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("examples/vp/a.cc", "#include \"verif/harness/nic.h\"").size(), 1u);
 }
 
 TEST(Layering, RefusesAnImportAgainstTheDirection) {

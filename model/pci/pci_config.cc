@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verif/harness/pci_config.h"
+#include "model/pci/pci_config.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace vireo::verif {
+namespace vireo::model {
 namespace {
 
 using spec::PciCapabilityId;
@@ -167,4 +167,4 @@ PciConfig::Controls PciConfig::controls() const {
           .max_read_request_size = pcie.max_read_request_size};
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::model

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one program tells another beside the wire, as others do by TCP: put once, taken by whoever waits for it.
+#pragma once
+
+#include <optional>
+
+#include "platform/systemc.h"
+
+namespace vireo::examples {
+
+template <typename T>
+class Letter {
+ public:
+  void Put(T value) {
+    value_ = value;
+    put_.notify(sc_core::SC_ZERO_TIME);
+  }
+  T Take() {
+    while (!value_) sc_core::wait(put_);
+    return *value_;
+  }
+
+ private:
+  std::optional<T> value_;
+  sc_core::sc_event put_;
+};
+
+}  // namespace vireo::examples
