@@ -261,7 +261,10 @@ bool SendQueue::RunAssemble(Cycle now) {
     work.first_psn = replay.first_psn;
     work.last_psn = replay.last_psn;
   }
-  if (failed != RdmaError::kOk) failure_ = spec::QueueFailure{.vq_index = QueueOf(now, info.qpn), .code = failed};
+  // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
+  if (failed != RdmaError::kOk && !info.again) {
+    failure_ = spec::QueueFailure{.vq_index = QueueOf(now, info.qpn), .code = failed};
+  }
   work_ = work;
   infos_.Pop(now);
   return true;

@@ -301,6 +301,7 @@ void DescFetch::ListNext(Cycle now) {
   const unsigned size = list_row_.queue_size;
   DescriptorJob next{Kind::kRead, job.from.client, job.from.request.vq_index, head, RdmaError::kOk, true};
   next.next = place_.Next(size).Index();
+  next.replay = by_index && job.from.client == static_cast<size_t>(spec::BufferClient::kSend);
   if (!list_row_.enabled) {
     next.kind = Kind::kEmpty;
   } else if (!by_index && ring_fetched_in.front().resp != 0) {
@@ -469,10 +470,11 @@ void DescFetch::Answer(Cycle now) {
       }
     }
     spec::Buffer buffer{.status = BufferStatus::kFailed, .last = true, .vq_index = job.vq_index};
-    const bool report = !answer_failed_ && code != RdmaError::kOk;
+    const bool bad = !answer_failed_ && code != RdmaError::kOk;
+    const bool report = bad && !job.replay;
     if (!answer_failed_ && job.kind == Kind::kEmpty) {
       buffer.status = BufferStatus::kEmpty;
-    } else if (!answer_failed_ && !report && found) {
+    } else if (!answer_failed_ && !bad && found) {
       buffer = {.status = BufferStatus::kOk,
                 .last = job.last,
                 .vq_index = job.vq_index,

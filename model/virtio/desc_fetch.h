@@ -103,6 +103,7 @@ class DescFetch final : public Block {
     bool last;
     uint16_t next = 0;            // of a packed ring
     spec::PvirtqDesc given = {};  // kGiven
+    bool replay = false;  // may be of a buffer that is used since: what is wrong with it is its client's concern
   };
   // A place in a packed ring, and the complement of the wrap counter there.
   struct Place {

@@ -523,7 +523,8 @@ module vireo_send_queue
         work_d.head_bytes = '0;
         work_d.tail_bytes = '0;
       end
-      if (failed != RdmaErrorOk) begin
+      // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
+      if (failed != RdmaErrorOk && !info.again) begin
         failure_valid_d = 1'b1;
         failure_d = '{vq_index: first_queue_q + {15'(info.qpn), 1'b0}, code: failed};
       end

@@ -128,6 +128,7 @@ module vireo_desc_fetch
     logic [15:0] next;    // of a packed ring
     logic [7:0] code;
     logic last;
+    logic replay;         // may be of a buffer that is used since: what is wrong with it is its client's concern
     logic [63:0] address;
     logic [31:0] bytes;
     logic [15:0] flags;
@@ -714,6 +715,7 @@ module vireo_desc_fetch
     descriptor_job_push = 1'b0;
     descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
                           next: {head[PlaceBits] ^ place_last, place_next}, code: ring_job.code, last: 1'b1,
+                          replay: ring_job.kind == KindByIndex && ring_job.client == ClientBits'(BufferClientSend),
                           address: '0, bytes: '0, flags: '0};
 
     unique case (list_q)
@@ -796,7 +798,7 @@ module vireo_desc_fetch
             kept_job_d = '{kind: KindGiven, client: ring_job.client, vq_index: ring_job.vq_index,
                            head: {!walk_wrapped_q, walk_place_q},
                            next: {!walk_wrapped_q ^ place_last, place_next}, code: RdmaErrorOk, last: 1'b0,
-                           address: seen.addr, bytes: seen.len, flags: seen.flags};
+                           replay: 1'b0, address: seen.addr, bytes: seen.len, flags: seen.flags};
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
             if (seen_next) begin
@@ -960,7 +962,7 @@ module vireo_desc_fetch
   virtq_desc_t descriptor;            // in a packed ring flags and next are elsewhere
   logic [64:0] end_d, end_q;          // address of the last byte
   logic drop_d, drop_q;               // the rest of a request that was answered `failed`
-  logic say, report;
+  logic say, bad, report;
   logic outside;
   logic [7:0] code;
   logic [Clients-1:0] buffer_valid_d, buffer_valid_q;
@@ -1021,23 +1023,24 @@ module vireo_desc_fetch
     descriptor_pop = descriptor_job_pop && descriptor_job.kind == KindRead;
 
     outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
-    report = 1'b0;
+    bad = 1'b0;
     code = descriptor_job.code;
     if (descriptor_job.kind == KindBroken) begin
-      report = 1'b1;
+      bad = 1'b1;
     end else if (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven) begin
       if (descriptor_job.kind == KindRead && descriptor_data.error) begin
-        report = 1'b1;
+        bad = 1'b1;
         code = RdmaErrorQueueDmaError;
       end else if ((descriptor.flags & VirtqDescFlagsIndirect) != '0 || descriptor.len == '0 || end_q[64]) begin
-        report = 1'b1;
+        bad = 1'b1;
         code = RdmaErrorBadDescriptor;
       end else if (outside) begin
-        report = 1'b1;
+        bad = 1'b1;
         code = RdmaErrorWindowViolation;
       end
     end
-    if (failed4) report = 1'b0;
+    if (failed4) bad = 1'b0;
+    report = bad && !descriptor_job.replay;
 
     buffer_valid_d = buffer_valid_q & ~buffer_ready_i;
     buffer_d = buffer_q;
@@ -1048,7 +1051,7 @@ module vireo_desc_fetch
       buffer_d = '{status: BufferStatusFailed, last: 1'b1, vq_index: descriptor_job.vq_index, default: '0};
       if (!failed4 && descriptor_job.kind == KindEmpty) begin
         buffer_d.status = BufferStatusEmpty;
-      end else if (!failed4 && !report
+      end else if (!failed4 && !bad
                    && (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven)) begin
         buffer_d.status = BufferStatusOk;
         buffer_d.last = descriptor_job.last;

@@ -206,7 +206,7 @@ struct Bench {
       for (size_t i = 0; i < 32 && 560 + i < posted.bytes; ++i) {
         expected.tail_bytes[i] = ByteAt(posted.address + 560 + i);
       }
-    } else {
+    } else if (!again) {
       expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
     }
     ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
@@ -599,7 +599,7 @@ TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
     EXPECT_EQ(bench.came_again, 2u);
     EXPECT_EQ(bench.work_sink.sent().front().token.failed, c.code);
     EXPECT_EQ(bench.reads, c.reads);
-    EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
+    EXPECT_TRUE(bench.failures.empty());
   }
 }
 

@@ -756,6 +756,29 @@ TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
   EXPECT_EQ(b.reads.size(), 1u);
 }
 
+// What a replay reads may be used since, or another's by now: that is no fault of the queue.
+TEST(DescFetch, AReplayThatFindsNoBufferLeavesTheQueueAlone) {
+  Bench b;
+  b.Enable(3, 16);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.rings[3].defective = true;  // of an answer `failed`
+  constexpr auto kSend = static_cast<size_t>(spec::BufferClient::kSend);
+  b.Ask(kSend, 3, 1, uint16_t{16});
+  b.Settle();
+  b.rings[3].table[5].len = 0;
+  b.Ask(kSend, 3, 1, uint16_t{5});
+  b.Settle();
+  ASSERT_EQ(b.answers.size(), 2u);
+  EXPECT_EQ(b.answers[0].status, BufferStatus::kFailed);
+  EXPECT_EQ(b.answers[1].status, BufferStatus::kFailed);
+  EXPECT_TRUE(b.codes.empty());
+  b.rings[3].defective = false;
+  b.rings[3].table[5].len = 1;
+  b.Ask(kSend, 3, 1, uint16_t{5});
+  b.Settle();
+  EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
+}
+
 TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
   Bench b;
   b.SetKind(1, spec::TableQueueKind::kSq);  // not enabled
