@@ -89,7 +89,7 @@ class Nic {
   DmaWritePort& write_port() { return write_port_; }
 
   // --- Time
-  Cycle next() const { return agenda_.next(); }
+  Cycle next() { return agenda_.next(); }
   void RunThrough(Cycle last);
   // deadline_ns_o when the blocks of the last cycle have run; all ones: none.
   uint64_t deadline_ns() const { return retry_timer_.deadline_ns(); }

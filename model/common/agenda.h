@@ -27,6 +27,9 @@ class Block {
   Block& operator=(const Block&) = delete;
 
   virtual void Run(Cycle now) = 0;
+  // Whether a wish to be woken still holds. A block that withdraws wishes says so here, or time in the simulation would
+  // go there for nothing.
+  virtual bool Wants(Cycle) const { return true; }
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
 
  private:
@@ -39,15 +42,20 @@ class Block {
 class Agenda {
  public:
   // The next cycle in which a block runs; kUnknown if none has anything to do.
-  Cycle next() const { return heap_.empty() ? kUnknown : heap_.front().cycle; }
+  Cycle next() {
+    while (!heap_.empty() && !heap_.front().block->Wants(heap_.front().cycle)) {
+      heap_.front().block->asked_ = kUnknown;
+      Pop();
+    }
+    return heap_.empty() ? kUnknown : heap_.front().cycle;
+  }
 
   // Runs every block that asked for a cycle up to `last`, cycle by cycle.
   void RunThrough(Cycle last) {
     while (!heap_.empty() && heap_.front().cycle <= last) {
       const Entry entry = heap_.front();
       now_ = entry.cycle;
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      heap_.pop_back();
+      Pop();
       if (entry.block->ran_ == entry.cycle) continue;
       entry.block->ran_ = entry.cycle;
       entry.block->Run(entry.cycle);
@@ -61,6 +69,11 @@ class Agenda {
     Block* block;
     bool operator>(const Entry& other) const { return cycle > other.cycle; }
   };
+  void Pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    heap_.pop_back();
+  }
+
   std::vector<Entry> heap_;  // earliest first
   Cycle now_ = 0;            // that runs, or ran last
 };

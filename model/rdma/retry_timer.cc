@@ -52,6 +52,7 @@ void RetryTimer::Run(Cycle now) {
     alarm_ = std::max(now + 1, cycle_at(least_));
     WakeAt(alarm_);
   }
+  if (IsIdle() && least_ == kNever) alarm_ = kUnknown;
 }
 
 // The pass has come to its event.

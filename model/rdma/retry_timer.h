@@ -39,6 +39,8 @@ class RetryTimer final : public Block {
   Output<spec::TimerExpired> timer_expired_out;
 
   void Run(Cycle now) override;
+  // Alarms of timers that stand by now are withdrawn.
+  bool Wants(Cycle) const override { return !IsIdle() || least_ != kNever; }
   // After the cycles that have run; while idle: nothing happens by itself before.
   uint64_t deadline_ns() const { return pass_ ? kNever : least_; }
   bool IsIdle() const { return swept_ && !pass_ && !set_ && timer_set_in.size() == 0 && !expired_; }
