@@ -214,6 +214,16 @@ void MixedTraffic::Run() {
     if (state() != before) progress = system_.scheduler().now();
     if (system_.scheduler().now() - progress > kPatience) return Fail("nothing moves any more");
   }
+  // What neither a receive nor a completion shows.
+  if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kPatience)) return Fail("the system does not rest");
+  for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
+    for (size_t from = 0; from < 2; ++from) {
+      for (Direction& one = directions_[i].at(from); !one.unarrived.empty(); ++one.arrived) {
+        CheckWritten(i, 1 - from, one.unarrived.front());
+        one.unarrived.pop_front();
+      }
+    }
+  }
 }
 
 }  // namespace vireo::verif

@@ -541,13 +541,22 @@ void RandomTraffic::Judge(size_t number) {
         const uint8_t is = target.buffer->data()[place];
         if (is == target.reference[place]) continue;
         // The tail is everybody's; and a source that reaches beyond its end is not constant.
-        bool is_explained = offset >= target.tail || message.fault == Fault::kLocalBounds;
+        bool is_explained = offset >= target.tail;
         for (size_t j = 0; j < written && !is_explained; ++j) {
           const Message& other = side.failed[j];
           is_explained = other.target == message.target && offset >= other.target_offset &&
-                         offset - other.target_offset < other.bytes && other.data[offset - other.target_offset] == is;
+                         offset - other.target_offset < other.bytes &&
+                         (other.fault == Fault::kLocalBounds || other.data[offset - other.target_offset] == is);
         }
-        if (!is_explained) return Fail(Name(number, near) + fmt::format(": byte {} of the target", offset));
+        if (!is_explained) {
+          std::string text = fmt::format("{}: byte {} of the target is {:#x}, not {:#x}", Name(number, near), offset,
+                                         is, target.reference[place]);
+          for (const Message& other : side.failed) {
+            text += fmt::format("\n{:#x}: {}, fault {}, {} bytes to {}", other.wr_id, spec::ToString(other.status),
+                                static_cast<int>(other.fault), other.bytes, other.target_offset);
+          }
+          return Fail(text);
+        }
         target.reference[place] = is;
       }
     }
