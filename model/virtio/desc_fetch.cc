@@ -348,12 +348,10 @@ void DescFetch::Walk(Cycle now) {
   const bool available =
       ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
   const bool more = (seen.flags & Flags::kNext) != 0;
-  if (!list_row_.enabled) {
+  if (!list_row_.enabled || (fetched.resp == 0 && !available)) {
     list_ = ListState::kEnd;
   } else if (fetched.resp != 0) {
     Break(RdmaError::kQueueDmaError);
-  } else if (!available) {
-    list_ = ListState::kEnd;
   } else if (more && !job.chains) {
     Break(RdmaError::kBadDescriptor);
   } else {
