@@ -278,6 +278,11 @@ struct Bench {
     queue.arm_seen = queue.solicited.size() - behind;
     ++queue.arms;
   }
+  // A place in a packed ring tells what was seen only up to a ring's length back: an arm that came later than that may
+  // notify for nothing.
+  bool IsOvertaken(const Queue& queue) const {
+    return packed && queue.solicited.size() - queue.arm_seen > queue.row.queue_size;
+  }
   bool IsWanted(const Queue& queue) const {
     for (uint64_t i = queue.arm_seen; i < queue.written; ++i) {
       if (queue.arm_next || (queue.arm_solicited && queue.solicited[i])) return true;
@@ -417,7 +422,7 @@ struct Bench {
     ASSERT_TRUE(IsCq(vq) || vq <= kControlQueue || vq == kEventQueue);
     if (IsCq(vq)) {
       ASSERT_TRUE(queue.armed) << "CQ notifies without being armed";
-      ASSERT_TRUE(IsWanted(queue)) << "CQ notifies of nothing new";
+      ASSERT_TRUE(IsWanted(queue) || IsOvertaken(queue)) << "CQ notifies of nothing new";
       queue.armed = false;
     } else {
       ASSERT_LE(queue.interrupts, queue.written) << "interrupt before the used index is in memory";
@@ -443,7 +448,7 @@ struct Bench {
         if (queue.failures == 0) {
           ASSERT_TRUE(queue.cqes.empty()) << "CQE lost";
         }
-        if (queue.armed && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+        if (queue.armed && !IsOvertaken(queue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
           ASSERT_FALSE(IsWanted(queue)) << "notification lost";
         }
       } else if ((vq <= kControlQueue || vq == kEventQueue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
