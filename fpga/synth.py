@@ -83,7 +83,7 @@ PARAMETERS = {
 # Those that no configuration chooses: a module is synthesized with their defaults.
 DEFAULTS = {
     "Ahead", "BytesBits", "BytesPerFrame", "ChainEntries", "Depth", "Descriptors", "Entries", "Fetches", "FetchClients",
-    "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Packets", "RequestTagBits", "Requests", "Slots", "StepBits", "StoreClients",
+    "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Offset", "Packets", "RequestTagBits", "Requests", "Slots", "StepBits", "StoreClients",
     "Width",
     "vireo_dma_write_port.BufferBytes", "vireo_dma_writer.BufferBytes",
 }

@@ -194,7 +194,7 @@ void Nic::ConnectQueues() {
   queue_failures_.out.Connect(qp_control_.desc_fetch_failure_in, queue_failures_);
   send_queue_.queue_failure_out.Connect(work_failures_.in[0], send_queue_);
   recv_queue_.queue_failure_out.Connect(work_failures_.in[1], recv_queue_);
-  work_failures_.out.Connect(qp_control_.send_queue_failure_in, work_failures_);
+  work_failures_.out.Connect(qp_control_.work_failure_in, work_failures_);
 }
 
 void Nic::ConnectQueuePairs() {
@@ -260,7 +260,8 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   csr_.SetDeviceStatus(from, levels.device_status);
   csr_.SetDriverFeatures(from, levels.driver_features);
   notify_.SetResetting(from, levels.resetting);
-  const bool mq = (levels.driver_features[kMq / 32] >> kMq % 32 & 1) != 0;
+  const auto has = [&](uint32_t bit) { return (levels.driver_features[bit / 32] >> bit % 32 & 1) != 0; };
+  const bool mq = has(kMq);
   notify_.SetMq(from, mq);
   // These still work for the driver of before when a reset has cleared the features.
   if (levels.resetting) return;
@@ -268,7 +269,7 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   completer_.SetMq(from + 1, mq);
   recv_queue_.SetMq(from + 1, mq);
   responder_.SetMq(from + 1, mq);
-  const bool packed = (levels.driver_features[kRingPacked / 32] >> kRingPacked % 32 & 1) != 0;
+  const bool packed = has(kRingPacked);
   desc_fetch_.SetRingPacked(from + 1, packed);
   cq_writer_.SetRingPacked(from + 1, packed);
 }

@@ -29,6 +29,7 @@ rtl/rdma/vireo_icrc_insert.sv
 rtl/rdma/vireo_tx_framer.sv
 rtl/rdma/vireo_qp_control.sv
 rtl/rdma/vireo_memory_check.sv
+rtl/rdma/vireo_qp_queues.sv
 rtl/rdma/vireo_qp_set.sv
 rtl/rdma/vireo_send_queue.sv
 rtl/rdma/vireo_recv_queue.sv

@@ -45,9 +45,7 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
-      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaTransmitqOffset),
-      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
-      first_queue_(first_queue_one_),
+      queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       clear_(config.num_qps),
       flush_(config.num_qps),
       state_table_(config.num_qps),
@@ -59,7 +57,7 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
   timer_expired_in.SetConsumer(this);
 }
 
-void Completer::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+void Completer::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
 void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
@@ -340,7 +338,7 @@ Completer::State Completer::Check(Cycle now) {
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
-  const auto queue = static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn_);
+  const auto queue = queues_.IndexOf(now, qpn_);
   retired_ = spec::Doorbell{.vq_index = queue};
   if (completes) {
     const bool failed = status != IbWcStatus::kSuccess;

@@ -15,8 +15,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -113,9 +113,8 @@ class Completer final : public Block {
 
   const uint32_t num_qps_;
   const uint32_t send_records_;
-  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
 
-  Level<uint32_t> first_queue_;  // where the send queues' indices begin
+  QpQueues queues_;
   QpSet clear_;
   QpSet flush_;
   Table<spec::IbQpState> state_table_;

@@ -40,7 +40,7 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
   completer_failure_in.SetConsumer(this);
   responder_failure_in.SetConsumer(this);
   desc_fetch_failure_in.SetConsumer(this);
-  send_queue_failure_in.SetConsumer(this);
+  work_failure_in.SetConsumer(this);
   csr_event_in.SetConsumer(this);
   qp_order_in.SetConsumer(this);
 }
@@ -63,7 +63,7 @@ void QpControl::SetQuiet(Cycle from, bool quiet) {
 
 bool QpControl::IsIdle() const {
   return state_ == State::kIdle && !fence_ && requester_failure_in.size() == 0 && completer_failure_in.size() == 0 &&
-         responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 && send_queue_failure_in.size() == 0 &&
+         responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 && work_failure_in.size() == 0 &&
          csr_event_in.size() == 0 && qp_order_in.size() == 0;
 }
 
@@ -73,7 +73,7 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
     case kCompleter: return completer_failure_in.CanPop(now);
     case kResponder: return responder_failure_in.CanPop(now);
     case kDescFetch: return desc_fetch_failure_in.CanPop(now);
-    case kSendQueue: return send_queue_failure_in.CanPop(now);
+    case kWork: return work_failure_in.CanPop(now);
     case kEvent: return csr_event_in.CanPop(now);
     // An order waits for the end of the one before; failures do not, or no block could become quiet.
     default: return !fence_ && qp_order_in.CanPop(now);
@@ -149,8 +149,8 @@ void QpControl::Take(Cycle now) {
     winner_ = input;
     switch (input) {
       case kDescFetch:
-      case kSendQueue: {
-        const auto token = (input == kDescFetch ? desc_fetch_failure_in : send_queue_failure_in).Pop(now);
+      case kWork: {
+        const auto token = (input == kDescFetch ? desc_fetch_failure_in : work_failure_in).Pop(now);
         job_ = Job::kQueueFailure;
         vq_index_ = token.vq_index;
         event_.code = static_cast<uint8_t>(token.code);

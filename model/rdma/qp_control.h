@@ -35,7 +35,7 @@ class QpControl final : public Block {
   Channel<spec::QpFailure> responder_failure_in = Channel<spec::QpFailure>::Slice();
   // Room for every queue, so that those who take what leaves here never wait for it.
   Channel<spec::QueueFailure> desc_fetch_failure_in;
-  Channel<spec::QueueFailure> send_queue_failure_in = Channel<spec::QueueFailure>::Slice();
+  Channel<spec::QueueFailure> work_failure_in = Channel<spec::QueueFailure>::Slice();
   Channel<spec::HostEvent> csr_event_in = Channel<spec::HostEvent>::Slice();
   Channel<spec::QpOrder> qp_order_in = Channel<spec::QpOrder>::Slice();
   Output<spec::HostEvent> host_event_out;
@@ -58,7 +58,7 @@ class QpControl final : public Block {
   enum class State { kIdle, kQueue, kQp, kDecide, kSay, kScan, kMatch };
   enum class Job { kQpFailure, kQueueFailure, kEvent, kOrder };
   // In the order of round robin.
-  enum Input : size_t { kRequester, kCompleter, kResponder, kDescFetch, kSendQueue, kEvent, kOrder, kInputs };
+  enum Input : size_t { kRequester, kCompleter, kResponder, kDescFetch, kWork, kEvent, kOrder, kInputs };
   struct Cqns {
     uint16_t send = 0, recv = 0;
   };

@@ -30,10 +30,8 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kMost)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       max_recv_sge_(config.max_recv_sge),
-      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaReceiveqOffset),
-      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaReceiveqOffset),
       sizes_(sizes),
-      first_queue_(first_queue_one_),
+      queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaReceiveqOffset),
       clear_(config.num_qps),
       infos_(Channel<Info>::Fifo(sizes.fetches)),
       slots_(config.num_qps),
@@ -44,15 +42,13 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
   infos_.SetConsumer(this);
 }
 
-void RecvQueue::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+void RecvQueue::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
 void RecvQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   if (!write.clear) return;
   clear_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, clear_.PopReady()));
 }
-
-uint16_t RecvQueue::QueueOf(Cycle now, uint32_t qpn) { return static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn); }
 
 void RecvQueue::Run(Cycle now) {
   bool moved = Leave(now, fetch_, fetch_request_out);
@@ -79,7 +75,7 @@ bool RecvQueue::RunFetch(Cycle now) {
   }
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  Info info{.qpn = (buffer.vq_index - first_queue_.At(now)) / 2,
+  Info info{.qpn = queues_.QpOf(now, buffer.vq_index).value_or(0),
             .broken = buffer.status == BufferStatus::kFailed,
             .last = buffer.last};
   if (buffer.status == BufferStatus::kOk) {
@@ -106,7 +102,7 @@ bool RecvQueue::RunRings(Cycle now) {
   if (give_) {
     const spec::Receive& receive = ring_[give_->place];
     if (receive.code != RdmaError::kOk) {
-      failure_ = spec::QueueFailure{.vq_index = QueueOf(now, give_->qpn), .code = receive.code};
+      failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, give_->qpn), .code = receive.code};
     }
     receive_ = receive;
     want_ = Want::kNone;
@@ -193,7 +189,7 @@ void RecvQueue::Ask(Cycle now, uint32_t qpn, Slot& slot) {
   slot.asked = true;
   ++requests_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
-                                 .vq_index = QueueOf(now, qpn),
+                                 .vq_index = queues_.IndexOf(now, qpn),
                                  .count = static_cast<uint8_t>(std::min(sizes_.ahead - slot.count, kMost))};
 }
 

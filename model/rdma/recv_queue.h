@@ -13,8 +13,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -87,7 +87,6 @@ class RecvQueue final : public Block {
   // an element.
   enum class Want { kNone, kServe, kRoom, kBatch, kElement };
 
-  uint16_t QueueOf(Cycle now, uint32_t qpn);
   // Each does what happens in a cycle and says whether anything did.
   bool RunFetch(Cycle now);
   bool RunRings(Cycle now);
@@ -100,10 +99,9 @@ class RecvQueue final : public Block {
   spec::Receive ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const;
 
   const uint32_t max_recv_sge_;
-  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
   const Sizes sizes_;
 
-  Level<uint32_t> first_queue_;  // where the receive queues' indices begin
+  QpQueues queues_;
   QpSet clear_;
   Channel<Info> infos_;  // as many as reads, so that there is room for all answers
   Table<Slot> slots_;

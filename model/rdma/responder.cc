@@ -31,9 +31,7 @@ constexpr uint16_t kPkeyMask = 0x7fff;
 
 Responder::Responder(Agenda& agenda, uint32_t net_queue_pairs, uint32_t num_cqs, uint32_t num_qps)
     : Block(agenda),
-      first_queue_one_(2 * spec::kNetMqVqPairsMin + num_cqs + spec::kRdmaReceiveqOffset),
-      first_queue_many_(2 * net_queue_pairs + num_cqs + spec::kRdmaReceiveqOffset),
-      first_queue_(first_queue_one_),
+      queues_(net_queue_pairs, num_cqs, num_qps, spec::kRdmaReceiveqOffset),
       attributes_table_(num_qps),
       state_table_(num_qps),
       half_table_(num_qps),
@@ -45,7 +43,7 @@ Responder::Responder(Agenda& agenda, uint32_t net_queue_pairs, uint32_t num_cqs,
   receive_in.SetConsumer(this);
 }
 
-void Responder::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+void Responder::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
 void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
@@ -100,14 +98,6 @@ void Responder::Run(Cycle now) {
   }
 }
 
-std::optional<uint32_t> Responder::QpOf(Cycle now, uint16_t vq_index) {
-  const uint32_t first = first_queue_.At(now);
-  if (vq_index < first) return {};
-  const uint32_t offset = vq_index - first;
-  if (offset % 2 != 0 || offset >= 2 * state_table_.size()) return {};
-  return offset / 2;
-}
-
 // One QP is added per cycle. `again`: there was one at the begin of the cycle.
 void Responder::RunRings(Cycle now, bool again) {
   const bool ring = ring_.has_value();
@@ -130,7 +120,7 @@ void Responder::RunRings(Cycle now, bool again) {
     if (ring_in_error_) add(*ring_);
     ring_.reset();
   } else if (!ring && doorbell_in.CanPop(now)) {
-    ring_ = QpOf(now, doorbell_in.Pop(now).vq_index);
+    ring_ = queues_.QpOf(now, doorbell_in.Pop(now).vq_index);
     // Most receive queues are rung in another state: those rings take no turn.
     ring_in_error_ = ring_ && state_table_.Read(now, *ring_) == IbQpState::kErr;
   }
@@ -380,7 +370,7 @@ void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, b
   cqe.wr_id = position_.wr_id;
   cqe.qp_num = qpn_;
   place.has_completion = true;
-  place.completion = {.vq_index = static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn_),
+  place.completion = {.vq_index = queues_.IndexOf(now, qpn_),
                       .head = position_.head,
                       .has_cqe = true,
                       .cqn = attributes_.recv_cqn,

@@ -19,8 +19,8 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
-#include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
@@ -149,12 +149,9 @@ class Responder final : public Block {
   uint32_t Chunk() const { return std::min(position_.bytes_left, left_); }
   void Finish(Cycle now, Action action, const spec::MemoryPlace& memory);
   void RunRings(Cycle now, bool again);
-  std::optional<uint32_t> QpOf(Cycle now, uint16_t vq_index);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
-  uint32_t first_queue_one_;
-  uint32_t first_queue_many_;
-  Level<uint32_t> first_queue_;  // where the receive queues' indices begin
+  QpQueues queues_;
 
   Table<Attributes> attributes_table_;
   Table<spec::IbQpState> state_table_;

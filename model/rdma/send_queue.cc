@@ -30,13 +30,10 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
     : Block(agenda),
       buffer_in(Channel<spec::Buffer>::Fifo(sizes.requests * kMost)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
-      num_qps_(config.num_qps),
       send_records_(config.send_records),
-      first_queue_one_(2 * spec::kNetMqVqPairsMin + config.num_cqs + spec::kRdmaTransmitqOffset),
-      first_queue_many_(2 * config.net_queue_pairs + config.num_cqs + spec::kRdmaTransmitqOffset),
       ask_room_(std::min(config.send_records / 2, kMost)),
       sizes_(sizes),
-      first_queue_(first_queue_one_),
+      queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       wake_(config.num_qps),
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
       asks_(Channel<Ask>::Fifo(sizes.requests)),
@@ -54,7 +51,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
   infos_.SetConsumer(this);
 }
 
-void SendQueue::SetMq(Cycle from, bool mq) { first_queue_.Set(from + 1, mq ? first_queue_many_ : first_queue_one_); }
+void SendQueue::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
@@ -63,16 +60,6 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   wake_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, wake_.PopReady()));
 }
-
-std::optional<uint32_t> SendQueue::QpOf(Cycle now, uint16_t vq_index) {
-  const uint32_t first = first_queue_.At(now);
-  if (vq_index < first) return {};
-  const uint32_t offset = vq_index - first;
-  if (offset % 2 != 0 || offset >= 2 * num_qps_) return {};
-  return offset / 2;
-}
-
-uint16_t SendQueue::QueueOf(Cycle now, uint32_t qpn) { return static_cast<uint16_t>(first_queue_.At(now) + 2 * qpn); }
 
 void SendQueue::Run(Cycle now) {
   bool moved = Leave(now, request_, buffer_request_out);
@@ -101,7 +88,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   const bool servable = line_.CanPop(now) && request_ready;
   const bool replay_servable = replay_in.CanPop(now) && request_ready && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
-    if (const auto qpn = QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
+    if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
   } else if (answered) {
     event_ = Event{Op::kAnswer, answer_->ask.qpn};
   } else if (wake_.CanPop(now)) {
@@ -109,7 +96,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
     WakeAt(wake_.PopReady());
   } else if (rang && !((servable || replay_servable) && line_turn_)) {
     line_turn_ = true;
-    if (const auto qpn = QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
+    if (const auto qpn = queues_.QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
   } else if (replay_servable && (!servable || replay_turn_)) {
     AskAgain(now);
   } else if (servable) {
@@ -132,7 +119,7 @@ void SendQueue::AskAgain(Cycle now) {
   ++requests_;
   if (replay.resume) return;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
-                                 .vq_index = QueueOf(now, replay.qpn),
+                                 .vq_index = queues_.IndexOf(now, replay.qpn),
                                  .by_index = true,
                                  .index = replay.head,
                                  .count = 1};
@@ -161,7 +148,7 @@ void SendQueue::Decide(Cycle now) {
         slot.asked = true;
         slot.in_use += count;
         request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
-                                       .vq_index = QueueOf(now, event.qpn),
+                                       .vq_index = queues_.IndexOf(now, event.qpn),
                                        .count = static_cast<uint8_t>(count)};
         asks_.Push(now, {event.qpn, count});
         ++requests_;
@@ -263,7 +250,7 @@ bool SendQueue::RunAssemble(Cycle now) {
   }
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
   if (failed != RdmaError::kOk && !info.again) {
-    failure_ = spec::QueueFailure{.vq_index = QueueOf(now, info.qpn), .code = failed};
+    failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
   }
   work_ = work;
   infos_.Pop(now);

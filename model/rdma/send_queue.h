@@ -12,8 +12,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -95,8 +95,6 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
-  std::optional<uint32_t> QpOf(Cycle now, uint16_t vq_index);
-  uint16_t QueueOf(Cycle now, uint32_t qpn);
   // Each does what happens in a cycle and says whether anything did.
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
@@ -105,13 +103,11 @@ class SendQueue final : public Block {
   bool RunFetch(Cycle now, bool answered);
   bool RunAssemble(Cycle now);
 
-  const uint32_t num_qps_;
   const uint32_t send_records_;
-  const uint32_t first_queue_one_, first_queue_many_;  // with one net queue pair, with all
   const uint32_t ask_room_;
   const Sizes sizes_;
 
-  Level<uint32_t> first_queue_;  // where the send queues' indices begin
+  QpQueues queues_;
   QpSet wake_;
   Channel<uint32_t> line_;
   Channel<Ask> asks_;

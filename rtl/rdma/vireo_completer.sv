@@ -76,19 +76,17 @@ module vireo_completer
 
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned SlotBits = $clog2(SendRecords);
-  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
-  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaTransmitqOffset;
-  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
 
   // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryForEver = 3'd7;
 
-  logic [15:0] first_queue_q;  // where the send queues' indices begin
+  logic [15:0] first_queue;  // where the send queues' indices begin
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) first_queue_q <= FirstQueueOne;
-    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
-  end
+  vireo_qp_queues #(
+    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+  ) u_queues (
+    .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
+  );
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -350,7 +348,7 @@ module vireo_completer
     // been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
     ignored = distance == '0 && ((is_rnr && ring.paused) || (is_sequence && (ring.paused || ring.naked)));
 
-    queue_index = first_queue_q + {15'(qpn_q), 1'b0};
+    queue_index = first_queue + {15'(qpn_q), 1'b0};
     done = {1'b0, kept.last_psn - base_q} < covered_q;
     leaves = 1'b1;
     completes = 1'b1;

@@ -29,9 +29,9 @@ module vireo_qp_control
   input  logic            desc_fetch_failure_valid_i,
   output logic            desc_fetch_failure_ready_o,
   input  queue_failure_t  desc_fetch_failure_i,
-  input  logic            send_queue_failure_valid_i,
-  output logic            send_queue_failure_ready_o,
-  input  queue_failure_t  send_queue_failure_i,
+  input  logic            work_failure_valid_i,
+  output logic            work_failure_ready_o,
+  input  queue_failure_t  work_failure_i,
   input  logic            csr_event_valid_i,
   output logic            csr_event_ready_o,
   input  host_event_t     csr_event_i,
@@ -66,7 +66,7 @@ module vireo_qp_control
   localparam int unsigned InCompleter = 1;
   localparam int unsigned InResponder = 2;
   localparam int unsigned InDescFetch = 3;
-  localparam int unsigned InSendQueue = 4;
+  localparam int unsigned InWork = 4;
   localparam int unsigned InEvent = 5;
   localparam int unsigned InOrder = 6;
 
@@ -98,10 +98,10 @@ module vireo_qp_control
     .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
     .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[0])
   );
-  vireo_slice #(.Width(QueueFailureBits)) u_send_queue (
+  vireo_slice #(.Width(QueueFailureBits)) u_work (
     .clk_i, .rst_ni,
-    .s_valid_i(send_queue_failure_valid_i), .s_ready_o(send_queue_failure_ready_o), .s_data_i(send_queue_failure_i),
-    .m_valid_o(valid[InSendQueue]), .m_ready_i(ready[InSendQueue]), .m_data_o(queue_failure[1])
+    .s_valid_i(work_failure_valid_i), .s_ready_o(work_failure_ready_o), .s_data_i(work_failure_i),
+    .m_valid_o(valid[InWork]), .m_ready_i(ready[InWork]), .m_data_o(queue_failure[1])
   );
   vireo_slice #(.Width(HostEventBits)) u_csr_event (
     .clk_i, .rst_ni,
@@ -266,7 +266,7 @@ module vireo_qp_control
         state_d = StQueue;
         is_cq_d = 1'b0;
         unique case (winner_d)
-          InputBits'(InDescFetch), InputBits'(InSendQueue): begin
+          InputBits'(InDescFetch), InputBits'(InWork): begin
             job_d = JobQueueFailure;
             vq_index_d = winner_d == InputBits'(InDescFetch) ? queue_failure[0].vq_index : queue_failure[1].vq_index;
             event_d.code = 32'(queue_failure[1].code);

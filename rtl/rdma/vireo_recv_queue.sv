@@ -65,20 +65,18 @@ module vireo_recv_queue
   localparam int unsigned Most = 32'(BuffersPerRequest);
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
-  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
-  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaReceiveqOffset;
-  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaReceiveqOffset;
 
   // What is read of a work request: the fixed part and the first element.
   localparam int unsigned FixedBytes = RdmaRqReqBytes;
   localparam int unsigned ReadBytes = FixedBytes + RdmaSgeBytes;
 
-  logic [15:0] first_queue_q;  // where the receive queues' indices begin
+  logic [15:0] first_queue;  // where the receive queues' indices begin
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) first_queue_q <= FirstQueueOne;
-    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
-  end
+  vireo_qp_queues #(
+    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaReceiveqOffset)
+  ) u_queues (
+    .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
+  );
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -161,7 +159,7 @@ module vireo_recv_queue
         fetch_d = '{address: element_address_q, bytes: 13'(RdmaSgeBytes), tag: 8'd0};
       end
     end else begin
-      info_in.qpn = QpBits'((buffer.vq_index - first_queue_q) >> 1);
+      info_in.qpn = QpBits'((buffer.vq_index - first_queue) >> 1);
       info_in.last = buffer.last;
       info_in.broken = buffer.status == BufferStatusFailed;
       if (buffer.status == BufferStatusOk) begin
@@ -427,7 +425,7 @@ module vireo_recv_queue
                       sge: entry.sge};
         if (entry.code != RdmaErrorOk) begin
           failure_valid_d = 1'b1;
-          failure_d = '{vq_index: first_queue_q + {15'(qpn_q), 1'b0}, code: entry.code};
+          failure_d = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, code: entry.code};
         end
       end
       default: state_d = StChoose;
@@ -437,7 +435,7 @@ module vireo_recv_queue
     ask_count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
     if (ask) begin
       ask_valid_d = 1'b1;
-      ask_d = '{client: BufferClientReceive, vq_index: first_queue_q + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
+      ask_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
                 count: ask_count};
     end
   end

@@ -71,16 +71,13 @@ module vireo_responder
   // A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
   localparam int unsigned MtuUnit = 128;
 
-  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
-  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaReceiveqOffset;
-  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaReceiveqOffset;
+  logic [15:0] first_queue;  // where the receive queues' indices begin
 
-  logic [15:0] first_queue_q;  // where the receive queues' indices begin
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) first_queue_q <= FirstQueueOne;
-    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
-  end
+  vireo_qp_queues #(
+    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaReceiveqOffset)
+  ) u_queues (
+    .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
+  );
 
   typedef enum logic [2:0] {
     StIdle,
@@ -251,8 +248,8 @@ module vireo_responder
   logic again_push;
 
   always_comb begin
-    doorbell_offset = doorbell.vq_index - first_queue_q;
-    doorbell_known = doorbell.vq_index >= first_queue_q && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
+    doorbell_offset = doorbell.vq_index - first_queue;
+    doorbell_known = doorbell.vq_index >= first_queue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
     doorbell_ready = doorbell_valid && !ring_valid_q;
     ring_valid_d = doorbell_ready && doorbell_known;
 
@@ -812,7 +809,7 @@ module vireo_responder
       place_d.bytes1 = memory.bytes1;
     end
     if (place_d.has_completion) begin
-      place_d.completion = '{vq_index: first_queue_q + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
+      place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
                              has_cqe: 1'b1, cqn: attributes.recv_cqn,
                              solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
                              cqe: pack_rdma_cq_req(cqe)};

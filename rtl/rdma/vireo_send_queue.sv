@@ -77,9 +77,6 @@ module vireo_send_queue
   localparam int unsigned Infos = Fetches / 2;  // so that there is room for the answers to all reads
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
   localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
-  // virtio 1.3, 5.1.2: without the feature, the other queues follow the first pair.
-  localparam logic [15:0] FirstQueueOne = 16'(2 * NetMqVqPairsMin + NumCqs) + RdmaTransmitqOffset;
-  localparam logic [15:0] FirstQueueMany = 16'(2 * NetQueuePairs + NumCqs) + RdmaTransmitqOffset;
 
   // What is read of a work request: all but the inline data, and the first element.
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
@@ -89,12 +86,13 @@ module vireo_send_queue
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateErr);
   endfunction
 
-  logic [15:0] first_queue_q;  // where the send queues' indices begin
+  logic [15:0] first_queue;  // where the send queues' indices begin
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) first_queue_q <= FirstQueueOne;
-    else first_queue_q <= mq_i ? FirstQueueMany : FirstQueueOne;
-  end
+  vireo_qp_queues #(
+    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+  ) u_queues (
+    .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
+  );
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -260,10 +258,10 @@ module vireo_send_queue
     request_valid_d = request_valid_q && !buffer_request_ready_i;
     request_d = request_q;
 
-    retired_offset = retired.vq_index - first_queue_q;
-    doorbell_offset = doorbell.vq_index - first_queue_q;
-    retired_known = retired.vq_index >= first_queue_q && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
-    doorbell_known = doorbell.vq_index >= first_queue_q && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
+    retired_offset = retired.vq_index - first_queue;
+    doorbell_offset = doorbell.vq_index - first_queue;
+    retired_known = retired.vq_index >= first_queue && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
+    doorbell_known = doorbell.vq_index >= first_queue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
     request_ready = request_free && requests_q != RequestBits'(Requests);
     line_servable = line_valid && request_ready;
     replay_servable = replay_valid && request_ready && replays_ready;
@@ -305,7 +303,7 @@ module vireo_send_queue
           asks_in = '{qpn: replay.qpn[QpBits-1:0], count: AskBits'(1), again: 1'b1, resume: replay.resume};
           if (!replay.resume) begin
             request_valid_d = 1'b1;
-            request_d = '{client: BufferClientSend, vq_index: first_queue_q + {15'(replay.qpn[QpBits-1:0]), 1'b0},
+            request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(replay.qpn[QpBits-1:0]), 1'b0},
                           by_index: 1'b1, index: replay.head, count: 4'd1};
           end
         end else if (line_servable) begin
@@ -337,7 +335,7 @@ module vireo_send_queue
               slot_new.asked = 1'b1;
               slot_new.in_use = slot.in_use + RecordBits'(count);
               request_valid_d = 1'b1;
-              request_d = '{client: BufferClientSend, vq_index: first_queue_q + {15'(qpn_q), 1'b0}, by_index: 1'b0,
+              request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0,
                             index: '0, count: count};
               asks_push = 1'b1;
             end
@@ -526,7 +524,7 @@ module vireo_send_queue
       // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
       if (failed != RdmaErrorOk && !info.again) begin
         failure_valid_d = 1'b1;
-        failure_d = '{vq_index: first_queue_q + {15'(info.qpn), 1'b0}, code: failed};
+        failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
     end
   end

@@ -47,7 +47,7 @@ struct Bench {
   RtlTop<Vqp_control_16> rtl{[](const Vqp_control_16& top, std::vector<uint8_t>& bytes) {
     for (const auto bit :
          {top.qp_order_ready_o, top.requester_failure_ready_o, top.completer_failure_ready_o,
-          top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.send_queue_failure_ready_o,
+          top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.work_failure_ready_o,
           top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o, top.host_event_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
@@ -87,7 +87,7 @@ struct Bench {
   VIREO_IN(completer_failure);
   VIREO_IN(responder_failure);
   VIREO_IN(desc_fetch_failure);
-  VIREO_IN(send_queue_failure);
+  VIREO_IN(work_failure);
   VIREO_IN(csr_event);
   VIREO_IN(qp_order);
 #undef VIREO_IN
@@ -283,7 +283,7 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
     bench.WriteQueue(SendQueue(7), TableQueueKind::kSq, 0x10000 + kQps);  // an owner that does not exist
     const auto fail = [&](uint16_t vq_index) {
       bench.Bring(6, IbQpState::kRts);
-      (by_desc_fetch ? bench.desc_fetch_failure : bench.send_queue_failure)
+      (by_desc_fetch ? bench.desc_fetch_failure : bench.work_failure)
           .tokens.push_back({.vq_index = vq_index, .code = RdmaError::kWindowViolation});
       bench.Finish();
       const auto events = bench.Events();
@@ -386,7 +386,7 @@ TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
   EXPECT_EQ(bench.dones[0], offered + QpControl::kLatency);
   bench.Forget();
 
-  bench.send_queue_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
+  bench.work_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
   offered = bench.bench.cycle();
   bench.Finish();
   EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
@@ -440,7 +440,7 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
         bench.host_event.rate = out_rate;
         bench.quiet_rate = quiet_rate;
         bench.requester_failure.rate = bench.completer_failure.rate = bench.responder_failure.rate = in_rate;
-        bench.desc_fetch_failure.rate = bench.send_queue_failure.rate = bench.csr_event.rate = in_rate;
+        bench.desc_fetch_failure.rate = bench.work_failure.rate = bench.csr_event.rate = in_rate;
         bench.table_write.rate = 4;
         size_t queue_failures = 0;
         size_t orders = 0;
@@ -454,7 +454,7 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
           bench.requester_failure.tokens.push_back(failure());
           if (i % 3 == 0) bench.completer_failure.tokens.push_back(failure());
           if (i % 4 == 0) bench.responder_failure.tokens.push_back(failure());
-          for (auto* stream : {&bench.desc_fetch_failure, &bench.send_queue_failure}) {
+          for (auto* stream : {&bench.desc_fetch_failure, &bench.work_failure}) {
             if (random() % 4 != 0) continue;
             stream->tokens.push_back({.vq_index = static_cast<uint16_t>(UniformBelow(random, kQueues + 2)),
                                       .code = static_cast<RdmaError>(128 + random() % 7)});
