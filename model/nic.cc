@@ -15,6 +15,8 @@ enum FetchClient : size_t {
   kFetchElement,
   kFetchReceive,
   kFetchMailbox,
+  kFetchTable,
+  kFetchWish,
   kFetchClients
 };
 enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
@@ -60,11 +62,14 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
       recv_queue_(agenda_, config),
       responder_(agenda_, config),
       rx_scatter_(agenda_, config, rx_buffer_),
+      read_responder_(agenda_, config),
       interrupts_(agenda_, 2),
       completions_(agenda_, 3),
       queue_failures_(agenda_, 2),
       work_failures_(agenda_, 2),
-      send_failures_(agenda_, 2) {
+      send_failures_(agenda_, 2),
+      request_failures_(agenda_, 2),
+      acks_(agenda_, 2) {
   ConnectHost(environment);
   ConnectManagement(environment);
   ConnectQueues();
@@ -77,6 +82,7 @@ void Nic::ConnectHost(NicOutputs& environment) {
   read_port_.train_sink = &tx_gather_;
   read_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
   write_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
+  write_port_.on_write_done = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
   write_port_.on_accepted = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
   write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };
   write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
@@ -133,6 +139,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     completer_.OnTableWrite(now, write);
     tx_builder_.OnTableWrite(now, write);
     responder_.OnTableWrite(now, write);
+    read_responder_.OnTableWrite(now, write);
   };
   csr_.on_mailbox_fetch = [this](Cycle now, uint32_t offset) { mailbox_.OnFetch(now, offset); };
   csr_.on_mailbox_complete = [this](Cycle now, uint32_t bytes) { mailbox_.OnComplete(now, bytes); };
@@ -148,7 +155,10 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   rx_buffer_.on_drop = [this](Cycle now) { csr_.OnRxDrop(now); };
   rx_buffer_.on_verdict = [this](Cycle now, spec::RxVerdict verdict) { csr_.OnRxVerdict(now, verdict); };
   desc_fetch_.on_buffer_id = [this](Cycle now, const DescFetch::BufferId& id) {
-    cq_writer_.OnBufferId(now, {.vq_index = id.vq_index, .head = id.head, .id = id.id});
+    cq_writer_.OnBufferId(now, {.vq_index = id.vq_index, .head = id.head, .id = id.id, .next = id.next});
+  };
+  desc_fetch_.on_avail_event = [this](Cycle now, const spec::AvailEvent& event) {
+    cq_writer_.OnAvailEvent(now, event);
   };
   desc_fetch_.on_window_violation = [this](Cycle now) { csr_.OnWindowViolation(now); };
 }
@@ -170,6 +180,11 @@ void Nic::ConnectQueues() {
   fetched[kFetchElement].Connect(requester_.fetched_in, read_port_);
   fetched[kFetchReceive].Connect(recv_queue_.fetched_in, read_port_);
   fetched[kFetchMailbox].Connect(mailbox_.fetched_in, read_port_);
+  desc_fetch_.table_request_out.Connect(fetch[kFetchTable], desc_fetch_);
+  fetched[kFetchTable].Connect(desc_fetch_.table_fetched_in, read_port_);
+  cq_writer_.fetch_request_out.Connect(fetch[kFetchWish], cq_writer_);
+  fetched[kFetchWish].Connect(cq_writer_.fetched_in, read_port_);
+  cq_writer_.doorbell_out.Connect(notify_.again_in, cq_writer_);
 
   auto& request = desc_fetch_.buffer_request_in;
   auto& buffer = desc_fetch_.buffer_out;
@@ -205,18 +220,29 @@ void Nic::ConnectQueuePairs() {
     completer_.OnQpStateWrite(now, write);
     recv_queue_.OnQpStateWrite(now, write);
     responder_.OnQpStateWrite(now, write);
+    read_responder_.OnQpStateWrite(now, write);
   };
-  qp_control_.on_qp_done = [this](Cycle now) { csr_.OnQpDone(now); };
+  qp_control_.on_qp_done = [this](Cycle now, const spec::QpDone& done) { csr_.OnQpDone(now, done); };
+  send_queue_.on_qp_sends = [this](Cycle now, const spec::QpSends& sends) {
+    qp_control_.OnQpSends(now, sends);
+    csr_.OnQpSends(now, sends);
+  };
+  requester_.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnNextPsn(now, psn); };
+  responder_.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnExpectedPsn(now, psn); };
 
   send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
   requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
   responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);
+  read_responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kReadResponder], read_responder_);
   memory_check_.place_out[MemoryCheck::kRequester].Connect(requester_.memory_place_in, memory_check_);
   memory_check_.place_out[MemoryCheck::kResponder].Connect(responder_.memory_place_in, memory_check_);
+  memory_check_.place_out[MemoryCheck::kReadResponder].Connect(read_responder_.memory_place_in, memory_check_);
   requester_.job_out.Connect(tx_gather_.job_in, requester_);
   requester_.record_out.Connect(completer_.record_in, requester_);
+  requester_.read_record_out.Connect(responder_.read_record_in, requester_);
   completer_.replay_out.Connect(send_queue_.replay_in, completer_);
   completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) { requester_.OnQpHold(now, hold); };
+  completer_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { requester_.OnQpReads(now, reads); };
   completer_.timer_set_out.Connect(retry_timer_.timer_set_in, completer_);
   retry_timer_.timer_expired_out.Connect(completer_.timer_expired_in, retry_timer_);
   completer_.retired_out.Connect(send_queue_.retired_in, completer_);
@@ -225,16 +251,25 @@ void Nic::ConnectQueuePairs() {
   tx_gather_.failed_out.Connect(send_failures_.in[1], tx_gather_);
   send_failures_.out.Connect(qp_control_.requester_failure_in, send_failures_);
   completer_.failure_out.Connect(qp_control_.completer_failure_in, completer_);
-  responder_.failure_out.Connect(qp_control_.responder_failure_in, responder_);
+  responder_.failure_out.Connect(request_failures_.in[0], responder_);
+  read_responder_.failure_out.Connect(request_failures_.in[1], read_responder_);
+  request_failures_.out.Connect(qp_control_.responder_failure_in, request_failures_);
 
   tx_gather_.read_request_out.Connect(read_port_.read_request_in, tx_gather_);
   tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
-  rx_scatter_.answer_out.Connect(tx_builder_.answer_in, rx_scatter_);
+  tx_gather_.sent_out.Connect(acks_.in[1], tx_gather_);
+  tx_gather_.on_response_failed = [this](Cycle now) { read_responder_.OnResponseFailed(now); };
+  tx_builder_.on_response_taken = [this](Cycle now) { read_responder_.OnResponseTaken(now); };
+  rx_scatter_.answer_out.Connect(read_responder_.answer_in, rx_scatter_);
+  read_responder_.packet_out.Connect(tx_builder_.answer_in, read_responder_);
+  read_responder_.job_out.Connect(tx_gather_.response_in, read_responder_);
+  read_responder_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { responder_.OnQpReads(now, reads); };
   rx_buffer_.frame_out.Connect(responder_.frame_in, rx_buffer_);
   responder_.receive_request_out.Connect(recv_queue_.receive_request_in, responder_);
   recv_queue_.receive_out.Connect(responder_.receive_in, recv_queue_);
   responder_.place_out.Connect(rx_scatter_.place_in, responder_);
-  responder_.ack_out.Connect(completer_.ack_in, responder_);
+  rx_scatter_.ack_out.Connect(acks_.in[0], rx_scatter_);
+  acks_.out.Connect(completer_.ack_in, acks_);
   rx_scatter_.write_out.Connect(write_port_.write_in, rx_scatter_);
 }
 
@@ -252,11 +287,14 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
   responder_.SetEnable(from, settings.datapath_enable);
   tx_builder_.OnEnable(from, settings.datapath_enable);
   tx_builder_.OnMac(from, inputs.mac);
+  responder_.SetMac(from, inputs.mac);
 }
 
 void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   constexpr auto kMq = static_cast<uint32_t>(spec::NetFeature::kMq);
   constexpr auto kRingPacked = static_cast<uint32_t>(spec::VirtioFeature::kRingPacked);
+  constexpr auto kRingEventIdx = static_cast<uint32_t>(spec::VirtioFeature::kRingEventIdx);
+  constexpr auto kRingIndirectDesc = static_cast<uint32_t>(spec::VirtioFeature::kRingIndirectDesc);
   csr_.SetDeviceStatus(from, levels.device_status);
   csr_.SetDriverFeatures(from, levels.driver_features);
   notify_.SetResetting(from, levels.resetting);
@@ -272,6 +310,10 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   const bool packed = has(kRingPacked);
   desc_fetch_.SetRingPacked(from + 1, packed);
   cq_writer_.SetRingPacked(from + 1, packed);
+  const bool event_idx = has(kRingEventIdx);
+  desc_fetch_.SetEventIdx(from + 1, event_idx);
+  cq_writer_.SetEventIdx(from + 1, event_idx);
+  desc_fetch_.SetIndirect(from + 1, has(kRingIndirectDesc));
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {
@@ -299,14 +341,15 @@ void Nic::RunThrough(Cycle last) {
 bool Nic::IsQuiet() const {
   return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
          tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
-         rx_scatter_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
+         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() && cq_writer_.IsIdle() &&
+         write_port_.IsIdle();
 }
 
 bool Nic::IsDatapathIdle(Cycle now) {
   return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) && msix_.IsIdle(now + 1) &&
          mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle() &&
          interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() && work_failures_.IsIdle() &&
-         send_failures_.IsIdle() && retry_timer_.IsIdle();
+         send_failures_.IsIdle() && request_failures_.IsIdle() && retry_timer_.IsIdle();
 }
 
 }  // namespace vireo::model

@@ -22,6 +22,7 @@
 #include "model/rdma/completer.h"
 #include "model/rdma/memory_check.h"
 #include "model/rdma/qp_control.h"
+#include "model/rdma/read_responder.h"
 #include "model/rdma/recv_queue.h"
 #include "model/rdma/requester.h"
 #include "model/rdma/responder.h"
@@ -145,11 +146,14 @@ class Nic {
   RecvQueue recv_queue_;
   Responder responder_;
   RxScatter rx_scatter_;
+  ReadResponder read_responder_;
   Arbiter<spec::Interrupt> interrupts_;
   Arbiter<spec::Completion> completions_;
   Arbiter<spec::QueueFailure> queue_failures_;
   Arbiter<spec::QueueFailure> work_failures_;
   Arbiter<spec::QpFailure> send_failures_;
+  Arbiter<spec::QpFailure> request_failures_;
+  Arbiter<spec::RxAck> acks_;
   // Net queues have no block yet: their doorbells end here.
   Channel<spec::Doorbell> net_doorbells_ = Channel<spec::Doorbell>::Sink();
 };

@@ -39,6 +39,8 @@ rtl/rdma/vireo_completer.sv
 rtl/rdma/vireo_tx_gather.sv
 rtl/rdma/vireo_tx_builder.sv
 rtl/rdma/vireo_rx_buffer.sv
+rtl/rdma/vireo_read_ring.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
+rtl/rdma/vireo_read_responder.sv
 rtl/vireo_nic.sv

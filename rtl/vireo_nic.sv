@@ -105,21 +105,23 @@ module vireo_nic
   queue_row_write_t queue_row_write;
   qp_state_write_t qp_state_write;
   logic datapath_enable, datapath_idle;
-  logic interrupts_idle, completions_idle, queue_failures_idle, send_failures_idle;
+  logic interrupts_idle, completions_idle, queue_failures_idle, send_failures_idle, request_failures_idle, acks_idle;
   logic [47:0] mac;
 
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
   // Small clients of the read port.
-  localparam int unsigned FetchClients = 7;
-  typedef enum logic [2:0] {
+  localparam int unsigned FetchClients = 9;
+  typedef enum logic [3:0] {
     FetchIndex,
     FetchRing,
     FetchDescriptor,
     FetchWorkRequest,
     FetchElement,
     FetchReceive,
-    FetchMailbox
+    FetchMailbox,
+    FetchTable,
+    FetchWish
   } fetch_client_e;
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
@@ -147,7 +149,7 @@ module vireo_nic
   dma_write_request_t write_request;
   logic [DataBits-1:0] write_data;
 
-  logic unused_write_done_valid;
+  logic write_done_valid;
   dma_done_t unused_write_done;
 
   logic read_port_idle, write_port_idle;
@@ -213,7 +215,7 @@ module vireo_nic
     .write_request_i(write_request),
     .write_data_i(write_data),
     .write_last_i(write_last),
-    .write_done_valid_o(unused_write_done_valid),
+    .write_done_valid_o(write_done_valid),
     .write_done_o(unused_write_done),
     .accepted_o(accepted),
     .m_axi_awvalid_o,
@@ -248,6 +250,8 @@ module vireo_nic
   logic device_reset, features_written, driver_ok, unused_reset_all, resetting;
   logic queue_reset_valid, queue_reset_ready;
   doorbell_t queue_reset;
+  logic again_valid, again_ready;
+  doorbell_t again;
   logic send_doorbell_valid, send_doorbell_ready;
   doorbell_t send_doorbell;
   logic receive_doorbell_valid, receive_doorbell_ready;
@@ -273,11 +277,18 @@ module vireo_nic
     if (!rst_ni) mq_q <= 1'b0;
     else if (!resetting) mq_q <= driver_features[7'(NetFeatureMq)];
   end
-  // Likewise whether rings are packed.
-  logic ring_packed_q;
+  // Likewise how rings are.
+  logic ring_packed_q, event_idx_q, indirect_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) ring_packed_q <= 1'b0;
-    else if (!resetting) ring_packed_q <= driver_features[7'(VirtioFeatureRingPacked)];
+    if (!rst_ni) begin
+      ring_packed_q <= 1'b0;
+      event_idx_q <= 1'b0;
+      indirect_q <= 1'b0;
+    end else if (!resetting) begin
+      ring_packed_q <= driver_features[7'(VirtioFeatureRingPacked)];
+      event_idx_q <= driver_features[7'(VirtioFeatureRingEventIdx)];
+      indirect_q <= driver_features[7'(VirtioFeatureRingIndirectDesc)];
+    end
   end
 
   vireo_common_cfg #(
@@ -331,6 +342,9 @@ module vireo_nic
     .rst_ni,
     .bar_valid_i,
     .bar_i(bar),
+    .again_valid_i(again_valid),
+    .again_ready_o(again_ready),
+    .again_i(again),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
     .enable_i(datapath_enable),
@@ -398,6 +412,11 @@ module vireo_nic
   // --- Management -------------------------------------------------------------------------------------------------
 
   logic qp_done_valid;
+  qp_done_t qp_done;
+  // How far a QP is, for who asks.
+  logic qp_sends_valid, next_psn_valid, expected_psn_valid;
+  qp_sends_t qp_sends;
+  qp_psn_t next_psn, expected_psn;
   logic mailbox_fetch_valid, mailbox_complete_valid, window_write_valid, window_read_valid;
   logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
   logic [6:0] window_write_word, window_read_word;
@@ -498,6 +517,13 @@ module vireo_nic
     .qp_order_ready_i(qp_order_ready),
     .qp_order_o(qp_order),
     .qp_done_valid_i(qp_done_valid),
+    .qp_done_i(qp_done),
+    .qp_sends_valid_i(qp_sends_valid),
+    .qp_sends_i(qp_sends),
+    .next_psn_valid_i(next_psn_valid),
+    .next_psn_i(next_psn),
+    .expected_psn_valid_i(expected_psn_valid),
+    .expected_psn_i(expected_psn),
     .host_event_valid_o(csr_event_valid),
     .host_event_ready_i(csr_event_ready),
     .host_event_o(csr_event),
@@ -597,7 +623,9 @@ module vireo_nic
   logic [1:0] unused_completion_index;
   logic desc_fetch_idle, cq_writer_idle;
   logic buffer_id_valid;
-  logic [15:0] buffer_id_vq_index, buffer_id_head, buffer_id;
+  logic [15:0] buffer_id_vq_index, buffer_id_head, buffer_id, buffer_id_next;
+  logic avail_event_valid;
+  avail_event_t avail_event;
 
   vireo_desc_fetch #(
     .NumQueues(NumQueues)
@@ -605,6 +633,8 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .ring_packed_i(ring_packed_q),
+    .event_idx_i(event_idx_q),
+    .indirect_i(indirect_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),
@@ -633,6 +663,12 @@ module vireo_nic
     .descriptor_fetched_valid_i(fetched_valid[FetchDescriptor]),
     .descriptor_fetched_ready_o(fetched_ready[FetchDescriptor]),
     .descriptor_fetched_i(fetched[FetchDescriptor]),
+    .table_request_valid_o(fetch_request_valid[FetchTable]),
+    .table_request_ready_i(fetch_request_ready[FetchTable]),
+    .table_request_o(fetch_request[FetchTable]),
+    .table_fetched_valid_i(fetched_valid[FetchTable]),
+    .table_fetched_ready_o(fetched_ready[FetchTable]),
+    .table_fetched_i(fetched[FetchTable]),
     .queue_failure_valid_o(queue_failures_valid[0]),
     .queue_failure_ready_i(queue_failures_ready[0]),
     .queue_failure_o(queue_failures[0]),
@@ -641,6 +677,9 @@ module vireo_nic
     .buffer_id_vq_index_o(buffer_id_vq_index),
     .buffer_id_head_o(buffer_id_head),
     .buffer_id_o(buffer_id),
+    .buffer_id_next_o(buffer_id_next),
+    .avail_event_valid_o(avail_event_valid),
+    .avail_event_o(avail_event),
     .idle_o(desc_fetch_idle)
   );
   // Net queues have no client yet.
@@ -673,6 +712,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .ring_packed_i(ring_packed_q),
+    .event_idx_i(event_idx_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),
@@ -681,6 +721,9 @@ module vireo_nic
     .buffer_id_vq_index_i(buffer_id_vq_index),
     .buffer_id_head_i(buffer_id_head),
     .buffer_id_i(buffer_id),
+    .buffer_id_next_i(buffer_id_next),
+    .avail_event_valid_i(avail_event_valid),
+    .avail_event_i(avail_event),
     .completion_valid_i(completion_valid),
     .completion_ready_o(completion_ready),
     .completion_i(completion),
@@ -701,6 +744,15 @@ module vireo_nic
     .store_o(store[StoreCqWriter]),
     .done_valid_i(done_valid[StoreCqWriter]),
     .done_i(done[StoreCqWriter]),
+    .fetch_request_valid_o(fetch_request_valid[FetchWish]),
+    .fetch_request_ready_i(fetch_request_ready[FetchWish]),
+    .fetch_request_o(fetch_request[FetchWish]),
+    .fetched_valid_i(fetched_valid[FetchWish]),
+    .fetched_ready_o(fetched_ready[FetchWish]),
+    .fetched_i(fetched[FetchWish]),
+    .doorbell_valid_o(again_valid),
+    .doorbell_ready_i(again_ready),
+    .doorbell_o(again),
     .interrupt_valid_o(interrupts_valid[1]),
     .interrupt_ready_i(interrupts_ready[1]),
     .interrupt_o(interrupts[1]),
@@ -758,10 +810,17 @@ module vireo_nic
   logic [1:0] send_failures_valid, send_failures_ready;
   qp_failure_t [1:0] send_failures;
   logic unused_send_failure_last, unused_send_failure_index;
-  // Checks of keys, and their answers: of the requester, of the responder.
-  logic [1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
-  memory_check_t [1:0] memory_check;
-  memory_place_t [1:0] memory_place;
+  // What fails on the way in: in the responder, in the responses to READs.
+  logic [1:0] request_failures_valid, request_failures_ready;
+  qp_failure_t [1:0] request_failures;
+  logic unused_request_failure_last, unused_request_failure_index;
+  // Checks of keys, and their answers: of the requester, of the responder, of the read responder.
+  localparam int unsigned CheckRequester = 0;
+  localparam int unsigned CheckResponder = 1;
+  localparam int unsigned CheckReadResponder = 2;
+  logic [2:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
+  memory_check_t [2:0] memory_check;
+  memory_place_t [2:0] memory_place;
   logic qp_control_idle, memory_check_idle;
   logic quiet;
 
@@ -781,6 +840,24 @@ module vireo_nic
     .m_last_o(unused_send_failure_last),
     .m_index_o(unused_send_failure_index),
     .idle_o(send_failures_idle)
+  );
+
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(QpFailureBits)
+  ) u_request_failure_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(request_failures_valid),
+    .s_ready_o(request_failures_ready),
+    .s_data_i(request_failures),
+    .s_last_i(2'b11),
+    .m_valid_o(responder_failure_valid),
+    .m_ready_i(responder_failure_ready),
+    .m_data_o(responder_failure),
+    .m_last_o(unused_request_failure_last),
+    .m_index_o(unused_request_failure_index),
+    .idle_o(request_failures_idle)
   );
 
   vireo_qp_control #(
@@ -813,9 +890,12 @@ module vireo_nic
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .quiet_i(quiet),
+    .qp_sends_valid_i(qp_sends_valid),
+    .qp_sends_i(qp_sends),
     .qp_state_write_valid_o(qp_state_write_valid),
     .qp_state_write_o(qp_state_write),
     .qp_done_valid_o(qp_done_valid),
+    .qp_done_o(qp_done),
     .host_event_valid_o(host_event_valid),
     .host_event_ready_i(host_event_ready),
     .host_event_o(host_event),
@@ -857,12 +937,23 @@ module vireo_nic
   send_record_t record;
   logic retired_valid, retired_ready;
   doorbell_t retired;
-  logic ack_valid, ack_ready;
+  logic [1:0] acks_valid, acks_ready;
+  rx_ack_t [1:0] acks;
+  logic ack_valid, ack_ready, unused_ack_last, unused_ack_index;
   rx_ack_t ack;
+  logic read_record_valid, read_record_ready;
+  read_record_t read_record;
+  // READs that ended: of those that we asked for, of those that we were asked for.
+  logic asked_reads_valid, answered_reads_valid;
+  qp_reads_t asked_reads, answered_reads;
   logic packet_valid, packet_ready;
   tx_packet_t packet;
   logic answer_valid, answer_ready;
-  tx_packet_t answer;
+  rx_answer_t answer;
+  logic answer_packet_valid, answer_packet_ready;
+  tx_packet_t answer_packet;
+  logic response_valid, response_ready, response_taken, response_failed;
+  tx_job_t response;
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
   logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
@@ -905,11 +996,14 @@ module vireo_nic
     .queue_failure_valid_o(work_failures_valid[0]),
     .queue_failure_ready_i(work_failures_ready[0]),
     .queue_failure_o(work_failures[0]),
+    .qp_sends_valid_o(qp_sends_valid),
+    .qp_sends_o(qp_sends),
     .idle_o(send_queue_idle)
   );
 
   vireo_requester #(
     .NumQps(Config.num_qps),
+    .NumAhs(Config.num_ahs),
     .MaxSendSge(Config.max_send_sge)
   ) u_requester (
     .clk_i,
@@ -932,21 +1026,28 @@ module vireo_nic
     .load_valid_i(requester_load_valid),
     .load_ready_o(requester_load_ready),
     .load_i(requester_load),
-    .memory_check_valid_o(memory_check_valid[0]),
-    .memory_check_ready_i(memory_check_ready[0]),
-    .memory_check_o(memory_check[0]),
-    .memory_place_valid_i(memory_place_valid[0]),
-    .memory_place_ready_o(memory_place_ready[0]),
-    .memory_place_i(memory_place[0]),
+    .memory_check_valid_o(memory_check_valid[CheckRequester]),
+    .memory_check_ready_i(memory_check_ready[CheckRequester]),
+    .memory_check_o(memory_check[CheckRequester]),
+    .memory_place_valid_i(memory_place_valid[CheckRequester]),
+    .memory_place_ready_o(memory_place_ready[CheckRequester]),
+    .memory_place_i(memory_place[CheckRequester]),
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_o(job),
     .record_valid_o(record_valid),
     .record_ready_i(record_ready),
     .record_o(record),
+    .read_record_valid_o(read_record_valid),
+    .read_record_ready_i(read_record_ready),
+    .read_record_o(read_record),
+    .qp_reads_valid_i(asked_reads_valid),
+    .qp_reads_i(asked_reads),
     .failure_valid_o(send_failures_valid[0]),
     .failure_ready_i(send_failures_ready[0]),
     .failure_o(send_failures[0]),
+    .next_psn_valid_o(next_psn_valid),
+    .next_psn_o(next_psn),
     .resent_o(resent),
     .idle_o(requester_idle)
   );
@@ -981,6 +1082,8 @@ module vireo_nic
     .replay_o(replay),
     .qp_hold_valid_o(qp_hold_valid),
     .qp_hold_o(qp_hold),
+    .qp_reads_valid_o(asked_reads_valid),
+    .qp_reads_o(asked_reads),
     .completion_valid_o(completions_valid[0]),
     .completion_ready_i(completions_ready[0]),
     .completion_o(completions[0]),
@@ -1018,6 +1121,13 @@ module vireo_nic
     .job_valid_i(job_valid),
     .job_ready_o(job_ready),
     .job_i(job),
+    .response_valid_i(response_valid),
+    .response_ready_o(response_ready),
+    .response_i(response),
+    .sent_valid_o(acks_valid[1]),
+    .sent_ready_i(acks_ready[1]),
+    .sent_o(acks[1]),
+    .response_failed_o(response_failed),
     .read_request_valid_o(read_request_valid),
     .read_request_ready_i(read_request_ready),
     .read_request_o(read_request),
@@ -1041,7 +1151,8 @@ module vireo_nic
 
   vireo_tx_builder #(
     .DataBits(DataBits),
-    .NumQps(Config.num_qps)
+    .NumQps(Config.num_qps),
+    .NumAhs(Config.num_ahs)
   ) u_tx_builder (
     .clk_i,
     .rst_ni,
@@ -1052,9 +1163,10 @@ module vireo_nic
     .packet_valid_i(packet_valid),
     .packet_ready_o(packet_ready),
     .packet_i(packet),
-    .answer_valid_i(answer_valid),
-    .answer_ready_o(answer_ready),
-    .answer_i(answer),
+    .answer_valid_i(answer_packet_valid),
+    .answer_ready_o(answer_packet_ready),
+    .answer_i(answer_packet),
+    .response_taken_o(response_taken),
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i(payload_data),
@@ -1081,7 +1193,7 @@ module vireo_nic
   receive_request_t receive_request;
   logic receive_valid, receive_ready;
   receive_t receive;
-  logic rx_buffer_idle, recv_queue_idle, responder_idle, rx_scatter_idle;
+  logic rx_buffer_idle, recv_queue_idle, responder_idle, rx_scatter_idle, read_responder_idle;
 
   vireo_rx_buffer #(
     .DataBits(DataBits),
@@ -1149,12 +1261,14 @@ module vireo_nic
   vireo_responder #(
     .NetQueuePairs(Config.net_queue_pairs),
     .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps)
+    .NumQps(Config.num_qps),
+    .MaxRdAtomic(Config.max_rd_atomic)
   ) u_responder (
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
     .enable_i(datapath_enable),
+    .mac_i(mac),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),
@@ -1165,12 +1279,12 @@ module vireo_nic
     .frame_valid_i(frame_valid),
     .frame_ready_o(frame_ready),
     .frame_i(frame),
-    .memory_check_valid_o(memory_check_valid[1]),
-    .memory_check_ready_i(memory_check_ready[1]),
-    .memory_check_o(memory_check[1]),
-    .memory_place_valid_i(memory_place_valid[1]),
-    .memory_place_ready_o(memory_place_ready[1]),
-    .memory_place_i(memory_place[1]),
+    .memory_check_valid_o(memory_check_valid[CheckResponder]),
+    .memory_check_ready_i(memory_check_ready[CheckResponder]),
+    .memory_check_o(memory_check[CheckResponder]),
+    .memory_place_valid_i(memory_place_valid[CheckResponder]),
+    .memory_place_ready_o(memory_place_ready[CheckResponder]),
+    .memory_place_i(memory_place[CheckResponder]),
     .receive_request_valid_o(receive_request_valid),
     .receive_request_ready_i(receive_request_ready),
     .receive_request_o(receive_request),
@@ -1183,12 +1297,16 @@ module vireo_nic
     .place_valid_o(place_valid),
     .place_ready_i(place_ready),
     .place_o(place),
-    .ack_valid_o(ack_valid),
-    .ack_ready_i(ack_ready),
-    .ack_o(ack),
-    .failure_valid_o(responder_failure_valid),
-    .failure_ready_i(responder_failure_ready),
-    .failure_o(responder_failure),
+    .read_record_valid_i(read_record_valid),
+    .read_record_ready_o(read_record_ready),
+    .read_record_i(read_record),
+    .qp_reads_valid_i(answered_reads_valid),
+    .qp_reads_i(answered_reads),
+    .failure_valid_o(request_failures_valid[0]),
+    .failure_ready_i(request_failures_ready[0]),
+    .failure_o(request_failures[0]),
+    .expected_psn_valid_o(expected_psn_valid),
+    .expected_psn_o(expected_psn),
     .idle_o(responder_idle)
   );
 
@@ -1212,13 +1330,71 @@ module vireo_nic
     .write_data_o(write_data),
     .write_last_o(write_last),
     .accepted_i(accepted),
+    .write_done_i(write_done_valid),
     .completion_valid_o(completions_valid[2]),
     .completion_ready_i(completions_ready[2]),
     .completion_o(completions[2]),
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
+    .ack_valid_o(acks_valid[0]),
+    .ack_ready_i(acks_ready[0]),
+    .ack_o(acks[0]),
     .idle_o(rx_scatter_idle)
+  );
+
+  vireo_read_responder #(
+    .NumQps(Config.num_qps),
+    .MaxRdAtomic(Config.max_rd_atomic)
+  ) u_read_responder (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
+    .answer_valid_i(answer_valid),
+    .answer_ready_o(answer_ready),
+    .answer_i(answer),
+    .memory_check_valid_o(memory_check_valid[CheckReadResponder]),
+    .memory_check_ready_i(memory_check_ready[CheckReadResponder]),
+    .memory_check_o(memory_check[CheckReadResponder]),
+    .memory_place_valid_i(memory_place_valid[CheckReadResponder]),
+    .memory_place_ready_o(memory_place_ready[CheckReadResponder]),
+    .memory_place_i(memory_place[CheckReadResponder]),
+    .response_taken_i(response_taken),
+    .response_failed_i(response_failed),
+    .packet_valid_o(answer_packet_valid),
+    .packet_ready_i(answer_packet_ready),
+    .packet_o(answer_packet),
+    .job_valid_o(response_valid),
+    .job_ready_i(response_ready),
+    .job_o(response),
+    .failure_valid_o(request_failures_valid[1]),
+    .failure_ready_i(request_failures_ready[1]),
+    .failure_o(request_failures[1]),
+    .qp_reads_valid_o(answered_reads_valid),
+    .qp_reads_o(answered_reads),
+    .idle_o(read_responder_idle)
+  );
+
+  // News for the completer: of the wire, of packets that nobody acknowledges.
+  vireo_arb_rr #(
+    .Inputs(2),
+    .Width(RxAckBits)
+  ) u_ack_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(acks_valid),
+    .s_ready_o(acks_ready),
+    .s_data_i(acks),
+    .s_last_i(2'b11),
+    .m_valid_o(ack_valid),
+    .m_ready_i(ack_ready),
+    .m_data_o(ack),
+    .m_last_o(unused_ack_last),
+    .m_index_o(unused_ack_index),
+    .idle_o(acks_idle)
   );
 
   // --- Idle -------------------------------------------------------------------------------------------------------
@@ -1228,10 +1404,12 @@ module vireo_nic
 
   always_comb begin
     quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
-         && recv_queue_idle && responder_idle && rx_scatter_idle && cq_writer_idle && write_port_idle;
+         && recv_queue_idle && responder_idle && rx_scatter_idle && read_responder_idle && acks_idle
+         && cq_writer_idle && write_port_idle;
     datapath_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle && mailbox_idle
                  && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle && completions_idle
-                 && queue_failures_idle && work_failures_idle && send_failures_idle && retry_timer_idle;
+                 && queue_failures_idle && work_failures_idle && send_failures_idle && request_failures_idle
+                 && retry_timer_idle;
     idle_o = datapath_idle && csr_idle && recent_q == '0;
   end
 

@@ -97,6 +97,14 @@ Status QueuePair::Connect(const Connection& connection) {
                     (reliable ? Mask::kTimeout | Mask::kRetryCnt | Mask::kRnrRetry | Mask::kMaxQpRdAtomic : 0));
 }
 
+Status QueuePair::Start(const Datagrams& datagrams) {
+  Status status = Modify({.qp_state = spec::IbQpState::kInit, .qkey = datagrams.qkey}, Mask::kState | Mask::kQkey);
+  if (!status.ok()) return status;
+  status = Modify({.qp_state = spec::IbQpState::kRtr}, Mask::kState);
+  if (!status.ok()) return status;
+  return Modify({.qp_state = spec::IbQpState::kRts, .sq_psn = datagrams.local_psn}, Mask::kState | Mask::kSqPsn);
+}
+
 Result<host::Token> QueuePair::TakeSlot(Half& half, const char* what) {
   if (half.free_slots.empty() && half.work.has_value()) {
     for (;;) {

@@ -34,11 +34,12 @@ struct SendRequest {
   std::span<const uint8_t> inline_data{};  // with flag inline: in place of sg_list
   uint64_t remote_addr = 0;                // RDMA READ, WRITE
   uint32_t rkey = 0;
-  uint32_t remote_qpn = 0;  // UD
-  uint32_t remote_qkey = 0;
-  const AddressHandle* ah = nullptr;  // UD; outlives the work request
+  uint32_t remote_qpn = 0;            // UD, GSI
+  uint32_t remote_qkey = 0;           // UD, GSI: that of the receiver; from 2^31 on the QP's own instead
+  const AddressHandle* ah = nullptr;  // UD, GSI; outlives the work request
 };
 
+// UD, GSI: the first spec::kRdmaUdGrhBytes of the elements are for the header, and count in byte_len.
 struct RecvRequest {
   uint64_t wr_id = 0;
   std::span<const spec::RdmaSge> sg_list{};
@@ -72,6 +73,12 @@ class QueuePair {
     uint8_t max_dest_rd_atomic = 1;
   };
   Status Connect(const Connection& connection);
+  // What brings a datagram QP (UD, GSI) from RESET to RTS, likewise.
+  struct Datagrams {
+    uint32_t qkey = 0;       // of this QP; spec::kGsiQkey for GSI
+    uint32_t local_psn = 0;  // of the first packet sent
+  };
+  Status Start(const Datagrams& datagrams);
 
   // Neither waits. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
   // than the QP was made for. What else is wrong with a work request, its completion says.

@@ -87,6 +87,8 @@ class Pending final : public Block {
   }
   // As pop_valid_o in cycle `now`, before its Run.
   bool IsOffered() const { return offer_.has_value(); }
+  // Nothing waits and nothing is offered, from the next cycle on; the clearing after reset does not count.
+  bool IsEmpty() const { return fifo_.empty() && !offer_.has_value(); }
 
   Output<T> out;
 

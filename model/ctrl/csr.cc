@@ -60,7 +60,10 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
       mtu_(static_cast<uint16_t>(ResetOf(spec::kMgmtMtuRegister))),
       active_pairs_(static_cast<uint16_t>(ResetOf(spec::kMgmtActiveQueuePairsRegister))),
       rows_(QueuesOf(config)),
-      engine_state_(config.num_qps) {
+      engine_state_(config.num_qps),
+      send_outstanding_(config.num_qps),
+      next_psn_(config.num_qps),
+      expected_psn_(config.num_qps) {
   queue_reset_in.SetConsumer(this);
   events_.SetConsumer(this);
   tables_.resize(static_cast<size_t>(MgmtTable::kRss) + 1);
@@ -113,6 +116,10 @@ void Csr::OnQpStateWrite(Cycle now, const spec::QpStateWrite& state) {
   engine_state_.Write(now, state.qpn, state.state);
 }
 
+void Csr::OnQpSends(Cycle now, const spec::QpSends& sends) {
+  send_outstanding_.Write(now, sends.qpn, sends.outstanding);
+}
+
 void Csr::Count(Cycle now, size_t counter) {
   SettleCounters(now);
   counts_.push_back({now, counter});
@@ -142,6 +149,10 @@ void Csr::Settle(Cycle now) {
       case kFeaturesWritten: cause_ |= spec::MgmtInterruptCause{.features_written = true}.ToWord(); break;
       case kDriverOk: cause_ |= spec::MgmtInterruptCause{.driver_ok = true}.ToWord(); break;
       case kLinkChange: cause_ |= spec::MgmtInterruptCause{.link_change = true}.ToWord(); break;
+      case kDrainDone:
+        // The end of a drain that was given up means nothing to another order.
+        if (command_.operation != spec::QpOperation::kDrain) break;
+        [[fallthrough]];
       case kQpDone:
         cause_ |= spec::MgmtInterruptCause{.qp_done = true}.ToWord();
         qp_busy_ = false;
@@ -327,7 +338,8 @@ void Csr::Write(Cycle now, const Access& access, State state) {
     case spec::kMgmtTableIndexRegister: table_index_ = value; break;
     case spec::kMgmtTableDataRegister: std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes); break;
     case spec::kMgmtQpCommandRegister: {
-      if (qp_busy_) break;
+      // A drain may take for ever. [tables.toml, table_qp_context]
+      if (qp_busy_ && command_.operation != spec::QpOperation::kDrain) break;
       const auto command = spec::MgmtQpCommand::FromWord(value);
       command_ = {.qpn = command.qpn, .operation = command.operation};
       qp_busy_ = order_ = true;
@@ -455,7 +467,12 @@ bool Csr::LookUp(Cycle now) {
     virtqueue.queue_device = row.queue_device;
     virtqueue.Encode(looked_up_.data());
   } else if (table_command_.table_id == MgmtTable::kQpContext) {
-    looked_up_[spec::TableQpContext::kEngineStateOffset] = static_cast<uint8_t>(engine_state_.Read(now, index_));
+    auto context = spec::TableQpContext::Decode(looked_up_.data());
+    context.engine_state = engine_state_.Read(now, index_);
+    context.send_outstanding = send_outstanding_.Read(now, index_);
+    context.next_psn = next_psn_.Read(now, index_);
+    context.expected_psn = expected_psn_.Read(now, index_);
+    context.Encode(looked_up_.data());
   }
   return true;
 }

@@ -80,11 +80,14 @@ class Csr final : public Block {
   void OnDeviceReset(Cycle now) { Happen(now, kDeviceReset); }
   void OnFeaturesWritten(Cycle now) { Happen(now, kFeaturesWritten); }
   void OnDriverOk(Cycle now) { Happen(now, kDriverOk); }
-  void OnQpDone(Cycle now) { Happen(now, kQpDone); }
+  void OnQpDone(Cycle now, const spec::QpDone& done) { Happen(now, done.is_drain ? kDrainDone : kQpDone); }
   void OnMailboxFatal(Cycle now) { Happen(now, kMailboxFatal); }
   void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
+  void OnQpSends(Cycle now, const spec::QpSends& sends);
+  void OnNextPsn(Cycle now, const spec::QpPsn& psn) { next_psn_.Write(now, psn.qpn, psn.psn); }
+  void OnExpectedPsn(Cycle now, const spec::QpPsn& psn) { expected_psn_.Write(now, psn.qpn, psn.psn); }
   void OnRxVerdict(Cycle now, spec::RxVerdict verdict) { Count(now, static_cast<size_t>(verdict)); }
   void OnTxFrame(Cycle now) { Count(now, kTxFrames); }
   void OnRxDrop(Cycle now) { Count(now, kRxDrops); }
@@ -105,12 +108,14 @@ class Csr final : public Block {
   // What idle_o is in the next cycle, when all blocks of cycle `now` have run.
   bool IsIdle(Cycle now) {
     Settle(now + 1);
-    return state_ == State::kIdle && !qp_busy_ && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
+    // A drain that is under way may wait for a peer, which is no work.
+    const bool works = qp_busy_ && (order_ || command_.operation != spec::QpOperation::kDrain);
+    return state_ == State::kIdle && !works && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
   }
 
  private:
   enum class State { kIdle, kCheck, kRead, kWrite, kLoad };
-  enum What { kDeviceReset, kFeaturesWritten, kDriverOk, kQpDone, kMailboxFatal, kLinkChange };
+  enum What { kDeviceReset, kFeaturesWritten, kDriverOk, kQpDone, kDrainDone, kMailboxFatal, kLinkChange };
   enum Counter : size_t {
     kVerdicts = 16,  // rx_verdict_count comes first
     kTxFrames = kVerdicts,
@@ -190,6 +195,9 @@ class Csr final : public Block {
   std::vector<StoredTable> tables_;  // by number
   Table<spec::QueueRowWrite> rows_;
   Table<spec::IbQpState> engine_state_;
+  Table<uint16_t> send_outstanding_;
+  Table<uint32_t> next_psn_;
+  Table<uint32_t> expected_psn_;
   State state_ = State::kIdle;
   spec::MgmtTableCommand table_command_;
   bool error_ = false;

@@ -143,11 +143,8 @@ void Mailbox::Step(Cycle now) {
 
     case State::kAsk:
       if (!buffer_request_out.CanPush(now)) return;
-      buffer_request_out.Push(now, {.client = spec::BufferClient::kControl,
-                                    .vq_index = vq_index_,
-                                    .by_index = by_index_,
-                                    .index = by_index_ ? next_index_ : uint16_t{0},
-                                    .count = 1});
+      next_.vq_index = vq_index_;
+      buffer_request_out.Push(now, next_);
       return Go(now, State::kBuffer);
 
     case State::kBuffer:
@@ -229,7 +226,7 @@ void Mailbox::Step(Cycle now) {
 }
 
 void Mailbox::Begin() {
-  by_index_ = false;
+  next_ = {.client = spec::BufferClient::kControl, .count = 1};
   chain_.clear();
   readable_ = 0;
   request_bytes_ = response_bytes_ = 0;
@@ -238,9 +235,14 @@ void Mailbox::Begin() {
 
 void Mailbox::TakeBuffer(Cycle now) {
   const auto buffer = buffer_in.Pop(now);
-  if (!by_index_) head_ = buffer.head;
-  by_index_ = true;
-  next_index_ = buffer.next_index;
+  if (!next_.by_index) head_ = buffer.head;
+  next_ = {.client = spec::BufferClient::kControl,
+           .by_index = true,
+           .index = buffer.next_index,
+           .count = 1,
+           .indirect = buffer.indirect,
+           .table_address = buffer.table_address,
+           .table_entries = buffer.table_entries};
   if (forget_ || buffer.status == spec::BufferStatus::kEmpty) return Go(now, State::kIdle);
   uint32_t& sum = buffer.writable ? response_bytes_ : request_bytes_;
   // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length

@@ -128,8 +128,7 @@ class Mailbox final : public Block {
   std::vector<std::pair<Cycle, uint8_t>> dones_;
 
   uint16_t vq_index_ = 0;
-  bool by_index_ = false;
-  uint16_t next_index_ = 0;
+  spec::BufferRequest next_;  // for the next descriptor
   uint16_t head_ = 0;
   std::vector<Entry> chain_;
   size_t readable_ = 0;

@@ -63,10 +63,12 @@ void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
   attributes_table_.Write(cycle, write.index,
-                          {.cqn = context.send_cqn,
+                          {.reliable = context.qp_type == spec::IbQpType::kRc,
+                           .cqn = context.send_cqn,
                            .timeout = context.timeout,
                            .retry_cnt = context.retry_cnt,
-                           .rnr_retry = context.rnr_retry});
+                           .rnr_retry = context.rnr_retry,
+                           .max_rd_atomic = context.max_rd_atomic});
 }
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
@@ -83,6 +85,7 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
 
 void Completer::Run(Cycle now) {
   if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
+  if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, completion_, completion_out);
   moved |= Leave(now, retired_, retired_out);
   moved |= Leave(now, failure_, failure_out);
@@ -104,6 +107,7 @@ bool Completer::Step(Cycle now) {
       return true;
     case State::kRead: state_ = rings_[qpn_].records.empty() ? State::kEnd : State::kCheck; return true;
     case State::kCheck: state_ = Check(now); return state_ != before;
+    case State::kSettle: state_ = Settle(); return true;
     case State::kEnd: state_ = End(now); return state_ != before;
   }
   return false;
@@ -141,7 +145,6 @@ bool Completer::Choose(Cycle now) {
   }
   chosen_ = now;
   then_ = Then::kNothing;
-  progress_ = false;
   state_ = State::kDecide;
   return true;
 }
@@ -173,25 +176,28 @@ Completer::State Completer::DecideRecord(Cycle now) {
   Ring& ring = rings_[qpn_];
   const IbQpState state = state_table_.Read(chosen_, qpn_);
   why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
-  if (record_in.front().amends && record_in.front().again) return State::kAmend;
+  if (record_in.front().amends) return State::kAmend;
 
-  const spec::SendRecord record = record_in.Pop(now);
-  if (record.amends) {
-    if (!ring.records.empty()) ring.records.back() = {.record = record};
-  } else {
-    if (ring.records.empty()) ring.unacked = record.first_psn;
-    ring.newest = record.last_psn;
-    ring.records.push_back({.record = record});
-    assert(ring.records.size() <= send_records_);
+  const Kept kept{.record = record_in.Pop(now)};
+  const spec::SendRecord& record = kept.record;
+  if (ring.records.empty()) ring.unacked = record.first_psn;
+  ring.newest = record.last_psn;
+  State next = State::kRead;
+  if (why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent) {
+    if (record.unsent && !ring.paused && !ring.replaying) {
+      // The requester holds the QP itself, or the resume was given before it made this record.
+      then_ = Then::kGoOn;
+      ring.cursor = static_cast<uint32_t>(ring.records.size());
+      ring.reads_given = ring.reads;
+      next = State::kEnd;
+    } else {
+      next = !ring.timer && !ring.paused && attributes_.HasTimer() ? State::kEnd : State::kChoose;
+    }
   }
-  const bool waits = why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent;
-  if (!waits) return State::kRead;
-  if (record.unsent && !record.amends && !ring.paused && !ring.replaying) {
-    // The resume was given before the requester made this record, and means nothing to it.
-    then_ = Then::kGoOn;
-    return State::kEnd;
-  }
-  return !ring.timer && !ring.paused && attributes_.timeout != 0 ? State::kEnd : State::kChoose;
+  ring.records.push_back(kept);
+  assert(ring.records.size() <= send_records_);
+  if (kept.IsRead()) ++ring.reads;
+  return next;
 }
 
 Completer::State Completer::DecideTimer(Cycle now) {
@@ -220,33 +226,47 @@ Completer::State Completer::DecideTimer(Cycle now) {
 }
 
 Completer::State Completer::DecideAck(Cycle now) {
-  Ring& ring = rings_[qpn_];
+  const Ring& ring = rings_[qpn_];
   const spec::RxAck ack = ack_in.Pop(now);
   const bool positive = KindOf(ack.syndrome) == AethKind::kAck;
-  const bool sequence = IsSequenceNak(ack.syndrome);
-  const bool rnr = KindOf(ack.syndrome) == AethKind::kRnrNak;
+  const bool fatal = ack.is_read && ack.status != IbWcStatus::kSuccess;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
   if (ack.qpn >= num_qps_ || !Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
       distance > Psn(ring.newest - ring.unacked)) {
     return State::kChoose;
   }
-  // A NAK that tells nothing new must not cost a retry: of a pause that is under way, or of a sequence error that has
-  // been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
-  if (distance == 0 && ((rnr && ring.paused) || (sequence && (ring.paused || ring.naked)))) return State::kChoose;
-  why_ = Why::kAck;
-  nak_status_ = StatusOfNak(ack.syndrome);
+  if (!attributes_.reliable && (!positive || ack.is_read)) return State::kChoose;  // it hears only of what has left
+  why_ = fatal ? Why::kNak : Why::kAck;
+  is_read_ = ack.is_read;
+  nak_status_ = ack.status;
   syndrome_ = ack.syndrome;
-  rnr_code_ = ack.syndrome & 0x1f;
   base_ = ring.unacked;
-  covered_ = distance + (positive ? 1 : 0);
-  ring.unacked = Psn(ring.unacked + covered_);
-  progress_ = covered_ != 0;
-  if (progress_) {
+  covered_ = distance + (positive && !fatal ? 1 : 0);
+  return State::kRead;
+}
+
+// What an acknowledge means to the record that it does not complete.
+Completer::State Completer::Settle() {
+  Ring& ring = rings_[qpn_];
+  const Kept& kept = ring.records.front();
+  // A READ lacks what follows the responses that have come.
+  const uint32_t first = Psn(kept.record.first_psn - base_);
+  const uint32_t missing = first > Psn(kept.record.last_psn - base_) ? 0 : first;
+  nak_status_ = StatusOfNak(syndrome_);
+  if (kept.IsRead() && !is_read_ && missing < covered_) {
+    covered_ = missing;
+    syndrome_ = static_cast<uint8_t>(spec::AethSyndrome::kNakPsnSequenceError);
+    nak_status_ = IbWcStatus::kRetryExcErr;
+  }
+  // An acknowledge that covers something makes both counters full. A sequence NAK that tells nothing new must not cost
+  // a retry: it has been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+  if (covered_ != 0) {
     ring.naked = false;
     ring.retries = 0;
     ring.rnr_retries = 0;
   }
-  if (sequence && !ring.paused) {
+  if (IsSequenceNak(syndrome_)) {
+    if (ring.paused || ring.naked) return State::kEnd;  // in a pause it is an acknowledge only
     if (ring.retries < attributes_.retry_cnt) {
       then_ = Then::kReplay;
     } else {
@@ -254,18 +274,20 @@ Completer::State Completer::DecideAck(Cycle now) {
     }
     ++ring.retries;
     ring.naked = true;
-  } else if (rnr) {
-    if (attributes_.rnr_retry == kRnrRetryForEver || ring.rnr_retries < attributes_.rnr_retry) {
+  } else if (KindOf(syndrome_) == AethKind::kRnrNak) {
+    if (ring.paused && covered_ == 0) return State::kEnd;  // the same NAK once more in its pause is no news either
+    const bool forever = attributes_.rnr_retry == kRnrRetryForEver;
+    if (forever || ring.rnr_retries < attributes_.rnr_retry) {
       then_ = Then::kPause;
     } else {
       why_ = Why::kNak;
     }
-    if (attributes_.rnr_retry != kRnrRetryForEver) ++ring.rnr_retries;
+    if (!forever) ++ring.rnr_retries;
     ring.naked = false;
-  } else if (!positive && !sequence) {
+  } else if (KindOf(syndrome_) != AethKind::kAck) {
     why_ = Why::kNak;
   }
-  return State::kRead;
+  return why_ == Why::kNak ? State::kCheck : State::kEnd;
 }
 
 Completer::State Completer::DecideReplay() {
@@ -280,25 +302,32 @@ Completer::State Completer::DecideReplay() {
 Completer::State Completer::Amend(Cycle now) {
   Ring& ring = rings_[qpn_];
   const spec::SendRecord record = record_in.Pop(now);
-  const uint32_t index = (record.slot - ring.oldest) % send_records_;
-  // Only its status: what else the record says was so when it was kept.
-  if (record.slot >= send_records_ || index >= ring.records.size() ||
-      ring.records[index].record.first_psn != record.first_psn) {
+  const uint32_t newest = (ring.oldest + static_cast<uint32_t>(ring.records.size()) - 1) % send_records_;
+  const uint32_t slot = record.again ? record.slot : newest;
+  const uint32_t index = (slot - ring.oldest) % send_records_;
+  if (slot >= send_records_ || index >= ring.records.size() ||
+      (record.again && ring.records[index].record.first_psn != record.first_psn)) {
     return State::kChoose;  // its message is complete
   }
+  // Only its status: what else the record says was so when it was kept.
   Kept& kept = ring.records[index];
   kept.record.status = record.status;
   kept.record.vendor_err = record.vendor_err;
-  kept.tell = true;
+  kept.tell = record.again;
   return State::kRead;
 }
 
 void Completer::Replay(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const spec::SendRecord& record = ring.records[ring.cursor].record;
+  const Kept& kept = ring.records[ring.cursor];
+  const spec::SendRecord& record = kept.record;
   if (record.status != IbWcStatus::kSuccess || record.silent) {
     // It is never acknowledged, so that there is no use in what is behind it.
     ring.replaying = false;
+    return;
+  }
+  if (ring.reads_given != 0 && (record.fence || (kept.IsRead() && ring.reads_given >= attributes_.max_rd_atomic))) {
+    ring.stands = true;
     return;
   }
   replay_ = spec::Replay{.qpn = qpn_,
@@ -309,13 +338,16 @@ void Completer::Replay(Cycle now) {
                          .first_psn = record.first_psn,
                          .last_psn = record.last_psn};
   ++ring.cursor;
+  if (kept.IsRead()) ++ring.reads_given;
   PushTurn(now);
 }
 
 Completer::State Completer::Check(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const spec::SendRecord& record = ring.records.front().record;
-  const bool covered = (why_ == Why::kAck || why_ == Why::kNak) && Psn(record.last_psn - base_) < covered_;
+  const Kept& kept = ring.records.front();
+  const spec::SendRecord& record = kept.record;
+  const bool covered = (why_ == Why::kAck || why_ == Why::kNak) && Psn(record.last_psn - base_) < covered_ &&
+                       (is_read_ || !kept.IsRead());
   bool completes = true;
   bool tells = false;
   IbWcStatus status = IbWcStatus::kWrFlushErr;
@@ -326,7 +358,7 @@ Completer::State Completer::Check(Cycle now) {
     status = record.status;
     vendor = record.vendor_err;
     // One that failed when it was read again; when the QP flushes, the host has heard of something already.
-    tells = ring.records.front().tell && why_ != Why::kFlush;
+    tells = kept.tell && why_ != Why::kFlush;
   } else if (covered) {
     status = IbWcStatus::kSuccess;
   } else if (why_ == Why::kNak) {
@@ -334,7 +366,9 @@ Completer::State Completer::Check(Cycle now) {
     vendor = syndrome_;
     tells = true;
   } else if (why_ != Why::kFlush && !ring.failed) {
-    return State::kEnd;
+    // An acknowledge that may ask for something to be sent again, or fail this record.
+    const bool settles = op_ == Op::kAck && (KindOf(syndrome_) != AethKind::kAck || (kept.IsRead() && !is_read_));
+    return settles ? State::kSettle : State::kEnd;
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
@@ -347,8 +381,12 @@ Completer::State Completer::Check(Cycle now) {
                                    .has_cqe = record.signaled || failed,
                                    .cqn = attributes_.cqn,
                                    .solicited = failed};
-    spec::RdmaCqReq{
-        .wr_id = record.wr_id, .status = status, .opcode = record.opcode, .vendor_err = vendor, .qp_num = qpn_}
+    spec::RdmaCqReq{.wr_id = record.wr_id,
+                    .status = status,
+                    .opcode = record.opcode,
+                    .vendor_err = vendor,
+                    .byte_len = kept.IsRead() && !failed ? record.bytes : 0,
+                    .qp_num = qpn_}
         .Encode(completion_->cqe);
   }
   if (tells) {
@@ -357,6 +395,13 @@ Completer::State Completer::Check(Cycle now) {
   if (why_ != Why::kForget) {
     if (record.silent || status != IbWcStatus::kSuccess) ring.failed = true;
     if (ring.failed) why_ = Why::kFlush;
+  }
+  if (kept.IsRead()) {
+    --ring.reads;
+    if (ring.cursor != 0) --ring.reads_given;
+    ++ring.reads_ended;
+    reads_ = spec::QpReads{.qpn = qpn_, .ended = ring.reads_ended};
+    if (std::exchange(ring.stands, false)) PushTurn(now);
   }
   ring.records.pop_front();
   ring.oldest = (ring.oldest + 1) % send_records_;
@@ -368,6 +413,7 @@ Completer::State Completer::End(Cycle now) {
   using spec::TimerKind;
   Ring& ring = rings_[qpn_];
   const bool stops = why_ == Why::kForget || why_ == Why::kFlush;
+  const bool progress = op_ == Op::kAck && covered_ != 0;
   bool sets = ring.timer;
   TimerKind kind = TimerKind::kOff;
   uint8_t code = 0;
@@ -376,29 +422,37 @@ Completer::State Completer::End(Cycle now) {
   } else if (then_ == Then::kPause) {
     sets = true;
     kind = TimerKind::kRnr;
-    code = rnr_code_;
+    code = syndrome_ & 0x1f;
   } else if (ring.paused && then_ != Then::kReplay) {
     sets = false;
-  } else if (!ring.records.empty() && attributes_.timeout != 0) {
-    sets = !ring.timer || progress_ || then_ == Then::kReplay;
+  } else if (!ring.records.empty() && attributes_.HasTimer()) {
+    sets = !ring.timer || progress || then_ == Then::kReplay;
     kind = TimerKind::kAck;
     code = attributes_.timeout;
   }
   if (sets && timer_set_) return State::kEnd;
 
+  if (op_ == Op::kAck) ring.unacked = Psn(base_ + covered_);
+  if (progress && then_ == Then::kNothing) {
+    ring.naked = false;
+    ring.retries = 0;
+    ring.rnr_retries = 0;
+  }
   if (stops) {
     ring.replaying = false;
     ring.paused = false;
+    ring.stands = false;
   } else if (then_ == Then::kReplay || then_ == Then::kPause) {
     ++ring.generation;
     hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
     ring.replaying = then_ == Then::kReplay;
     ring.paused = then_ == Then::kPause;
     ring.cursor = 0;
+    ring.reads_given = 0;
+    ring.stands = false;
     if (ring.replaying) PushTurn(now);
   } else if (then_ == Then::kGoOn) {
     ring.replaying = true;
-    ring.cursor = static_cast<uint32_t>(ring.records.size() - 1);
     PushTurn(now);
   }
   if (sets) {
@@ -417,7 +471,7 @@ void Completer::PushTurn(Cycle now) {
 bool Completer::IsIdle() const {
   return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && turn_.IsEmpty() && record_in.size() == 0 &&
          ack_in.size() == 0 && timer_expired_in.size() == 0 && !completion_ && !retired_ && !failure_ && !replay_ &&
-         !timer_set_ && !hold_;
+         !timer_set_ && !hold_ && !reads_;
 }
 
 }  // namespace vireo::model

@@ -3,8 +3,8 @@
 // completion for each; decides what is sent again, and when (go-back-N): the counterpart of
 // rtl/rdma/vireo_completer.sv. It reads no work request, sends no packet and counts no time itself.
 //
-// An event takes 2 cycles, 2 more for every record that it looks at, 1 if it empties the ring, 1 for its end; a record
-// that waits and finds the timer running takes 2, a replay 3, a resume 2.
+// An event takes 2 cycles, 2 more for every record that it looks at, 1 if it empties the ring, 1 for its end, and 1 if
+// it is a NAK or stops at a READ; a record that waits and finds the timer running takes 2, a replay 3, a resume 2.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ class Completer final : public Block {
   static constexpr Cycle kFailedRecordToCompletion = 5;
   static constexpr Cycle kStateToCompletion = 6;
 
-  static constexpr Cycle kAckToHold = 6;          // the pulse; of a sequence NAK that completes nothing
+  static constexpr Cycle kAckToHold = 7;          // the pulse; of a sequence NAK that completes nothing
   static constexpr Cycle kExpiredToHold = 4;      // the pulse
   static constexpr Cycle kHoldToReplay = 4;       // from the pulse on; the first one
+  static constexpr Cycle kReadsToReplay = 6;      // from the pulse qp_reads on; one that stood for that READ
   static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: without end [IBTA vol. 1, 9.7.5.2.8]
 
   Completer(Agenda& agenda, const spec::Config& config);
@@ -52,13 +53,14 @@ class Completer final : public Block {
 
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpHold&)> on_qp_hold = [](Cycle, const spec::QpHold&) {};
+  std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run. Records that wait for acknowledges do not count.
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kEnd };
+  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kSettle, kEnd };
   enum class Op { kClear, kFlush, kRecord, kTimer, kAck, kReplay };
   // Why records leave.
   enum class Why {
@@ -71,12 +73,16 @@ class Completer final : public Block {
   // What begins when they have left.
   enum class Then { kNothing, kReplay, kPause, kGoOn };
   struct Attributes {
+    bool reliable = false;  // RC: somebody acknowledges
     uint16_t cqn = 0;
     uint8_t timeout = 0;
     uint8_t retry_cnt = 0;
     uint8_t rnr_retry = 0;
+    uint8_t max_rd_atomic = 0;
+    bool HasTimer() const { return reliable && timeout != 0; }
   };
   struct Kept {
+    bool IsRead() const { return record.opcode == spec::IbWcOpcode::kRdmaRead; }
     spec::SendRecord record;
     bool tell = false;  // nobody has told QP control of its status yet
   };
@@ -89,6 +95,10 @@ class Completer final : public Block {
     uint8_t generation = 0;        // of the last hold
     bool replaying = false;        // replays or the resume of that hold are still to be given
     uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
+    uint32_t reads = 0;            // READs among the records
+    uint32_t reads_given = 0;      // READs before the cursor
+    uint8_t reads_ended = 0;       // READs that have left, ever
+    bool stands = false;           // the replay waits for a READ to leave
     bool paused = false;           // after an RNR NAK; nothing is replayed before the timer expires
     bool naked = false;            // a sequence NAK of `unacked` has begun the last replay
     uint8_t retries = 0;           // begun without progress, after sequence NAKs and timeouts
@@ -108,6 +118,7 @@ class Completer final : public Block {
   State Amend(Cycle now);
   void Replay(Cycle now);
   State Check(Cycle now);
+  State Settle();
   State End(Cycle now);
   void PushTurn(Cycle now);
 
@@ -131,8 +142,7 @@ class Completer final : public Block {
   uint32_t covered_ = 0;  // PSNs that the acknowledge covers, from base_ on
   Attributes attributes_;
   Then then_ = Then::kNothing;
-  bool progress_ = false;  // the acknowledge covers something
-  uint8_t rnr_code_ = 0;
+  bool is_read_ = false;   // the acknowledge is a READ response
   bool replayed_ = false;  // the last turn but for records was a replay's
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
@@ -142,7 +152,8 @@ class Completer final : public Block {
   std::optional<spec::QpFailure> failure_;
   std::optional<spec::Replay> replay_;
   std::optional<spec::TimerSet> timer_set_;
-  std::optional<spec::QpHold> hold_;  // the pulse of the next cycle
+  std::optional<spec::QpHold> hold_;    // the pulse of the next cycle
+  std::optional<spec::QpReads> reads_;  // likewise
 };
 
 }  // namespace vireo::model

@@ -87,11 +87,11 @@ spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
 spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   spec::MemoryPlace place{};
   place.status = Status(access);
-  if (place.status != spec::MemoryStatus::kOk) return place;
   const spec::MemoryCheck& check = access.check;
+  if (place.status != spec::MemoryStatus::kOk || check.bytes > kMostBytes) return place;
   if (access.row.dma) {
     place.address0 = check.address;
-    place.bytes0 = check.bytes;
+    place.bytes0 = static_cast<uint16_t>(check.bytes);
     return place;
   }
   const unsigned shift = access.row.page_shift % 32;
@@ -107,7 +107,10 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
 }
 
 bool MemoryCheck::IsIdle() const {
-  return !access_ && check_in[0].size() == 0 && check_in[1].size() == 0 && !place_[0] && !place_[1];
+  const auto is_empty = [](const auto& channel) { return channel.size() == 0; };
+  const auto is_free = [](const auto& place) { return !place.has_value(); };
+  return !access_ && std::all_of(check_in.begin(), check_in.end(), is_empty) &&
+         std::all_of(place_.begin(), place_.end(), is_free);
 }
 
 }  // namespace vireo::model

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether a key allows an access, and where in host memory the access goes: the counterpart of
-// rtl/rdma/vireo_memory_check.sv. One access at a time, two clients round robin, the same number of cycles for each.
-// It knows no queue pair; that a region's pages are in the table is firmware's business.
+// rtl/rdma/vireo_memory_check.sv. One access at a time, three clients round robin, the same number of cycles for
+// each. Of an access of more than kMostBytes it says only whether it is allowed. It knows no queue pair; that a
+// region's pages are in the table is firmware's business.
 #pragma once
 
 #include <array>
@@ -23,7 +24,11 @@ class MemoryCheck final : public Block {
   // Clients: numbers of streams.
   static constexpr size_t kRequester = 0;
   static constexpr size_t kResponder = 1;
-  static constexpr size_t kClients = 2;
+  static constexpr size_t kReadResponder = 2;
+  static constexpr size_t kClients = 3;
+
+  // Of an access that has a place: the smallest page, so that there are two runs at most.
+  static constexpr uint32_t kMostBytes = 1u << spec::kRdmaPageShiftMin;
 
   // From the push of a check to the cycle in which its answer is visible, if nothing is under way.
   static constexpr uint64_t kLatency = 7;
@@ -35,8 +40,8 @@ class MemoryCheck final : public Block {
   MemoryCheck(Agenda& agenda, const spec::Config& config)
       : MemoryCheck(agenda, config.num_mrs, config.num_translations) {}
 
-  std::array<Channel<spec::MemoryCheck>, kClients> check_in = {Channel<spec::MemoryCheck>::Slice(),
-                                                               Channel<spec::MemoryCheck>::Slice()};
+  std::array<Channel<spec::MemoryCheck>, kClients> check_in = {
+      Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice()};
   std::array<Output<spec::MemoryPlace>, kClients> place_out;
 
   // Any table; those of others are ignored.

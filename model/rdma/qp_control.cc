@@ -35,7 +35,8 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
       engine_state_(num_qps),
       wanted_state_(num_qps),
       cqns_(num_qps),
-      owner_(num_queues) {
+      owner_(num_queues),
+      sends_(num_qps) {
   requester_failure_in.SetConsumer(this);
   completer_failure_in.SetConsumer(this);
   responder_failure_in.SetConsumer(this);
@@ -56,15 +57,24 @@ void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   }
 }
 
+void QpControl::OnQpSends(Cycle now, const spec::QpSends& sends) {
+  sends_.Write(now, sends.qpn, sends.outstanding != 0);
+  if (!drain_ || drain_->qpn != sends.qpn) return;
+  drain_->pulse = now;
+  drain_->waits = false;
+  WakeAt(now + 1);
+  WakeAt(now + 2);
+}
+
 void QpControl::SetQuiet(Cycle from, bool quiet) {
   quiet_.Set(from, quiet);
   if (fence_) WakeAt(from);
 }
 
 bool QpControl::IsIdle() const {
-  return state_ == State::kIdle && !fence_ && requester_failure_in.size() == 0 && completer_failure_in.size() == 0 &&
-         responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 && work_failure_in.size() == 0 &&
-         csr_event_in.size() == 0 && qp_order_in.size() == 0;
+  return state_ == State::kIdle && !fence_ && (!drain_ || drain_->waits) && requester_failure_in.size() == 0 &&
+         completer_failure_in.size() == 0 && responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 &&
+         work_failure_in.size() == 0 && csr_event_in.size() == 0 && qp_order_in.size() == 0;
 }
 
 bool QpControl::CanPop(Cycle now, size_t input) const {
@@ -82,7 +92,8 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
 
 void QpControl::Run(Cycle now) {
   if (auto write = std::exchange(state_write_, std::nullopt)) on_qp_state_write(now, *write);
-  if (std::exchange(done_, false)) on_qp_done(now);
+  if (const auto done = std::exchange(done_, std::nullopt)) on_qp_done(now, *done);
+  if (drain_) RunDrain(now);
 
   // What the order's end changes is seen one cycle later.
   const bool ends_fence = fence_ && now >= fence_until_ && quiet_.At(now);
@@ -136,9 +147,20 @@ void QpControl::Run(Cycle now) {
   }
   if (ends_fence) {
     fence_ = false;
-    done_ = true;
+    done_ = spec::QpDone{};
     WakeAt(now + 1);
   }
+}
+
+// In RTL a table is read in every cycle, and what it says is known one later.
+void QpControl::RunDrain(Cycle now) {
+  if (now >= fence_until_ && sends_.Read(now - 1, drain_->qpn) == 0) {
+    drain_.reset();
+    done_ = spec::QpDone{.is_drain = true};
+    WakeAt(now + 1);
+    return;
+  }
+  drain_->waits = now + 1 >= fence_until_ && sends_.Read(now, drain_->qpn) != 0 && drain_->pulse != now;
 }
 
 void QpControl::Take(Cycle now) {
@@ -234,7 +256,8 @@ void QpControl::Decide(Cycle now) {
     case Job::kOrder: break;
   }
   // tables.toml, table_qp_context
-  done_ = true;
+  done_ = spec::QpDone{};
+  drain_.reset();
   if (!has_qp_) return;
   switch (operation_) {
     case QpOperation::kStart:
@@ -242,12 +265,17 @@ void QpControl::Decide(Cycle now) {
       return;
     case QpOperation::kDrain:
       if (engine_ == IbQpState::kRts) SetState(now, qpn_, IbQpState::kSqd);
+      done_.reset();
+      drain_ = Drain{.qpn = qpn_};
+      fence_until_ = now + 1 + kFenceCycles;
+      WakeAt(fence_until_ - 1);
+      WakeAt(fence_until_);
       return;
     case QpOperation::kFlush:
     case QpOperation::kStop: {
       const bool stop = operation_ == QpOperation::kStop;
       SetState(now, qpn_, stop ? IbQpState::kReset : IbQpState::kErr, stop);
-      done_ = false;
+      done_.reset();
       fence_ = true;
       fence_until_ = now + 1 + kFenceCycles;
       WakeAt(fence_until_);

@@ -24,8 +24,9 @@ class QpControl final : public Block {
  public:
   // From the cycle in which a token is accepted to the one in which its outcome is visible, unloaded.
   static constexpr Cycle kLatency = 5;
-  // From the pulse of flush or stop to the first cycle whose quiet counts; qp_done comes one cycle later.
+  // From the pulse of flush, stop or drain to the first cycle in which its end is seen; qp_done comes one cycle later.
   static constexpr Cycle kFenceCycles = 4;
+  static constexpr Cycle kSendsToDone = 3;  // of a drain that waits, from the pulse that says 0 to its qp_done
 
   QpControl(Agenda& agenda, const spec::Config& config);
   QpControl(Agenda& agenda, size_t num_qps, size_t num_queues);
@@ -42,9 +43,10 @@ class QpControl final : public Block {
 
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpStateWrite&)> on_qp_state_write = [](Cycle, const spec::QpStateWrite&) {};
-  std::function<void(Cycle)> on_qp_done = [](Cycle) {};
+  std::function<void(Cycle, const spec::QpDone&)> on_qp_done = [](Cycle, const spec::QpDone&) {};
 
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  void OnQpSends(Cycle now, const spec::QpSends& sends);
   // The level quiet_i from cycle `from` on; to be told before the blocks of that cycle run.
   void SetQuiet(Cycle from, bool quiet);
   // Whether it looks at that level: nobody needs to tell it otherwise, but for the value at the beginning.
@@ -70,6 +72,7 @@ class QpControl final : public Block {
   bool CanPop(Cycle now, size_t input) const;
   void Take(Cycle now);
   void Decide(Cycle now);
+  void RunDrain(Cycle now);
   void Match(Cycle now);
   void SetState(Cycle now, uint32_t qpn, spec::IbQpState state, bool clear = false);
 
@@ -77,6 +80,7 @@ class QpControl final : public Block {
   Table<spec::IbQpState> wanted_state_;
   Table<Cqns> cqns_;
   Table<Owner> owner_;
+  Table<uint8_t> sends_;  // has work requests outstanding
 
   State state_ = State::kIdle;
   size_t winner_ = kInputs - 1;  // the input served last
@@ -97,12 +101,20 @@ class QpControl final : public Block {
   Cqns found_;
 
   bool fence_ = false;
-  Cycle fence_until_ = 0;  // the first cycle whose quiet counts
+  Cycle fence_until_ = 0;  // the first cycle whose quiet, or whose drained send queue, counts
   Level<bool> quiet_;
+
+  // A drain whose end is to be told. Unlike other orders it holds nobody up, and a later order ends it untold.
+  struct Drain {
+    uint32_t qpn = 0;
+    Cycle pulse = kUnknown;  // the last one about it
+    bool waits = false;      // for a peer: no work
+  };
+  std::optional<Drain> drain_;
 
   // Pulses of the next cycle.
   std::optional<spec::QpStateWrite> state_write_;
-  bool done_ = false;
+  std::optional<spec::QpDone> done_;
   std::optional<spec::HostEvent> say0_, say1_;  // the second only behind the first
 };
 

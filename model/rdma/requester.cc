@@ -13,14 +13,17 @@ namespace vireo::model {
 namespace {
 
 using spec::BthOpcode;
+using spec::BthService;
 using spec::IbQpState;
 using spec::IbSendFlags;
+using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 using spec::MemoryStatus;
 using spec::RdmaError;
 
 constexpr uint32_t kPsnMask = 0xff'ffff;
+constexpr uint32_t kQpnMask = 0xff'ffff;
 
 // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
 constexpr uint32_t kMtuShift = 7;
@@ -36,33 +39,18 @@ constexpr uint32_t FetchedDepth(uint32_t max_send_sge) {
 constexpr uint8_t kKnownFlags =
     IbSendFlags::kFence | IbSendFlags::kSignaled | IbSendFlags::kSolicited | IbSendFlags::kInline;
 
-// What a work request's opcode means. A service or an opcode that comes later is a row more.
-struct Operation {
-  IbWrOpcode opcode;
-  spec::IbWcOpcode wc_opcode;
-  BthOpcode bth[4];  // by packet_position
-};
-constexpr Operation kOperations[] = {
-    {IbWrOpcode::kRdmaWrite,
-     spec::IbWcOpcode::kRdmaWrite,
-     {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLast,
-      BthOpcode::kRcRdmaWriteOnly}},
-    {IbWrOpcode::kRdmaWriteWithImm,
-     spec::IbWcOpcode::kRdmaWrite,
-     {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLastWithImmediate,
-      BthOpcode::kRcRdmaWriteOnlyWithImmediate}},
-    {IbWrOpcode::kSend,
-     spec::IbWcOpcode::kSend,
-     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLast, BthOpcode::kRcSendOnly}},
-    {IbWrOpcode::kSendWithImm,
-     spec::IbWcOpcode::kSend,
-     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithImmediate,
-      BthOpcode::kRcSendOnlyWithImmediate}},
-};
-const Operation* OperationOf(IbWrOpcode opcode) {
-  const auto* const row = std::find_if(std::begin(kOperations), std::end(kOperations),
-                                       [&](const Operation& operation) { return operation.opcode == opcode; });
-  return row == std::end(kOperations) ? nullptr : row;
+// remote_qkey with this bit: the QP's own is sent. [IBTA vol. 1, 10.2.5]
+constexpr uint32_t kOwnQkey = 1U << 31;
+
+// kCnp: there are no QPs of this type.
+BthService ServiceOf(spec::IbQpType type) {
+  switch (type) {
+    case spec::IbQpType::kRc: return BthService::kRc;
+    case spec::IbQpType::kUc: return BthService::kUc;
+    case spec::IbQpType::kUd:
+    case spec::IbQpType::kGsi: return BthService::kUd;
+    default: return BthService::kCnp;
+  }
 }
 
 // Sending, or finishing what was fetched before a drain. [IBTA vol. 1, 10.3.1]
@@ -80,6 +68,70 @@ RdmaError MemoryError(MemoryStatus status) {
 
 }  // namespace
 
+// [IBTA vol. 1, table 38] An operation that comes later is a row more.
+const Requester::Operation Requester::kOperations[] = {
+    {BthService::kRc,
+     IbWrOpcode::kRdmaWrite,
+     IbWcOpcode::kRdmaWrite,
+     {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLast,
+      BthOpcode::kRcRdmaWriteOnly}},
+    {BthService::kRc,
+     IbWrOpcode::kRdmaWriteWithImm,
+     IbWcOpcode::kRdmaWrite,
+     {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcRdmaWriteFirst, BthOpcode::kRcRdmaWriteLastWithImmediate,
+      BthOpcode::kRcRdmaWriteOnlyWithImmediate}},
+    {BthService::kRc,
+     IbWrOpcode::kSend,
+     IbWcOpcode::kSend,
+     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLast, BthOpcode::kRcSendOnly}},
+    {BthService::kRc,
+     IbWrOpcode::kSendWithImm,
+     IbWcOpcode::kSend,
+     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithImmediate,
+      BthOpcode::kRcSendOnlyWithImmediate}},
+    // One request, whatever PSN of its responses it begins with.
+    {BthService::kRc,
+     IbWrOpcode::kRdmaRead,
+     IbWcOpcode::kRdmaRead,
+     {BthOpcode::kRcRdmaReadRequest, BthOpcode::kRcRdmaReadRequest, BthOpcode::kRcRdmaReadRequest,
+      BthOpcode::kRcRdmaReadRequest}},
+    {BthService::kUc,
+     IbWrOpcode::kRdmaWrite,
+     IbWcOpcode::kRdmaWrite,
+     {BthOpcode::kUcRdmaWriteMiddle, BthOpcode::kUcRdmaWriteFirst, BthOpcode::kUcRdmaWriteLast,
+      BthOpcode::kUcRdmaWriteOnly}},
+    {BthService::kUc,
+     IbWrOpcode::kRdmaWriteWithImm,
+     IbWcOpcode::kRdmaWrite,
+     {BthOpcode::kUcRdmaWriteMiddle, BthOpcode::kUcRdmaWriteFirst, BthOpcode::kUcRdmaWriteLastWithImmediate,
+      BthOpcode::kUcRdmaWriteOnlyWithImmediate}},
+    {BthService::kUc,
+     IbWrOpcode::kSend,
+     IbWcOpcode::kSend,
+     {BthOpcode::kUcSendMiddle, BthOpcode::kUcSendFirst, BthOpcode::kUcSendLast, BthOpcode::kUcSendOnly}},
+    {BthService::kUc,
+     IbWrOpcode::kSendWithImm,
+     IbWcOpcode::kSend,
+     {BthOpcode::kUcSendMiddle, BthOpcode::kUcSendFirst, BthOpcode::kUcSendLastWithImmediate,
+      BthOpcode::kUcSendOnlyWithImmediate}},
+    // A datagram is one packet.
+    {BthService::kUd,
+     IbWrOpcode::kSend,
+     IbWcOpcode::kSend,
+     {BthOpcode::kUdSendOnly, BthOpcode::kUdSendOnly, BthOpcode::kUdSendOnly, BthOpcode::kUdSendOnly}},
+    {BthService::kUd,
+     IbWrOpcode::kSendWithImm,
+     IbWcOpcode::kSend,
+     {BthOpcode::kUdSendOnlyWithImmediate, BthOpcode::kUdSendOnlyWithImmediate, BthOpcode::kUdSendOnlyWithImmediate,
+      BthOpcode::kUdSendOnlyWithImmediate}},
+};
+const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcode opcode) {
+  const auto* const row = std::find_if(std::begin(kOperations), std::end(kOperations), [&](const Operation& operation) {
+    return operation.service == service && operation.opcode == opcode;
+  });
+  return row == std::end(kOperations) ? nullptr : row;
+}
+
 Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets)
     : Block(agenda),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
@@ -90,6 +142,9 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       back_state_(config.num_qps),
       half_(config.num_qps),
       dead_(config.num_qps),
+      handles_(config.num_ahs),
+      begun_(config.num_qps),
+      ended_(config.num_qps),
       front_hold_(config.num_qps),
       front_resumed_(config.num_qps),
       back_hold_(config.num_qps),
@@ -103,11 +158,15 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
 }
 
 void Requester::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
+  if (write.table_id == spec::MgmtTable::kAh) {
+    const auto handle = spec::TableAh::Decode(write.data);
+    handles_.Write(cycle, write.index, {handle.valid, handle.pdn});
+  }
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
   attributes_.Write(cycle, write.index,
                     {context.qp_type, context.path_mtu, context.sq_sig_all, context.pdn, context.max_send_sge,
-                     context.max_inline_data});
+                     context.max_inline_data, context.max_rd_atomic, context.qkey});
 }
 
 void Requester::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
@@ -121,12 +180,17 @@ void Requester::OnQpHold(Cycle cycle, const spec::QpHold& hold) {
   WakeAt(cycle + 1);
 }
 
+void Requester::OnQpReads(Cycle cycle, const spec::QpReads& reads) {
+  ended_.Write(cycle, reads.qpn, reads.ended);
+  WakeAt(cycle + 2);  // who waits looks at it as at the state
+}
+
 void Requester::WriteHolds(Cycle now) {
   hold_now_ = false;
   while (!holds_.empty() && holds_.front().cycle <= now) {
     const auto& [cycle, hold] = holds_.front();
-    front_hold_.Write(cycle, hold.qpn, {.generation = hold.generation});
-    back_hold_.Write(cycle, hold.qpn, {.generation = hold.generation});
+    front_hold_.Write(cycle, hold.qpn, hold.generation);
+    back_hold_.Write(cycle, hold.qpn, hold.generation);
     hold_now_ = true;
     holds_.pop_front();
   }
@@ -138,21 +202,25 @@ void Requester::WriteHolds(Cycle now) {
 void Requester::Run(Cycle now) {
   WriteHolds(now);
   if (std::exchange(resent_, false)) on_resent(now);
+  if (const auto psn = std::exchange(next_psn_, std::nullopt)) on_next_psn(now, *psn);
   bool moved = Leave(now, check_, memory_check_out);
   moved |= Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, job_, job_out);
   moved |= Leave(now, record_, record_out);
+  moved |= Leave(now, read_, read_record_out);
   moved |= Leave(now, failure_, failure_out);
   moved |= RunFront(now);
   moved |= RunBack(now);
   if (moved) WakeAt(now + 1);
 }
 
-// As it was read in the cycle before. A replay belongs to one hold, and new work to none.
-bool Requester::IsHeld(Cycle now, Table<Hold>& holds, Table<Hold>& resumed, uint32_t qpn, bool again,
-                       uint8_t generation) {
-  const Hold ended = again ? Hold{.generation = generation} : resumed.Read(now - 1, qpn);
-  return holds.Read(now - 1, qpn) != ended;
+// New work. What is under way is what has a record and did not end; as both were read in the cycle before.
+bool Requester::WaitsForReads(Cycle now) {
+  const Message& message = message_;
+  if (!message.first || message.service != BthService::kRc) return false;
+  const auto under_way =
+      static_cast<uint8_t>(begun_.Read(now - 1, message.record.qpn) - ended_.Read(now - 1, message.record.qpn));
+  return (message.is_read && under_way >= message.max_reads) || (message.record.fence && under_way != 0);
 }
 
 bool Requester::RunFront(Cycle now) {
@@ -190,12 +258,17 @@ bool Requester::RunFront(Cycle now) {
   return false;
 }
 
+void Requester::SetNextPsn(Cycle now, uint32_t qpn, uint32_t psn) {
+  half_.Write(now, qpn, psn);
+  next_psn_ = spec::QpPsn{.qpn = qpn, .psn = psn};
+}
+
 bool Requester::Load(Cycle now) {
   if (!entries_.CanPush(now) || hold_now_) return false;
   const spec::QpLoad load = load_in.Pop(now);
-  half_.Write(now, load.qpn, load.psn);
-  front_hold_.Write(now, load.qpn, {.fresh = true});
-  front_resumed_.Write(now, load.qpn, {.fresh = true});
+  SetNextPsn(now, load.qpn, load.psn);
+  front_hold_.Write(now, load.qpn, 0);
+  front_resumed_.Write(now, load.qpn, {});
   Entry entry{.load = true};
   entry.record.qpn = load.qpn;
   entries_.Push(now, entry);
@@ -206,10 +279,9 @@ bool Requester::Load(Cycle now) {
 // record that is unsent, and it resumes once more.
 bool Requester::Resume(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
-  const Hold hold{.generation = work.generation};
-  if (front_hold_.Read(now - 1, work.qpn) == hold && half_.Read(now - 1, work.qpn) == work.psn) {
+  if (front_hold_.Read(now - 1, work.qpn) == work.generation && half_.Read(now - 1, work.qpn) == work.psn) {
     if (!entries_.CanPush(now)) return false;
-    front_resumed_.Write(now, work.qpn, hold);
+    front_resumed_.Write(now, work.qpn, {.generation = work.generation});
     Entry entry{.resume = true, .generation = work.generation};
     entry.record.qpn = work.qpn;
     entries_.Push(now, entry);
@@ -226,7 +298,7 @@ bool Requester::Check(Cycle now) {
   const Attributes& attributes = attributes_.Read(now - 1, work.qpn);
   const uint32_t psn = work.again ? work.first_psn : half_.Read(now - 1, work.qpn);
   const bool is_sending = IsSending(front_state_.Read(now - 1, work.qpn));
-  if (work.again && (!is_sending || IsHeld(now, front_hold_, front_resumed_, work.qpn, work.again, work.generation))) {
+  if (work.again && (!is_sending || front_hold_.Read(now - 1, work.qpn) != work.generation)) {
     // Another replay follows, or nothing is sent any more.
     work_request_in.Pop(now);
     front_ = Front::kIdle;
@@ -241,7 +313,19 @@ bool Requester::Check(Cycle now) {
   const uint16_t inline_len = spec::RdmaSqReqInlineLen::Decode(work.tail_bytes).inline_len;
   spec::RdmaSge sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
   const uint8_t flags = message_.request.send_flags;
-  const Operation* const operation = OperationOf(message_.request.opcode);
+  const BthService service = ServiceOf(attributes.qp_type);
+  const Operation* const operation = OperationOf(service, message_.request.opcode);
+  message_.service = service;
+  message_.operation = operation;
+  message_.is_read = operation != nullptr && operation->wc_opcode == IbWcOpcode::kRdmaRead;
+  message_.max_reads = attributes.max_rd_atomic;
+  const auto datagram = spec::RdmaSqReqUd::Decode(message_.request.wr);
+  message_.qkey = (datagram.remote_qkey & kOwnQkey) != 0 ? attributes.qkey : datagram.remote_qkey;
+  const auto may_use = [&](uint32_t ah) {
+    if (ah >= handles_.size()) return false;
+    const Handle& handle = handles_.Read(now - 1, ah);
+    return handle.valid && handle.pdn == attributes.pdn;
+  };
   message_.is_inline = (flags & IbSendFlags::kInline) != 0;
   if (message_.is_inline) {
     sge.addr = work.address + spec::RdmaSqReq::kInlineDataOffset;
@@ -258,14 +342,17 @@ bool Requester::Check(Cycle now) {
     vendor = work.failed;
   } else if (work.failed != RdmaError::kOk || !is_sending) {
     status = IbWcStatus::kWrFlushErr;  // not carried out [IBTA vol. 1, 10.3.1.7]
-  } else if (attributes.qp_type != spec::IbQpType::kRc) {
+  } else if (service == BthService::kCnp) {
     vendor = RdmaError::kUnsupportedQpType;
   } else if (operation == nullptr) {
-    vendor = RdmaError::kUnsupportedCommand;  // which operations a service has: IBTA vol. 1, table 38
-  } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096) {
-    vendor = RdmaError::kInvalidAttribute;
-  } else if ((flags & ~kKnownFlags) != 0) {
+    vendor = RdmaError::kUnsupportedCommand;
+  } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096 ||
+             (message_.is_read && attributes.max_rd_atomic == 0)) {
+    vendor = RdmaError::kInvalidAttribute;  // such a READ would wait for ever
+  } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline)) {
     vendor = RdmaError::kInvalidParameter;
+  } else if (service == BthService::kUd && !may_use(datagram.ah)) {
+    vendor = RdmaError::kBadAh;  // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
   } else if (message_.is_inline) {
     if (inline_len > attributes.max_inline_data || inline_len > spec::kRdmaInlineBytes) {
       vendor = RdmaError::kCapInlineExceeded;
@@ -294,7 +381,7 @@ bool Requester::Check(Cycle now) {
       .qpn = work.qpn,
       .head = work.head,
       .wr_id = message_.request.wr_id,
-      .opcode = operation == nullptr ? spec::IbWcOpcode{} : operation->wc_opcode,
+      .opcode = operation == nullptr ? IbWcOpcode{} : operation->wc_opcode,
       .status = status,
       .vendor_err = static_cast<uint32_t>(vendor),
       // Failures have a CQE in any case.
@@ -302,6 +389,7 @@ bool Requester::Check(Cycle now) {
       .first_psn = psn,
       .again = work.again,
       .slot = work.slot,
+      .fence = (flags & IbSendFlags::kFence) != 0,
       .silent = work.failed != RdmaError::kOk && !work.again,
   };
   if (message_.count == 1) {
@@ -346,6 +434,12 @@ void Requester::EndCheck() {
     record.status = IbWcStatus::kLocLenErr;
     record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
   }
+  if (record.status == IbWcStatus::kSuccess && message.service == BthService::kUd &&
+      message.total > uint64_t{1} << message.shift) {
+    // [IBTA vol. 1, 9.8.3: a datagram is one packet]
+    record.status = IbWcStatus::kLocLenErr;
+    record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
+  }
   const uint32_t more_packets = message.length == 0 ? 0 : (message.length - 1) >> message.shift;
   record.last_psn = (record.first_psn + more_packets) & kPsnMask;
   if (work.again) {
@@ -362,8 +456,9 @@ void Requester::EndCheck() {
     record.last_psn = (record.first_psn - 1) & kPsnMask;
   }
   const bool sends = record.status == IbWcStatus::kSuccess;
-  message.left = sends ? message.length : 0;
-  front_ = sends && work.again ? Front::kSkip : Front::kPacket;
+  if (sends && message.is_read) record.bytes = message.length;
+  message.left = sends && !message.is_read ? message.length : 0;  // the request of a READ has no payload
+  front_ = sends && work.again && !message.is_read ? Front::kSkip : Front::kPacket;
 }
 
 void Requester::Advance() {
@@ -373,7 +468,7 @@ void Requester::Advance() {
 }
 
 void Requester::EndMessage(Cycle now, uint32_t next_psn) {
-  if (!work_request_in.front().again) half_.Write(now, message_.record.qpn, next_psn & kPsnMask);
+  if (!work_request_in.front().again) SetNextPsn(now, message_.record.qpn, next_psn & kPsnMask);
   work_request_in.Pop(now);
   front_ = Front::kIdle;
 }
@@ -384,9 +479,15 @@ bool Requester::SendPacket(Cycle now) {
   const spec::SendRecord& record = message.record;
   // Between packets, and not before a message of which nobody knows yet.
   if (message.given == 0 && record.status == IbWcStatus::kSuccess) {
-    const bool held = IsHeld(now, front_hold_, front_resumed_, record.qpn, work.again, work.generation);
+    const bool waits = !work.again && WaitsForReads(now);
+    const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
+    const Resumed& resumed = front_resumed_.Read(now - 1, record.qpn);
+    // A replay belongs to one hold, and new work to none.
+    const bool held = work.again ? hold != work.generation : hold != resumed.generation || resumed.by_itself || waits;
     if (held && message.first && !work.again) {
       if (!entries_.CanPush(now)) return false;
+      if (waits) front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = resumed.generation});
+      CountRead(now);
       entries_.Push(now, Entry{.first = true, .start = true, .unsent = true, .record = record});
       EndMessage(now, record.last_psn + 1);
       return true;
@@ -415,34 +516,16 @@ bool Requester::SendPacket(Cycle now) {
               .generation = work.generation,
               .address = message.address,
               .record = record};
-  if (const Operation* const operation = OperationOf(message.request.opcode)) {
-    const bool begins = message.psn == record.first_psn;
-    const BthOpcode opcode = operation->bth[(last ? 2 : 0) + (begins ? 1 : 0)];
-    const spec::OpcodeInfo& info = spec::kOpcodeInfo[static_cast<uint8_t>(opcode)];
-    entry.packet = {
-        .qpn = record.qpn,
-        .opcode = opcode,
-        .solicited_event = last && info.may_solicit && (message.request.send_flags & IbSendFlags::kSolicited) != 0,
-        .ack_req = last || (message.psn + 1) % spec::kSendAckPackets == 0,
-        .psn = message.psn,
-        .payload_bytes = static_cast<uint16_t>(payload),
-    };
-    if (info.has_reth) {
-      const auto rdma = spec::RdmaSqReqRdma::Decode(message.request.wr);
-      spec::Reth{.virtual_address = rdma.remote_addr, .rkey = rdma.rkey, .dma_length = message.length}.Encode(
-          entry.packet.extension);
-    }
-    if (info.has_immdt) {
-      std::copy(std::begin(message.request.imm_data), std::end(message.request.imm_data),
-                entry.packet.extension + (info.immdt_offset - spec::Bth::kBytes));
-    }
+  if (message.operation != nullptr) entry.packet = PacketOf(payload, last);
+  if (message.is_read && record.status == IbWcStatus::kSuccess) {
+    entry.read = true;
+    entry.read_record = ReadRecordOf();
   }
   if (placed) {
-    check_ = spec::MemoryCheck{.key = elements_[message.element].lkey,
-                               .pdn = message.pdn,
-                               .address = message.address,
-                               .bytes = static_cast<uint16_t>(piece)};
+    check_ = spec::MemoryCheck{
+        .key = elements_[message.element].lkey, .pdn = message.pdn, .address = message.address, .bytes = piece};
   }
+  if (message.first && !work.again) CountRead(now);
   entries_.Push(now, entry);
   message.first = false;
   message.given += piece;
@@ -454,8 +537,67 @@ bool Requester::SendPacket(Cycle now) {
   message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
   // The PSN after a failure does not matter, because a dead QP sends nothing.
-  if (last) EndMessage(now, message.psn);
+  if (last) EndMessage(now, entry.read ? record.last_psn + 1 : message.psn);
   return true;
+}
+
+// Every READ has one record.
+void Requester::CountRead(Cycle now) {
+  if (!message_.is_read) return;
+  const uint32_t qpn = message_.record.qpn;
+  begun_.Write(now, qpn, static_cast<uint8_t>(begun_.Read(now - 1, qpn) + 1));
+}
+
+// The packet that begins at the message's PSN.
+spec::TxPacket Requester::PacketOf(uint32_t payload, bool last) const {
+  const Message& message = message_;
+  const bool is_connected = message.service == BthService::kRc;
+  const bool begins = message.psn == message.record.first_psn;
+  const BthOpcode opcode = message.operation->bth[(last ? 2 : 0) + (begins ? 1 : 0)];
+  const spec::OpcodeInfo& info = spec::kOpcodeInfo[static_cast<uint8_t>(opcode)];
+  spec::TxPacket packet{
+      .qpn = message.record.qpn,
+      .opcode = opcode,
+      .solicited_event = last && info.may_solicit && (message.request.send_flags & IbSendFlags::kSolicited) != 0,
+      .ack_req = is_connected && (last || (message.psn + 1) % spec::kSendAckPackets == 0),
+      .psn = message.psn,
+      .payload_bytes = static_cast<uint16_t>(payload),
+      .reports = last && !is_connected,
+  };
+  if (info.has_reth) {
+    const auto rdma = spec::RdmaSqReqRdma::Decode(message.request.wr);
+    spec::Reth{.virtual_address = rdma.remote_addr + message.skip,
+               .rkey = rdma.rkey,
+               .dma_length = message.length - message.skip}
+        .Encode(packet.extension);
+  }
+  if (info.has_deth) {
+    const auto datagram = spec::RdmaSqReqUd::Decode(message.request.wr);
+    packet.has_ah = true;
+    packet.ah = static_cast<uint16_t>(datagram.ah);
+    packet.dest_qpn = datagram.remote_qpn & kQpnMask;
+    spec::Deth{.qkey = message.qkey, .source_qp = message.record.qpn}.Encode(packet.extension);
+  }
+  if (info.has_immdt) {
+    std::copy(std::begin(message.request.imm_data), std::end(message.request.imm_data),
+              packet.extension + (info.immdt_offset - spec::Bth::kBytes));
+  }
+  return packet;
+}
+
+spec::ReadRecord Requester::ReadRecordOf() const {
+  const spec::WorkRequest& work = work_request_in.front();
+  const auto num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
+  spec::ReadRecord read{.qpn = message_.record.qpn,
+                        .first_psn = message_.record.first_psn,
+                        .last_psn = message_.record.last_psn,
+                        .bytes = message_.length,
+                        .elements = work.address + spec::RdmaSqReq::kBytes,
+                        .num_sge = static_cast<uint8_t>(num_sge)};
+  if (num_sge != 0) {
+    std::copy_n(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset), sizeof read.sge, read.sge);
+  }
+  return read;
 }
 
 void Requester::PopEntry(Cycle now) {
@@ -471,9 +613,15 @@ bool Requester::RunBack(Cycle now) {
       back_ = Back::kDecide;
       return true;
     case Back::kDecide: return Decide(now);
+    case Back::kRead:
+      if (record_ || read_) return false;
+      read_ = entries_.front().read_record;
+      back_ = Back::kJob;
+      return true;
     case Back::kJob: {
-      // Not before the record is in the completer's hands, so that no acknowledge can be there first.
-      if (record_ || job_) return false;
+      // Not before the record is in the completer's hands, so that no acknowledge can be there first; nor a READ's
+      // response before the responder knows of it.
+      if (record_ || read_ || job_) return false;
       const Entry& entry = entries_.front();
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
       if (drop_) {
@@ -514,19 +662,20 @@ bool Requester::Decide(Cycle now) {
   if (entry.load) {
     if (hold_now_) return false;
     dead_.Write(now, qpn, 0);
-    back_hold_.Write(now, qpn, {.fresh = true});
-    back_resumed_.Write(now, qpn, {.fresh = true});
+    back_hold_.Write(now, qpn, 0);
+    back_resumed_.Write(now, qpn, 0);
     PopEntry(now);
     return true;
   }
   if (entry.resume) {
-    back_resumed_.Write(now, qpn, {.generation = entry.generation});
+    back_resumed_.Write(now, qpn, entry.generation);
     PopEntry(now);
     return true;
   }
   // A packet that began ends, unless its memory fails.
   const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && dead_.Read(now - 1, qpn) == 0;
-  const bool held = entry.unsent || IsHeld(now, back_hold_, back_resumed_, qpn, again, entry.generation);
+  const uint8_t ended = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
+  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != ended;
   if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
     stop_ = true;
@@ -551,9 +700,7 @@ bool Requester::Decide(Cycle now) {
   stop_ = fails || (entry.first && held);
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
-  if (!stop_ || drop_) {
-    back_ = Back::kJob;
-  }
+  if (!stop_ || drop_) back_ = entry.read ? Back::kRead : Back::kJob;
   if (!stop_) return true;
   // A replay's failure is the completer's to judge: the record may have been acknowledged.
   if (fails && !again) dead_.Write(now, qpn, 1);
@@ -569,7 +716,7 @@ bool Requester::Decide(Cycle now) {
 
 bool Requester::IsIdle() const {
   return front_ == Front::kIdle && work_request_in.size() == 0 && load_in.size() == 0 && entries_.size() == 0 &&
-         !check_ && !record_ && !job_ && !failure_;
+         !check_ && !record_ && !job_ && !failure_ && !next_psn_;
 }
 
 }  // namespace vireo::model

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets, has the
-// memory of each checked, and gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. It sees no
+// memory of each checked, and gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. An RDMA READ is
+// one packet with as many PSNs as responses will come; before its job the responder hears where they go. It sees no
 // acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays bring work
-// requests once more, a resume ends the hold.
+// requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
 //
 // Two machines with a queue between them: the front checks, cuts and asks for memory (2 cycles per work request and one
-// per run of an element in a packet), the back decides with the answer, in order (3 cycles per run).
+// per run of an element in a packet), the back decides with the answer, in order (3 cycles per run, 4 per READ).
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,8 @@ class Requester final : public Block {
   static constexpr Cycle kPlaceToRecord = 4;
   static constexpr Cycle kPlaceToJob = 5;
   static constexpr Cycle kWorkRequestToFlush = 7;  // of a work request that asks for no memory, to its record
+  static constexpr Cycle kRecordToReadRecord = 1;
+  static constexpr Cycle kReadRecordToJob = 1;
   static constexpr Cycle kReplayToCheck = kWorkRequestToCheck + 1;
   static constexpr Cycle kWorkRequestToFetch = 4;
   // To the first check of a list, from its last answer, which brings so many elements.
@@ -47,6 +50,7 @@ class Requester final : public Block {
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpHold(Cycle cycle, const spec::QpHold& hold);
+  void OnQpReads(Cycle cycle, const spec::QpReads& reads);
 
   Channel<spec::WorkRequest> work_request_in = Channel<spec::WorkRequest>::Slice();
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
@@ -56,10 +60,13 @@ class Requester final : public Block {
   Output<spec::MemoryCheck> memory_check_out;
   Output<spec::TxJob> job_out;
   Output<spec::SendRecord> record_out;
+  Output<spec::ReadRecord> read_record_out;  // taken before the job of its request is visible
   Output<spec::QpFailure> failure_out;
 
   // Called in the cycle of the pulse.
   std::function<void(Cycle)> on_resent = [](Cycle) {};
+  // Likewise; one cycle after a change.
+  std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run.
@@ -73,14 +80,29 @@ class Requester final : public Block {
     uint16_t pdn = 0;
     uint8_t max_send_sge = 0;
     uint16_t max_inline_data = 0;
+    uint8_t max_rd_atomic = 0;
+    uint32_t qkey = 0;
   };
-  // Which hold is in force, and which was the last to end; the QP is held while they differ. A load makes both `fresh`,
-  // so that no hold of the life before counts.
-  struct Hold {
-    bool fresh = false;
+  // What firmware says of an address handle, as far as it is looked at here.
+  struct Handle {
+    bool valid = false;
+    uint16_t pdn = 0;
+  };
+  // The generation of a QP's last hold, and of the last that ended; the QP is held while they differ. A load makes both
+  // 0, and the first hold after it is 1. Only the front has to know who holds himself.
+  struct Resumed {
+    bool by_itself = false;
     uint8_t generation = 0;
-    friend bool operator==(const Hold&, const Hold&) = default;
   };
+  // What a work request's opcode means.
+  struct Operation {
+    spec::BthService service{};
+    spec::IbWrOpcode opcode{};
+    spec::IbWcOpcode wc_opcode{};
+    spec::BthOpcode bth[4]{};  // by packet_position
+  };
+  static const Operation kOperations[];
+  static const Operation* OperationOf(spec::BthService service, spec::IbWrOpcode opcode);
   struct PendingHold {
     Cycle cycle;  // of the tables' write
     spec::QpHold hold;
@@ -99,11 +121,18 @@ class Requester final : public Block {
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
+    bool read = false;  // RDMA READ
+    spec::ReadRecord read_record{};
   };
   // The message that the front is cutting.
   struct Message {
     spec::RdmaSqReq request{};
     spec::SendRecord record{};
+    spec::BthService service{};
+    const Operation* operation = nullptr;  // null: there is none
+    bool is_read = false;
+    uint32_t qkey = 0;
+    uint8_t max_reads = 0;
     bool is_inline = false;
     bool first = true;
     uint32_t length = 0;
@@ -115,18 +144,22 @@ class Requester final : public Block {
     uint64_t total = 0;
     uint32_t count = 0;  // elements
     uint32_t asked = 0;
-    bool bad = false;  // an element could not be read
-    uint32_t skip = 0;
+    bool bad = false;   // an element could not be read
+    uint32_t skip = 0;  // bytes that are not sent again
     uint32_t psn = 0;
     uint32_t shift = 0;  // path MTU: 2 to the power of it
     uint16_t pdn = 0;
   };
   enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
-  enum class Back { kIdle, kDecide, kJob, kFail };
+  enum class Back { kIdle, kDecide, kRead, kJob, kFail };
 
-  bool IsHeld(Cycle now, Table<Hold>& holds, Table<Hold>& resumed, uint32_t qpn, bool again, uint8_t generation);
+  bool WaitsForReads(Cycle now);
+  void CountRead(Cycle now);
+  spec::TxPacket PacketOf(uint32_t payload, bool last) const;
+  spec::ReadRecord ReadRecordOf() const;
   void WriteHolds(Cycle now);
   bool RunFront(Cycle now);
+  void SetNextPsn(Cycle now, uint32_t qpn, uint32_t psn);
   bool Load(Cycle now);
   bool Check(Cycle now);
   bool Resume(Cycle now);
@@ -145,10 +178,13 @@ class Requester final : public Block {
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
   Table<uint8_t> dead_;   // an error of its own: nothing is sent until the next load
-  Table<Hold> front_hold_;
-  Table<Hold> front_resumed_;
-  Table<Hold> back_hold_;
-  Table<Hold> back_resumed_;
+  Table<Handle> handles_;
+  Table<uint8_t> begun_;  // READs for which there is a record, and those that ended: no load sets them back
+  Table<uint8_t> ended_;
+  Table<uint8_t> front_hold_;
+  Table<Resumed> front_resumed_;
+  Table<uint8_t> back_hold_;
+  Table<uint8_t> back_resumed_;
   std::deque<PendingHold> holds_;
   bool hold_now_ = false;  // a hold takes the tables' write ports
   Channel<Entry> entries_;
@@ -165,8 +201,10 @@ class Requester final : public Block {
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::TxJob> job_;
   std::optional<spec::SendRecord> record_;
+  std::optional<spec::ReadRecord> read_;
   std::optional<spec::QpFailure> failure_;
-  bool resent_ = false;  // the pulse of the next cycle
+  bool resent_ = false;                  // the pulse of the next cycle
+  std::optional<spec::QpPsn> next_psn_;  // likewise
 };
 
 }  // namespace vireo::model

@@ -2,6 +2,7 @@
 #include "model/rdma/responder.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -9,10 +10,13 @@
 namespace vireo::model {
 namespace {
 
+using spec::AethKind;
 using spec::AethSyndrome;
 using spec::BthOperation;
+using spec::BthService;
 using spec::BufferStatus;
 using spec::IbQpState;
+using spec::IbQpType;
 using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::MemoryStatus;
@@ -23,24 +27,42 @@ using spec::RxVerdict;
 
 // A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
 constexpr uint32_t kMtuUnit = 128;
+// The longest message. [IBTA vol. 1, 9.4.3]
+constexpr uint32_t kMaxMessageBytes = 1u << 31;
 constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
 // The other bit of a P_Key tells membership.
 constexpr uint16_t kPkeyMask = 0x7fff;
 
+// Half of the PSNs are behind, half are ahead. [IBTA vol. 1, 9.7.4]
+bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
+
+RdmaError MemoryError(MemoryStatus status) {
+  switch (status) {
+    case MemoryStatus::kKey: return RdmaError::kBadMrn;
+    case MemoryStatus::kPd: return RdmaError::kBadPdn;
+    case MemoryStatus::kRights: return RdmaError::kBadAccessFlags;
+    default: return RdmaError::kInvalidLength;
+  }
+}
+
 }  // namespace
 
-Responder::Responder(Agenda& agenda, uint32_t net_queue_pairs, uint32_t num_cqs, uint32_t num_qps)
+Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
-      queues_(net_queue_pairs, num_cqs, num_qps, spec::kRdmaReceiveqOffset),
-      attributes_table_(num_qps),
-      state_table_(num_qps),
-      half_table_(num_qps),
-      flush_(num_qps) {
+      queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
+      attributes_table_(sizes.num_qps),
+      state_table_(sizes.num_qps),
+      half_table_(sizes.num_qps),
+      read_half_table_(sizes.num_qps),
+      ended_table_(sizes.num_qps),
+      reads_(sizes.num_qps, sizes.max_rd_atomic),
+      flush_(sizes.num_qps) {
   load_in.SetConsumer(this);
   frame_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
   doorbell_in.SetConsumer(this);
   receive_in.SetConsumer(this);
+  read_record_in.SetConsumer(this);
 }
 
 void Responder::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
@@ -48,12 +70,23 @@ void Responder::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
-  Attributes attributes{.rc = context.valid && context.qp_type == spec::IbQpType::kRc,
+  Attributes attributes{.exists = context.valid,
                         .remote_write = context.remote_write,
+                        .remote_read = context.remote_read,
                         .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
                         .pdn = context.pdn,
                         .recv_cqn = context.recv_cqn,
-                        .min_rnr_timer = context.min_rnr_timer};
+                        .min_rnr_timer = context.min_rnr_timer,
+                        .max_reads = context.max_dest_rd_atomic,
+                        .qkey = context.qkey};
+  switch (context.qp_type) {
+    case IbQpType::kRc: attributes.service = BthService::kRc; break;
+    case IbQpType::kUc: attributes.service = BthService::kUc; break;
+    case IbQpType::kUd:
+    case IbQpType::kGsi: attributes.service = BthService::kUd; break;
+    default: attributes.exists = false; break;
+  }
+  std::copy(std::begin(context.path.sgid), std::end(context.path.sgid), attributes.own);
   std::copy(std::begin(context.path.dgid), std::end(context.path.dgid), attributes.peer);
   attributes_table_.Write(now, write.index % attributes_table_.size(), attributes);
 }
@@ -66,6 +99,10 @@ void Responder::OnQpStateWrite(Cycle now, const spec::QpStateWrite& write) {
   WakeAt(now + 1);
 }
 
+void Responder::OnQpReads(Cycle now, const spec::QpReads& reads) {
+  ended_table_.Write(now, reads.qpn % ended_table_.size(), reads.ended);
+}
+
 void Responder::SetEnable(Cycle from, bool enable) {
   if (enable_from_ < from) enable_ = next_enable_;
   next_enable_ = enable;
@@ -75,27 +112,32 @@ void Responder::SetEnable(Cycle from, bool enable) {
 bool Responder::IsIdle() const {
   return state_ == State::kIdle && load_in.size() == 0 && frame_in.size() == 0 && doorbell_in.size() == 0 &&
          changes_.empty() && !again_ && !ring_ && flush_.IsEmpty() && !check_.token && !request_.token &&
-         !place_.token && !ack_.token && !failure_.token;
+         !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
 
 void Responder::Run(Cycle now) {
+  if (const auto psn = std::exchange(expected_psn_, std::nullopt)) on_expected_psn(now, *psn);
   check_.Offer(now, memory_check_out);
   request_.Offer(now, receive_request_out);
   place_.Offer(now, place_out);
-  ack_.Offer(now, ack_out);
   failure_.Offer(now, failure_out);
   const bool again = again_.has_value();
   RunRings(now, again);
-  if (begins_ > now) return WakeAt(begins_);
-
-  switch (state_) {
-    case State::kIdle: Begin(now); break;
-    case State::kAct: Act(now); break;
-    case State::kMemory: OnMemory(now); break;
-    case State::kReceive: OnReceive(now); break;
-    case State::kNext: Next(now, again); break;
-    case State::kFlush: Flush(now); break;
+  if (begins_ > now) {
+    WakeAt(begins_);
+  } else {
+    switch (state_) {
+      case State::kIdle: Begin(now); break;
+      case State::kAct: Act(now); break;
+      case State::kRead: Locate(now); break;
+      case State::kMemory: OnMemory(now); break;
+      case State::kReceive: OnReceive(now); break;
+      case State::kNext: Next(now, again); break;
+      case State::kFlush: Flush(now); break;
+    }
   }
+  // Behind the turn, which may be a load.
+  if (reads_.Run(now, read_record_in)) WakeAt(now + 1);
 }
 
 // One QP is added per cycle. `again`: there was one at the begin of the cycle.
@@ -127,6 +169,12 @@ void Responder::RunRings(Cycle now, bool again) {
   if (ring || ring_) WakeAt(now + 1);
 }
 
+void Responder::WriteHalf(Cycle now, uint32_t qpn, const Half& half) {
+  half_table_.Write(now, qpn, half);
+  expected_psn_ = spec::QpPsn{.qpn = qpn, .psn = half.expected_psn};
+  WakeAt(now + 1);
+}
+
 void Responder::Go(Cycle now, State state) {
   state_ = state;
   begins_ = now + 1;
@@ -135,16 +183,20 @@ void Responder::Go(Cycle now, State state) {
 
 // Outputs of the turn before have been taken.
 bool Responder::HasSpace(Cycle now) {
-  if (place_.IsFree(now) && ack_.IsFree(now) && failure_.IsFree(now)) return true;
+  if (place_.IsFree(now) && failure_.IsFree(now)) return true;
   // Taken in this cycle: free in the next.
-  if (!place_.token && !ack_.token && !failure_.token) WakeAt(now + 1);
+  if (!place_.token && !failure_.token) WakeAt(now + 1);
   return false;
 }
 
 void Responder::Begin(Cycle now) {
   if (load_in.CanPop(now)) {
+    if (!reads_.CanLoad(now)) return WakeAt(now + 1);
     const spec::QpLoad load = load_in.Pop(now);
-    half_table_.Write(now, load.qpn % half_table_.size(), {.expected_psn = load.psn});
+    const auto qpn = static_cast<uint32_t>(load.qpn % half_table_.size());
+    WriteHalf(now, qpn, {.expected_psn = load.psn});
+    read_half_table_.Write(now, qpn, {});
+    reads_.Load(now, qpn);
     return Go(now, State::kIdle);
   }
   const bool frame = frame_in.CanPop(now);
@@ -157,10 +209,20 @@ void Responder::Begin(Cycle now) {
   } else {
     qpn_ = static_cast<uint32_t>(frame_in.front().bth.dest_qp % half_table_.size());
     enabled_ = Enabled(now);
+    const auto& mac = mac_.At(now);
+    is_ours_ = std::equal(mac.begin(), mac.end(), frame_in.front().destination_mac);
   }
   attributes_ = attributes_table_.Read(now, qpn_);
   qp_state_ = state_table_.Read(now, qpn_);
   half_ = half_table_.Read(now, qpn_);
+  read_half_ = read_half_table_.Read(now, qpn_);
+  ended_ = ended_table_.Read(now, qpn_);
+  // Nothing is under way when a load begins a new half.
+  given_ = half_.counts ? half_.given : ended_;
+  repeated_ = half_.counts ? half_.repeated : ended_;
+  reads_.Read(now, qpn_);
+  position_ = half_.position;
+  is_response_ = false;
   status_ = BufferStatus::kOk;
   is_element_ = false;
   if (is_flush_) {
@@ -170,72 +232,131 @@ void Responder::Begin(Cycle now) {
     const RxToken& token = frame_in.front();
     const bool starts = token.info.starts_message;
     const auto reth = spec::Reth::Decode(token.extension);
-    address_ = starts ? reth.virtual_address : half_.position.address;
-    rkey_ = starts ? reth.rkey : half_.position.key;
-    bytes_left_ = starts ? reth.dma_length : half_.position.bytes_left;
-    left_ = token.payload_bytes;
-    offset_ = token.payload_offset;
+    address_ = starts ? reth.virtual_address : half_.position.cursor.address;
+    rkey_ = starts ? reth.rkey : half_.position.cursor.key;
+    bytes_left_ = starts ? reth.dma_length : half_.position.cursor.bytes_left;
+    BeginPart(Part::kPayload);
     state_ = State::kAct;
     begins_ = now + kDecisionLatency;
   }
   WakeAt(begins_);
 }
 
+uint32_t Responder::MtuBytes() const { return kMtuUnit << attributes_.path_mtu; }
+
+// Of a READ's response; each has a PSN. [IBTA vol. 1, 9.7.2]
+uint32_t Responder::PacketsOf(uint32_t bytes) const {
+  return bytes == 0 ? 1 : static_cast<uint32_t>((uint64_t{bytes} + MtuBytes() - 1) / MtuBytes());
+}
+
+void Responder::BeginPart(Part part) {
+  const RxToken& frame = frame_in.front();
+  part_ = part;
+  switch (part) {
+    case Part::kZeros:
+      left_ = spec::kRdmaUdGrhBytes - spec::Ipv4::kBytes;
+      offset_ = 0;
+      break;
+    case Part::kHeader:
+      left_ = static_cast<uint32_t>(frame.is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes);
+      offset_ = frame.l3_offset;
+      break;
+    case Part::kPayload:
+      left_ = frame.payload_bytes;
+      offset_ = frame.payload_offset;
+      break;
+  }
+}
+
 // A packet for a QP of ours that receives, from its peer. [IBTA vol. 1, 9.6]
 bool Responder::IsTaken() const {
   const RxToken& frame = frame_in.front();
-  if (!enabled_ || frame.verdict != RxVerdict::kRoce) return false;
-  const bool receives = frame.bth.dest_qp < half_table_.size() && !half_.failed &&
+  if (!enabled_ || !is_ours_ || frame.verdict != RxVerdict::kRoce) return false;
+  const bool receives = attributes_.exists && frame.bth.dest_qp < half_table_.size() && !half_.failed &&
                         (qp_state_ == IbQpState::kRtr || qp_state_ == IbQpState::kRts || qp_state_ == IbQpState::kSqd ||
                          qp_state_ == IbQpState::kSqe);
-  const bool service_matches = attributes_.rc && static_cast<spec::BthService>(static_cast<uint8_t>(frame.bth.opcode) >>
-                                                                               5) == spec::BthService::kRc;
+  const bool service_matches =
+      static_cast<BthService>(static_cast<uint8_t>(frame.bth.opcode) >> 5) == attributes_.service;
   // Ours is a full member, so the membership bit of the other side does not matter. [10.9.3]
   const bool pkey_matches = (frame.bth.pkey & kPkeyMask) == (spec::kPkeyDefault & kPkeyMask);
-  const bool peer_matches = std::equal(std::begin(frame.ip_source), std::end(frame.ip_source), attributes_.peer);
-  return receives && service_matches && pkey_matches && peer_matches;
+  if (!receives || !service_matches || !pkey_matches) return false;
+  if (IsDatagram()) return spec::Deth::Decode(frame.extension).qkey == attributes_.qkey;
+  // A connected QP hears its peer only, and only what is sent to it.
+  return std::equal(std::begin(frame.ip_source), std::end(frame.ip_source), attributes_.peer) &&
+         std::equal(std::begin(frame.ip_destination), std::end(frame.ip_destination), attributes_.own);
+}
+
+bool Responder::HasRoom() const { return static_cast<uint8_t>(given_ - ended_) < attributes_.max_reads; }
+
+// A READ request as such, wherever it stands.
+bool Responder::IsReadLegal() const {
+  // More READs than the peer may have under way are invalid, too. [IBTA vol. 1, 9.7.4.1]
+  return frame_in.front().payload_bytes == 0 && bytes_left_ <= kMaxMessageBytes && HasRoom();
+}
+
+bool Responder::IsLengthLegal() const {
+  const RxToken& frame = frame_in.front();
+  switch (frame.info.payload) {
+    case PayloadRule::kMtu: return frame.payload_bytes == MtuBytes();
+    case PayloadRule::kOneToMtu: return frame.payload_bytes != 0 && frame.payload_bytes <= MtuBytes();
+    case PayloadRule::kZeroToMtu: return frame.payload_bytes <= MtuBytes();
+    default: return false;
+  }
 }
 
 // Opcode sequence, operation and lengths of the expected packet. [IBTA vol. 1, 9.7.4]
 bool Responder::IsRequestValid() const {
   const RxToken& frame = frame_in.front();
-  if (frame.info.starts_message == half_.in_message) return false;
+  // Where nobody would be told, any first or only begins a message. [9.8.2]
+  const bool anew = !IsAcknowledged() && frame.info.starts_message;
+  if (!anew && frame.info.starts_message == half_.in_message) return false;
   if (!frame.info.starts_message && IsSend() != half_.send) return false;
+  if (IsRead()) return IsReadLegal();
   if (IsSend() ? frame.info.has_ieth : frame.info.operation != BthOperation::kRdmaWrite) return false;
-  const uint32_t mtu = kMtuUnit << attributes_.path_mtu;
-  switch (frame.info.payload) {
-    case PayloadRule::kMtu:
-      if (frame.payload_bytes != mtu) return false;
-      break;
-    case PayloadRule::kOneToMtu:
-      if (frame.payload_bytes == 0 || frame.payload_bytes > mtu) return false;
-      break;
-    case PayloadRule::kZeroToMtu:
-      if (frame.payload_bytes > mtu) return false;
-      break;
-    default: return false;
-  }
+  if (!IsLengthLegal()) return false;
   // A SEND's elements tell how long it may be.
   if (IsSend()) return true;
   return frame.info.ends_message ? bytes_left_ == frame.payload_bytes : bytes_left_ > frame.payload_bytes;
+}
+
+// What is not as it must be is dropped in silence. A datagram's PSN says nothing. [IBTA vol. 1, 9.8.2, 9.8.3]
+Responder::Action Responder::DecideUnacknowledged() const {
+  const RxToken& frame = frame_in.front();
+  if (!IsRequestValid() || (!frame.info.starts_message && frame.bth.psn != half_.expected_psn)) return Action::kAbandon;
+  if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
+  if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
+  return attributes_.remote_write ? Action::kWrite : Action::kAbandon;
 }
 
 Responder::Action Responder::Decide() const {
   const RxToken& frame = frame_in.front();
   if (!IsTaken()) return Action::kDrop;
   if (frame.info.is_response) {
+    if (frame.info.operation == BthOperation::kRdmaReadResponse) return Action::kResponse;
     return frame.info.operation == BthOperation::kAcknowledge && frame.payload_bytes == 0 ? Action::kAcknowledge
                                                                                           : Action::kDrop;
   }
-  // Half of the PSNs are ahead of the expected one. [IBTA vol. 1, 9.7.4]
+  if (!IsAcknowledged()) return DecideUnacknowledged();
   const uint32_t ahead_by = (frame.bth.psn - half_.expected_psn) & kPsnMask;
-  if (ahead_by > kPsnMask / 2) {
-    return frame.info.response == BthOperation::kAcknowledge ? Action::kRepeat : Action::kDrop;
+  if (IsBehind(ahead_by)) {
+    if (frame.info.response == BthOperation::kAcknowledge) return Action::kRepeat;
+    // A READ is carried out once more, if all of it is behind. [9.7.5.1.4]
+    const uint32_t behind_by = kPsnMask + 1 - ahead_by;
+    if (!IsRead() || !IsReadLegal() || !attributes_.remote_read || PacketsOf(bytes_left_) > behind_by) {
+      return Action::kDrop;
+    }
+    return bytes_left_ != 0 ? Action::kRead : Action::kGiveAgain;
   }
   // One NAK for a gap, until what is missing has come. [9.7.5]
   if (ahead_by != 0) return half_.nak_sent ? Action::kDrop : Action::kSequence;
+  // Duplicates whose responses the peer has already take room from the READs behind them, which come again then.
+  if (IsRead() && !HasRoom() && static_cast<int8_t>(repeated_ - ended_) > 0) return Action::kDrop;
   if (!IsRequestValid()) return Action::kInvalid;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
+  if (IsRead()) {
+    if (!attributes_.remote_read) return Action::kAccess;
+    return bytes_left_ != 0 ? Action::kRead : Action::kGive;
+  }
   // Without bytes neither key nor right is looked at. [9.7.4]
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
   return attributes_.remote_write ? Action::kWrite : Action::kAccess;
@@ -243,6 +364,7 @@ Responder::Action Responder::Decide() const {
 
 void Responder::Act(Cycle now) {
   if (!HasSpace(now)) return;
+  const RxToken& frame = frame_in.front();
   const Action action = Decide();
   switch (action) {
     case Action::kWrite:
@@ -250,12 +372,54 @@ void Responder::Act(Cycle now) {
                        .pdn = attributes_.pdn,
                        .remote_write = true,
                        .address = address_,
-                       .bytes = frame_in.front().payload_bytes});
+                       .bytes = frame.payload_bytes});
       return Go(now, State::kMemory);
-    case Action::kReceive: return AskForReceive(now);
-    case Action::kContinue: position_ = half_.position; return Go(now, State::kNext);
-    default: return Finish(now, action, {});
+    case Action::kRead:
+      // All of it at once; where each packet's bytes are, the read responder asks.
+      check_.Set(
+          now, {.key = rkey_, .pdn = attributes_.pdn, .remote_read = true, .address = address_, .bytes = bytes_left_});
+      return Go(now, State::kMemory);
+    case Action::kReceive:
+      if (IsDatagram()) BeginPart(frame.is_ipv6 ? Part::kHeader : Part::kZeros);
+      if (!half_.holds) return AskForReceive(now);
+      {
+        // Of a message that was never completed: this one starts over in it.
+        Cursor& cursor = position_.cursor;
+        cursor.next_element -= spec::RdmaSge::kBytes * static_cast<uint8_t>(position_.num_sge - cursor.elements);
+        cursor.elements = position_.num_sge;
+        cursor.bytes_left = 0;
+      }
+      return Go(now, State::kNext);
+    case Action::kContinue: return Go(now, State::kNext);
+    case Action::kResponse: {
+      is_response_ = true;
+      const spec::ReadRecord& record = reads_.Oldest();
+      if (!read_half_.begun) {
+        read_half_.psn = record.first_psn;
+        read_half_.bytes_left = record.bytes;
+        read_half_.cursor.Begin(record.elements, record.num_sge, spec::RdmaSge::Decode(record.sge));
+      }
+      position_.cursor = read_half_.cursor;
+      return Go(now, State::kRead);
+    }
+    default: return Finish(now, action);
   }
+}
+
+// Where a READ response belongs: to the oldest READ. First or middle does not matter, because a retry may begin
+// anywhere; last and only end the message. [IBTA vol. 1, 9.7.5.1.9, 9.7.6.1]
+void Responder::Locate(Cycle now) {
+  const RxToken& frame = frame_in.front();
+  const uint32_t ahead_by = (frame.bth.psn - read_half_.psn) & kPsnMask;
+  if (!reads_.IsHeld() || read_half_.dead || IsBehind(ahead_by)) return Finish(now, Action::kDrop);
+  if (ahead_by != 0) return Finish(now, Action::kGap);
+  const bool last = frame.bth.psn == reads_.Oldest().last_psn;
+  const bool acknowledges = !frame.info.has_aeth || spec::Aeth::Decode(frame.extension).kind == AethKind::kAck;
+  if (!acknowledges || frame.payload_bytes != std::min(read_half_.bytes_left, MtuBytes()) ||
+      frame.info.ends_message != last) {
+    return Finish(now, Action::kBad);
+  }
+  Go(now, State::kNext);
 }
 
 void Responder::Ask(Cycle now, const spec::ReceiveRequest& request) {
@@ -268,20 +432,32 @@ void Responder::OnMemory(Cycle now) {
   if (!memory_place_in.CanPop(now) || !HasSpace(now)) return;
   const RxToken& frame = frame_in.front();
   const bool ok = memory_place_in.front().status == MemoryStatus::kOk;
+  const bool scatters = Scatters();
   // Nothing is written without a receive: the place waits where it is.
-  if (ok && !IsSend() && frame.info.consumes_recv) return AskForReceive(now);
+  if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return AskForReceive(now);
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
-  if (!ok) return Finish(now, IsSend() ? Action::kProtection : Action::kAccess, memory);
-  if (!IsSend()) return Finish(now, Action::kWrite, memory);
+  if (IsRead()) {
+    const bool expected = frame.bth.psn == half_.expected_psn;
+    if (ok) return Finish(now, expected ? Action::kGive : Action::kGiveAgain);
+    return Finish(now, expected ? Action::kAccess : Action::kDrop);
+  }
+  if (!ok) {
+    const Action refusal = IsAcknowledged() ? Action::kAccess : Action::kAbandon;
+    return Finish(now, scatters ? Action::kProtection : refusal, {.status = memory.status});
+  }
+  if (!scatters) return Finish(now, Action::kAccept, memory);
   const uint32_t chunk = Chunk();
-  position_.address += chunk;
-  position_.bytes_left -= chunk;
-  if (chunk == left_) return Finish(now, Action::kWrite, memory);
+  position_.cursor.address += chunk;
+  position_.cursor.bytes_left -= chunk;
+  if (chunk == left_ && part_ == Part::kPayload) {
+    return Finish(now, is_response_ ? Action::kFilled : Action::kAccept, memory);
+  }
   spec::RxPlace place{.more = true};
   SetRuns(place, memory);
   place_.Set(now, place);
   left_ -= chunk;
   offset_ += chunk;
+  if (left_ == 0) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
   Go(now, State::kNext);
 }
 
@@ -291,18 +467,15 @@ void Responder::OnReceive(Cycle now) {
   const auto sge = spec::RdmaSge::Decode(receive.sge);
   status_ = receive.status;
   code_ = receive.code;
-  position_.address = sge.addr;
-  position_.key = sge.lkey;
-  position_.bytes_left = sge.length;
   if (is_element_) {
-    position_.next_element += spec::RdmaSge::kBytes;
-    --position_.elements;
+    position_.cursor.Take(sge);
+    position_.cursor.next_element += spec::RdmaSge::kBytes;
+    --position_.cursor.elements;
   } else {
     position_.head = receive.head;
     position_.wr_id = receive.wr_id;
-    position_.next_element = receive.elements + spec::RdmaSge::kBytes;
-    position_.elements = static_cast<uint8_t>(receive.num_sge == 0 ? 0 : receive.num_sge - 1);
-    if (receive.num_sge == 0) position_.bytes_left = 0;
+    position_.num_sge = receive.num_sge;
+    position_.cursor.Begin(receive.elements, receive.num_sge, sge);
   }
   Go(now, State::kNext);
 }
@@ -319,46 +492,51 @@ void Responder::Next(Cycle now, bool again) {
     again_ = qpn_;
     return Go(now, State::kIdle);
   }
-  const bool payload = frame_in.front().payload_bytes != 0;
-  if (status_ == BufferStatus::kOk && IsSend() && left_ != 0) {
-    if (position_.bytes_left != 0) {
-      check_.Set(now, {.key = position_.key,
+  const bool scatters = Scatters();
+  const bool placed = !scatters && frame_in.front().payload_bytes != 0;
+  if (status_ == BufferStatus::kOk && scatters && left_ != 0) {
+    if (position_.cursor.bytes_left != 0) {
+      check_.Set(now, {.key = position_.cursor.key,
                        .pdn = attributes_.pdn,
                        .local_write = true,
-                       .address = position_.address,
-                       .bytes = static_cast<uint16_t>(Chunk())});
+                       .address = position_.cursor.address,
+                       .bytes = Chunk()});
       return Go(now, State::kMemory);
     }
-    if (position_.elements != 0) {
-      return Ask(now, {.qpn = qpn_, .is_element = true, .address = position_.next_element});
+    if (position_.cursor.elements != 0) {
+      return Ask(now, {.qpn = qpn_, .is_element = true, .address = position_.cursor.next_element});
     }
-    if (HasSpace(now)) Finish(now, Action::kLength, {});
+    if (HasSpace(now)) Finish(now, Action::kLength);
     return;
   }
   if (!HasSpace(now)) return;
-  Action action = !IsSend() && payload ? Action::kWrite : Action::kAccept;
-  if (status_ != BufferStatus::kOk) {
-    action = status_ == BufferStatus::kEmpty && !is_element_ ? Action::kNotReady : Action::kOperation;
-  }
   spec::MemoryPlace memory;
-  if (!IsSend() && payload) memory = memory_place_in.Pop(now);
-  Finish(now, action, memory);
+  if (placed) memory = memory_place_in.Pop(now);
+  if (status_ == BufferStatus::kOk) return Finish(now, is_response_ ? Action::kFilled : Action::kAccept, memory);
+  if (status_ == BufferStatus::kEmpty && !is_element_) {
+    return Finish(now, IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
+  }
+  // Of a broken queue descriptor fetch has told: without anybody to answer there is nothing more to say.
+  const bool broken = !is_element_ && code_ == RdmaError::kOk;
+  Finish(now, broken && !IsAcknowledged() ? Action::kAbandon : Action::kOperation);
 }
 
 void Responder::Flush(Cycle now) {
-  // RESET forgets what a message under way holds, ERR completes it before all others.
+  // RESET forgets the receive that is held, ERR completes it before all others.
   if (qp_state_ == IbQpState::kErr || qp_state_ == IbQpState::kReset) {
     Half half = half_;
     half.in_message = false;
-    half_table_.Write(now, qpn_, half);
+    half.holds = false;
+    WriteHalf(now, qpn_, half);
   }
   if (qp_state_ != IbQpState::kErr) return Go(now, State::kIdle);
-  if (!half_.in_message || !half_.send) return AskForReceive(now);
-  position_ = half_.position;
+  if (!half_.holds) return AskForReceive(now);
   Go(now, State::kNext);
 }
 
 void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const {
+  if (memory.bytes0 == 0) return;
+  place.zeros = Scatters() && part_ == Part::kZeros;
   place.offset = static_cast<uint16_t>(offset_);
   place.address0 = memory.address0;
   place.bytes0 = memory.bytes0;
@@ -379,40 +557,103 @@ void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, b
 }
 
 void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory) {
-  const bool send = IsSend();
-  const RxToken frame = frame_in.Pop(now);
-  Go(now, State::kIdle);
-
-  Half half = half_;
   spec::RxPlace place;
+  SetRuns(place, memory);
+  const RxToken frame = frame_in.front();
+  if (is_response_) {
+    FinishResponse(now, action, frame, place, memory.status);
+  } else {
+    FinishRequest(now, action, frame, place, memory.status);
+  }
+  frame_in.Pop(now);
+  place_.Set(now, place);
+  Go(now, State::kIdle);
+}
+
+void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
+                               MemoryStatus memory_status) {
+  if (action == Action::kDrop) return;
+  place.has_ack = true;
+  spec::RxAck& ack = place.ack;
+  ack = {.qpn = frame.bth.dest_qp,
+         .psn = frame.bth.psn,
+         .syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits),
+         .is_read = true};
+  ReadHalf half = read_half_;
+  const auto fail = [&](IbWcStatus status, RdmaError code) {
+    ack.status = status;
+    ack.syndrome = static_cast<uint8_t>(code);
+    half.dead = true;
+  };
+  const auto aeth = spec::Aeth::Decode(frame.extension);
+  switch (action) {
+    case Action::kGap:
+      ack.psn = read_half_.psn;
+      ack.syndrome = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+      return;
+    case Action::kBad:
+      fail(IbWcStatus::kBadRespErr, frame.info.has_aeth && aeth.kind != AethKind::kAck ? RdmaError::kInvalidParameter
+                                                                                       : RdmaError::kInvalidLength);
+      break;
+    case Action::kOperation: fail(IbWcStatus::kLocQpOpErr, code_); break;
+    case Action::kProtection: fail(IbWcStatus::kLocProtErr, MemoryError(memory_status)); break;
+    case Action::kLength: fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength); break;
+    default: {  // filled
+      if (frame.info.has_aeth) {
+        ack.syndrome = frame.extension[0];
+        ack.msn = aeth.msn;
+      }
+      const bool last = frame.bth.psn == reads_.Oldest().last_psn;
+      half = {.begun = !last,
+              .psn = (read_half_.psn + 1) & kPsnMask,
+              .bytes_left = read_half_.bytes_left - frame.payload_bytes,
+              .cursor = position_.cursor};
+      if (last) reads_.Retire(now);
+      break;
+    }
+  }
+  read_half_table_.Write(now, qpn_, half);
+}
+
+void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
+                              MemoryStatus memory_status) {
+  const bool send = IsSend();
+  const bool acknowledged = IsAcknowledged();
+  Half half = half_;
   auto syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
   uint32_t psn = frame.bth.psn;
   const auto nak = [&](AethSyndrome value) {
     place.has_answer = true;
     syndrome = static_cast<uint8_t>(value);
   };
-  // `status`: of the receive, if it is known.
-  const auto refuse = [&](AethSyndrome value, RdmaEventType event, std::optional<IbWcStatus> status = {}) {
+  // `status`: of the receive, if it is known; `own`: what only we are told.
+  const auto refuse = [&](AethSyndrome value, RdmaEventType event, std::optional<IbWcStatus> status = {},
+                          RdmaError own = RdmaError::kOk) {
     nak(value);
+    place.has_answer = acknowledged;
     half.failed = true;
-    // What a receive's own error is: its code; otherwise what the peer is told.
-    const bool own = action == Action::kOperation && code_ != RdmaError::kOk;
-    const uint32_t reason = own ? static_cast<uint32_t>(code_) : syndrome;
-    failure_.Set(now, {.qpn = frame.bth.dest_qp, .event_type = event, .code = reason});
+    // What a receive's own error is: its code; otherwise what the peer is told, if it is told anything.
+    const bool is_own = !acknowledged || (action == Action::kOperation && own != RdmaError::kOk);
+    const uint32_t reason = is_own ? static_cast<uint32_t>(own) : syndrome;
+    failure_.Set(
+        now, {.qpn = frame.bth.dest_qp, .event_type = acknowledged ? event : RdmaEventType::kQpFatal, .code = reason});
     if (!status) return;
     half.in_message = false;
+    half.holds = false;
     Complete(now, place, {.status = *status, .opcode = IbWcOpcode::kRecv, .vendor_err = reason}, true);
   };
   switch (action) {
-    case Action::kDrop:
-    case Action::kReceive:   // not an end
-    case Action::kContinue:  // likewise
-      break;
     case Action::kAcknowledge: {
       const auto aeth = spec::Aeth::Decode(frame.extension);
-      ack_.Set(now, {.qpn = frame.bth.dest_qp, .psn = psn, .syndrome = frame.extension[0], .msn = aeth.msn});
-      break;
+      place.has_ack = true;
+      place.ack = {.qpn = frame.bth.dest_qp, .psn = psn, .syndrome = frame.extension[0], .msn = aeth.msn};
+      if (aeth.kind == AethKind::kAck) reads_.Acknowledge(now, psn);
+      return;
     }
+    case Action::kAbandon:
+      // A receive that the message held goes to the next one that needs one. [IBTA vol. 1, 9.8.2.2]
+      half.in_message = false;
+      break;
     case Action::kRepeat:
       // Acknowledges everything so far. [IBTA vol. 1, 9.7.5]
       place.has_answer = true;
@@ -435,58 +676,83 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
       // A queue that is broken gave no work request.
       std::optional<IbWcStatus> status;
       if (is_element_ || code_ != RdmaError::kOk) status = IbWcStatus::kLocQpOpErr;
-      refuse(AethSyndrome::kNakRemoteOperationalError, RdmaEventType::kQpFatal, status);
+      refuse(AethSyndrome::kNakRemoteOperationalError, RdmaEventType::kQpFatal, status, code_);
       break;
     }
     case Action::kProtection:
-      refuse(AethSyndrome::kNakRemoteOperationalError, RdmaEventType::kQpFatal, IbWcStatus::kLocProtErr);
+      refuse(AethSyndrome::kNakRemoteOperationalError, RdmaEventType::kQpFatal, IbWcStatus::kLocProtErr,
+             MemoryError(memory_status));
       break;
     case Action::kLength:
-      refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr, IbWcStatus::kLocLenErr);
+      refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr, IbWcStatus::kLocLenErr,
+             RdmaError::kInvalidLength);
+      break;
+    case Action::kGive:
+      half.nak_sent = false;
+      half.expected_psn = (half.expected_psn + PacketsOf(bytes_left_)) & kPsnMask;
+      // Its response counts as sent. [9.7.7]
+      half.msn = (half.msn + 1) & kPsnMask;
+      [[fallthrough]];
+    case Action::kGiveAgain:
+      place.has_answer = true;
+      place.answer.is_read = true;
+      place.answer.address = address_;
+      place.answer.rkey = rkey_;
+      place.answer.bytes = bytes_left_;
+      half.counts = true;
+      half.given = static_cast<uint8_t>(given_ + 1);
+      half.repeated = action == Action::kGiveAgain ? half.given : repeated_;
       break;
     case Action::kAccept:
-    case Action::kWrite:
-      place.has_answer = frame.bth.ack_req;
+      place.has_answer = frame.bth.ack_req && acknowledged;
       half.nak_sent = false;
-      half.expected_psn = (half.expected_psn + 1) & kPsnMask;
+      // UC, UD: where the message is, not where ours ended.
+      half.expected_psn = ((acknowledged ? half.expected_psn : psn) + 1) & kPsnMask;
       // Messages are counted when they are complete. [9.7.7]
       half.msn = (half.msn + frame.info.ends_message) & kPsnMask;
       half.in_message = !frame.info.ends_message;
       half.send = send;
-      half.received = (frame.info.starts_message ? 0 : half.received) + frame.payload_bytes;
+      half.received = (frame.info.starts_message ? 0 : half.received) + frame.payload_bytes +
+                      (IsDatagram() ? spec::kRdmaUdGrhBytes : 0);
       half.position = position_;
-      if (!send) {
-        half.position.address = address_ + frame.payload_bytes;
-        half.position.key = rkey_;
-        half.position.bytes_left = bytes_left_ - frame.payload_bytes;
+      if (send) {
+        half.holds = true;
+      } else {
+        half.position.cursor.address = address_ + frame.payload_bytes;
+        half.position.cursor.key = rkey_;
+        half.position.cursor.bytes_left = bytes_left_ - frame.payload_bytes;
       }
       if (frame.info.completes_recv) {
         spec::RdmaCqReq cqe{.opcode = send ? IbWcOpcode::kRecv : IbWcOpcode::kRecvRdmaWithImm,
                             .byte_len = half.received};
-        if (frame.info.has_immdt) {
-          // Behind the RETH of a message of one packet. [9.2, 9.3]
-          const auto* immediate = frame.extension + (frame.info.has_reth ? spec::Reth::kBytes : 0);
-          std::copy_n(immediate, spec::Immdt::kBytes, cqe.imm_data);
-          cqe.wc_flags = spec::IbWcFlags::kWithImm;
+        if (IsDatagram()) {
+          cqe.src_qp = spec::Deth::Decode(frame.extension).source_qp;
+          cqe.wc_flags = spec::IbWcFlags::kGrh;
         }
+        if (frame.info.has_immdt) {
+          // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
+          const size_t reth = frame.info.has_reth ? spec::Reth::kBytes : 0;
+          const size_t before = frame.info.has_deth ? spec::Deth::kBytes : reth;
+          std::copy_n(frame.extension + before, spec::Immdt::kBytes, cqe.imm_data);
+          cqe.wc_flags |= spec::IbWcFlags::kWithImm;
+        }
+        half.holds = false;
         Complete(now, place, cqe, frame.bth.solicited_event);
       }
       break;
+    default: return;  // dropped; the others end nothing
   }
-  if (action == Action::kWrite) SetRuns(place, memory);
   if (place.has_answer) {
-    place.answer.qpn = frame.bth.dest_qp;
-    place.answer.opcode = spec::BthOpcode::kRcAcknowledge;
-    place.answer.psn = psn;
+    spec::TxPacket& packet = place.answer.packet;
+    packet.qpn = frame.bth.dest_qp;
+    if (!place.answer.is_read) packet.opcode = spec::BthOpcode::kRcAcknowledge;
+    packet.psn = psn;
     spec::Aeth aeth;
     aeth.msn = half.msn;
-    aeth.Encode(place.answer.extension);
-    place.answer.extension[0] = syndrome;
+    aeth.Encode(packet.extension);
+    packet.extension[0] = syndrome;
   }
-  place_.Set(now, place);
-  if (action != Action::kDrop && action != Action::kAcknowledge) {
-    half_table_.Write(now, frame.bth.dest_qp % half_table_.size(), half);
-  }
+  WriteHalf(now, qpn_, half);
 }
 
 }  // namespace vireo::model

@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides on every received frame, in order, one at a time: what of it goes to memory, what it completes and what is
-// answered: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP. Of requests it
-// carries out SEND and RDMA WRITE, with or without immediate data, on RC; acknowledges go on. In ERR it flushes the
-// QP's receives, one per turn. A frame leaves as one rx_place or as several, a flushed receive as one without frame.
+// answered: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP and of the READs that
+// it has asked its peer for. Of requests it carries out SEND and RDMA WRITE, with or without immediate data, and RDMA
+// READ on RC, SEND and WRITE on UC, and SEND on UD and GSI; of responses it takes acknowledges and those to READs. In
+// ERR it flushes the QP's receives, one per turn. A frame leaves as one rx_place or as several, a flushed receive as
+// one without frame.
 //
 // With r the cycle in which a frame's turn comes (its tables are read): it is decided on in r + 2 or when the outputs
 // of the frame before have been taken, + 1. The outputs are visible one cycle after the decision; with a key check,
 // that asks one cycle after the decision and the outputs are visible one cycle after its answer is. What a receive or
-// an element brings is known one cycle after it is visible.
+// an element brings is known one cycle after it is visible. A READ response is decided on one cycle later than others.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
+#include "model/rdma/read_ring.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -35,45 +41,74 @@ class Responder final : public Block {
   // From a flush's turn to the question for a receive, or to the decision if a message holds one.
   static constexpr uint64_t kFlushLatency = 1;
 
-  Responder(Agenda& agenda, uint32_t net_queue_pairs, uint32_t num_cqs, uint32_t num_qps);
+  // Further cycles until a READ response's place is known.
+  static constexpr uint64_t kResponseLatency = 1;
+
+  struct Sizes {
+    uint32_t net_queue_pairs;
+    uint32_t num_cqs;
+    uint32_t num_qps;
+    uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
+  };
+
+  Responder(Agenda& agenda, const Sizes& sizes);
   Responder(Agenda& agenda, const spec::Config& config)
-      : Responder(agenda, config.net_queue_pairs, config.num_cqs, config.num_qps) {}
+      : Responder(agenda, Sizes{.net_queue_pairs = config.net_queue_pairs,
+                                .num_cqs = config.num_cqs,
+                                .num_qps = config.num_qps,
+                                .max_rd_atomic = config.max_rd_atomic}) {}
 
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<RxToken> frame_in = Channel<RxToken>::Slice();
   Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();  // of receive queues
   Channel<spec::Receive> receive_in = Channel<spec::Receive>::Slice();
+  Channel<spec::ReadRecord> read_record_in = Channel<spec::ReadRecord>::Slice();
   Output<spec::MemoryCheck> memory_check_out;
   Output<spec::ReceiveRequest> receive_request_out;
   Output<spec::RxPlace> place_out;
-  Output<spec::RxAck> ack_out;
   Output<spec::QpFailure> failure_out;
 
   // Pulses, in their cycle.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& write);
+  void OnQpReads(Cycle now, const spec::QpReads& reads);  // of the read responder
   // enable_i from cycle `from` on, which is not over; 0 before the first call.
   void SetEnable(Cycle from, bool enable);
   // mq_i, likewise.
   void SetMq(Cycle from, bool mq);
+  // mac_i, likewise: the device's own address.
+  void SetMac(Cycle from, const std::array<uint8_t, 6>& mac) { mac_.Set(from, mac); }
 
   void Run(Cycle now) override;
   bool IsIdle() const;
 
+  // Called in the cycle of the pulse: one after what a QP expects may have changed.
+  std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
+
  private:
-  enum class State : uint8_t { kIdle, kAct, kMemory, kReceive, kNext, kFlush };
+  enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kFlush };
   enum class Action : uint8_t {
     kDrop,
+    kAbandon,  // UC, UD: dropped, and what follows of its message, too
     kAcknowledge,
     kRepeat,
     kSequence,
     kInvalid,
     kAccess,
     kAccept,
-    kWrite,
-    kReceive,     // asks for a receive
-    kContinue,    // a SEND goes on
+    kGive,       // a READ: the read responder carries it out
+    kGiveAgain,  // likewise, a duplicate
+    // No end:
+    kWrite,     // WRITE: its key is checked
+    kRead,      // READ: likewise
+    kReceive,   // asks for a receive
+    kContinue,  // a SEND goes on
+    kResponse,  // of a READ of ours
+    // Not by the packet alone:
+    kFilled,      // the response's payload is all on its way
+    kGap,         // a response before this one is missing
+    kBad,         // the response is none to what was asked
     kNotReady,    // no receive
     kOperation,   // the receive or one of its elements could not be read
     kProtection,  // an element's key does not allow it
@@ -81,36 +116,71 @@ class Responder final : public Block {
   };
 
   struct Attributes {
-    bool rc = false;  // exists and has this service
+    bool exists = false;
+    spec::BthService service{};
     bool remote_write = false;
+    bool remote_read = false;
     unsigned path_mtu = 0;
     uint16_t pdn = 0;
     uint16_t recv_cqn = 0;
     uint8_t min_rnr_timer = 0;
+    uint8_t max_reads = 0;  // of the peer
+    uint32_t qkey = 0;
     uint8_t peer[16]{};
+    uint8_t own[16]{};
   };
-  // Where a message goes on. WRITE has the second group only.
-  struct Position {
-    uint16_t head = 0;  // of the receive that the message holds
-    uint64_t wr_id = 0;
+  // Where in a list of elements a message goes on.
+  struct Cursor {
     uint64_t next_element = 0;  // where it is in host memory
     uint8_t elements = 0;       // that are left there
-
     uint64_t address = 0;
     uint32_t key = 0;
-    uint32_t bytes_left = 0;  // WRITE: of the message; SEND: of the element
+    uint32_t bytes_left = 0;  // of the element
+    void Take(const spec::RdmaSge& sge) {
+      address = sge.addr;
+      key = sge.lkey;
+      bytes_left = sge.length;
+    }
+    // From the list's begin on, of which the first element was read already.
+    void Begin(uint64_t list, uint8_t num_sge, const spec::RdmaSge& first) {
+      Take(first);
+      if (num_sge == 0) bytes_left = 0;
+      next_element = list + spec::RdmaSge::kBytes;
+      elements = static_cast<uint8_t>(num_sge == 0 ? 0 : num_sge - 1);
+    }
   };
-  // The receive half of a QP; the second group belongs to the message under way. One of a SEND holds a receive.
+  // Where a message goes on. WRITE has the cursor's address, key and bytes_left only, which is then of the message.
+  struct Position {
+    uint16_t head = 0;  // of the receive that is held
+    uint64_t wr_id = 0;
+    uint8_t num_sge = 0;
+    Cursor cursor{};
+  };
+  // The receive half of a QP; from in_message on, it belongs to the message under way.
   struct Half {
     bool failed = false;    // ERR by our own will; a load ends it
     bool nak_sent = false;  // NAK of sequence or RNR
     uint32_t expected_psn = 0;
     uint32_t msn = 0;
+    bool holds = false;  // a receive, of a SEND that is not complete
     bool in_message = false;
     bool send = false;  // else WRITE
     uint32_t received = 0;
     Position position{};
+    bool counts = false;   // a READ was given since the load, and what follows counts
+    uint8_t given = 0;     // READs, modulo 2^8 as qp_reads counts them
+    uint8_t repeated = 0;  // `given` behind the last duplicate
   };
+  // The oldest of the QP's own READs.
+  struct ReadHalf {
+    bool dead = false;   // one has failed; a load ends it
+    bool begun = false;  // a part of it came, and what follows counts
+    uint32_t psn = 0;    // expected
+    uint32_t bytes_left = 0;
+    Cursor cursor{};
+  };
+  // What of a frame goes to a receive, in this order; payload only, but of datagrams.
+  enum class Part : uint8_t { kZeros, kHeader, kPayload };
   // A token in an output register.
   template <typename T>
   struct Register {
@@ -135,7 +205,20 @@ class Responder final : public Block {
   bool IsTaken() const;
   bool IsRequestValid() const;
   bool IsSend() const { return frame_in.front().info.operation == spec::BthOperation::kSend; }
+  bool IsRead() const { return frame_in.front().info.operation == spec::BthOperation::kRdmaReadRequest; }
+  bool IsAcknowledged() const { return attributes_.service == spec::BthService::kRc; }
+  bool IsDatagram() const { return attributes_.service == spec::BthService::kUd; }
+  // The payload goes to elements.
+  bool Scatters() const { return is_response_ || IsSend(); }
+  uint32_t MtuBytes() const;
+  uint32_t PacketsOf(uint32_t bytes) const;
+  bool HasRoom() const;
+  bool IsReadLegal() const;
+  bool IsLengthLegal() const;
+  Action DecideUnacknowledged() const;
+  void BeginPart(Part part);
   void Act(Cycle now);
+  void Locate(Cycle now);
   void OnMemory(Cycle now);
   void OnReceive(Cycle now);
   void Next(Cycle now, bool again);
@@ -146,8 +229,14 @@ class Responder final : public Block {
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
   void SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const;
-  uint32_t Chunk() const { return std::min(position_.bytes_left, left_); }
-  void Finish(Cycle now, Action action, const spec::MemoryPlace& memory);
+  uint32_t Chunk() const { return std::min(position_.cursor.bytes_left, left_); }
+  // `memory`: what the frame ends with, if anything of it is written.
+  void WriteHalf(Cycle now, uint32_t qpn, const Half& half);
+  void Finish(Cycle now, Action action, const spec::MemoryPlace& memory = {});
+  void FinishRequest(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
+                     spec::MemoryStatus memory_status);
+  void FinishResponse(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
+                      spec::MemoryStatus memory_status);
   void RunRings(Cycle now, bool again);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
@@ -156,6 +245,11 @@ class Responder final : public Block {
   Table<Attributes> attributes_table_;
   Table<spec::IbQpState> state_table_;
   Table<Half> half_table_;
+  Table<ReadHalf> read_half_table_;
+  // READs of the peer that the read responder has ended, modulo 2^8.
+  Table<uint8_t> ended_table_;
+  ReadRing reads_;
+  Level<std::array<uint8_t, 6>> mac_;
 
   bool enable_ = false;
   bool next_enable_ = false;
@@ -175,26 +269,33 @@ class Responder final : public Block {
   bool turn_ = false;  // the last one was a flush: a frame goes before the next one
   uint32_t qpn_ = 0;
   bool enabled_ = false;
+  bool is_ours_ = false;  // by its destination address
   Attributes attributes_;
   spec::IbQpState qp_state_{};
   Half half_;
+  ReadHalf read_half_;
+  uint8_t given_ = 0;
+  uint8_t repeated_ = 0;
+  uint8_t ended_ = 0;
+  bool is_response_ = false;
   // WRITE: of this packet's first byte, and of the message, this packet included.
   uint64_t address_ = 0;
   uint32_t rkey_ = 0;
   uint32_t bytes_left_ = 0;
-  // The receive, and payload that has no place yet.
+  // The receive, and bytes that have no place yet.
   bool is_element_ = false;  // what is waited for, or came last
   spec::BufferStatus status_{};
   spec::RdmaError code_{};
   Position position_;
-  uint32_t left_ = 0;
+  Part part_ = Part::kPayload;
+  uint32_t left_ = 0;    // of the part
   uint32_t offset_ = 0;  // in the frame
 
   Register<spec::MemoryCheck> check_;
   Register<spec::ReceiveRequest> request_;
   Register<spec::RxPlace> place_;
-  Register<spec::RxAck> ack_;
   Register<spec::QpFailure> failure_;
+  std::optional<spec::QpPsn> expected_psn_;  // the pulse of the next cycle
 };
 
 }  // namespace vireo::model

@@ -143,6 +143,7 @@ void PutMapped(uint32_t address, uint8_t (&to)[16]) {
 
 void DescribeFrame(const Layers& f, RxToken& token) {
   token.frame_bytes = static_cast<uint16_t>(f.frame.size());
+  std::copy_n(f.ethernet.destination, sizeof(token.destination_mac), token.destination_mac);
   std::copy_n(f.ethernet.source, sizeof(token.source_mac), token.source_mac);
   token.vlan_present = f.vlan;
   token.vlan_pcp = f.tag.pcp;

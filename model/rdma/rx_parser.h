@@ -20,6 +20,7 @@ struct RxToken {
 
   spec::RxVerdict verdict{};
   uint16_t frame_bytes{};
+  uint8_t destination_mac[6]{};
   uint8_t source_mac[6]{};
   bool vlan_present{};
   uint8_t vlan_pcp{};
@@ -47,6 +48,7 @@ struct RxToken {
   static constexpr void Visit(Self& self, F&& f) {
     f("verdict", self.verdict, 4);
     f("frame_bytes", self.frame_bytes, 16);
+    for (auto& byte : self.destination_mac) f("destination_mac", byte, 8);
     for (auto& byte : self.source_mac) f("source_mac", byte, 8);
     f("vlan_present", self.vlan_present, 1);
     f("vlan_pcp", self.vlan_pcp, 3);

@@ -19,6 +19,11 @@ void RxScatter::OnAccepted(Cycle now) {
   WakeAt(now + 1);
 }
 
+void RxScatter::OnWriteDone(Cycle now) {
+  dones_.push_back(now);
+  if (pending_.size() != 0) WakeAt(now + 1);
+}
+
 RxScatter::Write RxScatter::MakeWrite(size_t offset, uint64_t address, size_t bytes) const {
   const size_t lane = offset % beat_bytes_;
   const size_t frame_beats = (lane + bytes + beat_bytes_ - 1) / beat_bytes_;
@@ -30,10 +35,13 @@ RxScatter::Write RxScatter::MakeWrite(size_t offset, uint64_t address, size_t by
 WriteBeat RxScatter::MakeBeat() const {
   const size_t from = (write_.step - write_.lag) * beat_bytes_;
   const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
-  const auto frame = store_.oldest().subspan(write_.offset + from, bytes);
-  WriteBeat beat{{.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = false, .tag = 0},
-                 {frame.begin(), frame.end()},
+  WriteBeat beat{{.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = true, .tag = 0},
+                 {},
                  write_.step == write_.last_step};
+  if (!place_.zeros) {
+    const auto frame = store_.oldest().subspan(write_.offset + from, bytes);
+    beat.data.assign(frame.begin(), frame.end());
+  }
   // Zero behind the end of the write; inside it a beat is full.
   beat.data.resize(beat_bytes_);
   return beat;
@@ -67,12 +75,21 @@ void RxScatter::TakePlace(Cycle now) {
   if (!place_in.front().no_frame && !store_.HasOldest(now)) return;
   place_ = place_in.Pop(now);
   const unsigned writes = place_.no_frame || place_.bytes0 == 0 ? 0 : place_.bytes1 == 0 ? 1 : 2;
-  pending_.Push(now, {writes, place_.has_completion, place_.completion, place_.has_answer, place_.answer});
+  number_ += writes;
+  pending_.Push(now, {.writes = writes,
+                      .settles = (place_.has_ack && place_.ack.is_read) || (place_.has_answer && place_.answer.is_read),
+                      .number = number_,
+                      .has_completion = place_.has_completion,
+                      .completion = place_.completion,
+                      .has_ack = place_.has_ack,
+                      .ack = place_.ack,
+                      .has_answer = place_.has_answer,
+                      .answer = place_.answer});
   begins_ = now + 1;
   if (writes != 0) {
     second_ = false;
     state_ = State::kRun;
-    write_ = MakeWrite(place_.offset, place_.address0, place_.bytes0);
+    write_ = MakeWrite(place_.zeros ? 0 : place_.offset, place_.address0, place_.bytes0);
   } else if (!place_.no_frame && !place_.more) {
     state_ = State::kFree;
   }
@@ -89,7 +106,8 @@ void RxScatter::Step(Cycle now) {
   if (write_.step++ != write_.last_step) return;
   if (!second_ && place_.bytes1 != 0) {
     second_ = true;
-    write_ = MakeWrite(size_t{place_.offset} + place_.bytes0, place_.address1, place_.bytes1);
+    const size_t offset = place_.zeros ? 0 : size_t{place_.offset} + place_.bytes0;
+    write_ = MakeWrite(offset, place_.address1, place_.bytes1);
     return;
   }
   if (!place_.more) store_.Free(now);
@@ -101,18 +119,26 @@ void RxScatter::Leave(Cycle now) {
   const Pending& pending = pending_.front();
   // Those of this cycle count from the next one on.
   if (pending.writes != 0 && (accepted_.size() < pending.writes || accepted_[pending.writes - 1] >= now)) return;
-  if (pending.has_completion && !completed_) {
+  for (; !dones_.empty() && dones_.front() < now; dones_.pop_front()) ++done_;
+  if (pending.settles && done_ < pending.number) return;
+  const bool completes = part_ == Part::kCompletion && pending.has_completion;
+  const bool acks = !completes && part_ != Part::kAnswer && pending.has_ack;
+  const bool answers = !completes && !acks && pending.has_answer;
+  if (completes) {
     if (!completion_out.CanPush(now)) return;
     completion_out.Push(now, pending.completion);
-    if (pending.has_answer) {
-      completed_ = true;
-      return WakeAt(now + 1);
-    }
-  } else if (pending.has_answer) {
+  } else if (acks) {
+    if (!ack_out.CanPush(now)) return;
+    ack_out.Push(now, pending.ack);
+  } else if (answers) {
     if (!answer_out.CanPush(now)) return;
     answer_out.Push(now, pending.answer);
   }
-  completed_ = false;
+  if ((completes && (pending.has_ack || pending.has_answer)) || (acks && pending.has_answer)) {
+    part_ = completes ? Part::kAck : Part::kAnswer;
+    return WakeAt(now + 1);
+  }
+  part_ = Part::kCompletion;
   accepted_.erase(accepted_.begin(), accepted_.begin() + static_cast<ptrdiff_t>(pending.writes));
   pending_.Pop(now);
 }

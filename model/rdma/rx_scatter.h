@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
-// then the frame is freed if no place of it follows, and the completion and the answer leave, one after the other, when
-// all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing.
+// then the frame is freed if no place of it follows, and completion, acknowledge and answer leave, one after the other,
+// when all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing. A
+// place of zeros takes as long as one from the first byte of the frame on.
 //
 // A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the place before is carried
 // out, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it is;
@@ -38,10 +39,13 @@ class RxScatter final : public Block {
   Channel<spec::RxPlace> place_in = Channel<spec::RxPlace>::Slice();
   Output<WriteBeat> write_out;
   Output<spec::Completion> completion_out;
-  Output<spec::TxPacket> answer_out;
+  Output<spec::RxAck> ack_out;
+  Output<spec::RxAnswer> answer_out;
 
   // accepted_i in cycle `now`.
   void OnAccepted(Cycle now);
+  // write_done_i, likewise.
+  void OnWriteDone(Cycle now);
 
   void Run(Cycle now) override;
   bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0; }
@@ -50,11 +54,17 @@ class RxScatter final : public Block {
   enum class State : uint8_t { kPlace, kRun, kFree };
   struct Pending {
     unsigned writes;
+    bool settles;     // leaves when all writes up to `number` are in memory
+    uint64_t number;  // of its last write, or of the last before it
     bool has_completion;
     spec::Completion completion;
+    bool has_ack;
+    spec::RxAck ack;
     bool has_answer;
-    spec::TxPacket answer;
+    spec::RxAnswer answer;
   };
+  // What of a place leaves next.
+  enum class Part : uint8_t { kCompletion, kAck, kAnswer };
   // One write and how far it is.
   struct Write {
     size_t offset = 0;  // in the frame
@@ -88,8 +98,11 @@ class RxScatter final : public Block {
   Cycle next_beat_ = 0;      // leaves not before
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
-  bool completed_ = false;      // the completion of the first one has left
-  std::deque<Cycle> accepted_;  // that no place has used yet
+  Part part_ = Part::kCompletion;  // of the first one; what is before it has left
+  std::deque<Cycle> accepted_;     // that no place has used yet
+  uint64_t number_ = 0;            // writes of all places so far
+  uint64_t done_ = 0;              // of them, those in memory
+  std::deque<Cycle> dones_;        // of cycles that are not over
 };
 
 }  // namespace vireo::model

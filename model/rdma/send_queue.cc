@@ -2,6 +2,7 @@
 #include "model/rdma/send_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
@@ -62,6 +63,7 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
 }
 
 void SendQueue::Run(Cycle now) {
+  if (const auto sends = std::exchange(sends_, std::nullopt)) on_qp_sends(now, *sends);
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, work_, work_request_out);
@@ -129,6 +131,7 @@ void SendQueue::Decide(Cycle now) {
   const Event event = *event_;
   event_.reset();
   Slot slot = slots_.Read(now - 1, event.qpn);
+  const uint32_t in_use = slot.in_use;
   const bool served = IsServed(state_.Read(now - 1, event.qpn));
   switch (event.op) {
     case Op::kRetired: --slot.in_use; break;
@@ -160,6 +163,9 @@ void SendQueue::Decide(Cycle now) {
     line_.Push(now, event.qpn);
   }
   slots_.Write(now, event.qpn, slot);
+  if (slot.in_use != in_use) {
+    sends_ = spec::QpSends{.qpn = event.qpn, .outstanding = static_cast<uint16_t>(slot.in_use)};
+  }
 }
 
 bool SendQueue::RunFetch(Cycle now, bool answered) {
@@ -260,7 +266,7 @@ bool SendQueue::RunAssemble(Cycle now) {
 bool SendQueue::IsIdle() const {
   return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && replay_in.size() == 0 && wake_.IsEmpty() &&
          line_.size() == 0 && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ && !fetch_ &&
-         !work_ && !failure_;
+         !work_ && !failure_ && !sends_;
 }
 
 }  // namespace vireo::model

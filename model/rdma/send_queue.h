@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "model/common/agenda.h"
@@ -50,6 +51,9 @@ class SendQueue final : public Block {
   Output<spec::DmaReadRequest> fetch_request_out;
   Output<spec::WorkRequest> work_request_out;
   Output<spec::QueueFailure> queue_failure_out;
+
+  // Called in the cycle of the pulse, which follows each change.
+  std::function<void(Cycle, const spec::QpSends&)> on_qp_sends = [](Cycle, const spec::QpSends&) {};
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run.
@@ -129,6 +133,7 @@ class SendQueue final : public Block {
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::WorkRequest> work_;
   std::optional<spec::QueueFailure> failure_;
+  std::optional<spec::QpSends> sends_;  // the pulse of the next cycle
 };
 
 }  // namespace vireo::model

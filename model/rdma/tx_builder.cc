@@ -21,16 +21,20 @@ constexpr unsigned kEntropyBits = 14;
 
 }  // namespace
 
-TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, PayloadSource& payload, FrameSink& sink)
-    : Block(agenda), payload_(payload), sink_(sink), framer_(beat_bytes), rows_(num_qps) {
+TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload,
+                     FrameSink& sink)
+    : Block(agenda), payload_(payload), sink_(sink), framer_(beat_bytes), rows_(num_qps), ahs_(num_ahs) {
   packet_in.SetConsumer(this);
   answer_in.SetConsumer(this);
 }
 
 void TxBuilder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
-  if (write.table_id != spec::MgmtTable::kQpContext) return;
-  const auto context = spec::TableQpContext::Decode(write.data);
-  rows_.Write(now, write.index % rows_.size(), {.path = context.path, .dest_qpn = context.dest_qpn});
+  if (write.table_id == spec::MgmtTable::kQpContext) {
+    const auto context = spec::TableQpContext::Decode(write.data);
+    rows_.Write(now, write.index % rows_.size(), {.path = context.path, .dest_qpn = context.dest_qpn});
+  } else if (write.table_id == spec::MgmtTable::kAh) {
+    ahs_.Write(now, write.index % ahs_.size(), spec::TableAh::Decode(write.data).path);
+  }
 }
 
 void TxBuilder::OnEnable(Cycle now, bool enable) {
@@ -94,7 +98,12 @@ void TxBuilder::Take(Cycle now) {
     if (!channel.CanPop(now)) continue;
     winner_ = candidate;
     packet_ = channel.Pop(now);
-    row_ = rows_.Read(now, packet_->qpn % rows_.size());
+    if (packet_->has_ah) {
+      row_ = {.path = ahs_.Read(now, packet_->ah % ahs_.size()), .dest_qpn = packet_->dest_qpn};
+    } else {
+      row_ = rows_.Read(now, packet_->qpn % rows_.size());
+    }
+    if (packet_->is_response && on_response_taken) on_response_taken(now);
     next_ = now + kToken;
     WakeAt(next_);
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends packets: adds to each what its queue pair's row says of the path and the peer, and makes a frame of it: the
-// counterpart of rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets and answers take turns. It checks nothing.
+// Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram its address
+// handle's of the path and the packet itself of the peer, and makes a frame of it: the counterpart of
+// rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets and answers take turns. It checks nothing.
 //
 // Unloaded, with p the cycle of a packet's push: its frame's first beat is visible in p + kLatency, if the MAC was
 // ready in cycle p + kTokenLatency - 1.
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -41,12 +43,15 @@ class TxBuilder final : public Block {
   static constexpr uint64_t kInterval = 4;
 
   // beat_bytes: DataBits/8. `payload` and `sink` outlive the block.
-  TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, PayloadSource& payload, FrameSink& sink);
+  TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload, FrameSink& sink);
   TxBuilder(Agenda& agenda, const spec::Config& config, PayloadSource& payload, FrameSink& sink)
-      : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, payload, sink) {}
+      : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, config.num_ahs, payload, sink) {}
 
   Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();
   Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::Slice();  // without payload
+
+  // A packet with is_response is taken in this cycle; need not be set.
+  std::function<void(Cycle)> on_response_taken;
 
   // Any table; those of others are ignored.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
@@ -78,6 +83,7 @@ class TxBuilder final : public Block {
   FrameSink& sink_;
   TxFramer framer_;
   Table<Row> rows_;
+  Table<spec::TablePath> ahs_;
   // Inputs, which the RTL takes into registers first.
   Table<uint8_t> enable_{1};
   Table<std::array<uint8_t, 6>> mac_{1};
@@ -85,7 +91,7 @@ class TxBuilder final : public Block {
 
   size_t winner_ = 1;  // 0: packet_in, 1: answer_in
   std::optional<spec::TxPacket> packet_;
-  Row row_{};
+  Row row_{};  // path and peer of the packet
   std::optional<TxToken> token_;
   Cycle next_ = 0;  // of the packet's next step
   std::deque<Frame> frames_;

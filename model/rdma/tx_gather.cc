@@ -17,12 +17,14 @@ constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 static_assert(TxGather::kPacketLatency == kDone + kGive);
 static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kGive);
 static_assert(TxGather::kInterval == kGive + 1);
+static_assert(TxGather::kSentAhead == kGive);
 
 }  // namespace
 
 TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes)
     : Block(agenda), beat_bytes_(beat_bytes), free_(buffer_bytes / beat_bytes) {
   job_in.SetConsumer(this);
+  response_in.SetConsumer(this);
 }
 
 void TxGather::OnTrain(Cycle first, const Train& train) {
@@ -34,7 +36,7 @@ void TxGather::OnTrain(Cycle first, const Train& train) {
   --runs_;
   runs_end_ = end + kDropLatency;
   if ((train.tag & kTagLast) == 0) {
-    if (job_in.size() != 0) WakeAt(runs_end_);
+    if (HasJobs()) WakeAt(runs_end_);
     return;
   }
   arriving_.visible = end + kDone;
@@ -61,7 +63,7 @@ std::vector<uint8_t> TxGather::TakePayload(Cycle first) {
 
 void TxGather::ReturnBeats(Return room) {
   returns_.push_back(room);
-  if (job_in.size() != 0) WakeAt(room.first + 1);
+  if (HasJobs()) WakeAt(room.first + 1);
 }
 
 size_t TxGather::Free(Cycle now) {
@@ -85,8 +87,12 @@ void TxGather::Run(Cycle now) {
 void TxGather::RunAsk(Cycle now) {
   if (now < ask_from_) return;
   if (ask_ == Ask::kTake) {
-    if (!job_in.CanPop(now)) return;
-    if (!(job_in.front().drop ? TakeDrop(now) : TakeJob(now))) return;
+    const size_t other = 1 - winner_;
+    const size_t index = !part_ && Input(other).CanPop(now) ? other : winner_;
+    Channel<spec::TxJob>& input = Input(index);
+    if (!input.CanPop(now)) return;
+    if (!(input.front().drop ? TakeDrop(now, input) : TakeJob(now, input))) return;
+    winner_ = index;
   } else {
     if (!read_request_out.CanPush(now)) return;
     const bool second = ask_ == Ask::kSecond;
@@ -103,19 +109,19 @@ void TxGather::RunAsk(Cycle now) {
   WakeAt(ask_from_);
 }
 
-bool TxGather::TakeJob(Cycle now) {
-  const bool more = job_in.front().more;
+bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
+  const bool more = input.front().more;
   if (!more && waiting_timing_.PushReady() > now) {
     WakeAt(waiting_timing_.PushReady());
     return false;
   }
-  const size_t beats = Beats(job_in.front().packet.payload_bytes);
+  const size_t beats = Beats(input.front().packet.payload_bytes);
   if (!part_ && Free(now) < beats) {
     // What is missing comes beat by beat; returns that are not known yet will wake the block.
     if (!returns_.empty()) WakeAt(returns_.front().first + 1);
     return false;
   }
-  job_ = job_in.Pop(now);
+  job_ = input.Pop(now);
   if (!part_) {
     free_ -= beats;
     part_beats_ = beats;
@@ -132,12 +138,12 @@ bool TxGather::TakeJob(Cycle now) {
 }
 
 // Of the packet's runs, those that were asked for come all the same.
-bool TxGather::TakeDrop(Cycle now) {
+bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   if (part_ && (runs_ != 0 || now < runs_end_)) {
     if (runs_ == 0) WakeAt(runs_end_);
     return false;
   }
-  job_in.Pop(now);
+  input.Pop(now);
   if (part_) free_ += part_beats_;
   part_ = false;
   return true;
@@ -153,8 +159,17 @@ void TxGather::RunGive(Cycle now) {
       const bool bad = has_payload && done_.front().bad;
       if (bad && untaken_ > 0) return;
       if (bad && now <= last_taken_) return WakeAt(last_taken_ + 1);
-      return Decide(now, bad);
+      if (bad || !waiting_.front().reports) return Decide(now, bad);
+      give_ = Give::kSent;
+      give_from_ = now + 1;
+      return WakeAt(give_from_);
     }
+    case Give::kSent:
+      if (!sent_out.CanPush(now)) return;
+      sent_out.Push(now, {.qpn = waiting_.front().qpn,
+                          .psn = waiting_.front().psn,
+                          .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)});
+      return Decide(now, false);
     case Give::kGive:
       if (!packet_out.CanPush(now)) return;
       packet_out.Push(now, packet_);
@@ -175,11 +190,12 @@ void TxGather::Decide(Cycle now, bool bad) {
   packet_ = waiting_.front();
   waiting_.pop_front();
   waiting_timing_.Pop(now);
-  if (job_in.size() != 0) WakeAt(now + 1);
+  if (HasJobs()) WakeAt(now + 1);
   const size_t beats = Beats(packet_.payload_bytes);
   if (beats != 0) {
     assert(done_.front().data.size() == packet_.payload_bytes);
     if (bad) {
+      if (packet_.is_response && on_response_failed) on_response_failed(now);
       ReturnBeats({.first = now, .beats = beats, .at_once = true});
     } else {
       // The first beat moves to the output when that is free.
@@ -195,8 +211,7 @@ void TxGather::Decide(Cycle now, bool bad) {
 }
 
 bool TxGather::IsIdle() const {
-  return job_in.size() == 0 && ask_ == Ask::kTake && !part_ && waiting_.empty() && give_ == Give::kWait &&
-         payloads_.empty();
+  return !HasJobs() && ask_ == Ask::kTake && !part_ && waiting_.empty() && give_ == Give::kWait && payloads_.empty();
 }
 
 }  // namespace vireo::model

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the payload of packets from host memory and keeps it until they are sent: the counterpart of
-// rtl/rdma/vireo_tx_gather.sv. A packet has one job or several; packets leave in the order of their jobs, each when all
-// of its payload is here. It checks nothing. What becomes of a message whose packet could not be read is not decided
-// here.
+// rtl/rdma/vireo_tx_gather.sv. A packet has one job or several, all on one of two streams, which take turns packet by
+// packet; packets leave in the order in which their last jobs were taken, each when all of its payload is here. It
+// checks nothing. What becomes of a message whose packet could not be read is not decided here.
 //
 // Unloaded, with p the cycle of a job's push and x that of the last beat of the packet's last train:
 //
 //   first request visible:   p + kRequestLatency
 //   second request visible:  first one taken, + 1
 //   next job taken:          last request taken, + 1
-//   packet visible:          x + kPacketLatency; without payload p + kEmptyLatency
+//   packet visible:          x + kPacketLatency; without payload p + kEmptyLatency; one that reports kReports later
+//   sent visible:            the packet, - kSentAhead, if it is taken at once
 //   drop taken:              x + kDropLatency
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -35,6 +37,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   static constexpr uint64_t kPacketLatency = 5;
   static constexpr uint64_t kEmptyLatency = 5;
   static constexpr uint64_t kDropLatency = 2;
+  static constexpr uint64_t kReports = 1;
+  static constexpr uint64_t kSentAhead = 2;
   // From one packet's decision to the next one's, if the packets are taken.
   static constexpr uint64_t kInterval = 3;
 
@@ -48,9 +52,14 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
       : TxGather(agenda, config.datapath_bits / 8, config.tx_buffer_bytes) {}
 
   Channel<spec::TxJob> job_in = Channel<spec::TxJob>::Slice();
+  Channel<spec::TxJob> response_in = Channel<spec::TxJob>::Slice();  // of the read responder
   Output<spec::DmaReadRequest> read_request_out;
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;
+  Output<spec::RxAck> sent_out;  // packets with `reports` that go on
+
+  // A packet with is_response fails in this cycle; need not be set.
+  std::function<void(Cycle)> on_response_failed;
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;
@@ -60,7 +69,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
 
  private:
   enum class Ask : uint8_t { kTake, kFirst, kSecond };
-  enum class Give : uint8_t { kWait, kGive, kFail };
+  enum class Give : uint8_t { kWait, kSent, kGive, kFail };
 
   struct Done {
     Cycle visible;
@@ -82,8 +91,10 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   void ReturnBeats(Return room);
   size_t Free(Cycle now);
   void RunAsk(Cycle now);
-  bool TakeJob(Cycle now);
-  bool TakeDrop(Cycle now);
+  Channel<spec::TxJob>& Input(size_t index) { return index == 0 ? job_in : response_in; }
+  bool HasJobs() const { return job_in.size() != 0 || response_in.size() != 0; }
+  bool TakeJob(Cycle now, Channel<spec::TxJob>& input);
+  bool TakeDrop(Cycle now, Channel<spec::TxJob>& input);
   void RunGive(Cycle now);
   void Decide(Cycle now, bool bad);
 
@@ -91,6 +102,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
 
   Ask ask_ = Ask::kTake;
   Cycle ask_from_ = 0;     // the state holds from then on
+  size_t winner_ = 1;      // input of the last packet: 0 job_in, 1 response_in
   spec::TxJob job_{};      // that is being asked for
   bool further_ = false;   // it is not the first one of its packet
   bool part_ = false;      // the next job goes on with the packet

@@ -11,7 +11,8 @@ using spec::BufferStatus;
 using spec::RdmaError;
 using spec::TableQueueKind;
 
-constexpr unsigned kWrap = 0x8000;  // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
+constexpr unsigned kEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
+constexpr unsigned kWrap = 0x8000;   // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
 
 // Positions count modulo 2^16, so they are compared by their distance to the device's.
 uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
@@ -26,7 +27,18 @@ CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
       cq_contexts_(sizes.cqs),
       cq_states_(sizes.cqs),
       cached_(sizes.cqs),
-      slots_(sizes.slots) {
+      slots_(sizes.slots),
+      avail_values_(sizes.queues),
+      avail_pending_(agenda, sizes.queues,
+                     [this](Cycle load, uint32_t vq_index) {
+                       return spec::AvailEvent{.vq_index = static_cast<uint16_t>(vq_index),
+                                               .idx = avail_values_.Read(load, vq_index)};
+                     }),
+      swept_(sizes.queues) {
+  avail_in_.SetConsumer(this);
+  avail_pending_.out.Connect(avail_in_, avail_pending_);
+  fetched_in.SetConsumer(this);
+  WakeAt(swept_ - 1);
   completion_in.SetConsumer(this);
   host_event_in.SetConsumer(this);
   cq_arm_in.SetConsumer(this);
@@ -71,10 +83,30 @@ void CqWriter::OnDone(Cycle cycle, const spec::DmaDone& done) {
   WakeAt(cycle + 1);
 }
 
+void CqWriter::OnAvailEvent(Cycle cycle, const spec::AvailEvent& event) {
+  told_avails_.push_back({cycle, event});
+  WakeAt(cycle + 1);
+}
+
+// Each queue waits once, with the value that came last. The value is written one cycle before its push, so that a load
+// that the push comes too late for has read it.
+void CqWriter::TakeAvailEvents(Cycle now) {
+  if (!told_avails_.empty() && told_avails_.front().cycle + 2 == now) {
+    avail_pending_.Push(now, told_avails_.front().event.vq_index);
+    told_avails_.pop_front();
+  }
+  for (const ToldAvail& told : told_avails_) {
+    if (told.cycle + 1 == now) avail_values_.Write(now, told.event.vq_index, told.event.idx);
+    WakeAt(now + 1);
+  }
+}
+
 void CqWriter::OnBufferId(Cycle cycle, const BufferId& id) { told_ids_.push_back({cycle, id}); }
 
 void CqWriter::Run(Cycle now) {
   packed_ = ring_packed_.At(now);
+  is_swept_ = now + 1 >= swept_;
+  TakeAvailEvents(now);
   for (; !told_ids_.empty() && told_ids_.front().cycle < now; told_ids_.pop_front()) {
     const BufferId& told = told_ids_.front().id;
     for (std::optional<BufferId>& kept : ids_) {  // what lay there a lap ago
@@ -97,13 +129,16 @@ void CqWriter::Run(Cycle now) {
   buffer_request_.Drain(now);
   interrupt_.Drain(now);
   queue_failure_.Drain(now);
+  fetch_request_.Drain(now);
+  doorbell_.Drain(now);
   if (Step(now)) WakeAt(now + 1);
 }
 
 bool CqWriter::IsIdle() const {
   return state_ == State::kIdle && completion_in.size() == 0 && host_event_in.size() == 0 && cq_arm_in.size() == 0 &&
          contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() && buffer_request_.IsFree() &&
-         interrupt_.IsFree() && queue_failure_.IsFree();
+         interrupt_.IsFree() && queue_failure_.IsFree() && questions_.empty() && doorbell_.IsFree() && is_swept_ &&
+         told_avails_.empty() && avail_pending_.IsEmpty() && avail_in_.size() == 0;
 }
 
 void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
@@ -132,12 +167,18 @@ uint32_t CqWriter::TargetBytes() const {
   return static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes);
 }
 
-std::optional<uint16_t> CqWriter::IdOf(const spec::Completion& completion) const {
-  if (!kind_.notifies) return {};
+const CqWriter::BufferId* CqWriter::IdOf(const spec::Completion& completion) const {
+  if (!kind_.notifies) return nullptr;
   for (const std::optional<BufferId>& kept : ids_) {
-    if (kept && kept->vq_index == completion.vq_index && kept->head == completion.head) return kept->id;
+    if (kept && kept->vq_index == completion.vq_index && kept->head == completion.head) return &*kept;
   }
-  return {};
+  return nullptr;
+}
+
+CqWriter::Span CqWriter::SpanOf(uint16_t head) const {
+  if (!packed_) return {.first = position_.used, .behind = UsedNext()};
+  const bool last = (head & ~kWrap) + 1 == row_.queue_size;
+  return {.first = head, .behind = static_cast<uint16_t>(last ? (head & kWrap) ^ kWrap : head + 1u)};
 }
 
 void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id) {
@@ -205,16 +246,19 @@ void CqWriter::FinishCompletion(Cycle now) {
 bool CqWriter::Step(Cycle now) {
   switch (state_) {
     case State::kIdle: return Idle(now);
-    case State::kElement:
+    case State::kElement: {
       vq_ = cq_context_.vq_index;
       if (!IsUsable()) {
         FinishCompletion(now);
         return true;
       }
       if (!store_.IsFree()) return false;
-      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes, IdOf(completion_in.front()));
+      const BufferId* id = IdOf(completion_in.front());
+      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes,
+                   id != nullptr ? std::optional(id->id) : std::nullopt);
       state_ = State::kIndex;
       return true;
+    }
     case State::kIndex: {
       if (!store_.IsFree()) return false;
       if (!positions_.CanWrite(now)) return true;
@@ -223,7 +267,14 @@ bool CqWriter::Step(Cycle now) {
       Position next = position_;
       next.used = UsedNext();
       positions_.Write(now, completion.vq_index, next);
-      PushSlot({.vq_index = completion.vq_index,
+      Span span = SpanOf(completion.head);
+      if (packed_) {
+        const BufferId* id = IdOf(completion);
+        span.known = id != nullptr;
+        span.behind = id != nullptr ? id->next : uint16_t{0};
+      }
+      PushSlot({.span = span,
+                .vq_index = completion.vq_index,
                 .msix = row_.msix_vector,
                 .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
       FinishCompletion(now);
@@ -315,6 +366,8 @@ bool CqWriter::Step(Cycle now) {
       state_ = State::kDone;
       return true;
     case State::kDone: return FinishSlot(now);
+    case State::kWish: return FinishQuestion(now);
+    case State::kAvail: return WriteAvailEvent(now);
   }
   return false;
 }
@@ -323,7 +376,10 @@ bool CqWriter::Idle(Cycle now) {
   const Slot& oldest = slots_[slot_head_];
   const bool completion = completion_in.CanPop(now);
   const bool event = host_event_in.CanPop(now);
-  if (oldest.done) {
+  if (fetched_in.CanPop(now)) {
+    ReadQueue(now, questions_.front().vq_index);
+    state_ = State::kWish;
+  } else if (oldest.done && questions_.size() < kQuestions) {
     if (oldest.silent && !oldest.error) {
       PopSlot();
     } else {
@@ -333,6 +389,9 @@ bool CqWriter::Idle(Cycle now) {
     from_context_ = contexts_.CanPop(now);
     ReadCq(now, from_context_ ? contexts_.front().cqn : cq_arm_in.front().cqn);
     state_ = State::kArmLook;
+  } else if (avail_in_.CanPop(now) && slots_used_ <= slots_.size() - 2) {
+    ReadQueue(now, avail_in_.front().vq_index);
+    state_ = State::kAvail;
   } else if ((completion || event) && slots_used_ <= slots_.size() - 2) {
     is_event_ = event && (!completion || !is_event_);
     if (is_event_) {
@@ -389,7 +448,11 @@ bool CqWriter::TargetIndex(Cycle now) {
   const bool place_last = place + 1 == row_.queue_size;
   next.place = place_last ? 0 : place + 1;
   next.wrapped = ((target_.head & kWrap) == 0) != place_last;
-  Slot slot{.is_cq = !is_event_, .vq_index = vq_, .position = next.used, .msix = row_.msix_vector};
+  Slot slot{.is_cq = !is_event_,
+            .span = SpanOf(target_.head),
+            .vq_index = vq_,
+            .position = next.used,
+            .msix = row_.msix_vector};
   if (is_event_) {
     slot.silent = row_.msix_vector == spec::kVirtioMsiNoVector;
     lost_ = 0;
@@ -469,13 +532,18 @@ bool CqWriter::FinishSlot(Cycle now) {
     position.failed = true;
     positions_.Write(now, slot.vq_index, position);
     next.failed = true;
+  } else if (slot.is_avail) {
+    if (!doorbell_.IsFree()) return false;
+    doorbell_.Load(now, {.vq_index = slot.vq_index});
+  } else if (!slot.is_cq) {
+    if (!Ask(now)) return false;
   } else {
     if (!interrupt_.IsFree()) return false;
     // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
     const bool unseen =
         cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_seen, position_.used);
     const bool fire = unseen && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
-    if ((!slot.is_cq || fire) && slot.msix != spec::kVirtioMsiNoVector) {
+    if (fire && slot.msix != spec::kVirtioMsiNoVector) {
       interrupt_.Load(now, spec::Interrupt{slot.msix});
     }
     next.written = slot.position;
@@ -491,6 +559,78 @@ bool CqWriter::FinishSlot(Cycle now) {
   if (slot.is_cq) cq_states_.Write(now, slot.cqn, next);
   PopSlot();
   state_ = State::kIdle;
+  return true;
+}
+
+// What the driver of a queue that interrupts by itself wants to know of.
+bool CqWriter::Ask(Cycle now) {
+  const Slot& slot = slots_[slot_head_];
+  if (!row_.enabled) return true;  // reset since: nobody is there to be asked
+  if (!fetch_request_.IsFree()) return false;
+  const uint64_t used_event = spec::VirtqAvail::kBytes + uint64_t{kEntryBytes} * row_.queue_size;
+  const uint64_t offset = packed_ ? 0 : event_idx_.At(now) ? used_event : spec::VirtqAvail::kFlagsOffset;
+  fetch_request_.Load(
+      now, {.address = row_.queue_driver + offset,
+            .bytes = packed_ ? uint16_t{spec::PvirtqEventSuppress::kBytes} : uint16_t{spec::VirtqUsedEvent::kBytes},
+            .tag = 0});
+  questions_.push_back({slot.span, slot.vq_index, slot.msix});
+  return true;
+}
+
+// Is the event in [first, behind)?
+bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched) {
+  const bool event_idx = event_idx_.At(now);
+  const Span& span = question.span;
+  if (!packed_) {
+    const auto value = static_cast<uint16_t>(fetched.data[0] | fetched.data[1] << 8);
+    return event_idx ? value == span.first  // [virtio 1.3, 2.7.7.2]
+                     : (value & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+  }
+  // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
+  const auto event = spec::PvirtqEventSuppress::Decode(fetched.data);
+  if (event.desc_event_flags == spec::RingEventFlags::kDisable) return false;
+  if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx || !span.known) return true;
+  // Of two laps the one that the wrap counter says: places behind `first` come first.
+  const auto distance = [&](unsigned at, bool wrap) {
+    const bool other_lap = wrap != ((span.first & kWrap) != 0);
+    return static_cast<int>(at) - static_cast<int>(span.first & ~kWrap) + (other_lap ? int{row_.queue_size} : 0);
+  };
+  const int to_event = distance(event.desc_event_off, event.desc_event_wrap != 0);
+  return to_event >= 0 && to_event < distance(span.behind & ~kWrap, (span.behind & kWrap) != 0);
+}
+
+bool CqWriter::FinishQuestion(Cycle now) {
+  const Question& question = questions_.front();
+  if (fetched_in.front().resp != 0) {
+    if (!queue_failure_.IsFree()) return false;
+    if (!positions_.CanWrite(now)) return true;
+    if (!position_.failed) queue_failure_.Load(now, {.vq_index = question.vq_index, .code = RdmaError::kQueueDmaError});
+    Position next = position_;
+    next.failed = true;
+    positions_.Write(now, question.vq_index, next);
+  } else {
+    if (!interrupt_.IsFree()) return false;
+    if (IsWished(now, question, fetched_in.front())) interrupt_.Load(now, spec::Interrupt{question.msix});
+  }
+  fetched_in.Pop(now);
+  questions_.pop_front();
+  state_ = State::kIdle;
+  return true;
+}
+
+bool CqWriter::WriteAvailEvent(Cycle now) {
+  if (IsUsable() && !store_.IsFree()) return false;
+  const spec::AvailEvent event = avail_in_.Pop(now);
+  state_ = State::kIdle;
+  if (!IsUsable()) return true;
+  spec::DmaStore store{
+      .address = row_.queue_device + spec::VirtqUsed::kBytes + uint64_t{spec::VirtqUsedElem::kBytes} * row_.queue_size,
+      .bytes = spec::VirtqAvailEvent::kBytes,
+      .notify = true,
+      .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
+  spec::VirtqAvailEvent{.avail_event = event.idx}.Encode(store.data);
+  store_.Load(now, store);
+  PushSlot({.is_avail = true, .span = {}, .vq_index = event.vq_index});
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include "model/common/cycle.h"
 #include "model/common/level.h"
 #include "model/common/output_register.h"
+#include "model/common/pending.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
 #include "spec/gen/vireo_spec.h"
@@ -35,6 +36,7 @@ class CqWriter final : public Block {
     uint16_t vq_index = 0;
     uint16_t head = 0;
     uint16_t id = 0;
+    uint16_t next = 0;  // the place behind the buffer
   };
   static constexpr size_t kBufferIds = 4;  // that are kept
   // Of dma_store: the slot, and whether it is the used index.
@@ -44,7 +46,12 @@ class CqWriter final : public Block {
   static constexpr Cycle kCyclesPerCompletion = 3;  // without CQE
   static constexpr Cycle kCyclesPerCqe = 7;         // with, its buffer cached
   static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
-  static constexpr Cycle kDoneToInterrupt = 4;
+  static constexpr Cycle kDoneToInterrupt = 4;      // of a CQ
+  static constexpr Cycle kDoneToFetch = 4;          // of what the driver wants; of all but CQs
+  static constexpr Cycle kFetchedToInterrupt = 4;
+  static constexpr Cycle kAvailEventToStore = 9;
+  static constexpr Cycle kDoneToDoorbell = 4;
+  static constexpr size_t kQuestions = spec::kDmaFetchDepth;  // reads of what drivers want, under way
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
 
@@ -52,8 +59,10 @@ class CqWriter final : public Block {
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   void OnDone(Cycle cycle, const spec::DmaDone& done);
   void OnBufferId(Cycle cycle, const BufferId& id);
-  // The level from cycle `from` on.
+  void OnAvailEvent(Cycle cycle, const spec::AvailEvent& event);
+  // The levels from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
+  void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the one that ran
@@ -63,6 +72,10 @@ class CqWriter final : public Block {
   Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
   Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(spec::kBuffersPerRequest);
 
+  Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Fifo(kQuestions);
+
+  Output<spec::DmaReadRequest> fetch_request_out;
+  Output<spec::Doorbell> doorbell_out;  // of queues whose avail_event was written
   Output<spec::BufferRequest> buffer_request_out;
   Output<spec::DmaStore> store_out;
   Output<spec::Interrupt> interrupt_out;
@@ -86,6 +99,8 @@ class CqWriter final : public Block {
     kArm,
     kDoneLook,
     kDone,
+    kWish,   // of a driver: an interrupt or none
+    kAvail,  // avail_event
   };
   struct Kind {
     bool served = false;
@@ -126,8 +141,21 @@ class CqWriter final : public Block {
     uint16_t head = 0;
     uint64_t address = 0;
   };
+  // From where to where the used position has gone: entries of a split ring, places of a packed one.
+  struct Span {
+    bool known = true;  // the end is
+    uint16_t first = 0;
+    uint16_t behind = 0;
+  };
+  struct Question {
+    Span span;
+    uint16_t vq_index;
+    uint16_t msix;
+  };
   struct Slot {
+    bool is_avail = false;  // no used index but avail_event
     bool is_cq = false;
+    Span span;  // of a queue that interrupts by itself
     uint16_t vq_index = 0;
     uint32_t cqn = 0;
     bool solicited = false;
@@ -149,7 +177,8 @@ class CqWriter final : public Block {
   void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
   void StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id);
   void StoreIndex(Cycle now, uint16_t head, uint32_t bytes);
-  std::optional<uint16_t> IdOf(const spec::Completion& completion) const;
+  const BufferId* IdOf(const spec::Completion& completion) const;
+  Span SpanOf(uint16_t head) const;  // of one descriptor
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
   void PushSlot(Slot slot);
@@ -165,6 +194,11 @@ class CqWriter final : public Block {
   bool TargetIndex(Cycle now);
   bool Arm(Cycle now);
   bool FinishSlot(Cycle now);
+  bool Ask(Cycle now);  // what the driver wants
+  bool IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched);
+  bool FinishQuestion(Cycle now);
+  bool WriteAvailEvent(Cycle now);
+  void TakeAvailEvents(Cycle now);
 
   Table<spec::QueueRowWrite> rows_;
   Table<Kind> kinds_;
@@ -179,6 +213,8 @@ class CqWriter final : public Block {
   OutputRegister<spec::BufferRequest> buffer_request_{buffer_request_out, *this};
   OutputRegister<spec::Interrupt> interrupt_{interrupt_out, *this};
   OutputRegister<spec::QueueFailure> queue_failure_{queue_failure_out, *this};
+  OutputRegister<spec::DmaReadRequest> fetch_request_{fetch_request_out, *this};
+  OutputRegister<spec::Doorbell> doorbell_{doorbell_out, *this};
 
   State state_ = State::kIdle;
   bool is_event_ = false;
@@ -211,7 +247,20 @@ class CqWriter final : public Block {
   std::deque<ToldId> told_ids_;  // likewise
   std::array<std::optional<BufferId>, kBufferIds> ids_;
   size_t id_next_ = 0;  // the oldest
-  Level<bool> ring_packed_{false};
+  std::deque<Question> questions_;
+
+  struct ToldAvail {
+    Cycle cycle;
+    spec::AvailEvent event;
+  };
+  std::deque<ToldAvail> told_avails_;  // that are not pushed yet
+  Table<uint16_t> avail_values_;
+  Channel<spec::AvailEvent> avail_in_ = Channel<spec::AvailEvent>::Slice();
+  Pending<spec::AvailEvent> avail_pending_;
+  const Cycle swept_;  // from then on it takes what is pushed
+  bool is_swept_ = false;
+
+  Level<bool> ring_packed_{false}, event_idx_{false};
   bool packed_ = false;  // in this cycle
 };
 

@@ -31,6 +31,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       served_(sizes.queues),
       windows_(sizes.queues),
       positions_(sizes.queues),
+      told_(sizes.queues),
       failed_(sizes.queues),
       index_jobs_(Channel<IndexJob>::Fifo(sizes.requests)),
       ring_jobs_(Channel<RingJob>::Fifo(sizes.requests)),
@@ -40,7 +41,9 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
               OutputRegister(buffer_out[4], *this)},
       requests_most_(sizes.requests) {
   for (auto& channel : buffer_request_in) channel.SetConsumer(this);
-  for (auto* channel : {&index_fetched_in, &ring_fetched_in, &descriptor_fetched_in}) channel->SetConsumer(this);
+  for (auto* channel : {&index_fetched_in, &ring_fetched_in, &descriptor_fetched_in, &table_fetched_in}) {
+    channel->SetConsumer(this);
+  }
   const auto join = [this](auto& channel) {
     channel.SetProducer(this);
     channel.SetConsumer(this);
@@ -59,9 +62,11 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
         cycle, write.index,
         {.served = !none && !entry.stopped,
          .chains = entry.kind == spec::TableQueueKind::kReceive || entry.kind == spec::TableQueueKind::kTransmit ||
-                   entry.kind == spec::TableQueueKind::kControl});
+                   entry.kind == spec::TableQueueKind::kControl,
+         .rings = entry.kind != spec::TableQueueKind::kCq && entry.kind != spec::TableQueueKind::kEvent});
     if (none || entry.reset_positions) {
       positions_.OnTableClear(cycle, write.index);
+      told_.OnTableClear(cycle, write.index);
       failed_.OnTableClear(cycle, write.index);
     }
   } else if (write.table_id == spec::MgmtTable::kWindow) {
@@ -72,12 +77,14 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   rows_.Write(cycle, row.vq_index, row);
   positions_.OnRowClear(cycle, row.vq_index);
+  told_.OnRowClear(cycle, row.vq_index);
   failed_.OnRowClear(cycle, row.vq_index);
 }
 
 void DescFetch::Run(Cycle now) {
   packed_ = ring_packed_.At(now);
-  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_}) out->Drain(now);
+  accepts_tables_ = indirect_.At(now);
+  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_}) out->Drain(now);
   for (auto& out : buffer_) out.Drain(now);
   queue_failure_.Drain(now);
   Arbitrate(now);
@@ -177,6 +184,8 @@ void DescFetch::Ring(Cycle now) {
     if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree()) return;
     ring_row_ = rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
+    ring_told_ = told_.Read(now, job.from.request.vq_index);
+    ring_rings_ = served_.Read(now, job.from.request.vq_index).rings;
     ring_ = RingState::kLook;
   } else if (ring_ == RingState::kLook) {
     ring_ = RingState::kIssue;
@@ -190,6 +199,9 @@ void DescFetch::Ring(Cycle now) {
     if (!packed_) fetched = index_fetched_in.Pop(now);
     const uint16_t size = ring_row_.queue_size;
     const uint16_t available = packed_ ? size : static_cast<uint16_t>(Little16(fetched.data) - position_);
+    if (!packed_ && ring_row_.enabled && fetched.resp == 0 && available <= size) {
+      SayAvailEvent(now, job.from.request.vq_index, job.from.request.count, available);
+    }
     RingJob next{Kind::kRead, job.from, 1, RdmaError::kOk, job.chains, packed_};
     ring_ = RingState::kTake;
     if (!ring_row_.enabled || (fetched.resp == 0 && available == 0)) {
@@ -220,6 +232,17 @@ void DescFetch::Ring(Cycle now) {
     if (!packed_) reading_.pop_front();
   }
   WakeAt(now + 1);
+}
+
+// Whom an answer tells that there is no more waits for a doorbell. In a packed ring the driver always rings: the
+// device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
+void DescFetch::SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available) {
+  const auto index = static_cast<uint16_t>(position_ + available);
+  if (!event_idx_.At(now) || !ring_rings_ || available >= asked || (ring_told_.known && ring_told_.idx == index)) {
+    return;
+  }
+  told_.Write(now, vq_index, {.known = true, .idx = index});
+  if (on_avail_event) on_avail_event(now + 1, {.vq_index = vq_index, .idx = index});
 }
 
 void DescFetch::List(Cycle now) {
@@ -297,24 +320,27 @@ void DescFetch::ListNext(Cycle now) {
   const bool by_index = job.kind == Kind::kByIndex;
   const uint16_t head =
       by_index ? job.from.request.index : Little16(ring_fetched_in.front().data + size_t{kEntryBytes} * part_entry_);
-  const auto at = static_cast<uint16_t>(packed_ ? head & ~kWrap : head);
+  const bool in_table = by_index && job.from.request.indirect;
+  const auto at = static_cast<uint16_t>(packed_ && !in_table ? head & ~kWrap : head);
   const unsigned size = list_row_.queue_size;
   DescriptorJob next{Kind::kRead, job.from.client, job.from.request.vq_index, head, RdmaError::kOk, true};
   next.next = place_.Next(size).Index();
   next.replay = by_index && job.from.client == static_cast<size_t>(spec::BufferClient::kSend);
+  next.in_table = in_table;
+  next.table = job.from.request;
   if (!list_row_.enabled) {
     next.kind = Kind::kEmpty;
   } else if (!by_index && ring_fetched_in.front().resp != 0) {
     next.kind = Kind::kBroken;
     next.code = RdmaError::kQueueDmaError;
-  } else if (at >= size) {
+  } else if (at >= (in_table ? job.from.request.table_entries : size)) {
     next.kind = Kind::kBroken;
     next.code = RdmaError::kBadDescriptor;
   } else {
     next.last = ++entry_ == job.count;
-    descriptor_request_.Load(now, {.address = list_row_.queue_desc + uint64_t{spec::VirtqDesc::kBytes} * at,
-                                   .bytes = spec::VirtqDesc::kBytes,
-                                   .tag = 0});
+    const uint64_t area = in_table ? job.from.request.table_address : list_row_.queue_desc;
+    descriptor_request_.Load(
+        now, {.address = area + uint64_t{spec::VirtqDesc::kBytes} * at, .bytes = spec::VirtqDesc::kBytes, .tag = 0});
   }
   descriptor_jobs_.Push(now, next);
   const bool part_end = place_.at + 1 == size;
@@ -335,8 +361,9 @@ void DescFetch::Break(RdmaError code) {
   list_ = ListState::kEnd;
 }
 
+// place_ is behind the buffer.
 void DescFetch::SayBufferId(Cycle now, uint16_t head, uint16_t id) {
-  if (on_buffer_id) on_buffer_id(now + 1, {ring_jobs_.front().from.request.vq_index, head, id});
+  if (on_buffer_id) on_buffer_id(now + 1, {ring_jobs_.front().from.request.vq_index, head, id, place_.Index()});
 }
 
 // The first descriptor of a buffer, if it is available. [virtio 1.3, 2.8.1 and 2.8.6]
@@ -352,7 +379,7 @@ void DescFetch::Walk(Cycle now) {
     list_ = ListState::kEnd;
   } else if (fetched.resp != 0) {
     Break(RdmaError::kQueueDmaError);
-  } else if (more && !job.chains) {
+  } else if (more && (!job.chains || (seen.flags & Flags::kIndirect) != 0)) {
     Break(RdmaError::kBadDescriptor);
   } else {
     if (kept_) descriptor_jobs_.Push(now, *kept_);
@@ -396,7 +423,7 @@ void DescFetch::WalkChain(Cycle now) {
   if (fetched.resp != 0) {
     kept_.reset();  // a chain without an end is no buffer
     Break(RdmaError::kQueueDmaError);
-  } else if (!available || chain_ == kChainMost || chain_ == size) {
+  } else if (!available || (seen.flags & Flags::kIndirect) != 0 || chain_ == kChainMost || chain_ == size) {
     kept_.reset();
     Break(RdmaError::kBadDescriptor);
   } else {
@@ -443,56 +470,100 @@ void DescFetch::Answer(Cycle now) {
     answer_ = AnswerState::kLook;
   } else if (answer_ == AnswerState::kLook) {
     answer_ = AnswerState::kSay;
+  } else if (answer_ == AnswerState::kTable) {
+    if (!table_fetched_in.CanPop(now)) return;
+    from_table_ = table_fetched_in.Pop(now);
+    answer_ = AnswerState::kLook;
   } else if (failed_.CanWrite(now)) {
-    const DescriptorJob job = descriptor_jobs_.Pop(now);
-    RdmaError code = job.code;
-    spec::VirtqDesc descriptor;
-    const bool found = job.kind == Kind::kRead || job.kind == Kind::kGiven;
-    if (found) {
-      spec::DmaFetched fetched;
-      if (job.kind == Kind::kRead) fetched = descriptor_fetched_in.Pop(now);
-      descriptor = spec::VirtqDesc::Decode(fetched.data);
-      if (packed_) {
-        const spec::PvirtqDesc packed = job.kind == Kind::kGiven ? job.given : spec::PvirtqDesc::Decode(fetched.data);
-        descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};
-      }
-      const bool wraps =
-          descriptor.len != 0 && descriptor.addr > std::numeric_limits<uint64_t>::max() - (descriptor.len - 1);
-      if (fetched.resp != 0) {
-        code = RdmaError::kQueueDmaError;
-      } else if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.len == 0 || wraps) {
-        code = RdmaError::kBadDescriptor;
-      } else if (window_.enable &&
-                 (descriptor.addr < window_.base || descriptor.addr + (descriptor.len - 1) > window_.last)) {
-        code = RdmaError::kWindowViolation;
-      }
-    }
-    spec::Buffer buffer{.status = BufferStatus::kFailed, .last = true, .vq_index = job.vq_index};
-    const bool bad = !answer_failed_ && code != RdmaError::kOk;
-    const bool report = bad && !job.replay;
-    if (!answer_failed_ && job.kind == Kind::kEmpty) {
-      buffer.status = BufferStatus::kEmpty;
-    } else if (!answer_failed_ && !bad && found) {
-      buffer = {.status = BufferStatus::kOk,
-                .last = job.last,
-                .vq_index = job.vq_index,
-                .head = job.head,
-                .address = descriptor.addr,
-                .bytes = descriptor.len,
-                .writable = (descriptor.flags & spec::VirtqDescFlags::kWrite) != 0,
-                .more = (descriptor.flags & spec::VirtqDescFlags::kNext) != 0};
-      if (buffer.more) buffer.next_index = descriptor.next;
-    }
-    drop_ = buffer.last && !job.last;
-    buffer_[job.client].Load(now, buffer);
-    if (report) {
-      queue_failure_.Load(now, {.vq_index = job.vq_index, .code = code});
-      failed_.Write(now, job.vq_index, 1);
-      if (code == RdmaError::kWindowViolation && on_window_violation) on_window_violation(now);
-    }
-    answer_ = AnswerState::kTake;
+    Say(now);
   }
   WakeAt(now + 1);
+}
+
+RdmaError DescFetch::Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const {
+  const bool wraps =
+      descriptor.len != 0 && descriptor.addr > std::numeric_limits<uint64_t>::max() - (descriptor.len - 1);
+  if (resp != 0) return RdmaError::kQueueDmaError;
+  if (descriptor.len == 0 || wraps) return RdmaError::kBadDescriptor;
+  // One table per buffer, of whole descriptors, and nothing behind it. [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+  if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 &&
+      (!accepts_tables_ || in_table || more || descriptor.len > kTableBytesMost ||
+       descriptor.len % spec::VirtqDesc::kBytes != 0)) {
+    return RdmaError::kBadDescriptor;
+  }
+  if (window_.enable && (descriptor.addr < window_.base || descriptor.addr + (descriptor.len - 1) > window_.last)) {
+    return RdmaError::kWindowViolation;
+  }
+  return RdmaError::kOk;
+}
+
+void DescFetch::Say(Cycle now) {
+  using Flags = spec::VirtqDescFlags;
+  const DescriptorJob& job = descriptor_jobs_.front();
+  const bool found = job.kind == Kind::kRead || job.kind == Kind::kGiven;
+  const bool in_table = from_table_ || job.in_table;
+  RdmaError code = job.code;
+  spec::VirtqDesc descriptor;
+  IndirectTable table = table_;
+  bool more = false;
+  if (found) {
+    const spec::DmaFetched fetched = from_table_               ? *from_table_
+                                     : job.kind == Kind::kRead ? descriptor_fetched_in.front()
+                                                               : spec::DmaFetched{};
+    if (!from_table_ && job.in_table) table = {job.table.table_address, job.table.table_entries, job.head};
+    descriptor = spec::VirtqDesc::Decode(fetched.data);
+    if (packed_) {
+      const bool given = job.kind == Kind::kGiven && !from_table_;
+      const spec::PvirtqDesc packed = given ? job.given : spec::PvirtqDesc::Decode(fetched.data);
+      descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};
+    }
+    more = (descriptor.flags & Flags::kNext) != 0;
+    // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
+    if (packed_ && in_table) {
+      descriptor.flags &= Flags::kWrite;
+      descriptor.next = static_cast<uint16_t>(table.index + 1);
+      more = descriptor.next != table.entries;
+    }
+    code = Check(descriptor, in_table, more, fetched.resp);
+  }
+  if (found && code == RdmaError::kOk && !answer_failed_ && (descriptor.flags & Flags::kIndirect) != 0) {
+    table_ = {descriptor.addr, static_cast<uint16_t>(descriptor.len / spec::VirtqDesc::kBytes), 0};
+    table_request_.Load(now, {.address = descriptor.addr, .bytes = spec::VirtqDesc::kBytes, .tag = 0});
+    answer_ = AnswerState::kTable;
+    return;
+  }
+
+  spec::Buffer buffer{.status = BufferStatus::kFailed, .last = true, .vq_index = job.vq_index};
+  const bool bad = !answer_failed_ && code != RdmaError::kOk;
+  if (!answer_failed_ && job.kind == Kind::kEmpty) {
+    buffer.status = BufferStatus::kEmpty;
+  } else if (!answer_failed_ && !bad && found) {
+    buffer = {.status = BufferStatus::kOk,
+              .last = job.last,
+              .vq_index = job.vq_index,
+              .head = job.head,
+              .address = descriptor.addr,
+              .bytes = descriptor.len,
+              .writable = (descriptor.flags & Flags::kWrite) != 0,
+              .more = more};
+    if (more) buffer.next_index = descriptor.next;
+    if (more && in_table) {
+      buffer.indirect = true;
+      buffer.table_address = table.address;
+      buffer.table_entries = table.entries;
+    }
+  }
+  drop_ = buffer.last && !job.last;
+  buffer_[job.client].Load(now, buffer);
+  if (bad && !job.replay) {
+    queue_failure_.Load(now, {.vq_index = job.vq_index, .code = code});
+    failed_.Write(now, job.vq_index, 1);
+    if (code == RdmaError::kWindowViolation && on_window_violation) on_window_violation(now);
+  }
+  if (job.kind == Kind::kRead) descriptor_fetched_in.Pop(now);
+  descriptor_jobs_.Pop(now);
+  from_table_.reset();
+  answer_ = AnswerState::kTake;
 }
 
 }  // namespace vireo::model

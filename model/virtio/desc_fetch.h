@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
 // from packed ones. The counterpart of rtl/virtio/vireo_desc_fetch.sv, stage by stage. Answers come in the order in
-// which requests left the arbiter. It gives out no chain by itself and does not know indirect tables.
+// which requests left the arbiter. It gives out no chain by itself; of an indirect table it gives the first descriptor.
 #pragma once
 
 #include <array>
@@ -40,20 +40,27 @@ class DescFetch final : public Block {
   static constexpr Cycle kRequestToPackedRead = 8;
   static constexpr Cycle kPackedToBuffer = 10;
   static constexpr unsigned kChainMost = 64;  // descriptors of a packed chain
+  // Of indirect tables.
+  static constexpr Cycle kDescriptorToTableRead = 5;
+  static constexpr Cycle kTableToBuffer = 4;
+  static constexpr uint32_t kTableBytesMost = uint32_t{spec::kVirtqSizeMax} * spec::VirtqDesc::kBytes;
 
-  // The buffer id of what `head` of a packed ring names, for queues with chains.
+  // The buffer id of what `head` of a packed ring names, and the place behind it, for queues with chains.
   struct BufferId {
     uint16_t vq_index;
     uint16_t head;
     uint16_t id;
+    uint16_t next;
   };
 
   DescFetch(Agenda& agenda, const Sizes& sizes);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
-  // The level from cycle `from` on.
+  // The levels from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
+  void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
+  void SetIndirect(Cycle from, bool indirect) { indirect_.Set(from, indirect); }
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the one that ran
@@ -62,14 +69,17 @@ class DescFetch final : public Block {
   Channel<spec::DmaFetched> index_fetched_in;
   Channel<spec::DmaFetched> ring_fetched_in;
   Channel<spec::DmaFetched> descriptor_fetched_in;
+  Channel<spec::DmaFetched> table_fetched_in = Channel<spec::DmaFetched>::Slice();
 
   std::array<Output<spec::Buffer>, kClients> buffer_out;
   Output<spec::DmaReadRequest> index_request_out;
   Output<spec::DmaReadRequest> ring_request_out;
   Output<spec::DmaReadRequest> descriptor_request_out;
+  Output<spec::DmaReadRequest> table_request_out;
   Output<spec::QueueFailure> queue_failure_out;
-  std::function<void(Cycle)> on_window_violation;            // the pulse; may be empty
-  std::function<void(Cycle, const BufferId&)> on_buffer_id;  // likewise, said in the cycle before
+  std::function<void(Cycle)> on_window_violation;                      // the pulse; may be empty
+  std::function<void(Cycle, const BufferId&)> on_buffer_id;            // likewise, said in the cycle before
+  std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise
 
  private:
   enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kGiven };
@@ -104,6 +114,14 @@ class DescFetch final : public Block {
     uint16_t next = 0;            // of a packed ring
     spec::PvirtqDesc given = {};  // kGiven
     bool replay = false;  // may be of a buffer that is used since: what is wrong with it is its client's concern
+    bool in_table = false;
+    spec::BufferRequest table = {};  // in_table
+  };
+  // Of the table that the descriptor in question names, or is in.
+  struct IndirectTable {
+    uint64_t address = 0;
+    uint16_t entries = 0;
+    uint16_t index = 0;  // of the descriptor
   };
   // A place in a packed ring, and the complement of the wrap counter there.
   struct Place {
@@ -127,16 +145,27 @@ class DescFetch final : public Block {
   void LeaveWalk(Cycle now);
   void Break(spec::RdmaError code);
   void SayBufferId(Cycle now, uint16_t head, uint16_t id);
+  void SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available);
   void Answer(Cycle now);
+  void Say(Cycle now);
+  // Ok: a buffer, or a table to be read.
+  spec::RdmaError Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const;
 
   Table<spec::QueueRowWrite> rows_;
   struct Served {
     bool served = false;
     bool chains = false;
+    bool rings = false;  // its driver rings
+  };
+  // The last avail_event that was said in this life of the queue.
+  struct Told {
+    bool known = false;
+    uint16_t idx = 0;
   };
   Table<Served> served_;
   Table<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
+  QueueState<Told> told_;
   QueueState<uint8_t> failed_;
 
   size_t winner_ = kClients - 1;
@@ -147,6 +176,7 @@ class DescFetch final : public Block {
   OutputRegister<spec::DmaReadRequest> index_request_{index_request_out, *this};
   OutputRegister<spec::DmaReadRequest> ring_request_{ring_request_out, *this};
   OutputRegister<spec::DmaReadRequest> descriptor_request_{descriptor_request_out, *this};
+  OutputRegister<spec::DmaReadRequest> table_request_{table_request_out, *this};
   std::array<OutputRegister<spec::Buffer>, kClients> buffer_;
   OutputRegister<spec::QueueFailure> queue_failure_{queue_failure_out, *this};
 
@@ -158,13 +188,16 @@ class DescFetch final : public Block {
   bool accept_chains_ = false;
   std::deque<uint16_t> reading_;  // queues whose index is being read, or that are not walked to the end
   const size_t requests_most_;
-  Level<bool> ring_packed_{false};
+  Level<bool> ring_packed_{false}, event_idx_{false}, indirect_{false};
   bool packed_ = false;  // in this cycle
+  bool accepts_tables_ = false;
   // Stage 2
   enum class RingState { kTake, kLook, kIssue, kMore };
   RingState ring_ = RingState::kTake;
   spec::QueueRowWrite ring_row_;
   uint16_t position_ = 0;
+  Told ring_told_;
+  bool ring_rings_ = false;
   uint64_t ring_area_ = 0;
   unsigned ring_at_ = 0, ring_left_ = 0;
   // Stage 3
@@ -182,10 +215,12 @@ class DescFetch final : public Block {
   std::optional<DescriptorJob> kept_;  // of which is not known yet whether it is the last
   std::optional<spec::RdmaError> broken_;
   // Stage 4
-  enum class AnswerState { kTake, kLook, kSay };
+  enum class AnswerState { kTake, kLook, kSay, kTable };
   AnswerState answer_ = AnswerState::kTake;
   spec::TableWindow window_;
   bool answer_failed_ = false;
+  std::optional<spec::DmaFetched> from_table_;  // the descriptor is the first of table_
+  IndirectTable table_;
   bool drop_ = false;  // the rest of a request that was answered `failed`
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/virtio/notify.h"
 
+#include <iterator>
+
 namespace vireo::model {
 namespace {
 
@@ -43,6 +45,7 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
     pending.SetHold(0, true);
     pending.SetClear(0, true);
   };
+  again_in.SetConsumer(this);
   at_reset(send_);
   at_reset(receive_);
   at_reset(control_);
@@ -143,7 +146,20 @@ void Notify::Decide(Cycle now, const Access& access) {
   }
 }
 
+// It takes the place that an access of one cycle ago has not taken.
+void Notify::TakeAgain(Cycle now) {
+  if (!again_in.CanPop(now)) return;
+  auto behind = accesses_.end();
+  while (behind != accesses_.begin() && std::prev(behind)->cycle >= now) --behind;
+  if (behind != accesses_.begin() && std::prev(behind)->cycle + 1 == now) {
+    WakeAt(now + 1);
+    return;
+  }
+  accesses_.insert(behind, {.cycle = now - 1, .queue = again_in.Pop(now).vq_index, .arm = false, .value = 0});
+}
+
 void Notify::Run(Cycle now) {
+  TakeAgain(now);
   if (arm_push_.has_value() && arm_push_->cycle <= now) {
     arm_.Push(now, arm_push_->number);
     arm_push_.reset();
@@ -164,7 +180,7 @@ void Notify::Run(Cycle now) {
 }
 
 bool Notify::IsIdle(Cycle now) {
-  if (arm_push_.has_value()) return false;
+  if (arm_push_.has_value() || again_in.CanPop(now)) return false;
   for (const Access& access : accesses_) {
     if (access.cycle < now && (access.cycle + kRowDelay + 1 != now || access.kind != Kind::kNone)) return false;
   }

@@ -22,6 +22,8 @@ class Notify final : public Block {
   static constexpr unsigned kArmLatency = 6 + kPendingLatency;
   // From an access to the read of the queue's row, so that the row of an access before is there.
   static constexpr unsigned kRowDelay = 4;
+  // From a token on `again` to the doorbell, if nothing waits.
+  static constexpr unsigned kAgainLatency = kDoorbellLatency;
 
   Notify(Agenda& agenda, const spec::Config& config);
 
@@ -37,6 +39,9 @@ class Notify final : public Block {
 
   // As idle_o in cycle `now`, before its Run and its pulses.
   bool IsIdle(Cycle now);
+
+  // Rings of the device's own, as if the driver had rung.
+  Channel<spec::Doorbell> again_in = Channel<spec::Doorbell>::Slice();
 
   // The ends of the streams, to be connected to the block given with them.
   void ConnectSend(Channel<spec::Doorbell>& channel) { send_.out.Connect(channel, send_); }
@@ -56,6 +61,7 @@ class Notify final : public Block {
     uint32_t number = 0;  // among its kind
     bool enabled = false;
   };
+  void TakeAgain(Cycle now);
   void Classify(Cycle now, Access& access);
   void Decide(Cycle now, const Access& access);
   uint32_t Base(Cycle load) { return offered_from_index_.At(load); }

@@ -82,6 +82,7 @@ module vireo_csr
   input  logic             qp_order_ready_i,
   output qp_order_t        qp_order_o,
   input  logic             qp_done_valid_i,
+  input  qp_done_t         qp_done_i,
   output logic             host_event_valid_o,
   input  logic             host_event_ready_i,
   output host_event_t      host_event_o,
@@ -89,6 +90,12 @@ module vireo_csr
   input  queue_row_write_t queue_row_write_i,
   input  logic             qp_state_write_valid_i,
   input  qp_state_write_t  qp_state_write_i,
+  input  logic             qp_sends_valid_i,
+  input  qp_sends_t        qp_sends_i,
+  input  logic             next_psn_valid_i,  // of the requester
+  input  qp_psn_t          next_psn_i,
+  input  logic             expected_psn_valid_i,  // of the responder
+  input  qp_psn_t          expected_psn_i,
 
   // Mailbox.
   output logic             mailbox_fetch_valid_o,
@@ -431,6 +438,8 @@ module vireo_csr
   logic [QueueRowWriteBits-16-1:0] row_bits;
   queue_row_write_t row;
   logic [2:0] engine_state;
+  logic [15:0] send_outstanding;
+  logic [23:0] next_psn, expected_psn;
   assign row = {16'b0, row_bits};
   vireo_table #(.Width(QueueRowWriteBits - 16), .Depth(NumQueues)) u_row (
     .clk_i, .rst_ni,
@@ -446,6 +455,24 @@ module vireo_csr
     .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state)
   );
 
+  vireo_table #(.Width(16), .Depth(NumQps)) u_send_outstanding (
+    .clk_i, .rst_ni,
+    .write_i(qp_sends_valid_i), .write_address_i(qp_sends_i.qpn[$clog2(NumQps)-1:0]),
+    .write_data_i(qp_sends_i.outstanding),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(send_outstanding)
+  );
+  vireo_table #(.Width(24), .Depth(NumQps)) u_next_psn (
+    .clk_i, .rst_ni,
+    .write_i(next_psn_valid_i), .write_address_i(next_psn_i.qpn[$clog2(NumQps)-1:0]), .write_data_i(next_psn_i.psn),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(next_psn)
+  );
+  vireo_table #(.Width(24), .Depth(NumQps)) u_expected_psn (
+    .clk_i, .rst_ni,
+    .write_i(expected_psn_valid_i), .write_address_i(expected_psn_i.qpn[$clog2(NumQps)-1:0]),
+    .write_data_i(expected_psn_i.psn),
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(expected_psn)
+  );
+
   logic [1023:0] read_entry;
   always_comb begin
     table_virtqueue_t virtqueue;
@@ -459,6 +486,9 @@ module vireo_csr
     virtqueue.queue_device = row.queue_device;
     qp_context = unpack_table_qp_context(1024'(qp_context_entry));
     qp_context.engine_state = 8'(engine_state);
+    qp_context.send_outstanding = send_outstanding;
+    qp_context.next_psn = next_psn;
+    qp_context.expected_psn = expected_psn;
     unique case (table_id_q)
       MgmtTableVirtqueue: read_entry = 1024'(pack_table_virtqueue(virtqueue));
       MgmtTableWindow: read_entry = 1024'(window_entry);
@@ -478,7 +508,7 @@ module vireo_csr
     endcase
   end
   logic unused_copies;
-  assign unused_copies = ^{row.vq_index, qp_state_write_i, qp, stored};
+  assign unused_copies = ^{row.vq_index, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i, qp, stored};
 
   // --- Registers -----------------------------------------------------------------------------------------------------
 
@@ -617,7 +647,8 @@ module vireo_csr
           state_d = StCheck;
         end
         MgmtTableIndexRegister: table_index_d = data1_q;
-        MgmtQpCommandRegister: if (!qp_busy_q) begin
+        // A drain may take for ever. [tables.toml, table_qp_context]
+        MgmtQpCommandRegister: if (!qp_busy_q || command_q.operation == 3'(QpOperationDrain)) begin
           command_d = '{qpn: written_qp.qpn, operation: written_qp.operation};
           qp_busy_d = 1'b1;
           order_d = 1'b1;
@@ -665,7 +696,8 @@ module vireo_csr
     endcase
 
     // What happens in the device comes after what firmware clears in the same cycle.
-    if (qp_done_valid_i) begin
+    // The end of a drain that was given up means nothing to another order.
+    if (qp_done_valid_i && (!qp_done_i.is_drain || command_d.operation == 3'(QpOperationDrain))) begin
       qp_busy_d = 1'b0;
       cause_d.qp_done = 1'b1;
     end
@@ -849,6 +881,8 @@ module vireo_csr
   assign responder_load_o = '{qpn: index_q[23:0], psn: expected_psn_q};
   assign qp_order_valid_o = order_q;
   assign qp_order_o = command_q;
-  assign idle_o = state_q == StIdle && !qp_busy_q && !host_event_valid_o && !reset_waits;
+  // A drain that is under way may wait for a peer, which is no work.
+  assign idle_o = state_q == StIdle && !(qp_busy_q && (order_q || command_q.operation != 3'(QpOperationDrain)))
+               && !host_event_valid_o && !reset_waits;
 
 endmodule

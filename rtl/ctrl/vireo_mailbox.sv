@@ -103,6 +103,9 @@ module vireo_mailbox
   logic [15:0] vq_index_d, vq_index_q;
   logic by_index_d, by_index_q;
   logic [15:0] next_index_d, next_index_q;
+  logic indirect_d, indirect_q;  // in the table
+  logic [63:0] table_address_d, table_address_q;
+  logic [15:0] table_entries_d, table_entries_q;
   logic [15:0] head_d, head_q;
   logic [EntryBits:0] entries_d, entries_q;    // descriptors
   logic [EntryBits:0] readable_d, readable_q;  // of them, readable: they come first
@@ -228,6 +231,9 @@ module vireo_mailbox
     vq_index_d = vq_index_q;
     by_index_d = by_index_q;
     next_index_d = next_index_q;
+    indirect_d = indirect_q;
+    table_address_d = table_address_q;
+    table_entries_d = table_entries_q;
     head_d = head_q;
     entries_d = entries_q;
     readable_d = readable_q;
@@ -269,6 +275,9 @@ module vireo_mailbox
           if (!by_index_q) head_d = buffer.head;
           by_index_d = 1'b1;
           next_index_d = buffer.next_index;
+          indirect_d = buffer.indirect;
+          table_address_d = buffer.table_address;
+          table_entries_d = buffer.table_entries;
           if (forget_q || buffer.status == BufferStatusEmpty) begin
             state_d = StIdle;
           end else if (buffer.status != BufferStatusOk || chain_is_bad) begin
@@ -431,6 +440,9 @@ module vireo_mailbox
     vq_index_q <= vq_index_d;
     by_index_q <= by_index_d;
     next_index_q <= next_index_d;
+    indirect_q <= indirect_d;
+    table_address_q <= table_address_d;
+    table_entries_q <= table_entries_d;
     head_q <= head_d;
     entries_q <= entries_d;
     readable_q <= readable_d;
@@ -451,7 +463,10 @@ module vireo_mailbox
     vq_index: vq_index_q,
     by_index: by_index_q,
     index: by_index_q ? next_index_q : '0,
-    count: 4'd1
+    count: 4'd1,
+    indirect: by_index_q && indirect_q,
+    table_address: by_index_q ? table_address_q : '0,
+    table_entries: by_index_q ? table_entries_q : '0
   };
   assign fetch_request_valid_o = state_q == StFetch;
   assign fetch_request_o = '{address: address_q, bytes: 13'(piece_q), tag: '0};

@@ -4,12 +4,15 @@
 // end them; gives a completion for each and tells the send queue of the room. It decides what is sent again, and when
 // (go-back-N); it reads no work request, sends no packet and counts no time itself.
 //
-//   ACK           every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]
+//   ACK           every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]; of UC and UD
+//                 tx_gather says one when a message has left
+//   READ response likewise; nothing else completes a READ. What acknowledges more than a READ that lacks responses says
+//                 that they are lost: a sequence NAK of the first one  [IBTA vol. 1, 9.9.2: implied NAK]
 //   sequence NAK  what it acknowledges on the way completes, and everything from its PSN on is sent again
 //                 [IBTA vol. 1, 9.7.5.2.3]
 //   RNR NAK       likewise, after the pause that it asks for  [IBTA vol. 1, 9.7.5.2.8]
 //   no answer     everything that is not acknowledged is sent again  [IBTA vol. 1, 9.7.6.1.3]
-//   other NAK, or no retry left
+//   other NAK, a READ response with a status, or no retry left
 //                 the oldest record that is not acknowledged fails [IBTA vol. 1, 9.7.5.2], all others flush
 //   failed        a record that came with a status completes with it when it is the oldest, then all others flush
 //   ERR           all flush
@@ -18,7 +21,8 @@
 // An acknowledge outside of what is not acknowledged yet is ignored. [IBTA vol. 1, 9.7.5]
 //
 // To send again: qp_hold with a new generation, then one replay per record in order, one per turn of the QP, then a
-// replay with resume. Records that come meanwhile are at the end of the ring, so the cursor gets to them.
+// replay with resume. Records that come meanwhile are at the end of the ring, so the cursor gets to them. At a fence,
+// and at a READ too many, the replay stands still until a READ has left the ring.
 module vireo_completer
   import vireo_spec_pkg::*;
 #(
@@ -70,6 +74,8 @@ module vireo_completer
 
   output logic              qp_hold_valid_o,
   output qp_hold_t          qp_hold_o,
+  output logic              qp_reads_valid_o,
+  output qp_reads_t         qp_reads_o,
 
   output logic              idle_o
 );
@@ -92,7 +98,7 @@ module vireo_completer
 
   logic record_valid, record_pop, ack_valid, ack_pop, expired_valid, expired_pop;
   send_record_t record;
-  /* verilator lint_off UNUSEDSIGNAL */  // msn: for credits and duplicates of RDMA READ, later
+  /* verilator lint_off UNUSEDSIGNAL */  // msn: for credits, later
   rx_ack_t ack;
   /* verilator lint_on UNUSEDSIGNAL */
   timer_expired_t expired;
@@ -152,6 +158,10 @@ module vireo_completer
     logic [7:0] generation;      // of the last hold
     logic replaying;             // replays or the resume of that hold are still to be given
     logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
+    logic [SlotBits:0] reads;    // READs among the records
+    logic [SlotBits:0] reads_given;  // READs before the cursor
+    logic [7:0] reads_ended;     // READs that have left, ever
+    logic stands;                // the replay waits for a READ to leave
     logic paused;                // after an RNR NAK; nothing is replayed before the timer expires
     logic naked;                 // a sequence NAK of `unacked` has begun the last replay
     logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
@@ -172,14 +182,18 @@ module vireo_completer
     logic tell;              // nobody has told QP control of `status` yet
     logic [23:0] first_psn;
     logic [23:0] last_psn;
+    logic fence;
+    logic [31:0] bytes;
   } kept_t;
 
   // What completions and retries need of a QP's attributes.
   typedef struct packed {
+    logic reliable;  // RC: somebody acknowledges
     logic [15:0] cqn;
     logic [4:0] timeout;
     logic [2:0] retry_cnt;
     logic [2:0] rnr_retry;
+    logic [7:0] max_rd_atomic;
   } attributes_t;
 
   logic read, ring_write, kept_write, kept_read;
@@ -194,8 +208,9 @@ module vireo_completer
   logic unused_bits;
 
   assign context_in = unpack_table_qp_context(table_write_i.data);
-  assign attributes_in = '{cqn: context_in.send_cqn, timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
-                           rnr_retry: context_in.rnr_retry};
+  assign attributes_in = '{reliable: context_in.qp_type == 8'(IbQpTypeRc), cqn: context_in.send_cqn,
+                           timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
+                           rnr_retry: context_in.rnr_retry, max_rd_atomic: context_in.max_rd_atomic};
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits]};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
@@ -224,7 +239,7 @@ module vireo_completer
   // --- Machine -------------------------------------------------------------------------------------------------------
 
   typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpTimer, OpAck, OpReplay} op_e;
-  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StEnd} state_e;
+  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StSettle, StEnd} state_e;
   // Why records leave.
   typedef enum logic [2:0] {
     WhyForget,  // all, without completion
@@ -240,14 +255,14 @@ module vireo_completer
   op_e op_d, op_q;
   why_e why_d, why_q;
   then_e then_d, then_q;
-  logic progress_d, progress_q;        // the acknowledge covers something
-  logic [4:0] rnr_code_d, rnr_code_q;
-  logic replayed_d, replayed_q;        // the last turn but for records was a replay's
+  logic replayed_d, replayed_q;       // the last turn but for records was a replay's
+  logic is_read_d, is_read_q;         // the acknowledge is a READ response
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
   logic [7:0] nak_status_d, nak_status_q, syndrome_d, syndrome_q;
   logic completion_valid_d, completion_valid_q, retired_valid_d, retired_valid_q, failure_valid_d, failure_valid_q;
   logic replay_valid_d, replay_valid_q, timer_set_valid_d, timer_set_valid_q, hold_valid_d, hold_valid_q;
+  logic reads_valid_d, reads_valid_q;
   logic all_free, replay_free, timer_free;
   completion_t completion_d, completion_q;
   doorbell_t retired_d, retired_q;
@@ -255,14 +270,17 @@ module vireo_completer
   replay_t replay_d, replay_q;
   timer_set_t timer_set_d, timer_set_q;
   qp_hold_t hold_d, hold_q;
+  qp_reads_t reads_d, reads_q;
   rdma_cq_req_t cqe;
 
-  logic counts, is_positive, is_sequence, is_rnr, ignored, retries_left;
-  logic done, leaves, completes, own;
-  logic stops, set_timer;
+  logic counts, has_timer, fatal, retries_left;
+  logic done, leaves, completes, own, kept_is_read, waits;
+  logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
+  logic stops, progress, set_timer;
   logic [1:0] timer_kind;
-  logic [SlotBits-1:0] slot_index;
-  logic [23:0] distance;
+  logic [SlotBits-1:0] slot_index, newest_slot;
+  logic [23:0] distance, kept_first, kept_last, missing;
+  logic [24:0] covered;
   logic [7:0] status;
   logic [31:0] vendor;
   logic [15:0] queue_index;
@@ -291,7 +309,8 @@ module vireo_completer
 
   assign kept_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
                       vendor_err: record.vendor_err, signaled: record.signaled, silent: record.silent, tell: 1'b0,
-                      first_psn: record.first_psn, last_psn: record.last_psn};
+                      first_psn: record.first_psn, last_psn: record.last_psn, fence: record.fence,
+                      bytes: record.bytes};
 
   always_comb begin
     state_d = state_q;
@@ -299,9 +318,8 @@ module vireo_completer
     qpn_d = qpn_q;
     why_d = why_q;
     then_d = then_q;
-    progress_d = progress_q;
-    rnr_code_d = rnr_code_q;
     replayed_d = replayed_q;
+    is_read_d = is_read_q;
     covered_d = covered_q;
     base_d = base_q;
     nak_status_d = nak_status_q;
@@ -336,20 +354,23 @@ module vireo_completer
     timer_set_d = timer_set_q;
     hold_valid_d = 1'b0;
     hold_d = hold_q;
+    reads_valid_d = 1'b0;
+    reads_d = reads_q;
     all_free = !completion_valid_d && !retired_valid_d && !failure_valid_d;
 
-    {ack_kind, ack_value} = ack.syndrome[6:0];  // the highest bit is reserved
-    is_positive = ack_kind == AethKindAck;
-    is_sequence = ack_kind == AethKindNak && ack_value == NakCodePsnSequenceError;
-    is_rnr = ack_kind == AethKindRnrNak;
+    // Who is not reliable hears only of what has left.
     distance = ack.psn - ring.unacked;
-    counts = keeps(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked;
-    // A NAK that tells nothing new must not cost a retry: of a pause that is under way, or of a sequence error that has
-    // been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
-    ignored = distance == '0 && ((is_rnr && ring.paused) || (is_sequence && (ring.paused || ring.naked)));
+    comes_positive = ack.syndrome[6:5] == AethKindAck;  // the highest bit is reserved
+    fatal = ack.is_read && ack.status != IbWcStatusSuccess;
+    counts = keeps(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked
+          && (attributes.reliable || (comes_positive && !ack.is_read));
+    has_timer = attributes.reliable && attributes.timeout != '0;
 
     queue_index = first_queue + {15'(qpn_q), 1'b0};
-    done = {1'b0, kept.last_psn - base_q} < covered_q;
+    kept_is_read = kept.opcode == IbWcOpcodeRdmaRead;
+    kept_first = kept.first_psn - base_q;
+    kept_last = kept.last_psn - base_q;
+    done = {1'b0, kept_last} < covered_q && (is_read_q || !kept_is_read);
     leaves = 1'b1;
     completes = 1'b1;
     own = 1'b0;
@@ -372,12 +393,28 @@ module vireo_completer
     end
     cqe = '{wr_id: kept.wr_id, status: status, opcode: kept.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
+    if (kept_is_read && status == IbWcStatusSuccess) cqe.byte_len = kept.bytes;
 
+    // What an acknowledge means to the first record that does not complete. A READ lacks what follows the responses
+    // that have come.
+    missing = kept_first > kept_last ? '0 : kept_first;
+    lost = kept_is_read && !is_read_q && {1'b0, missing} < covered_q;
+    covered = lost ? {1'b0, missing} : covered_q;
+    {ack_kind, ack_value} = syndrome_q[6:0];
+    is_positive = ack_kind == AethKindAck;
+    is_sequence = lost || (ack_kind == AethKindNak && ack_value == NakCodePsnSequenceError);
+    is_rnr = ack_kind == AethKindRnrNak;
+    rnr_forever = attributes.rnr_retry == RnrRetryForEver;
+
+    waits = ring_q.reads_given != '0
+         && (kept.fence || (kept_is_read && 32'(ring_q.reads_given) >= 32'(attributes.max_rd_atomic)));
     retries_left = ring.retries < attributes.retry_cnt;
+    newest_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
     slot_index = record.slot[SlotBits-1:0] - ring.oldest;
 
     // The timer at an event's end.
     stops = why_q == WhyForget || why_q == WhyFlush;
+    progress = op_q == OpAck && covered_q != '0;
     set_timer = ring_q.timer;
     timer_kind = TimerKindOff;
     if (stops) begin
@@ -387,8 +424,8 @@ module vireo_completer
       timer_kind = TimerKindRnr;
     end else if (ring_q.paused && then_q != ThenReplay) begin
       set_timer = 1'b0;
-    end else if (ring_q.count != '0 && attributes.timeout != '0) begin
-      set_timer = !ring_q.timer || progress_q || then_q == ThenReplay;
+    end else if (ring_q.count != '0 && has_timer) begin
+      set_timer = !ring_q.timer || progress || then_q == ThenReplay;
       timer_kind = TimerKindAck;
     end
 
@@ -397,7 +434,6 @@ module vireo_completer
         read = 1'b1;
         state_d = StDecide;
         then_d = ThenNothing;
-        progress_d = 1'b0;
         // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before
         // replays: a message that had begun to leave when its QP was held is here before the resume is given.
         if (clear_valid) begin
@@ -448,35 +484,33 @@ module vireo_completer
             if (qp_state == 3'(IbQpStateErr)) why_d = WhyFlush;
             else if (!keeps(qp_state)) why_d = WhyForget;
             else why_d = WhyOwn;
-            if (record.amends && record.again) begin
+            if (record.amends) begin
               // Only its status: what else the record says was so when it was kept.
               kept_read = 1'b1;
-              kept_read_slot = record.slot[SlotBits-1:0];
+              kept_read_slot = record.again ? record.slot[SlotBits-1:0] : newest_slot;
               state_d = StAmend;
             end else begin
               record_pop = 1'b1;
-              if (record.amends) begin
-                kept_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
-                kept_write = ring.count != '0;
-              end else begin
-                kept_slot = ring.oldest + SlotBits'(ring.count);
-                kept_write = 1'b1;
-                if (ring.count == '0) ring.unacked = record.first_psn;
-                ring.newest = record.last_psn;
-                ring.count = ring.count + 1'b1;
-              end
+              kept_slot = newest_slot + 1'b1;
+              kept_write = 1'b1;
+              if (ring.count == '0) ring.unacked = record.first_psn;
+              ring.newest = record.last_psn;
               if (why_d == WhyOwn && !ring.failed && record.status == IbWcStatusSuccess && !record.silent) begin
-                if (record.unsent && !record.amends && !ring.paused && !ring.replaying) begin
-                  // The resume was given before the requester made this record, and means nothing to it.
+                if (record.unsent && !ring.paused && !ring.replaying) begin
+                  // The requester holds the QP itself, or the resume was given before it made this record.
                   then_d = ThenGoOn;
+                  ring.cursor = ring.count;
+                  ring.reads_given = ring.reads;
                   state_d = StEnd;
-                end else if (!ring.timer && !ring.paused && attributes.timeout != '0) begin
+                end else if (!ring.timer && !ring.paused && has_timer) begin
                   state_d = StEnd;
                 end else begin
                   ring_write = 1'b1;
                   state_d = StChoose;
                 end
               end
+              ring.count = ring.count + 1'b1;
+              if (record.opcode == IbWcOpcodeRdmaRead) ring.reads = ring.reads + 1'b1;
             end
           end
           OpTimer: begin
@@ -517,36 +551,13 @@ module vireo_completer
           end
           default: begin  // OpAck
             ack_pop = 1'b1;
-            nak_status_d = status_of_nak(ack_kind, ack_value);
+            why_d = fatal ? WhyNak : WhyAck;
+            is_read_d = ack.is_read;
+            nak_status_d = ack.status;
             syndrome_d = ack.syndrome;
-            rnr_code_d = ack_value;
             base_d = ring.unacked;
-            covered_d = {1'b0, distance} + 25'(is_positive);
-            progress_d = covered_d != '0;
-            if (!counts || ignored || (|ack.qpn[23:QpBits])) state_d = StChoose;
-            if (progress_d) begin
-              ring.naked = 1'b0;
-              ring.retries = '0;
-              ring.rnr_retries = '0;
-            end
-            why_d = WhyAck;
-            if (is_sequence && !ring.paused) begin
-              if (ring.retries < attributes.retry_cnt) then_d = ThenReplay;
-              else why_d = WhyNak;
-              ring.retries = ring.retries + 1'b1;
-              ring.naked = 1'b1;
-            end else if (is_rnr) begin
-              if (attributes.rnr_retry == RnrRetryForEver || ring.rnr_retries < attributes.rnr_retry) begin
-                then_d = ThenPause;
-              end else begin
-                why_d = WhyNak;
-              end
-              if (attributes.rnr_retry != RnrRetryForEver) ring.rnr_retries = ring.rnr_retries + 1'b1;
-              ring.naked = 1'b0;
-            end else if (!is_positive && !is_sequence) begin
-              why_d = WhyNak;
-            end
-            ring.unacked = ring.unacked + covered_d[23:0];
+            covered_d = {1'b0, distance} + 25'(!fatal && comes_positive);
+            if (!counts || (|ack.qpn[23:QpBits])) state_d = StChoose;
           end
         endcase
         ring_d = ring;
@@ -556,10 +567,11 @@ module vireo_completer
         kept_in = kept;
         kept_in.status = record.status;
         kept_in.vendor_err = record.vendor_err;
-        kept_in.tell = 1'b1;
-        kept_slot = record.slot[SlotBits-1:0];
-        if (32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count && kept.first_psn == record.first_psn)
-        begin
+        kept_in.tell = record.again;
+        kept_slot = record.again ? record.slot[SlotBits-1:0] : newest_slot;
+        if (record.again ? 32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count
+                           && kept.first_psn == record.first_psn
+                         : ring_q.count != '0) begin
           kept_write = 1'b1;
           state_d = StRead;
         end else begin
@@ -570,6 +582,8 @@ module vireo_completer
         if (kept.status != IbWcStatusSuccess || kept.silent) begin
           // It is never acknowledged, so that there is no use in what is behind it.
           ring_d.replaying = 1'b0;
+        end else if (waits) begin
+          ring_d.stands = 1'b1;
         end else begin
           replay_valid_d = 1'b1;
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
@@ -577,6 +591,7 @@ module vireo_completer
                        psn: ring_q.cursor == '0 ? ring_q.unacked : kept.first_psn, first_psn: kept.first_psn,
                        last_psn: kept.last_psn};
           ring_d.cursor = ring_q.cursor + 1'b1;
+          if (kept_is_read) ring_d.reads_given = ring_q.reads_given + 1'b1;
           turn_push = 1'b1;
         end
         ring_write = 1'b1;
@@ -592,7 +607,8 @@ module vireo_completer
       end
       StCheck: begin
         if (!leaves) begin
-          state_d = StEnd;
+          // An acknowledge that may ask for something to be sent again, or fail this record.
+          state_d = op_q == OpAck && (!is_positive || (kept_is_read && !is_read_q)) ? StSettle : StEnd;
         end else if (all_free) begin
           retired_valid_d = 1'b1;
           retired_d = '{vq_index: queue_index};
@@ -605,6 +621,15 @@ module vireo_completer
           ring_d.oldest = ring_q.oldest + 1'b1;
           ring_d.count = ring_q.count - 1'b1;
           if (ring_q.cursor != '0) ring_d.cursor = ring_q.cursor - 1'b1;
+          if (kept_is_read) begin
+            ring_d.reads = ring_q.reads - 1'b1;
+            if (ring_q.cursor != '0) ring_d.reads_given = ring_q.reads_given - 1'b1;
+            ring_d.reads_ended = ring_q.reads_ended + 1'b1;
+            reads_valid_d = 1'b1;
+            reads_d = '{qpn: 24'(qpn_q), ended: ring_d.reads_ended};
+            turn_push = ring_q.stands;
+            ring_d.stands = 1'b0;
+          end
           if (why_q != WhyForget && (kept.silent || status != IbWcStatusSuccess)) ring_d.failed = 1'b1;
           if (why_q == WhyNak && completes && status != IbWcStatusSuccess && kept.status == IbWcStatusSuccess) begin
             failure_valid_d = 1'b1;
@@ -618,10 +643,53 @@ module vireo_completer
           state_d = StRead;
         end
       end
+      StSettle: begin
+        // An acknowledge that covers something makes both counters full. A sequence NAK that tells nothing new must not
+        // cost a retry: it has been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+        covered_d = covered;
+        state_d = StEnd;
+        nak_status_d = status_of_nak(ack_kind, ack_value);
+        if (lost) begin
+          nak_status_d = IbWcStatusRetryExcErr;
+          syndrome_d = AethSyndromeNakPsnSequenceError;
+        end
+        if (covered != '0) begin
+          ring_d.naked = 1'b0;
+          ring_d.retries = '0;
+          ring_d.rnr_retries = '0;
+        end
+        if (is_sequence) begin
+          // In a pause it is an acknowledge only.
+          if (!ring_q.paused && !ring_d.naked) begin
+            if (ring_d.retries < attributes.retry_cnt) then_d = ThenReplay;
+            else why_d = WhyNak;
+            ring_d.retries = ring_d.retries + 1'b1;
+            ring_d.naked = 1'b1;
+          end
+        end else if (is_rnr) begin
+          // The same NAK once more in its pause is no news either.
+          if (!ring_q.paused || covered != '0) begin
+            if (rnr_forever || ring_d.rnr_retries < attributes.rnr_retry) then_d = ThenPause;
+            else why_d = WhyNak;
+            if (!rnr_forever) ring_d.rnr_retries = ring_d.rnr_retries + 1'b1;
+            ring_d.naked = 1'b0;
+          end
+        end else if (!is_positive) begin
+          why_d = WhyNak;
+        end
+        if (why_d == WhyNak) state_d = StCheck;  // the record that is looked at
+      end
       StEnd: if (!set_timer || timer_free) begin
+        if (op_q == OpAck) ring_d.unacked = base_q + covered_q[23:0];
+        if (progress && then_q == ThenNothing) begin
+          ring_d.naked = 1'b0;
+          ring_d.retries = '0;
+          ring_d.rnr_retries = '0;
+        end
         if (stops) begin
           ring_d.replaying = 1'b0;
           ring_d.paused = 1'b0;
+          ring_d.stands = 1'b0;
         end else begin
           unique case (then_q)
             ThenReplay, ThenPause: begin
@@ -631,11 +699,12 @@ module vireo_completer
               ring_d.replaying = then_q == ThenReplay;
               ring_d.paused = then_q == ThenPause;
               ring_d.cursor = '0;
+              ring_d.reads_given = '0;
+              ring_d.stands = 1'b0;
               turn_push = then_q == ThenReplay;
             end
             ThenGoOn: begin
               ring_d.replaying = 1'b1;
-              ring_d.cursor = ring_q.count - 1'b1;
               turn_push = 1'b1;
             end
             default: ;
@@ -647,7 +716,7 @@ module vireo_completer
           timer_set_valid_d = 1'b1;
           timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
           if (timer_kind == TimerKindAck) timer_set_d.code = attributes.timeout;
-          if (timer_kind == TimerKindRnr) timer_set_d.code = rnr_code_q;
+          if (timer_kind == TimerKindRnr) timer_set_d.code = ack_value;
         end
         ring_write = 1'b1;
         state_d = StChoose;
@@ -665,6 +734,7 @@ module vireo_completer
       replay_valid_q <= 1'b0;
       timer_set_valid_q <= 1'b0;
       hold_valid_q <= 1'b0;
+      reads_valid_q <= 1'b0;
       replayed_q <= 1'b0;
     end else begin
       state_q <= state_d;
@@ -674,6 +744,7 @@ module vireo_completer
       replay_valid_q <= replay_valid_d;
       timer_set_valid_q <= timer_set_valid_d;
       hold_valid_q <= hold_valid_d;
+      reads_valid_q <= reads_valid_d;
       replayed_q <= replayed_d;
     end
   end
@@ -683,8 +754,7 @@ module vireo_completer
     qpn_q <= qpn_d;
     why_q <= why_d;
     then_q <= then_d;
-    progress_q <= progress_d;
-    rnr_code_q <= rnr_code_d;
+    is_read_q <= is_read_d;
     covered_q <= covered_d;
     base_q <= base_d;
     nak_status_q <= nak_status_d;
@@ -696,6 +766,7 @@ module vireo_completer
     replay_q <= replay_d;
     timer_set_q <= timer_set_d;
     hold_q <= hold_d;
+    reads_q <= reads_d;
   end
 
   assign completion_valid_o = completion_valid_q;
@@ -710,8 +781,10 @@ module vireo_completer
   assign timer_set_o = timer_set_q;
   assign qp_hold_valid_o = hold_valid_q;
   assign qp_hold_o = hold_q;
+  assign qp_reads_valid_o = reads_valid_q;
+  assign qp_reads_o = reads_q;
   assign idle_o = state_q == StChoose && clear_empty && flush_empty && turn_empty && !record_valid && !ack_valid
                && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q && !replay_valid_q
-               && !timer_set_valid_q && !hold_valid_q;
+               && !timer_set_valid_q && !hold_valid_q && !reads_valid_q;
 
 endmodule

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Says whether a key allows an access, and where in host memory the access goes. It owns the tables of memory regions
-// and of their pages. Two clients, round robin, one access at a time: every answer takes the same six steps, whatever
-// it is.
+// and of their pages. Three clients, round robin, one access at a time: every answer takes the same six steps, whatever
+// it is. Of an access of more than a smallest page it says only whether it is allowed: it may have more than two runs.
 //
 // It looks at nothing but the key, the protection domain, the rights and the bounds, in this order; it knows no queue
 // pair. That a region's pages are in the table, and as many as its length needs, is firmware's business.
@@ -11,7 +11,7 @@ module vireo_memory_check
 #(
   parameter int unsigned NumMrs = 4096,
   parameter int unsigned NumTranslations = 65536,  // a power of two
-  localparam int unsigned Clients = 2
+  localparam int unsigned Clients = 3
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -19,7 +19,7 @@ module vireo_memory_check
   input  logic                          table_write_valid_i,
   input  table_write_t                  table_write_i,
 
-  input  logic [Clients-1:0]            check_valid_i,  // 0: requester, 1: responder
+  input  logic [Clients-1:0]            check_valid_i,  // 0: requester, 1: responder, 2: read responder
   output logic [Clients-1:0]            check_ready_o,
   input  memory_check_t [Clients-1:0]   check_i,
 
@@ -37,6 +37,8 @@ module vireo_memory_check
   localparam int unsigned ShiftBits = $clog2(32'(RdmaPageShiftMax) + 1);
   localparam int unsigned LowBits = 32'(RdmaPageShiftMax);  // of an offset in a page
   localparam int unsigned BytesBits = 13;
+  localparam int unsigned MostBytes = 1 << RdmaPageShiftMin;  // of an access that has a place
+  localparam int unsigned ClientBits = $clog2(Clients);
 
   // What of a table_mr_t counts here.
   typedef struct packed {
@@ -106,9 +108,12 @@ module vireo_memory_check
   } state_e;
 
   state_e state_d, state_q;
-  logic client_d, client_q;  // of the access, else of the one before
-  logic take, answer;
-  memory_check_t check_q;
+  logic [ClientBits-1:0] client_d, client_q;        // of the access, else of the one before
+  logic [ClientBits-1:0] first_above, first_any;    // lowest client with a check: above that one, of all
+  logic above;
+  logic take, answer, answer_space;
+  logic [Clients-1:0] is_client;                    // one bit: of the access's client
+  memory_check_t check_d, check_q;
   rdma_key_t key;
   logic [63:0] page_mask;    // the bits of an address that are an offset in the page
 
@@ -138,21 +143,34 @@ module vireo_memory_check
   memory_place_t [Clients-1:0] place_q;
   logic [Clients-1:0] place_valid_d, place_valid_q;
 
-  assign key = unpack_rdma_key(check[client_d].key);
+  assign key = unpack_rdma_key(check_d.key);
   assign mr_address = key.index[MrBits-1:0];
 
   always_comb begin
+    first_above = '0;
+    first_any = '0;
+    above = 1'b0;
+    for (int unsigned i = Clients; i > 0; i--) begin
+      if (check_valid[i-1]) begin
+        first_any = ClientBits'(i - 1);
+        if (ClientBits'(i - 1) > client_q) begin
+          first_above = ClientBits'(i - 1);
+          above = 1'b1;
+        end
+      end
+    end
+
     client_d = client_q;
     state_d = state_q;
-    check_ready = '0;
     take = 1'b0;
     answer = 1'b0;
+    for (int unsigned i = 0; i < Clients; i++) is_client[i] = client_q == ClientBits'(i);
+    answer_space = (is_client & place_valid_q & ~place_ready_i) == '0;
     place_valid_d = place_valid_q & ~place_ready_i;
     unique case (state_q)
       StIdle: begin
         if (check_valid != '0) begin
-          client_d = check_valid[!client_q] ? !client_q : client_q;
-          check_ready[client_d] = 1'b1;
+          client_d = above ? first_above : first_any;
           take = 1'b1;
           state_d = StRow;
         end
@@ -162,14 +180,21 @@ module vireo_memory_check
       StPage0: state_d = StPage1;
       StPage1: state_d = StPlace;
       StPlace: begin
-        if (!place_valid_q[client_q] || place_ready_i[client_q]) begin
+        if (answer_space) begin
           answer = 1'b1;
-          place_valid_d[client_q] = 1'b1;
+          place_valid_d = place_valid_d | is_client;
           state_d = StIdle;
         end
       end
       default: state_d = StIdle;
     endcase
+
+    // Not check[client_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
+    check_d = check[0];
+    for (int unsigned i = 0; i < Clients; i++) begin
+      check_ready[i] = take && client_d == ClientBits'(i);
+      if (client_d == ClientBits'(i)) check_d = check[i];
+    end
   end
 
   // Which rights a check needs is the client's decision; the row must have them all. [IBTA vol. 1, 10.6.3]
@@ -210,12 +235,12 @@ module vireo_memory_check
   always_comb begin
     place_d = '0;
     place_d.status = status2_q;
-    if (status2_q == MemoryStatusOk) begin
+    if (status2_q == MemoryStatusOk && check_q.bytes <= MostBytes) begin
       place_d.address0 = address0_3_q;
       place_d.bytes0 = bytes0_2_q;
       if (crosses2_q) begin
         place_d.address1 = page.address;
-        place_d.bytes1 = check_q.bytes - bytes0_2_q;
+        place_d.bytes1 = BytesBits'(check_q.bytes) - bytes0_2_q;
       end
     end
   end
@@ -223,7 +248,7 @@ module vireo_memory_check
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      client_q <= 1'b1;
+      client_q <= ClientBits'(Clients - 1);
       place_valid_q <= '0;
     end else begin
       state_q <= state_d;
@@ -234,7 +259,7 @@ module vireo_memory_check
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      check_q <= check[client_d];
+      check_q <= check_d;
       index_exists_q <= 32'(key.index) < NumMrs;
     end
     if (state_q == StRow) begin
@@ -252,10 +277,12 @@ module vireo_memory_check
       page2_q <= first1_q + PageBits'(offset1_q >> shift1_q);
       low2_q <= low2_d;
       crosses2_q <= crosses2_d;
-      bytes0_2_q <= crosses2_d ? room[BytesBits-1:0] : check_q.bytes;
+      bytes0_2_q <= crosses2_d ? room[BytesBits-1:0] : BytesBits'(check_q.bytes);
     end
     if (state_q == StPage1) address0_3_q <= dma1_q ? check_q.address : page.address + 64'(low2_q);
-    if (answer) place_q[client_q] <= place_d;
+    for (int unsigned i = 0; i < Clients; i++) begin
+      if (answer && is_client[i]) place_q[i] <= place_d;
+    end
   end
 
   vireo_table #(

@@ -39,10 +39,13 @@ module vireo_qp_control
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
   input  logic            quiet_i,  // send and receive path have nothing under way
+  input  logic            qp_sends_valid_i,
+  input  qp_sends_t       qp_sends_i,
 
   output logic            qp_state_write_valid_o,
   output qp_state_write_t qp_state_write_o,
   output logic            qp_done_valid_o,
+  output qp_done_t        qp_done_o,
   output logic            host_event_valid_o,
   input  logic            host_event_ready_i,
   output host_event_t     host_event_o,
@@ -54,7 +57,7 @@ module vireo_qp_control
   localparam int unsigned StateBits = 3;   // of ib_qp_state, as in qp_state_write
   localparam int unsigned KindBits = 3;    // of table_queue_kind
   localparam int unsigned OwnerBits = 24;  // of table_virtqueue.owner
-  // How long the blocks get to take notice of a new state before quiet_i counts.
+  // How long the blocks get to take notice of a new state before quiet_i, or what they say of a drain, counts.
   localparam int unsigned FenceCycles = 4;
   localparam int unsigned FenceBits = $clog2(FenceCycles + 1);
 
@@ -149,9 +152,15 @@ module vireo_qp_control
   logic fence_d, fence_q;
   logic [FenceBits-1:0] fence_count_d, fence_count_q;
 
+  // A drain whose end is to be told. Unlike other orders it holds nobody up, and a later order ends it untold.
+  logic drain_d, drain_q;
+  logic [QpBits-1:0] drain_qpn_d, drain_qpn_q;
+  logic sends;  // it has work requests outstanding, as was known two cycles ago
+  logic sends_recent_q;  // more is known since
+
   logic state_write_valid_d, state_write_valid_q;
   qp_state_write_t state_write_d, state_write_q;
-  logic done_d, done_q;
+  logic done_d, done_q, done_drain_d, done_drain_q;
   logic say0_d, say0_q, say1_d, say1_q;  // events to say; the second only behind the first
   host_event_t host_event0_d, host_event0_q, host_event1_d, host_event1_q;
 
@@ -171,7 +180,7 @@ module vireo_qp_control
   assign table_is_queue = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
   assign table_qp = unpack_table_qp_context(table_write_i.data);
   assign table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
-  assign unused_bits = ^{table_write_i, table_qp, table_queue};
+  assign unused_bits = ^{table_write_i, table_qp, table_queue, qp_sends_i};
   assign state_index = state_q == StScan ? scan_q : qpn_d[QpBits-1:0];
 
   vireo_table #(.Width(StateBits), .Depth(NumQps)) u_engine_state (
@@ -190,6 +199,12 @@ module vireo_qp_control
     .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
     .write_data_i(table_qp.state[StateBits-1:0]),
     .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(wanted_state)
+  );
+  vireo_table #(.Width(1), .Depth(NumQps)) u_sends (
+    .clk_i, .rst_ni,
+    .write_i(qp_sends_valid_i), .write_address_i(qp_sends_i.qpn[QpBits-1:0]),
+    .write_data_i(qp_sends_i.outstanding != '0),
+    .read_i(1'b1), .read_address_i(drain_qpn_q), .read_data_o(sends)
   );
   vireo_table #(.Width(KindBits + OwnerBits), .Depth(NumQueues)) u_queue (
     .clk_i, .rst_ni,
@@ -227,6 +242,9 @@ module vireo_qp_control
     state_write_valid_d = 1'b0;
     state_write_d = state_write_q;
     done_d = 1'b0;
+    done_drain_d = 1'b0;
+    drain_d = drain_q;
+    drain_qpn_d = drain_qpn_q;
     say0_d = say0_q;
     say1_d = say1_q;
     host_event0_d = host_event0_q;
@@ -250,12 +268,17 @@ module vireo_qp_control
     end
     take = state_q == StIdle && wants != '0;
 
-    if (fence_q) begin
-      if (fence_count_q != '0) begin
-        fence_count_d = fence_count_q - 1'b1;
-      end else if (quiet_i) begin
+    if (fence_count_q != '0) begin
+      fence_count_d = fence_count_q - 1'b1;
+    end else begin
+      if (fence_q && quiet_i) begin
         fence_d = 1'b0;
         done_d = 1'b1;
+      end
+      if (drain_q && !sends) begin
+        drain_d = 1'b0;
+        done_d = 1'b1;
+        done_drain_d = 1'b1;
       end
     end
 
@@ -342,6 +365,8 @@ module vireo_qp_control
           // tables.toml, table_qp_context
           default: begin
             done_d = 1'b1;
+            done_drain_d = 1'b0;
+            drain_d = 1'b0;
             if (has_qp_q) begin
               unique case (operation_q)
                 QpOperationStart: begin
@@ -351,6 +376,10 @@ module vireo_qp_control
                 QpOperationDrain: begin
                   state_write_d.state = IbQpStateSqd[StateBits-1:0];
                   state_write_valid_d = engine_state == IbQpStateRts[StateBits-1:0];
+                  done_d = 1'b0;
+                  drain_d = 1'b1;
+                  drain_qpn_d = qpn_q[QpBits-1:0];
+                  fence_count_d = FenceBits'(FenceCycles);
                 end
                 QpOperationFlush, QpOperationStop: begin
                   state_write_valid_d = 1'b1;
@@ -403,6 +432,8 @@ module vireo_qp_control
       state_q <= StIdle;
       winner_q <= InputBits'(Inputs - 1);
       fence_q <= 1'b0;
+      drain_q <= 1'b0;
+      fence_count_q <= '0;
       state_write_valid_q <= 1'b0;
       done_q <= 1'b0;
       say0_q <= 1'b0;
@@ -413,6 +444,8 @@ module vireo_qp_control
       state_q <= state_d;
       winner_q <= winner_d;
       fence_q <= fence_d;
+      drain_q <= drain_d;
+      fence_count_q <= fence_count_d;
       state_write_valid_q <= state_write_valid_d;
       done_q <= done_d;
       say0_q <= say0_d;
@@ -431,7 +464,9 @@ module vireo_qp_control
     event_q <= event_d;
     is_cq_q <= is_cq_d;
     scan_q <= scan_d;
-    fence_count_q <= fence_count_d;
+    drain_qpn_q <= drain_qpn_d;
+    sends_recent_q <= qp_sends_valid_i && qp_sends_i.qpn[QpBits-1:0] == drain_qpn_q;
+    done_drain_q <= done_drain_d;
     state_write_q <= state_write_d;
     host_event0_q <= host_event0_d;
     host_event1_q <= host_event1_d;
@@ -440,8 +475,11 @@ module vireo_qp_control
   assign qp_state_write_valid_o = state_write_valid_q;
   assign qp_state_write_o = state_write_q;
   assign qp_done_valid_o = done_q;
+  assign qp_done_o = '{is_drain: done_drain_q};
   assign host_event_valid_o = say0_q;
   assign host_event_o = host_event0_q;
-  assign idle_o = state_q == StIdle && !fence_q && valid == '0 && queued_q == '0;
+  // A drain that waits for a peer is no work.
+  assign idle_o = state_q == StIdle && !fence_q && valid == '0 && queued_q == '0
+               && !(drain_q && (fence_count_q != '0 || !sends || sends_recent_q));
 
 endmodule

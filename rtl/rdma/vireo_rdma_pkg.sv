@@ -24,6 +24,7 @@ package vireo_rdma_pkg;
   typedef struct packed {
     rx_verdict_e verdict;
     logic [15:0] frame_bytes;
+    logic [47:0] destination_mac;
     logic [47:0] source_mac;
     logic vlan_present;
     logic [2:0] vlan_pcp;

@@ -436,7 +436,7 @@ module vireo_recv_queue
     if (ask) begin
       ask_valid_d = 1'b1;
       ask_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
-                count: ask_count};
+                count: ask_count, default: '0};
     end
   end
 

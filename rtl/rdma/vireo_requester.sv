@@ -3,10 +3,11 @@
 // The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets of the
 // path MTU, has the memory of each checked, and gives them to tx_gather as jobs, one per run of an element. Before the
 // first of a message it hands a send_record to the completer. What cannot be sent gets a record with a status, the QP
-// is taken for dead at once, and QP control is told; all later work requests of a dead QP flush.
+// is taken for dead at once, and QP control is told; all later work requests of a dead QP flush. An RDMA READ is one
+// packet with as many PSNs as responses will come; before its job the responder hears where they go.
 //
 // It sees no acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays
-// bring work requests once more, a resume ends the hold.
+// bring work requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
 //
 // Two halves with a queue between them: the front checks, cuts and asks for memory; the back decides with the answer,
 // so that the latency of the memory check costs no throughput. All of one QP's decisions are the back's, in order.
@@ -15,6 +16,7 @@ module vireo_requester
   import vireo_dma_pkg::*;
 #(
   parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
+  parameter int unsigned NumAhs = 1024,  // 2 to 65536
   parameter int unsigned Packets = 16,   // runs of packets between front and back; a power of two, 4 or more
   parameter int unsigned MaxSendSge = 30  // elements of a list, 1 to 255
 ) (
@@ -27,6 +29,8 @@ module vireo_requester
   input  qp_state_write_t   qp_state_write_i,
   input  logic              qp_hold_valid_i,
   input  qp_hold_t          qp_hold_i,
+  input  logic              qp_reads_valid_i,
+  input  qp_reads_t         qp_reads_i,
 
   input  logic              work_request_valid_i,
   output logic              work_request_ready_o,
@@ -60,15 +64,22 @@ module vireo_requester
   input  logic              record_ready_i,
   output send_record_t      record_o,
 
+  output logic              read_record_valid_o,     // taken before the job of its request is visible
+  input  logic              read_record_ready_i,
+  output read_record_t      read_record_o,
+
   output logic              failure_valid_o,
   input  logic              failure_ready_i,
   output qp_failure_t       failure_o,
 
+  output logic              next_psn_valid_o,  // a pulse, one cycle after the QP's next PSN has changed
+  output qp_psn_t           next_psn_o,
   output logic              resent_o,  // a pulse: a packet of a replay went to the jobs
   output logic              idle_o
 );
 
   localparam int unsigned QpBits = $clog2(NumQps);
+  localparam int unsigned AhBits = $clog2(NumAhs);
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
 
   // Elements after the first one come as so many in a read; there is room for the answers to a whole list.
@@ -85,31 +96,67 @@ module vireo_requester
 
   localparam logic [7:0] KnownFlags = IbSendFlagsFence | IbSendFlagsSignaled | IbSendFlagsSolicited | IbSendFlagsInline;
 
-  // What a work request's opcode means. A service or an opcode that comes later is a row more.
+  // remote_qkey with this bit: the QP's own is sent. [IBTA vol. 1, 10.2.5]
+  localparam int unsigned OwnQkeyBit = 31;
+
+  // What a work request's opcode means. [IBTA vol. 1, table 38] An operation that comes later is a row more.
   typedef struct packed {
-    logic legal;                     // RC has it
+    logic legal;                     // the service has it
     logic [7:0] wc_opcode;           // ib_wc_opcode_e
     logic [3:0][7:0] bth;            // bth_opcode_e by packet_position_e
   } operation_t;
 
-  function automatic operation_t operation_of(input logic [7:0] opcode);
-    unique case (opcode)
-      IbWrOpcodeRdmaWrite:
+  function automatic operation_t operation_of(input bth_service_e service, input logic [7:0] opcode);
+    unique case ({service, opcode})
+      {BthServiceRc, IbWrOpcodeRdmaWrite}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeRcRdmaWriteOnly, BthOpcodeRcRdmaWriteLast, BthOpcodeRcRdmaWriteFirst,
                                BthOpcodeRcRdmaWriteMiddle}};
-      IbWrOpcodeRdmaWriteWithImm:
+      {BthServiceRc, IbWrOpcodeRdmaWriteWithImm}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeRcRdmaWriteOnlyWithImmediate, BthOpcodeRcRdmaWriteLastWithImmediate,
                                BthOpcodeRcRdmaWriteFirst, BthOpcodeRcRdmaWriteMiddle}};
-      IbWrOpcodeSend:
+      {BthServiceRc, IbWrOpcodeSend}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
                          bth: {BthOpcodeRcSendOnly, BthOpcodeRcSendLast, BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
-      IbWrOpcodeSendWithImm:
+      {BthServiceRc, IbWrOpcodeSendWithImm}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
                          bth: {BthOpcodeRcSendOnlyWithImmediate, BthOpcodeRcSendLastWithImmediate,
                                BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
+      // One request, whatever PSN of its responses it begins with.
+      {BthServiceRc, IbWrOpcodeRdmaRead}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaRead, bth: {4{BthOpcodeRcRdmaReadRequest}}};
+      {BthServiceUc, IbWrOpcodeRdmaWrite}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
+                         bth: {BthOpcodeUcRdmaWriteOnly, BthOpcodeUcRdmaWriteLast, BthOpcodeUcRdmaWriteFirst,
+                               BthOpcodeUcRdmaWriteMiddle}};
+      {BthServiceUc, IbWrOpcodeRdmaWriteWithImm}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
+                         bth: {BthOpcodeUcRdmaWriteOnlyWithImmediate, BthOpcodeUcRdmaWriteLastWithImmediate,
+                               BthOpcodeUcRdmaWriteFirst, BthOpcodeUcRdmaWriteMiddle}};
+      {BthServiceUc, IbWrOpcodeSend}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
+                         bth: {BthOpcodeUcSendOnly, BthOpcodeUcSendLast, BthOpcodeUcSendFirst, BthOpcodeUcSendMiddle}};
+      {BthServiceUc, IbWrOpcodeSendWithImm}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
+                         bth: {BthOpcodeUcSendOnlyWithImmediate, BthOpcodeUcSendLastWithImmediate,
+                               BthOpcodeUcSendFirst, BthOpcodeUcSendMiddle}};
+      // A datagram is one packet.
+      {BthServiceUd, IbWrOpcodeSend}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend, bth: {4{BthOpcodeUdSendOnly}}};
+      {BthServiceUd, IbWrOpcodeSendWithImm}:
+        operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend, bth: {4{BthOpcodeUdSendOnlyWithImmediate}}};
       default: operation_of = '0;
+    endcase
+  endfunction
+
+  // BthServiceCnp: there are no QPs of this type.
+  function automatic bth_service_e service_of(input logic [7:0] qp_type);
+    unique case (qp_type)
+      IbQpTypeRc: return BthServiceRc;
+      IbQpTypeUc: return BthServiceUc;
+      IbQpTypeUd, IbQpTypeGsi: return BthServiceUd;
+      default: return BthServiceCnp;
     endcase
   endfunction
 
@@ -126,6 +173,7 @@ module vireo_requester
   work_request_t work;
   qp_load_t load;
   rdma_sq_req_rdma_t rdma;
+  rdma_sq_req_ud_t datagram;
   dma_fetched_t fetched;  // its tag says nothing
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
@@ -161,31 +209,39 @@ module vireo_requester
     logic [15:0] pdn;
     logic [7:0] max_send_sge;
     logic [15:0] max_inline_data;
+    logic [7:0] max_rd_atomic;
+    logic [31:0] qkey;
   } attributes_t;
 
-  // Which hold is in force, and which was the last to end; the QP is held while they differ. A load makes both `fresh`,
-  // so that no hold of the life before counts.
+  // What firmware says of an address handle, as far as it is looked at here.
   typedef struct packed {
-    logic fresh;
+    logic valid;
+    logic [15:0] pdn;
+  } handle_t;
+
+  // The generation of a QP's last hold, and of the last that ended; the QP is held while they differ. A load makes both
+  // 0, and the first hold after it is 1. Only the front has to know who holds himself.
+  typedef struct packed {
+    logic by_itself;
     logic [7:0] generation;
-  } hold_t;
-  localparam hold_t FreshHold = '{fresh: 1'b1, generation: '0};
-  function automatic hold_t hold_of(input logic [7:0] generation);
-    return '{fresh: 1'b0, generation: generation};
-  endfunction
+  } resumed_t;
 
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
+  table_ah_t ah_in;
   /* verilator lint_on UNUSEDSIGNAL */
   attributes_t attributes_in, attributes;
+  handle_t handle;
   logic unused_pulses;
 
   assign context_in = unpack_table_qp_context(table_write_i.data);
   assign attributes_in = '{qp_type: context_in.qp_type, path_mtu: context_in.path_mtu,
                            sq_sig_all: context_in.sq_sig_all, pdn: context_in.pdn,
-                           max_send_sge: context_in.max_send_sge, max_inline_data: context_in.max_inline_data};
-  assign unused_pulses = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
-                           qp_state_write_i.clear, qp_hold_i.qpn[23:QpBits]};
+                           max_send_sge: context_in.max_send_sge, max_inline_data: context_in.max_inline_data,
+                           max_rd_atomic: context_in.max_rd_atomic, qkey: context_in.qkey};
+  assign ah_in = unpack_table_ah(table_write_i.data[8*TableAhBytes-1:0]);
+  assign unused_pulses = &{1'b0, table_write_i.index, qp_state_write_i.qpn[23:QpBits], qp_state_write_i.clear,
+                           qp_hold_i.qpn[23:QpBits], qp_reads_i.qpn[23:QpBits]};
 
   logic [QpBits-1:0] front_qpn, half_qpn, back_qpn;
   logic front_read, back_read, half_write, dead_write, dead_new;
@@ -194,9 +250,12 @@ module vireo_requester
   logic dead;
   logic hold_valid_q;  // the pulse, one cycle late, so that who needs the tables' write port can wait for it
   logic [QpBits-1:0] hold_qpn_q;
-  hold_t hold_new_q;
-  hold_t front_hold, front_resumed, front_resumed_new, back_hold, back_resumed, back_resumed_new;
-  logic front_fresh, front_resumed_write, back_fresh, back_resumed_write;
+  logic [7:0] hold_new_q;
+  logic [7:0] front_hold, back_hold, back_resumed, back_resumed_new;
+  resumed_t front_resumed, front_resumed_new;
+  logic front_loads, front_resumed_write, back_loads, back_resumed_write;
+  logic begun_write;
+  logic [7:0] begun, ended;  // READs
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) hold_valid_q <= 1'b0;
@@ -204,7 +263,7 @@ module vireo_requester
   end
   always_ff @(posedge clk_i) begin
     hold_qpn_q <= qp_hold_i.qpn[QpBits-1:0];
-    hold_new_q <= hold_of(qp_hold_i.generation);
+    hold_new_q <= qp_hold_i.generation;
   end
 
   vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
@@ -230,24 +289,42 @@ module vireo_requester
     .write_i(half_write), .write_address_i(half_qpn), .write_data_i(next_psn),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(half_psn)
   );
-  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_front_hold (
+  vireo_table #(.Width($bits(handle_t)), .Depth(NumAhs)) u_handles (
     .clk_i, .rst_ni,
-    .write_i(hold_valid_q || front_fresh), .write_address_i(hold_valid_q ? hold_qpn_q : half_qpn),
-    .write_data_i(hold_valid_q ? hold_new_q : FreshHold),
+    .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableAh),
+    .write_address_i(table_write_i.index[AhBits-1:0]), .write_data_i({ah_in.valid, ah_in.pdn}),
+    .read_i(front_read), .read_address_i(datagram.ah[AhBits-1:0]), .read_data_o(handle)
+  );
+  // READs for which there is a record, and those that ended: their difference is what is under way. No load sets them
+  // back, so that a number of the life before does no harm.
+  vireo_table #(.Width(8), .Depth(NumQps)) u_begun (
+    .clk_i, .rst_ni,
+    .write_i(begun_write), .write_address_i(front_qpn), .write_data_i(begun + 1'b1),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(begun)
+  );
+  vireo_table #(.Width(8), .Depth(NumQps)) u_ended (
+    .clk_i, .rst_ni,
+    .write_i(qp_reads_valid_i), .write_address_i(qp_reads_i.qpn[QpBits-1:0]), .write_data_i(qp_reads_i.ended),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(ended)
+  );
+  vireo_table #(.Width(8), .Depth(NumQps)) u_front_hold (
+    .clk_i, .rst_ni,
+    .write_i(hold_valid_q || front_loads), .write_address_i(hold_valid_q ? hold_qpn_q : half_qpn),
+    .write_data_i(hold_valid_q ? hold_new_q : '0),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(front_hold)
   );
-  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_front_resumed (
+  vireo_table #(.Width($bits(resumed_t)), .Depth(NumQps)) u_front_resumed (
     .clk_i, .rst_ni,
     .write_i(front_resumed_write), .write_address_i(half_qpn), .write_data_i(front_resumed_new),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(front_resumed)
   );
-  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_back_hold (
+  vireo_table #(.Width(8), .Depth(NumQps)) u_back_hold (
     .clk_i, .rst_ni,
-    .write_i(hold_valid_q || back_fresh), .write_address_i(hold_valid_q ? hold_qpn_q : back_qpn),
-    .write_data_i(hold_valid_q ? hold_new_q : FreshHold),
+    .write_i(hold_valid_q || back_loads), .write_address_i(hold_valid_q ? hold_qpn_q : back_qpn),
+    .write_data_i(hold_valid_q ? hold_new_q : '0),
     .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_hold)
   );
-  vireo_table #(.Width($bits(hold_t)), .Depth(NumQps)) u_back_resumed (
+  vireo_table #(.Width(8), .Depth(NumQps)) u_back_resumed (
     .clk_i, .rst_ni,
     .write_i(back_resumed_write), .write_address_i(back_qpn), .write_data_i(back_resumed_new),
     .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_resumed)
@@ -283,7 +360,12 @@ module vireo_requester
     logic silent;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
-    logic [63:0] address;
+    logic fence;
+    logic read;                // RDMA READ, with what follows: elements, and the first one
+    logic [31:0] bytes;
+    logic [7:0] num_sge;
+    logic [8*RdmaSgeBytes-1:0] sge;
+    logic [63:0] address;      // inline data's, or of a READ's elements
     logic [7:0] opcode;        // of the packet, with what follows
     logic solicited_event;
     logic ack_req;
@@ -293,6 +375,11 @@ module vireo_requester
     logic [63:0] remote_address;
     logic [31:0] rkey;
     logic [31:0] dma_length;
+    logic has_deth;
+    logic [31:0] qkey;
+    logic [15:0] ah;
+    logic [23:0] dest_qpn;
+    logic reports;
     logic has_immdt;
     logic [8*ImmdtBytes-1:0] immediate;  // as it lies in memory and on the wire
   } entry_t;
@@ -317,6 +404,10 @@ module vireo_requester
   logic [3:0] shift_d, shift_q;  // path MTU: 2 to the power of it
   logic [12:0] mtu;
   logic [15:0] pdn_d, pdn_q;
+  bth_service_e service_d, service_q;
+  operation_t operation_d, operation_q;
+  logic [31:0] qkey_d, qkey_q;
+  logic [7:0] max_reads_d, max_reads_q;
   logic signaled_d, signaled_q;
   logic check_valid_d, check_valid_q, check_free;
   memory_check_t check_d, check_q;
@@ -330,10 +421,12 @@ module vireo_requester
   logic [7:0] wr_opcode, wr_flags;
   logic [31:0] num_sge, length;
   logic [15:0] inline_len;
-  logic is_inline;
+  logic is_inline, fence;
   rdma_sge_t sge;
-  operation_t operation;
+  logic is_read, is_datagram, is_connected;
   logic front_sending, front_held;
+  logic [7:0] under_way;             // READs
+  logic waits;                       // for READs
   logic ends_check;                  // the length is known
   logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to send again, all but one
   logic [ListBits-1:0] to_ask;
@@ -362,16 +455,17 @@ module vireo_requester
   assign wr_opcode = work.head_bytes[8*RdmaSqReqOpcodeOffset +: 8];
   assign wr_flags = work.head_bytes[8*RdmaSqReqSendFlagsOffset +: 8];
   assign rdma = unpack_rdma_sq_req_rdma(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqRdmaBytes]);
+  assign datagram = unpack_rdma_sq_req_ud(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqUdBytes]);
   assign num_sge = work.tail_bytes[31:0];
   assign inline_len = work.tail_bytes[15:0];
   assign sge = unpack_rdma_sge(work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes]);
   assign is_inline = (wr_flags & IbSendFlagsInline) != '0;
+  assign fence = (wr_flags & IbSendFlagsFence) != '0;
   always_comb begin
     length = sge.length;
     if (is_inline) length = 32'(inline_len);
     else if (num_sge == '0) length = '0;
   end
-  assign operation = operation_of(wr_opcode);
   assign mtu = 13'(1 << MtuShift) << (shift_q - 4'(MtuShift));
   assign element_in = fetched.data[8*RdmaSgeBytes*32'(FetchSlotBits'(got_q - 1'b1)) +: 8*RdmaSgeBytes];
 
@@ -398,6 +492,17 @@ module vireo_requester
     last_psn_d = last_psn_q;
     shift_d = shift_q;
     pdn_d = pdn_q;
+    service_d = service_q;
+    operation_d = operation_q;
+    if (front_q == FrCheck) begin
+      service_d = service_of(attributes.qp_type);
+      operation_d = operation_of(service_d, wr_opcode);
+    end
+    is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead;
+    is_datagram = service_d == BthServiceUd;
+    is_connected = service_d == BthServiceRc;
+    qkey_d = qkey_q;
+    max_reads_d = max_reads_q;
     signaled_d = signaled_q;
     check_free = !check_valid_q || memory_check_ready_i;
     check_valid_d = check_valid_q && !memory_check_ready_i;
@@ -413,9 +518,10 @@ module vireo_requester
     half_qpn = front_qpn;
     half_write = 1'b0;
     next_psn = psn_q;
-    front_fresh = 1'b0;
+    front_loads = 1'b0;
     front_resumed_write = 1'b0;
-    front_resumed_new = hold_of(work.generation);
+    front_resumed_new = '{by_itself: 1'b0, generation: work.generation};
+    begun_write = 1'b0;
     entry_push = 1'b0;
     ends_check = 1'b0;
     advance = 1'b0;
@@ -423,8 +529,11 @@ module vireo_requester
     element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket;
 
     front_sending = is_sending(front_state);
+    under_way = begun - ended;
+    waits = first_q && is_connected && ((is_read && under_way >= max_reads_q) || (fence && under_way != '0));
     // A replay belongs to one hold, and new work to none.
-    front_held = front_hold != (work.again ? hold_of(work.generation) : front_resumed);
+    if (work.again) front_held = front_hold != work.generation;
+    else front_held = front_hold != front_resumed.generation || front_resumed.by_itself || waits;
     to_ask = count_q - asked_q;
     if (32'(to_ask) > FetchElements) to_ask = ListBits'(FetchElements);
 
@@ -435,19 +544,26 @@ module vireo_requester
     placed = left_q != '0 && !is_inline;
     // Between packets, and not before a message of which nobody knows yet.
     leaves = given_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
-    opcode = operation.bth[{last, psn_q == first_psn_q}];
+    opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
     entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: given_q == '0, more: piece != rest, placed: placed,
                  direct: is_inline, unsent: 1'b0, again: work.again, generation: work.generation, slot: work.slot,
                  qpn: front_qpn, head: work.head, wr_id: wr_id,
-                 wc_opcode: operation.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
+                 wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                  silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
-                 address: address_q, opcode: opcode,
+                 fence: fence, read: is_read && status_q == IbWcStatusSuccess,
+                 bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
+                 sge: num_sge == '0 ? '0
+                      : work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes],
+                 address: is_read ? work.address + 64'(RdmaSqReqBytes) : address_q, opcode: opcode,
                  solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
-                 ack_req: last || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0,
+                 ack_req: is_connected
+                          && (last || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
                  psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
-                 remote_address: rdma.remote_addr, rkey: rdma.rkey, dma_length: length_q,
+                 remote_address: rdma.remote_addr + 64'(skip_q), rkey: rdma.rkey, dma_length: length_q - skip_q,
+                 has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
+                 reports: last && !is_connected,
                  has_immdt: info.has_immdt, immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes]};
 
     unique case (front_q)
@@ -458,9 +574,9 @@ module vireo_requester
             half_qpn = load.qpn[QpBits-1:0];
             half_write = 1'b1;
             next_psn = load.psn;
-            front_fresh = 1'b1;
+            front_loads = 1'b1;
             front_resumed_write = 1'b1;
-            front_resumed_new = FreshHold;
+            front_resumed_new = '0;
             entry_push = 1'b1;
             entry_in.load = 1'b1;
             entry_in.placed = 1'b0;
@@ -488,6 +604,8 @@ module vireo_requester
         psn_d = work.again ? work.psn : half_psn;
         shift_d = 4'(MtuShift) + attributes.path_mtu[3:0];
         pdn_d = attributes.pdn;
+        qkey_d = datagram.remote_qkey[OwnQkeyBit] ? attributes.qkey : datagram.remote_qkey;
+        max_reads_d = attributes.max_rd_atomic;
         // Failures have a CQE in any case.
         signaled_d = attributes.sq_sig_all || (wr_flags & IbSendFlagsSignaled) != '0;
 
@@ -499,15 +617,19 @@ module vireo_requester
         end else if (work.failed != RdmaErrorOk || !front_sending) begin
           // Not carried out. [IBTA vol. 1, 10.3.1.7]
           status_d = IbWcStatusWrFlushErr;
-        end else if (attributes.qp_type != IbQpTypeRc) begin
+        end else if (service_d == BthServiceCnp) begin
           vendor_d = 32'(RdmaErrorUnsupportedQpType);
-        end else if (!operation.legal) begin
-          // Which operations a service has: IBTA vol. 1, table 38.
+        end else if (!operation_d.legal) begin
           vendor_d = 32'(RdmaErrorUnsupportedCommand);
-        end else if (attributes.path_mtu < IbMtuMtu256 || attributes.path_mtu > IbMtuMtu4096) begin
+        end else if (attributes.path_mtu < IbMtuMtu256 || attributes.path_mtu > IbMtuMtu4096
+                     || (is_read && attributes.max_rd_atomic == '0)) begin
+          // Such a READ would wait for ever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
-        end else if ((wr_flags & ~KnownFlags) != '0) begin
+        end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline)) begin
           vendor_d = 32'(RdmaErrorInvalidParameter);
+        end else if (is_datagram && (datagram.ah >= NumAhs || !handle.valid || handle.pdn != attributes.pdn)) begin
+          // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
+          vendor_d = 32'(RdmaErrorBadAh);
         end else if (is_inline) begin
           if (inline_len > attributes.max_inline_data || inline_len > RdmaInlineBytes) begin
             vendor_d = 32'(RdmaErrorCapInlineExceeded);
@@ -526,7 +648,7 @@ module vireo_requester
         if (work.resume) begin
           // New packets follow only if all before them were asked for: what the completer has not heard of yet comes
           // to it as a record that is unsent, and it resumes once more.
-          if (front_hold != hold_of(work.generation) || half_psn != work.psn) begin
+          if (front_hold != work.generation || half_psn != work.psn) begin
             work_pop = 1'b1;
             front_d = FrIdle;
           end else if (entry_ready) begin
@@ -596,6 +718,11 @@ module vireo_requester
             entry_push = 1'b1;
             entry_in.unsent = 1'b1;
             entry_in.placed = 1'b0;
+            begun_write = is_read;
+            if (waits) begin
+              front_resumed_write = 1'b1;
+              front_resumed_new = '{by_itself: 1'b1, generation: front_resumed.generation};
+            end
             half_write = 1'b1;
             next_psn = last_psn_q + 24'd1;
             work_pop = 1'b1;
@@ -607,7 +734,8 @@ module vireo_requester
           entry_push = 1'b1;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
-                                  address: address_q, bytes: piece};
+                                  address: address_q, bytes: 32'(piece)};
+          begun_write = first_q && is_read && !work.again;
           first_d = 1'b0;
           given_d = given_q + piece;
           address_d = address_q + 64'(piece);
@@ -620,7 +748,7 @@ module vireo_requester
             if (last) begin
               half_write = !work.again;
               // The PSN after a failure does not matter, because a dead QP sends nothing.
-              next_psn = psn_d;
+              next_psn = entry_in.read ? last_psn_q + 24'd1 : psn_d;
               work_pop = 1'b1;
               front_d = FrIdle;
             end
@@ -639,15 +767,21 @@ module vireo_requester
         status_d = IbWcStatusLocLenErr;
         vendor_d = 32'(RdmaErrorInvalidLength);
       end
+      if (status_d == IbWcStatusSuccess && is_datagram && total_d > 40'd1 << shift_d) begin
+        // [IBTA vol. 1, 9.8.3: a datagram is one packet]
+        status_d = IbWcStatusLocLenErr;
+        vendor_d = 32'(RdmaErrorInvalidLength);
+      end
       // It is not what it was when its packets got their PSNs.
       if (status_d == IbWcStatusSuccess && work.again
           && (summed_last_psn != work.last_psn || skipped > span)) begin
         status_d = IbWcStatusLocQpOpErr;
         vendor_d = 32'(RdmaErrorBadWqe);
       end
-      front_d = status_d == IbWcStatusSuccess && work.again ? FrSkip : FrPacket;
-      left_d = status_d == IbWcStatusSuccess ? length_d : '0;
-      skip_d = 32'(skipped) << shift_d;
+      // The request of a READ has no payload.
+      front_d = status_d == IbWcStatusSuccess && work.again && !is_read ? FrSkip : FrPacket;
+      left_d = status_d == IbWcStatusSuccess && !is_read ? length_d : '0;
+      skip_d = work.again ? 32'(skipped) << shift_d : '0;
       last_psn_d = summed_last_psn;
       if (work.again) last_psn_d = work.last_psn;
       else if (status_d != IbWcStatusSuccess) last_psn_d = first_psn_d - 24'd1;
@@ -663,20 +797,23 @@ module vireo_requester
 
   // --- Back: decisions, in order -------------------------------------------------------------------------------------
 
-  typedef enum logic [1:0] {BkIdle, BkDecide, BkJob, BkFail} back_e;
+  typedef enum logic [2:0] {BkIdle, BkDecide, BkRead, BkJob, BkFail} back_e;
 
   back_e back_d, back_q;
   logic stop_d, stop_q;  // the rest of the message is not sent
   logic drop_d, drop_q;  // the job that follows ends a packet that began
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
+  logic read_valid_d, read_valid_q, read_free;
   send_record_t record_d, record_q;
+  read_record_t read_d, read_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
   logic alive, back_held, skips, fails;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
+  deth_t deth;
 
   // What a memory_check's refusal is called.
   function automatic logic [31:0] memory_error(input logic [2:0] memory_status);
@@ -696,13 +833,16 @@ module vireo_requester
     back_read = 1'b0;
     dead_write = 1'b0;
     dead_new = 1'b0;
-    back_fresh = 1'b0;
+    back_loads = 1'b0;
     back_resumed_write = 1'b0;
-    back_resumed_new = hold_of(entry.generation);
+    back_resumed_new = entry.generation;
     entry_pop = 1'b0;
     record_free = !record_valid_q || record_ready_i;
     record_valid_d = record_valid_q && !record_ready_i;
     record_d = record_q;
+    read_free = !read_valid_q || read_record_ready_i;
+    read_valid_d = read_valid_q && !read_record_ready_i;
+    read_d = read_q;
     job_free = !job_valid_q || job_ready_i;
     job_valid_d = job_valid_q && !job_ready_i;
     job_d = job_q;
@@ -714,7 +854,7 @@ module vireo_requester
     // Why it is not sent. A packet that began ends, unless its memory fails.
     alive = is_sending(back_state) && !dead;
     back_held = entry.unsent
-             || back_hold != (entry.again ? hold_of(entry.generation) : back_resumed);
+             || back_hold != (entry.again ? entry.generation : back_resumed);
     skips = (!entry.first && stop_q)
          || ((!entry.first || entry.again) && entry.start && (!alive || back_held));
     status = IbWcStatusSuccess;
@@ -731,6 +871,7 @@ module vireo_requester
     end
     fails = status != IbWcStatusSuccess;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
+    deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
 
     unique case (back_q)
       BkIdle: begin
@@ -743,9 +884,9 @@ module vireo_requester
         if (entry.load) begin
           if (!hold_valid_q) begin
             dead_write = 1'b1;
-            back_fresh = 1'b1;
+            back_loads = 1'b1;
             back_resumed_write = 1'b1;
-            back_resumed_new = FreshHold;
+            back_resumed_new = '0;
             entry_pop = 1'b1;
             back_d = BkIdle;
           end
@@ -764,11 +905,12 @@ module vireo_requester
             record_d = '{qpn: 24'(entry.qpn), head: entry.head, wr_id: entry.wr_id, opcode: entry.wc_opcode,
                          status: status, vendor_err: vendor, signaled: entry.signaled, last_psn: entry.last_psn,
                          first_psn: entry.first_psn, amends: !entry.first || entry.again, again: entry.again,
-                         slot: entry.slot, unsent: back_held && entry.first && !fails, silent: entry.silent};
+                         slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
+                         bytes: entry.bytes, silent: entry.silent};
           end
           stop_d = fails || (entry.first && back_held);
           if (!stop_d) begin
-            back_d = BkJob;
+            back_d = entry.read ? BkRead : BkJob;
           end else begin
             // A replay's failure is the completer's to judge: the record may have been acknowledged.
             dead_write = fails && !entry.again;
@@ -786,18 +928,34 @@ module vireo_requester
           end
         end
       end
+      BkRead: begin
+        if (record_free && read_free) begin
+          read_valid_d = 1'b1;
+          read_d = '{qpn: 24'(entry.qpn), first_psn: entry.first_psn, last_psn: entry.last_psn, bytes: entry.bytes,
+                     elements: entry.address, num_sge: entry.num_sge, sge: entry.sge};
+          back_d = BkJob;
+        end
+      end
       BkJob: begin
-        // Not before the record is in the completer's hands, so that no acknowledge can be there first.
-        if (record_free && job_free) begin
+        // Not before the record is in the completer's hands, so that no acknowledge can be there first; nor a READ's
+        // response before the responder knows of it.
+        if (record_free && read_free && job_free) begin
           job_valid_d = 1'b1;
           job_d = '0;
           job_d.packet = '{qpn: 24'(entry.qpn), opcode: entry.opcode, solicited_event: entry.solicited_event,
                            ack_req: entry.ack_req, psn: entry.psn,
-                           extension: entry.has_reth ? $bits(job_d.packet.extension)'(pack_reth(reth)) : '0,
-                           payload_bytes: entry.payload_bytes};
-          if (entry.has_immdt) begin
-            if (entry.has_reth) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
-            else job_d.packet.extension[8*ImmdtBytes-1:0] = entry.immediate;
+                           extension: '0, payload_bytes: entry.payload_bytes, has_ah: entry.has_deth, ah: '0,
+                           dest_qpn: '0, reports: entry.reports, is_response: 1'b0};
+          if (entry.has_reth) begin
+            job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
+            if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
+          end else if (entry.has_deth) begin
+            job_d.packet.ah = entry.ah;
+            job_d.packet.dest_qpn = entry.dest_qpn;
+            job_d.packet.extension[8*DethBytes-1:0] = pack_deth(deth);
+            if (entry.has_immdt) job_d.packet.extension[8*DethBytes +: 8*ImmdtBytes] = entry.immediate;
+          end else if (entry.has_immdt) begin
+            job_d.packet.extension[8*ImmdtBytes-1:0] = entry.immediate;
           end
           job_d.drop = drop_q;
           if (!drop_q) begin
@@ -843,6 +1001,7 @@ module vireo_requester
       pending_q <= '0;
       back_q <= BkIdle;
       record_valid_q <= 1'b0;
+      read_valid_q <= 1'b0;
       job_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       resent_q <= 1'b0;
@@ -853,6 +1012,7 @@ module vireo_requester
       pending_q <= pending_d;
       back_q <= back_d;
       record_valid_q <= record_valid_d;
+      read_valid_q <= read_valid_d;
       job_valid_q <= job_valid_d;
       failure_valid_q <= failure_valid_d;
       resent_q <= resent_d;
@@ -881,12 +1041,17 @@ module vireo_requester
     last_psn_q <= last_psn_d;
     shift_q <= shift_d;
     pdn_q <= pdn_d;
+    service_q <= service_d;
+    operation_q <= operation_d;
+    qkey_q <= qkey_d;
+    max_reads_q <= max_reads_d;
     signaled_q <= signaled_d;
     check_q <= check_d;
     fetch_q <= fetch_d;
     stop_q <= stop_d;
     drop_q <= drop_d;
     record_q <= record_d;
+    read_q <= read_d;
     job_q <= job_d;
     failure_q <= failure_d;
   end
@@ -897,12 +1062,21 @@ module vireo_requester
   assign fetch_request_o = fetch_q;
   assign record_valid_o = record_valid_q;
   assign record_o = record_q;
+  assign read_record_valid_o = read_valid_q;
+  assign read_record_o = read_q;
   assign job_valid_o = job_valid_q;
   assign job_o = job_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
   assign resent_o = resent_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) next_psn_valid_o <= 1'b0;
+    else next_psn_valid_o <= half_write;
+  end
+  always_ff @(posedge clk_i) next_psn_o <= '{qpn: 24'(half_qpn), psn: next_psn};
+
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0
-               && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q;
+               && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !next_psn_valid_o;
 
 endmodule

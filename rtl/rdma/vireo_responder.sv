@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Decides on every received frame, in order, one at a time: what of it goes to memory, what it completes and what is
-// answered. Owner of the receive half of every QP. Of requests it carries out SEND and RDMA WRITE, with or without
-// immediate data, on RC; acknowledges go on to the completer. A refused request takes the QP to ERR: said as a failure,
-// and held to from the next frame on. In ERR it flushes the QP's receives, one per turn, so that frames of other QPs
-// are served between.
+// answered. Owner of the receive half of every QP and of the READs that it has asked its peer for. Of requests it
+// carries out SEND and RDMA WRITE, with or without immediate data, and RDMA READ on RC, SEND and WRITE on UC, and SEND
+// on UD and GSI; of responses it takes acknowledges and those to READs. A request that is refused takes the QP to ERR
+// (not so on UC and UD, but what a receive does not allow): said as a failure, and held to from the next frame on. In
+// ERR it flushes the QP's receives, one per turn, so that frames of other QPs are served between.
 //
-// A frame leaves as one rx_place or, when a SEND's payload goes to several elements, as several; one that is dropped,
-// as a place without bytes and without answer. A flushed receive leaves as a place without frame.
+// A frame leaves as one rx_place or, when its payload goes to several elements, as several; one that is dropped, as a
+// place without bytes, answer and acknowledge. A flushed receive leaves as a place without frame.
 module vireo_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
   parameter int unsigned NetQueuePairs = 16,
   parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
+  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
+  parameter int unsigned MaxRdAtomic = 16,  // READs of ours per QP; a power of two, 2 or more
   localparam int unsigned QpBits = $clog2(NumQps)
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
   input  logic            enable_i,               // counts when a frame's turn comes; 0: it is dropped
   input  logic            mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic [47:0]     mac_i,                  // the device's own, byte 0 in 7:0; counts when a frame's turn comes
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
   input  logic            qp_state_write_valid_i,
   input  qp_state_write_t qp_state_write_i,
+  input  logic            qp_reads_valid_i,       // of the read responder
+  input  qp_reads_t       qp_reads_i,
 
   input  logic            load_valid_i,
   output logic            load_ready_o,
@@ -38,6 +43,10 @@ module vireo_responder
   input  logic            doorbell_valid_i,       // of receive queues
   output logic            doorbell_ready_o,
   input  doorbell_t       doorbell_i,
+
+  input  logic            read_record_valid_i,    // taken at once, whatever else is under way
+  output logic            read_record_ready_o,
+  input  read_record_t    read_record_i,
 
   output logic            receive_request_valid_o,
   input  logic            receive_request_ready_i,
@@ -57,19 +66,24 @@ module vireo_responder
   input  logic            place_ready_i,
   output rx_place_t       place_o,
 
-  output logic            ack_valid_o,
-  input  logic            ack_ready_i,
-  output rx_ack_t         ack_o,
-
   output logic            failure_valid_o,
   input  logic            failure_ready_i,
   output qp_failure_t     failure_o,
+
+  output logic            expected_psn_valid_o,  // a pulse, one cycle after what the QP expects may have changed
+  output qp_psn_t         expected_psn_o,
 
   output logic            idle_o
 );
 
   // A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
   localparam int unsigned MtuUnit = 128;
+  localparam int unsigned MtuUnitBits = $clog2(MtuUnit);
+  // The longest message. [IBTA vol. 1, 9.4.3]
+  localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
+  // Packets of a message, and one bit more so that the sum does not wrap.
+  localparam int unsigned PacketsBits = 32 - MtuUnitBits + 1;
+  localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
 
   logic [15:0] first_queue;  // where the receive queues' indices begin
 
@@ -83,6 +97,7 @@ module vireo_responder
     StIdle,
     StCheck,    // tables are read
     StAct,      // checks are known
+    StRead,     // a READ response: where it belongs is known
     StMemory,   // waits for the key check
     StReceive,  // waits for a receive or an element
     StNext,     // receive and element are known
@@ -91,65 +106,116 @@ module vireo_responder
 
   // What firmware says of a QP.
   typedef struct packed {
-    logic rc;                // exists and has this service
+    logic exists;
+    logic [2:0] service;     // bth_service_e
     logic remote_write;
+    logic remote_read;
     logic [2:0] path_mtu;
     logic [15:0] pdn;
     logic [15:0] recv_cqn;
     logic [4:0] min_rnr_timer;
+    logic [ReadsBits-1:0] max_reads;  // of the peer
+    logic [31:0] qkey;
     logic [127:0] peer;      // GID, first byte most significant
+    logic [127:0] own;
   } attributes_t;
 
-  // Where a message goes on. WRITE has the second group only.
+  // Where in a list of elements a message goes on.
   typedef struct packed {
-    logic [15:0] head;          // of the receive that the message holds
-    logic [63:0] wr_id;
     logic [63:0] next_element;  // where it is in host memory
     logic [7:0] elements;       // that are left there
-
     logic [63:0] address;
     logic [31:0] key;
-    logic [31:0] bytes_left;    // WRITE: of the message; SEND: of the element
+    logic [31:0] bytes_left;    // of the element
+  } cursor_t;
+
+  // Where a message goes on. WRITE has the cursor's address, key and bytes_left only, which is then of the message.
+  typedef struct packed {
+    logic [15:0] head;          // of the receive that is held
+    logic [63:0] wr_id;
+    logic [7:0] num_sge;
+    cursor_t cursor;
   } position_t;
 
-  // The receive half of a QP; the second group belongs to the message under way. One of a SEND holds a receive.
+  // The receive half of a QP; from in_message on, it belongs to the message under way.
   typedef struct packed {
     logic failed;            // ERR by our own will; a load ends it
     logic nak_sent;          // NAK of sequence or RNR
     logic [PsnBits-1:0] expected_psn;
     logic [PsnBits-1:0] msn;
+    logic holds;             // a receive, of a SEND that is not complete
     logic in_message;
     logic send;              // else WRITE
     logic [31:0] received;   // bytes
     position_t position;
+    logic counts;            // a READ was given since the load, and what follows counts
+    logic [ReadsBits-1:0] given;     // READs, modulo 2^8 as qp_reads counts them
+    logic [ReadsBits-1:0] repeated;  // `given` behind the last duplicate
   } half_t;
+
+  // The oldest of the QP's own READs.
+  typedef struct packed {
+    logic dead;              // one has failed; a load ends it
+    logic begun;             // a part of it came, and what follows counts
+    logic [PsnBits-1:0] psn; // expected
+    logic [31:0] bytes_left;
+    cursor_t cursor;
+  } read_half_t;
 
   // Outcome of the checks that need the tables, each on its own; the action orders them.
   typedef struct packed {
     logic taken;             // a packet for a QP of ours that receives, from its peer
+    logic datagram;
+    logic acknowledged;      // RC: requests are answered
     logic response;
     logic acknowledge;
+    logic read_response;
     logic expected;
     logic ahead;
     logic repeatable;
     logic request;
+    logic crowded;           // a READ without room, because duplicates are under way
     logic send;
+    logic read;              // READ request
+    logic again;             // one that may be carried out once more
     logic payload;
     logic right;
+    logic [PacketsBits-1:0] packets;  // of its response
   } checks_t;
 
-  typedef enum logic [3:0] {
+  // Of a READ response.
+  typedef struct packed {
+    logic held;              // there is a READ that waits for one
+    logic expected;
+    logic ahead;
+    logic acknowledges;      // the AETH, if it has one
+    logic fits;              // length and place in the message
+    logic last;
+    logic [PsnBits-1:0] psn; // that is expected
+    logic [31:0] bytes_left; // of the message, this packet included
+  } read_checks_t;
+
+  typedef enum logic [4:0] {
     ActDrop,
+    ActAbandon,      // UC, UD: dropped, and what follows of its message, too
     ActAcknowledge,  // an acknowledge came
     ActRepeat,
     ActSequence,     // NAK: something is missing
     ActInvalid,      // NAK: invalid request
     ActAccess,       // NAK: remote access error
-    ActAccept,       // nothing to write
-    ActWrite,        // the last or only bytes of the frame
-    // Not by the packet alone:
-    ActReceive,      // a receive is needed: asks for it
+    ActAccept,       // carried out
+    ActGive,         // a READ: the read responder carries it out
+    ActGiveAgain,    // likewise, a duplicate
+    // No end:
+    ActWrite,        // WRITE: its key is checked
+    ActRead,         // READ: likewise
+    ActReceive,      // a receive is needed
     ActContinue,     // a SEND goes on
+    ActResponse,     // of a READ of ours
+    // Not by the packet alone:
+    ActFilled,       // the response's payload is all on its way
+    ActGap,          // a response before this one is missing
+    ActBad,          // the response is none to what was asked
     ActNotReady,     // RNR NAK: no receive
     ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
     ActProtection,   // likewise, because an element's key does not allow it
@@ -316,17 +382,34 @@ module vireo_responder
   logic half_write;
   logic [QpBits-1:0] half_index;
   half_t half_d, half;
+  logic read_half_write;
+  read_half_t read_half_d, read_half;
 
   assign written = unpack_table_qp_context(table_write_i.data);
 
   always_comb begin
-    written_attributes.rc = written.valid && written.qp_type == IbQpTypeRc;
+    written_attributes.exists = written.valid;
+    unique case (written.qp_type)
+      IbQpTypeRc: written_attributes.service = 3'(BthServiceRc);
+      IbQpTypeUc: written_attributes.service = 3'(BthServiceUc);
+      IbQpTypeUd, IbQpTypeGsi: written_attributes.service = 3'(BthServiceUd);
+      default: begin
+        written_attributes.service = 3'(BthServiceRc);
+        written_attributes.exists = 1'b0;
+      end
+    endcase
     written_attributes.remote_write = written.remote_write;
+    written_attributes.remote_read = written.remote_read;
+    written_attributes.max_reads = written.max_dest_rd_atomic;
+    written_attributes.qkey = written.qkey;
     written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
     written_attributes.pdn = written.pdn;
     written_attributes.recv_cqn = written.recv_cqn;
     written_attributes.min_rnr_timer = written.min_rnr_timer;
-    for (int unsigned i = 0; i < 16; i++) written_attributes.peer[8*(15 - i) +: 8] = written.path.dgid[i];
+    for (int unsigned i = 0; i < 16; i++) begin
+      written_attributes.peer[8*(15 - i) +: 8] = written.path.dgid[i];
+      written_attributes.own[8*(15 - i) +: 8] = written.path.sgid[i];
+    end
   end
 
   vireo_table #(
@@ -371,46 +454,130 @@ module vireo_responder
     .read_data_o(half)
   );
 
+  vireo_table #(
+    .Width($bits(read_half_t)),
+    .Depth(NumQps)
+  ) u_read_half (
+    .clk_i,
+    .rst_ni,
+    .write_i(read_half_write),
+    .write_address_i(half_index),
+    .write_data_i(read_half_d),
+    .read_i(read),
+    .read_address_i(qpn_d),
+    .read_data_o(read_half)
+  );
+
+  // READs of the peer that are under way: those that were given to the read responder less those that it has ended.
+  // Nothing is under way when a load begins a new half.
+  logic [ReadsBits-1:0] ended, given, repeated, under_way, repeats;
+
+  vireo_table #(
+    .Width(ReadsBits),
+    .Depth(NumQps)
+  ) u_ended (
+    .clk_i,
+    .rst_ni,
+    .write_i(qp_reads_valid_i),
+    .write_address_i(QpBits'(qp_reads_i.qpn)),
+    .write_data_i(qp_reads_i.ended),
+    .read_i(read),
+    .read_address_i(qpn_d),
+    .read_data_o(ended)
+  );
+
+  assign given = half.counts ? half.given : ended;
+  assign repeated = half.counts ? half.repeated : ended;
+  assign under_way = given - ended;
+  assign repeats = repeated - ended;
+
+  // Our own READs.
+  logic ring_load_ready, ring_idle, ring_held, retire, acknowledged;
+  read_record_t oldest;
+
+  vireo_read_ring #(
+    .NumQps(NumQps),
+    .MaxRdAtomic(MaxRdAtomic)
+  ) u_ring (
+    .clk_i,
+    .rst_ni,
+    .read_record_valid_i,
+    .read_record_ready_o,
+    .read_record_i,
+    .load_ready_o(ring_load_ready),
+    .load_i(load_ready),
+    .load_qpn_i(QpBits'(load.qpn)),
+    .read_i(read),
+    .read_qpn_i(qpn_d),
+    .held_o(ring_held),
+    .oldest_o(oldest),
+    .retire_i(retire),
+    .acknowledged_i(acknowledged),
+    .acknowledged_psn_i(frame.bth.psn),
+    .idle_o(ring_idle)
+  );
+
   // --- Checks, in the order of IBTA vol. 1, 9.6 and 9.7.4
 
   reth_t reth;
+  deth_t deth;
+  aeth_t aeth;
   logic [15:0] mtu;
-  logic [PsnBits-1:0] ahead_by;
+  logic [PsnBits-1:0] ahead_by, behind_by;
+  logic [31:0] rounded;
+  logic [PacketsBits-1:0] packets;  // of a READ's response
   logic [63:0] address;       // of a WRITE: of this packet's first byte
   logic [31:0] rkey;
   logic [31:0] bytes_left;    // of the message, this packet included
-  logic enabled_q;
-  logic qp_receives, service_matches, pkey_matches, peer_matches;
-  logic is_send, sequence_ok, served, length_ok, total_ok;
+  logic [47:0] mac;           // first byte most significant, as the frame has it
+  logic enabled_q, ours_q;
+  logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
+  logic is_send, is_read, sequence_ok, served, length_ok, total_ok, room;
   checks_t checks_d, checks_q;
 
   always_comb begin
+    for (int unsigned i = 0; i < 6; i++) mac[8*(5 - i) +: 8] = mac_i[8*i +: 8];
     reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
+    deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
+    aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
     mtu = 16'(MtuUnit) << attributes.path_mtu;
-    address = frame.info.starts_message ? reth.virtual_address : half.position.address;
-    rkey = frame.info.starts_message ? reth.rkey : half.position.key;
-    bytes_left = frame.info.starts_message ? reth.dma_length : half.position.bytes_left;
+    address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
+    rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
+    bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
 
     // The QP exists and is in a state that receives. [9.6, 10.3.1]
-    qp_receives = (frame.bth.dest_qp >> QpBits) == '0 && !half.failed
+    qp_receives = attributes.exists && (frame.bth.dest_qp >> QpBits) == '0 && !half.failed
                && (qp_state == 3'(IbQpStateRtr) || qp_state == 3'(IbQpStateRts) || qp_state == 3'(IbQpStateSqd)
                    || qp_state == 3'(IbQpStateSqe));
     // The opcode's service is the QP's. [9.6]
-    service_matches = attributes.rc && frame.bth.opcode[7:5] == BthServiceRc;
+    service_matches = frame.bth.opcode[7:5] == attributes.service;
+    datagram = attributes.service == 3'(BthServiceUd);
     // Partition: ours is a full member, so the membership bit of the other side does not matter. [9.6, 10.9.3]
     pkey_matches = frame.bth.pkey[14:0] == PkeyDefault[14:0];
-    // A connected QP hears its peer only. [9.6]
-    peer_matches = frame.ip_source == attributes.peer;
+    // A connected QP hears its peer only, and only what is sent to it. [9.6]
+    peer_matches = frame.ip_source == attributes.peer && frame.ip_destination == attributes.own;
+    qkey_matches = deth.qkey == attributes.qkey;
 
     // Half of the PSNs are ahead of the expected one. [9.7.4]
     ahead_by = frame.bth.psn - half.expected_psn;
+    behind_by = half.expected_psn - frame.bth.psn;
 
-    // First or only where no message is under way, middle or last of the same operation where one is. [9.7.4]
+    // A READ takes as many PSNs as its response has packets. [9.7.2]
+    rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuUnitBits;
+    packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
+    room = under_way < attributes.max_reads;
+
     is_send = frame.info.operation == BthOperationSend;
-    sequence_ok = frame.info.starts_message != half.in_message && (frame.info.starts_message || is_send == half.send);
-    served = is_send ? !frame.info.has_ieth : frame.info.operation == BthOperationRdmaWrite;
+    is_read = frame.info.operation == BthOperationRdmaReadRequest;
+    // First or only where no message is under way, middle or last of the same operation where one is [9.7.4]; but where
+    // nobody would be told, any first or only begins a message. [9.8.2]
+    if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
+    else sequence_ok = frame.info.starts_message != half.in_message
+                    && (frame.info.starts_message || is_send == half.send);
+    served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
     // Of the packet, and of a WRITE: its last packet brings what is left, no other one does. [9.7.4]
     unique case (frame.info.payload)
+      PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && reth.dma_length <= MaxMessageBytes;
       PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
       PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
       PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
@@ -418,21 +585,33 @@ module vireo_responder
     endcase
     total_ok = frame.info.ends_message ? bytes_left == 32'(frame.payload_bytes) : bytes_left > 32'(frame.payload_bytes);
 
-    checks_d.taken = enabled_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches && pkey_matches
-                  && peer_matches;
+    checks_d.taken = enabled_q && ours_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches
+                  && pkey_matches && (datagram ? qkey_matches : peer_matches);
+    checks_d.datagram = datagram;
+    checks_d.acknowledged = attributes.service == 3'(BthServiceRc);
     checks_d.response = frame.info.is_response;
     checks_d.acknowledge = frame.info.operation == BthOperationAcknowledge && frame.payload_bytes == '0;
+    checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse;
     checks_d.expected = ahead_by == '0;
     checks_d.ahead = !ahead_by[PsnBits-1];
     checks_d.repeatable = frame.info.response == BthOperationAcknowledge;
-    checks_d.request = sequence_ok && served && length_ok && (is_send || total_ok);
+    // More READs than the peer may have under way are invalid, too [9.7.4.1]; but not if it has repeated some of them,
+    // whose responses it has already: then the new one comes again.
+    checks_d.crowded = is_read && !room && repeats != '0 && !repeats[ReadsBits-1];
+    checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
     checks_d.send = is_send;
+    checks_d.read = is_read;
+    checks_d.again = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(behind_by);
     checks_d.payload = frame.payload_bytes != '0;
-    checks_d.right = attributes.remote_write;
+    checks_d.right = is_read ? attributes.remote_read : attributes.remote_write;
+    checks_d.packets = packets;
   end
 
   always_ff @(posedge clk_i) begin
-    if (read) enabled_q <= enable_i;
+    if (read) begin
+      enabled_q <= enable_i;
+      ours_q <= frame.destination_mac == mac;
+    end
     checks_q <= checks_d;
   end
 
@@ -440,41 +619,104 @@ module vireo_responder
 
   always_comb begin
     if (!checks_q.taken) action = ActDrop;
-    else if (checks_q.response) action = checks_q.acknowledge ? ActAcknowledge : ActDrop;
-    else if (!checks_q.expected && !checks_q.ahead) action = checks_q.repeatable ? ActRepeat : ActDrop;
+    else if (checks_q.response) begin
+      if (checks_q.read_response) action = ActResponse;
+      else action = checks_q.acknowledge ? ActAcknowledge : ActDrop;
+    end else if (!checks_q.acknowledged) begin
+      // What is not as it must be is dropped in silence. A datagram's PSN says nothing. [9.8.2, 9.8.3]
+      if (!checks_q.request || !(frame.info.starts_message || checks_q.expected)) action = ActAbandon;
+      else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
+      else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
+      else action = checks_q.right ? ActWrite : ActAbandon;
+    end else if (!checks_q.expected && !checks_q.ahead) begin
+      if (checks_q.repeatable) action = ActRepeat;
+      // A READ is carried out once more. [9.7.5.1.4]
+      else if (!checks_q.again) action = ActDrop;
+      else action = reth.dma_length != '0 ? ActRead : ActGiveAgain;
+    end
     // One NAK for a gap, until what is missing has come. [9.7.5]
     else if (!checks_q.expected) action = half.nak_sent ? ActDrop : ActSequence;
+    else if (checks_q.crowded) action = ActDrop;
     else if (!checks_q.request) action = ActInvalid;
     else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
+    else if (checks_q.read) begin
+      if (!checks_q.right) action = ActAccess;
+      else action = reth.dma_length != '0 ? ActRead : ActGive;
+    end
     // Without bytes neither key nor right is looked at. [9.7.4]
     else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
     else action = checks_q.right ? ActWrite : ActAccess;
   end
 
+  // --- A READ response, against the oldest READ. First or middle does not matter, because a retry may begin anywhere;
+  // last and only end the message. [9.7.5.1.9, 9.7.6.1]
+
+  rdma_sge_t first_sge;
+  logic [PsnBits-1:0] response_ahead_by;
+  logic [31:0] response_bytes;
+  read_checks_t read_checks_d, read_checks_q;
+  cursor_t read_cursor;
+
+  assign first_sge = unpack_rdma_sge(oldest.sge);
+
+  always_comb begin
+    read_checks_d.psn = read_half.begun ? read_half.psn : oldest.first_psn;
+    read_checks_d.bytes_left = read_half.begun ? read_half.bytes_left : oldest.bytes;
+    if (read_half.begun) begin
+      read_cursor = read_half.cursor;
+    end else begin
+      read_cursor = '{next_element: oldest.elements + 64'(RdmaSgeBytes),
+                      elements: oldest.num_sge == '0 ? '0 : oldest.num_sge - 1'b1,
+                      address: first_sge.addr, key: first_sge.lkey,
+                      bytes_left: oldest.num_sge == '0 ? '0 : first_sge.length};
+    end
+    response_ahead_by = frame.bth.psn - read_checks_d.psn;
+    response_bytes = read_checks_d.bytes_left < 32'(mtu) ? read_checks_d.bytes_left : 32'(mtu);
+    read_checks_d.held = ring_held && !read_half.dead;
+    read_checks_d.expected = response_ahead_by == '0;
+    read_checks_d.ahead = !response_ahead_by[PsnBits-1];
+    read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
+    read_checks_d.last = frame.bth.psn == oldest.last_psn;
+    read_checks_d.fits = 32'(frame.payload_bytes) == response_bytes && frame.info.ends_message == read_checks_d.last;
+  end
+
+  always_ff @(posedge clk_i) read_checks_q <= read_checks_d;
+
   // --- The turn of a frame, a flush or a load
+
+  // What of a frame goes to a receive, in this order; payload only, but of datagrams. [11.4.1.2, A17.4.3]
+  typedef enum logic [1:0] {
+    PartZeros,   // IPv4: in front of its header, so that both are as long as a GRH
+    PartHeader,  // of IP
+    PartPayload
+  } part_e;
 
   state_e state_d, state_q;
   logic flush_d, flush_q;            // the turn is a flush
   logic turn_d, turn_q;              // the last turn was a flush: a frame goes before the next one
   logic element_d, element_q;        // what is waited for is an element
   logic [1:0] status_d, status_q;    // of the receive or element
-  logic [7:0] code_d, code_q;
+  logic [7:0] code_d, code_q;        // why not
   position_t position_d, position_q;
-  logic [12:0] left_d, left_q;       // payload that has no place yet
+  part_e part_d, part_q;
+  logic response_d, response_q;      // the frame is a READ response
+  logic [12:0] left_d, left_q;       // of the part: bytes that have no place yet
   logic [12:0] offset_d, offset_q;   // where it begins in the frame
   logic check_valid_d, check_valid_q, request_valid_d, request_valid_q, place_valid_d, place_valid_q;
-  logic ack_valid_d, ack_valid_q, failure_valid_d, failure_valid_q;
+  logic failure_valid_d, failure_valid_q;
   memory_check_t check_d, check_q;
   receive_request_t request_d, request_q;
   rx_place_t place_d, place_q;
-  rx_ack_t ack_d, ack_q;
   qp_failure_t failure_d, failure_q;
   logic space;
   action_e done;                     // what the frame ends with in this cycle, if it ends
   logic ends;
   logic continues;                   // bytes of the frame leave, and more of them follow
+  logic runs;                        // bytes of the frame leave, more or not
+  logic [7:0] passed;                // elements of the receive that is held, up to the one that is used
   logic flushes;                     // a receive leaves
   logic forgets;
+  logic scatters;                    // the payload goes to elements
   logic [12:0] chunk;                // payload for the element
   rdma_sge_t sge;
 
@@ -484,6 +726,8 @@ module vireo_responder
     state_d = state_q;
     flush_d = flush_q;
     turn_d = turn_q;
+    part_d = part_q;
+    response_d = response_q;
     element_d = element_q;
     status_d = status_q;
     code_d = code_q;
@@ -506,15 +750,19 @@ module vireo_responder
     done = flush_q ? ActDrop : action;
     ends = 1'b0;
     continues = 1'b0;
+    runs = 1'b0;
     flushes = 1'b0;
     forgets = 1'b0;
-    space = !place_valid_q && !ack_valid_q && !failure_valid_q;
-    chunk = position_q.bytes_left < 32'(left_q) ? 13'(position_q.bytes_left) : left_q;
+    space = !place_valid_q && !failure_valid_q;
+    chunk = position_q.cursor.bytes_left < 32'(left_q) ? 13'(position_q.cursor.bytes_left) : left_q;
+    scatters = checks_q.send || response_q;
+    passed = half.position.num_sge - half.position.cursor.elements;
 
     unique case (state_q)
       StIdle: begin
+        response_d = 1'b0;
         if (load_valid) begin
-          load_ready = 1'b1;
+          load_ready = ring_load_ready;
         end else if (flush_valid && !(frame_valid && turn_q)) begin
           flush_pop = 1'b1;
           flush_d = 1'b1;
@@ -534,8 +782,10 @@ module vireo_responder
       StCheck: state_d = StAct;
 
       StAct: begin
+        part_d = PartPayload;
         left_d = 13'(frame.payload_bytes);
         offset_d = 13'(frame.payload_offset);
+        position_d = half.position;
         status_d = BufferStatusOk;
         element_d = 1'b0;
         if (space) begin
@@ -543,44 +793,92 @@ module vireo_responder
             ActWrite: begin
               check_valid_d = 1'b1;
               check_d = '{key: rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
-                          address: address, bytes: 13'(frame.payload_bytes)};
+                          address: address, bytes: 32'(frame.payload_bytes)};
+              state_d = StMemory;
+            end
+            ActRead: begin
+              // All of it at once; where each packet's bytes are, the read responder asks.
+              check_valid_d = 1'b1;
+              check_d = '{key: reth.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
+                          address: reth.virtual_address, bytes: reth.dma_length};
               state_d = StMemory;
             end
             ActReceive: begin
-              request_valid_d = 1'b1;
-              request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
-              state_d = StReceive;
+              if (checks_q.datagram) begin
+                part_d = frame.is_ipv6 ? PartHeader : PartZeros;
+                left_d = frame.is_ipv6 ? 13'(Ipv6Bytes) : 13'(RdmaUdGrhBytes) - 13'(Ipv4Bytes);
+                offset_d = frame.is_ipv6 ? 13'(frame.l3_offset) : '0;
+              end
+              if (half.holds) begin
+                // Of a message that was never completed: this one starts over in it.
+                position_d.cursor.next_element = half.position.cursor.next_element - 64'(RdmaSgeBytes) * 64'(passed);
+                position_d.cursor.elements = half.position.num_sge;
+                position_d.cursor.bytes_left = '0;
+                state_d = StNext;
+              end else begin
+                request_valid_d = 1'b1;
+                request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
+                state_d = StReceive;
+              end
             end
-            ActContinue: begin
-              position_d = half.position;
-              state_d = StNext;
+            ActContinue: state_d = StNext;
+            ActResponse: begin
+              response_d = 1'b1;
+              position_d.cursor = read_cursor;
+              state_d = StRead;
             end
             default: ends = 1'b1;
           endcase
         end
       end
 
+      StRead: begin
+        ends = 1'b1;
+        done = ActDrop;
+        if (read_checks_q.held && read_checks_q.expected) begin
+          done = ActBad;
+          if (read_checks_q.acknowledges && read_checks_q.fits) begin
+            ends = 1'b0;
+            state_d = StNext;
+          end
+        end else if (read_checks_q.held && read_checks_q.ahead) begin
+          done = ActGap;
+        end
+      end
+
       StMemory: begin
         if (memory_valid && space) begin
-          if (memory.status != MemoryStatusOk) begin
+          if (checks_q.read) begin
             memory_ready = 1'b1;
-            done = checks_q.send ? ActProtection : ActAccess;
+            if (memory.status == MemoryStatusOk) done = checks_q.expected ? ActGive : ActGiveAgain;
+            else done = checks_q.expected ? ActAccess : ActDrop;
             ends = 1'b1;
-          end else if (!checks_q.send && frame.info.consumes_recv) begin
+          end else if (memory.status != MemoryStatusOk) begin
+            memory_ready = 1'b1;
+            if (scatters) done = ActProtection;
+            else done = checks_q.acknowledged ? ActAccess : ActAbandon;
+            ends = 1'b1;
+          end else if (!scatters && frame.info.consumes_recv && !half.holds) begin
             // Nothing is written without a receive: the place waits where it is.
             request_valid_d = 1'b1;
             request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
             state_d = StReceive;
           end else begin
             memory_ready = 1'b1;
-            done = ActWrite;
-            position_d.address = position_q.address + 64'(chunk);
-            position_d.bytes_left = position_q.bytes_left - 32'(chunk);
-            if (checks_q.send && chunk != left_q) begin
+            runs = 1'b1;
+            done = response_q ? ActFilled : ActAccept;
+            position_d.cursor.address = position_q.cursor.address + 64'(chunk);
+            position_d.cursor.bytes_left = position_q.cursor.bytes_left - 32'(chunk);
+            if (scatters && (chunk != left_q || part_q != PartPayload)) begin
               continues = 1'b1;
+              state_d = StNext;
               left_d = left_q - chunk;
               offset_d = offset_q + chunk;
-              state_d = StNext;
+              if (chunk == left_q) begin
+                part_d = part_q == PartZeros ? PartHeader : PartPayload;
+                left_d = part_q == PartZeros ? 13'(Ipv4Bytes) : 13'(frame.payload_bytes);
+                offset_d = part_q == PartZeros ? 13'(frame.l3_offset) : 13'(frame.payload_offset);
+              end
             end else begin
               ends = 1'b1;
             end
@@ -593,18 +891,19 @@ module vireo_responder
           receive_ready = 1'b1;
           status_d = receive.status;
           code_d = receive.code;
-          position_d.address = sge.addr;
-          position_d.key = sge.lkey;
+          position_d.cursor.address = sge.addr;
+          position_d.cursor.key = sge.lkey;
           if (element_q) begin
-            position_d.bytes_left = sge.length;
-            position_d.next_element = position_q.next_element + 64'(RdmaSgeBytes);
-            position_d.elements = position_q.elements - 1'b1;
+            position_d.cursor.bytes_left = sge.length;
+            position_d.cursor.next_element = position_q.cursor.next_element + 64'(RdmaSgeBytes);
+            position_d.cursor.elements = position_q.cursor.elements - 1'b1;
           end else begin
             position_d.head = receive.head;
             position_d.wr_id = receive.wr_id;
-            position_d.next_element = receive.elements + 64'(RdmaSgeBytes);
-            position_d.elements = receive.num_sge == '0 ? '0 : receive.num_sge - 1'b1;
-            position_d.bytes_left = receive.num_sge == '0 ? '0 : sge.length;
+            position_d.num_sge = receive.num_sge;
+            position_d.cursor.next_element = receive.elements + 64'(RdmaSgeBytes);
+            position_d.cursor.elements = receive.num_sge == '0 ? '0 : receive.num_sge - 1'b1;
+            position_d.cursor.bytes_left = receive.num_sge == '0 ? '0 : sge.length;
           end
           state_d = StNext;
         end
@@ -621,25 +920,29 @@ module vireo_responder
             state_d = StIdle;
           end
         end else if (status_q != BufferStatusOk) begin
-          done = status_q == BufferStatusEmpty && !element_q ? ActNotReady : ActOperation;
-          memory_ready = space && !checks_q.send && checks_q.payload;
+          if (status_q == BufferStatusEmpty && !element_q) done = checks_q.acknowledged ? ActNotReady : ActAbandon;
+          // Of a broken queue descriptor fetch has told: without anybody to answer there is nothing more to say.
+          else if (!checks_q.acknowledged && !element_q && code_q == RdmaErrorOk) done = ActAbandon;
+          else done = ActOperation;
+          memory_ready = space && !scatters && checks_q.payload;
           ends = space;
-        end else if (!checks_q.send) begin
-          done = checks_q.payload ? ActWrite : ActAccept;
+        end else if (!scatters) begin
+          done = ActAccept;
+          runs = checks_q.payload;
           memory_ready = space && checks_q.payload;
           ends = space;
         end else if (left_q == '0) begin
-          done = ActAccept;
+          done = response_q ? ActFilled : ActAccept;
           ends = space;
-        end else if (position_q.bytes_left != '0) begin
+        end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
-          check_d = '{key: position_q.key, pdn: attributes.pdn, local_write: 1'b1, remote_write: 1'b0,
-                      remote_read: 1'b0, address: position_q.address, bytes: chunk};
+          check_d = '{key: position_q.cursor.key, pdn: attributes.pdn, local_write: 1'b1, remote_write: 1'b0,
+                      remote_read: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk)};
           state_d = StMemory;
-        end else if (position_q.elements != '0) begin
+        end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
           request_valid_d = 1'b1;
-          request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, address: position_q.next_element};
+          request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, address: position_q.cursor.next_element};
           state_d = StReceive;
         end else begin
           done = ActLength;
@@ -654,8 +957,8 @@ module vireo_responder
         forgets = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
         state_d = StIdle;
         if (qp_state == 3'(IbQpStateErr)) begin
-          // What a message under way holds goes first.
-          if (half.in_message && half.send) begin
+          // What is held goes first.
+          if (half.holds) begin
             state_d = StNext;
           end else begin
             request_valid_d = 1'b1;
@@ -676,29 +979,43 @@ module vireo_responder
 
   // --- What a turn leaves behind
 
+  function automatic rdma_error_e memory_error(input logic [2:0] status);
+    unique case (status)
+      3'(MemoryStatusKey):    return RdmaErrorBadMrn;
+      3'(MemoryStatusPd):     return RdmaErrorBadPdn;
+      3'(MemoryStatusRights): return RdmaErrorBadAccessFlags;
+      default:                return RdmaErrorInvalidLength;
+    endcase
+  endfunction
+
   logic refused;                     // the QP goes to ERR
-  logic write_runs;
+  logic gives;
   logic [7:0] syndrome, completion_status;
+  logic [7:0] own_code;              // rdma_error_e, of what only we are told
   logic [31:0] reason;
   logic [PsnBits-1:0] answer_psn, next_psn, answer_msn;
   logic [31:0] received;
   half_t next_half;
-  aeth_t received_aeth;
+  read_half_t next_read_half;
   rdma_cq_req_t cqe;
 
   always_comb begin
     next_psn = half.expected_psn + 1'b1;
-    received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes);
-    received_aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
-    write_runs = done == ActWrite || continues;
+    // UC, UD: where the message is, not where ours ended.
+    if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
+    received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes)
+             + (checks_q.datagram ? 32'(RdmaUdGrhBytes) : '0);
+    gives = done == ActGive || done == ActGiveAgain;
 
     refused = 1'b0;
     answer_psn = frame.bth.psn;
     answer_msn = half.msn;
     syndrome = AethSyndromeAckNoCredits;
     completion_status = IbWcStatusSuccess;
+    own_code = RdmaErrorOk;
     place_d = '0;
     next_half = half;
+    next_read_half = read_half;
 
     unique case (done)
       // Acknowledges everything so far. [9.7.5]
@@ -718,6 +1035,8 @@ module vireo_responder
         syndrome = AethSyndromeRnrNak | 8'(attributes.min_rnr_timer);
         next_half.nak_sent = 1'b1;
       end
+      // A receive that the message held goes to the next one that needs one. [9.8.2.2]
+      ActAbandon: next_half.in_message = 1'b0;
       ActInvalid: begin
         refused = 1'b1;
         syndrome = AethSyndromeNakInvalidRequest;
@@ -730,6 +1049,7 @@ module vireo_responder
         refused = 1'b1;
         syndrome = AethSyndromeNakRemoteOperationalError;
         completion_status = IbWcStatusLocQpOpErr;
+        own_code = code_q;
         // A queue that is broken gave no work request.
         place_d.has_completion = element_q || code_q != RdmaErrorOk;
       end
@@ -737,16 +1057,39 @@ module vireo_responder
         refused = 1'b1;
         syndrome = AethSyndromeNakRemoteOperationalError;
         completion_status = IbWcStatusLocProtErr;
+        own_code = memory_error(memory.status);
         place_d.has_completion = 1'b1;
       end
       ActLength: begin
         refused = 1'b1;
         syndrome = AethSyndromeNakInvalidRequest;
         completion_status = IbWcStatusLocLenErr;
+        own_code = RdmaErrorInvalidLength;
         place_d.has_completion = 1'b1;
       end
-      ActAccept, ActWrite: begin
-        place_d.has_answer = frame.bth.ack_req;
+      ActBad: begin
+        completion_status = IbWcStatusBadRespErr;
+        own_code = read_checks_q.acknowledges ? RdmaErrorInvalidLength : RdmaErrorInvalidParameter;
+      end
+      ActFilled: begin
+        next_read_half = '{dead: 1'b0, begun: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
+                           bytes_left: read_checks_q.bytes_left - 32'(frame.payload_bytes), cursor: position_d.cursor};
+      end
+      ActGive, ActGiveAgain: begin
+        place_d.has_answer = 1'b1;
+        next_half.counts = 1'b1;
+        next_half.given = given + 1'b1;
+        next_half.repeated = done == ActGiveAgain ? given + 1'b1 : repeated;
+        if (done == ActGive) begin
+          // Its response counts as sent. [9.7.7]
+          answer_msn = half.msn + 1'b1;
+          next_half.nak_sent = 1'b0;
+          next_half.expected_psn = half.expected_psn + PsnBits'(checks_q.packets);
+          next_half.msn = answer_msn;
+        end
+      end
+      ActAccept: begin
+        place_d.has_answer = frame.bth.ack_req && checks_q.acknowledged;
         place_d.has_completion = frame.info.completes_recv;
         // Messages are counted when they are complete. [9.7.7]
         answer_msn = half.msn + PsnBits'(frame.info.ends_message);
@@ -757,23 +1100,32 @@ module vireo_responder
         next_half.send = checks_q.send;
         next_half.received = received;
         next_half.position = position_d;
-        if (!checks_q.send) begin
-          next_half.position.address = address + 64'(frame.payload_bytes);
-          next_half.position.key = rkey;
-          next_half.position.bytes_left = bytes_left - 32'(frame.payload_bytes);
+        if (checks_q.send) next_half.holds = 1'b1;
+        else begin
+          next_half.position.cursor.address = address + 64'(frame.payload_bytes);
+          next_half.position.cursor.key = rkey;
+          next_half.position.cursor.bytes_left = bytes_left - 32'(frame.payload_bytes);
         end
       end
       default: ;
     endcase
 
-    // What a receive's own error is: its code; otherwise what the peer is told.
-    reason = done == ActOperation && code_q != RdmaErrorOk ? 32'(code_q) : 32'(syndrome);
-    if (refused) begin
-      place_d.has_answer = 1'b1;
-      next_half.failed = 1'b1;
-      // A receive that is completed here is not held any more.
-      if (place_d.has_completion) next_half.in_message = 1'b0;
+    // What a receive's own error is: its code; otherwise what the peer is told, if it is told anything.
+    if (!checks_q.acknowledged || (done == ActOperation && code_q != RdmaErrorOk)) reason = 32'(own_code);
+    else reason = 32'(syndrome);
+    // A READ of ours that fails is the completer's matter.
+    if (response_q) begin
+      refused = 1'b0;
+      place_d.has_completion = 1'b0;
+      if (completion_status != IbWcStatusSuccess) next_read_half.dead = 1'b1;
     end
+    if (refused) begin
+      place_d.has_answer = checks_q.acknowledged;
+      next_half.failed = 1'b1;
+    end
+    // A receive that is completed here is not held any more.
+    if (place_d.has_completion) next_half.holds = 1'b0;
+    if (refused && place_d.has_completion) next_half.in_message = 1'b0;
 
     cqe = '0;
     cqe.wr_id = position_q.wr_id;
@@ -786,11 +1138,16 @@ module vireo_responder
     end else begin
       if (!checks_q.send) cqe.opcode = IbWcOpcodeRecvRdmaWithImm;
       cqe.byte_len = received;
+      if (checks_q.datagram) begin
+        cqe.src_qp = 32'(deth.source_qp);
+        cqe.wc_flags = IbWcFlagsGrh;
+      end
       if (frame.info.has_immdt) begin
-        // Behind the RETH of a message of one packet. [9.2, 9.3]
-        cqe.imm_data = frame.info.has_reth ? frame.extension[8*RethBytes +: 8*ImmdtBytes]
-                                           : frame.extension[0 +: 8*ImmdtBytes];
-        cqe.wc_flags = IbWcFlagsWithImm;
+        // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
+        if (frame.info.has_deth) cqe.imm_data = frame.extension[8*DethBytes +: 8*ImmdtBytes];
+        else if (frame.info.has_reth) cqe.imm_data = frame.extension[8*RethBytes +: 8*ImmdtBytes];
+        else cqe.imm_data = frame.extension[0 +: 8*ImmdtBytes];
+        cqe.wc_flags = cqe.wc_flags | IbWcFlagsWithImm;
       end
     end
     cqe.status = completion_status;
@@ -801,7 +1158,8 @@ module vireo_responder
       place_d.no_frame = flushes;
       place_d.more = continues;
     end
-    if (write_runs) begin
+    if (runs) begin
+      place_d.zeros = scatters && part_q == PartZeros;
       place_d.offset = offset_q;
       place_d.address0 = memory.address0;
       place_d.bytes0 = memory.bytes0;
@@ -815,32 +1173,61 @@ module vireo_responder
                              cqe: pack_rdma_cq_req(cqe)};
     end
     if (place_d.has_answer) begin
-      place_d.answer.qpn = frame.bth.dest_qp;
-      place_d.answer.opcode = BthOpcodeRcAcknowledge;
-      place_d.answer.psn = answer_psn;
-      place_d.answer.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
+      place_d.answer.packet.qpn = frame.bth.dest_qp;
+      place_d.answer.packet.psn = answer_psn;
+      place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
+      if (gives) begin
+        place_d.answer.is_read = 1'b1;
+        place_d.answer.address = reth.virtual_address;
+        place_d.answer.rkey = reth.rkey;
+        place_d.answer.bytes = reth.dma_length;
+      end else begin
+        place_d.answer.packet.opcode = BthOpcodeRcAcknowledge;
+      end
+    end
+    if (!continues && !flushes && (done == ActAcknowledge || (response_q && done != ActDrop))) begin
+      place_d.has_ack = 1'b1;
+      place_d.ack.qpn = frame.bth.dest_qp;
+      place_d.ack.psn = frame.bth.psn;
+      place_d.ack.is_read = response_q;
+      place_d.ack.status = completion_status;
+      place_d.ack.syndrome = AethSyndromeAckNoCredits;
+      if (done == ActGap) begin
+        place_d.ack.psn = read_checks_q.psn;
+        place_d.ack.syndrome = AethSyndromeNakPsnSequenceError;
+      end else if (completion_status != IbWcStatusSuccess) begin
+        place_d.ack.syndrome = own_code;
+      end else if (frame.info.has_aeth) begin
+        place_d.ack.syndrome = {aeth.reserved, aeth.kind, aeth.value};
+        place_d.ack.msn = aeth.msn;
+      end
     end
 
-    ack_d = '{qpn: frame.bth.dest_qp, psn: frame.bth.psn,
-              syndrome: {received_aeth.reserved, received_aeth.kind, received_aeth.value}, msn: received_aeth.msn};
     failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason};
-    if (done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
-    if (done == ActInvalid || done == ActLength) failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
+    if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
+    if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
+      failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
+    end
 
     place_valid_d = ends || continues || flushes || (place_valid_q && !place_ready_i);
-    ack_valid_d = (ends && done == ActAcknowledge) || (ack_valid_q && !ack_ready_i);
     failure_valid_d = (ends && refused) || (failure_valid_q && !failure_ready_i);
 
-    half_write = load_ready || forgets || (ends && done != ActDrop && done != ActAcknowledge);
+    retire = ends && done == ActFilled && read_checks_q.last;
+    acknowledged = ends && done == ActAcknowledge && aeth.kind == 2'(AethKindAck);
+    half_write = load_ready || forgets || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
     half_index = load_ready ? QpBits'(load.qpn) : qpn_q;
     half_d = next_half;
     if (forgets) begin
       half_d = half;
       half_d.in_message = 1'b0;
+      half_d.holds = 1'b0;
     end
+    read_half_write = load_ready || (ends && response_q && done != ActDrop && done != ActGap);
+    read_half_d = next_read_half;
     if (load_ready) begin
       half_d = '0;
       half_d.expected_psn = load.psn;
+      read_half_d = '0;
     end
   end
 
@@ -851,7 +1238,6 @@ module vireo_responder
       check_valid_q <= 1'b0;
       request_valid_q <= 1'b0;
       place_valid_q <= 1'b0;
-      ack_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
     end else begin
       state_q <= state_d;
@@ -859,13 +1245,14 @@ module vireo_responder
       check_valid_q <= check_valid_d;
       request_valid_q <= request_valid_d;
       place_valid_q <= place_valid_d;
-      ack_valid_q <= ack_valid_d;
       failure_valid_q <= failure_valid_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
     flush_q <= flush_d;
+    part_q <= part_d;
+    response_q <= response_d;
     qpn_q <= qpn_d;
     element_q <= element_d;
     status_q <= status_d;
@@ -876,10 +1263,7 @@ module vireo_responder
     check_q <= check_d;
     request_q <= request_d;
     if (ends || continues || flushes) place_q <= place_d;
-    if (ends) begin
-      ack_q <= ack_d;
-      failure_q <= failure_d;
-    end
+    if (ends) failure_q <= failure_d;
   end
 
   assign memory_check_valid_o = check_valid_q;
@@ -888,16 +1272,20 @@ module vireo_responder
   assign receive_request_o = request_q;
   assign place_valid_o = place_valid_q;
   assign place_o = place_q;
-  assign ack_valid_o = ack_valid_q;
-  assign ack_o = ack_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
   assign idle_o = state_q == StIdle && !load_valid && !frame_valid && !doorbell_valid && !change_valid_q
                && !again_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
-               && !place_valid_q && !ack_valid_q && !failure_valid_q;
+               && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) expected_psn_valid_o <= 1'b0;
+    else expected_psn_valid_o <= half_write;
+  end
+  always_ff @(posedge clk_i) expected_psn_o <= '{qpn: 24'(half_index), psn: half_d.expected_psn};
 
   // What concerns others.
   logic unused;
-  assign unused = ^{frame, written, qp_state_write_i.qpn};
+  assign unused = ^{frame, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, deth.reserved, rounded};
 
 endmodule

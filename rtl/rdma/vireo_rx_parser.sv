@@ -236,6 +236,7 @@ module vireo_rx_parser
 
     token1_d.verdict = bad_q ? RxVerdictTruncated : RxVerdictRoce;
     token1_d.frame_bytes = frame_bytes_q;
+    token1_d.destination_mac = ethernet.destination;
     token1_d.source_mac = ethernet.source;
     token1_d.vlan_present = vlan_q;
     {token1_d.vlan_pcp, token1_d.vlan_dei, token1_d.vlan_vid} = vlan_q ? {tag.pcp, tag.dei, tag.vid} : '0;
@@ -295,6 +296,7 @@ module vireo_rx_parser
     if (verdict != RxVerdictRoce) begin
       token2_d = '0;
       token2_d.frame_bytes = token1_q.frame_bytes;
+      token2_d.destination_mac = token1_q.destination_mac;
       token2_d.source_mac = token1_q.source_mac;
       token2_d.vlan_present = token1_q.vlan_present;
       token2_d.vlan_pcp = token1_q.vlan_pcp;
@@ -318,7 +320,7 @@ module vireo_rx_parser
 
   // Fields that are not looked at, or for which the ICRC unit has its own eye.
   logic unused;
-  assign unused = ^{icrc_valid, ethernet.destination, ethernet.ethertype, tag.ethertype, ip4.identification,
+  assign unused = ^{icrc_valid, ethernet.ethertype, tag.ethertype, ip4.identification,
                     ip4.reserved, ip4.dont_fragment, ip4.header_checksum, ip6.flow_label, udp.destination_port,
                     udp.checksum};
 

@@ -2,8 +2,13 @@
 
 // Carries out rx_place: reads bytes of the oldest frame in the receive buffer, shifts them to lane 0, gives them to the
 // DMA write port as one or two writes, and frees the frame, unless more places of it follow. When all writes of a place
-// and of those before it have left the port's arbiter, its completion leaves, then its answer, each behind those of the
-// places before. It checks nothing: addresses and lengths are the responder's.
+// and of those before it have left the port's arbiter, its completion leaves, then its acknowledge, then its answer,
+// each behind those of the places before. It checks nothing: addresses and lengths are the responder's.
+//
+// Later writes cannot overtake those that have left, but reads can. What may have data read that was written (a READ
+// that was asked for; one of our own that is complete) leaves only when all writes before are in memory.
+//
+// A place of zeros goes the same way, as from the first byte of the frame on, but what was read becomes 0.
 //
 // Places are carried out one after the other, one beat per step; the write port decides how fast.
 module vireo_rx_scatter
@@ -33,6 +38,7 @@ module vireo_rx_scatter
   output logic [DataBits-1:0]  write_data_o,     // zero behind the last byte
   output logic                 write_last_o,
   input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
+  input  logic                 write_done_i,     // a write is in memory, or failed; once per write, in their order
 
   output logic                 completion_valid_o,
   input  logic                 completion_ready_i,
@@ -40,7 +46,11 @@ module vireo_rx_scatter
 
   output logic                 answer_valid_o,
   input  logic                 answer_ready_i,
-  output tx_packet_t           answer_o,
+  output rx_answer_t           answer_o,
+
+  output logic                 ack_valid_o,
+  input  logic                 ack_ready_i,
+  output rx_ack_t              ack_o,
 
   output logic                 idle_o
 );
@@ -49,17 +59,24 @@ module vireo_rx_scatter
   // Of a position in the frame: offset plus both runs, which end inside the frame.
   localparam int unsigned OffsetBits = 14;
   localparam int unsigned StepBits = OffsetBits - LaneBits;
-  // Places whose writes are not all accepted, or whose completion or answer waits.
+  // Places whose writes are not all accepted, or of which something has not left.
   localparam int unsigned Places = 16;
   localparam int unsigned WritesPerPlace = 2;
   localparam int unsigned AcceptedBits = $clog2(Places * WritesPerPlace + 1);
 
+  // Number of a write, modulo: more than twice as many as can be on their way to memory.
+  localparam int unsigned NumberBits = 10;
+
   typedef struct packed {
     logic [1:0] writes;
+    logic settles;                   // leaves when all writes up to `number` are in memory
+    logic [NumberBits-1:0] number;
     logic has_completion;
     completion_t completion;
+    logic has_ack;
+    rx_ack_t ack;
     logic has_answer;
-    tx_packet_t answer;
+    rx_answer_t answer;
   } pending_t;
 
   // One write: how the beats of the frame become its beats, see vireo_dma_align.
@@ -99,17 +116,21 @@ module vireo_rx_scatter
     .m_data_o(place)
   );
 
-  // Completions and answers wait in order, together with the number of writes that they wait for. Places without either
-  // are in the line as well, so that every accepted write finds its own.
+  // Completions, acknowledges and answers wait in order, together with the number of writes that they wait for. Places
+  // without any are in the line as well, so that every accepted write finds its own.
   logic pending_space, pending_valid, pending_ready;
   pending_t pending;
   logic writes_any;
   logic [1:0] place_writes;
   logic [AcceptedBits-1:0] accepted_d, accepted_q;  // writes accepted for places that are still in the line
   logic [$clog2(Places):0] places_d, places_q;      // in the line
+  logic [NumberBits-1:0] number_d, number_q;        // of the last write of all places so far
+  logic [NumberBits-1:0] done_q, ahead;             // of the last write that is in memory; how far it is ahead
+  logic settles;
   logic enough;
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
-  logic to_complete;
+  logic acked_d, acked_q;                           // and its acknowledge
+  logic to_complete, to_ack, to_answer;             // what of it is next
 
   vireo_fifo #(
     .Width($bits(pending_t)),
@@ -119,7 +140,8 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_ready),
     .s_ready_o(pending_space),
-    .s_data_i({place_writes, place.has_completion, place.completion, place.has_answer, place.answer}),
+    .s_data_i({place_writes, settles, number_d, place.has_completion, place.completion, place.has_ack, place.ack, place.has_answer,
+               place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
     .m_data_o(pending)
@@ -128,11 +150,20 @@ module vireo_rx_scatter
   always_comb begin
     writes_any = !place.no_frame && place.bytes0 != '0;
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
-    enough = pending_valid && accepted_q >= AcceptedBits'(pending.writes);
+    number_d = number_q + NumberBits'(place_writes);
+    settles = (place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read);
+    ahead = done_q - pending.number;
+    enough = pending_valid && accepted_q >= AcceptedBits'(pending.writes)
+          && (!pending.settles || !ahead[NumberBits-1]);
     to_complete = pending.has_completion && !completed_q;
-    pending_ready = enough && (to_complete ? completion_ready_i && !pending.has_answer
-                                           : answer_ready_i || !pending.has_answer);
+    to_ack = !to_complete && pending.has_ack && !acked_q;
+    to_answer = !to_complete && !to_ack && pending.has_answer;
+    // What is last of it takes it out of the line.
+    pending_ready = enough && (to_complete ? completion_ready_i && !pending.has_ack && !pending.has_answer
+                             : to_ack      ? ack_ready_i && !pending.has_answer
+                                           : answer_ready_i || !to_answer);
     completed_d = !pending_ready && (completed_q || (enough && to_complete && completion_ready_i));
+    acked_d = !pending_ready && (acked_q || (enough && to_ack && ack_ready_i));
     accepted_d = accepted_q + AcceptedBits'(accepted_i)
                - (pending_ready ? AcceptedBits'(pending.writes) : '0);
     places_d = places_q + ($clog2(Places) + 1)'(place_ready) - ($clog2(Places) + 1)'(pending_ready);
@@ -140,7 +171,9 @@ module vireo_rx_scatter
 
   assign completion_valid_o = enough && to_complete;
   assign completion_o = pending.completion;
-  assign answer_valid_o = enough && pending.has_answer && !to_complete;
+  assign ack_valid_o = enough && to_ack;
+  assign ack_o = pending.ack;
+  assign answer_valid_o = enough && to_answer;
   assign answer_o = pending.answer;
 
   // Steps: one per beat from the frame.
@@ -157,6 +190,7 @@ module vireo_rx_scatter
   logic [OffsetBits-1:0] offset0;
   logic [OffsetBits-1:0] offset1_d, offset1_q;
   logic more_d, more_q;                         // the frame stays
+  logic zeros_d, zeros_q;                       // also in the cycle after the last read, when its data is here
   logic [PlaceBits-1:0] beat_d, beat_q;
   logic run_done;
 
@@ -167,10 +201,11 @@ module vireo_rx_scatter
     bytes1_d = bytes1_q;
     offset1_d = offset1_q;
     more_d = more_q;
+    zeros_d = zeros_q;
     beat_d = beat_q;
     place_ready = 1'b0;
     oldest_free_o = 1'b0;
-    offset0 = OffsetBits'(place.offset);
+    offset0 = place.zeros ? '0 : OffsetBits'(place.offset);
 
     unique case (state_q)
       StPlace: begin
@@ -179,9 +214,10 @@ module vireo_rx_scatter
           run_d = run_of(offset0[LaneBits-1:0], place.address0, place.bytes0);
           address1_d = place.address1;
           bytes1_d = place.bytes1;
-          offset1_d = offset0 + OffsetBits'(place.bytes0);
+          offset1_d = place.zeros ? '0 : offset0 + OffsetBits'(place.bytes0);
           beat_d = PlaceBits'(offset0[OffsetBits-1:LaneBits]);
           more_d = place.more;
+          zeros_d = place.zeros;
           if (writes_any) state_d = StRun;
           else if (!place.no_frame && !place.more) state_d = StFree;
         end
@@ -215,13 +251,19 @@ module vireo_rx_scatter
     if (!rst_ni) begin
       state_q <= StPlace;
       accepted_q <= '0;
+      number_q <= '0;
+      done_q <= '0;
       places_q <= '0;
       completed_q <= 1'b0;
+      acked_q <= 1'b0;
     end else begin
       state_q <= state_d;
       accepted_q <= accepted_d;
+      if (place_ready) number_q <= number_d;
+      done_q <= done_q + NumberBits'(write_done_i);
       places_q <= places_d;
       completed_q <= completed_d;
+      acked_q <= acked_d;
     end
   end
 
@@ -231,11 +273,12 @@ module vireo_rx_scatter
     bytes1_q <= bytes1_d;
     offset1_q <= offset1_d;
     more_q <= more_d;
+    zeros_q <= zeros_d;
     beat_q <= beat_d;
   end
 
-  // Posted writes: nobody waits for their completion, see the page.
-  assign write_request_o.notify = 1'b0;
+  // That a write failed is counted, and nothing else comes of it, see the page.
+  assign write_request_o.notify = 1'b1;
   assign write_request_o.tag = '0;
 
   vireo_dma_align #(
@@ -254,7 +297,7 @@ module vireo_rx_scatter
     .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
     .run_meta_i({run_q.address, run_q.bytes}),
     .read_o(oldest_read_o),
-    .data_i(oldest_data_i),
+    .data_i(zeros_q ? '0 : oldest_data_i),
     .train_valid_o(write_valid_o),
     .train_ready_i(write_ready_i),
     .train_data_o(write_data_o),

@@ -64,6 +64,9 @@ module vireo_send_queue
   input  logic              queue_failure_ready_i,
   output queue_failure_t    queue_failure_o,
 
+  output logic              qp_sends_valid_o,       // a pulse, after each change
+  output qp_sends_t         qp_sends_o,
+
   output logic              idle_o
 );
 
@@ -304,7 +307,7 @@ module vireo_send_queue
           if (!replay.resume) begin
             request_valid_d = 1'b1;
             request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(replay.qpn[QpBits-1:0]), 1'b0},
-                          by_index: 1'b1, index: replay.head, count: 4'd1};
+                          by_index: 1'b1, index: replay.head, count: 4'd1, default: '0};
           end
         end else if (line_servable) begin
           op_d = OpServe;
@@ -336,7 +339,7 @@ module vireo_send_queue
               slot_new.in_use = slot.in_use + RecordBits'(count);
               request_valid_d = 1'b1;
               request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0,
-                            index: '0, count: count};
+                            index: '0, count: count, default: '0};
               asks_push = 1'b1;
             end
           end
@@ -592,8 +595,15 @@ module vireo_send_queue
   assign work_request_o = work_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) qp_sends_valid_o <= 1'b0;
+    else qp_sends_valid_o <= slot_write && slot_new.in_use != slot.in_use;
+  end
+  always_ff @(posedge clk_i) qp_sends_o <= '{qpn: 24'(qpn_q), outstanding: 16'(slot_new.in_use)};
+
   assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty
                && waiting_q == '0 && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead && infos_q == '0
-               && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q;
+               && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
+               && !qp_sends_valid_o;
 
 endmodule

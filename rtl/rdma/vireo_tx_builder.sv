@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sends packets: adds to each what its queue pair's row says of the path and the peer, and has the framer make a frame
-// of it. Packets of the requester's side and answers of the responder's take turns. It checks nothing and keeps no
-// order but that of each input.
+// Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram what its
+// address handle's row says of the path and the packet itself of the peer, and has the framer make a frame of it.
+// Packets from gather and answers of the responder's side take turns. It checks nothing and keeps no order but that of
+// each input.
 module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
   parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
-  parameter int unsigned NumQps = 1024    // 2 or more
+  parameter int unsigned NumQps = 1024,   // 2 or more
+  parameter int unsigned NumAhs = 1024    // 2 or more
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -38,20 +40,21 @@ module vireo_tx_builder
   output logic [DataBits/8-1:0] m_axis_tkeep_o,
   output logic                  m_axis_tlast_o,
 
-  output logic                  tx_frame_o,  // a frame's last beat is visible
+  output logic                  response_taken_o,  // a packet with is_response is under way from here on
+  output logic                  tx_frame_o,        // a frame's last beat is visible
   output logic                  idle_o
 );
 
   localparam int unsigned QpBits = $clog2(NumQps);
+  localparam int unsigned AhBits = $clog2(NumAhs);
 
   // IPv6's flow label, and how much of it fits into a UDP source port.
   localparam int unsigned FlowLabelBits = 20;
   localparam int unsigned EntropyBits = 14;
   localparam int unsigned ProductBits = 48;  // of two queue pair numbers
 
-  // What of a table_qp_context_t counts here.
+  // What of a table_path_t counts here.
   typedef struct packed {
-    logic [23:0] dest_qpn;
     logic [7:0] hop_limit;
     logic [7:0] traffic_class;
     logic vlan_present;
@@ -61,6 +64,12 @@ module vireo_tx_builder
     logic [5:0][7:0] dmac;
     logic [15:0][7:0] sgid;
     logic [15:0][7:0] dgid;
+  } path_t;
+
+  // What of a table_qp_context_t counts here. Of a table_ah_t the path does.
+  typedef struct packed {
+    logic [23:0] dest_qpn;
+    path_t path;
   } row_t;
 
   function automatic logic [47:0] reverse6(input logic [5:0][7:0] bytes);
@@ -71,18 +80,29 @@ module vireo_tx_builder
     for (int unsigned i = 0; i < 16; i++) reverse16[8*(15-i) +: 8] = bytes[i];
   endfunction
 
-  // --- Table
+  // --- Tables
   table_qp_context_t written_qp;
+  table_ah_t written_ah;
   row_t written_row, row;
-  logic write_row;
+  path_t written_ah_path, ah_path;
+  logic write_row, write_ah;
 
   always_comb begin
     written_qp = unpack_table_qp_context(table_write_i.data);
     write_row = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
-    written_row = '{dest_qpn: written_qp.dest_qpn, hop_limit: written_qp.path.hop_limit,
-                    traffic_class: written_qp.path.traffic_class, vlan_present: written_qp.path.vlan_present,
-                    ipv4: written_qp.path.ipv4, flow_label: written_qp.path.flow_label, vlan: written_qp.path.vlan,
-                    dmac: written_qp.path.dmac, sgid: written_qp.path.sgid, dgid: written_qp.path.dgid};
+    written_row.dest_qpn = written_qp.dest_qpn;
+    written_row.path = '{hop_limit: written_qp.path.hop_limit, traffic_class: written_qp.path.traffic_class,
+                         vlan_present: written_qp.path.vlan_present, ipv4: written_qp.path.ipv4,
+                         flow_label: written_qp.path.flow_label, vlan: written_qp.path.vlan,
+                         dmac: written_qp.path.dmac, sgid: written_qp.path.sgid,
+                         dgid: written_qp.path.dgid};
+    written_ah = unpack_table_ah(table_write_i.data[8*TableAhBytes-1:0]);
+    write_ah = table_write_valid_i && table_write_i.table_id == MgmtTableAh;
+    written_ah_path = '{hop_limit: written_ah.path.hop_limit, traffic_class: written_ah.path.traffic_class,
+                        vlan_present: written_ah.path.vlan_present, ipv4: written_ah.path.ipv4,
+                        flow_label: written_ah.path.flow_label, vlan: written_ah.path.vlan,
+                        dmac: written_ah.path.dmac, sgid: written_ah.path.sgid,
+                        dgid: written_ah.path.dgid};
   end
 
   // --- Inputs: 0 packets, 1 answers.
@@ -119,7 +139,7 @@ module vireo_tx_builder
 
   // --- One packet after the other
   typedef enum logic [1:0] {
-    StIdle,   // takes a packet and reads the row
+    StIdle,   // takes a packet and reads both rows
     StRow,    // begins the source port
     StToken,  // makes the token
     StGive    // gives it to the framer
@@ -129,7 +149,9 @@ module vireo_tx_builder
   logic winner_d, winner_q;  // of the last packet
   logic take;
   logic token_valid, token_ready;
-  tx_packet_t packet_q;
+  tx_packet_t packet_d, packet_q;
+  path_t path;             // of the packet, and its peer
+  logic [23:0] dest_qpn;
   logic [ProductBits-1:0] product_q;
   logic [ProductBits-1:0] folded20, folded40;
   logic [FlowLabelBits-1:0] flow;
@@ -157,7 +179,15 @@ module vireo_tx_builder
     endcase
   end
 
+  always_comb begin
+    // Not in[winner_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
+    packet_d = winner_d ? in[1] : in[0];
+    path = packet_q.has_ah ? ah_path : row.path;
+    dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
+  end
+
   assign token_valid = state_q == StGive;
+  assign response_taken_o = take && packet_d.is_response;
 
   // The source port is that of Linux: from the flow label, else, symmetrically, from both queue pair numbers.
   // [IBTA A17.4.3; Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label,
@@ -165,23 +195,23 @@ module vireo_tx_builder
   always_comb begin
     folded20 = product_q ^ (product_q >> FlowLabelBits);
     folded40 = folded20 ^ (folded20 >> (2 * FlowLabelBits));
-    flow = row.flow_label != '0 ? row.flow_label : folded40[FlowLabelBits-1:0];
+    flow = path.flow_label != '0 ? path.flow_label : folded40[FlowLabelBits-1:0];
     entropy = flow[EntropyBits-1:0] ^ EntropyBits'(flow[FlowLabelBits-1:EntropyBits]);
 
     token_d = '0;
-    token_d.destination_mac = reverse6(row.dmac);
+    token_d.destination_mac = reverse6(path.dmac);
     token_d.source_mac = reverse6(mac_q);
-    token_d.vlan_present = row.vlan_present;
-    {token_d.vlan_pcp, token_d.vlan_dei, token_d.vlan_vid} = row.vlan;  // [IEEE 802.1Q, 9.6]
-    token_d.is_ipv6 = !row.ipv4;
-    {token_d.dscp, token_d.ecn} = row.traffic_class;  // [RFC 3168, 5]
-    token_d.hop_limit = row.hop_limit;
-    token_d.flow_label = row.flow_label;
-    token_d.ip_source = reverse16(row.sgid);
-    token_d.ip_destination = reverse16(row.dgid);
+    token_d.vlan_present = path.vlan_present;
+    {token_d.vlan_pcp, token_d.vlan_dei, token_d.vlan_vid} = path.vlan;  // [IEEE 802.1Q, 9.6]
+    token_d.is_ipv6 = !path.ipv4;
+    {token_d.dscp, token_d.ecn} = path.traffic_class;  // [RFC 3168, 5]
+    token_d.hop_limit = path.hop_limit;
+    token_d.flow_label = path.flow_label;
+    token_d.ip_source = reverse16(path.sgid);
+    token_d.ip_destination = reverse16(path.dgid);
     token_d.udp_source_port = UdpSourcePortBase | 16'(entropy);
     token_d.bth = '{opcode: packet_q.opcode, solicited_event: packet_q.solicited_event, pkey: PkeyDefault,
-                    dest_qp: row.dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
+                    dest_qp: dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
     token_d.extension = packet_q.extension;
     token_d.payload_bytes = packet_q.payload_bytes;
   end
@@ -200,8 +230,8 @@ module vireo_tx_builder
 
   always_ff @(posedge clk_i) begin
     mac_q <= mac_i;
-    if (take) packet_q <= in[winner_d];
-    if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(row.dest_qpn);
+    if (take) packet_q <= packet_d;
+    if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(dest_qpn);
     if (state_q == StToken) token_q <= token_d;
   end
 
@@ -215,8 +245,22 @@ module vireo_tx_builder
     .write_address_i(table_write_i.index[QpBits-1:0]),
     .write_data_i(written_row),
     .read_i(take),
-    .read_address_i(in[winner_d].qpn[QpBits-1:0]),
+    .read_address_i(packet_d.qpn[QpBits-1:0]),
     .read_data_o(row)
+  );
+
+  vireo_table #(
+    .Width($bits(path_t)),
+    .Depth(NumAhs)
+  ) u_ahs (
+    .clk_i,
+    .rst_ni,
+    .write_i(write_ah),
+    .write_address_i(table_write_i.index[AhBits-1:0]),
+    .write_data_i(written_ah_path),
+    .read_i(take),
+    .read_address_i(packet_d.ah[AhBits-1:0]),
+    .read_data_o(ah_path)
   );
 
   vireo_tx_framer #(
@@ -257,7 +301,7 @@ module vireo_tx_builder
 
   // Fields of the table that do not matter here.
   logic unused;
-  assign unused = ^{written_qp, table_write_i, folded40};
+  assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q};
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[1] |-> in[1].payload_bytes == '0)

@@ -2,8 +2,8 @@
 
 // Reads the payload of packets from host memory and keeps it until the packet is sent. Of the runs of a packet, which
 // come in one job or in several, it makes one train of beats without a gap, and passes the packet on when all of its
-// payload is here. Packets leave in the order of their jobs, also those without payload. It checks nothing: what is
-// read is what the jobs say.
+// payload is here. Jobs come on two streams, which take turns packet by packet; packets leave in the order in which
+// their last jobs were taken, also those without payload. It checks nothing: what is read is what the jobs say.
 //
 // Room for all of a packet is taken before its first read is asked for, so that every beat that comes has its place.
 // The packet joins the line when its last job is taken. Until then it is the newest one in the buffer, so that a drop
@@ -24,6 +24,10 @@ module vireo_tx_gather
   input  logic                 job_valid_i,
   output logic                 job_ready_o,
   input  tx_job_t              job_i,
+
+  input  logic                 response_valid_i,  // of the read responder
+  output logic                 response_ready_o,
+  input  tx_job_t              response_i,
 
   output logic                 read_request_valid_o,
   input  logic                 read_request_ready_i,
@@ -51,6 +55,12 @@ module vireo_tx_gather
   output logic                 failed_valid_o,
   input  logic                 failed_ready_i,
   output qp_failure_t          failed_o,
+  output logic                 response_failed_o,  // it is one with is_response
+
+  // Packets with `reports` that go on: taken before the packet is given.
+  output logic                 sent_valid_o,
+  input  logic                 sent_ready_i,
+  output rx_ack_t              sent_o,
 
   output logic                 idle_o
 );
@@ -80,7 +90,10 @@ module vireo_tx_gather
     StSecond  // asks for its second run
   } ask_e;
 
-  logic job_valid, job_ready;
+  logic [1:0] in_valid, in_ready;            // 0: job, 1: response
+  tx_job_t [1:0] in;
+  logic winner_d, winner_q;                  // of the last packet, also of one that is not taken whole
+  logic job_valid;
   tx_job_t job;
   ask_e ask_d, ask_q;
   logic [63:0] address0_q, address1_q;
@@ -105,10 +118,30 @@ module vireo_tx_gather
     .s_valid_i(job_valid_i),
     .s_ready_o(job_ready_o),
     .s_data_i(job_i),
-    .m_valid_o(job_valid),
-    .m_ready_i(job_ready),
-    .m_data_o(job)
+    .m_valid_o(in_valid[0]),
+    .m_ready_i(in_ready[0]),
+    .m_data_o(in[0])
   );
+
+  vireo_slice #(
+    .Width(TxJobBits)
+  ) u_response (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(response_valid_i),
+    .s_ready_o(response_ready_o),
+    .s_data_i(response_i),
+    .m_valid_o(in_valid[1]),
+    .m_ready_i(in_ready[1]),
+    .m_data_o(in[1])
+  );
+
+  always_comb begin
+    // Jobs of a packet are not mixed with another's. One that has to wait for room is waited for.
+    winner_d = !part_q && in_valid[!winner_q] ? !winner_q : winner_q;
+    job_valid = in_valid[winner_d];
+    job = winner_d ? in[1] : in[0];
+  end
 
   always_comb begin
     job_beats = CountBits'((14'(job.packet.payload_bytes) + 14'(BeatBytes - 1)) >> LaneBits);
@@ -128,7 +161,8 @@ module vireo_tx_gather
       StSecond: if (read_request_ready_i) ask_d = StTake;
       default: ask_d = StTake;
     endcase
-    job_ready = take;
+    in_ready[0] = take && !winner_d;
+    in_ready[1] = take && winner_d;
     begins = take && !job.drop && !part_q;
     ends = take && !job.drop && !job.more;
     drop = take && job.drop && part_q;
@@ -153,9 +187,11 @@ module vireo_tx_gather
     if (!rst_ni) begin
       ask_q <= StTake;
       part_q <= 1'b0;
+      winner_q <= 1'b1;
       runs_q <= '0;
     end else begin
       ask_q <= ask_d;
+      if (take) winner_q <= winner_d;
       part_q <= part_d;
       runs_q <= runs_d;
     end
@@ -289,8 +325,9 @@ module vireo_tx_gather
   );
 
   // --- Packets: decided on in order.
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     StWait,   // for a packet and all of its payload
+    StSent,   // says that it goes on
     StStart,  // its first beat is being read
     StGive,   // gives the packet
     StFail    // gives the failure
@@ -310,7 +347,9 @@ module vireo_tx_gather
     unique case (give_q)
       StWait: begin
         if (waiting_valid && (waiting.beats == '0 || done_valid)) begin
-          if (waiting.beats == '0 || !done_bad) begin
+          if ((waiting.beats == '0 || !done_bad) && waiting.packet.reports) begin
+            give_d = StSent;
+          end else if (waiting.beats == '0 || !done_bad) begin
             decide = 1'b1;
             release_beats = 1'b1;
             give_d = StStart;
@@ -320,6 +359,14 @@ module vireo_tx_gather
             drop_beats = 1'b1;
             give_d = StFail;
           end
+        end
+      end
+      StSent: begin
+        // The packet is still the first one that waits.
+        if (sent_ready_i) begin
+          decide = 1'b1;
+          release_beats = 1'b1;
+          give_d = StStart;
         end
       end
       StStart: give_d = StGive;
@@ -337,13 +384,18 @@ module vireo_tx_gather
   end
 
   always_ff @(posedge clk_i) begin
-    if (decide) packet_q <= waiting.packet;
+    if (give_q == StWait) packet_q <= waiting.packet;
   end
 
   assign packet_valid_o = give_q == StGive;
   assign packet_o = packet_q;
+  assign sent_valid_o = give_q == StSent;
+  // UC and UD: nobody acknowledges, so that the completer hears of it as if somebody did. [IBTA vol. 1, 9.8]
+  assign sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
   assign failed_valid_o = give_q == StFail;
   assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError)};
+
+  assign response_failed_o = drop_beats && waiting.packet.is_response;
 
   // --- Payload: as in vireo_fifo, but that packets make beats visible, not writes.
   logic [PlaceBits-1:0] read_place_d, read_place_q;
@@ -418,7 +470,7 @@ module vireo_tx_gather
   assign payload_valid_o = payload_valid_q;
   assign payload_data_o = bank_data[bank_q];
 
-  assign idle_o = !job_valid && ask_q == StTake && !part_q && jobs_q == '0 && give_q == StWait && stored_q == '0
+  assign idle_o = in_valid == '0 && ask_q == StTake && !part_q && jobs_q == '0 && give_q == StWait && stored_q == '0
                && !payload_valid_q;
 
   // Bits that do not matter here.

@@ -10,7 +10,11 @@
 // chain: only the last descriptor of a chain must have the id, which descriptor fetch tells. [virtio 1.3, 2.8.6]
 //
 // Every set of writes to one queue ends with its used index, whose completion is asked for. A slot remembers until then
-// what is to be done: nothing, an interrupt, or the question whether the CQ is armed.
+// what is to be done: nothing, the question whether the CQ is armed, or of a queue that interrupts by itself the question
+// to memory whether its driver wants that. [virtio 1.3, 2.7.7 and 2.8.10]
+//
+// It writes avail_event, too, being the one who writes used rings. When that is in memory the queue's doorbell is rung:
+// what the driver added before it could see the new value, it has not rung for.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
 #(
@@ -21,7 +25,9 @@ module vireo_cq_writer
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
-  input  logic                 ring_packed_i,            // changes while nothing is under way
+  // Features that the driver accepted. They change while nothing is under way.
+  input  logic                 ring_packed_i,
+  input  logic                 event_idx_i,
 
   input  logic                 table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -33,6 +39,9 @@ module vireo_cq_writer
   input  logic [15:0]          buffer_id_vq_index_i,
   input  logic [15:0]          buffer_id_head_i,
   input  logic [15:0]          buffer_id_i,
+  input  logic [15:0]          buffer_id_next_i,         // the place behind the buffer
+  input  logic                 avail_event_valid_i,      // likewise
+  input  avail_event_t         avail_event_i,
 
   input  logic                 completion_valid_i,
   output logic                 completion_ready_o,
@@ -57,6 +66,18 @@ module vireo_cq_writer
   input  logic                 done_valid_i,
   input  dma_done_t            done_i,
 
+  output logic                 fetch_request_valid_o,
+  input  logic                 fetch_request_ready_i,
+  output dma_read_request_t    fetch_request_o,
+  input  logic                 fetched_valid_i,
+  output logic                 fetched_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  dma_fetched_t         fetched_i,                // the tag: answers come in order
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic                 doorbell_valid_o,         // of queues whose avail_event was written
+  input  logic                 doorbell_ready_i,
+  output doorbell_t            doorbell_o,
   output logic                 interrupt_valid_o,
   input  logic                 interrupt_ready_i,
   output interrupt_t           interrupt_o,
@@ -78,6 +99,9 @@ module vireo_cq_writer
   // Buffer ids that are kept. The control queue has one chain under way, and its completion.
   localparam int unsigned BufferIds = 4;
   localparam int unsigned BufferIdBits = $clog2(BufferIds);
+  localparam int unsigned Questions = 32'(DmaFetchDepth);  // reads of what drivers want, under way
+  localparam int unsigned QuestionBits = $clog2(Questions + 1);
+  localparam int unsigned RingEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
 
   // What a queue has until its life ends.
   typedef struct packed {
@@ -94,6 +118,7 @@ module vireo_cq_writer
     logic [15:0] vq_index;
     logic [15:0] head;
     logic [15:0] id;
+    logic [15:0] next;
   } buffer_id_t;
 
   // What a CQ has until its context is cleared.
@@ -116,6 +141,24 @@ module vireo_cq_writer
     logic set_failed;
   } context_t;
 
+  // From where to where the used position has gone: entries of a split ring, places of a packed one.
+  typedef struct packed {
+    logic known;            // the end is
+    logic [15:0] first;
+    logic [15:0] behind;
+  } span_t;
+
+  typedef struct packed {
+    span_t span;
+    logic [15:0] vq_index;
+    logic [15:0] msix;
+  } question_t;
+
+  typedef struct packed {
+    logic error;
+    logic [8*PvirtqEventSuppressBytes-1:0] data;
+  } wish_t;
+
   typedef struct packed {
     logic bad;  // cannot hold a CQE
     logic [15:0] head;
@@ -123,7 +166,9 @@ module vireo_cq_writer
   } cached_t;
 
   typedef struct packed {
+    logic is_avail;         // no used index but avail_event
     logic is_cq;
+    span_t span;            // of a queue that interrupts by itself
     logic [15:0] vq_index;
     logic [CqBits-1:0] cqn;
     logic solicited;
@@ -131,7 +176,7 @@ module vireo_cq_writer
     logic [15:0] msix;
   } slot_t;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     StIdle,
     StElement,        // of the work request's queue
     StIndex,
@@ -147,7 +192,9 @@ module vireo_cq_writer
     StArmLook,
     StArm,
     StDoneLook,
-    StDone
+    StDone,
+    StWish,           // of a driver: an interrupt or none
+    StAvail           // avail_event
   } state_e;
 
   // --- Pulses
@@ -283,12 +330,119 @@ module vireo_cq_writer
   );
   assign contexts_d = contexts_q + ContextBits'(context_write) - ContextBits'(context_pop);
 
+  // What drivers want, as it is read. There is room for every answer.
+  logic question_push, unused_question_ready, unused_question_valid, wish_valid, wish_pop;
+  question_t question_in, question;
+  wish_t wish;
+  logic [QuestionBits-1:0] questions_d, questions_q;
+
+  vireo_fifo #(
+    .Width($bits(question_t)),
+    .Depth(Questions)
+  ) u_questions (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(question_push),
+    .s_ready_o(unused_question_ready),
+    .s_data_i(question_in),
+    .m_valid_o(unused_question_valid),
+    .m_ready_i(wish_pop),
+    .m_data_o(question)
+  );
+
+  // resp 0 is okay [AMBA AXI, A3.4.4]
+  vireo_fifo #(
+    .Width($bits(wish_t)),
+    .Depth(Questions)
+  ) u_wishes (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(fetched_valid_i),
+    .s_ready_o(fetched_ready_o),
+    .s_data_i({fetched_i.resp != '0, fetched_i.data[8*PvirtqEventSuppressBytes-1:0]}),
+    .m_valid_o(wish_valid),
+    .m_ready_i(wish_pop),
+    .m_data_o(wish)
+  );
+  assign questions_d = questions_q + QuestionBits'(question_push) - QuestionBits'(wish_pop);
+
+  // Whose avail_event is to be written: each queue once, with what came last. Descriptor fetch is never held up, or its
+  // answer could wait for one who waits for its answer. The value is written one cycle before its push, so that a load
+  // that the push comes too late for has read it.
+  logic avail_in_valid_q, avail_push_q;
+  avail_event_t avail_in_q;
+  logic [QueueBits-1:0] avail_push_vq_q;
+  logic pending_valid, pending_ready, pending_load, pending_waiting;
+  logic [QueueBits-1:0] pending_vq, pending_load_vq;
+  logic [15:0] pending_value;
+  logic avail_valid, avail_pop;
+  avail_event_t avail;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      avail_in_valid_q <= 1'b0;
+      avail_push_q <= 1'b0;
+    end else begin
+      avail_in_valid_q <= avail_event_valid_i;
+      avail_push_q <= avail_in_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    avail_in_q <= avail_event_i;
+    avail_push_vq_q <= avail_in_q.vq_index[QueueBits-1:0];
+  end
+
+  vireo_pending #(
+    .Entries(NumQueues)
+  ) u_pending (
+    .clk_i,
+    .rst_ni,
+    .push_valid_i(avail_push_q),
+    .push_i(avail_push_vq_q),
+    .hold_i(1'b0),
+    .clear_i(1'b0),
+    .pop_valid_o(pending_valid),
+    .pop_ready_i(pending_ready),
+    .pop_o(pending_vq),
+    .load_o(pending_load),
+    .load_index_o(pending_load_vq),
+    .waiting_o(pending_waiting)
+  );
+
+  vireo_table #(
+    .Width(16),
+    .Depth(NumQueues)
+  ) u_value (
+    .clk_i,
+    .rst_ni,
+    .write_i(avail_in_valid_q),
+    .write_address_i(avail_in_q.vq_index[QueueBits-1:0]),
+    .write_data_i(avail_in_q.idx),
+    .read_i(pending_load),
+    .read_address_i(pending_load_vq),
+    .read_data_o(pending_value)
+  );
+
+  vireo_slice #(
+    .Width(AvailEventBits)
+  ) u_avail (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(pending_valid),
+    .s_ready_o(pending_ready),
+    .s_data_i({16'(pending_vq), pending_value}),
+    .m_valid_o(avail_valid),
+    .m_ready_i(avail_pop),
+    .m_data_o(avail)
+  );
+
   // --- Tables. The words that were read last stay until the next read.
   logic queue_read;
   logic [QueueBits-1:0] queue_read_index;
   logic enabled, served, notifies;
   logic [15:0] size, msix;
-  logic [63:0] area;  // used ring, or packed ring
+  logic [63:0] area;         // used ring, or packed ring
+  logic [63:0] driver_area;
   position_t position, position_in;
   logic position_write, position_write_ready;
   logic [QueueBits-1:0] position_write_index;
@@ -301,7 +455,7 @@ module vireo_cq_writer
   logic [CqBits-1:0] cq_state_index;
 
   vireo_table #(
-    .Width(97),
+    .Width(161),
     .Depth(NumQueues)
   ) u_row (
     .clk_i,
@@ -309,10 +463,11 @@ module vireo_cq_writer
     .write_i(queue_row_write_valid_i),
     .write_address_i(row_index),
     .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.msix_vector,
-                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_device}),
+                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_device,
+                   queue_row_write_i.queue_driver}),
     .read_i(queue_read),
     .read_address_i(queue_read_index),
-    .read_data_o({enabled, size, msix, area})
+    .read_data_o({enabled, size, msix, area, driver_area})
   );
 
   vireo_table #(
@@ -382,16 +537,18 @@ module vireo_cq_writer
   buffer_id_t [BufferIds-1:0] ids_d, ids_q;
   logic [BufferIdBits-1:0] id_next_q;  // the oldest
   logic id_known;                      // of the completion
-  logic [15:0] id;
+  logic [15:0] id, id_next;
 
   always_comb begin
     ids_d = ids_q;
     id_known = 1'b0;
     id = '0;
+    id_next = '0;
     for (int unsigned i = 0; i < BufferIds; i++) begin
       if (ids_q[i].valid && ids_q[i].vq_index == completion.vq_index && ids_q[i].head == completion.head) begin
         id_known = 1'b1;
         id = ids_q[i].id;
+        id_next = ids_q[i].next;
       end
       // What lay there a lap ago.
       if (buffer_id_valid_i && ids_q[i].vq_index == buffer_id_vq_index_i && ids_q[i].head == buffer_id_head_i) begin
@@ -399,7 +556,8 @@ module vireo_cq_writer
       end
     end
     if (buffer_id_valid_i) begin
-      ids_d[id_next_q] = '{valid: 1'b1, vq_index: buffer_id_vq_index_i, head: buffer_id_head_i, id: buffer_id_i};
+      ids_d[id_next_q] = '{valid: 1'b1, vq_index: buffer_id_vq_index_i, head: buffer_id_head_i, id: buffer_id_i,
+                           next: buffer_id_next_i};
     end
   end
 
@@ -507,7 +665,15 @@ module vireo_cq_writer
   logic queue_failure_load, queue_failure_free;
   queue_failure_t queue_failure_in, queue_failure_q;
   logic queue_failure_valid_q;
+  logic fetch_request_load, fetch_request_free;
+  dma_read_request_t fetch_request_in, fetch_request_q;
+  logic fetch_request_valid_q;
+  logic doorbell_load, doorbell_free;
+  doorbell_t doorbell_q;
+  logic doorbell_valid_q;
 
+  assign fetch_request_free = !fetch_request_valid_q || fetch_request_ready_i;
+  assign doorbell_free = !doorbell_valid_q || doorbell_ready_i;
   assign store_free = !store_valid_q || store_ready_i;
   assign buffer_request_free = !buffer_request_valid_q || buffer_request_ready_i;
   assign interrupt_free = !interrupt_valid_q || interrupt_ready_i;
@@ -517,6 +683,11 @@ module vireo_cq_writer
   logic [15:0] arm_unseen, arm_under_way, arm_solicited;
   logic arm_set_solicited, arm_set_next, arm_after, arm_after_solicited, arm_fire;
   logic done_unseen, done_fire;
+  // verilator lint_off UNUSEDSIGNAL
+  pvirtq_event_suppress_t suppress;   // reserved bits
+  // verilator lint_on UNUSEDSIGNAL
+  logic [16:0] wish_distance, wish_length;  // in places of a packed ring, signed
+  logic wish_fire;
   logic [SlotBits-1:0] tag_slot;
   logic [63:0] element_address, index_address;
   logic [15:0] used_next, at;
@@ -570,6 +741,11 @@ module vireo_cq_writer
     buffer_request_load = 1'b0;
     interrupt_load = 1'b0;
     queue_failure_load = 1'b0;
+    fetch_request_load = 1'b0;
+    doorbell_load = 1'b0;
+    question_push = 1'b0;
+    wish_pop = 1'b0;
+    avail_pop = 1'b0;
 
     usable = enabled && served && !position.failed;
     pick_event = host_event_valid && (!completion_valid || !is_event_q);
@@ -631,6 +807,13 @@ module vireo_cq_writer
           store_in.data[8*RdmaCqReqBytes-1:0] = completion.cqe;
         end
       end
+      StAvail: begin
+        store_in.address = area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(size);
+        store_in.bytes = 7'(VirtqAvailEventBytes);
+        store_in.notify = 1'b1;
+        store_in.tag[TagSlotBits] = 1'b1;
+        store_in.data[15:0] = avail.idx;
+      end
       default: begin
         store_in.address = index_address;
         store_in.bytes = 7'd2;
@@ -640,12 +823,15 @@ module vireo_cq_writer
       end
     endcase
 
-    slot_in = '{is_cq: !is_event_q, vq_index: vq_q, cqn: cqn, solicited: completion.solicited
+    slot_in = '{is_avail: 1'b0, is_cq: !is_event_q,
+                span: '{known: 1'b1, first: position.used, behind: used_next},
+                vq_index: vq_q, cqn: cqn, solicited: completion.solicited
                 || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
                 position: used_next, msix: msix};
+    if (ring_packed_i) slot_in.span = '{known: 1'b1, first: head, behind: {head[PlaceBits] ^ place_last, place_next}};
 
     buffer_request_in = '{client: BufferClientCompletion, vq_index: vq_q, by_index: 1'b0, index: '0,
-                          count: is_event_q ? 4'd1 : BuffersPerRequest};
+                          count: is_event_q ? 4'd1 : BuffersPerRequest, default: '0};
     interrupt_in = interrupt_t'(msix);
     queue_failure_in = '{vq_index: vq_q, code: code_q};
 
@@ -668,9 +854,43 @@ module vireo_cq_writer
     done_unseen = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_seen;
     done_fire = done_unseen && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
 
+    // What the driver of a queue that interrupts by itself wants to know of.
+    question_in = '{span: slot.span, vq_index: slot.vq_index, msix: slot.msix};
+    fetch_request_in = '{address: driver_area, bytes: 13'(PvirtqEventSuppressBytes), tag: '0};
+    if (!ring_packed_i) begin
+      fetch_request_in.bytes = 13'(VirtqUsedEventBytes);
+      fetch_request_in.address = driver_area + 64'(VirtqAvailFlagsOffset);
+      if (event_idx_i) begin
+        fetch_request_in.address = driver_area + 64'(VirtqAvailBytes) + 64'(RingEntryBytes) * 64'(size);
+      end
+    end
+    // Is the event in [first, behind)? Of two laps the one that the wrap counter says: places behind `first` come first.
+    suppress = unpack_pvirtq_event_suppress(wish.data);
+    wish_distance = 17'(suppress.desc_event_off) - 17'(question.span.first[PlaceBits-1:0]);
+    if (suppress.desc_event_wrap != question.span.first[PlaceBits]) wish_distance += 17'(size);
+    wish_length = 17'(question.span.behind[PlaceBits-1:0]) - 17'(question.span.first[PlaceBits-1:0]);
+    if (question.span.behind[PlaceBits] != question.span.first[PlaceBits]) wish_length += 17'(size);
+    wish_fire = 1'b1;
+    if (ring_packed_i) begin
+      // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
+      if (suppress.desc_event_flags == RingEventFlagsDisable) begin
+        wish_fire = 1'b0;
+      end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i && question.span.known) begin
+        wish_fire = !wish_distance[16] && wish_distance < wish_length;
+      end
+    end else if (event_idx_i) begin
+      wish_fire = wish.data[15:0] == question.span.first;  // [virtio 1.3, 2.7.7.2]
+    end else begin
+      wish_fire = (wish.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
+    end
+
     unique case (state_q)
       StIdle: begin
-        if (slot_done_q[slot_head_q]) begin
+        if (wish_valid) begin
+          queue_read = 1'b1;
+          queue_read_index = question.vq_index[QueueBits-1:0];
+          state_d = StWish;
+        end else if (slot_done_q[slot_head_q] && questions_q != QuestionBits'(Questions)) begin
           if (slot_silent_q[slot_head_q] && !slot_error_q[slot_head_q]) begin
             slot_pop = 1'b1;
           end else begin
@@ -682,6 +902,10 @@ module vireo_cq_writer
           cq_read_index = context_valid ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
           from_context_d = context_valid;
           state_d = StArmLook;
+        end else if (avail_valid && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+          queue_read = 1'b1;
+          queue_read_index = avail.vq_index[QueueBits-1:0];
+          state_d = StAvail;
         end else if ((completion_valid || host_event_valid) && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
           queue_read = 1'b1;
           is_event_d = pick_event;
@@ -723,6 +947,10 @@ module vireo_cq_writer
           slot_silent = completion.has_cqe || !notifies || msix == VirtioMsiNoVector;
           slot_in.is_cq = 1'b0;
           slot_in.vq_index = completion.vq_index;
+          if (ring_packed_i) begin
+            slot_in.span.known = has_id;
+            slot_in.span.behind = id_next;
+          end
           if (completion.has_cqe) begin
             queue_read = 1'b1;
             queue_read_index = cq_vq[QueueBits-1:0];
@@ -915,9 +1143,25 @@ module vireo_cq_writer
             slot_pop = 1'b1;
             state_d = StIdle;
           end
+        end else if (slot.is_avail) begin
+          if (doorbell_free) begin
+            doorbell_load = 1'b1;
+            slot_pop = 1'b1;
+            state_d = StIdle;
+          end
+        end else if (!slot.is_cq) begin
+          if (!enabled) begin  // reset since: nobody is there to be asked
+            slot_pop = 1'b1;
+            state_d = StIdle;
+          end else if (fetch_request_free) begin
+            fetch_request_load = 1'b1;
+            question_push = 1'b1;
+            slot_pop = 1'b1;
+            state_d = StIdle;
+          end
         end else if (interrupt_free) begin
-          interrupt_load = (!slot.is_cq || done_fire) && slot.msix != VirtioMsiNoVector;
-          cq_state_write = slot.is_cq;
+          interrupt_load = done_fire && slot.msix != VirtioMsiNoVector;
+          cq_state_write = 1'b1;
           cq_state_in.written = slot.position;
           cq_state_in.passed = done_unseen;
           if (slot.solicited) begin
@@ -931,6 +1175,40 @@ module vireo_cq_writer
             cq_state_in.armed_next = 1'b0;
           end
           slot_pop = 1'b1;
+          state_d = StIdle;
+        end
+      end
+
+      StWish: begin
+        position_write_index = question.vq_index[QueueBits-1:0];
+        interrupt_in = interrupt_t'(question.msix);
+        queue_failure_in = '{vq_index: question.vq_index, code: RdmaErrorQueueDmaError};
+        if (wish.error) begin
+          if (position_write_ready && queue_failure_free) begin
+            queue_failure_load = !position.failed;  // once
+            position_write = 1'b1;
+            position_in.failed = 1'b1;
+            wish_pop = 1'b1;
+            state_d = StIdle;
+          end
+        end else if (interrupt_free) begin
+          interrupt_load = wish_fire;
+          wish_pop = 1'b1;
+          state_d = StIdle;
+        end
+      end
+
+      StAvail: begin
+        slot_in.is_avail = 1'b1;
+        slot_in.is_cq = 1'b0;
+        slot_in.vq_index = avail.vq_index;
+        if (!usable) begin
+          avail_pop = 1'b1;
+          state_d = StIdle;
+        end else if (store_free) begin
+          store_load = 1'b1;
+          slot_push = 1'b1;
+          avail_pop = 1'b1;
           state_d = StIdle;
         end
       end
@@ -956,6 +1234,9 @@ module vireo_cq_writer
       buffer_request_valid_q <= 1'b0;
       interrupt_valid_q <= 1'b0;
       queue_failure_valid_q <= 1'b0;
+      fetch_request_valid_q <= 1'b0;
+      doorbell_valid_q <= 1'b0;
+      questions_q <= '0;
     end else begin
       state_q <= state_d;
       is_event_q <= is_event_d;
@@ -970,6 +1251,9 @@ module vireo_cq_writer
       buffer_request_valid_q <= buffer_request_load || (buffer_request_valid_q && !buffer_request_ready_i);
       interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !interrupt_ready_i);
       queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
+      fetch_request_valid_q <= fetch_request_load || (fetch_request_valid_q && !fetch_request_ready_i);
+      doorbell_valid_q <= doorbell_load || (doorbell_valid_q && !doorbell_ready_i);
+      questions_q <= questions_d;
     end
   end
 
@@ -988,6 +1272,8 @@ module vireo_cq_writer
     if (buffer_request_load) buffer_request_q <= buffer_request_in;
     if (interrupt_load) interrupt_q <= interrupt_in;
     if (queue_failure_load) queue_failure_q <= queue_failure_in;
+    if (fetch_request_load) fetch_request_q <= fetch_request_in;
+    if (doorbell_load) doorbell_q <= doorbell_t'(slot.vq_index);
   end
 
   assign store_valid_o = store_valid_q;
@@ -998,8 +1284,13 @@ module vireo_cq_writer
   assign interrupt_o = interrupt_q;
   assign queue_failure_valid_o = queue_failure_valid_q;
   assign queue_failure_o = queue_failure_q;
+  assign fetch_request_valid_o = fetch_request_valid_q;
+  assign fetch_request_o = fetch_request_q;
+  assign doorbell_valid_o = doorbell_valid_q;
+  assign doorbell_o = doorbell_q;
   assign idle_o = state_q == StIdle && !completion_valid && !host_event_valid && !cq_arm_valid && contexts_q == '0
                && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
-               && !queue_failure_valid_q;
+               && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q && !avail_push_q
+               && !pending_waiting && !pending_valid && !avail_valid;
 
 endmodule

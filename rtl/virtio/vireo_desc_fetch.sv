@@ -4,7 +4,9 @@
 // from packed ones. Four stages joined by queues of jobs, three of which wait for a read that the stage before has
 // asked for; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
 // the available position of every queue and checks index, head, length and window; a queue that breaks a rule is
-// stopped. A client asks for the next descriptor of a chain by its index. No indirect tables.
+// stopped. A client asks for the next descriptor of a chain by its index. Of an indirect table the last stage reads the
+// first descriptor by itself, so a client without chains never sees that there was one; who follows chains names the
+// table with the index.
 //
 // A packed ring has no index and no entries: stage 2 reads as many descriptors as were asked for, and stage 3 walks
 // those that are available. It also walks every chain to its end, because that is where the next buffer begins and
@@ -20,7 +22,10 @@ module vireo_desc_fetch
   input  logic                          clk_i,
   input  logic                          rst_ni,
 
-  input  logic                          ring_packed_i,            // changes while nothing is under way
+  // Features that the driver accepted. They change while nothing is under way.
+  input  logic                          ring_packed_i,
+  input  logic                          event_idx_i,
+  input  logic                          indirect_i,
 
   input  logic                          table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -63,16 +68,30 @@ module vireo_desc_fetch
   input  dma_fetched_t                  descriptor_fetched_i,
   // verilator lint_on UNUSEDSIGNAL
 
+  output logic                          table_request_valid_o,    // of indirect tables
+  input  logic                          table_request_ready_i,
+  output dma_read_request_t             table_request_o,
+  input  logic                          table_fetched_valid_i,
+  output logic                          table_fetched_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  dma_fetched_t                  table_fetched_i,
+  // verilator lint_on UNUSEDSIGNAL
+
   output logic                          queue_failure_valid_o,
   input  logic                          queue_failure_ready_i,
   output queue_failure_t                queue_failure_o,
   output logic                          window_violation_o,       // a pulse, for the counter
 
-  // A pulse: the buffer id of what `head` of a packed ring names, for queues with chains. Before its buffer.
+  output logic                          avail_event_valid_o,      // a pulse
+  output avail_event_t                  avail_event_o,
+
+  // A pulse: the buffer id of what `head` of a packed ring names, and the place behind it, for queues with chains.
+  // Before its buffer.
   output logic                          buffer_id_valid_o,
   output logic [15:0]                   buffer_id_vq_index_o,
   output logic [15:0]                   buffer_id_head_o,
   output logic [15:0]                   buffer_id_o,
+  output logic [15:0]                   buffer_id_next_o,
 
   output logic                          idle_o
 );
@@ -86,6 +105,9 @@ module vireo_desc_fetch
   // Packed descriptors in one read. A host with 64-byte lines reads each of them in one piece.
   localparam logic [3:0] DescriptorsPerRead = 4'(DmaFetchBytes / 8'(PvirtqDescBytes));
   localparam logic [6:0] ChainMost = 7'd64;  // descriptors of a packed chain, as of the mailbox's
+  // Of an indirect table: a chain is never longer than its queue, so never longer than the largest.
+  // [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+  localparam logic [31:0] TableBytesMost = 32'(VirtqSizeMax) * 32'(VirtqDescBytes);
   // More than all that slices, queues and registers can hold.
   localparam int unsigned UnderWayBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
 
@@ -105,7 +127,9 @@ module vireo_desc_fetch
     logic [15:0] index;
     logic [3:0] count;
     logic chains;         // the queue's buffers may be chains of a packed ring
-    logic [63:0] area;    // available ring, or packed ring
+    logic [63:0] area;    // available ring, or packed ring; by index: the indirect table
+    logic indirect;       // by index: in a table
+    logic [15:0] entries; // of it
   } index_job_t;
 
   typedef struct packed {
@@ -118,6 +142,9 @@ module vireo_desc_fetch
     logic chains;
     logic held;           // no other request of the queue is taken before this job has ended
     logic [7:0] code;
+    logic indirect;       // by index: in a table
+    logic [63:0] table_address;
+    logic [15:0] entries;
   } ring_job_t;
 
   typedef struct packed {
@@ -129,6 +156,7 @@ module vireo_desc_fetch
     logic [7:0] code;
     logic last;
     logic replay;         // may be of a buffer that is used since: what is wrong with it is its client's concern
+    logic indirect;       // of a table: address and bytes are its address and its descriptors
     logic [63:0] address;
     logic [31:0] bytes;
     logic [15:0] flags;
@@ -339,7 +367,9 @@ module vireo_desc_fetch
 
     index_job_push = accept_look;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
-                     count: request.count, chains: chains1 && ring_packed_i, area: area1};
+                     count: request.count, chains: chains1 && ring_packed_i,
+                     area: request.by_index ? request.table_address : area1,
+                     indirect: request.by_index && request.indirect, entries: request.table_entries};
     if (!enabled1 || !served1) index_job_in.kind = KindEmpty;
     else if (failed1) index_job_in.kind = KindFailed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
@@ -460,6 +490,11 @@ module vireo_desc_fetch
   logic [3:0] take, part;
   logic [3:0] before_end, behind_end;     // of `take`
   logic [63:0] area_d, area_q;            // the job is gone while its reads go on
+  logic rings2;                           // the queue's driver rings
+  logic told_known, told_write;           // avail_event of this life of the queue
+  logic [15:0] told, index2;
+  logic avail_event_valid_q;
+  avail_event_t avail_event_q;
   logic ring_request_valid_d, ring_request_valid_q;
   dma_read_request_t ring_request_d, ring_request_q;
 
@@ -489,7 +524,12 @@ module vireo_desc_fetch
 
     ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
                     index: index_job.index, count: 4'd1, reads: '0, chains: index_job.chains,
-                    held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk};
+                    held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
+                    indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries};
+    // Whom an answer tells that there is no more waits for a doorbell. In a packed ring the driver always rings: the
+    // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
+    index2 = position + available_q;
+    told_write = 1'b0;
 
     unique case (ring_q)
       RingTake: begin
@@ -521,6 +561,9 @@ module vireo_desc_fetch
           index_pop = !ring_packed_i;
           index_done = !ring_packed_i;
           ring_d = RingTake;
+          told_write = event_idx_i && !ring_packed_i && enabled2 && rings2 && !index_data.error
+                    && available_q <= size2 && available_q < 16'(index_job.count)
+                    && !(told_known && told == index2);
           if (!enabled2) begin
             ring_job_in.kind = KindEmpty;
           end else if (!ring_packed_i && index_data.error) begin
@@ -578,8 +621,10 @@ module vireo_desc_fetch
     if (!rst_ni) begin
       ring_q <= RingTake;
       ring_request_valid_q <= 1'b0;
+      avail_event_valid_q <= 1'b0;
     end else begin
       ring_q <= ring_d;
+      avail_event_valid_q <= told_write;
       ring_request_valid_q <= ring_request_valid_d;
     end
   end
@@ -591,10 +636,49 @@ module vireo_desc_fetch
     left_q <= left_d;
     area_q <= area_d;
     ring_request_q <= ring_request_d;
+    avail_event_q <= '{vq_index: index_job.vq_index, idx: index2};
   end
 
   assign ring_request_valid_o = ring_request_valid_q;
   assign ring_request_o = ring_request_q;
+  assign avail_event_valid_o = avail_event_valid_q;
+  assign avail_event_o = avail_event_q;
+
+  // Completion queues and the event queue are looked at when a buffer is wanted.
+  vireo_table #(
+    .Width(1),
+    .Depth(NumQueues)
+  ) u_rings2 (
+    .clk_i,
+    .rst_ni,
+    .write_i(virtqueue_write),
+    .write_address_i(table_index),
+    .write_data_i(pulse_virtqueue.kind != TableQueueKindCq && pulse_virtqueue.kind != TableQueueKindEvent),
+    .read_i(ring_take),
+    .read_address_i(index_job.vq_index[QueueBits-1:0]),
+    .read_data_o(rings2)
+  );
+
+  // The last avail_event that was said: whoever looks again and finds no more says it only once.
+  logic unused_told_ready;  // that of u_position
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width(17)
+  ) u_told (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(row_clear),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(told_write),
+    .write_ready_o(unused_told_ready),
+    .write_index_i(index_job.vq_index[QueueBits-1:0]),
+    .write_data_i({1'b1, index2}),
+    .read_i(ring_take),
+    .read_index_i(index_job.vq_index[QueueBits-1:0]),
+    .read_data_o({told_known, told})
+  );
 
   vireo_table #(
     .Width(17),
@@ -666,9 +750,10 @@ module vireo_desc_fetch
   logic broken_d, broken_q;                  // ListEnd: so it ends
   logic [7:0] broken_code_d, broken_code_q;
   pvirtq_desc_t seen;
-  logic seen_valid, seen_error, seen_available, seen_next;
+  logic seen_valid, seen_error, seen_available, seen_next, seen_indirect;
+  logic [15:0] head_limit;
   logic buffer_id_d, buffer_id_q;
-  logic [15:0] buffer_id_vq_q, buffer_id_head_q, buffer_id_data_q, buffer_id_head;
+  logic [15:0] buffer_id_vq_q, buffer_id_head_q, buffer_id_data_q, buffer_id_next_q, buffer_id_head;
 
   always_comb begin
     list_d = list_q;
@@ -709,14 +794,17 @@ module vireo_desc_fetch
     seen_available = ((seen.flags & VirtqDescFlagsAvail) != '0) == !walk_wrapped_q
                   && ((seen.flags & VirtqDescFlagsUsed) != '0) == walk_wrapped_q;
     seen_next = (seen.flags & VirtqDescFlagsNext) != '0;
+    seen_indirect = (seen.flags & VirtqDescFlagsIndirect) != '0;
 
     head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*part_entry_q +: 16];
-    head_at = ring_packed_i ? 16'(head[PlaceBits-1:0]) : head;
+    head_at = ring_packed_i && !ring_job.indirect ? 16'(head[PlaceBits-1:0]) : head;
+    head_limit = ring_job.indirect ? ring_job.entries : size3;
     descriptor_job_push = 1'b0;
     descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
                           next: {head[PlaceBits] ^ place_last, place_next}, code: ring_job.code, last: 1'b1,
                           replay: ring_job.kind == KindByIndex && ring_job.client == ClientBits'(BufferClientSend),
-                          address: '0, bytes: '0, flags: '0};
+                          indirect: ring_job.kind == KindByIndex && ring_job.indirect,
+                          address: ring_job.table_address, bytes: 32'(ring_job.entries), flags: '0};
 
     unique case (list_q)
       ListTake: begin
@@ -752,7 +840,7 @@ module vireo_desc_fetch
           end else if (ring_job.kind == KindRead && ring_data.error) begin
             descriptor_job_in.kind = KindBroken;
             descriptor_job_in.code = RdmaErrorQueueDmaError;
-          end else if (head_at >= size3) begin
+          end else if (head_at >= head_limit) begin
             descriptor_job_in.kind = KindBroken;
             descriptor_job_in.code = RdmaErrorBadDescriptor;
           end else begin
@@ -787,7 +875,7 @@ module vireo_desc_fetch
             list_d = ListEnd;
           end else if (!seen_available) begin
             list_d = ListEnd;
-          end else if (seen_next && !ring_job.chains) begin
+          end else if (seen_next && (!ring_job.chains || seen_indirect)) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorBadDescriptor;
             list_d = ListEnd;
@@ -798,7 +886,7 @@ module vireo_desc_fetch
             kept_job_d = '{kind: KindGiven, client: ring_job.client, vq_index: ring_job.vq_index,
                            head: {!walk_wrapped_q, walk_place_q},
                            next: {!walk_wrapped_q ^ place_last, place_next}, code: RdmaErrorOk, last: 1'b0,
-                           replay: 1'b0, address: seen.addr, bytes: seen.len, flags: seen.flags};
+                           replay: 1'b0, indirect: 1'b0, address: seen.addr, bytes: seen.len, flags: seen.flags};
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
             if (seen_next) begin
@@ -838,7 +926,7 @@ module vireo_desc_fetch
             broken_d = 1'b1;
             broken_code_d = RdmaErrorQueueDmaError;
             list_d = ListEnd;
-          end else if (!seen_available || chain_q == ChainMost || 16'(chain_q) == size3) begin
+          end else if (!seen_available || seen_indirect || chain_q == ChainMost || 16'(chain_q) == size3) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorBadDescriptor;
             list_d = ListEnd;
@@ -888,8 +976,9 @@ module vireo_desc_fetch
     descriptor_request_valid_d = descriptor_read || (descriptor_request_valid_q && !descriptor_request_ready_i);
     descriptor_request_d = descriptor_request_q;
     if (descriptor_read) begin
-      descriptor_request_d = '{address: desc3 + 64'(VirtqDescBytes) * 64'(head_at), bytes: 13'(VirtqDescBytes),
-                               tag: '0};
+      descriptor_request_d = '{address: (ring_job.indirect ? ring_job.table_address : desc3)
+                                        + 64'(VirtqDescBytes) * 64'(head_at),
+                               bytes: 13'(VirtqDescBytes), tag: '0};
     end
     walk_request = '{address: desc3 + 64'(PvirtqDescBytes) * 64'(walk_place_q), bytes: 13'(PvirtqDescBytes), tag: '0};
   end
@@ -924,6 +1013,7 @@ module vireo_desc_fetch
     buffer_id_vq_q <= ring_job.vq_index;
     buffer_id_head_q <= buffer_id_head;
     buffer_id_data_q <= seen.id;
+    buffer_id_next_q <= {!walk_wrapped_q ^ place_last, place_next};
   end
 
   assign descriptor_request_valid_o = descriptor_request_valid_q;
@@ -932,6 +1022,7 @@ module vireo_desc_fetch
   assign buffer_id_vq_index_o = buffer_id_vq_q;
   assign buffer_id_head_o = buffer_id_head_q;
   assign buffer_id_o = buffer_id_data_q;
+  assign buffer_id_next_o = buffer_id_next_q;
 
   vireo_table #(
     .Width(81),
@@ -947,11 +1038,13 @@ module vireo_desc_fetch
     .read_data_o({enabled3, size3, desc3})
   );
 
-  // --- Stage 4: checks the descriptor and answers. The one stage that stops queues.
+  // --- Stage 4: checks the descriptor and answers. The one stage that stops queues. A descriptor that names an indirect
+  // table is checked as a buffer is, then the first descriptor of the table takes its place.
   typedef enum logic [1:0] {
     AnswerTake,
     AnswerLook,
-    AnswerSay
+    AnswerSay,
+    AnswerTable  // waits for the table
   } answer_e;
 
   answer_e answer_d, answer_q;
@@ -964,6 +1057,17 @@ module vireo_desc_fetch
   logic drop_d, drop_q;               // the rest of a request that was answered `failed`
   logic say, bad, report;
   logic outside;
+  logic has_descriptor, names_table, table_ask;
+  logic from_table_d, from_table_q;   // the descriptor is the first of a table
+  logic in_table;                     // or another one of it
+  logic table_valid, table_pop;
+  descriptor_data_t table_data, table_data_d, table_data_q;
+  logic [63:0] table_address_d, table_address_q, table_address;
+  logic [15:0] table_entries_d, table_entries_q, table_entries;
+  logic [15:0] table_next;            // of a packed ring: the next one
+  logic more;
+  logic table_request_valid_d, table_request_valid_q;
+  dma_read_request_t table_request_d, table_request_q;
   logic [7:0] code;
   logic [Clients-1:0] buffer_valid_d, buffer_valid_q;
   buffer_t buffer_d, buffer_q;
@@ -985,6 +1089,66 @@ module vireo_desc_fetch
       descriptor.len = descriptor_job.bytes;
       descriptor.flags = descriptor_job.flags;
     end
+
+    in_table = from_table_q || (descriptor_job.kind == KindRead && descriptor_job.indirect);
+    table_address = from_table_q ? table_address_q : descriptor_job.address;
+    table_entries = from_table_q ? table_entries_q : descriptor_job.bytes[15:0];
+    table_next = (from_table_q ? '0 : descriptor_job.head) + 16'd1;
+    if (from_table_q) begin
+      descriptor = unpack_virtq_desc(table_data_q.data);
+      packed_descriptor = unpack_pvirtq_desc(table_data_q.data);
+    end
+    more = (descriptor.flags & VirtqDescFlagsNext) != '0;
+    // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
+    if (ring_packed_i && in_table) begin
+      descriptor.flags = packed_descriptor.flags & VirtqDescFlagsWrite;
+      descriptor.next = table_next;
+      more = table_next != table_entries;
+    end
+  end
+
+  vireo_slice #(
+    .Width($bits(descriptor_data_t))
+  ) u_table_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(table_fetched_valid_i),
+    .s_ready_o(table_fetched_ready_o),
+    .s_data_i({table_fetched_i.resp != '0, table_fetched_i.data[8*VirtqDescBytes-1:0]}),
+    .m_valid_o(table_valid),
+    .m_ready_i(table_pop),
+    .m_data_o(table_data)
+  );
+
+  // What is wrong with it.
+  always_comb begin
+    outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
+    bad = 1'b0;
+    code = descriptor_job.code;
+    has_descriptor = descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven;
+    names_table = (descriptor.flags & VirtqDescFlagsIndirect) != '0;
+    if (descriptor_job.kind == KindBroken) begin
+      bad = 1'b1;
+    end else if (has_descriptor) begin
+      if (from_table_q ? table_data_q.error : descriptor_job.kind == KindRead && descriptor_data.error) begin
+        bad = 1'b1;
+        code = RdmaErrorQueueDmaError;
+      end else if (descriptor.len == '0 || end_q[64]) begin
+        bad = 1'b1;
+        code = RdmaErrorBadDescriptor;
+      // One table per buffer, of whole descriptors, and nothing behind it. [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+      end else if (names_table && (!indirect_i || in_table || more || descriptor.len > TableBytesMost
+                                   || descriptor.len % 32'(VirtqDescBytes) != '0)) begin
+        bad = 1'b1;
+        code = RdmaErrorBadDescriptor;
+      end else if (outside) begin
+        bad = 1'b1;
+        code = RdmaErrorWindowViolation;
+      end
+    end
+    if (failed4) bad = 1'b0;
+    report = bad && !descriptor_job.replay;
+    table_ask = has_descriptor && names_table && !bad && !failed4;
   end
 
   always_comb begin
@@ -994,6 +1158,9 @@ module vireo_desc_fetch
     end_d = end_q;
     say = 1'b0;
     descriptor_job_pop = 1'b0;
+    from_table_d = from_table_q;
+    table_data_d = table_data_q;
+    table_pop = 1'b0;
 
     unique case (answer_q)
       AnswerTake: begin
@@ -1013,34 +1180,34 @@ module vireo_desc_fetch
       end
       AnswerSay: begin
         if (failed_write_ready) begin
-          say = 1'b1;
-          descriptor_job_pop = 1'b1;
-          answer_d = AnswerTake;
+          say = !table_ask;
+          descriptor_job_pop = say;
+          if (say) from_table_d = 1'b0;
+          answer_d = say ? AnswerTake : AnswerTable;
+        end
+      end
+      AnswerTable: begin
+        table_pop = 1'b1;
+        table_data_d = table_data;
+        if (table_valid) begin
+          from_table_d = 1'b1;
+          answer_d = AnswerLook;
         end
       end
       default: answer_d = AnswerTake;
     endcase
     descriptor_pop = descriptor_job_pop && descriptor_job.kind == KindRead;
 
-    outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
-    bad = 1'b0;
-    code = descriptor_job.code;
-    if (descriptor_job.kind == KindBroken) begin
-      bad = 1'b1;
-    end else if (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven) begin
-      if (descriptor_job.kind == KindRead && descriptor_data.error) begin
-        bad = 1'b1;
-        code = RdmaErrorQueueDmaError;
-      end else if ((descriptor.flags & VirtqDescFlagsIndirect) != '0 || descriptor.len == '0 || end_q[64]) begin
-        bad = 1'b1;
-        code = RdmaErrorBadDescriptor;
-      end else if (outside) begin
-        bad = 1'b1;
-        code = RdmaErrorWindowViolation;
-      end
+    table_address_d = table_address_q;
+    table_entries_d = table_entries_q;
+    table_request_valid_d = table_request_valid_q && !table_request_ready_i;
+    table_request_d = table_request_q;
+    if (answer_q == AnswerSay && failed_write_ready && table_ask) begin
+      table_address_d = descriptor.addr;
+      table_entries_d = 16'(descriptor.len / 32'(VirtqDescBytes));
+      table_request_valid_d = 1'b1;
+      table_request_d = '{address: descriptor.addr, bytes: 13'(VirtqDescBytes), tag: '0};
     end
-    if (failed4) bad = 1'b0;
-    report = bad && !descriptor_job.replay;
 
     buffer_valid_d = buffer_valid_q & ~buffer_ready_i;
     buffer_d = buffer_q;
@@ -1051,16 +1218,22 @@ module vireo_desc_fetch
       buffer_d = '{status: BufferStatusFailed, last: 1'b1, vq_index: descriptor_job.vq_index, default: '0};
       if (!failed4 && descriptor_job.kind == KindEmpty) begin
         buffer_d.status = BufferStatusEmpty;
-      end else if (!failed4 && !bad
-                   && (descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven)) begin
+      end else if (!failed4 && !bad && has_descriptor) begin
         buffer_d.status = BufferStatusOk;
         buffer_d.last = descriptor_job.last;
         buffer_d.head = descriptor_job.head;
         buffer_d.address = descriptor.addr;
         buffer_d.bytes = descriptor.len;
         buffer_d.writable = (descriptor.flags & VirtqDescFlagsWrite) != '0;
-        buffer_d.more = (descriptor.flags & VirtqDescFlagsNext) != '0;
-        if (buffer_d.more) buffer_d.next_index = descriptor.next;
+        buffer_d.more = more;
+        if (more) begin
+          buffer_d.next_index = descriptor.next;
+          buffer_d.indirect = in_table;
+          if (in_table) begin
+            buffer_d.table_address = table_address;
+            buffer_d.table_entries = table_entries;
+          end
+        end
       end
       drop_d = buffer_d.last && !descriptor_job.last;
       if (report) begin
@@ -1074,11 +1247,15 @@ module vireo_desc_fetch
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       answer_q <= AnswerTake;
+      from_table_q <= 1'b0;
+      table_request_valid_q <= 1'b0;
       drop_q <= 1'b0;
       buffer_valid_q <= '0;
       failure_valid_q <= 1'b0;
     end else begin
       answer_q <= answer_d;
+      from_table_q <= from_table_d;
+      table_request_valid_q <= table_request_valid_d;
       drop_q <= drop_d;
       buffer_valid_q <= buffer_valid_d;
       failure_valid_q <= failure_valid_d;
@@ -1087,10 +1264,16 @@ module vireo_desc_fetch
 
   always_ff @(posedge clk_i) begin
     end_q <= end_d;
+    table_data_q <= table_data_d;
+    table_address_q <= table_address_d;
+    table_entries_q <= table_entries_d;
+    table_request_q <= table_request_d;
     buffer_q <= buffer_d;
     failure_q <= failure_d;
   end
 
+  assign table_request_valid_o = table_request_valid_q;
+  assign table_request_o = table_request_q;
   assign buffer_valid_o = buffer_valid_q;
   assign buffer_o = {Clients{buffer_q}};
   assign queue_failure_valid_o = failure_valid_q;

@@ -6,6 +6,8 @@
 //
 // A ring counts if the queue is enabled, by this block's own copy of queue_row_write. The row of a queue that the host
 // enabled comes three to four cycles after the access that did it, so every ring waits as long before the copy is read.
+// A ring of the device's own (`again`) takes the place of an access that is none; nothing distinguishes it from then on.
+//
 // While enable_i is 0, rings are kept, not lost: the driver may ring before firmware has started the datapath. While
 // resetting_i is 1, they are thrown away.
 module vireo_notify
@@ -19,6 +21,9 @@ module vireo_notify
   input  logic             rst_ni,
   input  logic             bar_valid_i,
   input  bar_access_t      bar_i,
+  input  logic             again_valid_i,
+  output logic             again_ready_o,
+  input  doorbell_t        again_i,
   input  logic             queue_row_write_valid_i,
   input  queue_row_write_t queue_row_write_i,
   input  logic             enable_i,     // mgmt.control.datapath_enable
@@ -65,6 +70,24 @@ module vireo_notify
   logic in_region, next_completion, solicited;
   access_t access_d;
   access_t [Stages-1:0] access_q;  // [k]: k + 1 cycles after the access
+  access_t second;                 // what goes from [0] to [1]
+  logic again_valid, again_pop;
+  // verilator lint_off UNUSEDSIGNAL
+  doorbell_t again;                // of a queue that there is
+  // verilator lint_on UNUSEDSIGNAL
+
+  vireo_slice #(
+    .Width(DoorbellBits)
+  ) u_again (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(again_valid_i),
+    .s_ready_o(again_ready_o),
+    .s_data_i(again_i),
+    .m_valid_o(again_valid),
+    .m_ready_i(again_pop),
+    .m_data_o(again)
+  );
 
   always_comb begin
     in_region = bar_valid_i && bar_i.write && bar_i.bar_index == BarVirtio && bar_i.offset >= BarVirtioNotify &&
@@ -75,6 +98,9 @@ module vireo_notify
     // virtio 1.3, 4.1.5.2: 16 bits, or 32 with notification_data; the page says it all.
     access_d.ring = in_region && place == NotifyPageQueue && (bar_i.bytes == 4'd2 || bar_i.bytes == 4'd4);
     access_d.arm = in_region && place == PageBits'(RdmaCqArmOffset) && bar_i.bytes == 4'(RdmaCqArmBytes);
+    again_pop = !access_q[0].ring && !access_q[0].arm;
+    second = access_q[0];
+    if (again_pop && again_valid) second = '{ring: 1'b1, vq: VqBits'(again.vq_index), default: '0};
   end
 
   // --- What kind of queue it is (RFC v2, Virtqueues)
@@ -147,7 +173,7 @@ module vireo_notify
       enable_q <= enable_i;
       resetting_q <= resetting_i;
       profile_q <= profile_i;
-      access_q <= {access_q[Stages-2:0], access_d};
+      access_q <= {access_q[Stages-2:1], second, access_d};
       kind_q <= kind;
       arm_push_q <= arm_push_d;
     end
@@ -310,7 +336,7 @@ module vireo_notify
     for (int unsigned i = 0; i < Stages; i++) any_access |= access_q[i].ring || access_q[i].arm;
   end
   // What is held back does not count: it starts nothing before somebody lets it.
-  assign idle_o = !any_access && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
+  assign idle_o = !any_access && !again_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
                   !net_doorbell_valid_o && !cq_arm_valid_o &&
                   (!enable_q || !(send_waiting || receive_waiting || control_waiting || net_waiting || arm_waiting));
 

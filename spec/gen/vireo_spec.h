@@ -387,9 +387,9 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
-// What the device offers, 32 bits to a word: version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+// What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
-    4390952u, 263u, 0u, 0u,
+    809697320u, 263u, 0u, 0u,
 };
 
 // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
@@ -9276,6 +9276,46 @@ struct QpOrder {
   friend constexpr bool operator==(const QpOrder&, const QpOrder&) = default;
 };
 
+// A pulse: an order has been carried out, or a drain has come to its end. (tokens.toml)
+struct QpDone {
+  static constexpr size_t kBits = 1;
+  bool is_drain{};  // It was a drain, maybe one that was given up for another order meanwhile
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("is_drain", self.is_drain, 1);
+  }
+
+  friend constexpr bool operator==(const QpDone&, const QpDone&) = default;
+};
+
+// A pulse: how many send work requests of a QP the send queue has begun to fetch, and are not complete. (tokens.toml)
+struct QpSends {
+  static constexpr size_t kBits = 40;
+  uint32_t qpn{};  // Queue pair
+  uint16_t outstanding{};  // Work requests; a fetch under way counts as many as it may bring
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("outstanding", self.outstanding, 16);
+  }
+
+  friend constexpr bool operator==(const QpSends&, const QpSends&) = default;
+};
+
+// A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
+struct QpPsn {
+  static constexpr size_t kBits = 48;
+  uint32_t qpn{};  // Queue pair
+  uint32_t psn{};  // From now on
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+  }
+
+  friend constexpr bool operator==(const QpPsn&, const QpPsn&) = default;
+};
+
 // A block found that a QP must go to ERR. (tokens.toml)
 struct QpFailure {
   static constexpr size_t kBits = 72;
@@ -9294,12 +9334,15 @@ struct QpFailure {
 
 // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
 struct BufferRequest {
-  static constexpr size_t kBits = 40;
+  static constexpr size_t kBits = 121;
   BufferClient client{};  // Who asks
   uint16_t vq_index{};  // Virtqueue
   bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not looked at
   uint16_t index{};  // Of a descriptor
   uint8_t count{};  // At most so many buffers, 1 to 8; by_index: 1
+  bool indirect{};  // by_index: the descriptor is in an indirect table, and what follows is the `buffer` token's
+  uint64_t table_address{};  // Of the indirect table
+  uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("client", self.client, 3);
@@ -9307,14 +9350,17 @@ struct BufferRequest {
     f("by_index", self.by_index, 1);
     f("index", self.index, 16);
     f("count", self.count, 4);
+    f("indirect", self.indirect, 1);
+    f("table_address", self.table_address, 64);
+    f("table_entries", self.table_entries, 16);
   }
 
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. (tokens.toml)
+// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
 struct Buffer {
-  static constexpr size_t kBits = 149;
+  static constexpr size_t kBits = 230;
   BufferStatus status{};  // ok, or why there is none
   bool last{};  // Of the answer
   uint16_t vq_index{};  // Virtqueue
@@ -9324,6 +9370,9 @@ struct Buffer {
   bool writable{};  // For the device
   bool more{};  // The chain goes on at `next`
   uint16_t next_index{};  // Descriptor index
+  bool indirect{};  // `next` is an index in an indirect table; else what follows is 0
+  uint64_t table_address{};  // Of the indirect table
+  uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 2);
@@ -9335,9 +9384,26 @@ struct Buffer {
     f("writable", self.writable, 1);
     f("more", self.more, 1);
     f("next_index", self.next_index, 16);
+    f("indirect", self.indirect, 1);
+    f("table_address", self.table_address, 64);
+    f("table_entries", self.table_entries, 16);
   }
 
   friend constexpr bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+// A pulse, with ring_event_idx in split rings: descriptor fetch has told a client that a ring has no more than this. The driver is to ring when it adds to that, and until it can know so the ring has to be looked at once more. (tokens.toml)
+struct AvailEvent {
+  static constexpr size_t kBits = 32;
+  uint16_t vq_index{};  // Virtqueue
+  uint16_t idx{};  // avail.idx as it was read
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+    f("idx", self.idx, 16);
+  }
+
+  friend constexpr bool operator==(const AvailEvent&, const AvailEvent&) = default;
 };
 
 // A virtqueue was stopped because it is broken. (tokens.toml)
@@ -9542,16 +9608,16 @@ struct TimerExpired {
   friend constexpr bool operator==(const TimerExpired&, const TimerExpired&) = default;
 };
 
-// Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
+// Asks whether a key allows an access, and where it goes if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 128;
+  static constexpr size_t kBits = 147;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Right that is needed
   bool remote_write{};  // Right that is needed
   bool remote_read{};  // Right that is needed
   uint64_t address{};  // First byte, in the region's addresses
-  uint16_t bytes{};  // 1 to 4096
+  uint32_t bytes{};  // 1 or more; above 4096 only the status counts
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -9560,13 +9626,13 @@ struct MemoryCheck {
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
     f("address", self.address, 64);
-    f("bytes", self.bytes, 13);
+    f("bytes", self.bytes, 32);
   }
 
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
 };
 
-// Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok: the rest is 0. (tokens.toml)
+// Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more: the rest is 0. (tokens.toml)
 struct MemoryPlace {
   static constexpr size_t kBits = 157;
   MemoryStatus status{};  // Outcome
@@ -9588,7 +9654,7 @@ struct MemoryPlace {
 
 // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 295;
+  static constexpr size_t kBits = 338;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
@@ -9596,6 +9662,11 @@ struct TxPacket {
   uint32_t psn{};  // BTH
   uint8_t extension[28]{};  // From the first byte after the BTH; zero after the opcode's extended headers
   uint16_t payload_bytes{};  // Without pad
+  bool has_ah{};  // Datagram: path and peer are not the QP's own, but the two that follow
+  uint16_t ah{};  // Address handle; it is valid
+  uint32_t dest_qpn{};  // Peer's queue pair
+  bool reports{};  // tx_gather tells the completer when the packet leaves: the last one of a message that nobody acknowledges (UC, UD)
+  bool is_response{};  // Of the read responder, which is told when tx_builder takes it, or when tx_gather fails it
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9605,6 +9676,11 @@ struct TxPacket {
     f("psn", self.psn, 24);
     for (size_t i = 28; i-- > 0;) f("extension", self.extension[i], 8);
     f("payload_bytes", self.payload_bytes, 13);
+    f("has_ah", self.has_ah, 1);
+    f("ah", self.ah, 16);
+    f("dest_qpn", self.dest_qpn, 24);
+    f("reports", self.reports, 1);
+    f("is_response", self.is_response, 1);
   }
 
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
@@ -9612,7 +9688,7 @@ struct TxPacket {
 
 // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 451;
+  static constexpr size_t kBits = 494;
   TxPacket packet{};  // What to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: there is none
@@ -9636,7 +9712,7 @@ struct TxJob {
 
 // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 213;
+  static constexpr size_t kBits = 246;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -9650,6 +9726,8 @@ struct SendRecord {
   bool again{};  // With amends: the record of `slot`, if that has this first_psn, in a replay; else the QP's newest
   uint8_t slot{};  // Of the replay
   bool unsent{};  // No packet of it left, because the QP is held
+  bool fence{};  // Nothing of it is sent before all READs before it are complete
+  uint32_t bytes{};  // RDMA READ: of the message, for the CQE; else 0
   bool silent{};  // It could not be read: leaves without CQE and without used element
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9666,35 +9744,100 @@ struct SendRecord {
     f("again", self.again, 1);
     f("slot", self.slot, 8);
     f("unsent", self.unsent, 1);
+    f("fence", self.fence, 1);
+    f("bytes", self.bytes, 32);
     f("silent", self.silent, 1);
   }
 
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
 };
 
-// An acknowledge that arrived for a QP. (tokens.toml)
+// A pulse: how many RDMA READs of a QP have ended since the hardware reset, modulo 256. Who begins them counts likewise, so the difference is what is under way; neither number is ever set back. Said by the completer (whose record was retired, however) for the requester, and by the read responder (answered or dropped) for the responder. (tokens.toml)
+struct QpReads {
+  static constexpr size_t kBits = 32;
+  uint32_t qpn{};  // Queue pair
+  uint8_t ended{};  // READs
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("ended", self.ended, 8);
+  }
+
+  friend constexpr bool operator==(const QpReads&, const QpReads&) = default;
+};
+
+// An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
+struct ReadRecord {
+  static constexpr size_t kBits = 304;
+  uint32_t qpn{};  // Queue pair
+  uint32_t first_psn{};  // Of its responses
+  uint32_t last_psn{};  // Of its responses
+  uint32_t bytes{};  // Of the message
+  uint64_t elements{};  // Address of sg_list in host memory
+  uint8_t num_sge{};  // Elements of sg_list
+  uint8_t sge[16]{};  // The first rdma_sge as it lies in memory; 0 if there is none
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("first_psn", self.first_psn, 24);
+    f("last_psn", self.last_psn, 24);
+    f("bytes", self.bytes, 32);
+    f("elements", self.elements, 64);
+    f("num_sge", self.num_sge, 8);
+    for (size_t i = 16; i-- > 0;) f("sge", self.sge[i], 8);
+  }
+
+  friend constexpr bool operator==(const ReadRecord&, const ReadRecord&) = default;
+};
+
+// News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
 struct RxAck {
-  static constexpr size_t kBits = 80;
+  static constexpr size_t kBits = 89;
   uint32_t qpn{};  // Our queue pair
-  uint32_t psn{};  // BTH
-  uint8_t syndrome{};  // AETH
-  uint32_t msn{};  // AETH
+  uint32_t psn{};  // BTH; of a response that is not the expected one: the PSN that was expected
+  uint8_t syndrome{};  // AETH; of a response that is not the expected one: NAK of PSN sequence error. With a status: its rdma_error
+  uint32_t msn{};  // AETH; 0 if the packet has none
+  bool is_read{};  // A READ response: it covers its own PSN, which is a READ's, and all before
+  IbWcStatus status{};  // With is_read: not success, the READ with this PSN ends so (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
     f("psn", self.psn, 24);
     f("syndrome", self.syndrome, 8);
     f("msn", self.msn, 24);
+    f("is_read", self.is_read, 1);
+    f("status", self.status, 8);
   }
 
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion and an answer may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
+// What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+struct RxAnswer {
+  static constexpr size_t kBits = 467;
+  bool is_read{};  // 1: what follows the packet counts
+  TxPacket packet{};  // Without payload
+  uint64_t address{};  // First byte, in the region's addresses
+  uint32_t rkey{};  // Its key, which allowed all of it when the request came
+  uint32_t bytes{};  // 0 to 2^31
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("is_read", self.is_read, 1);
+    TxPacket::Visit(self.packet, f);
+    f("address", self.address, 64);
+    f("rkey", self.rkey, 32);
+    f("bytes", self.bytes, 32);
+  }
+
+  friend constexpr bool operator==(const RxAnswer&, const RxAnswer&) = default;
+};
+
+// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 932;
+  static constexpr size_t kBits = 1195;
   bool no_frame{};  // No frame belongs to it, and nothing is written
   bool more{};  // The frame stays: the next one is of it, too
+  bool zeros{};  // What is written is 0, not of the frame
   uint16_t offset{};  // In the frame, of the first byte to write
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: nothing is written
@@ -9703,11 +9846,14 @@ struct RxPlace {
   bool has_completion{};  // `completion` counts
   Completion completion{};  // Of a receive; leaves when the data is on its way to memory
   bool has_answer{};  // `answer` counts
-  TxPacket answer{};  // Leaves when the data is on its way to memory
+  RxAnswer answer{};  // Leaves when the data is on its way to memory
+  bool has_ack{};  // `ack` counts
+  RxAck ack{};  // Leaves when the data is on its way to memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
     f("more", self.more, 1);
+    f("zeros", self.zeros, 1);
     f("offset", self.offset, 13);
     f("address0", self.address0, 64);
     f("bytes0", self.bytes0, 13);
@@ -9716,7 +9862,9 @@ struct RxPlace {
     f("has_completion", self.has_completion, 1);
     Completion::Visit(self.completion, f);
     f("has_answer", self.has_answer, 1);
-    TxPacket::Visit(self.answer, f);
+    RxAnswer::Visit(self.answer, f);
+    f("has_ack", self.has_ack, 1);
+    RxAck::Visit(self.ack, f);
   }
 
   friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;

@@ -313,12 +313,12 @@ package vireo_spec_pkg;
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
-  // What the device offers, 32 bits to a word: version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+  // What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
   localparam logic [3:0][31:0] OfferedFeatures = {
     32'h0,
     32'h0,
     32'h107,
-    32'h430028
+    32'h30430028
   };
 
   // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
@@ -4214,6 +4214,26 @@ package vireo_spec_pkg;
   } qp_order_t;
   localparam int unsigned QpOrderBits = 27;
 
+  // A pulse: an order has been carried out, or a drain has come to its end. (tokens.toml)
+  typedef struct packed {
+    logic is_drain;
+  } qp_done_t;
+  localparam int unsigned QpDoneBits = 1;
+
+  // A pulse: how many send work requests of a QP the send queue has begun to fetch, and are not complete. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [15:0] outstanding;
+  } qp_sends_t;
+  localparam int unsigned QpSendsBits = 40;
+
+  // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+  } qp_psn_t;
+  localparam int unsigned QpPsnBits = 48;
+
   // A block found that a QP must go to ERR. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
@@ -4229,10 +4249,13 @@ package vireo_spec_pkg;
     logic by_index;
     logic [15:0] index;
     logic [3:0] count;
+    logic indirect;
+    logic [63:0] table_address;
+    logic [15:0] table_entries;
   } buffer_request_t;
-  localparam int unsigned BufferRequestBits = 40;
+  localparam int unsigned BufferRequestBits = 121;
 
-  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. (tokens.toml)
+  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic last;
@@ -4243,8 +4266,18 @@ package vireo_spec_pkg;
     logic writable;
     logic more;
     logic [15:0] next_index;
+    logic indirect;
+    logic [63:0] table_address;
+    logic [15:0] table_entries;
   } buffer_t;
-  localparam int unsigned BufferBits = 149;
+  localparam int unsigned BufferBits = 230;
+
+  // A pulse, with ring_event_idx in split rings: descriptor fetch has told a client that a ring has no more than this. The driver is to ring when it adds to that, and until it can know so the ring has to be looked at once more. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+    logic [15:0] idx;
+  } avail_event_t;
+  localparam int unsigned AvailEventBits = 32;
 
   // A virtqueue was stopped because it is broken. (tokens.toml)
   typedef struct packed {
@@ -4347,7 +4380,7 @@ package vireo_spec_pkg;
   } timer_expired_t;
   localparam int unsigned TimerExpiredBits = 32;
 
-  // Asks whether a key allows an access of at most 4096 bytes, and where it goes. (tokens.toml)
+  // Asks whether a key allows an access, and where it goes if it has at most 4096 bytes. (tokens.toml)
   typedef struct packed {
     logic [31:0] key;
     logic [15:0] pdn;
@@ -4355,11 +4388,11 @@ package vireo_spec_pkg;
     logic remote_write;
     logic remote_read;
     logic [63:0] address;
-    logic [12:0] bytes;
+    logic [31:0] bytes;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 128;
+  localparam int unsigned MemoryCheckBits = 147;
 
-  // Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok: the rest is 0. (tokens.toml)
+  // Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more: the rest is 0. (tokens.toml)
   typedef struct packed {
     logic [2:0] status;  // memory_status_e
     logic [63:0] address0;
@@ -4378,8 +4411,13 @@ package vireo_spec_pkg;
     logic [23:0] psn;
     logic [223:0] extension;
     logic [12:0] payload_bytes;
+    logic has_ah;
+    logic [15:0] ah;
+    logic [23:0] dest_qpn;
+    logic reports;
+    logic is_response;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 295;
+  localparam int unsigned TxPacketBits = 338;
 
   // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -4391,7 +4429,7 @@ package vireo_spec_pkg;
     logic more;
     logic drop;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 451;
+  localparam int unsigned TxJobBits = 494;
 
   // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4408,23 +4446,57 @@ package vireo_spec_pkg;
     logic again;
     logic [7:0] slot;
     logic unsent;
+    logic fence;
+    logic [31:0] bytes;
     logic silent;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 213;
+  localparam int unsigned SendRecordBits = 246;
 
-  // An acknowledge that arrived for a QP. (tokens.toml)
+  // A pulse: how many RDMA READs of a QP have ended since the hardware reset, modulo 256. Who begins them counts likewise, so the difference is what is under way; neither number is ever set back. Said by the completer (whose record was retired, however) for the requester, and by the read responder (answered or dropped) for the responder. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [7:0] ended;
+  } qp_reads_t;
+  localparam int unsigned QpReadsBits = 32;
+
+  // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] first_psn;
+    logic [23:0] last_psn;
+    logic [31:0] bytes;
+    logic [63:0] elements;
+    logic [7:0] num_sge;
+    logic [127:0] sge;
+  } read_record_t;
+  localparam int unsigned ReadRecordBits = 304;
+
+  // News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
     logic [7:0] syndrome;
     logic [23:0] msn;
+    logic is_read;
+    logic [7:0] status;  // ib_wc_status_e
   } rx_ack_t;
-  localparam int unsigned RxAckBits = 80;
+  localparam int unsigned RxAckBits = 89;
 
-  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion and an answer may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
+  // What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+  typedef struct packed {
+    logic is_read;
+    tx_packet_t packet;
+    logic [63:0] address;
+    logic [31:0] rkey;
+    logic [31:0] bytes;
+  } rx_answer_t;
+  localparam int unsigned RxAnswerBits = 467;
+
+  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
   typedef struct packed {
     logic no_frame;
     logic more;
+    logic zeros;
     logic [12:0] offset;
     logic [63:0] address0;
     logic [12:0] bytes0;
@@ -4433,9 +4505,11 @@ package vireo_spec_pkg;
     logic has_completion;
     completion_t completion;
     logic has_answer;
-    tx_packet_t answer;
+    rx_answer_t answer;
+    logic has_ack;
+    rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 932;
+  localparam int unsigned RxPlaceBits = 1195;
 
   // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
   typedef struct packed {

@@ -171,11 +171,11 @@ class Observer final : public EventSink {
 struct Bench {
   Observer observer;  // outlives the taps
   std::unique_ptr<RdmaSystem> system;
-  std::vector<std::unique_ptr<RcPair>> pairs;
+  std::vector<std::unique_ptr<ConnectedPair>> pairs;
 
   ~Bench() { pairs.clear(); }
   // Empty, or why there is none.
-  std::string Open(const Options& options, const std::string& device, size_t count, const RcPairOptions& pair) {
+  std::string Open(const Options& options, const std::string& device, size_t count, const ConnectedPairOptions& pair) {
     auto built = RdmaSystem::Build({.device = device, .config = options.config, .pcie_preset = options.preset});
     if (built.system == nullptr) return built.error;
     system = std::move(built.system);
@@ -183,7 +183,7 @@ struct Bench {
     auto random = MakeRandom("bench");
     for (size_t i = 0; i < count; ++i) {
       std::string error;
-      pairs.push_back(MakeRcPair(system->host(0), system->host(1), pair, &error));
+      pairs.push_back(MakeConnectedPair(system->host(0), system->host(1), pair, &error));
       if (pairs.back() == nullptr) return error;
       host::DmaMemory& memory = *pairs.back()->side[0].memory;
       std::ranges::generate_n(memory.data(), static_cast<ptrdiff_t>(memory.size()),
@@ -207,7 +207,8 @@ struct Bench {
         },
         system->scheduler().now() + kPatience);
   }
-  host::Status PostWrite(RcPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset, bool is_signaled) {
+  host::Status PostWrite(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
+                         bool is_signaled) {
     auto& [near, far] = pair.side;
     const spec::RdmaSge sge = near.region->Sge(offset, workload.bytes);
     return near.qp->PostSend({.wr_id = wr_id,
@@ -260,11 +261,11 @@ uint64_t MessageCount(const Options& options, const Workload& workload) {
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
   const size_t queue_pairs = std::min<size_t>(workload.queue_pairs, options.config->num_qps - kReservedQueuePairs);
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
-  RcPairOptions pair_options{.memory_bytes = memory_bytes,
-                             .path_mtu = workload.path_mtu,
-                             .cqe = 64,
-                             .interrupts = false,  // a host that polls
-                             .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = 0}};
+  ConnectedPairOptions pair_options{.memory_bytes = memory_bytes,
+                                    .path_mtu = workload.path_mtu,
+                                    .cqe = 64,
+                                    .interrupts = false,  // a host that polls
+                                    .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = 0}};
   Bench bench;
   if (std::string error = bench.Open(options, device, queue_pairs, pair_options); !error.empty()) return error;
 
@@ -411,7 +412,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
       !error.empty()) {
     return error;
   }
-  RcPair& pair = *bench.pairs[0];
+  ConnectedPair& pair = *bench.pairs[0];
   const CoreClock& clock = bench.system->topology().station(0).clock();
   std::array<spec::RdmaCqReq, 1> cqe;
   Picoseconds posted_at = 0, seen_at = 0;

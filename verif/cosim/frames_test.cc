@@ -22,11 +22,11 @@
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "model/rdma/icrc.h"
+#include "verif/cosim/every_device.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/fault.h"
 #include "verif/harness/random.h"
@@ -158,10 +158,10 @@ bool MayBeAccepted(const Bytes& frame) {
 
 // --- The attack
 
-class Frames : public testing::TestWithParam<std::tuple<std::string, const spec::Config*>>, private EventSink {
+class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
  protected:
   struct Stream {
-    std::unique_ptr<RcPair> pair;
+    std::unique_ptr<ConnectedPair> pair;
     std::array<std::deque<uint64_t>, 2> outstanding;  // by side: wr_ids
     std::array<Bytes, 2> expected;                    // the memory
     std::array<Bytes, 2> source;
@@ -217,8 +217,8 @@ class Frames : public testing::TestWithParam<std::tuple<std::string, const spec:
 
   void MakeStream(Stream& stream) {
     std::string error;
-    stream.pair =
-        MakeRcPair(system_->host(0), system_->host(1), {.memory_bytes = 2 * kStreamBytes, .interrupts = false}, &error);
+    stream.pair = MakeConnectedPair(system_->host(0), system_->host(1),
+                                    {.memory_bytes = 2 * kStreamBytes, .interrupts = false}, &error);
     ASSERT_NE(stream.pair, nullptr) << error;
     for (size_t i = 0; i < 2; ++i) {
       auto& side = stream.pair->side.at(i);
@@ -646,12 +646,7 @@ TEST_P(Frames, ThatAreWrongHarmNothing) {
       system_->scheduler().now() / kMicrosecond);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Frames,
-                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
-                                          testing::Values(&spec::kNic100, &spec::kNic1)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
-                         });
+VIREO_ON_EVERY_DEVICE_ONCE(Frames);
 
 }  // namespace
 }  // namespace vireo::verif

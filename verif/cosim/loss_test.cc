@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "verif/cosim/mixed_traffic.h"
-#include "verif/cosim/rc_test.h"
+#include "verif/cosim/pair_test.h"
 
 namespace vireo::verif {
 namespace {
@@ -20,19 +20,10 @@ using spec::IbWrOpcode;
 
 constexpr uint8_t kTimeout = 4;  // 65 us
 
-class Loss : public RcTest {
+class Loss : public PairTest {
  protected:
-  // One NIC's frames have the faults of a script.
-  void BuildWith(size_t nic, const std::string& script) {
-    const FaultScript faults = ParseFaultScript(script);
-    ASSERT_EQ(faults.error, "");
-    RdmaSystemOptions options;
-    options.faults_out.resize(2);
-    options.faults_out.at(nic) = faults.rules;
-    Build(options);
-  }
-  static RcPairOptions Options(uint8_t retry_cnt = 7) {
-    RcPairOptions options;
+  static ConnectedPairOptions Options(uint8_t retry_cnt = 7) {
+    ConnectedPairOptions options;
     options.path_mtu = spec::IbMtu::kMtu256;
     options.connection.timeout = kTimeout;
     options.connection.retry_cnt = retry_cnt;
@@ -71,10 +62,10 @@ TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
         "drop opcode=rc_rdma_write_first nth=2", "drop opcode=rc_rdma_write_last nth=6",
         "drop opcode=rc_rdma_write_middle nth=1 count=4"}) {
     SCOPED_TRACE(script);
-    BuildWith(0, script);
+    BuildWith({script, ""});
     ASSERT_FALSE(HasFatalFailure());
     ExpectDelivery();
-    EXPECT_EQ(system_->topology().faults_out(0)->acted().front() == 0, false);
+    ExpectAllFaultsActed(0);
     TearDown();
     system_.reset();
   }
@@ -84,7 +75,7 @@ TEST_P(Loss, OfAcknowledgesIsMadeGood) {
   for (const char* script : {"drop opcode=rc_acknowledge nth=1 count=3", "drop opcode=rc_acknowledge nth=12",
                              "drop opcode=rc_acknowledge rate=0.5"}) {
     SCOPED_TRACE(script);
-    BuildWith(1, script);
+    BuildWith({"", script});
     ASSERT_FALSE(HasFatalFailure());
     ExpectDelivery();
     TearDown();
@@ -95,7 +86,7 @@ TEST_P(Loss, OfAcknowledgesIsMadeGood) {
 TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
   for (const char* script : {"duplicate 1 rate=0.2", "reorder 2 rate=0.1", "corrupt rate=0.1", "delay 3000 rate=0.1"}) {
     SCOPED_TRACE(script);
-    BuildWith(0, script);
+    BuildWith({script, ""});
     ASSERT_FALSE(HasFatalFailure());
     ExpectDelivery();
     TearDown();
@@ -104,7 +95,7 @@ TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
 }
 
 TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
-  BuildWith(0, "drop");
+  BuildWith({"drop", ""});
   ASSERT_FALSE(HasFatalFailure());
   Connect(Options(2));
   const spec::RdmaSge sge = near().region->Sge(0, 64);
@@ -127,7 +118,7 @@ TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
 }
 
 TEST_P(Loss, WithoutATimerNobodyGivesUp) {
-  BuildWith(0, "drop nth=1");
+  BuildWith({"drop nth=1", ""});
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
   options.connection.timeout = 0;

@@ -13,9 +13,6 @@ namespace {
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
-// At most so many are unfinished per direction, and each has a place of its own in the receiver's memory.
-constexpr uint64_t kWindow = 12;
-constexpr uint64_t kReceives = 8;
 constexpr Picoseconds kStep = 2'000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kPatience = 400'000'000 * kPicosecondsPerNanosecond;
 
@@ -23,28 +20,34 @@ bool IsWrite(IbWrOpcode opcode) { return opcode == IbWrOpcode::kRdmaWrite || opc
 bool HasImmediate(IbWrOpcode opcode) {
   return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm;
 }
-bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite; }
+bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite && opcode != IbWrOpcode::kRdmaRead; }
+spec::IbWcOpcode OpcodeOf(IbWrOpcode opcode) {
+  if (opcode == IbWrOpcode::kRdmaRead) return spec::IbWcOpcode::kRdmaRead;
+  return IsWrite(opcode) ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend;
+}
 
 }  // namespace
 
-// Memory of a side: sources, then a place for each write of the window, then one for each receive.
+// Memory of a side: sources, then a place for each WRITE of the peer, for each READ of its own, for each receive.
 MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random)
     : system_(system), options_(options), random_(random), directions_(options.pairs) {
   constexpr std::array<spec::IbMtu, 3> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu4096};
   for (size_t i = 0; i < options_.pairs; ++i) {
-    RcPairOptions pair;
-    pair.memory_bytes = (2 + 2 * kWindow + kReceives) * options_.max_bytes;
+    ConnectedPairOptions pair;
+    pair.memory_bytes = ReceivePlace(0) + kReceives * options_.max_bytes;
     pair.path_mtu = kMtus.at(Below(kMtus.size()));
     pair.interrupts = false;
     pair.connection.timeout = options_.timeout;
     pair.connection.min_rnr_timer = 1;
+    const uint32_t reads = system_.host(0).device().attributes().max_qp_rd_atom;
+    pair.connection.max_rd_atomic = pair.connection.max_dest_rd_atomic = static_cast<uint8_t>(1 + Below(reads));
     std::string error;
-    pairs_.push_back(MakeRcPair(system_.host(0), system_.host(1), pair, &error));
+    pairs_.push_back(MakeConnectedPair(system_.host(0), system_.host(1), pair, &error));
     if (pairs_.back() == nullptr) {
       Fail(error);
       return;
     }
-    for (RcPair::Side& side : pairs_.back()->side) {
+    for (ConnectedPair::Side& side : pairs_.back()->side) {
       for (size_t k = 0; k < side.memory->size(); ++k) side.memory->data()[k] = static_cast<uint8_t>(random_() >> 32);
     }
   }
@@ -63,10 +66,9 @@ std::string MixedTraffic::Text() const {
 
 void MixedTraffic::PostReceives(size_t pair, size_t to) {
   Direction& direction = directions_[pair].at(1 - to);
-  RcPair::Side& side = pairs_[pair]->side.at(to);
+  ConnectedPair::Side& side = pairs_[pair]->side.at(to);
   while (direction.receiving.size() < kReceives) {
-    const uint64_t slot = direction.receives % kReceives;
-    const spec::RdmaSge sge = side.region->Sge((2 + 2 * kWindow + slot) * options_.max_bytes, options_.max_bytes);
+    const spec::RdmaSge sge = side.region->Sge(ReceivePlace(direction.receives), options_.max_bytes);
     if (!side.qp->PostRecv({.wr_id = direction.receives, .sg_list = std::span(&sge, 1)}).ok()) return;
     ++direction.receives;
     direction.receiving.emplace_back();
@@ -76,41 +78,61 @@ void MixedTraffic::PostReceives(size_t pair, size_t to) {
 bool MixedTraffic::Post(size_t pair, size_t from) {
   Direction& direction = directions_[pair].at(from);
   if (direction.unarrived.size() >= kWindow || direction.unfinished.size() >= kWindow) return false;
-  RcPair::Side& side = pairs_[pair]->side.at(from);
-  RcPair::Side& peer = pairs_[pair]->side.at(1 - from);
-  constexpr std::array<IbWrOpcode, 4> kOpcodes = {IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaWrite,
-                                                  IbWrOpcode::kRdmaWriteWithImm};
+  // READs between them do not count as unarrived.
+  if (!direction.unarrived.empty() && direction.posted - direction.unarrived.front().number >= kPlaces) return false;
+  ConnectedPair::Side& side = pairs_[pair]->side.at(from);
+  ConnectedPair::Side& peer = pairs_[pair]->side.at(1 - from);
+  constexpr std::array<IbWrOpcode, 5> kOpcodes = {IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaWrite,
+                                                  IbWrOpcode::kRdmaWriteWithImm, IbWrOpcode::kRdmaRead};
   Message message;
   message.number = direction.posted;
-  message.opcode = kOpcodes.at(Below(4));
+  message.opcode = kOpcodes.at(Below(kOpcodes.size()));
+  const bool is_read = message.opcode == IbWrOpcode::kRdmaRead;
   message.bytes = static_cast<uint32_t>(Below(Below(3) == 0 ? options_.max_bytes + 1 : 300));
-  message.from = Below(2 * options_.max_bytes - message.bytes + 1);
+  const uint64_t source = Below(2 * options_.max_bytes - message.bytes + 1);
+  message.data = (is_read ? peer : side).memory->data() + source;
   message.signaled = Below(3) == 0 || direction.posted % kWindow == kWindow - 1;
   for (uint8_t& byte : message.immediate) byte = static_cast<uint8_t>(random_() >> 32);
-  const spec::RdmaSge sge = side.region->Sge(message.from, message.bytes);
-  verbs::SendRequest request{
-      .wr_id = message.number,
-      .opcode = message.opcode,
-      .flags = message.signaled ? spec::IbSendFlags::kSignaled : uint8_t{0},
-      .sg_list = std::span(&sge, 1),
-      .remote_addr = peer.region->address() + (2 + message.number % (2 * kWindow)) * options_.max_bytes,
-      .rkey = peer.region->rkey()};
+  uint8_t flags = message.signaled ? spec::IbSendFlags::kSignaled : 0;
+  if (Below(4) == 0) flags |= spec::IbSendFlags::kFence;
+  spec::RdmaSge sge = side.region->Sge(source, message.bytes);
+  if (is_read) {
+    sge = side.region->Sge(ReadPlace(message.number), message.bytes);
+  } else if ((flags & spec::IbSendFlags::kFence) != 0 && direction.last.opcode == IbWrOpcode::kRdmaRead) {
+    // Passes on what was read.
+    message.bytes = direction.last.bytes;
+    message.data = direction.last.data;
+    sge = side.region->Sge(ReadPlace(direction.last.number), message.bytes);
+  }
+  verbs::SendRequest request{.wr_id = message.number,
+                             .opcode = message.opcode,
+                             .flags = flags,
+                             .sg_list = std::span(&sge, 1),
+                             .remote_addr = peer.region->address() + (is_read ? source : WritePlace(message.number)),
+                             .rkey = peer.region->rkey()};
   std::ranges::copy(message.immediate, request.imm_data);
   if (!side.qp->PostSend(request).ok()) return false;
   ++direction.posted;
   ++posted_;
   bytes_ += message.bytes;
   direction.unfinished.push_back(message);
-  direction.unarrived.push_back(message);
+  if (!is_read) direction.unarrived.push_back(message);
+  direction.last = message;
   return true;
 }
 
 void MixedTraffic::CheckWritten(size_t pair, size_t to, const Message& message) {
-  const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
-  const uint8_t* place =
-      pairs_[pair]->side.at(to).memory->data() + (2 + message.number % (2 * kWindow)) * options_.max_bytes;
-  if (std::memcmp(data, place, message.bytes) == 0) return;
+  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() + WritePlace(message.number);
+  if (std::memcmp(message.data, place, message.bytes) == 0) return;
   Fail(fmt::format("pair {}, to host {}: WRITE {} of {} bytes is not what was sent", pair, to, message.number,
+                   message.bytes));
+}
+
+void MixedTraffic::CheckRead(size_t pair, size_t reader, const Message& message) {
+  const uint8_t* place = pairs_[pair]->side.at(reader).memory->data() + ReadPlace(message.number);
+  ++directions_[pair].at(reader).arrived;
+  if (std::memcmp(message.data, place, message.bytes) == 0) return;
+  Fail(fmt::format("pair {}, to host {}: READ {} of {} bytes is not what the peer has", pair, reader, message.number,
                    message.bytes));
 }
 
@@ -121,12 +143,26 @@ void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& complet
                             spec::ToString(completion.status)));
   }
   while (!direction.unfinished.empty() && direction.unfinished.front().number != completion.wr_id) {
-    if (direction.unfinished.front().signaled) break;
+    const Message& message = direction.unfinished.front();
+    if (message.signaled) break;
+    if (message.opcode == IbWrOpcode::kRdmaRead) CheckRead(pair, from, message);
     direction.unfinished.pop_front();
   }
   if (direction.unfinished.empty() || direction.unfinished.front().number != completion.wr_id ||
       !direction.unfinished.front().signaled) {
     return Fail(fmt::format("pair {}, from host {}: {} completes out of turn", pair, from, completion.wr_id));
+  }
+  const Message& message = direction.unfinished.front();
+  if (completion.opcode != OpcodeOf(message.opcode)) {
+    return Fail(fmt::format("pair {}, from host {}: {} completes as {}", pair, from, completion.wr_id,
+                            spec::ToString(completion.opcode)));
+  }
+  if (message.opcode == IbWrOpcode::kRdmaRead) {
+    CheckRead(pair, from, message);
+    if (completion.byte_len != message.bytes) {
+      return Fail(fmt::format("pair {}, from host {}: READ {} brought {} bytes, not {}", pair, from, completion.wr_id,
+                              completion.byte_len, message.bytes));
+    }
   }
   direction.unfinished.pop_front();
   direction.completed = completion.wr_id + 1;
@@ -157,10 +193,8 @@ void MixedTraffic::Received(size_t pair, size_t to, const spec::RdmaCqReq& compl
     return Fail(name + ": its immediate data");
   }
   if (IsWrite(message.opcode)) return CheckWritten(pair, to, message);
-  const uint8_t* data = pairs_[pair]->side.at(1 - to).memory->data() + message.from;
-  const uint8_t* place =
-      pairs_[pair]->side.at(to).memory->data() + (2 + 2 * kWindow + completion.wr_id % kReceives) * options_.max_bytes;
-  if (std::memcmp(data, place, message.bytes) != 0) return Fail(name + ": is not what was sent");
+  const uint8_t* place = pairs_[pair]->side.at(to).memory->data() + ReceivePlace(completion.wr_id);
+  if (std::memcmp(message.data, place, message.bytes) != 0) return Fail(name + ": is not what was sent");
 }
 
 void MixedTraffic::Harvest(size_t host) {
@@ -218,9 +252,13 @@ void MixedTraffic::Run() {
   if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kPatience)) return Fail("the system does not rest");
   for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
     for (size_t from = 0; from < 2; ++from) {
-      for (Direction& one = directions_[i].at(from); !one.unarrived.empty(); ++one.arrived) {
+      Direction& one = directions_[i].at(from);
+      for (; !one.unarrived.empty(); ++one.arrived) {
         CheckWritten(i, 1 - from, one.unarrived.front());
         one.unarrived.pop_front();
+      }
+      for (; !one.unfinished.empty(); one.unfinished.pop_front()) {
+        if (one.unfinished.front().opcode == IbWrOpcode::kRdmaRead) CheckRead(i, from, one.unfinished.front());
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "verif/cosim/every_device.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/seed.h"
 
@@ -20,8 +21,7 @@ constexpr Picoseconds kArrival = 20'000 * kPicosecondsPerNanosecond;
 
 host::FeatureSet WithoutMq() { return host::DefaultFeatures() - host::FeatureSet{spec::NetFeature::kMq}; }
 
-using Parameters = std::tuple<std::string, const spec::Config*>;
-class QueueNumbers : public testing::TestWithParam<Parameters> {
+class QueueNumbers : public testing::TestWithParam<EveryDevice> {
  protected:
   void Build(const host::FeatureSet& wanted) {
     auto built =
@@ -46,7 +46,7 @@ class QueueNumbers : public testing::TestWithParam<Parameters> {
       EXPECT_EQ(*index, 2 * pairs + std::get<1>(GetParam())->num_cqs + spec::kRdmaTransmitqOffset + 2 * 3);
     }
     std::string error;
-    const auto pair = MakeRcPair(system_->host(0), system_->host(1), {}, &error);
+    const auto pair = MakeConnectedPair(system_->host(0), system_->host(1), {}, &error);
     ASSERT_NE(pair, nullptr) << error;
     auto random = MakeRandom("queue_numbers");
     for (uint64_t i = 0; i < 40; ++i) {
@@ -91,12 +91,7 @@ TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqTakeTurns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, QueueNumbers,
-                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
-                                          testing::Values(&spec::kNic100, &spec::kNic1)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
-                         });
+VIREO_ON_EVERY_DEVICE_ONCE(QueueNumbers);
 
 }  // namespace
 }  // namespace vireo::verif

@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 #include <string>
-#include <tuple>
 
+#include "verif/cosim/every_device.h"
 #include "verif/cosim/random_traffic.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
@@ -20,9 +20,9 @@ uint64_t Rounds() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-class Random : public testing::TestWithParam<std::tuple<std::string, const spec::Config*, bool>> {};
+class Random : public testing::TestWithParam<EveryDeviceAndRing> {};
 
-TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
+TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
   const auto& [device, config, packed] = GetParam();
   // The same traffic for every device.
   auto random = MakeRandom(fmt::format("random.{}", config->name));
@@ -55,13 +55,7 @@ TEST_P(Random, WritesArriveWholeAndEndAsTheyMust) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Random,
-                         testing::Combine(testing::Values("model", "rtl", "lockstep"),
-                                          testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name +
-                                  (std::get<2>(info.param) ? "_packed" : "_split");
-                         });
+VIREO_ON_EVERY_DEVICE(Random);
 
 }  // namespace
 }  // namespace vireo::verif

@@ -16,9 +16,9 @@ namespace {
 using spec::IbAccessFlags;
 using spec::IbWcStatus;
 
-constexpr uint32_t kWriteAccess = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite | IbAccessFlags::kRemoteRead;
+constexpr uint32_t kAllAccess = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite | IbAccessFlags::kRemoteRead;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 20'000 * kMicrosecond;
+constexpr Picoseconds kPatience = 60'000 * kMicrosecond;  // all retries of kTimeout, and more
 // By when the slowest device has written to memory what its acknowledge told of.
 constexpr Picoseconds kArrival = 20 * kMicrosecond;
 // Of one direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that at times frames are
@@ -32,8 +32,8 @@ constexpr uint64_t kTail = 8192;
 
 std::string TrafficStatistics::Text() const {
   return fmt::format(
-      "{} messages of {} bytes, {} refused, {} flushed, {} reconnects, {} regions revoked, {} interrupts", messages,
-      bytes, refused, flushed, reconnects, revokes, interrupts);
+      "{} messages of {} bytes ({} READs), {} refused, {} flushed, {} reconnects, {} regions revoked, {} interrupts",
+      messages, bytes, reads, refused, flushed, reconnects, revokes, interrupts);
 }
 
 uint64_t RandomTraffic::Region::Place(uint64_t offset) const {
@@ -47,7 +47,8 @@ RandomTraffic::RandomTraffic(RdmaSystem& system, const spec::Config& config, std
   constexpr std::array<uint32_t, 4> kLargest = {300, 4096, 16'384, 65'536};
   largest_ = kLargest.at(Below(kLargest.size()));
   with_errors_ = !OneIn(3);
-  pairs_.resize(1 + Below(8));
+  // As many as the smaller device has page translations for.
+  pairs_.resize(1 + Below(largest_ > 16'384 ? 4 : 8));
   for (size_t host = 0; host < 2 && ok(); ++host) {
     for (int i = 0; i < 2; ++i) {
       auto pd = system_.host(host).device().CreatePd();
@@ -58,9 +59,12 @@ RandomTraffic::RandomTraffic(RdmaSystem& system, const spec::Config& config, std
       hosts_.at(host).pds.push_back(*pd);
     }
     const size_t regions = 1 + Below(3);
-    for (size_t i = 0; i < regions && ok(); ++i) hosts_.at(host).regions.push_back(MakeRegion(host, 0, kWriteAccess));
+    for (size_t i = 0; i < regions && ok(); ++i)
+      hosts_.at(host).regions.push_back(MakeRegion(host, 0, kAllAccess, pairs_.size()));
     hosts_.at(host).read_only = MakeRegion(host, 0, IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteRead);
-    hosts_.at(host).foreign = MakeRegion(host, 1, kWriteAccess);
+    hosts_.at(host).write_only = MakeRegion(host, 0, IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite);
+    hosts_.at(host).constant = MakeRegion(host, 0, IbAccessFlags::kRemoteRead);
+    hosts_.at(host).foreign = MakeRegion(host, 1, kAllAccess);
     MakeQueues(host);
   }
   for (size_t i = 0; i < pairs_.size() && ok(); ++i) Connect(i);
@@ -81,13 +85,15 @@ std::string RandomTraffic::Name(size_t number, size_t side) const {
 
 // --- Objects
 
-std::shared_ptr<RandomTraffic::Region> RandomTraffic::MakeRegion(size_t host, size_t pd, uint32_t access) {
+std::shared_ptr<RandomTraffic::Region> RandomTraffic::MakeRegion(size_t host, size_t pd, uint32_t access,
+                                                                 size_t pairs) {
   auto region = std::make_shared<Region>();
   region->host = host;
   region->page_shift = OneIn(3) ? 16 : 12;
   region->source_bytes = largest_ + Below(4096);
   region->target_bytes = largest_ + Below(512);
-  region->tail = region->source_bytes + pairs_.size() * region->target_bytes;
+  region->pairs = pairs;
+  region->tail = region->source_bytes + 2 * pairs * region->target_bytes;
   region->length = region->tail + 1 + Below(kTail);
   const uint64_t page_bytes = uint64_t{1} << region->page_shift;
   // Any address, but all of it below 2^63; at times just in front of a round number.
@@ -156,6 +162,8 @@ void RandomTraffic::Connect(size_t number) {
   const size_t mtu = Below(kMtus.size());
   pair.path_mtu = 256U << mtu;
   std::array<uint32_t, 2> psn{};
+  std::array<uint8_t, 2> reads{};  // that each has room for
+  for (uint8_t& each : reads) each = static_cast<uint8_t>(1 + Below(config_.max_rd_atomic));
   for (size_t i = 0; i < 2; ++i) {
     psn.at(i) = static_cast<uint32_t>(OneIn(2) ? 0x100'0000 - 1 - Below(8) : Below(0x100'0000));
     Side& side = pair.side.at(i);
@@ -177,12 +185,15 @@ void RandomTraffic::Connect(size_t number) {
   }
   const size_t first = Below(2);
   for (const size_t i : {first, 1 - first}) {
-    const verbs::Status connected = pair.side.at(i).qp->Connect({.dest_qpn = pair.side.at(1 - i).qp->qpn(),
-                                                                 .local_psn = psn.at(i),
-                                                                 .remote_psn = psn.at(1 - i),
-                                                                 .path_mtu = kMtus.at(mtu),
-                                                                 .path = system_.host(i).PathTo(system_.host(1 - i)),
-                                                                 .timeout = kTimeout});
+    const verbs::Status connected =
+        pair.side.at(i).qp->Connect({.dest_qpn = pair.side.at(1 - i).qp->qpn(),
+                                     .local_psn = psn.at(i),
+                                     .remote_psn = psn.at(1 - i),
+                                     .path_mtu = kMtus.at(mtu),
+                                     .path = system_.host(i).PathTo(system_.host(1 - i)),
+                                     .timeout = kTimeout,
+                                     .max_rd_atomic = static_cast<uint8_t>(1 + Below(reads.at(1 - i))),
+                                     .max_dest_rd_atomic = reads.at(i)});
     if (!connected.ok()) return Fail(Name(number, i) + ": " + host::ToString(connected.error()));
   }
 }
@@ -212,66 +223,70 @@ bool RandomTraffic::Post(size_t number, size_t near, Fault fault, bool closing) 
   Queue& queue = host.queues[side.queue];
   Message message;
   message.fault = fault;
-  message.source = host.regions[Below(host.regions.size())];
-  message.target = peer.regions[Below(peer.regions.size())];
+  message.is_read = fault == Fault::kLocalRights || (!closing && OneIn(3));
+  message.local = host.regions[Below(host.regions.size())];
+  message.remote = peer.regions[Below(peer.regions.size())];
   message.bytes = closing ? 0 : RandomSize(pair.path_mtu);
   if (fault != Fault::kNone && message.bytes == 0) message.bytes = 1;
-  uint64_t from = Below(message.source->source_bytes - message.bytes + 1);
-  if (fault == Fault::kRemoteRights) message.target = peer.read_only;
-  if (fault == Fault::kRemotePd) message.target = peer.foreign;
-  if (fault == Fault::kLocalPd) message.source = host.foreign, from = 0;
+  if (fault == Fault::kRemoteRights) message.remote = message.is_read ? peer.write_only : peer.read_only;
+  if (fault == Fault::kRemotePd) message.remote = peer.foreign;
+  if (fault == Fault::kLocalPd) message.local = host.foreign;
+  if (fault == Fault::kLocalRights) message.local = host.constant;
   if (fault == Fault::kRemoteRevoked) {
     if (peer.revoked.empty()) return false;
-    message.target = peer.revoked[Below(peer.revoked.size())];
+    message.remote = peer.revoked[Below(peer.revoked.size())];
   }
   if (fault == Fault::kLocalRevoked) {
     if (host.revoked.empty()) return false;
-    message.source = host.revoked[Below(host.revoked.size())];
-    from = 0;
+    message.local = host.revoked[Below(host.revoked.size())];
   }
-  message.target_offset = message.target->source_bytes + number * message.target->target_bytes +
-                          Below(message.target->target_bytes - message.bytes + 1);
-  uint64_t to = message.target_offset;
-  if (fault == Fault::kRemoteBounds) {
-    const uint64_t beyond = 1 + Below(message.bytes);
-    if (OneIn(3)) {
-      to = uint64_t{0} - beyond;  // in front of it
-      message.target_offset = message.target->length;
-    } else {
-      to = message.target_offset =
-          message.target->length - std::min(message.target->length - message.target->tail, message.bytes - beyond);
-    }
-  }
-  if (fault == Fault::kLocalBounds) {
-    from = OneIn(3) ? uint64_t{0} - 1 - Below(message.bytes)
-                    : message.source->length - std::min<uint64_t>(message.source->length, Below(message.bytes));
-  }
+  // Where in the two regions; what is wrong with it comes on top.
+  const auto source_offset = [&](const Region& region) { return Below(region.source_bytes - message.bytes + 1); };
+  const auto target_offset = [&](const Region& region) {
+    return region.Target(number, message.is_read) + Below(region.target_bytes - message.bytes + 1);
+  };
+  uint64_t local = message.is_read ? target_offset(*message.local) : source_offset(*message.local);
+  uint64_t remote = message.is_read ? source_offset(*message.remote) : target_offset(*message.remote);
+  // Across the end of the region, or in front of it.
+  const auto beyond = [&](const Region& region) {
+    const uint64_t count = 1 + Below(message.bytes);
+    return OneIn(3) ? uint64_t{0} - count
+                    : region.length - std::min(region.length - region.tail, message.bytes - count);
+  };
+  if (fault == Fault::kRemoteBounds) remote = beyond(*message.remote);
+  if (fault == Fault::kLocalBounds) local = beyond(*message.local);
+  message.target_offset = message.is_read ? local : remote;
+  if (message.target_offset > message.target().length) message.target_offset = message.target().length;
+  const uint64_t from = message.is_read ? remote : local;  // of the data
   message.packets = std::max<uint64_t>(1, (message.bytes + pair.path_mtu - 1) / pair.path_mtu);
+  Host& sender = message.is_read ? peer : host;  // of the bytes
   if (!closing) {
     // A CQE's room is left for every queue pair that may have to close, or they would wait for each other.
     if (queue.outstanding + queue.users >= queue.cqe) return false;
-    if (host.bytes + message.bytes > kMaxBytes || host.packets + message.packets > kMaxPackets) return false;
+    if (sender.bytes + message.bytes > kMaxBytes || sender.packets + message.packets > kMaxPackets) return false;
   } else if (queue.outstanding >= queue.cqe) {
     return false;
   }
   message.wr_id = next_wr_id_ * 0x1'0000'0001;  // both halves count
   message.signaled = closing || OneIn(2);
   message.data.resize(message.bytes);
-  for (uint32_t i = 0; i < message.bytes && from + i < message.source->length; ++i) {
-    message.data[i] = message.source->reference[message.source->Place(from + i)];
+  const Region& source = message.is_read ? *message.remote : *message.local;
+  for (uint32_t i = 0; i < message.bytes && from + i < source.length; ++i) {
+    message.data[i] = source.reference[source.Place(from + i)];
   }
-  spec::RdmaSge sge{.addr = message.source->address + from, .length = message.bytes, .lkey = message.source->lkey};
-  uint32_t rkey = message.target->rkey;
+  spec::RdmaSge sge{.addr = message.local->address + local, .length = message.bytes, .lkey = message.local->lkey};
+  uint32_t rkey = message.remote->rkey;
   const uint32_t wrong = static_cast<uint32_t>(1 + Below(255));  // in the key, not in the index
   if (fault == Fault::kLocalKey) sge.lkey ^= wrong;
   if (fault == Fault::kRemoteKey) rkey = OneIn(4) ? rkey | 0xffff'ff00 : rkey ^ wrong;
   const bool no_element = message.bytes == 0 && OneIn(2);
   const verbs::Status posted = side.qp->PostSend(
       {.wr_id = message.wr_id,
-       .opcode = spec::IbWrOpcode::kRdmaWrite,
-       .flags = message.signaled ? spec::IbSendFlags::kSignaled : uint8_t{0},
+       .opcode = message.is_read ? spec::IbWrOpcode::kRdmaRead : spec::IbWrOpcode::kRdmaWrite,
+       .flags = static_cast<uint8_t>((message.signaled ? spec::IbSendFlags::kSignaled : 0) |
+                                     (OneIn(8) ? spec::IbSendFlags::kFence : 0)),
        .sg_list = no_element ? std::span<const spec::RdmaSge>() : std::span<const spec::RdmaSge>(&sge, 1),
-       .remote_addr = message.target->address + to,
+       .remote_addr = message.remote->address + remote,
        .rkey = rkey});
   if (!posted.ok()) {
     if (posted.error().code != host::ErrorCode::kNoSpace || side.outstanding.size() < side.max_send_wr) {
@@ -282,8 +297,8 @@ bool RandomTraffic::Post(size_t number, size_t near, Fault fault, bool closing) 
   message.signaled = message.signaled || side.signal_all;
   ++next_wr_id_;
   ++queue.outstanding;
-  host.bytes += message.bytes;
-  host.packets += message.packets;
+  sender.bytes += message.bytes;
+  sender.packets += message.packets;
   posted_bytes_ += message.bytes;
   ++posted_messages_;
   if (fault != Fault::kNone) side.doomed = true;
@@ -311,14 +326,14 @@ void RandomTraffic::Revoke() {
   Host& host = hosts_.at(number);
   const size_t slot = Below(host.regions.size());
   const std::shared_ptr<Region> old = host.regions[slot];
-  host.regions[slot] = MakeRegion(number, 0, kWriteAccess);
+  host.regions[slot] = MakeRegion(number, 0, kAllAccess, pairs_.size());
   if (!ok()) return;
   for (int i = 0; i < 6; ++i) Burst();
   for (Pair& pair : pairs_) {
     for (Side& side : pair.side) {
       for (Message& message : side.outstanding) {
-        if (message.source == old) message.source_revoked = true;
-        if (message.target == old) message.target_revoked = true;
+        if (message.local == old) message.local_revoked = true;
+        if (message.remote == old) message.remote_revoked = true;
       }
     }
   }
@@ -331,15 +346,17 @@ void RandomTraffic::Revoke() {
 
 void RandomTraffic::Release(Side& side, size_t host, const Message& message) {
   --hosts_.at(host).queues[side.queue].outstanding;
-  hosts_.at(host).bytes -= message.bytes;
-  hosts_.at(host).packets -= message.packets;
+  Host& sender = hosts_.at(message.is_read ? 1 - host : host);
+  sender.bytes -= message.bytes;
+  sender.packets -= message.packets;
 }
 
 void RandomTraffic::Succeed(Side& side, size_t host, const Message& message) {
   for (uint32_t i = 0; i < message.bytes; ++i) {
-    message.target->reference[message.target->Place(message.target_offset + i)] = message.data[i];
+    message.target().reference[message.target().Place(message.target_offset + i)] = message.data[i];
   }
   ++statistics_.messages;
+  statistics_.reads += message.is_read ? 1 : 0;
   statistics_.bytes += message.bytes;
   Release(side, host, message);
 }
@@ -373,17 +390,22 @@ void RandomTraffic::Complete(size_t host, size_t queue, const spec::RdmaCqReq& c
       return Fail(name +
                   fmt::format(": fault {}, {} failed before", static_cast<int>(message.fault), side.failed.size()));
     }
-    if (completion.opcode != spec::IbWcOpcode::kRdmaWrite) return Fail(name + ": its opcode");
+    const auto opcode = message.is_read ? spec::IbWcOpcode::kRdmaRead : spec::IbWcOpcode::kRdmaWrite;
+    if (completion.opcode != opcode) return Fail(name + ": its opcode");
+    if (completion.byte_len != (message.is_read ? message.bytes : 0)) return Fail(name + ": its length");
     return Succeed(side, host, message);
   }
-  const bool is_remote = message.target_revoked || (message.fault > Fault::kNone && message.fault < Fault::kFirstLocal);
-  const bool is_local = message.source_revoked || message.fault >= Fault::kFirstLocal;
-  const bool is_expected = message.status == IbWcStatus::kWrFlushErr ||
+  const bool is_remote = message.remote_revoked || message.is_remote_fault();
+  const bool is_local = message.local_revoked || message.is_local_fault();
+  // A READ that is asked for again, because its answer was lost, is not refused but ignored if the key has gone.
+  // [IBTA vol. 1, 9.7.5.1.2]
+  const bool is_ignored = message.is_read && message.remote_revoked && message.status == IbWcStatus::kRetryExcErr;
+  const bool is_expected = message.status == IbWcStatus::kWrFlushErr || (is_ignored && side.failed.empty()) ||
                            (message.status == IbWcStatus::kLocProtErr && is_local) ||
                            (message.status == IbWcStatus::kRemAccessErr && is_remote && side.failed.empty());
   if (!is_expected) {
     return Fail(name + fmt::format(": fault {}, revoked {} {}, {} failed before", static_cast<int>(message.fault),
-                                   message.source_revoked, message.target_revoked, side.failed.size()));
+                                   message.local_revoked, message.remote_revoked, side.failed.size()));
   }
   ++(message.status == IbWcStatus::kWrFlushErr ? statistics_.flushed : statistics_.refused);
   Release(side, host, message);
@@ -516,7 +538,7 @@ void RandomTraffic::Judge(size_t number) {
   Pair& pair = pairs_[number];
   const auto failed_itself = [](const Side& side) {
     return std::ranges::any_of(side.failed, [](const Message& message) {
-      return message.fault != Fault::kNone || message.source_revoked || message.target_revoked;
+      return message.fault != Fault::kNone || message.local_revoked || message.remote_revoked;
     });
   };
   for (size_t near = 0; near < 2; ++near) {
@@ -529,12 +551,14 @@ void RandomTraffic::Judge(size_t number) {
     if (!refused && !pair.ended_by_us && !failed_itself(side) && !failed_itself(pair.side.at(1 - near))) {
       return Fail(Name(number, near) + ": flushed for no reason");
     }
-    // What was refused may have been written in part, up to the packet that was refused, and nothing behind it. What
-    // was flushed may have been written or not.
-    const size_t written = refused ? 1 : side.failed.size();
+    // What was refused may have been written in part, up to the packet that was refused, and nothing behind it; unless
+    // it is a READ, which is refused when what is behind it has been sent, or even done. What was flushed may have been
+    // written or not.
+    const Message& first = side.failed.front();
+    const size_t written = refused && (!first.is_read || first.is_remote_fault()) ? 1 : side.failed.size();
     for (size_t i = 0; i < written; ++i) {
       const Message& message = side.failed[i];
-      Region& target = *message.target;
+      Region& target = message.target();
       for (uint32_t k = 0; k < message.bytes && message.target_offset + k < target.length; ++k) {
         const uint64_t offset = message.target_offset + k;
         const uint64_t place = target.Place(offset);
@@ -544,15 +568,17 @@ void RandomTraffic::Judge(size_t number) {
         bool is_explained = offset >= target.tail;
         for (size_t j = 0; j < written && !is_explained; ++j) {
           const Message& other = side.failed[j];
-          is_explained = other.target == message.target && offset >= other.target_offset &&
+          is_explained = &other.target() == &target && offset >= other.target_offset &&
                          offset - other.target_offset < other.bytes &&
-                         (other.fault == Fault::kLocalBounds || other.data[offset - other.target_offset] == is);
+                         ((other.fault == Fault::kLocalBounds && !other.is_read) ||
+                          other.data[offset - other.target_offset] == is);
         }
         if (!is_explained) {
           std::string text = fmt::format("{}: byte {} of the target is {:#x}, not {:#x}", Name(number, near), offset,
                                          is, target.reference[place]);
           for (const Message& other : side.failed) {
-            text += fmt::format("\n{:#x}: {}, fault {}, {} bytes to {}", other.wr_id, spec::ToString(other.status),
+            text += fmt::format("\n{:#x}: {}, {}, fault {}, {} bytes to {}", other.wr_id,
+                                other.is_read ? "READ" : "WRITE", spec::ToString(other.status),
                                 static_cast<int>(other.fault), other.bytes, other.target_offset);
           }
           return Fail(text);
@@ -568,6 +594,8 @@ void RandomTraffic::CompareAll() {
     std::vector<std::shared_ptr<Region>> all = host.regions;
     all.insert(all.end(), host.revoked.begin(), host.revoked.end());
     all.push_back(host.read_only);
+    all.push_back(host.write_only);
+    all.push_back(host.constant);
     all.push_back(host.foreign);
     for (const auto& region : all) {
       const auto differ = std::mismatch(region->reference.begin(), region->reference.end(), region->buffer->data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random RDMA WRITEs in both directions between two hosts, with errors now and then, against a reference: what every
-// work request's completion must be, and what every byte of every registered buffer must be.
+// Random RDMA WRITEs and READs in both directions between two hosts, with errors now and then, against a reference:
+// what every work request's completion must be, and what every byte of every registered buffer must be.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@ namespace vireo::verif {
 
 struct TrafficStatistics {
   uint64_t messages = 0, bytes = 0;  // that completed with success
+  uint64_t reads = 0;                // of them
   uint64_t refused = 0;              // with the status of an error of their own
   uint64_t flushed = 0;
   uint64_t reconnects = 0, revokes = 0, interrupts = 0;
@@ -48,11 +49,12 @@ class RandomTraffic {
     kLocalKey = kFirstLocal,
     kLocalBounds,
     kLocalPd,
+    kLocalRights,  // READ only: a WRITE needs none
     kLocalRevoked,
     kCount,
   };
-  // Registered memory: sources, then targets of one pair after the other, then a tail that only accesses across the end
-  // touch. What the buffer holds beside that must stay as it is.
+  // Registered memory: sources, then for each pair targets of the peer's WRITEs and of own READs, then a tail that only
+  // accesses across the end touch. What the buffer holds beside that must stay as it is.
   struct Region {
     size_t host = 0;
     host::DmaBuffer buffer;
@@ -60,22 +62,31 @@ class RandomTraffic {
     uint32_t lkey = 0, rkey = 0;
     uint64_t address = 0, length = 0;
     uint8_t page_shift = 12;
+    size_t pairs = 1;
     std::vector<uint64_t> pages;     // offset of each in the buffer
     std::vector<uint8_t> reference;  // the whole buffer
     uint64_t source_bytes = 0, target_bytes = 0, tail = 0;
 
     uint64_t Place(uint64_t offset) const;  // in the buffer, of a byte of the region
+    uint64_t Target(size_t pair, bool is_read) const {
+      return source_bytes + (2 * (pair % pairs) + (is_read ? 1 : 0)) * target_bytes;
+    }
   };
   struct Message {
     uint64_t wr_id = 0;
     uint32_t bytes = 0;
     uint64_t packets = 0;
+    bool is_read = false;  // else WRITE
     std::vector<uint8_t> data;
-    std::shared_ptr<Region> source, target;
+    std::shared_ptr<Region> local, remote;  // of whom it names by lkey, by rkey
     uint64_t target_offset = 0;
     bool signaled = false;
     Fault fault = Fault::kNone;
-    bool source_revoked = false, target_revoked = false;  // while it was outstanding
+    bool local_revoked = false, remote_revoked = false;  // while it was outstanding
+
+    Region& target() const { return is_read ? *local : *remote; }
+    bool is_remote_fault() const { return fault > Fault::kNone && fault < Fault::kFirstLocal; }
+    bool is_local_fault() const { return fault >= Fault::kFirstLocal; }
     spec::IbWcStatus status = spec::IbWcStatus::kSuccess;
   };
   struct Queue {
@@ -101,8 +112,9 @@ class RandomTraffic {
     std::vector<std::shared_ptr<verbs::ProtectionDomain>> pds;  // the second one's regions are foreign
     std::vector<Queue> queues;
     std::vector<std::shared_ptr<Region>> regions, revoked;
-    std::shared_ptr<Region> read_only, foreign;
-    uint64_t bytes = 0, packets = 0;  // outstanding towards the peer
+    // No WRITE by the peer; no READ by the peer; no local WRITE; of another PD.
+    std::shared_ptr<Region> read_only, write_only, constant, foreign;
+    uint64_t bytes = 0, packets = 0;  // outstanding towards the peer, by WRITEs of its own and by READs of the peer's
   };
 
   uint64_t Below(uint64_t bound) { return (random_() >> 32) % bound; }
@@ -111,7 +123,8 @@ class RandomTraffic {
   bool ok() const;
   void Fail(const std::string& what);
 
-  std::shared_ptr<Region> MakeRegion(size_t host, size_t pd, uint32_t access);
+  // One that nobody may use needs targets of one pair only.
+  std::shared_ptr<Region> MakeRegion(size_t host, size_t pd, uint32_t access, size_t pairs = 1);
   void MakeQueues(size_t host);
   void Connect(size_t number);
   // False: not now.

@@ -34,17 +34,33 @@ std::array<uint8_t, 6> RdmaHost::mac() const {
   return {0x02, 0x56, 0x49, 0x52, static_cast<uint8_t>(number_ >> 8), static_cast<uint8_t>(number_ + 1)};
 }
 
-std::array<uint8_t, 16> RdmaHost::gid() const {
+std::array<uint8_t, 16> RdmaHost::gid(uint8_t index) const {
   const uint16_t host = static_cast<uint16_t>(number_ + 1);
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, static_cast<uint8_t>(host >> 8), static_cast<uint8_t>(host)};
+  const auto high = static_cast<uint8_t>(host >> 8);
+  const auto low = static_cast<uint8_t>(host);
+  if (index == kIpv6Gid) {
+    // Link-local, with the MAC's modified EUI-64. [RFC 4291, 2.5.6 and appendix A]
+    const std::array<uint8_t, 6> eui = mac();
+    return {0xfe,   0x80,   0,    0,    0,      0,      0,     0, static_cast<uint8_t>(eui[0] ^ 2),
+            eui[1], eui[2], 0xff, 0xfe, eui[3], eui[4], eui[5]};
+  }
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, high, low};
 }
 
-spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer) const {
+spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer, uint8_t gid_index) const {
   spec::RdmaAhAttr path;
-  std::ranges::copy(peer.gid(), path.grh.dgid);
+  std::ranges::copy(peer.gid(gid_index), path.grh.dgid);
+  path.grh.sgid_index = gid_index;
   path.grh.hop_limit = 64;
   std::ranges::copy(peer.mac(), path.dmac);
   return path;
+}
+
+std::string RdmaHost::AddIpv6Gid() {
+  uint8_t bytes[16];
+  std::ranges::copy(gid(kIpv6Gid), bytes);
+  const verbs::Status added = device_->AddGid(kIpv6Gid, bytes);
+  return added.ok() ? "" : station_.name() + ": GID 1: " + host::ToString(added.error());
 }
 
 std::string RdmaHost::Open(const host::FeatureSet& wanted) {
@@ -121,52 +137,105 @@ std::string RdmaSystem::Complaints() {
 
 // --- Connections
 
-RcPair::~RcPair() {
-  for (Side& one : side) one.qp.reset();
-}
+namespace {
 
-std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPairOptions& options,
-                                   std::string* error) {
-  auto pair = std::make_unique<RcPair>();
-  const std::array<RdmaHost*, 2> hosts = {&first, &second};
-  const auto fail = [&](size_t i, const char* what, const host::Error& reason) {
-    *error = hosts.at(i)->station().name() + ": " + what + ": " + host::ToString(reason);
-    return nullptr;
+// What connected and datagram pairs have in common: a domain, a completion queue, the queue pair, memory and its
+// region. Empty, or what went wrong.
+template <typename Side, typename Options>
+std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
+  const auto fail = [&host](const char* what, const host::Error& reason) {
+    return host.station().name() + ": " + what + ": " + host::ToString(reason);
   };
   constexpr uint32_t kAccess =
       spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+  auto pd = host.device().CreatePd();
+  if (!pd.ok()) return fail("protection domain", pd.error());
+  side.pd = *pd;
+  const uint16_t vectors = host.device().net().vectors();
+  auto cq = host.device().CreateCq(
+      options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt);
+  if (!cq.ok()) return fail("completion queue", cq.error());
+  side.cq = *cq;
+  verbs::QueuePairOptions qp_options = options.qp;
+  qp_options.send_cq = qp_options.recv_cq = side.cq;
+  auto qp = side.pd->CreateQp(qp_options);
+  if (!qp.ok()) return fail("queue pair", qp.error());
+  side.qp = *qp;
+  auto memory = host.function().AllocateDma(options.memory_bytes, 4096);
+  if (!memory.ok()) return fail("memory", memory.error());
+  side.memory = std::move(memory).value();
+  auto region = side.pd->Register(*side.memory, kAccess);
+  if (!region.ok()) return fail("memory region", region.error());
+  side.region = *region;
+  return "";
+}
+
+constexpr std::array<uint32_t, 2> kPsn = {0xfffffe, 0x123456};  // one that wraps soon
+
+}  // namespace
+
+ConnectedPair::~ConnectedPair() {
+  for (Side& one : side) one.qp.reset();
+}
+
+std::unique_ptr<ConnectedPair> MakeConnectedPair(RdmaHost& first, RdmaHost& second, const ConnectedPairOptions& options,
+                                                 std::string* error) {
+  auto pair = std::make_unique<ConnectedPair>();
+  const std::array<RdmaHost*, 2> hosts = {&first, &second};
   for (size_t i = 0; i < 2; ++i) {
-    RcPair::Side& side = pair->side.at(i);
-    auto pd = hosts.at(i)->device().CreatePd();
-    if (!pd.ok()) return fail(i, "protection domain", pd.error());
-    side.pd = *pd;
-    const uint16_t vectors = hosts.at(i)->device().net().vectors();
-    auto cq = hosts.at(i)->device().CreateCq(
-        options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt);
-    if (!cq.ok()) return fail(i, "completion queue", cq.error());
-    side.cq = *cq;
-    verbs::QueuePairOptions qp_options = options.qp;
-    qp_options.send_cq = qp_options.recv_cq = side.cq;
-    auto qp = side.pd->CreateQp(qp_options);
-    if (!qp.ok()) return fail(i, "queue pair", qp.error());
-    side.qp = *qp;
-    auto memory = hosts.at(i)->function().AllocateDma(options.memory_bytes, 4096);
-    if (!memory.ok()) return fail(i, "memory", memory.error());
-    side.memory = std::move(memory).value();
-    auto region = side.pd->Register(*side.memory, kAccess);
-    if (!region.ok()) return fail(i, "memory region", region.error());
-    side.region = *region;
+    *error = MakeSide(pair->side.at(i), *hosts.at(i), options);
+    if (!error->empty()) return nullptr;
   }
-  constexpr std::array<uint32_t, 2> kPsn = {0xfffffe, 0x123456};  // one that wraps soon
   for (size_t i = 0; i < 2; ++i) {
     verbs::QueuePair::Connection connection = options.connection;
     connection.dest_qpn = pair->side.at(1 - i).qp->qpn();
     connection.local_psn = kPsn.at(i);
     connection.remote_psn = kPsn.at(1 - i);
     connection.path_mtu = options.path_mtu;
-    connection.path = hosts.at(i)->PathTo(*hosts.at(1 - i));
+    connection.path = hosts.at(i)->PathTo(*hosts.at(1 - i), options.gid_index);
     const verbs::Status connected = pair->side.at(i).qp->Connect(connection);
-    if (!connected.ok()) return fail(i, "connect", connected.error());
+    if (!connected.ok()) {
+      *error = hosts.at(i)->station().name() + ": connect: " + host::ToString(connected.error());
+      return nullptr;
+    }
+  }
+  return pair;
+}
+
+// --- Datagrams
+
+DatagramPair::~DatagramPair() {
+  for (Side& one : side) one.qp.reset();
+}
+
+verbs::SendRequest DatagramPair::To(size_t from, verbs::SendRequest request) const {
+  const Side& peer = side.at(1 - from);
+  request.remote_qpn = peer.qp->qpn();
+  request.remote_qkey = peer.qkey;
+  request.ah = side.at(from).ah.get();
+  return request;
+}
+
+std::unique_ptr<DatagramPair> MakeDatagramPair(RdmaHost& first, RdmaHost& second, const DatagramPairOptions& options,
+                                               std::string* error) {
+  auto pair = std::make_unique<DatagramPair>();
+  const std::array<RdmaHost*, 2> hosts = {&first, &second};
+  for (size_t i = 0; i < 2; ++i) {
+    DatagramPair::Side& side = pair->side.at(i);
+    *error = MakeSide(side, *hosts.at(i), options);
+    if (!error->empty()) return nullptr;
+    auto ah = side.pd->CreateAh(hosts.at(i)->PathTo(*hosts.at(1 - i), options.gid_index));
+    if (!ah.ok()) {
+      *error = hosts.at(i)->station().name() + ": address handle: " + host::ToString(ah.error());
+      return nullptr;
+    }
+    side.ah = *ah;
+    side.qkey = options.qkey.at(i);
+    const verbs::Status started = side.qp->Start({.qkey = side.qkey, .local_psn = kPsn.at(i)});
+    if (!started.ok()) {
+      *error = hosts.at(i)->station().name() + ": start: " + host::ToString(started.error());
+      return nullptr;
+    }
   }
   return pair;
 }

@@ -43,7 +43,8 @@ struct RdmaSystemOptions {
   host::FeatureSet wanted = SplitRings();
 };
 
-// One host. GID 0 is ::ffff:10.0.0.<number + 1>.
+// One host. GID 0 is ::ffff:10.0.0.<number + 1>; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its
+// MAC.
 class RdmaHost {
  public:
   RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
@@ -58,10 +59,13 @@ class RdmaHost {
   host::PciFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
   Station& station() { return station_; }
-  std::array<uint8_t, 16> gid() const;
+  // Gives it GID kIpv6Gid, until it is closed. Empty, or what went wrong.
+  std::string AddIpv6Gid();
+  static constexpr uint8_t kIpv4Gid = 0, kIpv6Gid = 1;
+  std::array<uint8_t, 16> gid(uint8_t index = kIpv4Gid) const;
   std::array<uint8_t, 6> mac() const;
-  // The path from here to there.
-  spec::RdmaAhAttr PathTo(const RdmaHost& peer) const;
+  // The path from here to there, between the GIDs of one index.
+  spec::RdmaAhAttr PathTo(const RdmaHost& peer, uint8_t gid_index = kIpv4Gid) const;
 
  private:
   friend class RdmaSystem;
@@ -104,29 +108,59 @@ class RdmaSystem {
   std::vector<std::string> mismatches_;
 };
 
-// Two connected RC queue pairs, each with its own completion queue, and memory of the same size on both sides.
-struct RcPair {
+// Two connected queue pairs, RC or UC, each with its own completion queue, and memory of the same size on both sides.
+struct ConnectedPair {
+  struct Side {
+    std::shared_ptr<verbs::ProtectionDomain> pd;
+    std::shared_ptr<verbs::CompletionQueue> cq;
+    std::shared_ptr<verbs::QueuePair> qp;
+    host::DmaBuffer memory;
+    std::shared_ptr<verbs::MemoryRegion> region;  // all of it, with every right
+  };
+  // Queue pairs first, then what they use.
+  ~ConnectedPair();
+  std::array<Side, 2> side;
+};
+struct ConnectedPairOptions {
+  size_t memory_bytes = 65536;
+  spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
+  uint32_t cqe = 128;
+  bool interrupts = true;
+  uint8_t gid_index = RdmaHost::kIpv4Gid;
+  verbs::QueuePairOptions qp{};
+  // Of both sides; who is at the other end, PSNs, path MTU and path are filled in.
+  verbs::QueuePair::Connection connection{};
+};
+// Null, and why, if anything is refused.
+std::unique_ptr<ConnectedPair> MakeConnectedPair(RdmaHost& first, RdmaHost& second, const ConnectedPairOptions& options,
+                                                 std::string* error);
+
+// Two datagram queue pairs, UD or GSI, each with its own completion queue, memory, and the way to the other.
+struct DatagramPair {
   struct Side {
     std::shared_ptr<verbs::ProtectionDomain> pd;
     std::shared_ptr<verbs::CompletionQueue> cq;
     std::shared_ptr<verbs::QueuePair> qp;
     host::DmaBuffer memory;
     std::shared_ptr<verbs::MemoryRegion> region;
+    std::shared_ptr<verbs::AddressHandle> ah;  // of the other host
+    uint32_t qkey = 0;
   };
-  // Queue pairs first, then what they use.
-  ~RcPair();
+  ~DatagramPair();
+  // A message to the other side: whom it is for is filled in.
+  verbs::SendRequest To(size_t from, verbs::SendRequest request) const;
+
   std::array<Side, 2> side;
 };
-struct RcPairOptions {
+struct DatagramPairOptions {
   size_t memory_bytes = 65536;
-  spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
   uint32_t cqe = 128;
   bool interrupts = true;
-  verbs::QueuePairOptions qp{};
-  // Of both sides; who is at the other end, PSNs, path MTU and path are filled in.
-  verbs::QueuePair::Connection connection{};
+  uint8_t gid_index = RdmaHost::kIpv4Gid;
+  verbs::QueuePairOptions qp{.type = spec::IbQpType::kUd};
+  std::array<uint32_t, 2> qkey = {0x1234'5678, 0x0765'4321};  // of each side; other than GSI's below 2^31
 };
-// Null, and why, if anything is refused.
-std::unique_ptr<RcPair> MakeRcPair(RdmaHost& first, RdmaHost& second, const RcPairOptions& options, std::string* error);
+std::unique_ptr<DatagramPair> MakeDatagramPair(RdmaHost& first, RdmaHost& second, const DatagramPairOptions& options,
+                                               std::string* error);
 
 }  // namespace vireo::verif

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "verif/cosim/rc_test.h"
+#include "verif/cosim/pair_test.h"
 #include "verif/harness/random.h"
 
 namespace vireo::verif {
@@ -21,38 +21,17 @@ using spec::IbWrOpcode;
 constexpr uint8_t kImmediate[4] = {0xde, 0xad, 0x12, 0x34};
 constexpr uint32_t kElements = 4;  // what every configuration has
 
-class Send : public RcTest {
+class Send : public PairTest {
  protected:
   void SetUp() override {
     Build();
     ASSERT_FALSE(HasFatalFailure());
   }
-  static RcPairOptions Options() {
-    RcPairOptions options;
+  static ConnectedPairOptions Options() {
+    ConnectedPairOptions options;
     options.qp.max_send_sge = options.qp.max_recv_sge = kElements;
     options.qp.max_inline_data = 256;
     return options;
-  }
-  // A message of `bytes` in as many elements of random lengths, none of which overlap, from `offset` of the memory on.
-  static std::vector<spec::RdmaSge> Cut(const RcPair::Side& side, uint64_t offset, uint32_t bytes, size_t elements,
-                                        std::mt19937_64& random) {
-    std::vector<uint32_t> cuts = {0, bytes};
-    while (cuts.size() < elements + 1) cuts.push_back(static_cast<uint32_t>(UniformBelow(random, bytes + 1)));
-    std::ranges::sort(cuts);
-    std::vector<spec::RdmaSge> list;
-    for (size_t i = 0; i < elements; ++i) {
-      list.push_back(side.region->Sge(offset, cuts[i + 1] - cuts[i]));
-      offset += cuts[i + 1] - cuts[i] + UniformBelow(random, 70);
-    }
-    return list;
-  }
-  static std::vector<uint8_t> Gather(const RcPair::Side& side, const std::vector<spec::RdmaSge>& list) {
-    std::vector<uint8_t> bytes;
-    for (const spec::RdmaSge& sge : list) {
-      const uint8_t* from = side.memory->data() + (sge.addr - side.region->address());
-      bytes.insert(bytes.end(), from, from + sge.length);
-    }
-    return bytes;
   }
   void ExpectReceived(uint64_t wr_id, const std::vector<uint8_t>& data, const std::vector<spec::RdmaSge>& list,
                       IbWcOpcode opcode = IbWcOpcode::kRecv) {

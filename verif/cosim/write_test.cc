@@ -6,12 +6,12 @@
 #include <cstring>
 #include <vector>
 
-#include "verif/cosim/rc_test.h"
+#include "verif/cosim/pair_test.h"
 
 namespace vireo::verif {
 namespace {
 
-class Write : public RcTest {
+class Write : public PairTest {
  protected:
   void SetUp() override { Build(); }
   // Writes bytes of host 0's memory to host 1's and waits for the completion.
@@ -58,6 +58,14 @@ TEST_P(Write, CarriesEverySizeAtEveryAlignment) {
     }
     pair_.reset();
   }
+}
+
+TEST_P(Write, GoesOverIpv6) {
+  for (size_t i = 0; i < 2; ++i) ASSERT_EQ(system_->host(i).AddIpv6Gid(), "");
+  Connect({.gid_index = RdmaHost::kIpv6Gid});
+  ASSERT_FALSE(HasFatalFailure());
+  ExpectWritten(1, 5, 9, 1);
+  ExpectWritten(2, 4096, 8192, 8193);
 }
 
 TEST_P(Write, OfNothingCompletes) {

@@ -134,7 +134,8 @@ struct Bench {
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
   uint64_t TimeOf(Cycle now) const { return time_start + 4 * now; }
-  bool link = false, idle = true, device_reset = false, features_written = false, driver_ok = false, qp_done = false;
+  bool link = false, idle = true, device_reset = false, features_written = false, driver_ok = false, qp_done = false,
+       drain_done = false;
   bool mailbox_fatal = false, tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
   uint16_t dma_outstanding = 0;
   uint8_t dma_error = 0;
@@ -175,7 +176,8 @@ struct Bench {
     pulse(p.device_reset_i, device_reset, [&] { block.OnDeviceReset(now); });
     pulse(p.features_written_i, features_written, [&] { block.OnFeaturesWritten(now); });
     pulse(p.driver_ok_i, driver_ok, [&] { block.OnDriverOk(now); });
-    pulse(p.qp_done_valid_i, qp_done, [&] { block.OnQpDone(now); });
+    p.qp_done_i = drain_done;
+    pulse(p.qp_done_valid_i, qp_done, [&] { block.OnQpDone(now, {.is_drain = drain_done}); });
     pulse(p.mailbox_fatal_valid_i, mailbox_fatal, [&] { block.OnMailboxFatal(now); });
     pulse(p.tx_frame_i, tx_frame, [&] { block.OnTxFrame(now); });
     pulse(p.rx_drop_i, rx_drop, [&] { block.OnRxDrop(now); });
@@ -256,6 +258,13 @@ struct Bench {
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state_write =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle now, const auto& write) { block.OnQpStateWrite(now, write); });
+  decltype(bench.Pulse<spec::QpSends>(p.qp_sends_valid_i, p.qp_sends_i, {})) qp_sends = bench.Pulse<spec::QpSends>(
+      p.qp_sends_valid_i, p.qp_sends_i, [this](Cycle now, const auto& sends) { block.OnQpSends(now, sends); });
+  decltype(bench.Pulse<spec::QpPsn>(p.next_psn_valid_i, p.next_psn_i, {})) next_psn = bench.Pulse<spec::QpPsn>(
+      p.next_psn_valid_i, p.next_psn_i, [this](Cycle now, const auto& psn) { block.OnNextPsn(now, psn); });
+  decltype(bench.Pulse<spec::QpPsn>(p.expected_psn_valid_i, p.expected_psn_i, {})) expected_psn =
+      bench.Pulse<spec::QpPsn>(p.expected_psn_valid_i, p.expected_psn_i,
+                               [this](Cycle now, const auto& psn) { block.OnExpectedPsn(now, psn); });
 
   // --- Firmware
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
@@ -722,7 +731,14 @@ TEST(Csr, TheHostsPartOfAVirtqueueAndTheEnginesStateAreRead) {
     bench.state_write.tokens = {{.qpn = 15, .state = state}};
     bench.Run(2);
     auto expected = qp;
+    bench.qp_sends.tokens = {{.qpn = 15, .outstanding = static_cast<uint16_t>(bench.random())}};
+    bench.next_psn.tokens = {{.qpn = 15, .psn = static_cast<uint32_t>(bench.random() & 0xffffff)}};
+    bench.expected_psn.tokens = {{.qpn = 15, .psn = static_cast<uint32_t>(bench.random() & 0xffffff)}};
     expected.engine_state = state;
+    expected.send_outstanding = bench.qp_sends.tokens[0].outstanding;
+    expected.next_psn = bench.next_psn.tokens[0].psn;
+    expected.expected_psn = bench.expected_psn.tokens[0].psn;
+    bench.Run(2);
     EXPECT_EQ(bench.ReadEntry<spec::TableQpContext>(MgmtTable::kQpContext, 15), expected);
   }
 }
@@ -796,6 +812,33 @@ TEST(Csr, AQpCommandIsBusyUntilItIsDoneAndOnlyOneAtATime) {
   bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3}.ToWord());
   bench.Run(5);
   EXPECT_EQ(bench.qp_order.count, 2u);
+}
+
+TEST(Csr, ADrainMayBeGivenUpAndItsEndMeansNothingThen) {
+  Bench bench;
+  const auto busy = [&] { return bench.Get<spec::MgmtQpCommand>(spec::kMgmtQpCommandRegister).busy; };
+  bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
+  bench.Run(5);
+  EXPECT_TRUE(busy());
+  EXPECT_TRUE(bench.p.idle_o);
+  bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 4, .operation = QpOperation::kFlush}.ToWord());
+  bench.Run(5);
+  EXPECT_EQ(bench.qp_order.count, 2u);
+  EXPECT_FALSE(bench.p.idle_o);
+  bench.drain_done = bench.qp_done = true;
+  bench.Run(1);
+  EXPECT_TRUE(busy());
+  EXPECT_FALSE(bench.Cause().qp_done);
+  bench.drain_done = false;
+  bench.qp_done = true;
+  bench.Run(1);
+  EXPECT_FALSE(busy());
+  EXPECT_TRUE(bench.Cause().qp_done);
+  // Of a drain it ends it.
+  bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
+  bench.drain_done = bench.qp_done = true;
+  bench.Run(1);
+  EXPECT_FALSE(busy());
 }
 
 TEST(Csr, EventsGoOutInOrderAndAsManyAsThereIsRoomFor) {
@@ -899,6 +942,8 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
         bench.features_written = rarely(20);
         bench.driver_ok = rarely(20);
         bench.qp_done = rarely(20);
+        bench.drain_done = random() % 2 != 0;
+        if (rarely(10)) bench.qp_sends.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16)});
         bench.mailbox_fatal = rarely(100);
         bench.tx_frame = random() % 2;
         bench.rx_drop = random() % 2;

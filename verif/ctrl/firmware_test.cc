@@ -61,7 +61,7 @@ class Nic {
     qp_control.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) {
       csr.OnQpStateWrite(now, write);
     };
-    qp_control.on_qp_done = [this](Cycle now) { csr.OnQpDone(now); };
+    qp_control.on_qp_done = [this](Cycle now, const spec::QpDone& done) { csr.OnQpDone(now, done); };
     csr.SetMacLink(0, true);
     qp_control.SetQuiet(0, true);
     Run(5);

@@ -161,6 +161,7 @@ struct Bench {
   std::deque<Chain> ring;     // commands that wait
   Chain chain;                // the one that is read
   size_t position = 0;        // in it
+  spec::Buffer table;         // the last descriptor, with the table that it is in
   uint16_t base = 100;        // index of its first descriptor
   unsigned fetch_errors = 0;  // in 16ths
   unsigned store_errors = 0;
@@ -184,6 +185,10 @@ struct Bench {
     } else {
       EXPECT_EQ(request.index, base + 3 * position);
     }
+    // The next descriptor is named as the one before has named it, in a table or not.
+    EXPECT_EQ(request.indirect, request.by_index && table.indirect);
+    EXPECT_EQ(request.table_address, request.by_index ? table.table_address : 0);
+    EXPECT_EQ(request.table_entries, request.by_index ? table.table_entries : 0);
     const Descriptor& descriptor = chain[position];
     answer.status = random() % 16 < orphans ? BufferStatus::kEmpty : descriptor.status;
     answer.head = static_cast<uint16_t>(base + 3 * position);
@@ -192,6 +197,12 @@ struct Bench {
     answer.writable = descriptor.writable;
     answer.more = ++position < chain.size();
     answer.next_index = static_cast<uint16_t>(base + 3 * position);
+    if (random() % 2 == 0) {
+      answer.indirect = true;
+      answer.table_address = random();
+      answer.table_entries = static_cast<uint16_t>(random());
+    }
+    table = answer;
     buffer.tokens.push_back(answer);
   }
   void AnswerFetch(const spec::DmaReadRequest& request) {

@@ -51,7 +51,9 @@ struct Bench {
     block.replay_out.Connect(replay_sink, block);
     block.timer_set_out.Connect(timer_set_sink, block);
     block.on_qp_hold = [this](Cycle cycle, const spec::QpHold& token) { hold.Tell(cycle, token); };
+    block.on_qp_reads = [this](Cycle cycle, const spec::QpReads& token) { reads.Tell(cycle, token); };
     bench.AddOther(hold);
+    bench.AddOther(reads);
   }
 
   // Cycles, with idle compared in each.
@@ -79,12 +81,18 @@ struct Bench {
     uint8_t timeout = 0;
     uint8_t retry_cnt = 0;
     uint8_t rnr_retry = 0;
+    uint8_t max_rd_atomic = 0;
+    spec::IbQpType qp_type = spec::IbQpType::kRc;
   };
   void SetCq(uint32_t qpn, uint16_t cqn) { SetCq(qpn, cqn, Retries{}); }
   void SetCq(uint32_t qpn, uint16_t cqn, const Retries& retries) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
-    spec::TableQpContext{
-        .retry_cnt = retries.retry_cnt, .timeout = retries.timeout, .rnr_retry = retries.rnr_retry, .send_cqn = cqn}
+    spec::TableQpContext{.qp_type = retries.qp_type,
+                         .max_rd_atomic = retries.max_rd_atomic,
+                         .retry_cnt = retries.retry_cnt,
+                         .timeout = retries.timeout,
+                         .rnr_retry = retries.rnr_retry,
+                         .send_cqn = cqn}
         .Encode(write.data);
     table.tokens.push_back(write);
   }
@@ -109,9 +117,9 @@ struct Bench {
   Channel<spec::Replay> replay_sink = Channel<spec::Replay>::Sink();
   Channel<spec::TimerSet> timer_set_sink = Channel<spec::TimerSet>::Sink();
   RtlTop<Vcompleter> rtl{[](const Vcompleter& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit :
-         {top.record_ready_o, top.ack_ready_o, top.timer_expired_ready_o, top.completion_valid_o, top.retired_valid_o,
-          top.failure_valid_o, top.replay_valid_o, top.timer_set_valid_o, top.qp_hold_valid_o, top.idle_o}) {
+    for (const auto bit : {top.record_ready_o, top.ack_ready_o, top.timer_expired_ready_o, top.completion_valid_o,
+                           top.retired_valid_o, top.failure_valid_o, top.replay_valid_o, top.timer_set_valid_o,
+                           top.qp_hold_valid_o, top.qp_reads_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -124,6 +132,7 @@ struct Bench {
     add(top.replay_o);
     add(top.timer_set_o);
     add(top.qp_hold_o);
+    add(top.qp_reads_o);
   }};
   BlockBench<Vcompleter> bench;
   Vcompleter& p = rtl.ports();
@@ -153,6 +162,8 @@ struct Bench {
       bench.Out("timer_set", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o);
   OutPulse<spec::QpHold, decltype(p.qp_hold_valid_o), decltype(p.qp_hold_o)> hold{"qp_hold", p.qp_hold_valid_o,
                                                                                   p.qp_hold_o};
+  OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
+                                                                                      p.qp_reads_o};
 };
 
 constexpr uint32_t kQp = 5;
@@ -176,7 +187,33 @@ struct OneQp : Bench {
                             .first_psn = next_psn};
     next_psn = Psn(next_psn + packets);
     ++posted;
+    made.push_back(record);
     return record;
+  }
+  spec::SendRecord Read(uint32_t packets) {
+    spec::SendRecord record = Record(packets);
+    record.opcode = spec::IbWcOpcode::kRdmaRead;
+    record.bytes = 100'000 + posted;
+    made.back() = record;
+    return record;
+  }
+  void PostRead(uint32_t packets) { record.tokens.push_back(Read(packets)); }
+  void PostUnsentRead(uint32_t packets) {
+    spec::SendRecord unsent = Read(packets);
+    unsent.unsent = true;
+    record.tokens.push_back(unsent);
+  }
+  void PostFence(uint32_t packets, bool read = false) {
+    spec::SendRecord fence = read ? Read(packets) : Record(packets);
+    fence.unsent = fence.fence = true;
+    record.tokens.push_back(fence);
+  }
+  void Response(uint32_t psn, uint8_t syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits),
+                IbWcStatus status = IbWcStatus::kSuccess) {
+    ack.tokens.push_back({.qpn = kQp, .psn = Psn(psn), .syndrome = syndrome, .is_read = true, .status = status});
+  }
+  void Responses(uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) Response(first + i);
   }
   void Post(uint32_t packets, bool signaled = true) { record.tokens.push_back(Record(packets, signaled)); }
   void PostFailed(IbWcStatus status, uint32_t vendor) {
@@ -220,6 +257,17 @@ struct OneQp : Bench {
     hold.sent.clear();
     return generations;
   }
+  // How many READs have ended, each time that it was told since the last call.
+  std::vector<uint8_t> Ended() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<uint8_t> counts;
+    for (const auto& [cycle, token] : reads.sent) {
+      EXPECT_EQ(token.qpn, kQp);
+      counts.push_back(token.ended);
+    }
+    reads.sent.clear();
+    return counts;
+  }
   template <typename T>
   static std::vector<T> Taken(Channel<T>& sink) {
     std::vector<T> tokens;
@@ -252,11 +300,15 @@ struct OneQp : Bench {
       EXPECT_EQ(sent.token.used_bytes, 0u);
       EXPECT_EQ(sent.token.cqn, kCq);
       EXPECT_EQ(sent.token.solicited, cqe.status != IbWcStatus::kSuccess);
-      EXPECT_EQ(cqe, (spec::RdmaCqReq{.wr_id = kWrId + completed,
-                                      .status = cqe.status,
-                                      .opcode = spec::IbWcOpcode::kRdmaWrite,
-                                      .vendor_err = cqe.vendor_err,
-                                      .qp_num = kQp}));
+      EXPECT_LT(completed, made.size());
+      const bool is_read = made[completed].opcode == spec::IbWcOpcode::kRdmaRead;
+      EXPECT_EQ(cqe,
+                (spec::RdmaCqReq{.wr_id = kWrId + completed,
+                                 .status = cqe.status,
+                                 .opcode = made[completed].opcode,
+                                 .vendor_err = cqe.vendor_err,
+                                 .byte_len = is_read && cqe.status == IbWcStatus::kSuccess ? made[completed].bytes : 0,
+                                 .qp_num = kQp}));
       vendor_err = cqe.vendor_err;
       statuses.push_back(cqe.status);
       ++completed;
@@ -268,6 +320,7 @@ struct OneQp : Bench {
 
   uint32_t next_psn;
   uint32_t posted = 0;
+  std::vector<spec::SendRecord> made;
   uint32_t completed = 0;
   uint32_t vendor_err = 0;  // of the last completion
   bool has_cqe = false;
@@ -1142,12 +1195,583 @@ TEST(Completer, AMessageWithTimerAndAcknowledgeOfItsOwnTakesAtMostTenCycles) {
   }
 }
 
-// What stands around the completer, as simple as it can be: requesters that hold, send queues that take their time,
-// peers that lose packets and are not ready, timers.
+// --- RDMA READ and fence ---------------------------------------------------------------------------------------------
+
+using Counts = std::vector<uint8_t>;
+constexpr Bench::Retries kReader{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};
+constexpr auto kSequenceNak = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+constexpr auto kAck = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
+
+TEST(Completer, AReadCompletesWithItsLengthWhenItsLastResponseHasCome) {
+  for (const uint32_t start : {1000u, 0xff'ffffu, 0xff'fffeu, 0xff'fffdu}) {
+    OneQp qp(start, kReader);
+    qp.Post(1);
+    qp.PostRead(3);
+    qp.PostRead(1);
+    qp.Post(1);
+    qp.Ack(start);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    qp.Responses(start + 1, 2);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_EQ(qp.Ended(), Counts{});
+    qp.Response(start + 3, 0);  // with credits
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_TRUE(qp.has_cqe);
+    EXPECT_EQ(qp.Ended(), Counts{1});
+    qp.Response(start + 3);  // it was acknowledged before
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Response(start + 4);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Ended(), Counts{2});
+    qp.Ack(start + 5);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Holds(), Holds{});
+    EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
+    EXPECT_EQ(qp.retired_sink.sent().size(), 4u);
+    EXPECT_EQ(qp.Ended(), Counts{});
+  }
+}
+
+TEST(Completer, AResponseCoversWhatIsBeforeItsRead) {
+  OneQp qp(1000, kReader);
+  qp.Post(2);
+  qp.PostRead(2);
+  qp.Post(1);
+  qp.PostRead(2);
+  qp.Response(1002);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  qp.Response(1003);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  qp.Response(1006);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+  EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
+}
+
+TEST(Completer, EveryResponseSetsTheAckTimerAnew) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(3);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.Responses(1000, 2);
+  EXPECT_EQ(qp.Timers(), (Timers{AckTimer(2), AckTimer(3)}));
+  qp.Expire();
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1002), qp.Resume(1)}));
+}
+
+TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain) {
+  const auto syndrome = [](AethSyndrome value) { return static_cast<uint8_t>(value); };
+  for (const uint32_t start : {1000u, 0xff'fffdu}) {
+    for (const uint8_t news :
+         {kAck, uint8_t{3}, kSequenceNak, syndrome(AethSyndrome::kNakInvalidRequest),
+          syndrome(AethSyndrome::kNakRemoteAccessError), syndrome(AethSyndrome::kNakRemoteOperationalError),
+          syndrome(AethSyndrome::kRnrNak), uint8_t{0x40}, uint8_t{0x7f}}) {
+      for (const uint32_t came : {0u, 1u, 2u}) {                        // of three
+        for (const uint32_t psn : {start + 3, start + 4, start + 5}) {  // the READ's last, the next, the last
+          OneQp qp(start, {.retry_cnt = 1, .rnr_retry = 1, .max_rd_atomic = 4});
+          qp.Post(1);
+          qp.PostRead(3);
+          qp.Post(1);
+          qp.Post(1);
+          qp.Responses(start + 1, came);
+          EXPECT_EQ(qp.Statuses(), came == 0 ? Statuses{} : Statuses{kOk});
+          const uint32_t lacks = Psn(start + 1 + came);
+          const bool is_positive = news < 0x20;
+          if (!is_positive && Psn(psn) == lacks) continue;  // a NAK of the request itself: below
+          qp.Ack(psn, news);
+          EXPECT_EQ(qp.Statuses(), came == 0 ? Statuses{kOk} : Statuses{});
+          EXPECT_EQ(qp.Holds(), Holds{1});
+          EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, lacks, start + 1, start + 3),
+                                           qp.Again(1, 2, start + 4, start + 4, start + 4),
+                                           qp.Again(1, 3, start + 5, start + 5, start + 5), qp.Resume(1)}));
+          // More of the same is no news.
+          qp.Ack(psn, news);
+          qp.Ack(start + 5, news);
+          EXPECT_EQ(qp.Holds(), Holds{});
+          EXPECT_EQ(qp.Statuses(), Statuses{});
+          EXPECT_EQ(qp.Timers(), Timers{});
+          EXPECT_EQ(qp.Ended(), Counts{});
+          EXPECT_TRUE(qp.failure_sink.sent().empty());
+          // It goes on as if nothing had been.
+          qp.Responses(lacks, 3 - came);
+          qp.Ack(start + 5);
+          EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
+          EXPECT_EQ(qp.Ended(), Counts{1});
+        }
+      }
+    }
+  }
+}
+
+TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
+  for (const bool acks : {true, false}) {
+    OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2, .rnr_retry = 7, .max_rd_atomic = 4});
+    const auto say = [&] { acks ? qp.Ack(1004) : qp.RnrNak(1004); };
+    qp.Post(1);
+    qp.PostRead(3);
+    qp.Post(1);
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+    say();  // covers 1000
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+    qp.Expire();  // the second
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
+    EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    say();
+    EXPECT_EQ(qp.Statuses(), (Statuses{kRetryExc, kFlush}));
+    EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
+    EXPECT_EQ(qp.failure_sink.sent()[0].token,
+              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kSequenceNak}));
+    EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 4)});
+    EXPECT_EQ(qp.Ended(), Counts{1});
+  }
+}
+
+TEST(Completer, AResponseMakesTheRetriesFullAgain) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .max_rd_atomic = 4});
+  qp.PostRead(6);
+  qp.Post(1);
+  for (uint32_t i = 0; i < 5; ++i) {
+    qp.Ack(1006);
+    EXPECT_EQ(qp.Holds(), Holds{static_cast<uint8_t>(1 + i)});
+    qp.Response(1000 + i);
+  }
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  (void)qp.Timers();
+  qp.Ack(1006);
+  qp.Ack(1006);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  EXPECT_EQ(qp.Timers().size(), 1u);
+  qp.Expire();
+  EXPECT_EQ(qp.Statuses(), (Statuses{kRetryExc, kFlush}));
+  EXPECT_EQ(qp.vendor_err, 0u);
+}
+
+TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(2);
+  qp.PostRead(2);
+  qp.Post(1);
+  qp.Responses(1000, 2);
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, 1002, 1002, 1003), qp.Again(1, 2, 1004, 1004, 1004), qp.Resume(1)}));
+  qp.Response(1002);  // progress: the same acknowledge is news again
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1003, 1002, 1003), qp.Again(2, 2, 1004, 1004, 1004), qp.Resume(2)}));
+}
+
+TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
+  for (const uint32_t came : {0u, 1u}) {
+    for (const auto& [syndrome, status] : {std::pair{uint8_t{0x61}, IbWcStatus::kRemInvReqErr},
+                                           {uint8_t{0x62}, IbWcStatus::kRemAccessErr},
+                                           {uint8_t{0x63}, IbWcStatus::kRemOpErr},
+                                           {uint8_t{0x40}, IbWcStatus::kBadRespErr}}) {
+      OneQp qp(1000, kReader);
+      qp.Post(1);
+      qp.PostRead(2);
+      qp.Post(1);
+      qp.Responses(1001, came);
+      qp.Ack(1001 + came, syndrome);
+      EXPECT_EQ(qp.Statuses(), (Statuses{kOk, status, kFlush}));
+      ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
+      EXPECT_EQ(qp.failure_sink.sent()[0].token.code, syndrome);
+      EXPECT_EQ(qp.Ended(), Counts{1});
+    }
+    OneQp qp(1000, kReader);
+    qp.PostRead(2);
+    qp.Responses(1000, came);
+    qp.SequenceNak(1000 + came);
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000 + came, 1000, 1001), qp.Resume(1)}));
+    qp.RnrNak(1000 + came, 9);
+    EXPECT_EQ(qp.Timers().back(), Timer(TimerKind::kRnr, 9, static_cast<uint8_t>(3 + came)));
+    qp.Expire();
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(3, 0, 1000 + came, 1000, 1001), qp.Resume(3)}));
+  }
+}
+
+TEST(Completer, InAPauseLostResponsesAreNoNews) {
+  OneQp qp(1000, kReader);
+  qp.Post(1);
+  qp.Post(1);
+  qp.PostRead(2);
+  qp.Post(1);
+  qp.RnrNak(1000, 7);
+  EXPECT_EQ(qp.Timers().back(), Timer(TimerKind::kRnr, 7, 2));
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+  qp.RnrNak(1004, 8);
+  qp.Ack(1004, 0x62);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  EXPECT_EQ(qp.Holds(), Holds{});
+  EXPECT_EQ(qp.Timers(), Timers{});
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1002, 1002, 1003), qp.Again(2, 3, 1004, 1004, 1004), qp.Resume(2)}));
+}
+
+TEST(Completer, AGapInTheResponsesIsASequenceNakOfTheExpectedOne) {
+  OneQp qp(1000, {.retry_cnt = 1, .max_rd_atomic = 4});
+  qp.Post(1);
+  qp.PostRead(2);
+  qp.PostRead(2);
+  qp.Post(1);
+  qp.Response(1001, kSequenceNak);  // the first is missing
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  const Replays rest{qp.Again(1, 2, 1003, 1003, 1004), qp.Again(1, 3, 1005, 1005, 1005), qp.Resume(1)};
+  Replays expected{qp.Again(1, 1, 1001, 1001, 1002)};
+  expected.insert(expected.end(), rest.begin(), rest.end());
+  EXPECT_EQ(qp.Replays(), expected);
+  qp.Response(1001, kSequenceNak);
+  EXPECT_EQ(qp.Holds(), Holds{1});
+  // All of one and nothing of the next: the first one has completed by then.
+  qp.Responses(1001, 2);
+  qp.Response(1003, kSequenceNak);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1003, 1003, 1004), qp.Again(2, 3, 1005, 1005, 1005), qp.Resume(2)}));
+  qp.Response(1003);
+  qp.Response(1004, kSequenceNak);
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(3, 2, 1004, 1003, 1004), qp.Again(3, 3, 1005, 1005, 1005), qp.Resume(3)}));
+  EXPECT_EQ(qp.Holds(), (Holds{2, 3}));
+}
+
+TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
+  for (const IbWcStatus status :
+       {IbWcStatus::kLocLenErr, IbWcStatus::kLocQpOpErr, IbWcStatus::kLocProtErr, IbWcStatus::kBadRespErr}) {
+    for (const uint8_t code : {uint8_t{0}, kAck, uint8_t{19}, uint8_t{0x3f}, kSequenceNak}) {
+      for (const uint32_t psn : {1003u, 1004u}) {
+        OneQp qp(1000, kReader);
+        qp.Post(1);
+        qp.PostRead(2);
+        qp.PostRead(2);
+        qp.PostRead(1);
+        qp.Post(1);
+        EXPECT_EQ(qp.Statuses(), Statuses{});
+        qp.Response(psn, code, status);
+        EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, status, kFlush, kFlush}));
+        ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
+        EXPECT_EQ(qp.failure_sink.sent()[0].token,
+                  (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = code}));
+        EXPECT_EQ(qp.Ended(), (Counts{1, 2, 3}));
+        EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
+      }
+    }
+  }
+  // Not of what is outstanding.
+  OneQp qp(1000, kReader);
+  qp.PostRead(2);
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.Response(999, 5, IbWcStatus::kLocLenErr);
+  qp.Response(1002, 5, IbWcStatus::kLocLenErr);
+  qp.ack.tokens.push_back({.qpn = kQp, .psn = 999, .syndrome = kAck, .status = IbWcStatus::kLocLenErr});
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  EXPECT_TRUE(qp.failure_sink.sent().empty());
+}
+
+TEST(Completer, TheStatusOfWhatIsNoResponseCountsForNothing) {
+  OneQp qp(1000, kReader);
+  qp.Post(1);
+  qp.ack.tokens.push_back({.qpn = kQp, .psn = 1000, .syndrome = kAck, .status = IbWcStatus::kLocLenErr});
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+}
+
+TEST(Completer, AReplayStandsAtAFenceUntilEveryReadBeforeItHasLeft) {
+  for (const bool read : {false, true}) {
+    OneQp qp(1000, kReader);
+    qp.PostRead(2);
+    qp.Post(1);
+    qp.PostRead(2);
+    qp.PostFence(1, read);  // the requester holds itself
+    qp.PostUnsent(1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(1000);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(1001);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    qp.Ack(1002);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    qp.Response(1003);
+    qp.PostUnsent(2);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(1004);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 3, 1005, 1005, 1005), qp.Again(0, 4, 1006, 1006, 1006),
+                                     qp.Again(0, 5, 1007, 1007, 1008), qp.Resume(0)}));
+    EXPECT_EQ(qp.Holds(), Holds{});
+    if (read) {
+      qp.Response(1005);
+    } else {
+      qp.Ack(1005);
+    }
+    qp.Ack(1008);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
+    EXPECT_EQ(qp.Ended().size(), read ? 3u : 2u);
+  }
+}
+
+TEST(Completer, AFenceWithNoReadBeforeItWaitsForNothing) {
+  OneQp qp(1000, kReader);
+  qp.Post(1);
+  qp.PostFence(1);  // its READ has left meanwhile
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 1, 1001, 1001, 1001), qp.Resume(0)}));
+  qp.PostFence(1);
+  qp.PostUnsentRead(1);
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 2, 1002, 1002, 1002), qp.Again(0, 3, 1003, 1003, 1003), qp.Resume(0)}));
+  // A READ behind the cursor is none before it.
+  qp.SequenceNak(1000);
+  EXPECT_EQ(qp.Replays().size(), 5u);
+}
+
+TEST(Completer, AReplayStandsWhereThereWouldBeTooManyReads) {
+  for (const uint32_t most : {1u, 2u, 4u}) {
+    OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .max_rd_atomic = static_cast<uint8_t>(most)});
+    for (uint32_t i = 0; i < most; ++i) qp.PostRead(1);
+    qp.PostUnsentRead(1);
+    qp.PostUnsent(1);
+    qp.PostUnsentRead(1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    const auto again = [&](uint32_t number) {
+      return qp.Again(0, number, 1000 + number, 1000 + number, 1000 + number);
+    };
+    qp.Response(1000);
+    EXPECT_EQ(qp.Replays(), (Replays{again(most), again(most + 1)}));
+    qp.Response(1001);
+    EXPECT_EQ(qp.Replays(), (Replays{again(most + 2), qp.Resume(0)}));
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+    EXPECT_EQ(qp.Holds(), Holds{});
+  }
+}
+
+TEST(Completer, WithNoReadAllowedAReadIsReplayedWhenNoneIsBeforeIt) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester says what is wrong
+  qp.PostUnsentRead(1);
+  qp.PostUnsentRead(1);
+  EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 0, 1000, 1000, 1000)});
+}
+
+TEST(Completer, ANakOrATimeoutEndsTheStandAndTheNextReplayStandsThereAgain) {
+  for (const int cause : {0, 1, 2}) {
+    OneQp qp(1000, kReader);
+    qp.Post(1);
+    qp.PostRead(2);
+    qp.PostFence(1);
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+    EXPECT_EQ(qp.Replays(), Replays{});
+    uint8_t generation = 1;
+    if (cause == 0) qp.SequenceNak(1000);
+    if (cause == 1) qp.Expire();
+    if (cause == 2) {
+      qp.RnrNak(1000);
+      EXPECT_EQ(qp.Timers().size(), 1u);
+      qp.Expire();
+      generation = 2;
+    }
+    EXPECT_EQ(qp.Replays(),
+              (Replays{qp.Again(generation, 0, 1000, 1000, 1000), qp.Again(generation, 1, 1001, 1001, 1002)}));
+    qp.Responses(1001, 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Responses(1002, 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(generation, 2, 1003, 1003, 1003), qp.Resume(generation)}));
+  }
+}
+
+TEST(Completer, AReadThatLeavesInAPauseBeginsNothing) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(1);
+  qp.Post(1);
+  qp.PostFence(1);
+  EXPECT_EQ(qp.Replays(), Replays{});
+  qp.RnrNak(1000, 1);  // of the READ, as nobody should
+  EXPECT_EQ(qp.Timers().back(), Timer(TimerKind::kRnr, 1, 2));
+  qp.Response(1000);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  EXPECT_EQ(qp.Replays(), Replays{});
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1001, 1001, 1001), qp.Again(2, 2, 1002, 1002, 1002), qp.Resume(2)}));
+}
+
+TEST(Completer, ErrClearAndAFailureEndAStand) {
+  for (const int cause : {0, 1, 2}) {
+    OneQp qp(1000, kReader);
+    qp.PostRead(1);
+    qp.PostRead(1);
+    qp.PostFence(1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    if (cause == 0) qp.SetState(kQp, IbQpState::kErr);
+    if (cause == 1) qp.SetState(kQp, IbQpState::kReset, true);
+    if (cause == 2) qp.Response(1000, 5, IbWcStatus::kLocProtErr);
+    EXPECT_EQ(qp.Statuses(), cause == 0   ? Statuses(3, kFlush)
+                             : cause == 1 ? Statuses{}
+                                          : (Statuses{IbWcStatus::kLocProtErr, kFlush, kFlush}));
+    EXPECT_EQ(qp.Replays(), Replays{});
+    EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
+    // Set up anew it begins from nothing, but the number goes on.
+    qp.SetState(kQp, IbQpState::kReset, true);
+    qp.SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.completed = qp.posted;
+    qp.PostRead(1);
+    qp.PostFence(1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(qp.next_psn - 2);
+    EXPECT_EQ(qp.Replays().size(), 2u);
+    EXPECT_EQ(qp.Ended(), Counts{3});
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  }
+}
+
+TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
+  OneQp qp(1000, kReader);
+  uint8_t ended = 0;
+  for (int i = 0; i < 300; ++i) {
+    Counts expected{++ended};
+    if (i % 50 == 20) {  // flushed
+      qp.PostRead(1);
+      qp.PostRead(2);
+      expected.push_back(++ended);
+      qp.SetState(kQp, IbQpState::kErr);
+    } else if (i % 50 == 40) {  // forgotten, one when it comes
+      qp.PostRead(1);
+      ASSERT_EQ(qp.Settle(), "");
+      qp.SetState(kQp, IbQpState::kReset, true);
+      ASSERT_EQ(qp.Settle(), "");
+      qp.PostRead(1);
+      expected.push_back(++ended);
+    } else if (i % 50 == 45) {  // came with a status
+      spec::SendRecord read = qp.Read(0);
+      read.status = IbWcStatus::kLocQpOpErr;
+      qp.record.tokens.push_back(read);
+    } else {
+      qp.PostRead(1);
+      qp.Post(1);
+      qp.Response(qp.next_psn - 2);
+      qp.Ack(qp.next_psn - 1);
+    }
+    EXPECT_EQ(qp.Ended(), expected);
+    if (i % 5 == 0) {
+      qp.SetState(kQp, IbQpState::kReset, true);
+      qp.SetState(kQp, IbQpState::kRts);
+    }
+  }
+  EXPECT_LT(ended, 100);  // 312 modulo 256
+}
+
+TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(2);
+  qp.Post(1);
+  spec::SendRecord amendment{.qpn = kQp,
+                             .opcode = spec::IbWcOpcode::kRdmaRead,
+                             .status = IbWcStatus::kLocQpOpErr,
+                             .vendor_err = 3,
+                             .amends = true};
+  qp.record.tokens.push_back(amendment);  // of the newest, which remains what it is
+  EXPECT_EQ(qp.Ended(), Counts{});
+  qp.Responses(1000, 2);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
+  EXPECT_EQ(qp.Ended(), Counts{1});
+  EXPECT_TRUE(qp.failure_sink.sent().empty());
+}
+
+TEST(Completer, AReadThatFailsInAReplayCompletesInItsTurn) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(2);
+  qp.PostRead(1);
+  qp.record.tokens.push_back({.qpn = kQp,
+                              .opcode = spec::IbWcOpcode::kRdmaRead,
+                              .status = IbWcStatus::kLocQpOpErr,
+                              .vendor_err = 9,
+                              .first_psn = 1002,
+                              .amends = true,
+                              .again = true,
+                              .slot = 1});
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  qp.Responses(1000, 2);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
+  EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
+  EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
+}
+
+TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
+  using spec::IbQpType;
+  for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
+    OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
+    qp.Post(3);
+    qp.Post(1);
+    qp.Post(2, false);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Ack(0);  // the first message's last packet
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    // Nothing else counts.
+    for (const uint8_t nak : {uint8_t{0x60}, uint8_t{0x62}, uint8_t{0x25}, uint8_t{0x40}}) qp.Ack(1, nak);
+    qp.Response(1);
+    qp.Response(1, kSequenceNak);
+    qp.Response(1, kAck, IbWcStatus::kLocLenErr);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Ack(1);
+    qp.Ack(3);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+    EXPECT_FALSE(qp.has_cqe);
+    // It has no timer, and nothing is sent again.
+    EXPECT_EQ(qp.Timers(), Timers{});
+    EXPECT_EQ(qp.Holds(), Holds{});
+    EXPECT_EQ(qp.Replays(), Replays{});
+    EXPECT_TRUE(qp.failure_sink.sent().empty());
+    qp.PostFailed(IbWcStatus::kLocQpOpErr, 4);
+    EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocQpOpErr});
+  }
+}
+
+TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(1);
+  qp.PostFence(1);
+  ASSERT_EQ(qp.Settle(), "");
+  const auto completions = qp.completion.count;
+  qp.Response(1000);
+  ASSERT_EQ(qp.Run(Completer::kAckToCompletion), "");
+  EXPECT_EQ(qp.completion.count, completions);
+  EXPECT_EQ(qp.reads.sent.size(), 0u);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.completion.count, completions + 1);
+  EXPECT_EQ(qp.reads.sent.size(), 1u);
+  ASSERT_EQ(qp.Run(Completer::kReadsToReplay - 1), "");
+  EXPECT_EQ(qp.replay.count, 0u);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.replay.count, 1u);
+}
+
+TEST(Completer, AReadOfOnePacketTakesAtMostTwelveCycles) {
+  OneQp qp(1000, kReader);
+  Cycle busy = 0;
+  for (uint32_t i = 0; i < 400; i += 4) {
+    for (uint32_t k = 0; k < 4; ++k) qp.PostRead(1);
+    for (uint32_t k = 0; k < 4; ++k) qp.Response(1000 + i + k);
+    ASSERT_EQ(qp.Run(1), "");
+    while (qp.p.idle_o == 0 || !qp.ack.IsEmpty()) {
+      ASSERT_EQ(qp.Run(1), "");
+      ++busy;
+    }
+  }
+  EXPECT_EQ(qp.completion.count, 400u);
+  EXPECT_LE(busy, 400u * 12);
+}
+
+// What stands around the completer, as simple as it can be: requesters that hold, also themselves, send queues that
+// take their time, peers that lose packets and are not ready, responders that put READ responses in their place,
+// timers.
 struct Network {
   static constexpr uint32_t kQps = 4;
+  struct Message {
+    uint32_t first_psn, last_psn;
+    bool is_read, fence;
+  };
   struct Packet {
     uint32_t psn;
+    uint32_t responses;  // of a READ request; else 0
+    uint32_t message;
     uint8_t generation;  // of the replay that it belongs to
     bool again;
   };
@@ -1155,18 +1779,29 @@ struct Network {
     // Requester
     uint32_t next_psn = 0;
     uint8_t hold = 0, resumed = 0;
+    bool holds_itself = false;
+    uint8_t reads_begun = 0, reads_ended = 0;
+    std::vector<Message> messages;
     std::deque<Packet> sends;  // of the message under way
     std::deque<std::pair<Cycle, spec::Replay>> replays;
-    uint32_t open = 0, posted = 0, done = 0;
+    uint32_t open = 0, done = 0;
     // Wire
-    std::deque<std::pair<Cycle, uint32_t>> wire;
+    std::deque<std::pair<Cycle, Packet>> wire;
     unsigned lucky = 0;  // packets that are not lost
     // Peer
     uint32_t expected = 0;
     bool nak_sent = false;
+    // Responder: the READs whose responses are still to come
+    struct Read {
+      uint32_t message, next_psn, last_psn;
+    };
+    std::deque<Read> reads;
+    uint32_t newest_read = 0;
     // Timer
     Cycle deadline = model::kUnknown;
     uint8_t timer_generation = 0;
+
+    bool IsHeld() const { return hold != resumed || holds_itself; }
   };
 
   // What the requester decides in the cycles of a hold and behind it does not know of it yet; its records are visible
@@ -1174,7 +1809,7 @@ struct Network {
   static constexpr Cycle kHoldCycles = 3;
 
   // Without loss a peer still says what it lacks, so that nothing depends on the ack timer.
-  Network(Bench& b, bool is_lossy) : bench(b), lossy(is_lossy) {
+  Network(Bench& b, bool is_lossy, uint8_t most_reads) : bench(b), lossy(is_lossy), max_rd_atomic(most_reads) {
     bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
     bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
       --qps[(token.vq_index - bench.first_queue) / 2].open;
@@ -1183,7 +1818,10 @@ struct Network {
       Qp& qp = qps[(token.vq_index - bench.first_queue) / 2];
       const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
       ASSERT_EQ(cqe.status, kOk);
-      ASSERT_EQ(cqe.wr_id, qp.done++);
+      ASSERT_EQ(cqe.wr_id, qp.done);
+      // A READ's data is all there.
+      for (const auto& read : qp.reads) ASSERT_NE(read.message, qp.done);
+      ++qp.done;
     };
     bench.replay.on_token = [this](Cycle cycle, const spec::Replay& token) {
       qps[token.qpn].replays.emplace_back(cycle + 20 + bench.random() % 60, token);
@@ -1212,27 +1850,103 @@ struct Network {
   void Answer(uint32_t qpn, uint32_t psn, uint8_t syndrome) {
     if (!IsLost(qps[qpn])) bench.ack.tokens.push_back({.qpn = qpn, .psn = Psn(psn), .syndrome = syndrome});
   }
-  void Arrive(uint32_t qpn, uint32_t psn) {
+  void Respond(uint32_t qpn, uint32_t psn) {
     Qp& qp = qps[qpn];
-    const uint32_t ahead = Psn(psn - qp.expected);
+    if (IsLost(qp) || qp.reads.empty()) return;
+    auto& read = qp.reads.front();
+    const uint32_t ahead = Psn(psn - read.next_psn);
     if (ahead == 0) {
-      if (bench.random() % 32 == 0) {
-        Answer(qpn, psn, static_cast<uint8_t>(0x20 + bench.random() % 32));
+      bench.ack.tokens.push_back({.qpn = qpn, .psn = psn, .syndrome = kAck, .is_read = true});
+      read.next_psn = Psn(read.next_psn + 1);
+      if (psn == read.last_psn) qp.reads.pop_front();
+    } else if (ahead < 0x80'0000) {
+      bench.ack.tokens.push_back({.qpn = qpn, .psn = read.next_psn, .syndrome = kSequenceNak, .is_read = true});
+      ++gaps;
+    }
+  }
+  void Arrive(uint32_t qpn, const Packet& packet) {
+    Qp& qp = qps[qpn];
+    const uint32_t ahead = Psn(packet.psn - qp.expected);
+    if (ahead == 0) {
+      if (bench.random() % 32 == 0 && packet.responses == 0) {
+        Answer(qpn, packet.psn, static_cast<uint8_t>(0x20 + bench.random() % 32));
         return;
       }
       if (!lossy && !qp.nak_sent && bench.random() % 16 == 0) {
         qp.nak_sent = true;
-        Answer(qpn, psn, 0x60);
+        Answer(qpn, packet.psn, kSequenceNak);
         return;
       }
-      qp.expected = Psn(qp.expected + 1);
+      qp.expected = Psn(qp.expected + std::max(packet.responses, 1u));
       qp.nak_sent = false;
-      Answer(qpn, psn, 0x1f);
+      if (packet.responses == 0) Answer(qpn, packet.psn, kAck);
     } else if (ahead < 0x80'0000) {
-      if (!qp.nak_sent) Answer(qpn, qp.expected, 0x60);
+      if (!qp.nak_sent) Answer(qpn, qp.expected, kSequenceNak);
       qp.nak_sent = true;
+      return;
+    } else if (packet.responses == 0) {
+      Answer(qpn, qp.expected - 1, kAck);
+    }
+    for (uint32_t i = 0; i < packet.responses; ++i) Respond(qpn, Psn(packet.psn + i));
+  }
+  // A packet leaves the requester.
+  void Send(Qp& qp, const Packet& packet) {
+    const Message& message = qp.messages[packet.message];
+    if (message.is_read) {
+      if (const uint32_t ahead = Psn(message.last_psn - qp.newest_read); ahead != 0 && ahead < 0x80'0000) {
+        qp.reads.push_back({packet.message, message.first_psn, message.last_psn});
+        qp.newest_read = message.last_psn;
+        most = std::max(most, qp.reads.size());
+        ASSERT_LE(qp.reads.size(), max_rd_atomic);
+      }
+    }
+    for (const auto& read : qp.reads) {
+      if (message.fence) {
+        ASSERT_GE(read.message, packet.message);
+      }
+    }
+    if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
+    ++sent;
+  }
+  // Cuts what is from `psn` on.
+  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again) {
+    const Message& message = qp.messages[number];
+    const uint32_t packets = Psn(message.last_psn - psn) + 1;
+    if (message.is_read) {
+      qp.sends.push_back({psn, packets, number, generation, again});
+      return;
+    }
+    for (uint32_t i = 0; i < packets; ++i) qp.sends.push_back({Psn(psn + i), 0, number, generation, again});
+  }
+  void Post(uint32_t qpn) {
+    Qp& qp = qps[qpn];
+    const auto number = static_cast<uint32_t>(qp.messages.size());
+    const auto packets = static_cast<uint32_t>(1 + bench.random() % 3);
+    const Message message{qp.next_psn, Psn(qp.next_psn + packets - 1), max_rd_atomic != 0 && bench.random() % 3 == 0,
+                          bench.random() % 8 == 0};
+    const auto under_way = static_cast<uint8_t>(qp.reads_begun - qp.reads_ended);
+    if (!qp.IsHeld() && ((message.is_read && under_way >= max_rd_atomic) || (message.fence && under_way != 0))) {
+      qp.holds_itself = true;
+      ++(message.fence ? fences : limits);
+    }
+    bench.record.tokens.push_back(
+        {.qpn = qpn,
+         .head = static_cast<uint16_t>(number),
+         .wr_id = number,
+         .opcode = message.is_read ? spec::IbWcOpcode::kRdmaRead : spec::IbWcOpcode::kRdmaWrite,
+         .signaled = true,
+         .last_psn = message.last_psn,
+         .first_psn = message.first_psn,
+         .unsent = qp.IsHeld(),
+         .fence = message.fence});
+    qp.messages.push_back(message);
+    if (message.is_read) ++qp.reads_begun;
+    qp.next_psn = Psn(qp.next_psn + packets);
+    ++qp.open;
+    if (qp.IsHeld()) {
+      ++unsent;
     } else {
-      Answer(qpn, qp.expected - 1, 0x1f);
+      Cut(qp, number, message.first_psn, 0, false);
     }
   }
   void Step(bool posts) {
@@ -1242,49 +1956,39 @@ struct Network {
       qps[holds.front().second.qpn].hold = holds.front().second.generation;
       holds.erase(holds.begin());
     }
+    auto& ended = bench.reads.sent;
+    while (!ended.empty() && ended.front().first + kHoldCycles < now) {
+      qps[ended.front().second.qpn].reads_ended = ended.front().second.ended;
+      ended.erase(ended.begin());
+    }
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       Qp& qp = qps[qpn];
-      const bool held = qp.hold != qp.resumed;
       // A message under way stops when the QP is held, a replay when another hold comes.
       if (!qp.sends.empty() && bench.random() % 2 == 0) {
-        const Packet& packet = qp.sends.front();
-        if (packet.again ? packet.generation != qp.hold : held) {
+        const Packet packet = qp.sends.front();
+        if (packet.again ? packet.generation != qp.hold : qp.IsHeld()) {
           qp.sends.clear();
         } else {
-          if (!IsLost(qp)) qp.wire.emplace_back(now + 20, packet.psn);
-          ++sent;
           qp.sends.pop_front();
+          Send(qp, packet);
         }
       } else if (qp.sends.empty() && !qp.replays.empty() && qp.replays.front().first <= now &&
                  bench.record.tokens.empty()) {
         const spec::Replay replay = qp.replays.front().second;
         qp.replays.pop_front();
-        if (replay.resume) {
-          if (replay.generation == qp.hold && replay.psn == qp.next_psn) qp.resumed = qp.hold;
-        } else {
-          for (uint32_t psn = replay.psn; psn != Psn(replay.last_psn + 1); psn = Psn(psn + 1)) {
-            qp.sends.push_back({.psn = psn, .generation = replay.generation, .again = true});
-          }
+        if (!replay.resume) {
+          Cut(qp, replay.head, replay.psn, replay.generation, true);
+        } else if (replay.generation == qp.hold && replay.psn == qp.next_psn) {
+          qp.resumed = qp.hold;
+          qp.holds_itself = false;
         }
       } else if (qp.sends.empty() && posts && qp.open < 8 && bench.record.tokens.empty() && bench.random() % 8 == 0) {
-        const auto packets = static_cast<uint32_t>(1 + bench.random() % 3);
-        bench.record.tokens.push_back({.qpn = qpn,
-                                       .wr_id = qp.posted++,
-                                       .signaled = true,
-                                       .last_psn = Psn(qp.next_psn + packets - 1),
-                                       .first_psn = qp.next_psn,
-                                       .unsent = held});
-        for (uint32_t i = 0; i < packets && !held; ++i) {
-          qp.sends.push_back({.psn = Psn(qp.next_psn + i), .generation = 0, .again = false});
-        }
-        qp.next_psn = Psn(qp.next_psn + packets);
-        ++qp.open;
-        unsent += held ? 1 : 0;
+        Post(qpn);
       }
       if (!qp.wire.empty() && qp.wire.front().first <= now) {
-        const uint32_t psn = qp.wire.front().second;
+        const Packet packet = qp.wire.front().second;
         qp.wire.pop_front();
-        Arrive(qpn, psn);
+        Arrive(qpn, packet);
       }
       if (qp.deadline <= now) {
         bench.expired.tokens.push_back({.qpn = qpn, .generation = qp.timer_generation});
@@ -1294,29 +1998,49 @@ struct Network {
   }
   bool IsDone() const {
     return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
-      return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && qp.hold == qp.resumed;
+      return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && !qp.IsHeld();
     });
   }
 
   Bench& bench;
   const bool lossy;
+  const uint8_t max_rd_atomic;  // 0: no READs
   std::vector<Qp> qps{kQps};
-  uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0;
+  uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
+  size_t most = 0;  // READs at a time
 };
 
 TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotReady) {
-  for (const auto& [lossy, out_rate] : {std::pair{true, 16u}, {true, 4u}, {false, 16u}, {false, 6u}}) {
+  struct Case {
+    bool lossy;
+    unsigned out_rate;
+    uint8_t reads;
+  };
+  for (const auto& [lossy, out_rate, reads] : {Case{true, 16, 0},
+                                               {true, 4, 0},
+                                               {false, 16, 0},
+                                               {false, 6, 0},
+                                               {true, 16, 1},
+                                               {true, 6, 2},
+                                               {true, 16, 4},
+                                               {false, 16, 1},
+                                               {false, 6, 3}}) {
     Bench bench;
     bench.Rates(16, out_rate);
-    Network network(bench, lossy);
+    Network network(bench, lossy, reads);
     for (uint32_t qpn = 0; qpn < Network::kQps; ++qpn) {
-      bench.SetCq(qpn, 0, lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7});
+      Bench::Retries retries = lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7};
+      retries.max_rd_atomic = reads;
+      bench.SetCq(qpn, 0, retries);
       bench.SetState(qpn, IbQpState::kRts);
-      network.qps[qpn].next_psn = network.qps[qpn].expected = Psn(0u - 50 * qpn);
+      auto& qp = network.qps[qpn];
+      qp.next_psn = qp.expected = Psn(0u - 50 * qpn);
+      qp.newest_read = Psn(qp.next_psn - 1);
     }
     ASSERT_EQ(bench.Settle(), "");
     for (int i = 0; i < 40'000; ++i) {
       network.Step(true);
+      ASSERT_FALSE(HasFatalFailure());
       ASSERT_EQ(bench.Run(1), "");
       ASSERT_FALSE(HasFatalFailure());
     }
@@ -1331,16 +2055,23 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     }
     EXPECT_EQ(bench.failure.count, 0u);
     for (const auto& qp : network.qps) {
-      EXPECT_EQ(qp.done, qp.posted);
+      EXPECT_EQ(qp.done, qp.messages.size());
       EXPECT_EQ(qp.expected, qp.next_psn);
       EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer stands
-      EXPECT_GT(qp.done, 200u);
+      EXPECT_EQ(qp.reads_begun, qp.reads_ended);
+      EXPECT_TRUE(qp.reads.empty());
+      EXPECT_GT(qp.done, 150u);
     }
     if (lossy) {
       EXPECT_GT(network.lost, 50u);
     }
     EXPECT_GT(network.unsent, 50u);
     EXPECT_GT(network.pauses, 10u);
+    EXPECT_EQ(network.most, reads);
+    if (reads != 0) {
+      EXPECT_GT(network.fences + network.limits, 0u);
+      EXPECT_EQ(network.gaps != 0, lossy);
+    }
   }
 }
 
@@ -1352,6 +2083,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
       bench.Rates(in_rate, out_rate);
       auto& random = bench.random;
       std::map<uint32_t, uint32_t> psn, open;
+      std::map<uint32_t, uint8_t> reads, ended;
       uint64_t records = 0;
       bench.retired.keep = bench.completion.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep =
           false;
@@ -1361,7 +2093,9 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
         bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
                     {.timeout = static_cast<uint8_t>(random() % 4 == 0 ? 0 : random() % 32),
                      .retry_cnt = static_cast<uint8_t>(random() % 8),
-                     .rnr_retry = static_cast<uint8_t>(random() % 8)});
+                     .rnr_retry = static_cast<uint8_t>(random() % 8),
+                     .max_rd_atomic = static_cast<uint8_t>(random() % 4),
+                     .qp_type = random() % 4 == 0 ? static_cast<spec::IbQpType>(random() % 6) : spec::IbQpType::kRc});
       };
       bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
         ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
@@ -1376,19 +2110,22 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
         const unsigned dice = random() % 64;
         if (dice < 24 && open[qpn] < 8 && bench.record.tokens.size() < 4) {
           const auto packets = static_cast<uint32_t>(random() % 4 == 0 ? random() % 4 : 1 + random() % 3);
-          spec::SendRecord record{.qpn = qpn,
-                                  .head = static_cast<uint16_t>(random()),
-                                  .wr_id = random(),
-                                  .opcode = static_cast<spec::IbWcOpcode>(random() % 5),
-                                  .vendor_err = static_cast<uint32_t>(random()),
-                                  .signaled = random() % 2 == 0,
-                                  .last_psn = Psn(psn[qpn] + packets - 1),
-                                  .first_psn = psn[qpn]};
+          spec::SendRecord record{
+              .qpn = qpn,
+              .head = static_cast<uint16_t>(random()),
+              .wr_id = random(),
+              .opcode = random() % 3 == 0 ? spec::IbWcOpcode::kRdmaRead : static_cast<spec::IbWcOpcode>(random() % 5),
+              .vendor_err = static_cast<uint32_t>(random()),
+              .signaled = random() % 2 == 0,
+              .last_psn = Psn(psn[qpn] + packets - 1),
+              .first_psn = psn[qpn]};
           if (packets == 0 || random() % 32 == 0) {
             record.status = static_cast<IbWcStatus>(1 + random() % 12);
             record.silent = random() % 4 == 0;
           }
           record.unsent = random() % 4 == 0;
+          record.fence = random() % 4 == 0;
+          record.bytes = static_cast<uint32_t>(random());
           psn[qpn] = Psn(psn[qpn] + packets);
           if (random() % 16 == 0) {
             record.amends = true;
@@ -1398,6 +2135,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
           } else {
             ++open[qpn];
             ++records;
+            if (record.opcode == spec::IbWcOpcode::kRdmaRead) ++reads[qpn];
           }
           bench.record.tokens.push_back(record);
         } else if (dice < 52 && bench.ack.tokens.size() < 4) {
@@ -1406,7 +2144,9 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
           bench.ack.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
                                       .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 12)),
                                       .syndrome = syndrome,
-                                      .msn = static_cast<uint32_t>(random() & 0xff'ffff)});
+                                      .msn = static_cast<uint32_t>(random() & 0xff'ffff),
+                                      .is_read = random() % 2 == 0,
+                                      .status = static_cast<IbWcStatus>(random() % 32 == 0 ? random() % 23 : 0)});
         } else if (dice < 54 && bench.expired.tokens.size() < 4) {
           bench.expired.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
                                           .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
@@ -1426,6 +2166,10 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
       for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kErr);
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.retired.count, records);
+      for (const auto& [cycle, token] : bench.reads.sent) {
+        ASSERT_EQ(token.ended, ++ended[token.qpn]);
+      }
+      EXPECT_EQ(ended, reads);
       EXPECT_GT(bench.completion.count, 200u);
       EXPECT_GT(bench.failure.count, 10u);
       EXPECT_GT(bench.replay.count, 200u);
@@ -1445,9 +2189,19 @@ TEST(Completer, RtlAndModelAgreeWhenStatesChangeInEveryCycle) {
     bench.SetState(qpn, bench.random() % 2 == 0 ? IbQpState::kErr : IbQpState::kRts, bench.random() % 2 == 0);
     if (bench.random() % 4 == 0 && open[qpn] < 8) {
       ++open[qpn];
-      bench.record.tokens.push_back({.qpn = qpn, .last_psn = 7, .first_psn = 7});
+      bench.record.tokens.push_back({.qpn = qpn,
+                                     .opcode = static_cast<spec::IbWcOpcode>(bench.random() % 4),
+                                     .last_psn = 7,
+                                     .first_psn = 7,
+                                     .unsent = bench.random() % 2 == 0,
+                                     .fence = bench.random() % 2 == 0});
     }
-    if (bench.random() % 4 == 0) bench.ack.tokens.push_back({.qpn = qpn, .psn = 7, .syndrome = 0x60});
+    if (bench.random() % 4 == 0) {
+      bench.ack.tokens.push_back({.qpn = qpn,
+                                  .psn = 7,
+                                  .syndrome = bench.random() % 2 == 0 ? kSequenceNak : kAck,
+                                  .is_read = bench.random() % 2 == 0});
+    }
     bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
     ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
   }

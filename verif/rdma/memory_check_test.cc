@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vmemory_check_16.h"
@@ -28,6 +31,7 @@ using Place = spec::MemoryPlace;
 constexpr size_t kClients = model::MemoryCheck::kClients;
 constexpr size_t kMrs = 16;
 constexpr size_t kPages = 64;
+constexpr uint32_t kMost = 4096;  // bytes of an access that has a place
 
 // One bit of a port.
 struct Bit {
@@ -40,7 +44,7 @@ struct Bit {
   operator bool() const { return (port >> index & 1) != 0; }  // NOLINT(google-explicit-constructor): as a port is
 };
 
-using CheckPort = EData[4];
+using CheckPort = EData[5];
 using PlacePort = EData[5];
 using Top = Vmemory_check_16;
 using Rtl = RtlTop<Top>;
@@ -55,7 +59,17 @@ Rtl::Outputs Outputs() {
   };
 }
 
-// Compares idle_o; and takes the two answers, which do not begin at words, out of their port.
+// Tokens of several clients in one port do not begin at words.
+void CopyBits(std::span<const uint8_t> from, size_t from_bit, std::span<uint8_t> to, size_t to_bit, size_t bits) {
+  for (size_t i = 0; i < bits; ++i) {
+    const auto mask = static_cast<uint8_t>(1u << (to_bit + i) % 8);
+    uint8_t& byte = to[(to_bit + i) / 8];
+    const bool bit = (from[(from_bit + i) / 8] >> (from_bit + i) % 8 & 1) != 0;
+    byte = static_cast<uint8_t>(bit ? byte | mask : byte & ~mask);
+  }
+}
+
+// Compares idle_o; and takes the answers out of their port.
 class Watch final : public BenchStream {
  public:
   Watch(Top& top, const model::MemoryCheck& block, std::array<PlacePort, kClients>& places)
@@ -67,14 +81,8 @@ class Watch final : public BenchStream {
     }
   }
   void End(Cycle) override {
-    const auto port = BytesOf(top_.place_o);
     for (size_t client = 0; client < kClients; ++client) {
-      auto to = BytesOf(places_[client]);
-      std::fill(to.begin(), to.end(), uint8_t{0});
-      for (size_t i = 0; i < Place::kBits; ++i) {
-        const size_t from = client * Place::kBits + i;
-        if ((port[from / 8] >> from % 8 & 1) != 0) to[i / 8] |= static_cast<uint8_t>(1u << i % 8);
-      }
+      CopyBits(BytesOf(std::as_const(top_.place_o)), client * Place::kBits, BytesOf(places_[client]), 0, Place::kBits);
     }
   }
   bool IsEmpty() const override { return true; }
@@ -85,16 +93,34 @@ class Watch final : public BenchStream {
   std::array<PlacePort, kClients>& places_;
 };
 
+// Puts the checks, which the streams have set, into their port.
+class Checks final : public BenchStream {
+ public:
+  Checks(Top& top, const std::array<CheckPort, kClients>& checks) : top_(top), checks_(checks) {}
+  void Begin(Cycle) override {
+    for (size_t client = 0; client < kClients; ++client) {
+      CopyBits(BytesOf(checks_[client]), 0, BytesOf(top_.check_i), client * Check::kBits, Check::kBits);
+    }
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return true; }
+
+ private:
+  Top& top_;
+  const std::array<CheckPort, kClients>& checks_;
+};
+
 struct Bench {
   explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
+    static constexpr std::array kIn = {"requester", "responder", "read responder"};
+    static constexpr std::array kOut = {"requester's", "responder's", "read responder's"};
     bench.AddOther(watch);
     for (size_t i = 0; i < kClients; ++i) {
       block.place_out[i].Connect(sinks[i], block);
-      in.push_back(&bench.In(i == 0 ? "requester" : "responder", block.check_in[i], check_valid[i], check_ready[i],
-                             *reinterpret_cast<CheckPort*>(BytesOf(p.check_i).data() + i * sizeof(CheckPort))));
-      out.push_back(
-          &bench.Out(i == 0 ? "requester's" : "responder's", sinks[i], place_valid[i], place_ready[i], places[i]));
+      in.push_back(&bench.In(kIn[i], block.check_in[i], check_valid[i], check_ready[i], check_ports[i]));
+      out.push_back(&bench.Out(kOut[i], sinks[i], place_valid[i], place_ready[i], places[i]));
     }
+    bench.AddOther(checks);
   }
 
   template <typename Row>
@@ -114,12 +140,14 @@ struct Bench {
   Top& p;
   model::Agenda agenda;
   model::MemoryCheck block{agenda, kMrs, kPages};
-  std::array<Channel<Place>, kClients> sinks = {Channel<Place>::Sink(), Channel<Place>::Sink()};
-  std::array<Bit, kClients> check_valid = {Bit{p.check_valid_i, 0}, Bit{p.check_valid_i, 1}};
-  std::array<Bit, kClients> check_ready = {Bit{p.check_ready_o, 0}, Bit{p.check_ready_o, 1}};
-  std::array<Bit, kClients> place_valid = {Bit{p.place_valid_o, 0}, Bit{p.place_valid_o, 1}};
-  std::array<Bit, kClients> place_ready = {Bit{p.place_ready_i, 0}, Bit{p.place_ready_i, 1}};
+  std::array<Channel<Place>, kClients> sinks = {Channel<Place>::Sink(), Channel<Place>::Sink(), Channel<Place>::Sink()};
+  std::array<Bit, kClients> check_valid = {Bit{p.check_valid_i, 0}, Bit{p.check_valid_i, 1}, Bit{p.check_valid_i, 2}};
+  std::array<Bit, kClients> check_ready = {Bit{p.check_ready_o, 0}, Bit{p.check_ready_o, 1}, Bit{p.check_ready_o, 2}};
+  std::array<Bit, kClients> place_valid = {Bit{p.place_valid_o, 0}, Bit{p.place_valid_o, 1}, Bit{p.place_valid_o, 2}};
+  std::array<Bit, kClients> place_ready = {Bit{p.place_ready_i, 0}, Bit{p.place_ready_i, 1}, Bit{p.place_ready_i, 2}};
+  std::array<CheckPort, kClients> check_ports{};
   std::array<PlacePort, kClients> places{};
+  Checks checks{p, check_ports};
   Watch watch{p, block, places};
   BlockBench<Top> bench;
   std::vector<InStream<Check, Bit, Bit, CheckPort>*> in;
@@ -176,7 +204,12 @@ struct Tables {
     check.local_write = random() % 4 == 0;
     check.remote_write = random() % 4 == 0;
     check.remote_read = random() % 4 == 0;
-    check.bytes = static_cast<uint16_t>(1 + (random() % 2 == 0 ? random() % 4096 : random() % 64));
+    check.bytes = static_cast<uint32_t>(1 + (random() % 2 == 0 ? random() % kMost : random() % 64));
+    if (random() % 4 == 0) {  // no place: just so, anything, or as much as there is
+      const uint64_t many = random() % 3 == 0 ? kMost + 1 : random() % 2 == 0 ? random() : random() % mr.length + kMost;
+      check.bytes = static_cast<uint32_t>(many);
+      check.bytes = std::max(check.bytes, kMost + 1);
+    }
     switch (random() % 5) {
       case 0: check.address = mr.virt_addr - random() % 3; break;
       case 1: check.address = mr.virt_addr + mr.length - check.bytes + random() % 3 - 1; break;
@@ -204,7 +237,9 @@ struct Tables {
       return {.status = MemoryStatus::kRights};
     }
     std::vector<uint64_t> bus;
-    for (unsigned i = 0; i < check.bytes; ++i) {
+    // Of many bytes the first and the last: a region has no holes.
+    const uint32_t step = check.bytes > kMost ? check.bytes - 1 : 1;
+    for (uint64_t i = 0; i < check.bytes; i += step) {
       const uint64_t address = check.address + i;
       if (address < check.address) return {.status = MemoryStatus::kBounds};  // past the end of the addresses
       if (mr.dma) {
@@ -215,6 +250,7 @@ struct Tables {
       const uint64_t page = (address >> mr.page_shift) - (mr.virt_addr >> mr.page_shift);
       bus.push_back(pages.at(mr.first_translation + page) + address % (uint64_t{1} << mr.page_shift));
     }
+    if (check.bytes > kMost) return {};
     // Where a page ends a run ends, also if the next page happens to lie behind it in memory.
     Place place{.address0 = bus[0]};
     const uint64_t page_bytes = mr.dma ? 0 : uint64_t{1} << mr.page_shift;
@@ -233,6 +269,7 @@ struct Tables {
 TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
   std::array<unsigned, 5> count{};
   unsigned crossing = 0;
+  unsigned long_and_ok = 0;
   for (unsigned round = 0; round < 6; ++round) {
     Rtl rtl(Outputs());
     Bench bench(rtl);
@@ -257,11 +294,13 @@ TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
                                                              << TokenText(place);
         ++count.at(static_cast<size_t>(place.status));
         crossing += place.bytes1 != 0;
+        long_and_ok += checks[client][i].bytes > kMost && place.status == MemoryStatus::kOk;
       }
     }
   }
   for (const unsigned n : count) EXPECT_GT(n, 20u);
   EXPECT_GT(crossing, 100u);
+  EXPECT_GT(long_and_ok, 100u);
 }
 
 TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
@@ -288,7 +327,7 @@ TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
       }
       for (auto* out : bench.out) out->rate = out_rate;
       ASSERT_EQ(bench.bench.RunOut(200), "");
-      EXPECT_EQ(bench.out[0]->count + bench.out[1]->count, 1600u);
+      for (const auto* out : bench.out) EXPECT_EQ(out->count, 800u);
     }
   }
 }
@@ -385,6 +424,30 @@ TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
   EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
 }
 
+TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
+  DirectedBench b;
+  Check check = kCheck;
+  check.bytes = 5000;
+  EXPECT_EQ(b.Ask(check), Place{}) << "the whole region";
+  check.bytes = 5001;
+  EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kBounds})) << "one more";
+  check.bytes = 4096;
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0xa000'0000'0600, .bytes0 = 0xa00, .address1 = 0x7000, .bytes1 = 0x600}));
+  check.bytes = 4097;
+  EXPECT_EQ(b.Ask(check), Place{});
+  check.remote_read = true;
+  EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kRights}));
+  check.remote_read = false;
+  // What fits into 13 bits is not what counts.
+  check.bytes = 0x80000001;
+  EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kBounds}));
+
+  Check all{.key = 2 << 8 | 1, .pdn = 3, .address = ~uint64_t{0} - 0xffff'fffe, .bytes = 0xffff'ffff};
+  EXPECT_EQ(b.Ask(all), Place{}) << "the last bytes of the address space";
+  all.address += 1;
+  EXPECT_EQ(b.Ask(all), (Place{.status = MemoryStatus::kBounds})) << "one more";
+}
+
 TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
   DirectedBench b;
   const Cycle start = b.bench.bench.cycle();
@@ -402,7 +465,7 @@ TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
     ASSERT_EQ(b.bench.sinks[client].sent().size(), 3u);
     for (unsigned i = 0; i < 3; ++i) {
       EXPECT_EQ(b.bench.sinks[client].sent()[i].cycle,
-                start + model::MemoryCheck::kLatency + (2 * i + client) * model::MemoryCheck::kInterval)
+                start + model::MemoryCheck::kLatency + (kClients * i + client) * model::MemoryCheck::kInterval)
           << "in turns, one per interval";
     }
   }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -38,7 +39,7 @@ struct Bench {
   Bench() : bench(rtl, agenda, random) {
     block.host_event_out.Connect(sink, block);
     block.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) { states.Tell(now, write); };
-    block.on_qp_done = [this](Cycle now) { model_done = now; };
+    block.on_qp_done = [this](Cycle now, const spec::QpDone& done) { qp_done.Tell(now, done); };
   }
   std::mt19937_64 random = MakeRandom("qp_control");
   Agenda agenda;
@@ -51,32 +52,29 @@ struct Bench {
           top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o, top.host_event_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
+    for (const auto byte : BytesOf(top.qp_done_o)) bytes.push_back(byte);
     for (const auto byte : BytesOf(top.host_event_o)) bytes.push_back(byte);
     for (const auto byte : BytesOf(top.qp_state_write_o)) bytes.push_back(byte);
   }};
   BlockBench<Vqp_control_16> bench;
   Vqp_control_16& p = rtl.ports();
 
-  // quiet_i, idle_o and qp_done_valid_o.
+  // quiet_i and idle_o.
   unsigned quiet_rate = 16;
-  Cycle model_done = model::kUnknown;
-  std::vector<Cycle> dones;
   Probe levels{[this](Cycle now) {
                  std::string text = Same("idle", p.idle_o, block.IsIdle());
                  p.quiet_i = random() % 16 < quiet_rate;
                  block.SetQuiet(now, p.quiet_i != 0);
                  return text;
                },
-               [this](Cycle now) {
-                 const bool done = model_done == now;
-                 if (done) dones.push_back(now);
-                 return Same("qp_done", p.qp_done_valid_o, done);
-               }};
+               {}};
+  OutPulse<spec::QpDone, decltype(p.qp_done_valid_o), decltype(p.qp_done_o)> qp_done{"qp_done", p.qp_done_valid_o,
+                                                                                     p.qp_done_o};
   OutPulse<spec::QpStateWrite, decltype(p.qp_state_write_valid_o), decltype(p.qp_state_write_o)> states{
       "qp_state_write", p.qp_state_write_valid_o, p.qp_state_write_o};
 
   // First of all, so that idle is compared before the cycle's tokens are told to the model.
-  bool added = (bench.AddOther(levels), bench.AddOther(states), true);
+  bool added = (bench.AddOther(levels), bench.AddOther(states), bench.AddOther(qp_done), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VIREO_IN(name)                                                                              \
@@ -95,6 +93,8 @@ struct Bench {
       bench.Pulse<spec::TableWrite>(
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle now, const spec::TableWrite& write) { block.OnTableWrite(now, write); });
+  decltype(bench.Pulse<spec::QpSends>(p.qp_sends_valid_i, p.qp_sends_i, {})) qp_sends = bench.Pulse<spec::QpSends>(
+      p.qp_sends_valid_i, p.qp_sends_i, [this](Cycle now, const spec::QpSends& sends) { block.OnQpSends(now, sends); });
   decltype(bench.Out("host_event", sink, p.host_event_valid_o, p.host_event_ready_i, p.host_event_o)) host_event =
       bench.Out("host_event", sink, p.host_event_valid_o, p.host_event_ready_i, p.host_event_o);
 
@@ -123,9 +123,11 @@ struct Bench {
     Finish();
     Forget();
   }
+  size_t Dones() const { return qp_done.sent.size(); }
+  Cycle DoneAt(size_t index) const { return qp_done.sent.at(index).first; }
   void Forget() {
     states.sent.clear();
-    dones.clear();
+    qp_done.sent.clear();
     sink.sent().clear();
   }
   std::vector<HostEvent> Events() const {
@@ -160,7 +162,7 @@ TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
         ASSERT_EQ(bench.States().size(), 1u);
         EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 5, .state = to}));
       }
-      EXPECT_EQ(bench.dones.size(), 1u);
+      EXPECT_EQ(bench.Dones(), 1u);
       EXPECT_TRUE(bench.Events().empty());
     }
   }
@@ -178,8 +180,56 @@ TEST(QpControl, DrainMakesSqdOfRtsOnly) {
     } else {
       EXPECT_TRUE(bench.States().empty());
     }
-    EXPECT_EQ(bench.dones.size(), 1u);
+    ASSERT_EQ(bench.Dones(), 1u);
+    EXPECT_TRUE(bench.qp_done.sent[0].second.is_drain);
   }
+}
+
+TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
+  Bench bench;
+  bench.Bring(3, IbQpState::kRts);
+  bench.Bring(4, IbQpState::kRts);
+  bench.qp_sends.tokens.push_back({.qpn = 3, .outstanding = 2});
+  bench.Finish();
+  bench.Order(3, QpOperation::kDrain);
+  bench.Finish();
+  EXPECT_EQ(bench.Dones(), 0u);
+  EXPECT_TRUE(bench.p.idle_o);
+  // What is fetched while the state is on its way counts, another QP's does not, and failures are not held up.
+  bench.qp_sends.tokens = {{.qpn = 3, .outstanding = 8}, {.qpn = 4, .outstanding = 0}, {.qpn = 3, .outstanding = 1}};
+  bench.requester_failure.tokens.push_back({.qpn = 4, .event_type = RdmaEventType::kQpFatal});
+  bench.Finish();
+  EXPECT_EQ(bench.Dones(), 0u);
+  EXPECT_EQ(bench.Events().size(), 1u);
+  bench.qp_sends.tokens.push_back({.qpn = 3, .outstanding = 0});
+  const Cycle offered = bench.bench.cycle();
+  bench.Finish();
+  ASSERT_EQ(bench.Dones(), 1u);
+  EXPECT_TRUE(bench.qp_done.sent[0].second.is_drain);
+  EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kSendsToDone);
+}
+
+TEST(QpControl, ADrainIsForgottenForAnotherOrder) {
+  Bench bench;
+  bench.Bring(3, IbQpState::kRts);
+  bench.Bring(4, IbQpState::kRts);
+  bench.qp_sends.tokens = {{.qpn = 3, .outstanding = 2}, {.qpn = 4, .outstanding = 1}};
+  bench.Finish();
+  bench.Order(3, QpOperation::kDrain);
+  bench.Finish();
+  bench.WriteQp(5, IbQpState::kInit);
+  bench.Order(5, QpOperation::kStart);
+  bench.Finish();
+  ASSERT_EQ(bench.Dones(), 1u);
+  EXPECT_FALSE(bench.qp_done.sent[0].second.is_drain);
+  bench.qp_sends.tokens.push_back({.qpn = 3, .outstanding = 0});
+  bench.Finish();
+  EXPECT_EQ(bench.Dones(), 1u);
+  // Another drain takes its place; begun once more, one that has ended ends at once.
+  bench.Order(4, QpOperation::kDrain);
+  bench.Order(3, QpOperation::kDrain);
+  bench.Finish();
+  EXPECT_EQ(bench.Dones(), 2u);
 }
 
 TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
@@ -192,7 +242,7 @@ TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
     ASSERT_EQ(bench.States().size(), 2u);
     EXPECT_EQ(bench.States()[0], (spec::QpStateWrite{.qpn = 0, .state = IbQpState::kErr}));
     EXPECT_EQ(bench.States()[1], (spec::QpStateWrite{.qpn = 0, .state = IbQpState::kReset, .clear = true}));
-    EXPECT_EQ(bench.dones.size(), 2u);
+    EXPECT_EQ(bench.Dones(), 2u);
     EXPECT_TRUE(bench.Events().empty());
   }
 }
@@ -204,7 +254,7 @@ TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
     if (operation < 4) bench.Order(0xffffff, static_cast<QpOperation>(operation));
   }
   bench.Finish();
-  EXPECT_EQ(bench.dones.size(), 12u);
+  EXPECT_EQ(bench.Dones(), 12u);
   EXPECT_TRUE(bench.States().empty());
 }
 
@@ -216,18 +266,18 @@ TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
   bench.Order(7, QpOperation::kStart);  // waits
   ASSERT_EQ(bench.bench.Run(100), "");
   EXPECT_EQ(bench.States().size(), 1u);
-  EXPECT_TRUE(bench.dones.empty());
+  EXPECT_TRUE(bench.qp_done.sent.empty());
   // Meanwhile failures are served, or nobody could become quiet.
   bench.desc_fetch_failure.tokens.push_back({.vq_index = 0, .code = RdmaError::kBadDescriptor});
   bench.requester_failure.tokens.push_back({.qpn = 7, .event_type = RdmaEventType::kQpFatal, .code = 1});
   ASSERT_EQ(bench.bench.Run(50), "");
   EXPECT_EQ(bench.Events().size(), 1u);
-  EXPECT_TRUE(bench.dones.empty());
+  EXPECT_TRUE(bench.qp_done.sent.empty());
   bench.quiet_rate = 16;
   const Cycle quiet = bench.bench.cycle();
   bench.Finish();
-  ASSERT_FALSE(bench.dones.empty());
-  EXPECT_EQ(bench.dones[0], quiet + 1);
+  ASSERT_FALSE(bench.qp_done.sent.empty());
+  EXPECT_EQ(bench.DoneAt(0), quiet + 1);
 }
 
 // --- Failures --------------------------------------------------------------------------------------------------------
@@ -379,11 +429,18 @@ TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
   bench.WriteQueue(SendQueue(1), TableQueueKind::kSq, 1);
   bench.Bring(1, IbQpState::kRts);
 
-  bench.Order(1, QpOperation::kDrain);
+  bench.Order(1, QpOperation::kStart);
   Cycle offered = bench.bench.cycle();
   bench.Finish();
   EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
-  EXPECT_EQ(bench.dones[0], offered + QpControl::kLatency);
+  EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kLatency);
+  bench.Forget();
+
+  bench.Order(1, QpOperation::kDrain);
+  offered = bench.bench.cycle();
+  bench.Finish();
+  EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
+  EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kLatency + QpControl::kFenceCycles + 1);
   bench.Forget();
 
   bench.work_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
@@ -398,13 +455,13 @@ TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
   offered = bench.bench.cycle();
   bench.Finish();
   EXPECT_EQ(bench.states.sent[0].first, offered + QpControl::kLatency);
-  EXPECT_EQ(bench.dones[0], offered + QpControl::kLatency + QpControl::kFenceCycles + 1);
+  EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kLatency + QpControl::kFenceCycles + 1);
   bench.Forget();
 
   // A token without an event takes 4 cycles, one with one event 5.
-  bench.qp_order.tokens = {{1, QpOperation::kDrain}, {1, QpOperation::kDrain}};
+  bench.qp_order.tokens = {{1, QpOperation::kStart}, {1, QpOperation::kStart}};
   bench.Finish();
-  EXPECT_EQ(bench.dones[1], bench.dones[0] + 4);
+  EXPECT_EQ(bench.DoneAt(1), bench.DoneAt(0) + 4);
   bench.Forget();
   bench.csr_event.tokens.resize(3);
   bench.Finish();
@@ -441,9 +498,9 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
         bench.quiet_rate = quiet_rate;
         bench.requester_failure.rate = bench.completer_failure.rate = bench.responder_failure.rate = in_rate;
         bench.desc_fetch_failure.rate = bench.work_failure.rate = bench.csr_event.rate = in_rate;
-        bench.table_write.rate = 4;
+        bench.table_write.rate = bench.qp_sends.rate = 4;
         size_t queue_failures = 0;
-        size_t orders = 0;
+        size_t orders = 0, drains = 0;
         for (int i = 0; i < 400; ++i) {
           const auto qpn = [&] { return static_cast<uint32_t>(UniformBelow(random, kQps + 1)); };
           const auto failure = [&] {
@@ -468,12 +525,18 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
           // Mostly starts into working states, so that failures find something to stop.
           const auto index = static_cast<uint32_t>(UniformBelow(random, kQps));
           bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
-          bench.Order(index, static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3));
-          ++orders;
+          const auto operation = static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3);
+          bench.Order(index, operation);
+          ++(operation == QpOperation::kDrain ? drains : orders);
+          bench.qp_sends.tokens.push_back({.qpn = index, .outstanding = static_cast<uint16_t>(random() % 2)});
         }
         std::map<uint32_t, IbQpState> state;
         ASSERT_EQ(bench.bench.RunOut(1000), "");
-        EXPECT_EQ(bench.dones.size(), orders);
+        const auto is_drain = [](const auto& done) { return done.second.is_drain != 0; };
+        const auto drained =
+            static_cast<size_t>(std::count_if(bench.qp_done.sent.begin(), bench.qp_done.sent.end(), is_drain));
+        EXPECT_EQ(bench.Dones() - drained, orders);
+        EXPECT_LE(drained, drains);
         for (const auto& [cycle, write] : bench.states.sent) {
           if (state[write.qpn] == IbQpState::kErr && write.state != IbQpState::kErr) {
             EXPECT_TRUE(write.clear) << "left ERR without stop in cycle " << cycle;

@@ -113,7 +113,8 @@ class WireIn final : public BenchStream {
   std::optional<std::pair<model::Cycle, spec::RxVerdict>> model_verdict_;
 };
 
-// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted.
+// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted, and
+// some time after that that it is in memory.
 template <typename Top>
 class WritePort final : public BenchStream {
  public:
@@ -127,16 +128,24 @@ class WritePort final : public BenchStream {
       : p_(ports), model_(model), sink_(sink), random_(random) {
     p_.write_ready_i = 0;
     p_.accepted_i = 0;
+    p_.write_done_i = 0;
   }
 
   void Begin(model::Cycle cycle) override {
     p_.write_ready_i = random_() % 16 < rate;
     sink_.SetOpen(cycle, p_.write_ready_i != 0);
     p_.accepted_i = hold ? 0 : !due_.empty() && due_.front() <= cycle;
+    p_.write_done_i = !done_due_.empty() && done_due_.front() <= cycle;
+    if (p_.write_done_i) {
+      model_.OnWriteDone(cycle);
+      done_due_.pop_front();
+      ++done;
+    }
     if (p_.accepted_i) {
       model_.OnAccepted(cycle);
       due_.pop_front();
       ++accepted;
+      done_due_.push_back(Due(done_due_, cycle));
     }
   }
   void End(model::Cycle cycle) override {
@@ -164,24 +173,28 @@ class WritePort final : public BenchStream {
     writes.back().data.insert(writes.back().data.end(), data.begin(), data.end());
     if (!beat.last) return;
     writes.back().last = cycle;
-    const model::Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
-    due_.push_back(due_.empty() ? due : std::max(due, due_.back() + 1));
+    due_.push_back(Due(due_, cycle));
   }
-  bool IsEmpty() const override { return due_.empty(); }
+  bool IsEmpty() const override { return due_.empty() && done_due_.empty(); }
 
   unsigned rate = 16;
-  unsigned late = 0;  // at most so many cycles more until a write is accepted
+  unsigned late = 0;  // at most so many cycles more until a write is accepted, and as many until it is in memory
   bool hold = false;  // none is
-  uint64_t accepted = 0;
+  uint64_t accepted = 0, done = 0;
   std::vector<Write> writes;
 
  private:
+  model::Cycle Due(const std::deque<model::Cycle>& line, model::Cycle cycle) {
+    const model::Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
+    return line.empty() ? due : std::max(due, line.back() + 1);
+  }
+
   Top& p_;
   model::RxScatter& model_;
   model::Channel<model::WriteBeat>& sink_;
   std::mt19937_64& random_;
   bool begins_ = true;
-  std::deque<model::Cycle> due_;
+  std::deque<model::Cycle> due_, done_due_;
 };
 
 }  // namespace vireo::verif

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -69,9 +70,17 @@ spec::TableWrite ContextFor(const Bytes& first) {
   context.remote_write = true;
   const auto token = model::RxParser::Parse(first, false);
   std::copy(std::begin(token.ip_source), std::end(token.ip_source), context.path.dgid);
+  std::copy(std::begin(token.ip_destination), std::end(token.ip_destination), context.path.sgid);
   spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = BthOf(first).dest_qp};
   context.Encode(write.data);
   return write;
+}
+
+// The device's own address: where the frame goes.
+std::array<uint8_t, 6> MacOf(const Bytes& frame) {
+  std::array<uint8_t, 6> mac{};
+  std::copy_n(frame.begin(), mac.size(), mac.begin());
+  return mac;
 }
 
 // The model alone.
@@ -84,7 +93,7 @@ struct Reception {
     buffer.frame_out.Connect(responder.frame_in, buffer);
     responder.memory_check_out.Connect(checks, responder);
     responder.place_out.Connect(scatter.place_in, responder);
-    responder.ack_out.Connect(acks, responder);
+    scatter.ack_out.Connect(acks, scatter);
     responder.failure_out.Connect(failures, responder);
     scatter.write_out.Connect(writes, scatter);
     scatter.completion_out.Connect(completions, scatter);
@@ -96,6 +105,7 @@ struct Reception {
   // The QP that the first frame is for, ready to receive it and what follows.
   void Connect(const Bytes& first) {
     const auto bth = BthOf(first);
+    responder.SetMac(now, MacOf(first));
     responder.OnTableWrite(now, ContextFor(first));
     responder.OnQpStateWrite(now, {.qpn = bth.dest_qp, .state = spec::IbQpState::kRtr});
     responder.load_in.Push(now, {.qpn = bth.dest_qp, .psn = bth.psn});
@@ -112,6 +122,7 @@ struct Reception {
     for (const Cycle end = now + cycles; now < end; ++now) {
       if (accept && *accept == now) {
         scatter.OnAccepted(now);
+        scatter.OnWriteDone(now);
         accept.reset();
       }
       agenda.RunThrough(now);
@@ -148,7 +159,7 @@ struct Reception {
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   Channel<model::WriteBeat> writes = Channel<model::WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
-  Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
+  Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
   std::deque<std::pair<Cycle, spec::MemoryCheck>> places;
   std::optional<Cycle> accept;
   size_t written = 0;  // of the write under way
@@ -173,10 +184,10 @@ std::vector<Said> WhatLinuxSaid(const std::vector<Bytes>& frames) {
   }
   return result;
 }
-std::vector<Said> WhatWasSaid(Channel<spec::TxPacket>& answers) {
+std::vector<Said> WhatWasSaid(Channel<spec::RxAnswer>& answers) {
   std::vector<Said> result;
   for (const auto& sent : answers.sent()) {
-    const auto& packet = sent.token;
+    const auto& packet = sent.token.packet;
     result.push_back({packet.opcode, packet.psn, {packet.extension, packet.extension + spec::Aeth::kBytes}});
   }
   return result;
@@ -244,7 +255,7 @@ struct Bench {
     buffer.frame_out.Connect(responder.frame_in, buffer);
     responder.memory_check_out.Connect(checks, responder);
     responder.place_out.Connect(scatter.place_in, responder);
-    responder.ack_out.Connect(acks, responder);
+    scatter.ack_out.Connect(acks, scatter);
     responder.failure_out.Connect(failures, responder);
     scatter.write_out.Connect(writes, scatter);
     scatter.completion_out.Connect(completions, scatter);
@@ -255,6 +266,11 @@ struct Bench {
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) { memory.tokens.push_back(Place(asked, rkey)); };
   }
 
+  void SetMac(const std::array<uint8_t, 6>& mac) {
+    responder.SetMac(0, mac);
+    std::copy(mac.begin(), mac.end(), BytesOf(p.mac_i).begin());
+  }
+
   std::mt19937_64 random = MakeRandom("reception");
   uint32_t rkey = 0;
   Agenda agenda;
@@ -262,14 +278,15 @@ struct Bench {
                                                         .buffer_bytes = 8192,
                                                         .max_frame_bytes = 1500,
                                                         .bytes_per_frame = 512}};
-  model::Responder responder{agenda, 16, 1024, 32};
+  model::Responder responder{
+      agenda, model::Responder::Sizes{.net_queue_pairs = 16, .num_cqs = 1024, .num_qps = 32, .max_rd_atomic = 16}};
   model::RxScatter scatter{agenda, 8 * sizeof(Top::s_axis_tdata_i), buffer};
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   Channel<model::WriteBeat> writes = Channel<model::WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
-  Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
+  Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
   RtlTop<Top> rtl{[](const Top& top, std::vector<uint8_t>& bytes) {
     const auto add = [&](const auto& port) {
       const auto data = BytesOf(port);
@@ -333,6 +350,7 @@ TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeT
   for (const Rates& rates :
        {Rates{16, 16, 16, 16}, Rates{2, 16, 16, 16}, Rates{16, 16, 5, 16}, Rates{16, 2, 16, 1}, Rates{8, 8, 12, 8}}) {
     Bench<TypeParam> bench;
+    bench.SetMac(MacOf(frames.front()));
     bench.wire.rate = rates.wire;
     bench.memory.rate = rates.memory;
     bench.port.rate = rates.write;

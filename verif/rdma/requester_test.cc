@@ -12,10 +12,12 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vrequester.h"
 #include "verif/common/block_bench.h"
+#include "verif/ctrl/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -28,7 +30,9 @@ using model::Requester;
 using spec::BthOpcode;
 using spec::IbMtu;
 using spec::IbQpState;
+using spec::IbQpType;
 using spec::IbSendFlags;
+using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::MemoryStatus;
 using spec::RdmaError;
@@ -36,6 +40,7 @@ using spec::RdmaError;
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
   config.num_qps = 16;
+  config.num_ahs = 16;
   config.max_send_sge = 7;
   return config;
 }
@@ -61,6 +66,9 @@ spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
           .bytes1 = bytes1};
 }
 
+// Numbers of ib_wr_opcode.
+constexpr uint8_t kRead = 4;
+
 struct WorkRequest {
   uint32_t qpn = 3;
   uint16_t head = 0;
@@ -75,7 +83,12 @@ struct WorkRequest {
   uint32_t num_sge = 1;  // inline: what lies there
   spec::RdmaSge sge{.addr = 0x1'0000, .length = 100, .lkey = 0x42};
   std::vector<spec::RdmaSge> further{};  // elements
+  bool is_datagram = false;              // then these count instead of remote_address and rkey
+  uint32_t remote_qpn = 0x12'3456;
+  uint32_t remote_qkey = 0x1122'3344;
+  uint32_t ah = 3;
 
+  bool IsRead() const { return opcode == kRead; }
   bool IsInline() const { return (flags & IbSendFlags::kInline) != 0; }
   uint32_t InlineBytes() const { return num_sge & 0xffff; }
   uint64_t Address() const { return 0x5555'0000 + uint64_t{head} * 0x1000; }
@@ -111,7 +124,11 @@ struct WorkRequest {
     if (failed != RdmaError::kOk) return token;
     spec::RdmaSqReq request{.wr_id = wr_id, .opcode = static_cast<spec::IbWrOpcode>(opcode), .send_flags = flags};
     for (size_t k = 0; k < 4; ++k) request.imm_data[k] = static_cast<uint8_t>(immediate >> (24 - 8 * k));
-    spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
+    if (is_datagram) {
+      spec::RdmaSqReqUd{.remote_qpn = remote_qpn, .remote_qkey = remote_qkey, .ah = ah}.Encode(request.wr);
+    } else {
+      spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
+    }
     spec::RdmaSqReqNumSge{.num_sge = num_sge}.Encode(request.size);
     uint8_t memory[spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes];
     request.Encode(memory);
@@ -146,7 +163,7 @@ spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t generation, uint32_t psn) {
 }
 
 struct Qp {
-  spec::IbQpType type = spec::IbQpType::kRc;
+  IbQpType type = IbQpType::kRc;
   IbMtu mtu = IbMtu::kMtu1024;
   bool sq_sig_all = false;
   uint16_t pdn = 9;
@@ -155,10 +172,19 @@ struct Qp {
   uint32_t psn = 1000;
   IbQpState state = IbQpState::kRts;
   bool dead = false;
-  bool held = false;
+  bool held = false;  // or holds itself
   uint8_t generation = 0;
+  uint8_t max_rd_atomic = 4;
+  uint32_t qkey = 0xaabb'ccdd;
 
   uint32_t Mtu() const { return 128u << static_cast<unsigned>(mtu); }
+  bool IsRc() const { return type == IbQpType::kRc; }
+  bool IsUd() const { return type == IbQpType::kUd || type == IbQpType::kGsi; }
+  bool Has(uint8_t opcode) const {
+    if (IsRc()) return opcode <= 4;
+    if (type == IbQpType::kUc) return opcode <= 3;
+    return IsUd() && (opcode == 2 || opcode == 3);
+  }
   bool IsSending() const { return state == IbQpState::kRts || state == IbQpState::kSqd; }
   uint32_t Packets(uint64_t length) const {
     return length == 0 ? 1 : static_cast<uint32_t>((length + Mtu() - 1) / Mtu());
@@ -171,9 +197,9 @@ struct Packet {
   RdmaError why = RdmaError::kOk;
 };
 
-// Opcodes by operation (RDMA WRITE, with immediate, SEND, with immediate) and position (middle, first, last, only).
-// [IBTA vol. 1, table 38]
-constexpr uint8_t kOpcodes[4][4] = {{7, 6, 8, 10}, {7, 6, 9, 11}, {1, 0, 2, 4}, {1, 0, 3, 5}};
+// Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ) and position (middle, first,
+// last, only). UC has 32 more, UD 96. [IBTA vol. 1, table 38]
+constexpr uint8_t kOpcodes[5][4] = {{7, 6, 8, 10}, {7, 6, 9, 11}, {1, 0, 2, 4}, {1, 0, 3, 5}, {12, 12, 12, 12}};
 
 Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint32_t index) {
   const auto length = static_cast<uint32_t>(work.Length());
@@ -181,30 +207,43 @@ Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint3
   const bool last = index + 1 == packets;
   const uint32_t begin = index * qp.Mtu();
   const uint32_t bytes = last ? length - begin : qp.Mtu();
-  const bool is_send = work.opcode >= 2;
+  const bool is_send = work.opcode == 2 || work.opcode == 3;
   const bool has_immediate = work.opcode % 2 != 0;
+  const uint8_t service = qp.IsRc() ? 0 : qp.IsUd() ? 96 : 32;
 
   spec::TxPacket packet{
       .qpn = work.qpn,
-      .opcode = static_cast<BthOpcode>(kOpcodes[work.opcode][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
+      .opcode = static_cast<BthOpcode>(service + kOpcodes[work.opcode][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
       .solicited_event = last && (is_send || has_immediate) && (work.flags & IbSendFlags::kSolicited) != 0,
-      .ack_req = last || (first_psn + index) % 64 == 63,
+      .ack_req = qp.IsRc() && (last || work.IsRead() || (first_psn + index) % 64 == 63),
       .psn = Psn(first_psn + index),
-      .payload_bytes = static_cast<uint16_t>(bytes)};
+      .payload_bytes = static_cast<uint16_t>(work.IsRead() ? 0 : bytes),
+      .has_ah = qp.IsUd(),
+      .ah = static_cast<uint16_t>(qp.IsUd() ? work.ah : 0),
+      .dest_qpn = qp.IsUd() ? Psn(work.remote_qpn) : 0,
+      .reports = last && !qp.IsRc()};
   size_t extension = 0;
   const auto add = [&](uint64_t value, unsigned count) {
     for (unsigned k = 0; k < count; ++k) {
       packet.extension[extension++] = static_cast<uint8_t>(value >> (8 * (count - 1 - k)));
     }
   };
-  if (!is_send && index == 0) {
-    add(work.remote_address, 8);
+  if (!is_send && (index == 0 || work.IsRead())) {
+    add(work.remote_address + begin, 8);
     add(work.rkey, 4);
-    add(length, 4);
+    add(length - begin, 4);
+  }
+  if (qp.IsUd()) {
+    add(work.remote_qkey >= 0x8000'0000 ? qp.qkey : work.remote_qkey, 4);
+    add(work.qpn, 4);
   }
   if (has_immediate && last) add(work.immediate, 4);
 
   Packet result;
+  if (work.IsRead()) {
+    result.jobs.push_back({.packet = packet});
+    return result;
+  }
   uint32_t position = 0;  // of the element, in the message
   uint32_t given = 0;
   for (const auto& element : work.Elements()) {
@@ -245,14 +284,22 @@ struct Reference {
   std::vector<spec::SendRecord> records;
   std::vector<spec::TxJob> jobs;
   std::vector<spec::QpFailure> failures;
+  std::vector<spec::ReadRecord> reads;
   std::set<uint64_t> unreadable;  // addresses of elements
+  std::map<uint32_t, spec::TableAh> handles;
+  uint8_t begun[16]{}, ended[16]{};  // READs of a QP
 
   // Why it is bad, but for its length and its memory.
   RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
-    if (qp.type != spec::IbQpType::kRc) return RdmaError::kUnsupportedQpType;
-    if (work.opcode > 3) return RdmaError::kUnsupportedCommand;
+    if (!qp.IsRc() && !qp.IsUd() && qp.type != IbQpType::kUc) return RdmaError::kUnsupportedQpType;
+    if (!qp.Has(work.opcode)) return RdmaError::kUnsupportedCommand;
     if (static_cast<unsigned>(qp.mtu) < 1 || static_cast<unsigned>(qp.mtu) > 5) return RdmaError::kInvalidAttribute;
-    if ((work.flags & 0xf0) != 0) return RdmaError::kInvalidParameter;
+    if (work.IsRead() && qp.max_rd_atomic == 0) return RdmaError::kInvalidAttribute;
+    if ((work.flags & 0xf0) != 0 || (work.IsRead() && work.IsInline())) return RdmaError::kInvalidParameter;
+    if (qp.IsUd()) {
+      const auto handle = handles.find(work.ah);
+      if (handle == handles.end() || !handle->second.valid || handle->second.pdn != qp.pdn) return RdmaError::kBadAh;
+    }
     if (work.IsInline()) {
       return work.InlineBytes() > qp.max_inline_data || work.InlineBytes() > 512 ? RdmaError::kCapInlineExceeded
                                                                                  : RdmaError::kOk;
@@ -266,13 +313,30 @@ struct Reference {
   }
   static spec::SendRecord RecordOf(const Qp& qp, const WorkRequest& work) {
     const bool read = work.failed == RdmaError::kOk;
-    // A work request that was not read is all zero, and 0 is RDMA WRITE.
-    const bool is_write = !read || work.opcode < 2;
+    // A work request that was not read is all zero, and 0 is RDMA WRITE. What the service has not is called SEND.
+    const uint8_t opcode = read ? work.opcode : 0;
+    IbWcOpcode wc_opcode = IbWcOpcode::kSend;
+    if (qp.Has(opcode) && opcode < 2) wc_opcode = IbWcOpcode::kRdmaWrite;
+    if (qp.Has(opcode) && opcode == kRead) wc_opcode = IbWcOpcode::kRdmaRead;
     return {.qpn = work.qpn,
             .head = work.head,
             .wr_id = read ? work.wr_id : 0,
-            .opcode = is_write ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend,
-            .signaled = qp.sq_sig_all || (read && (work.flags & IbSendFlags::kSignaled) != 0)};
+            .opcode = wc_opcode,
+            .signaled = qp.sq_sig_all || (read && (work.flags & IbSendFlags::kSignaled) != 0),
+            .fence = read && (work.flags & IbSendFlags::kFence) != 0};
+  }
+  static bool IsTooLong(const Qp& qp, const WorkRequest& work) {
+    return work.Length() > (qp.IsUd() ? qp.Mtu() : 0x8000'0000);
+  }
+  void Read(const WorkRequest& work, uint32_t first_psn, uint32_t last_psn) {
+    spec::ReadRecord read{.qpn = work.qpn,
+                          .first_psn = first_psn,
+                          .last_psn = last_psn,
+                          .bytes = static_cast<uint32_t>(work.Length()),
+                          .elements = work.Address() + 576,
+                          .num_sge = static_cast<uint8_t>(work.num_sge)};
+    if (work.num_sge != 0) work.sge.Encode(read.sge);
+    reads.push_back(read);
   }
 
   void Do(Qp& qp, const WorkRequest& work) {
@@ -291,17 +355,31 @@ struct Reference {
       qp.dead = true;
     };
     const RdmaError bad = record.silent ? RdmaError::kOk : Judge(qp, work);
-    const bool readable = qp.IsSending() && !record.silent && bad == RdmaError::kOk && work.Length() <= 0x8000'0000;
+    const bool readable = qp.IsSending() && !record.silent && bad == RdmaError::kOk && !IsTooLong(qp, work);
     const uint32_t packets = readable ? qp.Packets(work.Length()) : 1;
     if (readable) record.last_psn = Psn(qp.psn + packets - 1);
     const uint32_t first = qp.psn;
     qp.psn = Psn(qp.psn + packets);
+    const auto under_way = static_cast<uint8_t>(begun[work.qpn] - ended[work.qpn]);
+    if (record.opcode == IbWcOpcode::kRdmaRead) {
+      ++begun[work.qpn];
+      if (readable) record.bytes = static_cast<uint32_t>(work.Length());
+    }
     if (qp.dead || !qp.IsSending() || record.silent) return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+    if (qp.IsRc() && ((work.IsRead() && under_way >= qp.max_rd_atomic) || (record.fence && under_way != 0))) {
+      qp.held = true;
+    }
     if (qp.held) {
       record.unsent = true;
       records.push_back(record);
+      return;
+    }
+    if (work.IsRead()) {
+      records.push_back(record);
+      Read(work, first, record.last_psn);
+      jobs.push_back(PacketOf(qp, work, first, 0).jobs.front());
       return;
     }
     for (uint32_t i = 0; i < packets; ++i) {
@@ -329,9 +407,14 @@ struct Reference {
     const uint32_t packets = Psn(replay.last_psn - replay.first_psn) + 1;
     if (work.failed != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, work.failed);
     if (const RdmaError bad = Judge(qp, work); bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
-    if (work.Length() > 0x8000'0000) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+    if (IsTooLong(qp, work)) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
     if (qp.Packets(work.Length()) != packets || Psn(replay.psn - replay.first_psn) >= packets) {
       return fail(IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe);
+    }
+    if (work.IsRead()) {
+      Read(work, replay.first_psn, replay.last_psn);
+      jobs.push_back(PacketOf(qp, work, replay.first_psn, Psn(replay.psn - replay.first_psn)).jobs.front());
+      return;
     }
     for (uint32_t i = Psn(replay.psn - replay.first_psn); i < packets; ++i) {
       const Packet packet = PacketOf(qp, work, replay.first_psn, i);
@@ -347,7 +430,10 @@ struct Bench {
     block.job_out.Connect(job_sink, block);
     block.record_out.Connect(record_sink, block);
     block.failure_out.Connect(failure_sink, block);
+    block.read_record_out.Connect(read_sink, block);
     block.on_resent = [this](Cycle) { ++resent; };
+    bench.AddOther(next_psn);
+    block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
     fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
@@ -370,10 +456,26 @@ struct Bench {
     record.on_token = [this](Cycle, const spec::SendRecord& token) {
       if (!token.amends && token.status == IbWcStatus::kSuccess) begun[token.qpn] = token;
     };
-    job.on_token = [this](Cycle, const spec::TxJob& token) {
+    read.on_token = [this](Cycle cycle, const spec::ReadRecord& token) {
+      EXPECT_LT(Psn(begun[token.qpn].last_psn - token.last_psn), 0x80'0000u);
+      said.push_back({cycle, token});
+    };
+    job.on_token = [this](Cycle cycle, const spec::TxJob& token) {
       // The record was there before; those of later messages may be there too.
       EXPECT_LT(Psn(begun[token.packet.qpn].last_psn - token.packet.psn), 0x80'0000u);
+      ExpectReadRecord(cycle, token.packet);
     };
+  }
+
+  // Before a READ's request the responder knows of it.
+  void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
+    if (packet.opcode != BthOpcode::kRcRdmaReadRequest) return;
+    ASSERT_FALSE(said.empty());
+    const auto& [read_cycle, token] = said.front();
+    EXPECT_LT(read_cycle, cycle);
+    EXPECT_EQ(token.qpn, packet.qpn);
+    EXPECT_LE(Psn(packet.psn - token.first_psn), Psn(token.last_psn - token.first_psn));
+    said.pop_front();
   }
 
   std::string Run(uint64_t cycles) {
@@ -389,7 +491,7 @@ struct Bench {
     for (int i = 0; i < 100'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (work.IsEmpty() && load.IsEmpty() && place.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
-          fetched.IsEmpty() && hold.IsEmpty() && block.IsIdle()) {
+          fetched.IsEmpty() && hold.IsEmpty() && reads.IsEmpty() && block.IsIdle()) {
         return {};
       }
     }
@@ -402,8 +504,10 @@ struct Bench {
     spec::TableQpContext{.qp_type = qp.type,
                          .path_mtu = qp.mtu,
                          .sq_sig_all = qp.sq_sig_all,
+                         .max_rd_atomic = qp.max_rd_atomic,
                          .pdn = qp.pdn,
                          .max_inline_data = qp.max_inline_data,
+                         .qkey = qp.qkey,
                          .max_send_sge = qp.max_send_sge}
         .Encode(write.data);
     table.tokens.push_back(write);
@@ -412,9 +516,24 @@ struct Bench {
     table.tokens.push_back(write);
     load.tokens.push_back({.qpn = qpn, .psn = qp.psn});
     qps[qpn].dead = qps[qpn].held = false;
+    qps[qpn].generation = 0;
     ASSERT_EQ(Settle(), "");
     state.tokens.push_back({.qpn = qpn, .state = qp.state});
     ASSERT_EQ(Settle(), "");
+  }
+  void SetHandle(uint32_t ah, bool valid, uint16_t pdn) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = ah};
+    reference.handles[ah] = spec::TableAh{.valid = valid, .pdn = pdn};
+    reference.handles[ah].Encode(write.data);
+    table.tokens.push_back(write);
+    ASSERT_EQ(Settle(), "");
+  }
+  // So many of its READs have ended, between work requests.
+  void End(uint32_t qpn, uint8_t count) {
+    ASSERT_EQ(Settle(), "");
+    reference.ended[qpn] = static_cast<uint8_t>(reference.ended[qpn] + count);
+    reads.tokens.push_back({.qpn = qpn, .ended = reference.ended[qpn]});
+    ASSERT_EQ(Run(4), "");
   }
   // Its elements can be read.
   void Keep(const WorkRequest& request) {
@@ -458,18 +577,20 @@ struct Bench {
     same(record_sink.sent(), reference.records, "record");
     same(job_sink.sent(), reference.jobs, "job");
     same(failure_sink.sent(), reference.failures, "failure");
+    same(read_sink.sent(), reference.reads, "read_record");
   }
   void Rates(unsigned in, unsigned place_in, unsigned out) {
     work.rate = load.rate = in;
     place.rate = place_in;
     fetched.rate = place_in;
-    check.rate = fetch.rate = job.rate = record.rate = failure.rate = out;
+    check.rate = fetch.rate = job.rate = record.rate = failure.rate = read.rate = out;
   }
 
   Qp qps[16];
   Reference reference;
   std::map<uint64_t, spec::RdmaSge> memory;  // elements, by address
   spec::SendRecord begun[16];
+  std::deque<std::pair<Cycle, spec::ReadRecord>> said;  // whose requests have not left
 
   std::mt19937_64 random = MakeRandom("requester");
   Agenda agenda;
@@ -480,10 +601,12 @@ struct Bench {
   Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();
   Channel<spec::SendRecord> record_sink = Channel<spec::SendRecord>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
+  Channel<spec::ReadRecord> read_sink = Channel<spec::ReadRecord>::Sink();
   RtlTop<Vrequester> rtl{[](const Vrequester& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit : {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o,
-                           top.memory_check_valid_o, top.job_valid_o, top.record_valid_o, top.failure_valid_o,
-                           top.fetched_ready_o, top.fetch_request_valid_o, top.idle_o}) {
+    for (const auto bit :
+         {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
+          top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.fetched_ready_o, top.fetch_request_valid_o,
+          top.read_record_valid_o, top.next_psn_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -495,9 +618,13 @@ struct Bench {
     add(top.record_o);
     add(top.failure_o);
     add(top.fetch_request_o);
+    add(top.read_record_o);
+    add(top.next_psn_o);
   }};
   BlockBench<Vrequester> bench;
   Vrequester& p = rtl.ports();
+  OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
+                                                                                       p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =
       bench.In("work_request", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i);
   decltype(bench.In("", block.load_in, p.load_valid_i, p.load_ready_o, p.load_i)) load =
@@ -515,6 +642,10 @@ struct Bench {
                                       [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
   decltype(bench.Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i, {})) hold = bench.Pulse<spec::QpHold>(
       p.qp_hold_valid_i, p.qp_hold_i, [this](Cycle cycle, const auto& token) { block.OnQpHold(cycle, token); });
+  decltype(bench.Pulse<spec::QpReads>(p.qp_reads_valid_i, p.qp_reads_i, {})) reads = bench.Pulse<spec::QpReads>(
+      p.qp_reads_valid_i, p.qp_reads_i, [this](Cycle cycle, const auto& token) { block.OnQpReads(cycle, token); });
+  decltype(bench.Out("", read_sink, p.read_record_valid_o, p.read_record_ready_i, p.read_record_o)) read =
+      bench.Out("read_record", read_sink, p.read_record_valid_o, p.read_record_ready_i, p.read_record_o);
   decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
       bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
   decltype(bench.Out("", check_sink, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o)) check =
@@ -573,10 +704,54 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
   };
   const auto opcode = [](uint8_t value) { return [value](Qp&, WorkRequest& w) { w.opcode = value; }; };
   const auto key = [](uint32_t value) { return [value](Qp&, WorkRequest& w) { w.sge.lkey = value; }; };
+  const auto datagram = [](void (*spoil)(WorkRequest&)) {
+    return [spoil](Qp& q, WorkRequest& w) {
+      q.type = IbQpType::kUd;
+      w.is_datagram = true;
+      w.opcode = 2;
+      spoil(w);
+    };
+  };
   const Case cases[] = {
-      {"service", [](Qp& q, WorkRequest&) { q.type = spec::IbQpType::kUc; }, IbWcStatus::kLocQpOpErr,
+      {"service", [](Qp& q, WorkRequest&) { q.type = IbQpType::kSmi; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedQpType},
-      {"read", opcode(4), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
+      {"unknown service", [](Qp& q, WorkRequest&) { q.type = IbQpType{5}; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedQpType},
+      {"read of UC", [](Qp& q, WorkRequest& w) { q.type = IbQpType::kUc, w.opcode = kRead; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"write of UD", [](Qp& q, WorkRequest& w) { q.type = IbQpType::kUd, w.opcode = 0; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"write with immediate data of UD", [](Qp& q, WorkRequest& w) { q.type = IbQpType::kUd, w.opcode = 1; },
+       IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
+      {"read of UD", [](Qp& q, WorkRequest& w) { q.type = IbQpType::kUd, w.opcode = kRead; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"write of GSI", [](Qp& q, WorkRequest& w) { q.type = IbQpType::kGsi, w.opcode = 0; }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"next opcode", opcode(5), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
+      {"inline read", [](Qp&, WorkRequest& w) { w.opcode = kRead, w.SetInline(8); }, IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"read of a QP without", [](Qp& q, WorkRequest& w) { q.max_rd_atomic = 0, w.opcode = kRead; },
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
+      {"length of a read", [](Qp&, WorkRequest& w) { w.opcode = kRead, w.sge.length = 0x8000'0001; },
+       IbWcStatus::kLocLenErr, RdmaError::kInvalidLength},
+      {"list of a read", [](Qp&, WorkRequest& w) { w.opcode = kRead, w.SetList(std::vector<spec::RdmaSge>(5)); },
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
+      {"handle behind the table", datagram([](WorkRequest& w) { w.ah = 16 + 3; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadAh},
+      {"handle of more than 16 bits", datagram([](WorkRequest& w) { w.ah = 0x1'0003; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadAh},
+      {"handle that is none", datagram([](WorkRequest& w) { w.ah = 4; }), IbWcStatus::kLocQpOpErr, RdmaError::kBadAh},
+      {"handle of another domain", datagram([](WorkRequest& w) { w.ah = 5; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadAh},
+      {"long datagram", datagram([](WorkRequest& w) { w.sge.length = 1025; }), IbWcStatus::kLocLenErr,
+       RdmaError::kInvalidLength},
+      {"long list of a datagram",
+       datagram([](WorkRequest& w) { w.SetList({{.length = 1000}, {.length = 24}, {.length = 1}}); }),
+       IbWcStatus::kLocLenErr, RdmaError::kInvalidLength},
+      {"very long datagram", datagram([](WorkRequest& w) { w.sge.length = ~0U; }), IbWcStatus::kLocLenErr,
+       RdmaError::kInvalidLength},
+      {"key of a datagram", datagram([](WorkRequest& w) { w.sge.lkey = 0xf0; }), IbWcStatus::kLocProtErr,
+       RdmaError::kBadMrn},
       {"unknown", opcode(200), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"mtu 0", [](Qp& q, WorkRequest&) { q.mtu = IbMtu{0}; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
       {"mtu 6", [](Qp& q, WorkRequest&) { q.mtu = IbMtu{6}; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
@@ -618,6 +793,9 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
     c.spoil(bench.qps[3], spoiled);
     bench.SetUp(3);
     bench.SetUp(4);
+    bench.SetHandle(3, true, 9);
+    bench.SetHandle(4, false, 9);
+    bench.SetHandle(5, true, 8);
     bench.Post(spoiled);
     bench.Post(good);
     good.qpn = 4;  // of another QP
@@ -750,13 +928,39 @@ TEST(Requester, AMessageOfOnePacketTakesFourCyclesAndAPacketOfALongOneThree) {
 }
 
 TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
-  for (uint8_t opcode = 0; opcode < 4; ++opcode) {
+  struct Row {
+    IbQpType type;
+    uint8_t opcode;
+    BthOpcode only, last;  // of several packets
+    bool may_solicit;
+    size_t immediate;  // place in the headers of the last packet if that is the only one
+  };
+  constexpr Row kRows[] = {
+      {IbQpType::kRc, 0, BthOpcode::kRcRdmaWriteOnly, BthOpcode::kRcRdmaWriteLast, false, 0},
+      {IbQpType::kRc, 1, BthOpcode::kRcRdmaWriteOnlyWithImmediate, BthOpcode::kRcRdmaWriteLastWithImmediate, true, 16},
+      {IbQpType::kRc, 2, BthOpcode::kRcSendOnly, BthOpcode::kRcSendLast, true, 0},
+      {IbQpType::kRc, 3, BthOpcode::kRcSendOnlyWithImmediate, BthOpcode::kRcSendLastWithImmediate, true, 0},
+      {IbQpType::kRc, 4, BthOpcode::kRcRdmaReadRequest, BthOpcode::kRcRdmaReadRequest, false, 0},
+      {IbQpType::kUc, 0, BthOpcode::kUcRdmaWriteOnly, BthOpcode::kUcRdmaWriteLast, false, 0},
+      {IbQpType::kUc, 1, BthOpcode::kUcRdmaWriteOnlyWithImmediate, BthOpcode::kUcRdmaWriteLastWithImmediate, true, 16},
+      {IbQpType::kUc, 2, BthOpcode::kUcSendOnly, BthOpcode::kUcSendLast, true, 0},
+      {IbQpType::kUc, 3, BthOpcode::kUcSendOnlyWithImmediate, BthOpcode::kUcSendLastWithImmediate, true, 0},
+      {IbQpType::kUd, 2, BthOpcode::kUdSendOnly, BthOpcode::kUdSendOnly, true, 0},
+      {IbQpType::kUd, 3, BthOpcode::kUdSendOnlyWithImmediate, BthOpcode::kUdSendOnlyWithImmediate, true, 8},
+      {IbQpType::kGsi, 2, BthOpcode::kUdSendOnly, BthOpcode::kUdSendOnly, true, 0},
+      {IbQpType::kGsi, 3, BthOpcode::kUdSendOnlyWithImmediate, BthOpcode::kUdSendOnlyWithImmediate, true, 8},
+  };
+  for (const Row& row : kRows) {
     for (const uint32_t length : {0u, 100u, 256u, 257u, 1000u}) {
       for (const bool solicited : {false, true}) {
         Bench bench;
-        bench.qps[3].mtu = IbMtu::kMtu256;
+        Qp& qp = bench.qps[3];
+        qp.mtu = IbMtu::kMtu256;
+        qp.type = row.type;
+        if (qp.IsUd() && length > 256) continue;
         bench.SetUp(3);
-        WorkRequest request{.opcode = opcode};
+        bench.SetHandle(3, true, 9);
+        WorkRequest request{.opcode = row.opcode, .is_datagram = qp.IsUd()};
         if (solicited) request.flags |= IbSendFlags::kSolicited;
         request.sge.length = length;
         bench.Post(request);
@@ -764,12 +968,28 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
         // What the reference says, said once more of the ends: immediate data is in the last packet alone.
         const spec::TxPacket& last = bench.job_sink.sent().back().token.packet;
         const bool is_only = length <= 256;
-        const size_t at = opcode < 2 && is_only ? 16 : 0;
-        EXPECT_EQ(last.extension[at], opcode % 2 == 1 ? 0x0a : 0);
-        EXPECT_EQ(last.extension[at + 3], opcode % 2 == 1 ? 0x0d : 0);
-        EXPECT_EQ(last.solicited_event, solicited && opcode != 0);
-        EXPECT_EQ(bench.record_sink.sent()[0].token.opcode,
-                  opcode < 2 ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend);
+        const bool has_immediate = row.opcode % 2 == 1;
+        EXPECT_EQ(last.opcode, is_only ? row.only : row.last);
+        if (row.opcode < 2 || !is_only || has_immediate) {
+          const size_t at = is_only ? row.immediate : 0;
+          if (row.opcode != kRead) {
+            EXPECT_EQ(last.extension[at], has_immediate ? 0x0a : is_only ? 0x12 : 0);
+            EXPECT_EQ(last.extension[at + 3], has_immediate ? 0x0d : is_only ? 0x78 : 0);
+          }
+        }
+        EXPECT_EQ(last.solicited_event, solicited && row.may_solicit);
+        // Only RC is acknowledged; others report.
+        EXPECT_EQ(last.ack_req, row.type == IbQpType::kRc);
+        EXPECT_EQ(last.reports, row.type != IbQpType::kRc);
+        EXPECT_FALSE(last.is_response);
+        for (const auto& [cycle, job] : bench.job_sink.sent()) {
+          EXPECT_EQ(job.packet.reports, row.type != IbQpType::kRc && job.packet.psn == last.psn);
+          EXPECT_EQ(job.packet.has_ah, qp.IsUd());
+        }
+        EXPECT_EQ(bench.record_sink.sent()[0].token.opcode, row.opcode < 2        ? IbWcOpcode::kRdmaWrite
+                                                            : row.opcode == kRead ? IbWcOpcode::kRdmaRead
+                                                                                  : IbWcOpcode::kSend);
+        EXPECT_EQ(bench.record_sink.sent()[0].token.last_psn, Psn(1000 + (length == 0 ? 0 : (length - 1) / 256)));
       }
     }
   }
@@ -1027,7 +1247,7 @@ TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   const Case cases[] = {
       {"not read", [](WorkRequest& w, Replay&) { w.failed = RdmaError::kQueueDmaError; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kQueueDmaError},
-      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 4; }, IbWcStatus::kLocQpOpErr,
+      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 5; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedCommand},
       {"flags", [](WorkRequest& w, Replay&) { w.flags = 0x80; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
       {"list", [](WorkRequest& w, Replay&) { w.num_sge = 5; }, IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
@@ -1092,7 +1312,7 @@ TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
 }
 
 TEST(Requester, ALoadEndsEveryHold) {
-  for (const uint8_t generation : {uint8_t{0}, uint8_t{1}, uint8_t{255}}) {
+  for (const uint8_t generation : {uint8_t{1}, uint8_t{2}, uint8_t{255}}) {
     Bench bench;
     bench.SetUp(3);
     ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
@@ -1113,6 +1333,24 @@ TEST(Requester, ALoadEndsEveryHold) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 2u);
   }
+}
+
+TEST(Requester, TheGenerationOfHoldsWraps) {
+  Bench bench;
+  bench.SetUp(3);
+  for (int i = 1; i <= 300; ++i) {
+    const auto generation = static_cast<uint8_t>(i);
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    const uint32_t psn = bench.qps[3].psn;
+    bench.Post({.head = 1});
+    bench.Resume(3, static_cast<uint8_t>(generation - 1), Psn(psn + 1));
+    ASSERT_TRUE(bench.qps[3].held);
+    bench.Post({.head = 1}, {.generation = generation, .psn = psn, .first_psn = psn, .last_psn = psn});
+    bench.Resume(3, generation, Psn(psn + 1));
+    bench.Post({.head = 2});
+  }
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 600u);
 }
 
 TEST(Requester, AHoldTakesEffectAfterItsCycles) {
@@ -1192,11 +1430,562 @@ TEST(Requester, ARunOfAListTakesThreeCycles) {
   EXPECT_LE(bench.bench.cycle() - start, 50u * 7 * 3 + 50);
 }
 
+// --- RDMA READ
+
+TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
+  for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
+    const uint32_t bytes = 128U << static_cast<unsigned>(mtu);
+    for (const uint32_t length : {0U, 1U, bytes - 1, bytes, bytes + 1, 2 * bytes, 2 * bytes + 1, 70 * bytes,
+                                  Requester::kMaxMessageBytes - 1, Requester::kMaxMessageBytes}) {
+      Bench bench;
+      bench.qps[3].mtu = mtu;
+      bench.qps[3].psn = 0xff'fffe;
+      bench.SetUp(3);
+      WorkRequest request{.head = 5, .wr_id = 77, .opcode = kRead};
+      request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // which is not looked at
+      bench.Post(request);
+      bench.Post({.head = 6});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      ASSERT_EQ(bench.job.count, 2U);
+      const uint32_t responses = length == 0 ? 1 : (length - 1) / bytes + 1;
+      const spec::TxJob& job = bench.job_sink.sent()[0].token;
+      EXPECT_EQ(job.packet.opcode, BthOpcode::kRcRdmaReadRequest);
+      EXPECT_EQ(job.packet.psn, 0xff'fffeU);
+      EXPECT_EQ(job.packet.payload_bytes, 0);
+      EXPECT_FALSE(job.more || job.bytes0 != 0);
+      const auto reth = spec::Reth::Decode(job.packet.extension);
+      EXPECT_EQ(reth.virtual_address, request.remote_address);
+      EXPECT_EQ(reth.rkey, request.rkey);
+      EXPECT_EQ(reth.dma_length, length);
+      EXPECT_EQ(bench.job_sink.sent()[1].token.packet.psn, Psn(0xff'fffe + responses));
+      const spec::SendRecord& record = bench.record_sink.sent()[0].token;
+      EXPECT_EQ(record.opcode, IbWcOpcode::kRdmaRead);
+      EXPECT_EQ(record.bytes, length);
+      EXPECT_EQ(record.first_psn, 0xff'fffeU);
+      EXPECT_EQ(record.last_psn, Psn(0xff'fffe + responses - 1));
+      EXPECT_EQ(bench.record_sink.sent()[1].token.bytes, 0U);
+      ASSERT_EQ(bench.read.count, 1U);
+      const spec::ReadRecord& read = bench.read_sink.sent()[0].token;
+      EXPECT_EQ(read.bytes, length);
+      EXPECT_EQ(read.elements, request.Address() + 576);
+      EXPECT_EQ(read.num_sge, 1);
+      EXPECT_EQ(spec::RdmaSge::Decode(read.sge).addr, 0x1'0000U);
+      EXPECT_EQ(spec::RdmaSge::Decode(read.sge).lkey, 0xf0U);
+      EXPECT_EQ(bench.check.count, 1U);  // of the write
+      EXPECT_LT(bench.record_sink.sent()[0].cycle, bench.read_sink.sent()[0].cycle);
+    }
+  }
+}
+
+TEST(Requester, TheListOfAReadGoesToTheResponder) {
+  for (uint32_t elements = 0; elements <= 7; ++elements) {
+    Bench bench;
+    bench.qps[3].max_send_sge = 7;
+    bench.SetUp(3);
+    WorkRequest request{.head = 2, .opcode = kRead};
+    request.SetList(std::vector<spec::RdmaSge>(elements, {.addr = 0x1'0000, .length = 3000, .lkey = 0xf1}));
+    bench.Post(request);
+    request.SetList(std::vector<spec::RdmaSge>(elements, {.addr = 0x1'0000, .length = 0, .lkey = 0xf1}));
+    request.head = 3;
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    const spec::ReadRecord& read = bench.read_sink.sent().at(0).token;
+    EXPECT_EQ(read.num_sge, elements);
+    EXPECT_EQ(read.bytes, elements * 3000);
+    EXPECT_EQ(spec::RdmaSge::Decode(read.sge).length, elements == 0 ? 0U : 3000U);
+    EXPECT_EQ(bench.check.count, 0U);
+    EXPECT_EQ(bench.failure.count, 0U);
+  }
+}
+
+TEST(Requester, AReadWhoseListCannotBeReadFails) {
+  Bench bench;
+  bench.SetUp(3);
+  WorkRequest request{.head = 2, .opcode = kRead};
+  request.SetList(std::vector<spec::RdmaSge>(3, {.addr = 0x1'0000, .length = 10, .lkey = 1}));
+  bench.reference.unreadable.insert(request.Address() + 576 + 32);
+  bench.Post(request);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.record_sink.sent()[0].token.vendor_err, static_cast<uint32_t>(RdmaError::kQueueDmaError));
+  EXPECT_EQ(bench.read.count, 0U);
+  EXPECT_EQ(bench.job.count, 0U);
+}
+
+TEST(Requester, AReplayOfAReadAsksForTheRest) {
+  for (const bool is_list : {false, true}) {
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu512;
+    bench.qps[3].psn = 0xff'fffd;
+    bench.SetUp(3);
+    WorkRequest request{.head = 1, .opcode = kRead, .remote_address = 0xffff'ffff'0000};
+    request.sge.length = 2500;  // 5 responses
+    if (is_list) {
+      request.SetList({{.addr = 0x1'0000, .length = 700, .lkey = 1}, {.addr = 0x2'0000, .length = 1800, .lkey = 2}});
+    }
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+    for (uint32_t skipped = 0; skipped < 5; ++skipped) {
+      bench.Post(request, {.psn = Psn(0xff'fffd + skipped), .first_psn = 0xff'fffd, .last_psn = 1});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      const spec::TxPacket& packet = bench.job_sink.sent().back().token.packet;
+      EXPECT_EQ(packet.opcode, BthOpcode::kRcRdmaReadRequest);
+      EXPECT_EQ(packet.psn, Psn(0xff'fffd + skipped));
+      const auto reth = spec::Reth::Decode(packet.extension);
+      EXPECT_EQ(reth.virtual_address, request.remote_address + 512 * skipped);
+      EXPECT_EQ(reth.dma_length, 2500 - 512 * skipped);
+      const spec::ReadRecord& read = bench.read_sink.sent().back().token;  // all of it
+      EXPECT_EQ(read.bytes, 2500U);
+      EXPECT_EQ(read.first_psn, 0xff'fffdU);
+      EXPECT_EQ(read.last_psn, 1U);
+    }
+    EXPECT_EQ(bench.record.count, 1U);
+    EXPECT_EQ(bench.resent, 5U);
+    EXPECT_EQ(bench.check.count, 0U);
+    // One that is not what it was.
+    request.sge.length += 512;
+    bench.Post(request, {.psn = 0xff'fffd, .first_psn = 0xff'fffd, .last_psn = 1});
+    request.sge.length -= 512;
+    bench.Post(request, {.psn = 2, .first_psn = 0xff'fffd, .last_psn = 1});
+    bench.Resume(3, 1, 2);
+    bench.Post({.head = 2});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.record_sink.sent()[1].token.vendor_err, static_cast<uint32_t>(RdmaError::kBadWqe));
+    EXPECT_EQ(bench.record_sink.sent()[2].token.vendor_err, static_cast<uint32_t>(RdmaError::kBadWqe));
+    EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, 2U);
+    // Replays are not counted.
+    EXPECT_EQ(bench.reference.begun[3], 1);
+  }
+}
+
+TEST(Requester, TheLongestReadIsReplayedFromItsLastResponse) {
+  Bench bench;
+  bench.SetUp(3);
+  WorkRequest request{.opcode = kRead};
+  request.sge.length = Requester::kMaxMessageBytes;
+  bench.Post(request);
+  ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+  const uint32_t last = 1000 + (1U << 21) - 1;
+  bench.Post(request, {.psn = last, .first_psn = 1000, .last_psn = last});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  const auto reth = spec::Reth::Decode(bench.job_sink.sent().back().token.packet.extension);
+  EXPECT_EQ(reth.dma_length, 1024U);
+  EXPECT_EQ(reth.virtual_address, request.remote_address + 0x7fff'fc00);
+}
+
+TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
+  for (const uint8_t limit : {uint8_t{1}, uint8_t{2}, uint8_t{7}}) {
+    Bench bench;
+    bench.qps[3].max_rd_atomic = limit;
+    bench.SetUp(3);
+    bench.SetUp(4);
+    WorkRequest read{.opcode = kRead};
+    for (uint16_t i = 0; i < limit; ++i) bench.Post(read);
+    bench.Post({.head = 20});  // not a READ: goes on
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, limit + 1U);
+    EXPECT_FALSE(bench.qps[3].held);
+    const uint32_t psn = bench.qps[3].psn;
+    bench.Post(read);          // unsent
+    bench.Post({.head = 21});  // what follows, too
+    bench.Post({.qpn = 4});    // not of another QP
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, limit + 2U);
+    ASSERT_EQ(bench.record.count, limit + 4U);
+    for (size_t i = 0; i < limit + 4U; ++i) {
+      EXPECT_EQ(bench.record_sink.sent()[i].token.unsent, i == limit + 1U || i == limit + 2U);
+    }
+    EXPECT_EQ(bench.record_sink.sent()[limit + 1U].token.bytes, 100U);
+    // That READs end is not enough.
+    ASSERT_NO_FATAL_FAILURE(bench.End(3, limit));
+    bench.Post({.head = 22});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+    // There was no hold: the replays are of generation 0, and so is the resume.
+    bench.Post(read, {.generation = 0, .psn = psn, .first_psn = psn, .last_psn = psn});
+    bench.Post({.head = 21}, {.generation = 0, .psn = psn + 1, .first_psn = psn + 1, .last_psn = psn + 1});
+    bench.Post({.head = 22}, {.generation = 1, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});  // none
+    bench.Post({.head = 22}, {.generation = 0, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});
+    bench.Resume(3, 1, psn + 3);
+    bench.Resume(3, 0, psn + 2);
+    bench.Post({.head = 23});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+    bench.Post({.head = 23}, {.generation = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
+    bench.Resume(3, 0, psn + 4);
+    bench.Post({.head = 24});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+    EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, psn + 4);
+    // The READ that was unsent counts.
+    for (uint16_t i = 1; i < limit; ++i) bench.Post(read);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_FALSE(bench.qps[3].held);
+    bench.Post(read);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+    EXPECT_EQ(bench.failure.count, 0U);
+  }
+}
+
+TEST(Requester, AFenceWaitsForReadsAndForNothingElse) {
+  for (const uint8_t opcode : {uint8_t{0}, uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
+    Bench bench;
+    bench.SetUp(3);
+    WorkRequest fenced{.head = 5, .opcode = opcode, .flags = IbSendFlags::kFence};
+    fenced.sge.length = 3000;
+    bench.Post({.head = 1});
+    bench.Post(fenced);  // no READ is under way
+    if (opcode == kRead) {
+      ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.record_sink.sent().back().token.fence);
+    EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+    const uint64_t jobs = bench.job.count;
+    bench.Post({.head = 2, .opcode = kRead});
+    bench.Post({.head = 3});
+    const uint32_t psn = bench.qps[3].psn;
+    bench.Post(fenced);
+    bench.Post({.head = 4});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, jobs + 2);
+    const auto& records = bench.record_sink.sent();
+    EXPECT_TRUE(records[records.size() - 2].token.unsent && records[records.size() - 2].token.fence);
+    EXPECT_TRUE(records.back().token.unsent && !records.back().token.fence);
+    ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
+    bench.Post(fenced, {.generation = 0, .psn = psn, .first_psn = psn, .last_psn = psn + 2});
+    bench.Post({.head = 4}, {.generation = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
+    bench.Resume(3, 0, psn + 4);
+    if (opcode == kRead) {
+      ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
+    }
+    bench.Post(fenced);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+    EXPECT_EQ(bench.failure.count, 0U);
+  }
+}
+
+TEST(Requester, AWorkRequestThatWaitsIsNotLookedAtFurtherButABadOneFails) {
+  Bench bench;
+  bench.SetUp(3);
+  bench.Post({.head = 1, .opcode = kRead});
+  // Its memory is the replay's matter.
+  WorkRequest refused{.head = 2, .flags = IbSendFlags::kFence};
+  refused.sge.lkey = 0xf0;
+  bench.Post(refused);
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.check.count, 0U);
+  EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+  bench.Post({.head = 3, .opcode = 77, .flags = IbSendFlags::kFence});
+  bench.Post({.head = 4, .opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.failure.count, 1U);
+  EXPECT_EQ(bench.record_sink.sent().back().token.status, IbWcStatus::kWrFlushErr);
+  EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+}
+
+TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
+  for (const bool itself_first : {false, true}) {
+    Bench bench;
+    bench.qps[3].max_rd_atomic = 1;
+    bench.SetUp(3);
+    bench.Post({.head = 1, .opcode = kRead});
+    if (itself_first) {
+      bench.Post({.head = 2, .opcode = kRead});
+      ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+    } else {
+      ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
+      bench.Post({.head = 2, .opcode = kRead});
+    }
+    bench.Post({.head = 3});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 1U);
+    bench.Resume(3, 0, 1003);  // of no hold, which a hold has overtaken
+    bench.Post({.head = 4});
+    bench.Post({.head = 1, .opcode = kRead}, {.generation = 0, .psn = 1000, .first_psn = 1000, .last_psn = 1000});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 1U);
+    ASSERT_NO_FATAL_FAILURE(bench.End(3, 2));
+    bench.Resume(3, 1, 1004);
+    bench.Post({.head = 5, .opcode = kRead});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 2U);
+    // Held by itself once more: the last hold's generation counts.
+    bench.Post({.head = 6, .opcode = kRead});
+    bench.Resume(3, 0, 1006);
+    bench.Post({.head = 7});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 2U);
+    ASSERT_NO_FATAL_FAILURE(bench.End(3, 2));
+    bench.Post({.head = 6, .opcode = kRead}, {.psn = 1005, .first_psn = 1005, .last_psn = 1005});
+    bench.Post({.head = 7}, {.psn = 1006, .first_psn = 1006, .last_psn = 1006});
+    bench.Resume(3, 1, 1007);
+    bench.Post({.head = 8});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, 5U);
+    EXPECT_FALSE(bench.qps[3].held);
+  }
+}
+
+TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
+  Bench bench;
+  bench.qps[3].max_rd_atomic = 2;
+  bench.SetUp(3);
+  for (int i = 0; i < 3; ++i) bench.Post({.opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_TRUE(bench.qps[3].held);
+  bench.SetUp(3);
+  EXPECT_FALSE(bench.qps[3].held);
+  bench.Post({.head = 1});  // sent
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+  // The completer has forgotten them, and says so.
+  ASSERT_NO_FATAL_FAILURE(bench.End(3, 3));
+  bench.Post({.head = 2, .flags = IbSendFlags::kFence});
+  bench.Post({.head = 3, .opcode = kRead});
+  bench.Post({.head = 4, .opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+  bench.Post({.head = 5, .opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+}
+
+TEST(Requester, ReadsAreCountedByTheirRecordsWhateverBecomesOfThem) {
+  Bench bench;
+  bench.SetUp(3);
+  // A failed one, and two that flush.
+  WorkRequest bad{.head = 1, .opcode = kRead};
+  bad.SetInline(3);
+  bench.Post(bad);
+  bench.Post({.head = 2, .opcode = kRead});
+  ASSERT_EQ(bench.Settle(), "");
+  bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kErr});
+  bench.qps[3].state = IbQpState::kErr;
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Post({.head = 3, .opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(bench.record_sink.sent()[i].token.opcode, IbWcOpcode::kRdmaRead);
+  bench.qps[3].state = IbQpState::kRts;
+  bench.SetUp(3);
+  ASSERT_NO_FATAL_FAILURE(bench.End(3, 3));
+  bench.Post({.head = 4, .flags = IbSendFlags::kFence});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+}
+
+TEST(Requester, ReadsAreCountedModulo256) {
+  // The limit at every count on both sides of 256.
+  for (int before = 250; before < 262; ++before) {
+    Bench bench;
+    bench.qps[3].max_rd_atomic = 3;
+    bench.SetUp(3);
+    for (int i = 0; i < before; ++i) {
+      bench.Post({.opcode = kRead});
+      ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
+    }
+    for (int i = 0; i < 3; ++i) bench.Post({.opcode = kRead});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    ASSERT_FALSE(bench.record_sink.sent().back().token.unsent);
+    bench.Post({.opcode = kRead});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    ASSERT_TRUE(bench.record_sink.sent().back().token.unsent);
+    ASSERT_EQ(bench.job.count, static_cast<uint64_t>(before) + 3);
+  }
+}
+
+TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
+  Bench bench;
+  bench.SetUp(3);
+  bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
+  ASSERT_EQ(bench.Run(Requester::kWorkRequestToFlush), "");
+  EXPECT_EQ(bench.record.count, 0U);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.record.count, 1U);
+  ASSERT_EQ(bench.Run(Requester::kRecordToReadRecord - 1), "");
+  EXPECT_EQ(bench.read.count, 0U);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.read.count, 1U);
+  ASSERT_EQ(bench.Run(Requester::kReadRecordToJob - 1), "");
+  EXPECT_EQ(bench.job.count, 0U);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.job.count, 1U);
+  // Each waits for the one before.
+  bench.record.rate = bench.read.rate = 0;
+  bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
+  ASSERT_EQ(bench.Run(50), "");
+  EXPECT_EQ(bench.p.record_valid_o, 1);
+  EXPECT_EQ(bench.p.read_record_valid_o, 0);
+  bench.record.rate = 16;
+  ASSERT_EQ(bench.Run(50), "");
+  EXPECT_EQ(bench.p.read_record_valid_o, 1);
+  EXPECT_EQ(bench.job.count, 1U);
+  bench.read.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.job.count, 2U);
+  // 4 cycles each in the back.
+  ASSERT_NO_FATAL_FAILURE(bench.End(3, 2));
+  bench.qps[3].max_rd_atomic = 255;
+  bench.SetUp(3);
+  for (int i = 0; i < 200; ++i) bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
+  const Cycle start = bench.bench.cycle();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.job.count, 202U);
+  EXPECT_LE(bench.bench.cycle() - start, 200U * 4 + 30);
+}
+
+TEST(Requester, AFenceIsDecidedByWhatWasSaidThreeCyclesBefore) {
+  // The pulse in cycle n is in the table's output in n + 2, where the packet is decided; its record is 4 later.
+  for (const bool in_time : {false, true}) {
+    Bench bench;
+    bench.SetUp(3);
+    bench.Post({.opcode = kRead});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    bench.work.tokens.push_back(WorkRequest{.flags = IbSendFlags::kFence}.Token());
+    ASSERT_EQ(bench.Run(in_time ? 1 : 2), "");
+    bench.reads.tokens.push_back({.qpn = 3, .ended = 1});
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.record_sink.sent().back().token.unsent, !in_time);
+  }
+}
+
+TEST(Requester, AFenceIsDecidedOnceForAMessage) {
+  Bench bench;
+  bench.SetUp(3);
+  WorkRequest request{.flags = IbSendFlags::kFence};
+  request.sge.length = 100 * 1024;
+  bench.Post(request);
+  ASSERT_EQ(bench.Run(100), "");
+  bench.reads.tokens.push_back({.qpn = 3, .ended = 250});  // no completer's way
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 100U);
+  bench.reads.tokens.push_back({.qpn = 3, .ended = 0});
+  ASSERT_EQ(bench.Settle(), "");
+}
+
+TEST(Requester, WhoWaitsForRoomHearsThatReadsEnded) {
+  Bench bench;
+  bench.qps[3].max_send_sge = 7;
+  bench.SetUp(3);
+  bench.SetUp(4);
+  bench.Post({.opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  bench.place.rate = 0;
+  for (uint32_t i = 0; i < Requester::kPackets; ++i) bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+  WorkRequest fenced{.head = 2, .flags = IbSendFlags::kFence};
+  std::vector<spec::RdmaSge> list(7);  // each that is empty takes a cycle
+  list.back() = {.addr = 0x2'0000, .length = 10, .lkey = 2};
+  fenced.SetList(list);
+  bench.Keep(fenced);
+  bench.work.tokens.push_back(fenced.Token());
+  ASSERT_EQ(bench.Run(100), "");
+  EXPECT_TRUE(bench.work.IsEmpty());
+  bench.reads.tokens.push_back({.qpn = 3, .ended = 1});
+  ASSERT_EQ(bench.Run(20), "");
+  bench.place.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
+}
+
+// --- UC, UD
+
+TEST(Requester, AMessageOfUcThatFailsOnTheWayEndsAsThatOfRc) {
+  Bench bench;
+  bench.qps[3].type = IbQpType::kUc;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  WorkRequest request{.head = 2, .opcode = 2};
+  request.SetList({{.addr = 0x1'0000, .length = 600, .lkey = 1}, {.addr = 0x1'0000, .length = 100, .lkey = 0xf2}});
+  bench.Post(request);
+  bench.Post({.head = 3});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.failure.count, 1U);
+  EXPECT_TRUE(bench.job_sink.sent().back().token.drop);
+  ASSERT_EQ(bench.record.count, 3U);
+  EXPECT_TRUE(bench.record_sink.sent()[1].token.amends);
+  for (const auto& [cycle, job] : bench.job_sink.sent()) EXPECT_FALSE(job.packet.reports && !job.more && !job.drop);
+}
+
+TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
+  for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
+    for (const uint32_t length : {0U, 1U, 1023U, 1024U}) {
+      Bench bench;
+      bench.qps[1].type = type;
+      bench.qps[1].psn = 0xff'ffff;
+      bench.SetUp(1);
+      for (uint32_t ah = 0; ah < 16; ++ah) bench.SetHandle(ah, ah % 5 != 4, 9);
+      for (const uint32_t qkey : {0U, 0x7fff'ffffU, 0x8000'0000U, 0xffff'ffffU}) {
+        WorkRequest request{.qpn = 1,
+                            .head = 7,
+                            .opcode = 3,
+                            .flags = IbSendFlags::kFence,  // which means nothing
+                            .is_datagram = true,
+                            .remote_qpn = 0xff00'0000 + qkey % 1000,  // 24 bits count
+                            .remote_qkey = qkey,
+                            .ah = 15};
+        request.sge.length = length;
+        bench.Post(request);
+        ASSERT_NO_FATAL_FAILURE(bench.Compare());
+        const spec::TxPacket& packet = bench.job_sink.sent().back().token.packet;
+        EXPECT_TRUE(packet.has_ah && packet.reports);
+        EXPECT_EQ(packet.ah, 15);
+        EXPECT_EQ(packet.dest_qpn, qkey % 1000);
+        const auto deth = spec::Deth::Decode(packet.extension);
+        EXPECT_EQ(deth.qkey, qkey >= 0x8000'0000 ? 0xaabb'ccdd : qkey);
+        EXPECT_EQ(deth.source_qp, 1U);
+      }
+      EXPECT_EQ(bench.qps[1].psn, 3U);  // one each
+      EXPECT_EQ(bench.failure.count, 0U);
+      // A handle that is taken away.
+      bench.SetHandle(15, false, 9);
+      bench.Post({.qpn = 1, .opcode = 2, .is_datagram = true, .ah = 15});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      EXPECT_EQ(bench.record_sink.sent().back().token.vendor_err, static_cast<uint32_t>(RdmaError::kBadAh));
+    }
+  }
+}
+
+TEST(Requester, ADatagramOfAListIsOnePacket) {
+  for (const uint32_t last : {0U, 23U, 24U, 25U}) {
+    Bench bench;
+    bench.qps[3].type = IbQpType::kUd;
+    bench.SetUp(3);
+    bench.SetHandle(3, true, 9);
+    WorkRequest request{.head = 2, .opcode = 2, .is_datagram = true};
+    request.SetList({{.addr = 0x1'0000, .length = 600, .lkey = 1},
+                     {.addr = 0x2'0000, .length = 400, .lkey = 2},
+                     {.addr = 0x3'0000, .length = last, .lkey = 3}});
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.failure.count, last == 25 ? 1U : 0U);
+    EXPECT_EQ(bench.record_sink.sent()[0].token.status, last == 25 ? IbWcStatus::kLocLenErr : IbWcStatus::kSuccess);
+  }
+}
+
+TEST(Requester, InlineDataGoesByEveryService) {
+  for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
+    Bench bench;
+    bench.qps[3].type = type;
+    bench.qps[3].mtu = IbMtu::kMtu512;
+    bench.SetUp(3);
+    bench.SetHandle(3, true, 9);
+    for (const uint32_t length : {0U, 1U, 512U}) {
+      WorkRequest request{.head = 2, .opcode = 3, .is_datagram = bench.qps[3].IsUd()};
+      request.SetInline(length);
+      bench.Post(request);
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.check.count, 0U);
+    EXPECT_EQ(bench.failure.count, 0U);
+  }
+}
+
 WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_good) {
   WorkRequest request{.qpn = static_cast<uint32_t>(random() % 16),
                       .head = static_cast<uint16_t>(random()),
                       .wr_id = random(),
-                      .opcode = static_cast<uint8_t>(random() % 4),
+                      .opcode = static_cast<uint8_t>(random() % 5),
                       .flags = static_cast<uint8_t>(random() % 8),
                       .remote_address = random(),
                       .rkey = static_cast<uint32_t>(random()),
@@ -1206,9 +1995,14 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
                          .length = static_cast<uint32_t>(random() % (random() % 4 == 0 ? 9 * mtu : 2 * mtu)),
                          .lkey = static_cast<uint32_t>(random() % 0x80)};
   };
+  // Which of these count is the QP's matter.
+  request.is_datagram = random() % 4 == 0;
+  request.remote_qpn = static_cast<uint32_t>(random());
+  request.remote_qkey = static_cast<uint32_t>(random());
+  request.ah = static_cast<uint32_t>(random() % 12);
   request.sge = element();
   if (random() % 16 == 0) request.SetList({});
-  if (random() % 6 == 0) request.SetInline(static_cast<uint32_t>(random() % 513));
+  if (random() % 6 == 0 && !request.IsRead()) request.SetInline(static_cast<uint32_t>(random() % 513));
   if (random() % 3 == 0 && !request.IsInline()) {
     std::vector<spec::RdmaSge> list(1 + random() % 7);
     for (auto& each : list) {
@@ -1219,7 +2013,7 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
     request.SetList(list);
   }
   if (mostly_good ? random() % 64 != 0 : random() % 4 != 0) return request;
-  switch (random() % 8) {
+  switch (random() % 9) {
     case 0: request.sge.lkey = static_cast<uint32_t>(0xf0 + random() % 4); break;
     case 1: request.opcode = static_cast<uint8_t>(random()); break;
     case 2: request.flags = static_cast<uint8_t>(random() & ~uint64_t{IbSendFlags::kInline}); break;
@@ -1230,9 +2024,20 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
       (request.further.empty() ? request.sge : request.further.back()) = {
           .addr = 0x1'0000, .length = static_cast<uint32_t>(random() % 2000), .lkey = 0x81};
       break;
+    case 7: request.ah = static_cast<uint32_t>(random() % 2 == 0 ? 12 + random() % 4 : random()); break;
     default: request.sge.length = static_cast<uint32_t>(0x8000'0001 + random() % 4); break;
   }
   return request;
+}
+
+// Mostly something that the QP's service has.
+void Fit(WorkRequest& request, const Qp& qp, std::mt19937_64& random) {
+  request.is_datagram = qp.IsUd();
+  if (random() % 64 == 0) return;
+  while (request.opcode < 5 && !qp.Has(request.opcode)) request.opcode = static_cast<uint8_t>(random() % 4);
+  if (!qp.IsUd() || random() % 16 == 0) return;
+  request.sge.length %= qp.Mtu() / 8;
+  for (auto& element : request.further) element.length %= qp.Mtu() / 8;
 }
 
 TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
@@ -1242,18 +2047,34 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
         Bench bench;
         auto& random = bench.random;
         for (uint32_t qpn = 0; qpn < 16; ++qpn) {
-          bench.qps[qpn] = {.mtu = static_cast<IbMtu>(1 + random() % 5),
+          constexpr IbQpType kTypes[] = {IbQpType::kRc, IbQpType::kRc, IbQpType::kRc, IbQpType::kUc,
+                                         IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi};
+          bench.qps[qpn] = {.type = kTypes[random() % 7],
+                            .mtu = static_cast<IbMtu>(1 + random() % 5),
                             .sq_sig_all = random() % 4 == 0,
                             .max_send_sge = static_cast<uint8_t>(5 + random() % 9),
-                            .psn = Psn(static_cast<uint32_t>(random()))};
+                            .psn = Psn(static_cast<uint32_t>(random())),
+                            .max_rd_atomic = static_cast<uint8_t>(1 + random() % 6),
+                            .qkey = static_cast<uint32_t>(random())};
           bench.SetUp(qpn);
         }
+        for (uint32_t ah = 0; ah < 15; ++ah) bench.SetHandle(ah, ah < 12, ah == 13 ? 8 : 9);
         bench.Rates(in_rate, place_rate, out_rate);
         for (int i = 0; i < 250; ++i) {
           const uint32_t mtu = 128u << static_cast<unsigned>(bench.qps[random() % 16].mtu);
           WorkRequest request = RandomRequest(random, mtu, true);
           request.head = static_cast<uint16_t>(i);
+          Fit(request, bench.qps[request.qpn], random);
           bench.Post(request);
+          if (i % 25 != 24) continue;
+          // READs end, and some who wait for them go on.
+          for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+            const auto under_way = static_cast<uint8_t>(bench.reference.begun[qpn] - bench.reference.ended[qpn]);
+            if (under_way != 0 && random() % 4 != 0) {
+              ASSERT_NO_FATAL_FAILURE(bench.End(qpn, static_cast<uint8_t>(1 + random() % under_way)));
+            }
+            if (random() % 2 == 0) bench.Resume(qpn, 0, bench.qps[qpn].psn);
+          }
         }
         ASSERT_NO_FATAL_FAILURE(bench.Compare());
         EXPECT_GT(bench.job.count, 100u);
@@ -1271,6 +2092,7 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetUp(qpn);
     bench.Rates(12, 9, out_rate);
     bench.job.on_token = nullptr;
+    bench.read.on_token = nullptr;
     uint64_t records = 0, posted = 0, again = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
@@ -1282,8 +2104,8 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
       ASSERT_EQ(token.head, heads.front());
       heads.pop_front();
     };
-    bench.record.keep = bench.job.keep = bench.failure.keep = false;
-    for (int i = 0; i < 6000; ++i) {
+    bench.record.keep = bench.job.keep = bench.failure.keep = bench.read.keep = false;
+    for (int i = 0; i < 8000; ++i) {
       const auto qpn = static_cast<uint32_t>(random() % 16);
       const auto dice = static_cast<unsigned>(random() % 24);
       if (dice < 8 && bench.work.tokens.size() < 8) {
@@ -1298,18 +2120,26 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
         bench.state.tokens.push_back(
             {.qpn = qpn, .state = static_cast<IbQpState>(random() % 2 == 0 ? 3 : random() % 7)});
       } else if (dice < 15) {
-        bench.load.tokens.push_back({.qpn = qpn, .psn = Psn(static_cast<uint32_t>(random()))});
+        bench.load.tokens.push_back(
+            {.qpn = qpn, .psn = random() % 2 == 0 ? 1000 : Psn(static_cast<uint32_t>(random()))});
         bench.state.tokens.push_back({.qpn = qpn, .state = IbQpState::kRts});
       } else if (dice < 16) {
         spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
-        spec::TableQpContext{.qp_type = random() % 16 == 0 ? spec::IbQpType::kUd : spec::IbQpType::kRc,
+        spec::TableQpContext{.qp_type = random() % 4 != 0 ? IbQpType::kRc : static_cast<IbQpType>(random() % 6),
                              .path_mtu = static_cast<IbMtu>(1 + random() % 5),
                              .sq_sig_all = random() % 2 == 0,
+                             .max_rd_atomic = static_cast<uint8_t>(random() % 2 == 0 ? 255 : random() % 4),
                              .pdn = 9,
                              .max_inline_data = static_cast<uint16_t>(400 + random() % 200),
                              .max_send_sge = static_cast<uint8_t>(1 + random() % 9)}
             .Encode(write.data);
         bench.table.tokens.push_back(write);
+        write.table_id = spec::MgmtTable::kAh;
+        write.index = static_cast<uint32_t>(random() % 16);
+        spec::TableAh{.valid = random() % 4 != 0, .pdn = 9}.Encode(write.data);
+        bench.table.tokens.push_back(write);
+        // Now and then more than began, which is no completer's way.
+        bench.reads.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(random() % 64)});
       } else if (dice < 18) {
         bench.hold.tokens.push_back({.qpn = qpn, .generation = static_cast<uint8_t>(random() % 2)});
       } else if (dice < 22 && bench.work.tokens.size() < 8) {
@@ -1336,12 +2166,13 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     EXPECT_GT(bench.job.count, 500u);
     EXPECT_GT(bench.failure.count, 20u);
     EXPECT_GT(again, 5u);
+    EXPECT_GT(bench.read.count, 10u);
   }
 }
 
 // Against the other half of going back: who holds, replays and resumes at any time, as the completer does. Whatever
-// happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, and
-// in the end all have left.
+// happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, in
+// the end all have left, and there are never more READs under way than may be, nor any where a fence forbids them.
 TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
   struct Kept {
     WorkRequest work;
@@ -1356,6 +2187,19 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     uint8_t generation = 0;
     Cycle hold = 0;
     uint32_t expected = 0;
+    uint8_t ended = 0;  // READs
+
+    // READs before this one that are not acknowledged.
+    uint32_t ReadsBefore(size_t index) const {
+      uint32_t reads = 0;
+      for (size_t i = oldest; i < index; ++i) reads += all[i].work.IsRead() ? 1 : 0;
+      return reads;
+    }
+    bool Waits(size_t index, uint32_t max_reads) const {
+      const WorkRequest& work = all[index].work;
+      const uint32_t reads = ReadsBefore(index);
+      return (work.IsRead() && reads >= max_reads) || ((work.flags & IbSendFlags::kFence) != 0 && reads != 0);
+    }
   };
   for (const unsigned rate : {16u, 9u, 4u}) {
     Bench bench;
@@ -1366,26 +2210,31 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       bench.qps[qpn] = {.mtu = static_cast<IbMtu>(1 + random() % 3),
                         .max_send_sge = 7,
-                        .psn = Psn(0xff'ff00 + static_cast<uint32_t>(random() % 256))};
+                        .psn = Psn(0xff'ff00 + static_cast<uint32_t>(random() % 256)),
+                        .max_rd_atomic = static_cast<uint8_t>(1 + random() % 5)};
       peers[qpn].expected = bench.qps[qpn].psn;
       bench.SetUp(qpn);
     }
     bench.Rates(16, rate, rate);
     std::map<uint16_t, WorkRequest> posted;
     size_t runs = 0;  // of the packet under way
-    uint64_t unsent = 0, repeated = 0, holds = 0;
+    uint64_t unsent = 0, repeated = 0, holds = 0, reads = 0, waited = 0, alone = 0;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
       ASSERT_EQ(token.status, IbWcStatus::kSuccess);
       ASSERT_FALSE(token.amends);
+      bench.begun[token.qpn] = token;
       Peer& peer = peers[token.qpn];
       peer.all.push_back({posted.at(token.head), token.first_psn, token.last_psn});
+      ASSERT_EQ(token.fence, (peer.all.back().work.flags & IbSendFlags::kFence) != 0);
       if (!token.unsent) return;
       ++unsent;
       if (peer.replays) return;
+      ++alone;
       peer.replays = true;
       peer.cursor = peer.all.size() - 1;
     };
-    bench.job.on_token = [&](Cycle, const spec::TxJob& token) {
+    bench.job.on_token = [&](Cycle cycle, const spec::TxJob& token) {
+      bench.ExpectReadRecord(cycle, token.packet);
       Peer& peer = peers[token.packet.qpn];
       const uint32_t psn = token.packet.psn;
       const auto kept = std::find_if(peer.all.rbegin(), peer.all.rend(),
@@ -1397,8 +2246,13 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
       ++runs;
       if (token.more) return;
       runs = 0;
+      const auto index = static_cast<size_t>(peer.all.rend() - kept) - 1;
+      if (psn == kept->first) {
+        ASSERT_FALSE(peer.Waits(index, bench.qps[token.packet.qpn].max_rd_atomic));
+      }
+      reads += kept->work.IsRead() ? 1 : 0;
       if (psn == peer.expected) {
-        peer.expected = Psn(psn + 1);
+        peer.expected = Psn(kept->work.IsRead() ? kept->last + 1 : psn + 1);
       } else {
         ASSERT_LT(Psn(peer.expected - psn), 0x80'0000u) << "packets were left out";
         ++repeated;
@@ -1409,6 +2263,10 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
       if (!peer.replays || bench.bench.cycle() < peer.hold + 8) return;
       if (peer.cursor < peer.all.size()) {
         const Kept& kept = peer.all[peer.cursor];
+        if (peer.Waits(peer.cursor, bench.qps[qpn].max_rd_atomic)) {
+          ++waited;
+          return;
+        }
         uint32_t psn = kept.first;
         if (peer.begins && Psn(peer.expected - kept.first) < 0x80'0000) {
           psn += static_cast<uint32_t>(random() %
@@ -1425,17 +2283,35 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
         bench.work.tokens.push_back(ResumeToken(qpn, peer.generation, Psn(peer.all.back().last + 1)));
       }
     };
-    for (int i = 0; i < 3000; ++i) {
+    const auto acknowledge = [&](uint32_t qpn) {
+      Peer& peer = peers[qpn];
+      if (peer.oldest == peer.all.size() || Psn(peer.expected - peer.all[peer.oldest].last - 1) >= 0x80'0000u) {
+        return false;
+      }
+      // What is not acknowledged begins behind it.
+      const bool is_read = peer.all[peer.oldest].work.IsRead();
+      if (peer.replays && peer.cursor == peer.oldest) {
+        ++peer.cursor;
+        peer.begins = false;
+      }
+      ++peer.oldest;
+      if (is_read) bench.reads.tokens.push_back({.qpn = qpn, .ended = ++peer.ended});
+      return true;
+    };
+    for (int i = 0; i < 4000; ++i) {
       const auto qpn = static_cast<uint32_t>(random() % kQps);
       Peer& peer = peers[qpn];
-      if (i < 2900 && random() % 3 != 0 && bench.work.tokens.size() < 4) {
+      if (i < 3900 && random() % 3 != 0 && bench.work.tokens.size() < 4) {
         WorkRequest request = RandomRequest(random, bench.qps[qpn].Mtu(), true);
         // Good ones.
         request.qpn = qpn;
         request.head = static_cast<uint16_t>(i);
         request.failed = RdmaError::kOk;
-        request.opcode %= 4;
+        request.opcode %= 5;
+        request.is_datagram = false;
         request.flags &= 0xf;
+        if (request.IsRead()) request.flags &= IbSendFlags::kFence | IbSendFlags::kSignaled;
+        if (random() % 4 != 0) request.flags = static_cast<uint8_t>(request.flags & ~IbSendFlags::kFence);
         if (!request.IsInline() && (request.num_sge != 1 + request.further.size() || request.num_sge > 7)) {
           request.further.clear();
           request.num_sge = 1;
@@ -1452,11 +2328,9 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
         bench.work.tokens.push_back(request.Token());
       }
       // Acknowledges.
-      while (peer.oldest < peer.all.size() && random() % 2 == 0 &&
-             Psn(peer.expected - peer.all[peer.oldest].last - 1) < 0x80'0000) {
-        ++peer.oldest;
+      while (random() % 2 == 0 && acknowledge(qpn)) {
       }
-      if (i < 2900 && random() % 12 == 0 && peer.oldest < peer.all.size()) {
+      if (i < 3900 && random() % 12 == 0 && peer.oldest < peer.all.size()) {
         ++peer.generation;
         bench.hold.tokens.push_back({.qpn = qpn, .generation = peer.generation});
         ++holds;
@@ -1475,7 +2349,11 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     };
     do {
       ASSERT_EQ(bench.Settle(), "");
-      for (uint32_t qpn = 0; qpn < kQps; ++qpn) step(qpn);
+      for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+        while (acknowledge(qpn)) {
+        }
+        step(qpn);
+      }
     } while (replays() || !bench.work.IsEmpty());
     ASSERT_EQ(bench.Settle(), "");
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
@@ -1491,6 +2369,9 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     EXPECT_GT(holds, 50u);
     EXPECT_GT(repeated, 100u);
     EXPECT_GT(unsent, 20u);
+    EXPECT_GT(reads, 100u);
+    EXPECT_GT(waited, 20u);
+    EXPECT_GT(alone, 10u);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "Vresponder_16.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/ctrl/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -55,6 +56,9 @@ constexpr uint32_t kNetQueuePairs = 3;
 constexpr uint32_t kNumCqs = 16;
 // Without net_feature.mq.
 constexpr uint16_t kFirstReceiveQueue = 2 + kNumCqs + spec::kRdmaReceiveqOffset;
+constexpr uint32_t kReads = 4;
+constexpr std::array<uint8_t, 6> kMac = {0x02, 0x13, 0x24, 0x35, 0x46, 0x57};
+constexpr uint32_t kQkey = 0x11223344;
 
 uint32_t Psn(uint32_t value) { return value & 0xffffff; }
 
@@ -66,10 +70,16 @@ struct Qp {
   spec::IbMtu mtu = spec::IbMtu::kMtu1024;
   bool valid = true;
   bool remote_write = true;
+  bool remote_read = true;
+  uint8_t max_reads = kReads;
 };
 
 void SetPeer(uint32_t qpn, uint8_t (&gid)[16]) {
   for (unsigned i = 0; i < 16; ++i) gid[i] = static_cast<uint8_t>(16 * i + qpn);
+}
+// Our own address on this QP's path.
+void SetOwn(uint32_t qpn, uint8_t (&gid)[16]) {
+  for (unsigned i = 0; i < 16; ++i) gid[i] = static_cast<uint8_t>(0xff - 13 * i - qpn);
 }
 
 spec::TableWrite ContextOf(const Qp& qp) {
@@ -78,10 +88,14 @@ spec::TableWrite ContextOf(const Qp& qp) {
   context.qp_type = qp.type;
   context.path_mtu = qp.mtu;
   context.remote_write = qp.remote_write;
+  context.remote_read = qp.remote_read;
+  context.max_dest_rd_atomic = qp.max_reads;
+  context.qkey = kQkey;
   context.pdn = kPdn;
   context.recv_cqn = kCqn;
   context.min_rnr_timer = kRnrTimer;
   SetPeer(qp.qpn, context.path.dgid);
+  SetOwn(qp.qpn, context.path.sgid);
   spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qp.qpn};
   context.Encode(write.data);
   return write;
@@ -98,16 +112,23 @@ struct Packet {
   std::optional<uint32_t> dma_length = std::nullopt;  // RETH; otherwise as many as payload
   bool solicited = false;
   uint32_t immediate = 0x11223344;  // first byte most significant
+  uint32_t qkey = kQkey;            // DETH
+  uint32_t source_qp = 0x778899;    // DETH
+  bool is_ipv6 = false;
 };
 
 RxToken TokenOf(const Packet& packet) {
   RxToken token;
   token.verdict = spec::RxVerdict::kRoce;
   token.info = spec::kOpcodeInfo[static_cast<uint8_t>(packet.opcode)];
+  std::copy(kMac.begin(), kMac.end(), token.destination_mac);
+  token.is_ipv6 = packet.is_ipv6;
+  token.l3_offset = spec::Ethernet::kBytes;
   token.bth_offset = 42;
   token.payload_offset = static_cast<uint8_t>(54 + token.info.extension_bytes);
   token.payload_bytes = packet.bytes;
   SetPeer(packet.qpn, token.ip_source);
+  SetOwn(packet.qpn, token.ip_destination);
   token.bth.opcode = packet.opcode;
   token.bth.pkey = spec::kPkeyDefault;
   token.bth.dest_qp = packet.qpn;
@@ -122,8 +143,14 @@ RxToken TokenOf(const Packet& packet) {
     // RDMA WRITE's RETH follows the BTH.
     reth.Encode(token.extension);
   }
+  if (token.info.has_deth) {
+    spec::Deth deth;
+    deth.qkey = packet.qkey;
+    deth.source_qp = packet.source_qp;
+    deth.Encode(token.extension);
+  }
   if (token.info.has_immdt) {
-    uint8_t* at = token.extension + (token.info.has_reth ? spec::Reth::kBytes : 0);
+    uint8_t* at = token.extension + (token.info.extension_bytes - spec::Immdt::kBytes);
     for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<uint8_t>(packet.immediate >> (24 - 8 * i));
   }
   return token;
@@ -141,7 +168,9 @@ RxToken AckOf(uint32_t psn, uint8_t syndrome, uint32_t msn) {
 // What the key check says: two runs for odd addresses, and keys that do not exist.
 spec::MemoryPlace Check(const spec::MemoryCheck& check) {
   if (check.key != kRkey && check.key != kLkey) return {.status = MemoryStatus::kKey};
-  spec::MemoryPlace place{.status = MemoryStatus::kOk, .address0 = ~check.address, .bytes0 = check.bytes};
+  spec::MemoryPlace place{.status = MemoryStatus::kOk, .address0 = ~check.address};
+  if (check.bytes > 4096) return {.status = MemoryStatus::kOk};
+  place.bytes0 = static_cast<uint16_t>(check.bytes);
   if (check.address % 2 != 0 && check.bytes > 1) {
     place.bytes0 = static_cast<uint16_t>(check.bytes / 2);
     place.address1 = check.address + 0x1000;
@@ -153,16 +182,34 @@ spec::MemoryPlace Check(const spec::MemoryCheck& check) {
 spec::RxPlace Answer(uint32_t psn, AethSyndrome syndrome, uint32_t msn, uint32_t qpn = kQpn) {
   spec::RxPlace place;
   place.has_answer = true;
-  place.answer.qpn = qpn;
-  place.answer.opcode = BthOpcode::kRcAcknowledge;
-  place.answer.psn = Psn(psn);
-  place.answer.extension[0] = static_cast<uint8_t>(syndrome);
-  place.answer.extension[1] = static_cast<uint8_t>(msn >> 16);
-  place.answer.extension[2] = static_cast<uint8_t>(msn >> 8);
-  place.answer.extension[3] = static_cast<uint8_t>(msn);
+  spec::TxPacket& packet = place.answer.packet;
+  packet.qpn = qpn;
+  packet.opcode = BthOpcode::kRcAcknowledge;
+  packet.psn = Psn(psn);
+  packet.extension[0] = static_cast<uint8_t>(syndrome);
+  packet.extension[1] = static_cast<uint8_t>(msn >> 16);
+  packet.extension[2] = static_cast<uint8_t>(msn >> 8);
+  packet.extension[3] = static_cast<uint8_t>(msn);
   return place;
 }
 spec::RxPlace Ack(uint32_t psn, uint32_t msn) { return Answer(psn, AethSyndrome::kAckNoCredits, msn); }
+
+// A READ that goes to the read responder.
+spec::RxPlace Given(const Packet& packet, uint32_t msn) {
+  spec::RxPlace place = Answer(packet.psn, AethSyndrome::kAckNoCredits, msn, packet.qpn);
+  place.answer.packet.opcode = {};
+  place.answer.is_read = true;
+  place.answer.address = packet.address;
+  place.answer.rkey = packet.rkey;
+  place.answer.bytes = packet.dma_length.value_or(packet.bytes);
+  return place;
+}
+// News for the completer, behind what `place` writes.
+spec::RxPlace News(const spec::RxAck& ack, spec::RxPlace place = {}) {
+  place.has_ack = true;
+  place.ack = ack;
+  return place;
+}
 
 // A place that writes the packet's payload.
 spec::RxPlace Write(const RxToken& token, uint64_t address, spec::RxPlace answer = {}) {
@@ -229,7 +276,8 @@ struct Host {
     next += 0x1000;
     receive.num_sge = static_cast<uint8_t>(posted.elements.size());
     if (!posted.elements.empty()) posted.elements[0].Encode(receive.sge);
-    for (size_t i = 1; i < posted.elements.size(); ++i) {
+    // A UC message that starts over reads the first one, too.
+    for (size_t i = 0; i < posted.elements.size(); ++i) {
       elements[receive.elements + spec::RdmaSge::kBytes * i] = posted.elements[i];
     }
     return receive;
@@ -276,6 +324,22 @@ spec::RxPlace Scatter(const RxToken& token, uint32_t from, uint64_t address, uin
 }
 const spec::RxPlace kMore{.more = true};
 
+spec::ReadRecord RecordOf(Host& host, uint32_t qpn, uint32_t psn, uint32_t bytes,
+                          const std::vector<spec::RdmaSge>& elements) {
+  spec::ReadRecord record{.qpn = qpn,
+                          .first_psn = Psn(psn),
+                          .last_psn = Psn(psn + (bytes == 0 ? 0 : (bytes - 1) / kMtu)),
+                          .bytes = bytes,
+                          .elements = host.next,
+                          .num_sge = static_cast<uint8_t>(elements.size())};
+  host.next += 0x1000;
+  if (!elements.empty()) elements[0].Encode(record.sge);
+  for (size_t i = 1; i < elements.size(); ++i) {
+    host.elements[record.elements + spec::RdmaSge::kBytes * i] = elements[i];
+  }
+  return record;
+}
+
 // --- Bench
 
 // enable_i: a level.
@@ -316,6 +380,25 @@ class Mq final : public BenchStream {
   Responder& model_;
 };
 
+// mac_i: a level.
+class Mac final : public BenchStream {
+ public:
+  Mac(QData& port, Responder& model) : port_(port), model_(model) { port_ = 0; }
+  void Begin(Cycle cycle) override {
+    if (cycle == 0 || address != last_) model_.SetMac(cycle, address);
+    last_ = address;
+    std::copy(address.begin(), address.end(), BytesOf(port_).begin());
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return true; }
+  std::array<uint8_t, 6> address = kMac;
+
+ private:
+  QData& port_;
+  Responder& model_;
+  std::array<uint8_t, 6> last_{};
+};
+
 // idle_o says in each cycle what the model says after the cycle before.
 class Idle final : public BenchStream {
  public:
@@ -352,30 +435,37 @@ struct Bench {
       add(top.memory_check_o);
       add(top.place_valid_o);
       add(top.place_o);
-      add(top.ack_valid_o);
-      add(top.ack_o);
+      add(top.read_record_ready_o);
       add(top.failure_valid_o);
       add(top.failure_o);
+      add(top.expected_psn_valid_o);
+      add(top.expected_psn_o);
       add(top.idle_o);
     });
   }
 
   // `again`: a simulation that is under way, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Vresponder_16>> again = nullptr) : owner(again ? again : MakeRtl()) {
-    if (again) rtl.Reset();
+    if (again) {
+      rtl.Reset();
+      // A reset leaves tables as they are; the model's are new.
+      for (uint32_t qpn = 0; qpn < kQps; ++qpn) ended.tokens.push_back({.qpn = qpn});
+    }
     block.memory_check_out.Connect(checks, block);
     block.place_out.Connect(places, block);
-    block.ack_out.Connect(acks, block);
     block.failure_out.Connect(failures, block);
     block.receive_request_out.Connect(requests, block);
+    bench.AddOther(expected_psn);
+    block.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) { expected_psn.Tell(now, psn); };
     bench.AddOther(enable);
     bench.AddOther(mq);
+    bench.AddOther(mac);
     bench.AddOther(idle);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
-      EXPECT_TRUE(asked.remote_write != asked.local_write && !asked.remote_read);
+      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read, 1);
       EXPECT_EQ(asked.pdn, kPdn);
       EXPECT_GT(asked.bytes, 0u);
-      EXPECT_LE(asked.bytes, 4096u);
+      EXPECT_LE(asked.bytes, asked.remote_read ? 1u << 31 : 4096u);
       memory.tokens.push_back(Check(asked));
       // A key that is good for the other kind of access does not help.
       if (asked.key == (asked.local_write ? kRkey : kLkey)) memory.tokens.back() = {.status = MemoryStatus::kRights};
@@ -406,11 +496,12 @@ struct Bench {
   std::mt19937_64 random = MakeRandom("responder");
   Agenda agenda;
   Host host{};
-  Responder block{agenda, kNetQueuePairs, kNumCqs, kQps};
+  Responder block{agenda,
+                  Responder::Sizes{
+                      .net_queue_pairs = kNetQueuePairs, .num_cqs = kNumCqs, .num_qps = kQps, .max_rd_atomic = kReads}};
   Channel<spec::ReceiveRequest> requests = Channel<spec::ReceiveRequest>::Sink();
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxPlace> places = Channel<spec::RxPlace>::Sink();
-  Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   std::shared_ptr<RtlTop<Vresponder_16>> owner;
   RtlTop<Vresponder_16>& rtl = *owner;
@@ -418,7 +509,10 @@ struct Bench {
   BlockBench<Vresponder_16> bench{rtl, agenda, random};
   Enable enable{p.enable_i, block, random};
   Mq mq{p.mq_i, block};
+  Mac mac{p.mac_i, block};
   Idle idle{p.idle_o, block};
+  OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{
+      "expected_psn", p.expected_psn_valid_o, p.expected_psn_o};
 
   decltype(bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i)) doorbell =
       bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
@@ -438,8 +532,11 @@ struct Bench {
       bench.Out("memory_check", checks, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o);
   decltype(bench.Out("place", places, p.place_valid_o, p.place_ready_i, p.place_o)) place =
       bench.Out("place", places, p.place_valid_o, p.place_ready_i, p.place_o);
-  decltype(bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o)) ack =
-      bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o);
+  decltype(bench.In("read_record", block.read_record_in, p.read_record_valid_i, p.read_record_ready_o,
+                    p.read_record_i)) record =
+      bench.In("read_record", block.read_record_in, p.read_record_valid_i, p.read_record_ready_o, p.read_record_i);
+  decltype(bench.Pulse<spec::QpReads>(p.qp_reads_valid_i, p.qp_reads_i, nullptr)) ended = bench.Pulse<spec::QpReads>(
+      p.qp_reads_valid_i, p.qp_reads_i, [this](Cycle now, const auto& reads) { block.OnQpReads(now, reads); });
   decltype(bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o);
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) table =
@@ -587,6 +684,10 @@ TEST(Responder, PacketsThatAreNotForItLeaveNoTrace) {
       {"other partition", [](RxToken& t) { t.bth.pkey = 0xfffe; }},
       {"other peer, first byte", [](RxToken& t) { t.ip_source[0] ^= 0x80; }},
       {"other peer, last byte", [](RxToken& t) { t.ip_source[15] ^= 1; }},
+      {"other address of ours, first byte", [](RxToken& t) { t.ip_destination[0] ^= 0x80; }},
+      {"other address of ours, last byte", [](RxToken& t) { t.ip_destination[15] ^= 1; }},
+      {"other station, first byte", [](RxToken& t) { t.destination_mac[0] ^= 0x80; }},
+      {"other station, last byte", [](RxToken& t) { t.destination_mac[5] ^= 1; }},
   };
   for (const auto& [name, change] : cases) {
     SCOPED_TRACE(name);
@@ -628,9 +729,8 @@ TEST(Responder, DropsEverythingWhileItIsNotEnabled) {
 TEST(Responder, AcknowledgesGoOnWhateverTheySay) {
   Ready bench;
   for (const auto syndrome : std::to_array<uint8_t>({0x1f, 0x05, 0x2c, 0x60, 0x61, 0x62, 0x63, 0xff})) {
-    bench.Expect(AckOf(0x123456, syndrome, 0xabcdef), kDropped);
-    EXPECT_EQ(Bench::Take(bench.acks),
-              (std::vector<spec::RxAck>{{.qpn = kQpn, .psn = 0x123456, .syndrome = syndrome, .msn = 0xabcdef}}));
+    bench.Expect(AckOf(0x123456, syndrome, 0xabcdef),
+                 News({.qpn = kQpn, .psn = 0x123456, .syndrome = syndrome, .msn = 0xabcdef}));
   }
   // They are not the peer's requests: no PSN of its was used.
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
@@ -638,13 +738,10 @@ TEST(Responder, AcknowledgesGoOnWhateverTheySay) {
 
 TEST(Responder, OtherResponsesAndAcknowledgesWithPayloadAreDropped) {
   Ready bench;
-  for (const auto opcode : {BthOpcode::kRcRdmaReadResponseOnly, BthOpcode::kRcAtomicAcknowledge}) {
-    bench.Expect(TokenOf({.opcode = opcode, .bytes = 0}), kDropped);
-  }
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcAtomicAcknowledge, .bytes = 0}), kDropped);
   RxToken ack = AckOf(1, 0x1f, 1);
   ack.payload_bytes = 4;
   bench.Expect(ack, kDropped);
-  EXPECT_EQ(bench.ack.count, 0u);
   bench.ExpectFailures({});
 }
 
@@ -661,7 +758,7 @@ TEST(Responder, ADuplicateIsAcknowledgedAgainAndNotWrittenAgain) {
     bench.Expect(TokenOf({.psn = kFirstPsn + 3 - behind, .ack_req = false, .rkey = kBadRkey}), Ack(kFirstPsn + 2, 3));
   }
   // A duplicate that would not be answered by an acknowledge has no answer here.
-  bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = kFirstPsn}), kDropped);
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .psn = kFirstPsn}), kDropped);
   bench.Expect(TokenOf({.opcode = BthOpcode{0x1f}, .psn = kFirstPsn}), kDropped);
   EXPECT_EQ(bench.check.count, checks);
   bench.ExpectFailures({});
@@ -723,7 +820,10 @@ std::vector<Refusal> InvalidRequests() {
       {"send's middle inside a write", {.opcode = O::kRcSendMiddle, .psn = after, .bytes = kMtu}, true},
       {"send's first shorter than the MTU", {.opcode = O::kRcSendFirst, .bytes = kMtu - 1}},
       {"send longer than the MTU", {.opcode = O::kRcSendOnly, .bytes = kMtu + 1}},
-      {"read", {.opcode = O::kRcRdmaReadRequest, .bytes = 0}},
+      {"read with payload", {.opcode = O::kRcRdmaReadRequest, .bytes = 4}},
+      {"read longer than a message may be",
+       {.opcode = O::kRcRdmaReadRequest, .bytes = 0, .dma_length = (1u << 31) + 1}},
+      {"read inside a message", {.opcode = O::kRcRdmaReadRequest, .psn = after, .bytes = 0}, true},
       {"atomic", {.opcode = O::kRcFetchAdd, .bytes = 0}},
       {"flush", {.opcode = O::kRcFlush, .bytes = 0}},
       {"atomic write", {.opcode = O::kRcAtomicWrite, .bytes = 8}},
@@ -764,7 +864,6 @@ TEST(Responder, EveryInvalidRequestIsRefusedAndEndsTheConnection) {
     // The QP is dead, before anybody else has heard of it; acknowledges do not reach it either.
     bench.Expect(TokenOf({.psn = refusal.packet.psn, .bytes = 0}), kDropped);
     bench.Expect(AckOf(1, 0x1f, 1), kDropped);
-    EXPECT_EQ(bench.ack.count, 0u);
     bench.ExpectFailures({});
   }
 }
@@ -1326,24 +1425,925 @@ TEST(Responder, AFrameTakesThreeCyclesWithoutAKeyCheck) {
   EXPECT_EQ(sent.back().cycle - sent.front().cycle, uint64_t{3} * (kFrames - 1));
 }
 
+// --- READs of ours
+
+constexpr uint8_t kAcked = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
+constexpr uint32_t kReadPsn = 0xfffffe;  // wraps soon
+
+enum class At { kFirst, kMiddle, kLast, kOnly };
+
+RxToken ResponseOf(uint32_t psn, At at, uint16_t bytes, uint8_t syndrome = 0x07, uint32_t msn = 0xabcdef) {
+  const auto base = static_cast<unsigned>(BthOpcode::kRcRdmaReadResponseFirst);
+  RxToken token = TokenOf({.opcode = static_cast<BthOpcode>(base + static_cast<unsigned>(at)),
+                           .psn = psn,
+                           .bytes = bytes,
+                           .ack_req = false});
+  if (!token.info.has_aeth) return token;
+  spec::Aeth aeth;
+  aeth.msn = msn;
+  aeth.Encode(token.extension);
+  token.extension[0] = syndrome;
+  return token;
+}
+spec::RxPlace Got(uint32_t psn, const spec::RxPlace& place = {}, uint8_t syndrome = 0x07, uint32_t msn = 0xabcdef) {
+  return News({.qpn = kQpn, .psn = Psn(psn), .syndrome = syndrome, .msn = msn, .is_read = true}, place);
+}
+// Of a middle packet, which has no AETH.
+spec::RxPlace GotMiddle(uint32_t psn, const spec::RxPlace& place) { return Got(psn, place, kAcked, 0); }
+spec::RxPlace GapAt(uint32_t psn) { return Got(psn, {}, static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError), 0); }
+spec::RxPlace ReadFailed(uint32_t psn, IbWcStatus status, RdmaError code) {
+  auto place = Got(psn, {}, static_cast<uint8_t>(code), 0);
+  place.ack.status = status;
+  return place;
+}
+
+struct Reader : Ready {
+  using Ready::Ready;
+  void Read(uint32_t psn, uint32_t bytes, const std::vector<spec::RdmaSge>& elements) {
+    record.tokens.push_back(RecordOf(host, kQpn, psn, bytes, elements));
+    RunOut();
+  }
+};
+
+TEST(ResponderRead, AResponseGoesToTheReadsElementsAndTheCompleterHearsOfItBehind) {
+  Reader bench;
+  bench.Read(kReadPsn, 100, {Host::Element(0x9001, 100)});
+  const auto only = ResponseOf(kReadPsn, At::kOnly, 100);
+  bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9001, 100)));
+  // It is complete: what comes again is dropped, and the peer's own requests went on meanwhile.
+  bench.Expect(only, kDropped);
+  bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderRead, AResponseOfSeveralPacketsFillsTheElementsInOrder) {
+  Reader bench;
+  bench.Read(kReadPsn, 3 * kMtu + 5,
+             {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3000, 2 * kMtu - 10),
+              Host::Element(0x7001, 5000)});
+  const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu, 0x03, 5);
+  bench.Expect(first,
+               {Scatter(first, 0, 0x1000, 10, kMore), Got(kReadPsn, Scatter(first, 10, 0x3000, kMtu - 10), 0x03, 5)});
+  const auto second = ResponseOf(kReadPsn + 1, At::kMiddle, kMtu);
+  bench.Expect(second, GotMiddle(kReadPsn + 1, Scatter(second, 0, 0x3000 + kMtu - 10, kMtu)));
+  const auto third = ResponseOf(kReadPsn + 2, At::kMiddle, kMtu);
+  bench.Expect(third, GotMiddle(kReadPsn + 2, Scatter(third, 0, 0x7001, kMtu)));
+  const auto last = ResponseOf(kReadPsn + 3, At::kLast, 5);
+  bench.Expect(last, Got(kReadPsn + 3, Scatter(last, 0, 0x7001 + kMtu, 5)));
+  EXPECT_EQ(bench.request.count, 3u);  // every element behind the first
+}
+
+TEST(ResponderRead, AReadOfNothingHasOneResponseAndNeedsNoElement) {
+  Reader bench;
+  bench.Read(kReadPsn, 0, {});
+  bench.Expect(ResponseOf(kReadPsn, At::kOnly, 0), Got(kReadPsn));
+  bench.Read(kReadPsn + 1, 0, {Host::Element(0, 10, kBadLkey)});
+  bench.Expect(ResponseOf(kReadPsn + 1, At::kOnly, 0), Got(kReadPsn + 1));
+  EXPECT_EQ(bench.check.count, 0u);
+}
+
+TEST(ResponderRead, WhereARetryBeginsDoesNotMatterButWhereTheMessageEndsDoes) {
+  Reader bench;
+  bench.Read(kReadPsn, 4 * kMtu, {Host::Element(0x9000, 4 * kMtu)});
+  // All as if each were the first one of a new response.
+  for (uint32_t i = 0; i < 3; ++i) {
+    const auto first = ResponseOf(kReadPsn + i, At::kFirst, kMtu);
+    bench.Expect(first, Got(kReadPsn + i, Scatter(first, 0, 0x9000 + uint64_t{i} * kMtu, kMtu)));
+  }
+  const auto only = ResponseOf(kReadPsn + 3, At::kOnly, kMtu);
+  bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x9000 + uint64_t{3} * kMtu, kMtu)));
+}
+
+TEST(ResponderRead, AGapIsToldWithThePsnThatIsMissingAndWhatIsBehindItIsDropped) {
+  Reader bench;
+  bench.Read(kReadPsn, 3 * kMtu, {Host::Element(0x9000, 5000)});
+  bench.Read(kReadPsn + 5, 10, {Host::Element(0x19000, 5000)});
+  bench.Expect(ResponseOf(kReadPsn + 1, At::kMiddle, kMtu), GapAt(kReadPsn));
+  bench.Expect(ResponseOf(kReadPsn + 5, At::kOnly, 10), GapAt(kReadPsn));
+  bench.Expect(ResponseOf(kReadPsn + 0x7fffff, At::kMiddle, kMtu), GapAt(kReadPsn));
+  bench.Expect(ResponseOf(kReadPsn - 1, At::kMiddle, kMtu), kDropped);
+  bench.Expect(ResponseOf(kReadPsn + 0x800000, At::kMiddle, kMtu), kDropped);
+  const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu);
+  bench.Expect(first, Got(kReadPsn, Scatter(first, 0, 0x9000, kMtu)));
+  bench.Expect(first, kDropped);
+  bench.Expect(ResponseOf(kReadPsn + 2, At::kLast, kMtu), GapAt(kReadPsn + 1));
+  const auto second = ResponseOf(kReadPsn + 1, At::kMiddle, kMtu);
+  bench.Expect(second, GotMiddle(kReadPsn + 1, Scatter(second, 0, 0x9000 + kMtu, kMtu)));
+  const auto last = ResponseOf(kReadPsn + 2, At::kLast, kMtu);
+  bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0x9000 + 2 * kMtu, kMtu)));
+  // Now the next one is the oldest.
+  bench.Expect(ResponseOf(kReadPsn + 6, At::kOnly, 10), GapAt(kReadPsn + 5));
+  const auto only = ResponseOf(kReadPsn + 5, At::kOnly, 10);
+  bench.Expect(only, Got(kReadPsn + 5, Scatter(only, 0, 0x19000, 10)));
+  bench.Expect(ResponseOf(kReadPsn + 6, At::kOnly, 10), kDropped);
+}
+
+TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
+  struct Bad {
+    const char* name;
+    RxToken token;
+    RdmaError code = RdmaError::kInvalidLength;
+  };
+  const std::vector<Bad> cases = {
+      {"shorter than the MTU", ResponseOf(kReadPsn, At::kFirst, kMtu - 1)},
+      {"longer than the MTU", ResponseOf(kReadPsn, At::kFirst, kMtu + 1)},
+      {"ends too early", ResponseOf(kReadPsn, At::kLast, kMtu)},
+      {"ends too early, all at once", ResponseOf(kReadPsn, At::kOnly, kMtu)},
+      {"nothing", ResponseOf(kReadPsn, At::kMiddle, 0)},
+      {"NAK", ResponseOf(kReadPsn, At::kFirst, kMtu, 0x60), RdmaError::kInvalidParameter},
+      {"RNR NAK", ResponseOf(kReadPsn, At::kFirst, kMtu, 0x20), RdmaError::kInvalidParameter},
+      {"reserved", ResponseOf(kReadPsn, At::kFirst, kMtu, 0x40), RdmaError::kInvalidParameter},
+  };
+  for (const Bad& bad : cases) {
+    SCOPED_TRACE(bad.name);
+    Reader bench;
+    bench.Read(kReadPsn, kMtu + 8, {Host::Element(0x9000, 5000)});
+    bench.Expect(bad.token, ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, bad.code));
+    EXPECT_EQ(bench.check.count, 0u);
+    // No READ of the QP has responses any more; all else goes on until the completer has spoken.
+    bench.Expect(ResponseOf(kReadPsn, At::kFirst, kMtu), kDropped);
+    bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+    bench.ExpectFailures({});
+    // Until the load.
+    bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
+    bench.Read(77, 8, {Host::Element(0x9000, 8)});
+    const auto only = ResponseOf(77, At::kOnly, 8);
+    bench.Expect(only, Got(77, Scatter(only, 0, 0x9000, 8)));
+  }
+  // The last packet: not exactly what is left, or not the end.
+  for (const auto& token : {ResponseOf(kReadPsn + 1, At::kLast, 7), ResponseOf(kReadPsn + 1, At::kLast, 9),
+                            ResponseOf(kReadPsn + 1, At::kMiddle, 8), ResponseOf(kReadPsn + 1, At::kMiddle, kMtu)}) {
+    Reader bench;
+    bench.Read(kReadPsn, kMtu + 8, {Host::Element(0x9000, 5000)});
+    const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu);
+    bench.Expect(first, Got(kReadPsn, Scatter(first, 0, 0x9000, kMtu)));
+    bench.Expect(token, ReadFailed(kReadPsn + 1, IbWcStatus::kBadRespErr, RdmaError::kInvalidLength));
+  }
+}
+
+TEST(ResponderRead, ElementsThatAreTooShortOrNotAllowedOrUnreadableEndTheRead) {
+  const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu);
+  {
+    Reader bench;
+    bench.Read(kReadPsn, 2 * kMtu, {Host::Element(0x9000, kMtu - 1)});
+    bench.Expect(first, {Scatter(first, 0, 0x9000, kMtu - 1, kMore),
+                         ReadFailed(kReadPsn, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength)});
+    bench.Expect(ResponseOf(kReadPsn + 1, At::kLast, kMtu), kDropped);
+    bench.ExpectFailures({});
+  }
+  {
+    Reader bench;
+    bench.Read(kReadPsn, 2 * kMtu, {});
+    bench.Expect(first, ReadFailed(kReadPsn, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength));
+  }
+  const std::pair<MemoryStatus, RdmaError> refusals[] = {{MemoryStatus::kKey, RdmaError::kBadMrn},
+                                                         {MemoryStatus::kPd, RdmaError::kBadPdn},
+                                                         {MemoryStatus::kRights, RdmaError::kBadAccessFlags},
+                                                         {MemoryStatus::kBounds, RdmaError::kInvalidLength}};
+  for (const auto& [status, code] : refusals) {
+    Reader bench;
+    bench.check.on_token = [&, status = status](Cycle, const spec::MemoryCheck& asked) {
+      EXPECT_TRUE(asked.local_write);
+      bench.memory.tokens.push_back({.status = status});
+    };
+    bench.Read(kReadPsn, 2 * kMtu, {Host::Element(0x9000, 5000)});
+    bench.Expect(first, ReadFailed(kReadPsn, IbWcStatus::kLocProtErr, code));
+    bench.Expect(first, kDropped);
+  }
+  Reader bench;
+  bench.Read(kReadPsn, 2 * kMtu, {Host::Element(0x9000, 8), Host::Element(0xa000, 5000)});
+  bench.host.elements.clear();
+  bench.Expect(first, {Scatter(first, 0, 0x9000, 8, kMore),
+                       ReadFailed(kReadPsn, IbWcStatus::kLocQpOpErr, RdmaError::kQueueDmaError)});
+  bench.Expect(first, kDropped);
+}
+
+TEST(ResponderRead, ResponsesToNoReadAreDropped) {
+  Reader bench;
+  bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
+  bench.Expect(ResponseOf(0, At::kOnly, 0), kDropped);
+  // A READ of another QP is none.
+  bench.Configure({.qpn = 6}, IbQpState::kRts, 0);
+  bench.record.tokens.push_back(RecordOf(bench.host, 6, kReadPsn, 8, {Host::Element(0x9000, 8)}));
+  bench.RunOut();
+  bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
+  // After the load, those before it are forgotten.
+  bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
+  bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
+  bench.RunOut();
+  bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
+}
+
+TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
+  Reader bench;
+  const auto elements = std::vector{Host::Element(0x9000, 5000)};
+  const auto other = std::vector{Host::Element(0x19000, 5000)};
+  bench.Read(kReadPsn, 8, elements);
+  bench.Read(kReadPsn + 1, kMtu + 8, elements);
+  bench.Read(kReadPsn, 8, other);
+  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  auto only = ResponseOf(kReadPsn, At::kOnly, 8);
+  bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9000, 8)));
+  const auto first = ResponseOf(kReadPsn + 1, At::kFirst, kMtu);
+  bench.Expect(first, Got(kReadPsn + 1, Scatter(first, 0, 0x9000, kMtu)));
+  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  const auto last = ResponseOf(kReadPsn + 2, At::kLast, 8);
+  bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0x9000 + kMtu, 8)));
+  // Also when it is complete, and no other one is under way.
+  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  bench.Expect(first, kDropped);
+  bench.Read(kReadPsn + 3, 8, other);
+  only = ResponseOf(kReadPsn + 3, At::kOnly, 8);
+  bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x19000, 8)));
+}
+
+TEST(ResponderRead, ReadsAreTakenHoweverManyPacketsLieBetweenThem) {
+  Reader bench;
+  const auto elements = std::vector{Host::Element(0x9000, 5000)};
+  uint32_t psn = kReadPsn;
+  for (unsigned round = 0; round < 3; ++round) {
+    bench.Read(psn, 8, elements);
+    const auto only = ResponseOf(psn, At::kOnly, 8);
+    bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
+    const uint32_t known = psn;
+    // The peer acknowledges what is sent meanwhile, also more than once.
+    for (const uint32_t step : {0x700000u, 0x0u, 0x600000u}) {
+      psn = Psn(psn + step);
+      bench.Expect(AckOf(psn, kAcked, 0), News({.qpn = kQpn, .psn = psn, .syndrome = kAcked}));
+      // One that was late changes nothing, nor does a NAK.
+      bench.frame.tokens.push_back(AckOf(psn - 9, kAcked, 0));
+      bench.frame.tokens.push_back(AckOf(psn + 9, 0x60, 0));
+      bench.RunOut();
+      Bench::Take(bench.places);
+      bench.Read(psn, 8, elements);
+      bench.Expect(ResponseOf(psn, At::kOnly, 8), kDropped);
+    }
+    EXPECT_NE(known, psn);
+    psn = Psn(psn + 1);
+  }
+}
+
+TEST(ResponderRead, AnAcknowledgeBeyondAReadDoesNotMakeItKnown) {
+  Reader bench;
+  bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
+  bench.frame.tokens.push_back(AckOf(kReadPsn + 100, kAcked, 0));
+  bench.RunOut();
+  Bench::Take(bench.places);
+  const auto only = ResponseOf(kReadPsn, At::kOnly, 8);
+  bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9000, 8)));
+  bench.Read(kReadPsn + 50, 8, {Host::Element(0x9000, 8)});
+  const auto next = ResponseOf(kReadPsn + 50, At::kOnly, 8);
+  bench.Expect(next, Got(kReadPsn + 50, Scatter(next, 0, 0x9000, 8)));
+}
+
+TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
+  Reader bench;
+  for (uint32_t i = 0; i < kReads + 1; ++i) bench.Read(kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
+  for (uint32_t i = 0; i < kReads; ++i) {
+    const auto only = ResponseOf(kReadPsn + i, At::kOnly, 8);
+    bench.Expect(only, Got(kReadPsn + i, Scatter(only, 0, 0x1000 * i, 8)));
+  }
+  bench.Expect(ResponseOf(kReadPsn + kReads, At::kOnly, 8), kDropped);
+  // Said once more, it is taken; and the places go round.
+  for (uint32_t i = kReads; i < 5 * kReads; ++i) {
+    bench.Read(kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
+    const auto only = ResponseOf(kReadPsn + i, At::kOnly, 8);
+    bench.Expect(only, Got(kReadPsn + i, Scatter(only, 0, 0x1000 * i, 8)));
+  }
+}
+
+TEST(ResponderRead, RecordsAreTakenWhileAllElseStands) {
+  Reader bench;
+  bench.place.rate = 0;
+  for (uint32_t i = 0; i < 5; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});
+  ASSERT_EQ(bench.bench.Run(40), "");
+  const auto before = bench.record.accepted;
+  for (uint32_t i = 0; i < 100; ++i) {
+    bench.record.tokens.push_back(RecordOf(bench.host, i % kQps, kReadPsn + i, 8, {}));
+  }
+  // One in two cycles.
+  ASSERT_EQ(bench.bench.Run(200), "");
+  EXPECT_EQ(bench.record.accepted - before, 100u);
+  EXPECT_EQ(bench.place.count, 0u);
+}
+
+TEST(ResponderRead, LoadsAndRecordsInEveryCycle) {
+  Reader bench;
+  for (uint32_t i = 0; i < 2000; ++i) {
+    bench.record.tokens.push_back(
+        RecordOf(bench.host, i % 3, static_cast<uint32_t>(bench.random() % 3), 8, {Host::Element(0x9000, 8)}));
+    if (bench.random() % 8 == 0) {
+      bench.load.tokens.push_back({.qpn = static_cast<uint32_t>(bench.random() % 3), .psn = kFirstPsn});
+    }
+    auto token = ResponseOf(static_cast<uint32_t>(bench.random() % 3), At::kOnly, 8);
+    token.bth.dest_qp = i % 3;
+    SetPeer(i % 3, token.ip_source);
+    SetOwn(i % 3, token.ip_destination);
+    bench.frame.tokens.push_back(token);
+  }
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) {
+    bench.table.tokens.push_back(ContextOf({.qpn = qpn}));
+    bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kRts});
+  }
+  bench.load.rate = 1;
+  bench.record.rate = 8;
+  ASSERT_EQ(bench.bench.RunOut(100), "");
+  const auto places = Bench::Take(bench.places);
+  EXPECT_GT(std::count_if(places.begin(), places.end(), [](const auto& place) { return place.bytes0 != 0; }), 50);
+}
+
+TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
+  Reader bench;
+  bench.Read(kReadPsn, 0, {});
+  const Cycle pushed = bench.bench.cycle();
+  bench.frame.tokens.push_back(ResponseOf(kReadPsn, At::kOnly, 0));
+  // In its slice, its turn, two cycles to decide, one for its place, one for its elements, in the register.
+  constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + Responder::kResponseLatency + 1 + 1;
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  ASSERT_EQ(bench.place.count, 1u);
+  EXPECT_EQ(bench.places.sent().back().cycle, pushed + kLatency);
+
+  bench.check.on_token = nullptr;
+  bench.Read(kReadPsn + 1, 8, {Host::Element(0x9000, 8)});
+  bench.frame.tokens.push_back(ResponseOf(kReadPsn + 1, At::kOnly, 8));
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.check.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.check.count, 1u);
+  bench.memory.tokens.push_back({.status = MemoryStatus::kOk, .address0 = 1, .bytes0 = 8});
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 2u);
+  // What is dropped, and what is none.
+  bench.frame.tokens.push_back(ResponseOf(kReadPsn + 1, At::kOnly, 8));
+  ASSERT_EQ(bench.bench.Run(kLatency - 1), "");
+  EXPECT_EQ(bench.place.count, 2u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 3u);
+}
+
+// --- READs of the peer
+
+Packet ReadRequest(uint32_t psn, uint32_t bytes) {
+  return {.opcode = BthOpcode::kRcRdmaReadRequest, .psn = psn, .bytes = 0, .ack_req = false, .dma_length = bytes};
+}
+
+TEST(ResponderRead, AReadIsGivenAwayAndTakesAsManyPsnsAsItsResponse) {
+  Ready bench({.max_reads = 255});
+  uint32_t psn = kFirstPsn, msn = 0;
+  const std::pair<uint32_t, uint32_t> sizes[] = {{0, 1},
+                                                 {1, 1},
+                                                 {kMtu - 1, 1},
+                                                 {kMtu, 1},
+                                                 {kMtu + 1, 2},
+                                                 {4096, 4},
+                                                 {4097, 5},
+                                                 {5 * kMtu, 5},
+                                                 {1u << 31, 1u << 21},
+                                                 {0x7fffffff, 1u << 21}};
+  for (const auto& [bytes, packets] : sizes) {
+    const auto request = ReadRequest(psn, bytes);
+    const auto checks = bench.check.count;
+    bench.Expect(TokenOf(request), Given(request, ++msn));
+    EXPECT_EQ(bench.check.count, checks + (bytes != 0));
+    psn = Psn(psn + packets);
+  }
+  bench.Expect(TokenOf({.psn = psn, .bytes = 0}), Ack(psn, msn + 1));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderRead, EveryMtuCountsItsPackets) {
+  for (const auto mtu : {spec::IbMtu::kMtu256, spec::IbMtu::kMtu512, spec::IbMtu::kMtu2048, spec::IbMtu::kMtu4096}) {
+    const uint32_t bytes = 128u << static_cast<unsigned>(mtu);
+    Ready bench({.mtu = mtu});
+    bench.Expect(TokenOf(ReadRequest(kFirstPsn, 3 * bytes + 1)), Given(ReadRequest(kFirstPsn, 3 * bytes + 1), 1));
+    bench.Expect(TokenOf(ReadRequest(kFirstPsn + 4, 1u << 31)), Given(ReadRequest(kFirstPsn + 4, 1u << 31), 2));
+    const uint32_t next = kFirstPsn + 4 + (1u << 31) / bytes;
+    bench.Expect(TokenOf({.psn = next, .bytes = 0}), Ack(next, 3));
+  }
+}
+
+TEST(ResponderRead, AKeyIsAskedForTheWholeMessage) {
+  Ready bench;
+  bench.check.on_token = [&](Cycle, const spec::MemoryCheck& asked) {
+    EXPECT_EQ(asked, (spec::MemoryCheck{
+                         .key = kRkey, .pdn = kPdn, .remote_read = true, .address = 0x10000, .bytes = 0x12345678}));
+    bench.memory.tokens.push_back({.status = MemoryStatus::kOk});
+  };
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0x12345678)), Given(ReadRequest(kFirstPsn, 0x12345678), 1));
+  EXPECT_EQ(bench.check.count, 1u);
+}
+
+TEST(ResponderRead, AReadThatIsNotAllowedEndsTheConnection) {
+  {
+    Ready bench({.remote_read = false});
+    bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0)), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
+    EXPECT_EQ(bench.check.count, 0u);
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.Expect(TokenOf({.bytes = 0}), kDropped);
+  }
+  for (const uint32_t key : {kBadRkey, kLkey}) {
+    Ready bench;
+    auto request = ReadRequest(kFirstPsn, 8);
+    request.rkey = key;
+    bench.Expect(TokenOf(request), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+  }
+  Ready bench;
+  auto request = ReadRequest(kFirstPsn, 0);
+  request.rkey = kBadRkey;
+  bench.Expect(TokenOf(request), Given(request, 1));
+}
+
+TEST(ResponderRead, MoreReadsThanThePeerMayHaveUnderWayEndTheConnection) {
+  for (const auto most : std::to_array<uint8_t>({0, 1, 3})) {
+    Ready bench({.max_reads = most});
+    for (uint32_t i = 0; i < most; ++i) {
+      bench.Expect(TokenOf(ReadRequest(kFirstPsn + i, 8)), Given(ReadRequest(kFirstPsn + i, 8), i + 1));
+    }
+    bench.Expect(TokenOf(ReadRequest(kFirstPsn + most, 8)),
+                 Answer(kFirstPsn + most, AethSyndrome::kNakInvalidRequest, most));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+  }
+}
+
+TEST(ResponderRead, ANewOneIsDroppedWhileDuplicatesHaveTheRoom) {
+  Ready bench({.max_reads = 2});
+  const auto first = ReadRequest(kFirstPsn, 8), second = ReadRequest(kFirstPsn + 1, 8);
+  bench.Expect(TokenOf(first), Given(first, 1));
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
+  bench.RunOut();
+  // Twice more, though the peer has all of it by now.
+  bench.Expect(TokenOf(first), Given(first, 1));
+  bench.Expect(TokenOf(first), Given(first, 1));
+  bench.Expect(TokenOf(second), kDropped);
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 2});
+  bench.RunOut();
+  bench.Expect(TokenOf(second), Given(second, 2));
+  // No duplicate is behind the one that is under way now: more is too much.
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 3});
+  bench.RunOut();
+  const auto third = ReadRequest(kFirstPsn + 2, 8), fourth = ReadRequest(kFirstPsn + 3, 8);
+  bench.Expect(TokenOf(third), Given(third, 3));
+  bench.Expect(TokenOf(fourth), Answer(kFirstPsn + 3, AethSyndrome::kNakInvalidRequest, 3));
+}
+
+TEST(ResponderRead, ReadsThatHaveEndedMakeRoomAndTheCountsWrapAndNothingIsUnderWayAfterALoad) {
+  Ready bench({.max_reads = 2});
+  uint32_t psn = kFirstPsn, msn = 0;
+  for (uint32_t i = 0; i < 600; ++i) {
+    bench.Expect(TokenOf(ReadRequest(psn, 0)), Given(ReadRequest(psn, 0), ++msn));
+    psn = Psn(psn + 1);
+    if (i != 0) bench.ended.tokens.push_back({.qpn = kQpn, .ended = static_cast<uint8_t>(i)});
+    if (i % 100 != 50) continue;
+    // All of them, before a load.
+    bench.ended.tokens.push_back({.qpn = kQpn, .ended = static_cast<uint8_t>(i + 1)});
+    bench.RunOut();
+    bench.load.tokens.push_back({.qpn = kQpn, .psn = psn});
+    msn = 0;
+  }
+  // Of two, one is still under way.
+  bench.Expect(TokenOf(ReadRequest(psn, 0)), Given(ReadRequest(psn, 0), msn + 1));
+  bench.Expect(TokenOf(ReadRequest(psn + 1, 0)), Answer(psn + 1, AethSyndrome::kNakInvalidRequest, msn + 1));
+}
+
+TEST(ResponderRead, TheCountsBeginAnewWithAReset) {
+  std::shared_ptr<RtlTop<Vresponder_16>> rtl;
+  for (unsigned i = 0; i < 3; ++i) {
+    Bench bench(rtl);
+    rtl = bench.owner;
+    bench.Configure({.max_reads = 2}, IbQpState::kRts);
+    bench.Send(ReadRequest(kFirstPsn, 8));
+    bench.Send(ReadRequest(kFirstPsn + 1, 8));
+    bench.RunOut();
+    bench.ended.tokens.push_back({.qpn = kQpn, .ended = 2});
+    bench.RunOut();
+    bench.Send(ReadRequest(kFirstPsn + 2, 8));
+    bench.RunOut();
+    const auto places = Bench::Take(bench.places);
+    ASSERT_EQ(places.size(), 3u);
+    for (const auto& place : places) EXPECT_TRUE(place.answer.is_read);
+  }
+}
+
+TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
+  Ready bench;
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 3 * kMtu)), Given(ReadRequest(kFirstPsn, 3 * kMtu), 1));
+  const uint32_t psn = kFirstPsn + 3;
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
+  // All of it, its end, and one that reaches up to the expected PSN.
+  for (const auto& request :
+       {ReadRequest(kFirstPsn, 3 * kMtu), ReadRequest(kFirstPsn + 2, kMtu), ReadRequest(psn - 1, 0)}) {
+    bench.Expect(TokenOf(request), Given(request, 1));
+    bench.ended.tokens.push_back({.qpn = kQpn, .ended = static_cast<uint8_t>(bench.place.count)});
+  }
+  // One that reaches beyond it, one that is too long, one that may not, one with payload.
+  auto bad = ReadRequest(kFirstPsn, kMtu);
+  bad.rkey = kBadRkey;
+  auto payload = ReadRequest(kFirstPsn, kMtu);
+  payload.bytes = 4;
+  for (const auto& request : {ReadRequest(kFirstPsn, 3 * kMtu + 1), ReadRequest(psn - 0x800000, (1u << 31) + 1),
+                              ReadRequest(psn - 1, kMtu + 1), bad, payload}) {
+    bench.Expect(TokenOf(request), kDropped);
+  }
+  // Far behind there is room for much.
+  bench.Expect(TokenOf(ReadRequest(psn - 0x800000, 1u << 31)), Given(ReadRequest(psn - 0x800000, 1u << 31), 1));
+  // Nothing of it has moved what is expected, nor does it fill a gap.
+  bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), Answer(psn, AethSyndrome::kNakPsnSequenceError, 1));
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
+  bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), kDropped);
+  bench.Expect(TokenOf({.psn = psn, .bytes = 0}), Ack(psn, 2));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderRead, ADuplicateForWhichThereIsNoRoomOrNoRightIsDropped) {
+  Ready bench({.max_reads = 1});
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), kDropped);
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
+  bench.RunOut();
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 2});
+  bench.table.tokens.push_back(ContextOf({.remote_read = false}));
+  bench.RunOut();
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), kDropped);
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderRead, ADuplicateInsideAMessageKeepsTheMessage) {
+  Ready bench;
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const auto first =
+      TokenOf({.opcode = BthOpcode::kRcSendFirst, .psn = kFirstPsn + 1, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
+  const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 2, .bytes = 8});
+  bench.Expect(last, Scatter(last, 0, 0x9000 + kMtu, 8, Success(posted, kMtu + 8, Ack(kFirstPsn + 2, 2))));
+}
+
+// --- UC
+
+constexpr Qp kUc{.type = spec::IbQpType::kUc};
+
+TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
+  Ready bench(kUc);
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .psn = 0x4711, .bytes = 100});
+  bench.Expect(only, Scatter(only, 0, 0x9000, 100, Success(posted, 100)));
+  const auto first =
+      TokenOf({.opcode = BthOpcode::kUcRdmaWriteFirst, .psn = 0xffffff, .bytes = kMtu, .dma_length = 2 * kMtu + 5});
+  bench.Expect(first, Write(first, 0x10000));
+  const auto middle = TokenOf({.opcode = BthOpcode::kUcRdmaWriteMiddle, .psn = 0, .bytes = kMtu});
+  bench.Expect(middle, Write(middle, 0x10000 + kMtu));
+  const auto last = TokenOf({.opcode = BthOpcode::kUcRdmaWriteLast, .psn = 1, .bytes = 5});
+  bench.Expect(last, Write(last, 0x10000 + 2 * kMtu));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderUc, ImmediateDataComesWithTheCompletion) {
+  Ready bench(kUc);
+  spec::RdmaCqReq cqe{.opcode = IbWcOpcode::kRecvRdmaWithImm,
+                      .byte_len = 64,
+                      .imm_data = {0x11, 0x22, 0x33, 0x44},
+                      .wc_flags = spec::IbWcFlags::kWithImm};
+  Posted posted = bench.host.Post(kQpn, {});
+  const auto write = TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnlyWithImmediate});
+  bench.Expect(write, With(Write(write, 0x10000), CompletionOf(posted, cqe, false)));
+  cqe.opcode = IbWcOpcode::kRecv;
+  posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+  const auto send = TokenOf({.opcode = BthOpcode::kUcSendOnlyWithImmediate, .solicited = true});
+  bench.Expect(send, With(Scatter(send, 0, 0x9000, 64), CompletionOf(posted, cqe, true)));
+}
+
+TEST(ResponderUc, AMessageWithAGapIsDroppedAndTheNextOneStartsOverInItsReceive) {
+  Ready bench(kUc);
+  const Posted posted =
+      bench.host.Post(kQpn, {Host::Element(0x1000, 600), Host::Element(0x3000, 600), Host::Element(0x5000, 5000)});
+  const Posted next = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const std::vector<RxToken> rest = {TokenOf({.opcode = BthOpcode::kUcSendMiddle, .psn = 2, .bytes = kMtu}),
+                                     TokenOf({.opcode = BthOpcode::kUcSendLast, .psn = 3, .bytes = 8}),
+                                     TokenOf({.opcode = BthOpcode::kUcSendLast, .psn = 1, .bytes = 8})};
+  const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .psn = 0, .bytes = kMtu});
+  for (unsigned i = 0; i < 3; ++i) {
+    bench.Expect(first, {Scatter(first, 0, 0x1000, 600, kMore), Scatter(first, 600, 0x3000, kMtu - 600)});
+    for (const auto& token : rest) bench.Expect(token, kDropped);
+  }
+  // Of another message, whole.
+  bench.Expect(first, {Scatter(first, 0, 0x1000, 600, kMore), Scatter(first, 600, 0x3000, kMtu - 600)});
+  const auto last = TokenOf({.opcode = BthOpcode::kUcSendLast, .psn = 1, .bytes = 200});
+  bench.Expect(last, {Scatter(last, 0, 0x3000 + kMtu - 600, 1200 - kMtu, kMore),
+                      Scatter(last, 1200 - kMtu, 0x5000, kMtu - 1000, Success(posted, kMtu + 200))});
+  const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 9});
+  bench.Expect(only, Scatter(only, 0, 0x9000, 9, Success(next, 9)));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderUc, AMessageThatBeginsInsideAnotherTakesItsReceive) {
+  for (const bool write : {false, true}) {
+    Ready bench(kUc);
+    const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+    const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .bytes = kMtu});
+    bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+    // A WRITE without immediate data leaves it where it is.
+    const auto other = TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnly});
+    bench.Expect(other, Write(other, 0x10000));
+    if (write) {
+      const auto only = TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnlyWithImmediate});
+      bench.Expect(only, With(Write(only, 0x10000), CompletionOf(posted,
+                                                                 {.opcode = IbWcOpcode::kRecvRdmaWithImm,
+                                                                  .byte_len = 64,
+                                                                  .imm_data = {0x11, 0x22, 0x33, 0x44},
+                                                                  .wc_flags = spec::IbWcFlags::kWithImm},
+                                                                 false)));
+    } else {
+      const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 10});
+      bench.Expect(only, Scatter(only, 0, 0x9000, 10, Success(posted, 10)));
+    }
+    // It is not held any more.
+    bench.SetState(IbQpState::kErr);
+    bench.ExpectPlaces({});
+  }
+}
+
+TEST(ResponderUc, AReceiveWithoutElementsStartsOver) {
+  Ready bench(kUc);
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, kMtu)});
+  const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .bytes = kMtu});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 0}), Success(posted, 0));
+}
+
+TEST(ResponderUc, WhatAnIncompleteMessageHoldsIsFlushed) {
+  Ready bench(kUc);
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const Posted next = bench.host.Post(kQpn, {});
+  const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .bytes = kMtu});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendLast, .psn = kFirstPsn + 7}), kDropped);
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({Flushed(posted), Flushed(next)});
+}
+
+TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
+  using O = BthOpcode;
+  const std::vector<Packet> cases = {
+      {.opcode = O::kUcSendMiddle, .bytes = kMtu},
+      {.opcode = O::kUcSendLast},
+      {.opcode = O::kUcRdmaWriteLast},
+      {.opcode = O::kUcSendFirst, .bytes = kMtu - 1},
+      {.opcode = O::kUcSendOnly, .bytes = kMtu + 1},
+      {.opcode = O::kUcRdmaWriteOnly, .dma_length = 63},
+      {.opcode = O::kUcRdmaWriteOnly, .dma_length = 65},
+      {.opcode = O::kUcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu},
+      {.opcode = O::kUcRdmaWriteOnly, .rkey = kBadRkey},
+      {.opcode = O::kUcRdmaWriteOnlyWithImmediate, .rkey = kBadRkey},
+  };
+  Ready bench(kUc);
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+  for (const Packet& packet : cases) bench.Expect(TokenOf(packet), kDropped);
+  EXPECT_EQ(bench.request.count, 0u);
+  bench.table.tokens.push_back(ContextOf({.type = spec::IbQpType::kUc, .remote_write = false}));
+  bench.RunOut();
+  bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteOnly}), kDropped);
+  EXPECT_EQ(bench.check.count, 2u);
+  // A message that was refused in its middle is over.
+  bench.table.tokens.push_back(ContextOf(kUc));
+  bench.RunOut();
+  const auto first = TokenOf({.opcode = O::kUcRdmaWriteFirst, .psn = 0, .bytes = kMtu, .dma_length = 2 * kMtu + 1});
+  bench.Expect(first, Write(first, 0x10000));
+  bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu - 1}), kDropped);
+  bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
+  // So is one to which a packet of another operation comes.
+  bench.Expect(first, Write(first, 0x10000));
+  bench.Expect(TokenOf({.opcode = O::kUcSendMiddle, .psn = 1, .bytes = kMtu}), kDropped);
+  bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
+  const auto only = TokenOf({.opcode = O::kUcSendOnly});
+  bench.Expect(only, Scatter(only, 0, 0x9000, 64, Success(posted, 64)));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderUc, WithoutAReceiveAMessageIsDropped) {
+  for (const bool broken : {false, true}) {
+    Ready bench(kUc);
+    bench.host.broken[kQpn] = broken;
+    bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendFirst, .psn = 0, .bytes = kMtu}), kDropped);
+    bench.Expect(TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnlyWithImmediate}), kDropped);
+    bench.host.broken[kQpn] = false;
+    const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+    bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendLast, .psn = 1}), kDropped);
+    const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly});
+    bench.Expect(only, Scatter(only, 0, 0x9000, 64, Success(posted, 64)));
+    bench.ExpectFailures({});
+  }
+}
+
+TEST(ResponderUc, WhatAReceiveDoesNotAllowEndsTheConnectionWithoutAnAnswer) {
+  const auto token = TokenOf({.opcode = BthOpcode::kUcSendOnly});
+  const auto expect = [&](const std::vector<spec::RdmaSge>& list, IbWcStatus status, RdmaError code, RdmaError posted) {
+    Ready bench(kUc);
+    const Posted receive = bench.host.Post(kQpn, list, posted);
+    bench.Expect(token, Failed(receive, status, static_cast<uint32_t>(code)));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, code)});
+    bench.Expect(token, kDropped);
+    bench.SetState(IbQpState::kErr);
+    bench.ExpectPlaces({});
+  };
+  expect({}, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength, RdmaError::kOk);
+  expect({Host::Element(0x9000, 64, kBadLkey)}, IbWcStatus::kLocProtErr, RdmaError::kBadMrn, RdmaError::kOk);
+  expect({Host::Element(0x9000, 64, kRkey)}, IbWcStatus::kLocProtErr, RdmaError::kBadAccessFlags, RdmaError::kOk);
+  expect({}, IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe, RdmaError::kBadWqe);
+}
+
+// --- Datagrams
+
+struct Datagrams : Ready {
+  explicit Datagrams(spec::IbQpType type = spec::IbQpType::kUd) : Ready({.type = type}) {}
+  static Packet Datagram(uint16_t bytes, bool is_ipv6 = false) {
+    return {.opcode = BthOpcode::kUdSendOnly, .psn = 0x123, .bytes = bytes, .is_ipv6 = is_ipv6};
+  }
+  // A run of the header, in front of more.
+  static spec::RxPlace Header(const RxToken& token, uint32_t from, uint64_t address, uint32_t bytes) {
+    auto place = Scatter(token, 0, address, bytes, kMore);
+    place.offset = static_cast<uint16_t>(token.l3_offset + from);
+    return place;
+  }
+  static spec::RxPlace Zeros(const RxToken& token, uint32_t from, uint64_t address, uint32_t bytes) {
+    auto place = Header(token, 0, address, bytes);
+    place.offset = static_cast<uint16_t>(from);
+    place.zeros = true;
+    return place;
+  }
+  static spec::RxPlace Received(const Posted& posted, uint32_t bytes, spec::RxPlace place = {},
+                                bool immediate = false) {
+    spec::RdmaCqReq cqe{.opcode = IbWcOpcode::kRecv,
+                        .byte_len = bytes + spec::kRdmaUdGrhBytes,
+                        .src_qp = 0x778899,
+                        .wc_flags = spec::IbWcFlags::kGrh};
+    if (immediate) {
+      cqe.wc_flags |= spec::IbWcFlags::kWithImm;
+      for (unsigned i = 0; i < 4; ++i) cqe.imm_data[i] = static_cast<uint8_t>(0x11 * (i + 1));
+    }
+    return With(place, CompletionOf(posted, cqe, false));
+  }
+};
+
+TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
+  for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
+    for (const uint16_t bytes : std::to_array<uint16_t>({1, 100, kMtu})) {
+      Datagrams bench(type);
+      const Posted first = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+      const auto v4 = TokenOf(Datagrams::Datagram(bytes));
+      bench.Expect(v4, {Datagrams::Zeros(v4, 0, 0x9000, 20), Datagrams::Header(v4, 0, 0x9014, 20),
+                        Datagrams::Received(first, bytes, Scatter(v4, 0, 0x9028, bytes))});
+      const Posted second = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+      const auto v6 = TokenOf(Datagrams::Datagram(bytes, true));
+      bench.Expect(v6, {Datagrams::Header(v6, 0, 0x9000, 40),
+                        Datagrams::Received(second, bytes, Scatter(v6, 0, 0x9028, bytes))});
+      bench.ExpectFailures({});
+    }
+  }
+}
+
+TEST(ResponderUd, ADatagramOfNothingHasAHeader) {
+  Datagrams bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 40)});
+  const auto token = TokenOf(Datagrams::Datagram(0));
+  bench.Expect(token, {Datagrams::Zeros(token, 0, 0x9000, 20), Datagrams::Header(token, 0, 0x9014, 20),
+                       Datagrams::Received(posted, 0)});
+}
+
+TEST(ResponderUd, ImmediateDataLiesBehindTheDeth) {
+  Datagrams bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+  auto packet = Datagrams::Datagram(8, true);
+  packet.opcode = BthOpcode::kUdSendOnlyWithImmediate;
+  const auto token = TokenOf(packet);
+  bench.Expect(token, {Datagrams::Header(token, 0, 0x9000, 40),
+                       Datagrams::Received(posted, 8, Scatter(token, 0, 0x9028, 8), true)});
+}
+
+TEST(ResponderUd, ElementsMayEndAnywhere) {
+  Datagrams bench;
+  const Posted posted =
+      bench.host.Post(kQpn, {Host::Element(0x1000, 15), Host::Element(0x2000, 15), Host::Element(0, 0, kBadLkey),
+                             Host::Element(0x3000, 10), Host::Element(0x4000, 3), Host::Element(0x5000, 50)});
+  const auto token = TokenOf(Datagrams::Datagram(50));
+  bench.Expect(token,
+               {Datagrams::Zeros(token, 0, 0x1000, 15), Datagrams::Zeros(token, 15, 0x2000, 5),
+                Datagrams::Header(token, 0, 0x2005, 10), Datagrams::Header(token, 10, 0x3000, 10),
+                Scatter(token, 0, 0x4000, 3, kMore), Datagrams::Received(posted, 50, Scatter(token, 3, 0x5000, 47))});
+}
+
+TEST(ResponderUd, OnlyTheQKeyDecidesWhoIsHeard) {
+  Datagrams bench;
+  const std::vector<std::function<void(RxToken&)>> dropped = {
+      [](RxToken& t) { t.extension[0] ^= 0x80; },
+      [](RxToken& t) { t.extension[3] ^= 1; },
+      [](RxToken& t) { t.bth.pkey = 0x1234; },
+      [](RxToken& t) { t.destination_mac[2] ^= 4; },
+  };
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  for (const auto& change : dropped) {
+    auto token = TokenOf(Datagrams::Datagram(8, true));
+    change(token);
+    bench.Expect(token, kDropped);
+  }
+  bench.Expect(TokenOf(Datagrams::Datagram(kMtu + 1, true)), kDropped);
+  bench.Expect(TokenOf({.bytes = 0}), kDropped);  // of RC
+  EXPECT_EQ(bench.request.count, 0u);
+  auto token = TokenOf(Datagrams::Datagram(8, true));
+  token.ip_source[3] ^= 1;
+  token.ip_destination[3] ^= 1;
+  token.bth.psn ^= 0xabcdef;
+  bench.Expect(token,
+               {Datagrams::Header(token, 0, 0x9000, 40), Datagrams::Received(posted, 8, Scatter(token, 0, 0x9028, 8))});
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderUd, EachPartOfADatagramTakesAKeyCheck) {
+  // With answers one cycle after their questions, and one element: p + 12 + 1 + 2 and p + 15 + 1 + 3.
+  for (const auto& [is_ipv6, latency] : {std::pair{true, 15u}, std::pair{false, 19u}}) {
+    Datagrams bench;
+    bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+    bench.frame.tokens.push_back(TokenOf(Datagrams::Datagram(8, is_ipv6)));
+    const unsigned places = is_ipv6 ? 2 : 3;
+    ASSERT_EQ(bench.bench.Run(latency), "");
+    EXPECT_EQ(bench.place.count, places - 1);
+    ASSERT_EQ(bench.bench.Run(1), "");
+    EXPECT_EQ(bench.place.count, places);
+  }
+}
+
+TEST(ResponderUd, WithoutAReceiveADatagramIsDropped) {
+  Datagrams bench;
+  const auto token = TokenOf(Datagrams::Datagram(8));
+  bench.Expect(token, kDropped);
+  bench.host.broken[kQpn] = true;
+  bench.Expect(token, kDropped);
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderUd, WhatAReceiveDoesNotAllowTakesTheQpToErr) {
+  const auto token = TokenOf(Datagrams::Datagram(8));
+  const auto expect = [&](const std::vector<spec::RdmaSge>& list, const std::vector<spec::RxPlace>& before,
+                          IbWcStatus status, RdmaError code, RdmaError posted = RdmaError::kOk) {
+    Datagrams bench;
+    const Posted receive = bench.host.Post(kQpn, list, posted);
+    auto places = before;
+    places.push_back(Failed(receive, status, static_cast<uint32_t>(code)));
+    bench.Expect(token, places);
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, code)});
+    bench.Expect(token, kDropped);
+    bench.SetState(IbQpState::kErr);
+    bench.ExpectPlaces({});
+  };
+  const auto zeros = Datagrams::Zeros(token, 0, 0x9000, 20);
+  const auto header = Datagrams::Header(token, 0, 0x9014, 20);
+  expect({}, {}, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+  expect({Host::Element(0x9000, 20)}, {zeros}, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+  expect({Host::Element(0x9000, 47)}, {zeros, header, Scatter(token, 0, 0x9028, 7, kMore)}, IbWcStatus::kLocLenErr,
+         RdmaError::kInvalidLength);
+  expect({Host::Element(0x9000, 5000, kBadLkey)}, {}, IbWcStatus::kLocProtErr, RdmaError::kBadMrn);
+  expect({Host::Element(0x9000, 40), Host::Element(0xa000, 8, kRkey)}, {zeros, header}, IbWcStatus::kLocProtErr,
+         RdmaError::kBadAccessFlags);
+  expect({}, {}, IbWcStatus::kLocQpOpErr, RdmaError::kQueueDmaError, RdmaError::kQueueDmaError);
+}
+
 // --- At random
+
+// One of our own READs, and where its elements are.
+struct OurRead {
+  spec::ReadRecord record;
+  std::vector<spec::RdmaSge> elements;
+};
 
 // What a responder does, frame by frame, as IBTA tells it.
 struct Reference {
   struct Half {
-    bool dead = false, gap = false, inside = false, send = false;
+    bool dead = false, gap = false, inside = false, send = false, holds = false, dead_reads = false;
     uint32_t psn = 0, msn = 0, rkey = 0, received = 0;
     uint64_t at = 0, left = 0;
-    Posted held{};  // of a SEND under way
+    Posted held{};
     size_t element = 0;
     uint32_t used = 0;  // of the element
+    // Of our oldest READ.
+    uint32_t read_psn = 0, read_bytes = 0;
+    size_t read_element = 0;
+    uint32_t read_used = 0;
   };
+  std::array<spec::IbQpType, kQps> type{};
   std::array<Half, kQps> halves{};
-  std::array<bool, kQps> may_write{};
+  std::array<bool, kQps> may_write{}, may_read{};
+  std::array<unsigned, kQps> max_reads{}, given{};  // given: since the load, none of which has ended
+  std::array<bool, kQps> repeated{};                // duplicates are among them
   std::array<std::deque<Posted>, kQps> posted{};
+  std::array<std::deque<OurRead>, kQps> reads{};
   std::array<bool, kQps> broken{};
   std::vector<spec::RxPlace> places{};
-  std::vector<spec::RxAck> acks{};
   std::vector<spec::QpFailure> failures{};
 
   void Frame(const RxToken& t) {
@@ -1353,7 +2353,7 @@ struct Reference {
   std::vector<spec::RxPlace> Flush(uint32_t qpn) {
     std::vector<spec::RxPlace> result;
     const Half& h = halves[qpn];
-    if (h.inside && h.send) result.push_back(Flushed(h.held, qpn));
+    if (h.holds) result.push_back(Flushed(h.held, qpn));
     if (!broken[qpn]) {
       for (const auto& one : posted[qpn]) result.push_back(Flushed(one, qpn));
     }
@@ -1362,71 +2362,209 @@ struct Reference {
   }
 
  private:
+  enum class Scattered { kAll, kShort, kKey };
+  struct Part {
+    bool zeros;
+    uint32_t offset, bytes;
+  };
+
+  bool IsRc(uint32_t qpn) const { return type[qpn] == spec::IbQpType::kRc; }
+  bool IsUd(uint32_t qpn) const { return !IsRc(qpn) && type[qpn] != spec::IbQpType::kUc; }
+  // All but the last piece is said at once.
+  Scattered Scatter(const std::vector<Part>& parts, const std::vector<spec::RdmaSge>& elements, size_t& element,
+                    uint32_t& used, spec::RxPlace& place) {
+    for (const Part& part : parts) {
+      for (uint32_t done = 0; done < part.bytes;) {
+        if (element == elements.size()) return Scattered::kShort;
+        const auto& to = elements[element];
+        const uint32_t bytes = std::min(part.bytes - done, to.length - used);
+        if (bytes != 0 && to.lkey != kLkey) return Scattered::kKey;
+        if (bytes != 0) {
+          const auto where = Check({.key = kLkey, .address = to.addr + used, .bytes = bytes});
+          place = {.zeros = part.zeros,
+                   .offset = static_cast<uint16_t>(part.offset + done),
+                   .address0 = where.address0,
+                   .bytes0 = where.bytes0,
+                   .address1 = where.address1,
+                   .bytes1 = where.bytes1};
+          if (&part != &parts.back() || done + bytes != part.bytes) {
+            place.more = true;
+            places.push_back(place);
+            place = {};
+          }
+        }
+        done += bytes;
+        used += bytes;
+        if (used == to.length && done < part.bytes) {
+          ++element;
+          used = 0;
+        }
+      }
+    }
+    return Scattered::kAll;
+  }
   spec::RxPlace Refuse(const RxToken& t, RdmaEventType event, AethSyndrome syndrome,
-                       std::optional<uint32_t> code = {}) {
+                       std::optional<RdmaError> own = {}) {
     Half& h = halves[t.bth.dest_qp];
     h.dead = true;
-    failures.push_back(
-        {.qpn = t.bth.dest_qp, .event_type = event, .code = code.value_or(static_cast<uint32_t>(syndrome))});
-    return Answer(t.bth.psn, syndrome, h.msn, t.bth.dest_qp);
+    const bool rc = IsRc(t.bth.dest_qp);
+    failures.push_back({.qpn = t.bth.dest_qp,
+                        .event_type = rc ? event : RdmaEventType::kQpFatal,
+                        .code = own ? static_cast<uint32_t>(*own) : static_cast<uint32_t>(syndrome)});
+    return rc ? Answer(t.bth.psn, syndrome, h.msn, t.bth.dest_qp) : kDropped;
   }
-  // Likewise, and the receive completes.
+  // Likewise, and the receive completes. `own`: what is told of it here; on RC what the peer is told, if `if_rc` is
+  // not.
   spec::RxPlace Fail(const RxToken& t, const Posted& receive, IbWcStatus status, RdmaEventType event,
-                     AethSyndrome syndrome, std::optional<uint32_t> code = {}) {
-    halves[t.bth.dest_qp].inside = false;
-    const auto place = Refuse(t, event, syndrome, code);
-    return Failed(receive, status, code.value_or(static_cast<uint32_t>(syndrome)), place, t.bth.dest_qp);
+                     AethSyndrome syndrome, RdmaError own, bool if_rc) {
+    halves[t.bth.dest_qp].inside = halves[t.bth.dest_qp].holds = false;
+    const bool is_own = if_rc || !IsRc(t.bth.dest_qp);
+    const auto place = Refuse(t, event, syndrome, is_own ? std::optional(own) : std::nullopt);
+    return Failed(receive, status, is_own ? static_cast<uint32_t>(own) : static_cast<uint32_t>(syndrome), place,
+                  t.bth.dest_qp);
   }
   // The next receive; none, and the place that says so.
   std::optional<Posted> Receive(const RxToken& t, spec::RxPlace& place) {
     const uint32_t qpn = t.bth.dest_qp;
+    Half& h = halves[qpn];
+    if (h.holds) return h.held;
+    if (!IsRc(qpn) && (broken[qpn] || posted[qpn].empty())) {
+      h.inside = false;
+      place = kDropped;
+      return {};
+    }
     if (broken[qpn]) {
       place = Refuse(t, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError);
       return {};
     }
     if (posted[qpn].empty()) {
-      halves[qpn].gap = true;
-      place = NotReady(t.bth.psn, halves[qpn].msn);
-      place.answer.qpn = qpn;
+      h.gap = true;
+      place = NotReady(t.bth.psn, h.msn);
+      place.answer.packet.qpn = qpn;
       return {};
     }
     const Posted receive = posted[qpn].front();
     posted[qpn].pop_front();
     if (receive.code == RdmaError::kOk) return receive;
     place = Fail(t, receive, IbWcStatus::kLocQpOpErr, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError,
-                 static_cast<uint32_t>(receive.code));
+                 receive.code, true);
     return {};
   }
+  // A response to one of our READs.
+  spec::RxPlace Response(const RxToken& t) {
+    Half& h = halves[t.bth.dest_qp];
+    auto& queue = reads[t.bth.dest_qp];
+    if (queue.empty() || h.dead_reads) return kDropped;
+    const OurRead& read = queue.front();
+    const uint32_t distance = Psn(t.bth.psn - read.record.first_psn - h.read_psn);
+    if (distance >= 0x800000) return kDropped;
+    spec::RxAck ack{.qpn = t.bth.dest_qp, .psn = t.bth.psn, .syndrome = 0x1f, .is_read = true};
+    if (distance != 0) {
+      ack.psn = Psn(read.record.first_psn + h.read_psn);
+      ack.syndrome = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+      return News(ack);
+    }
+    const auto fail = [&](IbWcStatus status, RdmaError code) {
+      h.dead_reads = true;
+      ack.msn = 0;
+      ack.status = status;
+      ack.syndrome = static_cast<uint8_t>(code);
+      return News(ack);
+    };
+    const auto op = t.bth.opcode;
+    const bool ends = op == BthOpcode::kRcRdmaReadResponseLast || op == BthOpcode::kRcRdmaReadResponseOnly;
+    if (op != BthOpcode::kRcRdmaReadResponseMiddle) {
+      if ((t.extension[0] & 0x60) != 0) return fail(IbWcStatus::kBadRespErr, RdmaError::kInvalidParameter);
+      ack.syndrome = t.extension[0];
+      ack.msn = static_cast<uint32_t>(t.extension[1] << 16 | t.extension[2] << 8 | t.extension[3]);
+    }
+    const uint32_t left = read.record.bytes - h.read_bytes;
+    if (t.payload_bytes != std::min<uint32_t>(left, kMtu) || ends != (left <= kMtu)) {
+      return fail(IbWcStatus::kBadRespErr, RdmaError::kInvalidLength);
+    }
+    spec::RxPlace place;
+    switch (Scatter({{false, t.payload_offset, t.payload_bytes}}, read.elements, h.read_element, h.read_used, place)) {
+      case Scattered::kShort: return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
+      case Scattered::kKey: return fail(IbWcStatus::kLocProtErr, RdmaError::kBadMrn);
+      case Scattered::kAll: break;
+    }
+    h.read_bytes += t.payload_bytes;
+    ++h.read_psn;
+    if (ends) {
+      queue.pop_front();
+      h.read_psn = h.read_bytes = h.read_used = 0;
+      h.read_element = 0;
+    }
+    return News(ack, place);
+  }
+  // A READ of the peer. `expected`: no duplicate.
+  spec::RxPlace Request(const RxToken& t, bool expected) {
+    const uint32_t qpn = t.bth.dest_qp;
+    Half& h = halves[qpn];
+    const auto reth = spec::Reth::Decode(t.extension);
+    const uint32_t packets =
+        reth.dma_length == 0 ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
+    const bool legal = (!expected || !h.inside) && t.payload_bytes == 0 && reth.dma_length <= 1u << 31 &&
+                       given[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn));
+    if (expected && given[qpn] >= max_reads[qpn] && repeated[qpn]) return kDropped;
+    const bool allowed = may_read[qpn] && (reth.dma_length == 0 || reth.rkey == kRkey);
+    if (!expected && (!legal || !allowed)) return kDropped;
+    if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
+    if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
+    ++given[qpn];
+    if (!expected) repeated[qpn] = true;
+    if (expected) {
+      h.gap = false;
+      h.psn = Psn(h.psn + packets);
+      h.msn = Psn(h.msn + 1);
+    }
+    return Given({.psn = t.bth.psn,
+                  .qpn = qpn,
+                  .address = reth.virtual_address,
+                  .rkey = reth.rkey,
+                  .dma_length = reth.dma_length},
+                 h.msn);
+  }
+
   std::optional<spec::RxPlace> Decide(const RxToken& t) {
     const uint32_t qpn = t.bth.dest_qp;
     uint8_t peer[16];
     SetPeer(qpn, peer);
+    uint8_t own[16];
+    SetOwn(qpn, own);
     if (t.verdict != spec::RxVerdict::kRoce || qpn >= kQps) return kDropped;
     Half& h = halves[qpn];
     const auto op = t.bth.opcode;
-    const auto code = static_cast<uint8_t>(op);
-    if (h.dead || code >= 0x20 || t.bth.pkey != spec::kPkeyDefault) return kDropped;
-    if (!std::equal(peer, peer + 16, t.ip_source)) return kDropped;
-    if (op == BthOpcode::kRcAcknowledge) {
-      if (t.payload_bytes == 0) {
-        acks.push_back({.qpn = qpn,
-                        .psn = t.bth.psn,
-                        .syndrome = t.extension[0],
-                        .msn = static_cast<uint32_t>(t.extension[1] << 16 | t.extension[2] << 8 | t.extension[3])});
-      }
+    const bool rc = IsRc(qpn), ud = IsUd(qpn);
+    const auto service = static_cast<unsigned>(op) / 32;
+    const auto code = static_cast<unsigned>(op) % 32;
+    if (h.dead || service != (rc ? 0u : ud ? 3u : 1u) || t.bth.pkey != spec::kPkeyDefault) return kDropped;
+    if (!std::equal(kMac.begin(), kMac.end(), t.destination_mac)) return kDropped;
+    if (ud && spec::Deth::Decode(t.extension).qkey != kQkey) return kDropped;
+    if (!ud && (!std::equal(peer, peer + 16, t.ip_source) || !std::equal(own, own + 16, t.ip_destination))) {
       return kDropped;
     }
-    if ((code >= 0x0d && code <= 0x10) || op == BthOpcode::kRcAtomicAcknowledge) return kDropped;
+    if (op == BthOpcode::kRcAcknowledge) {
+      if (t.payload_bytes != 0) return kDropped;
+      return News({.qpn = qpn,
+                   .psn = t.bth.psn,
+                   .syndrome = t.extension[0],
+                   .msn = static_cast<uint32_t>(t.extension[1] << 16 | t.extension[2] << 8 | t.extension[3])});
+    }
+    if (rc && code >= 0x0d && code <= 0x10) return Response(t);
+    if (op == BthOpcode::kRcAtomicAcknowledge) return kDropped;
     const uint32_t distance = Psn(t.bth.psn - h.psn);
-    if (distance >= 0x800000) {
+    if (rc && distance >= 0x800000) {
+      if (op == BthOpcode::kRcRdmaReadRequest) return Request(t, false);
       const bool write_or_send =
           code <= 0x0b || op == BthOpcode::kRcSendLastWithInvalidate || op == BthOpcode::kRcSendOnlyWithInvalidate;
       return write_or_send ? Answer(h.psn - 1, AethSyndrome::kAckNoCredits, h.msn, qpn) : kDropped;
     }
-    if (distance != 0) {
+    if (rc && distance != 0) {
       if (std::exchange(h.gap, true)) return kDropped;
       return Answer(h.psn, AethSyndrome::kNakPsnSequenceError, h.msn, qpn);
     }
+    if (op == BthOpcode::kRcRdmaReadRequest) return Request(t, true);
     if (code > 0x0b) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     // Of both operations: first, middle, last, last with immediate, only, only with immediate.
     const bool send = code < 6;
@@ -1443,46 +2581,45 @@ struct Reference {
       left = reth.dma_length;
     }
     if (!send) fits = fits && (ends ? left == t.payload_bytes : left > t.payload_bytes);
-    const bool order = h.inside ? !first && !only && send == h.send : first || only;
-    if (!order || !fits) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
+    const bool begins = first || only;
+    bool order = h.inside ? !begins && send == h.send : begins;
+    if (!rc) order = begins || (h.inside && send == h.send && distance == 0);
+    if (!order || !fits) {
+      h.inside = false;
+      if (!rc) return kDropped;
+      h.inside = h.holds;  // an ERR that follows completes the receive
+      return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
+    }
 
     spec::RxPlace place;
     Posted receive;
     if (send) {
-      if (first || only) {
+      if (begins) {
         const auto got = Receive(t, place);
         if (!got) return place;
         h.held = *got;
         h.element = h.used = 0;
-        h.inside = h.send = true;
+        h.holds = true;
       }
       receive = h.held;
-      for (uint32_t done = 0; done < t.payload_bytes;) {
-        if (h.element == receive.elements.size()) {
-          return Fail(t, receive, IbWcStatus::kLocLenErr, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
-        }
-        const auto& element = receive.elements[h.element];
-        const uint32_t bytes = std::min(t.payload_bytes - done, element.length - h.used);
-        if (bytes != 0 && element.lkey != kLkey) {
+      std::vector<Part> parts;
+      if (ud && !t.is_ipv6) parts.push_back({true, 0, 20});
+      if (ud) parts.push_back({false, t.l3_offset, t.is_ipv6 ? 40u : 20u});
+      parts.push_back({false, t.payload_offset, t.payload_bytes});
+      switch (Scatter(parts, receive.elements, h.element, h.used, place)) {
+        case Scattered::kShort:
+          return Fail(t, receive, IbWcStatus::kLocLenErr, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest,
+                      RdmaError::kInvalidLength, false);
+        case Scattered::kKey:
           return Fail(t, receive, IbWcStatus::kLocProtErr, RdmaEventType::kQpFatal,
-                      AethSyndrome::kNakRemoteOperationalError);
-        }
-        if (bytes != 0) {
-          place = Scatter(t, done, element.addr + h.used, bytes);
-          if (done + bytes != t.payload_bytes) {
-            place.more = true;
-            places.push_back(place);
-          }
-        }
-        done += bytes;
-        h.used += bytes;
-        if (done < t.payload_bytes) {
-          ++h.element;
-          h.used = 0;
-        }
+                      AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, false);
+        case Scattered::kAll: break;
       }
+      // A zero's offset says nothing.
     } else {
       if (t.payload_bytes != 0 && (!may_write[qpn] || rkey != kRkey)) {
+        h.inside = false;
+        if (!rc) return kDropped;
         return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
       }
       if (immediate) {
@@ -1495,52 +2632,85 @@ struct Reference {
       h.left = left - t.payload_bytes;
       h.rkey = rkey;
     }
-    h.received = (first || only ? 0 : h.received) + t.payload_bytes;
+    h.received = (begins ? 0 : h.received) + t.payload_bytes + (ud ? 40 : 0);
     h.send = send;
     h.inside = !ends;
     h.gap = false;
     h.msn = Psn(h.msn + ends);
-    h.psn = Psn(h.psn + 1);
-    if (t.bth.ack_req) {
+    h.psn = Psn(t.bth.psn + 1);
+    if (t.bth.ack_req && rc) {
       const auto answer = Answer(t.bth.psn, AethSyndrome::kAckNoCredits, h.msn, qpn);
       place.has_answer = true;
       place.answer = answer.answer;
     }
     if (ends && (send || immediate)) {
       spec::RdmaCqReq cqe{.opcode = send ? IbWcOpcode::kRecv : IbWcOpcode::kRecvRdmaWithImm, .byte_len = h.received};
-      if (immediate) {
-        std::copy_n(t.extension + (only && !send ? 16 : 0), 4, cqe.imm_data);
-        cqe.wc_flags = 2;
+      if (ud) {
+        cqe.src_qp = spec::Deth::Decode(t.extension).source_qp;
+        cqe.wc_flags = 1;
       }
+      if (immediate) {
+        std::copy_n(t.extension + (ud ? 8 : only && !send ? 16 : 0), 4, cqe.imm_data);
+        cqe.wc_flags |= 2;
+      }
+      h.holds = false;
       place = With(place, CompletionOf(receive, cqe, t.bth.solicited_event, qpn));
     }
     return place;
   }
 };
 
-// A host's receives: nearly always right and long enough.
-void PostOne(std::mt19937_64& random, Host& host, uint32_t qpn) {
+// Of so many elements one has a wrong key, of so many lists one is likely to be too short.
+std::vector<spec::RdmaSge> SomeElements(std::mt19937_64& random, unsigned bad = 60, unsigned few = 24) {
   std::vector<spec::RdmaSge> elements;
   for (auto count = random() % 5; count != 0; --count) {
     const auto length = static_cast<uint32_t>(random() % 4 == 0 ? 0 : random() % (random() % 2 ? 40 : 2 * kMtu));
-    elements.push_back(Host::Element(random(), length, random() % 60 == 0 ? kBadLkey : kLkey));
+    elements.push_back(Host::Element(random(), length, random() % bad == 0 ? kBadLkey : kLkey));
   }
-  if (random() % 24 != 0) elements.push_back(Host::Element(random(), 8 * kMtu));
-  host.Post(qpn, elements, random() % 60 == 0 ? RdmaError::kBadWqe : RdmaError::kOk);
+  if (random() % few != 0) elements.push_back(Host::Element(random(), 8 * kMtu));
+  return elements;
+}
+
+// A host's receives: nearly always right and long enough.
+void PostOne(std::mt19937_64& random, Host& host, uint32_t qpn) {
+  host.Post(qpn, SomeElements(random), random() % 60 == 0 ? RdmaError::kBadWqe : RdmaError::kOk);
 }
 
 // Peers that are nearly always right.
 class Peers {
  public:
-  Peers(std::mt19937_64& random, std::array<uint32_t, kQps> psn) : random_(random), psn_(psn) {}
+  // What they answer: may be changed at any time.
+  std::array<std::deque<spec::ReadRecord>, kQps> reads{};
+
+  Peers(std::mt19937_64& random, std::array<uint32_t, kQps> psn, std::array<spec::IbQpType, kQps> type = AllRc())
+      : random_(random), psn_(psn), type_(type) {}
+
+  static std::array<spec::IbQpType, kQps> AllRc() {
+    std::array<spec::IbQpType, kQps> type{};
+    type.fill(spec::IbQpType::kRc);
+    return type;
+  }
+  static std::array<spec::IbQpType, kQps> Mixed(std::mt19937_64& random) {
+    auto type = AllRc();
+    for (auto& one : type) {
+      const auto pick = random() % 8;
+      if (pick == 0) one = spec::IbQpType::kUd;
+      if (pick == 1) one = spec::IbQpType::kGsi;
+      if (pick == 2 || pick == 3) one = spec::IbQpType::kUc;
+    }
+    return type;
+  }
 
   RxToken Next() {
     const auto qpn = static_cast<uint32_t>(random_() % kQps);
-    if (One(8)) {
+    const bool rc = type_[qpn] == spec::IbQpType::kRc;
+    if (rc && !reads[qpn].empty() && One(3)) return Response(qpn);
+    if (rc && One(5)) {
       RxToken ack = AckOf(static_cast<uint32_t>(random_()), static_cast<uint8_t>(random_()),
                           static_cast<uint32_t>(random_() & 0xffffff));
       ack.bth.dest_qp = qpn;
       SetPeer(qpn, ack.ip_source);
+      SetOwn(qpn, ack.ip_destination);
       return ack;
     }
     Packet packet{.psn = psn_[qpn],
@@ -1548,19 +2718,32 @@ class Peers {
                   .qpn = qpn,
                   .address = random_(),
                   .solicited = One(3),
-                  .immediate = static_cast<uint32_t>(random_())};
+                  .immediate = static_cast<uint32_t>(random_()),
+                  .source_qp = static_cast<uint32_t>(random_() & 0xffffff),
+                  .is_ipv6 = One(2)};
     uint32_t left = left_[qpn];
+    uint32_t packets = 1;
     const bool begins = left == 0;
-    if (begins) {
-      left = static_cast<uint32_t>(random_() % (One(2) ? kMtu + 1 : 6 * kMtu));
-      packet.dma_length = left;
-      send_[qpn] = One(2);
+    if (begins && rc && One(5)) {
+      packet.opcode = BthOpcode::kRcRdmaReadRequest;
+      packet.bytes = 0;
+      packet.dma_length = static_cast<uint32_t>(One(4) ? random_() % 3 : random_() % (10 * kMtu));
+      if (One(20)) packet.dma_length = static_cast<uint32_t>(random_());
+      packets = *packet.dma_length == 0 ? 1 : (*packet.dma_length - 1) / kMtu + 1;
+    } else {
+      if (begins) {
+        left = static_cast<uint32_t>(random_() % (One(2) ? kMtu + 1 : 6 * kMtu));
+        packet.dma_length = left;
+        send_[qpn] = One(2);
+      }
+      const bool ud = !rc && type_[qpn] != spec::IbQpType::kUc;
+      const bool ends = left <= kMtu || ud;
+      const unsigned position = ends ? (begins ? 4 : 2) + (One(3) ? 1 : 0) : begins ? 0 : 1;
+      const unsigned service = rc ? 0 : ud ? 0x60 : 0x20;
+      packet.opcode = static_cast<BthOpcode>(service + position + (send_[qpn] || ud ? 0 : 6));
+      packet.bytes = static_cast<uint16_t>(std::min<uint32_t>(left, kMtu));
+      left = ud ? 0 : left - packet.bytes;
     }
-    const bool ends = left <= kMtu;
-    const unsigned position = ends ? (begins ? 4 : 2) + (One(3) ? 1 : 0) : begins ? 0 : 1;
-    packet.opcode = static_cast<BthOpcode>(position + (send_[qpn] ? 0 : 6));
-    packet.bytes = static_cast<uint16_t>(std::min<uint32_t>(left, kMtu));
-    left -= packet.bytes;
 
     bool wrong = false;
     const auto sometimes = [&](unsigned of) {
@@ -1568,36 +2751,85 @@ class Peers {
       wrong |= now;
       return now;
     };
-    if (sometimes(12)) packet.psn -= static_cast<uint32_t>(random_() % 0x800000);
+    if (sometimes(12)) packet.psn -= static_cast<uint32_t>(random_() % (One(2) ? 20 : 0x800000));
     if (sometimes(40)) packet.psn += static_cast<uint32_t>(random_() % 0x800000);
     if (sometimes(60)) packet.opcode = static_cast<BthOpcode>(random_() % (One(4) ? 256 : 32));
     if (sometimes(200)) packet.bytes = static_cast<uint16_t>(random_() % 9000);
     if (sometimes(60)) packet.rkey = kBadRkey;
-    RxToken token = TokenOf(packet);
-    // The parser lets unknown opcodes pass only if they are of RC.
-    if (!token.info.valid && static_cast<uint8_t>(packet.opcode) >= 0x20) token = TokenOf({});
-    if (sometimes(30)) token.verdict = spec::RxVerdict::kNet;
-    if (sometimes(50)) token.ip_source[random_() % 16] ^= static_cast<uint8_t>(1u << random_() % 8);
-    if (sometimes(100)) token.bth.pkey = static_cast<uint16_t>(random_() & 0x7ffe);
-    if (sometimes(100)) token.bth.dest_qp = static_cast<uint32_t>(random_() % (uint64_t{2} * kQps));
-    // Most of what is wrong comes beside the right packet, the rest instead of it.
-    if (wrong && !One(4)) return token;
-    psn_[qpn] = Psn(psn_[qpn] + 1);
-    left_[qpn] = left;
-    return token;
+    if (sometimes(60)) packet.qkey ^= 1u << random_() % 32;
+    return Send(packet, wrong, sometimes, [&] {
+      psn_[qpn] = Psn(psn_[qpn] + packets);
+      left_[qpn] = left;
+    });
   }
 
  private:
   bool One(unsigned of) { return random_() % of == 0; }
 
+  template <typename Sometimes, typename Done>
+  RxToken Send(const Packet& packet, const bool& wrong, const Sometimes& sometimes, const Done& done) {
+    RxToken token = TokenOf(packet);
+    // The parser lets unknown opcodes pass only if they are of RC.
+    if (!token.info.valid && static_cast<uint8_t>(packet.opcode) >= 0x20) token = TokenOf({});
+    if (sometimes(30)) token.verdict = spec::RxVerdict::kNet;
+    if (sometimes(50)) token.ip_source[random_() % 16] ^= static_cast<uint8_t>(1u << random_() % 8);
+    if (sometimes(100)) token.ip_destination[random_() % 16] ^= static_cast<uint8_t>(1u << random_() % 8);
+    if (sometimes(100)) token.destination_mac[random_() % 6] ^= static_cast<uint8_t>(1u << random_() % 8);
+    if (sometimes(100)) token.bth.pkey = static_cast<uint16_t>(random_() & 0x7ffe);
+    if (sometimes(100)) token.bth.dest_qp = static_cast<uint32_t>(random_() % (uint64_t{2} * kQps));
+    // Most of what is wrong comes beside the right packet, the rest instead of it.
+    if (wrong && !One(4)) return token;
+    done();
+    return token;
+  }
+  RxToken Response(uint32_t qpn) {
+    const spec::ReadRecord& read = reads[qpn].front();
+    uint32_t& at = read_[qpn];
+    const uint32_t left = read.bytes - std::min(at * kMtu, read.bytes);
+    const bool begins = at == 0, ends = left <= kMtu;
+    const auto base = static_cast<unsigned>(BthOpcode::kRcRdmaReadResponseFirst);
+    Packet packet{.opcode = static_cast<BthOpcode>(base + (ends     ? (begins ? 3 : 2)
+                                                           : begins ? 0
+                                                                    : 1)),
+                  .psn = read.first_psn + at,
+                  .bytes = static_cast<uint16_t>(std::min<uint32_t>(left, kMtu)),
+                  .ack_req = false,
+                  .qpn = qpn};
+    bool wrong = false;
+    const auto sometimes = [&](unsigned of) {
+      const bool now = One(of);
+      wrong |= now;
+      return now;
+    };
+    if (sometimes(12)) packet.psn -= static_cast<uint32_t>(random_() % (One(2) ? 5 : 0x800000));
+    if (sometimes(12)) packet.psn += static_cast<uint32_t>(random_() % (One(2) ? 5 : 0x800000));
+    if (sometimes(60)) packet.opcode = static_cast<BthOpcode>(base + random_() % 4);
+    if (sometimes(100)) packet.bytes = static_cast<uint16_t>(random_() % 9000);
+    uint8_t syndrome = static_cast<uint8_t>(random_() % 32);
+    if (sometimes(60)) syndrome = static_cast<uint8_t>(random_());
+    RxToken token = Send(packet, wrong, sometimes, [&] {
+      ++at;
+      if (!ends) return;
+      at = 0;
+      reads[qpn].pop_front();
+    });
+    if (token.info.has_aeth) {
+      token.extension[0] = syndrome;
+      for (unsigned i = 1; i < 4; ++i) token.extension[i] = static_cast<uint8_t>(random_());
+    }
+    return token;
+  }
+
   std::mt19937_64& random_;
   std::array<uint32_t, kQps> psn_;
+  std::array<spec::IbQpType, kQps> type_;
   std::array<uint32_t, kQps> left_{};
   std::array<bool, kQps> send_{};
+  std::array<uint32_t, kQps> read_{};  // packets of its first READ that were sent
 };
 
 struct Rates {
-  unsigned frame, memory, check, place, ack, failure, receive = 16, request = 16;
+  unsigned frame, memory, check, place, record, failure, receive = 16, request = 16;
 };
 constexpr Rates kRates[] = {
     {16, 16, 16, 16, 16, 16},    {16, 16, 16, 3, 16, 16},         {16, 2, 16, 16, 16, 16}, {3, 16, 16, 16, 16, 16},
@@ -1610,7 +2842,7 @@ void SetRates(Bench& bench, const Rates& rates) {
   bench.memory.rate = rates.memory;
   bench.check.rate = rates.check;
   bench.place.rate = rates.place;
-  bench.ack.rate = rates.ack;
+  bench.record.rate = rates.record;
   bench.failure.rate = rates.failure;
   bench.receive.rate = rates.receive;
   bench.request.rate = rates.request;
@@ -1633,8 +2865,10 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
     bench.load.rate = bench.table.rate = 16;
     Reference reference;
     uint64_t acks = 0;
+    std::array<unsigned, kQps> ended{};  // READs of the peers, of all rounds
     for (unsigned round = 0; round < 14; ++round) {
       std::array<uint32_t, kQps> psn{};
+      reference.type = Peers::Mixed(bench.random);
       for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
         psn[qpn] = static_cast<uint32_t>(bench.random() & 0xffffff);
         reference.halves[qpn] = {.psn = psn[qpn]};
@@ -1644,21 +2878,52 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
         bench.host.broken[qpn] = bench.random() % 32 == 0;
         reference.posted[qpn] = bench.host.queues[qpn];
         reference.broken[qpn] = bench.host.broken[qpn];
-        bench.Configure({.qpn = qpn, .remote_write = reference.may_write[qpn]}, IbQpState::kRts, psn[qpn]);
+        reference.may_read[qpn] = bench.random() % 8 != 0;
+        reference.max_reads[qpn] = bench.random() % 3 == 0 ? static_cast<unsigned>(bench.random() % 5) : 200;
+        ended[qpn] += reference.given[qpn];
+        reference.given[qpn] = 0;
+        reference.repeated[qpn] = false;
+        bench.ended.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(ended[qpn])});
+        bench.Configure({.qpn = qpn,
+                         .type = reference.type[qpn],
+                         .remote_write = reference.may_write[qpn],
+                         .remote_read = reference.may_read[qpn],
+                         .max_reads = static_cast<uint8_t>(reference.max_reads[qpn])},
+                        IbQpState::kRts, psn[qpn]);
       }
       bench.host.elements.clear();
-      Peers peers(bench.random, psn);
+      Peers peers(bench.random, psn, reference.type);
+      for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+        reference.reads[qpn].clear();
+        auto at = static_cast<uint32_t>(bench.random());
+        for (auto count = bench.random() % (kReads + 1); count != 0; --count) {
+          const auto elements = SomeElements(bench.random, 20, 8);
+          const auto bytes = static_cast<uint32_t>(bench.random() % (bench.random() % 2 ? kMtu + 1 : 6 * kMtu));
+          const auto record = RecordOf(bench.host, qpn, at, bytes, elements);
+          reference.reads[qpn].push_back({record, elements});
+          bench.record.tokens.push_back(record);
+          peers.reads[qpn].push_back(record);
+          at = record.last_psn + 1 + static_cast<uint32_t>(bench.random() % 3);
+        }
+      }
+      ASSERT_EQ(RunUntilIdle(bench), "");
       for (unsigned i = 0; i < 250; ++i) {
         bench.frame.tokens.push_back(peers.Next());
         reference.Frame(bench.frame.tokens.back());
       }
       ASSERT_EQ(RunUntilIdle(bench), "");
       const auto places = Bench::Take(bench.places);
-      ASSERT_EQ(places.size(), reference.places.size());
-      for (size_t i = 0; i < places.size(); ++i) {
+      for (size_t i = 0; i < std::min(places.size(), reference.places.size()); ++i) {
         ASSERT_EQ(places[i], reference.places[i])
             << i << "\ngot      " << TokenText(places[i]) << "\nexpected " << TokenText(reference.places[i]);
-        if (places[i].has_answer) ++seen["syndrome " + std::to_string(places[i].answer.extension[0])];
+        if (places[i].has_answer) ++seen["syndrome " + std::to_string(places[i].answer.packet.extension[0])];
+        acks += places[i].has_ack && !places[i].ack.is_read;
+        if (places[i].has_ack && places[i].ack.is_read) {
+          ++seen["response " + std::string(spec::ToString(places[i].ack.status))];
+          seen["gap"] += places[i].ack.syndrome == static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+        }
+        seen["read"] += places[i].has_answer && places[i].answer.is_read;
+        seen["zeros"] += places[i].zeros;
         if (places[i].has_completion) {
           const auto cqe = spec::RdmaCqReq::Decode(places[i].completion.cqe);
           ++seen["status " + std::string(spec::ToString(cqe.status))];
@@ -1668,9 +2933,8 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
         seen["write"] += places[i].bytes0 != 0;
         seen["dropped"] += places[i] == kDropped;
       }
-      acks += reference.acks.size();
+      ASSERT_EQ(places.size(), reference.places.size());
       reference.places.clear();
-      ASSERT_EQ(Bench::Take(bench.acks), std::exchange(reference.acks, {}));
       ASSERT_EQ(Bench::Take(bench.failures), std::exchange(reference.failures, {}));
 
       for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kErr});
@@ -1693,6 +2957,10 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
                                  "opcode recv", "opcode recv_rdma_with_imm"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
+  for (const auto* const what : {"response success", "response loc_len_err", "response loc_prot_err",
+                                 "response bad_resp_err", "gap", "read", "zeros"}) {
+    EXPECT_GT(seen[what], 20u) << what;
+  }
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;
 }
 
@@ -1702,8 +2970,9 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
     SetRates(bench, rates);
     bench.doorbell.rate = 8;
     std::array<std::vector<uint16_t>, kQps> heads;
-    for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Configure({.qpn = qpn}, IbQpState::kRts, 0);
-    Peers peers(bench.random, {});
+    const auto type = Peers::Mixed(bench.random);
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Configure({.qpn = qpn, .type = type[qpn]}, IbQpState::kRts, 0);
+    Peers peers(bench.random, {}, type);
     for (unsigned i = 0; i < 300; ++i) {
       const auto qpn = static_cast<uint32_t>(bench.random() % kQps);
       if (bench.random() % 4 == 0) {
@@ -1749,20 +3018,42 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
       receive.wr_id = bench.random();
       bench.receive.tokens.push_back(receive);
     };
+    auto type = Peers::Mixed(bench.random);
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
-      bench.table.tokens.push_front(ContextOf({.qpn = qpn}));
+      bench.table.tokens.push_front(ContextOf({.qpn = qpn, .type = type[qpn]}));
       bench.qp_state.tokens.push_front({.qpn = qpn, .state = IbQpState::kRts});
     }
-    Peers peers(bench.random, {});
-    for (unsigned i = 0; i < 3000; ++i) bench.frame.tokens.push_back(peers.Next());
+    Peers peers(bench.random, {}, type);
+    std::array<uint32_t, kQps> read_psn{};
+    bench.record.rate = rates.record == 16 ? 2 : 16;
+    bench.ended.rate = 1;
+    for (unsigned i = 0; i < 3000; ++i) {
+      const auto qpn = static_cast<uint32_t>(bench.random() % kQps);
+      if (bench.random() % 8 == 0) {
+        const auto bytes = static_cast<uint32_t>(bench.random() % (4 * kMtu));
+        const auto record = RecordOf(bench.host, qpn, read_psn[qpn], bytes, SomeElements(bench.random));
+        bench.record.tokens.push_back(record);
+        peers.reads[qpn].push_back(record);
+        read_psn[qpn] = Psn(record.last_psn + 1 + static_cast<uint32_t>(bench.random() % 3));
+        // Once more, as a retry says it.
+        if (bench.random() % 8 == 0) bench.record.tokens.push_back(record);
+      }
+      if (bench.random() % 8 == 0) {
+        bench.ended.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(bench.random() % 40)});
+      }
+      bench.frame.tokens.push_back(peers.Next());
+    }
     for (unsigned i = 0; i < 800; ++i) {
       const auto qpn = static_cast<uint32_t>(bench.random() % kQps);
       bench.load.tokens.push_back({.qpn = qpn, .psn = static_cast<uint32_t>(bench.random() % 200)});
       bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(bench.random() % 64)});
-      auto write = ContextOf({.qpn = qpn,
-                              .type = bench.random() % 8 == 0 ? spec::IbQpType::kUc : spec::IbQpType::kRc,
-                              .valid = bench.random() % 8 != 0,
-                              .remote_write = bench.random() % 4 != 0});
+      auto write =
+          ContextOf({.qpn = qpn,
+                     .type = bench.random() % 8 == 0 ? static_cast<spec::IbQpType>(bench.random() % 5) : type[qpn],
+                     .valid = bench.random() % 8 != 0,
+                     .remote_write = bench.random() % 4 != 0,
+                     .remote_read = bench.random() % 4 != 0,
+                     .max_reads = static_cast<uint8_t>(bench.random() % 64)});
       if (bench.random() % 4 == 0) write.table_id = spec::MgmtTable::kMr;
       bench.table.tokens.push_back(write);
       bench.qp_state.tokens.push_back(
@@ -1811,6 +3102,11 @@ TEST(Responder, AResetInTrafficForgetsWhatIsUnderWay) {
       for (unsigned n = 0; n < 5; ++n) PostOne(bench.random, bench.host, qpn);
     }
     Peers peers(bench.random, {});
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      const auto record = RecordOf(bench.host, qpn, 0, 3 * kMtu, SomeElements(bench.random));
+      bench.record.tokens.push_back(record);
+      peers.reads[qpn].push_back(record);
+    }
     for (unsigned n = 0; n < 200; ++n) bench.frame.tokens.push_back(peers.Next());
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kErr});
     bench.qp_state.rate = 1;

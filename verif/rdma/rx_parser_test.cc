@@ -387,6 +387,7 @@ TEST(RxParserModel, TellsWhatTheFrameSays) {
   ASSERT_EQ(token.verdict, RxVerdict::kRoce);
   const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
   EXPECT_TRUE(std::equal(std::begin(mac), std::end(mac), token.source_mac));
+  EXPECT_TRUE(std::equal(std::begin(token.destination_mac), std::end(token.destination_mac), frame.begin()));
   EXPECT_TRUE(token.vlan_present);
   EXPECT_EQ(token.vlan_pcp, 3);
   EXPECT_TRUE(token.vlan_dei);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -127,6 +128,8 @@ struct Bench {
       add(top.completion_o);
       add(top.answer_valid_o);
       add(top.answer_o);
+      add(top.ack_valid_o);
+      add(top.ack_o);
       add(top.idle_o);
     });
   }
@@ -136,29 +139,40 @@ struct Bench {
     if (again) rtl.Reset();
     block.write_out.Connect(beats, block);
     block.completion_out.Connect(completions, block);
+    block.ack_out.Connect(acks, block);
     block.answer_out.Connect(answers, block);
     bench.AddOther(store);
     bench.AddOther(port);
     bench.AddOther(idle);
-    // Completions and answers come in order, none before its data.
     completion.on_token = [this](Cycle, const spec::Completion& token) {
-      SkipSilent();
-      ASSERT_FALSE(expected.empty());
-      const spec::RxPlace& place = expected.front().place;
-      EXPECT_TRUE(place.has_completion && !completed);
-      EXPECT_EQ(token, place.completion);
-      EXPECT_GE(port.accepted, needed + Writes(place));
-      completed = true;
-      if (!place.has_answer) Settle();
+      Leaves(Part::kCompletion, token, &spec::RxPlace::completion);
     };
-    answer.on_token = [this](Cycle, const spec::TxPacket& packet) {
-      SkipSilent();
-      ASSERT_FALSE(expected.empty());
-      const spec::RxPlace& place = expected.front().place;
-      EXPECT_TRUE(place.has_answer && (completed || !place.has_completion));
-      EXPECT_EQ(packet, place.answer);
-      Settle();
+    ack.on_token = [this](Cycle, const spec::RxAck& token) { Leaves(Part::kAck, token, &spec::RxPlace::ack); };
+    answer.on_token = [this](Cycle, const spec::RxAnswer& token) {
+      Leaves(Part::kAnswer, token, &spec::RxPlace::answer);
     };
+  }
+
+  // What may leave of a place, in this order; of which place, all of it in front of the next one's, none before its
+  // data.
+  enum class Part : size_t { kCompletion, kAck, kAnswer };
+  template <typename T>
+  void Leaves(Part part, const T& token, T spec::RxPlace::*field) {
+    SkipSilent();
+    ASSERT_FALSE(expected.empty());
+    const spec::RxPlace& place = expected.front().place;
+    const std::array<bool, 3> has = {place.has_completion, place.has_ack, place.has_answer};
+    const auto index = static_cast<size_t>(part);
+    EXPECT_TRUE(has[index] && !left[index]);
+    for (size_t i = 0; i < index; ++i) EXPECT_EQ(left[i], has[i]);
+    EXPECT_EQ(token, place.*field);
+    EXPECT_GE(port.accepted, needed + Writes(place));
+    // Who may read what was written hears of it when it is in memory.
+    if ((place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read)) {
+      EXPECT_GE(port.done, needed + Writes(place));
+    }
+    left[index] = true;
+    if (left == has) Settle();
   }
 
   struct Expected {
@@ -170,7 +184,9 @@ struct Bench {
     return place.bytes1 == 0 ? 1 : 2;
   }
   void SkipSilent() {
-    const auto silent = [](const spec::RxPlace& place) { return !place.has_completion && !place.has_answer; };
+    const auto silent = [](const spec::RxPlace& place) {
+      return !place.has_completion && !place.has_ack && !place.has_answer;
+    };
     while (!expected.empty() && silent(expected.front().place)) Settle();
   }
   void Settle() {
@@ -178,7 +194,7 @@ struct Bench {
     // Those of this cycle do not count yet, but the port's last pulse may be of this cycle.
     EXPECT_GE(port.accepted, needed);
     expected.pop_front();
-    completed = false;
+    left = {};
   }
 
   // Places of one frame: all but the last say `more`. Those without a frame may stand between them.
@@ -206,6 +222,7 @@ struct Bench {
       field = static_cast<std::remove_reference_t<decltype(field)>>(value);
     });
     place.no_frame = random() % 8 == 0;
+    place.zeros = random() % 4 == 0;
     if (place.no_frame) return place;
     place.offset = static_cast<uint16_t>(random() % 122);
     place.bytes0 = random() % 5 == 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
@@ -237,8 +254,9 @@ struct Bench {
       const auto check = [&](size_t from, uint64_t address, size_t bytes) {
         ASSERT_LT(next, port.writes.size());
         const auto& write = port.writes[next++];
-        EXPECT_EQ(write.request, (spec::DmaWriteRequest{address, static_cast<uint16_t>(bytes), false, 0}));
-        Bytes data(frame.begin() + static_cast<ptrdiff_t>(from), frame.begin() + static_cast<ptrdiff_t>(from + bytes));
+        EXPECT_EQ(write.request, (spec::DmaWriteRequest{address, static_cast<uint16_t>(bytes), true, 0}));
+        Bytes data(bytes);
+        if (!place.zeros) std::copy_n(frame.begin() + static_cast<ptrdiff_t>(from), bytes, data.begin());
         data.resize((bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
         EXPECT_EQ(write.data, data);
       };
@@ -260,7 +278,8 @@ struct Bench {
   RxScatter block{agenda, 8 * kBeatBytes, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
-  Channel<spec::TxPacket> answers = Channel<spec::TxPacket>::Sink();
+  Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
+  Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
   BlockBench<Top> bench{rtl, agenda, random};
   WritePort<Top> port{p, block, beats, random};
   Idle<Top> idle{p, block};
@@ -269,12 +288,14 @@ struct Bench {
   decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
                      p.completion_o)) completion =
       bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i, p.completion_o);
+  decltype(bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o)) ack =
+      bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o);
   decltype(bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o)) answer =
       bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o);
   std::deque<Expected> expected;
   std::vector<Expected> all;
   uint64_t needed = 0;
-  bool completed = false;  // the first expected one's completion has come
+  std::array<bool, 3> left{};  // of the first expected one, by Part
 };
 
 template <typename Top>
@@ -286,7 +307,7 @@ spec::RxPlace Run(size_t offset, size_t bytes) {
   spec::RxPlace place{
       .offset = static_cast<uint16_t>(offset), .address0 = 0x1000, .bytes0 = static_cast<uint16_t>(bytes)};
   place.has_answer = true;
-  place.answer.psn = static_cast<uint32_t>(bytes);
+  place.answer.packet.psn = static_cast<uint32_t>(bytes);
   return place;
 }
 
@@ -315,16 +336,18 @@ TYPED_TEST(RxScatterTest, PlacesOfFourKilobytes) {
 
 TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
   struct Rates {
-    unsigned place, write, completion, answer, late_accept, late_frame;
+    unsigned place, write, completion, ack, answer, late_accept, late_frame;
   };
-  for (const Rates& rates : {Rates{16, 16, 16, 16, 0, 0}, Rates{16, 4, 16, 16, 0, 0}, Rates{16, 16, 16, 1, 0, 0},
-                             Rates{16, 16, 1, 16, 0, 0}, Rates{16, 16, 16, 16, 60, 0}, Rates{16, 16, 16, 16, 0, 20},
-                             Rates{3, 16, 16, 16, 5, 5}, Rates{9, 9, 9, 9, 9, 9}}) {
+  for (const Rates& rates :
+       {Rates{16, 16, 16, 16, 16, 0, 0}, Rates{16, 4, 16, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 1, 0, 0},
+        Rates{16, 16, 16, 1, 16, 0, 0}, Rates{16, 16, 1, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 16, 60, 0},
+        Rates{16, 16, 16, 16, 16, 0, 20}, Rates{3, 16, 16, 16, 16, 5, 5}, Rates{9, 9, 9, 9, 9, 9, 9}}) {
     for (const size_t most : {40u, 600u}) {
       Bench<TypeParam> bench;
       bench.place_in.rate = rates.place;
       bench.port.rate = rates.write;
       bench.completion.rate = rates.completion;
+      bench.ack.rate = rates.ack;
       bench.answer.rate = rates.answer;
       bench.port.late = rates.late_accept;
       bench.store.late = rates.late_frame;
@@ -475,6 +498,97 @@ TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
   EXPECT_EQ(bench.answer.count, 0u);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.answer.count, 1u);
+}
+
+TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
+  for (const bool completes : {false, true}) {
+    for (const bool answers : {false, true}) {
+      Bench<TypeParam> bench;
+      auto place = Completes(0, 0, answers);
+      place.has_completion = completes;
+      place.has_ack = true;
+      place.ack.psn = 0x123456;
+      place.no_frame = true;
+      const Cycle pushed = bench.bench.cycle();
+      for (unsigned i = 0; i < 2; ++i) {
+        bench.place_in.tokens.push_back(place);
+        bench.expected.push_back({place, {}});
+      }
+      // Three cycles after the place, or one after what is before it.
+      const Cycle first = pushed + 3 + (completes ? 1 : 0);
+      ASSERT_EQ(bench.bench.Run(first - pushed), "");
+      EXPECT_EQ(bench.ack.count, 0u);
+      ASSERT_EQ(bench.bench.Run(1), "");
+      EXPECT_EQ(bench.ack.count, 1u);
+      ASSERT_EQ(bench.bench.Run(20), "");
+      ASSERT_EQ(bench.acks.sent().size(), 2u);
+      EXPECT_EQ(bench.acks.sent()[1].cycle, first + 1 + (completes ? 1 : 0) + (answers ? 1 : 0));
+      ASSERT_EQ(bench.answers.sent().size(), answers ? 2u : 0u);
+      if (answers) {
+        EXPECT_EQ(bench.answers.sent()[0].cycle, first + 1);
+      }
+      EXPECT_TRUE(bench.block.IsIdle());
+    }
+  }
+  // With writes, one cycle after they were accepted, and what is behind it waits for it.
+  Bench<TypeParam> bench;
+  spec::RxPlace place = Run(3, 100);
+  place.has_ack = true;
+  bench.Place(place, 200);
+  bench.Place(Completes(0, 0, false), 60);
+  bench.ack.rate = 0;
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.port.accepted, 1u);
+  EXPECT_EQ(bench.answer.count + bench.completion.count, 0u);
+  bench.ack.rate = 16;
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.answer.count + bench.completion.count, 2u);
+  EXPECT_TRUE(bench.block.IsIdle());
+}
+
+TYPED_TEST(RxScatterTest, AnAcknowledgeComesInTheCycleAfterItsWritesWereAccepted) {
+  Bench<TypeParam> bench;
+  spec::RxPlace place = Run(3, 100);
+  place.has_ack = true;
+  bench.Place(place, 200);
+  while (bench.port.accepted == 0) ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.ack.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.ack.count, 1u);
+  EXPECT_EQ(bench.answer.count, 0u);
+}
+
+// Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; nothing of the frame gets through.
+TYPED_TEST(RxScatterTest, ZerosAreWrittenInPlaceOfTheFrame) {
+  Bench<TypeParam> bench;
+  for (size_t bytes = 1; bytes <= 40; ++bytes) {
+    spec::RxPlace zeros = Run(bytes, bytes);
+    zeros.zeros = true;
+    zeros.address1 = 0x5555;
+    zeros.bytes1 = static_cast<uint16_t>(bytes % 3 * 7);
+    spec::RxPlace rest = Run(14, 20 + bytes);
+    rest.address0 = 0x1000 + bytes;
+    bench.Places({rest, zeros, rest, zeros, zeros, rest}, 100);
+  }
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, ZerosTakeAsLongAsFromTheStartOfTheFrame) {
+  for (const bool zeros : {false, true}) {
+    Bench<TypeParam> bench;
+    ASSERT_EQ(bench.bench.Run(5), "");
+    spec::RxPlace place = Run(zeros ? 5 : 0, 2 * bench.kBeatBytes);
+    place.zeros = zeros;
+    bench.Place(place, 3 * bench.kBeatBytes);
+    const Cycle pushed = bench.bench.cycle();
+    ASSERT_EQ(bench.bench.Run(2 + RxScatter::kBeatLatency), "");
+    EXPECT_TRUE(bench.port.writes.empty());
+    ASSERT_EQ(bench.bench.Run(2), "");
+    ASSERT_EQ(bench.port.writes.size(), 1u);
+    EXPECT_EQ(bench.port.writes[0].first, pushed + 2 + RxScatter::kBeatLatency);
+    EXPECT_EQ(bench.port.writes[0].last, pushed + 3 + RxScatter::kBeatLatency);
+  }
 }
 
 TYPED_TEST(RxScatterTest, NothingOfAPlacePassesTheWritesBeforeIt) {

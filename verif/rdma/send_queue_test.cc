@@ -14,6 +14,7 @@
 #include "Vsend_queue.h"
 #include "model/dma/dma_split.h"
 #include "verif/common/block_bench.h"
+#include "verif/ctrl/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -59,6 +60,8 @@ struct Bench {
     block.fetch_request_out.Connect(fetch_sink, block);
     block.work_request_out.Connect(work_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
+    bench.AddOther(sends);
+    block.on_qp_sends = [this](Cycle now, const spec::QpSends& token) { sends.Tell(now, token); };
     // Descriptor fetch.
     request.on_token = [this](Cycle, const spec::BufferRequest& token) {
       EXPECT_EQ(token.client, spec::BufferClient::kSend);
@@ -308,7 +311,7 @@ struct Bench {
   RtlTop<Vsend_queue> rtl{[](const Vsend_queue& top, std::vector<uint8_t>& bytes) {
     for (const auto bit : {top.doorbell_ready_o, top.retired_ready_o, top.replay_ready_o, top.buffer_ready_o,
                            top.fetched_ready_o, top.buffer_request_valid_o, top.fetch_request_valid_o,
-                           top.work_request_valid_o, top.queue_failure_valid_o, top.idle_o}) {
+                           top.work_request_valid_o, top.queue_failure_valid_o, top.qp_sends_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -319,9 +322,12 @@ struct Bench {
     add(top.fetch_request_o);
     add(top.work_request_o);
     add(top.queue_failure_o);
+    add(top.qp_sends_o);
   }};
   BlockBench<Vsend_queue> bench;
   Vsend_queue& p = rtl.ports();
+  OutPulse<spec::QpSends, decltype(p.qp_sends_valid_o), decltype(p.qp_sends_o)> sends{"qp_sends", p.qp_sends_valid_o,
+                                                                                      p.qp_sends_o};
   decltype(bench.In("", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i)) doorbell =
       bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
   decltype(bench.In("", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i)) retired =

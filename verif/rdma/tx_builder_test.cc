@@ -9,6 +9,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -31,12 +32,15 @@ using model::RxParser;
 using model::RxToken;
 using model::TxBuilder;
 using spec::BthOpcode;
+using spec::TableAh;
+using spec::TablePath;
 using spec::TableQpContext;
 using spec::TxPacket;
 using Random = std::mt19937_64;
 using Mac = std::array<uint8_t, 6>;
 
 constexpr uint32_t kQps = 16;
+constexpr uint32_t kAhs = 8;
 constexpr Mac kMac = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
 
 template <typename Top>
@@ -53,6 +57,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.m_axis_tdata_o);
     add(top.m_axis_tkeep_o);
     add(top.m_axis_tlast_o);
+    add(top.response_taken_o);
     add(top.tx_frame_o);
     add(top.idle_o);
   };
@@ -79,6 +84,7 @@ class Outside final : public BenchStream {
       : top_(top), block_(block), payloads_(payloads), watch_(top, frames), random_(random) {
     top_.enable_i = 0;
     top_.m_axis_tready_i = 0;
+    block_.on_response_taken = [this](Cycle cycle) { taken_ = cycle; };
   }
 
   void Begin(Cycle cycle) override {
@@ -86,6 +92,7 @@ class Outside final : public BenchStream {
       difference =
           "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");
     }
+    response_taken_ = top_.response_taken_o != 0;
     const bool ready = random_() % 16 < ready_rate;
     if (ready != (top_.m_axis_tready_i != 0)) block_.OnTransmitReady(cycle, ready);
     top_.m_axis_tready_i = ready;
@@ -125,10 +132,15 @@ class Outside final : public BenchStream {
         difference = "payload: cycle " + std::to_string(cycle) + ": not in the model's cycle";
       if (!payloads_.taken.empty()) payloads_.taken.pop_front();
     }
+    if (response_taken_ != (taken_ == cycle)) {
+      difference = "response_taken: cycle " + std::to_string(cycle) + ": not in the model's cycle";
+    }
+    if (response_taken_) responses.push_back(cycle);
     difference += watch_.Compare(cycle);
   }
   bool IsEmpty() const override { return true; }
 
+  std::vector<Cycle> responses;  // taken
   unsigned ready_rate = 16;
   unsigned toggle_rate = 0;  // of enable and MAC, in 64ths
   bool enable = true;
@@ -145,28 +157,35 @@ class Outside final : public BenchStream {
   Bytes now_;  // payload that is being given
   size_t at_ = 0;
   Cycle first_ = 0;
+  std::optional<Cycle> taken_;  // the last response, in the model
+  bool response_taken_ = false;
   bool asked_ = false;
   bool starts_ = false;
 };
 
-TableQpContext RandomQp(Random& random) {
-  TableQpContext qp{};
-  for (auto& byte : qp.path.dgid) byte = static_cast<uint8_t>(random());
-  for (auto& byte : qp.path.sgid) byte = static_cast<uint8_t>(random());
-  for (auto& byte : qp.path.dmac) byte = static_cast<uint8_t>(random());
-  qp.path.ipv4 = random() % 2 != 0;
-  if (qp.path.ipv4) {  // ::ffff:a.b.c.d
-    for (auto* gid : {&qp.path.dgid, &qp.path.sgid}) {
+TablePath RandomPath(Random& random) {
+  TablePath path{};
+  for (auto& byte : path.dgid) byte = static_cast<uint8_t>(random());
+  for (auto& byte : path.sgid) byte = static_cast<uint8_t>(random());
+  for (auto& byte : path.dmac) byte = static_cast<uint8_t>(random());
+  path.ipv4 = random() % 2 != 0;
+  if (path.ipv4) {  // ::ffff:a.b.c.d
+    for (auto* gid : {&path.dgid, &path.sgid}) {
       std::fill_n(*gid, 10, uint8_t{0});
       std::fill_n(*gid + 10, 2, uint8_t{0xff});
     }
   }
-  qp.path.vlan = static_cast<uint16_t>(random());
-  qp.path.vlan_present = random() % 2 != 0;
-  qp.path.flow_label = static_cast<uint32_t>(random() % 2 == 0 ? 0 : random() & 0xfffff);
-  qp.path.traffic_class = static_cast<uint8_t>(random());
-  qp.path.hop_limit = static_cast<uint8_t>(random());
-  qp.path.sgid_index = static_cast<uint8_t>(random());
+  path.vlan = static_cast<uint16_t>(random());
+  path.vlan_present = random() % 2 != 0;
+  path.flow_label = static_cast<uint32_t>(random() % 2 == 0 ? 0 : random() & 0xfffff);
+  path.traffic_class = static_cast<uint8_t>(random());
+  path.hop_limit = static_cast<uint8_t>(random());
+  path.sgid_index = static_cast<uint8_t>(random());
+  return path;
+}
+TableQpContext RandomQp(Random& random) {
+  TableQpContext qp{};
+  qp.path = RandomPath(random);
   qp.dest_qpn = static_cast<uint32_t>(random() & 0xffffff);
   qp.qkey = static_cast<uint32_t>(random());
   qp.next_psn = static_cast<uint32_t>(random() & 0xffffff);
@@ -185,9 +204,18 @@ struct Bench {
     writes.tokens.push_back(write);
     qps[index] = qp;
   }
+  // Of a handle the path alone counts, valid or not.
+  void WriteAh(uint32_t index, const TablePath& path) {
+    const TableAh ah{.valid = random() % 2 != 0, .pdn = static_cast<uint16_t>(random()), .path = path};
+    spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = index};
+    ah.Encode(write.data);
+    writes.tokens.push_back(write);
+    ahs[index] = path;
+  }
   void Setup() {
     for (uint32_t i = 0; i < kQps; ++i) Write(i, RandomQp(random));
-    ASSERT_EQ(bench.Run(kQps + 2), "");
+    for (uint32_t i = 0; i < kAhs; ++i) WriteAh(i, RandomPath(random));
+    ASSERT_EQ(bench.Run(kQps + kAhs + 2), "");
   }
   void AddPacket(TxPacket token) {
     Bytes payload(token.payload_bytes);
@@ -209,8 +237,19 @@ struct Bench {
                                             BthOpcode::kRcRdmaWriteMiddle,
                                             BthOpcode::kRcRdmaWriteLast,
                                             BthOpcode::kRcRdmaWriteOnlyWithImmediate,
-                                            BthOpcode::kRcSendOnly};
+                                            BthOpcode::kRcSendOnly,
+                                            BthOpcode::kUcSendOnly,
+                                            BthOpcode::kUdSendOnly,
+                                            BthOpcode::kUdSendOnlyWithImmediate,
+                                            BthOpcode::kRcRdmaReadResponseFirst,
+                                            BthOpcode::kRcRdmaReadResponseMiddle};
     TxPacket token{};
+    // Datagrams among packets and answers; the opcode does not matter to the path.
+    token.has_ah = random() % 3 == 0;
+    token.ah = static_cast<uint16_t>(random() % kAhs);
+    token.dest_qpn = static_cast<uint32_t>(random() & 0xffffff);
+    token.reports = random() % 2 != 0;
+    token.is_response = random() % 3 == 0;
     // No QP has a number beyond the table, but the source port is made of all of it.
     token.qpn = static_cast<uint32_t>(random() & 0xffffff);
     token.opcode = is_answer ? BthOpcode::kRcAcknowledge : kOpcodes[random() % kOpcodes.size()];
@@ -229,35 +268,41 @@ struct Bench {
     EXPECT_TRUE(block.IsIdle());
     EXPECT_EQ(frames.sent.size(), packets.size() + answers.size());
     EXPECT_TRUE(outside.for_rtl.empty());
+    const auto is_response = [](const auto& sent) { return sent.first.is_response; };
+    const auto responses = std::count_if(packets.begin(), packets.end(), is_response) +
+                           std::count_if(answers.begin(), answers.end(), is_response);
+    EXPECT_EQ(outside.responses.size(), static_cast<size_t>(responses));
   }
 
   // What the frame says, by somebody else's reading: the receive parser's.
   void Check(const Bytes& frame, const TxPacket& token, const Bytes& payload) const {
     const TableQpContext& qp = qps.at(token.qpn % kQps);
+    const TablePath& path = token.has_ah ? ahs.at(token.ah) : qp.path;
+    const uint32_t dest_qpn = token.has_ah ? token.dest_qpn : qp.dest_qpn;
     const RxToken read = RxParser::Parse(frame, false);
-    ASSERT_TRUE(std::equal(qp.path.dmac, qp.path.dmac + 6, frame.begin()));
+    ASSERT_TRUE(std::equal(path.dmac, path.dmac + 6, frame.begin()));
     ASSERT_TRUE(std::equal(kMac.begin(), kMac.end(), frame.begin() + 6));
-    ASSERT_EQ(read.vlan_present, qp.path.vlan_present);
+    ASSERT_EQ(read.vlan_present, path.vlan_present);
     if (read.vlan_present) {
-      ASSERT_EQ(read.vlan_pcp << 13 | int{read.vlan_dei} << 12 | read.vlan_vid, qp.path.vlan);
+      ASSERT_EQ(read.vlan_pcp << 13 | int{read.vlan_dei} << 12 | read.vlan_vid, path.vlan);
     }
-    ASSERT_EQ(read.is_ipv6, !qp.path.ipv4);
+    ASSERT_EQ(read.is_ipv6, !path.ipv4);
     ASSERT_EQ(read.verdict, spec::RxVerdict::kRoce);
-    ASSERT_EQ(read.dscp << 2 | static_cast<int>(read.ecn), qp.path.traffic_class);
-    ASSERT_EQ(read.hop_limit, qp.path.hop_limit);
-    ASSERT_TRUE(std::equal(qp.path.sgid, qp.path.sgid + 16, read.ip_source));
-    ASSERT_TRUE(std::equal(qp.path.dgid, qp.path.dgid + 16, read.ip_destination));
+    ASSERT_EQ(read.dscp << 2 | static_cast<int>(read.ecn), path.traffic_class);
+    ASSERT_EQ(read.hop_limit, path.hop_limit);
+    ASSERT_TRUE(std::equal(path.sgid, path.sgid + 16, read.ip_source));
+    ASSERT_TRUE(std::equal(path.dgid, path.dgid + 16, read.ip_destination));
     if (read.is_ipv6) {
       const uint8_t* ip = frame.data() + read.l3_offset;
-      ASSERT_EQ((ip[1] & 0xfu) << 16 | uint32_t{ip[2]} << 8 | ip[3], qp.path.flow_label);
+      ASSERT_EQ((ip[1] & 0xfu) << 16 | uint32_t{ip[2]} << 8 | ip[3], path.flow_label);
     }
-    ASSERT_EQ(read.udp_source_port, TxBuilder::SourcePort(qp.path.flow_label, token.qpn, qp.dest_qpn));
+    ASSERT_EQ(read.udp_source_port, TxBuilder::SourcePort(path.flow_label, token.qpn, dest_qpn));
     spec::Bth bth{};
     bth.opcode = token.opcode;
     bth.solicited_event = token.solicited_event;
     bth.pad_count = static_cast<uint8_t>(-token.payload_bytes & 3);
     bth.pkey = 0xffff;
-    bth.dest_qp = qp.dest_qpn;
+    bth.dest_qp = dest_qpn;
     bth.ack_req = token.ack_req;
     bth.psn = token.psn;
     ASSERT_EQ(read.bth, bth);
@@ -283,7 +328,7 @@ struct Bench {
   model::Agenda agenda;
   Payloads payloads;
   SentFrames frames;
-  TxBuilder block{agenda, kBeatBytes, kQps, payloads, frames};
+  TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames};
   Outside<Top> outside{p, block, payloads, frames, random};
   BlockBench<Top> bench;
   // Before all streams: what it compares is the state before the cycle.
@@ -297,6 +342,7 @@ struct Bench {
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle now, const spec::TableWrite& write) { block.OnTableWrite(now, write); });
   std::map<uint32_t, TableQpContext> qps;
+  std::map<uint32_t, TablePath> ahs;
   std::vector<std::pair<TxPacket, Bytes>> packets, answers;
 };
 
@@ -344,6 +390,7 @@ TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
     for (unsigned i = 0; i < 2000; ++i) {
       b.Write(static_cast<uint32_t>(b.random() % kQps), RandomQp(b.random));
       if (i % 3 == 0) b.writes.tokens.back().table_id = spec::MgmtTable::kMr;
+      if (i % 2 == 0) b.WriteAh(static_cast<uint32_t>(b.random() % kAhs), RandomPath(b.random));
     }
     b.writes.rate = 5;
     b.packet.rate = rates.packet;
@@ -389,6 +436,60 @@ TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
   EXPECT_EQ(b.frames.sent.size(), 0u);
   b.outside.ready_rate = 16;
   b.Finish();
+}
+
+TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  // The same QP sends to two handles and two peers, and between them to its own peer.
+  for (const bool answer : {false, true}) {
+    for (unsigned i = 0; i < 4; ++i) {
+      TxPacket packet = b.RandomPacket(answer);
+      packet.qpn = 3;
+      packet.has_ah = i != 2;
+      packet.ah = static_cast<uint16_t>(5 + i % 2);
+      packet.dest_qpn = 0x100 + i;
+      if (answer) {
+        b.AddAnswer(packet);
+      } else {
+        b.AddPacket(packet);
+      }
+    }
+  }
+  b.Finish();
+  b.CheckAll();
+  // A handle's write is seen by what is taken later.
+  TablePath path = RandomPath(b.random);
+  path.ipv4 = false;
+  path.hop_limit = 77;
+  b.WriteAh(5, path);
+  ASSERT_EQ(b.bench.Run(2), "");
+  TxPacket packet = b.RandomPacket(false);
+  packet.has_ah = true;
+  packet.ah = 5;
+  b.AddPacket(packet);
+  b.Finish();
+  b.Check(b.frames.sent.back().bytes, packet, b.packets.back().second);
+}
+
+TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  TxPacket packet = b.RandomPacket(true);
+  packet.is_response = true;
+  const Cycle start = b.bench.cycle();
+  b.AddPacket(packet);
+  b.AddAnswer(packet);
+  packet.is_response = false;
+  b.AddPacket(packet);
+  packet.is_response = true;
+  b.AddPacket(packet);
+  b.outside.ready_rate = 0;
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.outside.responses, (std::vector<Cycle>{start + 1})) << "in the cycle after its push";
+  b.outside.ready_rate = 16;
+  b.Finish();
+  EXPECT_EQ(b.outside.responses.size(), 3u);
 }
 
 TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -27,6 +29,7 @@ using model::Cycle;
 using model::TxGather;
 using spec::DmaReadRequest;
 using spec::QpFailure;
+using spec::RxAck;
 using spec::TxJob;
 using spec::TxPacket;
 using Random = std::mt19937_64;
@@ -41,6 +44,7 @@ typename RtlTop<Top>::Outputs Outputs() {
       bytes.insert(bytes.end(), more.begin(), more.end());
     };
     add(top.job_ready_o);
+    add(top.response_ready_o);
     add(top.read_request_valid_o);
     add(top.read_request_o);
     add(top.packet_valid_o);
@@ -49,6 +53,9 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.payload_data_o);
     add(top.failed_valid_o);
     add(top.failed_o);
+    add(top.response_failed_o);
+    add(top.sent_valid_o);
+    add(top.sent_o);
     add(top.idle_o);
   };
 }
@@ -78,7 +85,7 @@ class Wire final : public BenchStream {
     const std::string at = "payload: cycle " + std::to_string(cycle);
     const bool all_taken = at_ == now_.size() && next_.empty() && payloads_.empty();
     const bool packet =
-        top_.packet_valid_o != 0 && (BytesOf(top_.packet_o)[0] | (BytesOf(top_.packet_o)[1] & 0x1f)) != 0;
+        top_.packet_valid_o != 0 && TokenFrom<TxPacket>(BytesOf(std::as_const(top_.packet_o))).payload_bytes != 0;
     if (all_taken && packet && top_.payload_valid_o == 0) difference = at + ": not there with its packet";
     if (all_taken && top_.payload_valid_o != 0 && !packet) difference = at + ": there without a packet";
     if (top_.payload_ready_i != 0) {
@@ -112,6 +119,31 @@ class Wire final : public BenchStream {
   Bytes next_;  // begins in the next cycle
 };
 
+// response_failed_o in the model's cycle, and with nothing but failures.
+template <typename Top>
+class Pulses final : public BenchStream {
+ public:
+  Pulses(Top& top, TxGather& block) : top_(top) {
+    block.on_response_failed = [this](Cycle cycle) { model_ = cycle; };
+  }
+  void Begin(Cycle) override { in_rtl_ = top_.response_failed_o != 0; }
+  void End(Cycle cycle) override {
+    if (in_rtl_ != (model_ == cycle)) {
+      difference =
+          "response_failed: cycle " + std::to_string(cycle) + (in_rtl_ ? ": only the RTL" : ": only the model");
+    }
+    if (in_rtl_) ++count;
+  }
+  bool IsEmpty() const override { return true; }
+
+  uint64_t count = 0;
+
+ private:
+  Top& top_;
+  std::optional<Cycle> model_;
+  bool in_rtl_ = false;
+};
+
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeatBytes = sizeof(Top::payload_data_o);
@@ -120,13 +152,37 @@ struct Bench {
     block.read_request_out.Connect(read_request_sink, block);
     block.packet_out.Connect(packet_sink, block);
     block.failed_out.Connect(failed_sink, block);
+    block.sent_out.Connect(sent_sink, block);
     read_request.on_token = [this](Cycle, const DmaReadRequest& request) { memory.Ask(request); };
+    // Of the two inputs each has its order; which of them comes first is the model's to say.
     packet.on_token = [this](Cycle, const TxPacket& sent) {
-      ASSERT_FALSE(packets.empty());
-      Packet expected = std::move(packets.front());
-      packets.pop_front();
+      Input& input = inputs[sent.is_response ? 1 : 0];
+      ASSERT_FALSE(input.packets.empty());
+      const Packet expected = std::move(input.packets.front());
+      input.packets.pop_front();
       EXPECT_EQ(sent, expected.packet);
-      if (sent.payload_bytes != 0) wire.Send(std::move(expected.payload));
+      EXPECT_EQ(std::exchange(reported, false), sent.reports) << "said before the packet, once";
+      if (sent.payload_bytes != 0) wire.Send(expected.payload);
+    };
+    this->sent.on_token = [this](Cycle, const RxAck& ack) {
+      EXPECT_FALSE(reported);
+      reported = true;
+      const auto is_next = [&ack](const Input& input) {
+        return !input.packets.empty() && input.packets.front().packet.reports &&
+               input.packets.front().packet.qpn == ack.qpn && input.packets.front().packet.psn == ack.psn;
+      };
+      EXPECT_TRUE(is_next(inputs[0]) || is_next(inputs[1]));
+      EXPECT_EQ(
+          ack,
+          (RxAck{.qpn = ack.qpn, .psn = ack.psn, .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)}));
+    };
+    failed.on_token = [this](Cycle, const QpFailure& failure) {
+      const auto is_next = [&failure](const Input& input) {
+        return !input.failures.empty() && input.failures.front() == failure;
+      };
+      Input& input = inputs[is_next(inputs[0]) ? 0 : 1];
+      ASSERT_TRUE(is_next(input)) << "of a packet that did not fail, or out of turn";
+      input.failures.pop_front();
     };
   }
 
@@ -134,6 +190,12 @@ struct Bench {
     TxPacket packet{};
     Bytes payload{};
     bool fails = false;
+  };
+  // What was given to one of the inputs.
+  struct Input {
+    std::deque<Packet> packets;  // whole, good, and not seen
+    std::deque<QpFailure> failures;
+    Packet open{};  // whose jobs are being given
   };
   struct Run {
     uint64_t address;
@@ -150,6 +212,8 @@ struct Bench {
     });
     result.more = false;
     result.drop = false;
+    result.packet.is_response = responses && random() % 2 != 0;
+    result.packet.reports = random() % 4 == 0;
     return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
   }
   // A packet of these runs, one or two in each of its jobs.
@@ -195,8 +259,10 @@ struct Bench {
     }
     std::vector<TxJob> jobs = Jobs(runs);
     if (random() % 16 < drops) {
+      TxJob drop = Drop();
+      drop.packet.is_response = jobs.front().packet.is_response;
       jobs.resize(random() % jobs.size());
-      jobs.push_back(Drop());
+      jobs.push_back(drop);
     }
     for (const TxJob& one : jobs) Add(one);
   }
@@ -208,26 +274,31 @@ struct Bench {
     job.packet.payload_bytes = static_cast<uint16_t>(bytes0 + bytes1);
     return job;
   }
+  // Responses go to the other input.
   void Add(const TxJob& added) {
-    job.tokens.push_back(added);
+    Input& input = inputs[added.packet.is_response ? 1 : 0];
+    (added.packet.is_response ? response : job).tokens.push_back(added);
     if (added.drop) {
-      open_ = {};
+      input.open = {};
       return;
     }
-    AppendMemory(added.address0, added.bytes0, open_.payload);
-    AppendMemory(added.address1, added.bytes0 == 0 ? 0 : added.bytes1, open_.payload);
-    open_.fails = open_.fails || Fails(added);
+    AppendMemory(added.address0, added.bytes0, input.open.payload);
+    AppendMemory(added.address1, added.bytes0 == 0 ? 0 : added.bytes1, input.open.payload);
+    input.open.fails = input.open.fails || Fails(added);
     if (added.more) return;
-    open_.packet = added.packet;
-    if (open_.fails) {
-      failures.push_back({.qpn = added.packet.qpn,
-                          .event_type = spec::RdmaEventType::kQpFatal,
-                          .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+    input.open.packet = added.packet;
+    if (input.open.fails) {
+      ++bad;
+      if (added.packet.is_response) ++bad_responses;
+      input.failures.push_back({.qpn = added.packet.qpn,
+                                .event_type = spec::RdmaEventType::kQpFatal,
+                                .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
     } else {
       ++good;
-      packets.push_back(std::move(open_));
+      if (added.packet.reports) ++reports;
+      input.packets.push_back(std::move(input.open));
     }
-    open_ = {};
+    input.open = {};
   }
   // All jobs went somewhere, and nothing is left.
   void Finish() {
@@ -236,8 +307,9 @@ struct Bench {
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
     EXPECT_EQ(packet.count, good);
-    ASSERT_EQ(failed.count, failures.size());
-    for (size_t i = 0; i < failures.size(); ++i) ASSERT_EQ(failed_sink.sent()[i].token, failures[i]);
+    EXPECT_EQ(failed.count, bad);
+    EXPECT_EQ(sent.count, reports);
+    EXPECT_EQ(pulses.count, bad_responses);
   }
 
   Random random = MakeRandom("tx_gather");
@@ -247,13 +319,17 @@ struct Bench {
   Channel<DmaReadRequest> read_request_sink = Channel<DmaReadRequest>::Sink();
   Channel<TxPacket> packet_sink = Channel<TxPacket>::Sink();
   Channel<QpFailure> failed_sink = Channel<QpFailure>::Sink();
+  Channel<RxAck> sent_sink = Channel<RxAck>::Sink();
   Wire<Top> wire{p, block, random};
+  Pulses<Top> pulses{p, block};
   Memory<Top> memory{p, block, random};
   BlockBench<Top> bench;
   // Before all streams: what it compares is the state before the cycle.
-  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
+  const bool others_ = (bench.AddOther(wire), bench.AddOther(pulses), bench.AddOther(memory), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
+  decltype(bench.In("response", block.response_in, p.response_valid_i, p.response_ready_o, p.response_i)) response =
+      bench.In("response", block.response_in, p.response_valid_i, p.response_ready_o, p.response_i);
   decltype(bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i,
                      p.read_request_o)) read_request =
       bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i, p.read_request_o);
@@ -261,13 +337,17 @@ struct Bench {
       bench.Out("packet", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o);
   decltype(bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o)) failed =
       bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o);
-  std::deque<Packet> packets;  // given whole, good, and not seen
-  std::vector<QpFailure> failures;
+  decltype(bench.Out("sent", sent_sink, p.sent_valid_o, p.sent_ready_i, p.sent_o)) sent =
+      bench.Out("sent", sent_sink, p.sent_valid_o, p.sent_ready_i, p.sent_o);
+  std::array<Input, 2> inputs;
+  bool responses = false;  // random jobs go to both inputs
+  bool reported = false;   // the next packet, by `sent`
   uint64_t good = 0;
+  uint64_t bad = 0;
+  uint64_t bad_responses = 0;
+  uint64_t reports = 0;
 
  private:
-  Packet open_{};  // whose jobs are being given
-
   size_t RandomSize() {
     switch (random() % 4) {
       case 0: return 0;
@@ -304,14 +384,19 @@ TYPED_TEST_SUITE(TxGatherTest, Tops, WidthNames);
 
 TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
   struct Rates {
-    unsigned job, request, memory, packet, wire, failed, bad, drops;
+    unsigned job, response, request, memory, packet, wire, failed, sent, bad, drops;
   };
-  for (const Rates rates :
-       {Rates{16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 16, 16, 4, 4}, Rates{4, 16, 16, 16, 16, 16, 2, 2},
-        Rates{16, 3, 16, 16, 16, 16, 2, 2}, Rates{16, 16, 1, 16, 16, 16, 2, 2}, Rates{16, 16, 16, 2, 16, 16, 1, 2},
-        Rates{16, 16, 16, 16, 1, 16, 2, 2}, Rates{16, 16, 16, 16, 16, 1, 6, 2}, Rates{8, 8, 8, 8, 8, 8, 2, 8}}) {
+  for (const Rates rates : {Rates{16, 16, 16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 16, 16, 16, 16, 4, 4},
+                            Rates{4, 16, 16, 16, 16, 16, 16, 16, 2, 2}, Rates{16, 4, 16, 16, 16, 16, 16, 16, 2, 2},
+                            Rates{16, 16, 3, 16, 16, 16, 16, 16, 2, 2}, Rates{16, 16, 16, 1, 16, 16, 16, 16, 2, 2},
+                            Rates{16, 16, 16, 16, 2, 16, 16, 16, 1, 2}, Rates{16, 16, 16, 16, 16, 1, 16, 16, 2, 2},
+                            Rates{16, 16, 16, 16, 16, 16, 1, 16, 6, 2}, Rates{16, 16, 16, 16, 16, 16, 16, 1, 2, 2},
+                            Rates{2, 2, 16, 16, 16, 16, 16, 16, 2, 2}, Rates{8, 8, 8, 8, 8, 8, 8, 8, 2, 8}}) {
     Bench<TypeParam> b(this->rtl);
+    b.responses = true;
     b.job.rate = rates.job;
+    b.response.rate = rates.response;
+    b.sent.rate = rates.sent;
     b.read_request.rate = rates.request;
     b.memory.rate = rates.memory;
     b.packet.rate = rates.packet;
@@ -479,6 +564,119 @@ TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
   EXPECT_EQ(b.failed_sink.sent().front().token.qpn, 2u);
 }
 
+TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
+  auto& b = this->b;
+  // Its second job comes late; the responses, which are there, wait for it.
+  std::vector<TxJob> jobs = b.Jobs({{0x1000, 10}, {0x2000, 20}, {0x3000, 30}, {0x4000, 40}});
+  ASSERT_GT(jobs.size(), 1u);
+  b.Add(jobs.front());
+  ASSERT_EQ(b.bench.Run(5), "");
+  for (unsigned i = 0; i < 3; ++i) {
+    TxJob response = b.Job(0x10000 * i, 5, 0, 0);
+    response.packet.is_response = true;
+    b.Add(response);
+  }
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.packet.count, 0u);
+  for (size_t i = 1; i < jobs.size(); ++i) b.Add(jobs[i]);
+  b.Finish();
+  ASSERT_EQ(b.packet.count, 4u);
+  EXPECT_FALSE(b.packet_sink.sent()[0].token.is_response);
+  // Nor does a drop that is late let anybody pass.
+  b.Add(jobs.front());
+  ASSERT_EQ(b.bench.Run(5), "");
+  TxJob response = b.Job(0x10000, 5, 0, 0);
+  response.packet.is_response = true;
+  b.Add(response);
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.packet.count, 4u);
+  TxJob drop = b.Drop();
+  drop.packet.is_response = false;
+  b.Add(drop);
+  b.Finish();
+  EXPECT_EQ(b.packet.count, 5u);
+}
+
+TYPED_TEST(TxGatherTest, JobsAndResponsesTakeTurnsPacketByPacket) {
+  auto& b = this->b;
+  for (unsigned i = 0; i < 12; ++i) {
+    for (TxJob job : b.Jobs({{0x1000, 30}, {0x2000, 70}, {0x3000, 1}, {0x4000, 5}})) {
+      job.packet.psn = i;
+      b.Add(job);
+    }
+    TxJob response = b.Job(0x10000, 5, 0x20000, 6);
+    response.packet.is_response = true;
+    response.packet.psn = i;
+    b.Add(response);
+  }
+  b.Finish();
+  ASSERT_EQ(b.packet.count, 24u);
+  for (size_t i = 0; i < 24; ++i) {
+    EXPECT_EQ(b.packet_sink.sent()[i].token.is_response, i % 2 != 0);
+    EXPECT_EQ(b.packet_sink.sent()[i].token.psn, i / 2);
+  }
+}
+
+TYPED_TEST(TxGatherTest, AReportIsSaidBeforeItsPacketAndNeverOfOneThatFails) {
+  auto& b = this->b;
+  b.sent.rate = 0;
+  const auto add = [&](uint64_t address, size_t bytes) {
+    TxJob job = b.Job(address, bytes, 0, 0);
+    job.packet.qpn = 0x1234;
+    job.packet.psn = static_cast<uint32_t>(bytes);
+    job.packet.reports = true;
+    b.Add(job);
+  };
+  add(kBadBit, 100);
+  add(0x1000, 200);
+  add(0, 0);
+  ASSERT_EQ(b.bench.Run(500), "");
+  EXPECT_EQ(b.failed.count, 1u);
+  EXPECT_EQ(b.packet.count, 0u) << "waits for those who hear of it";
+  b.sent.rate = 16;
+  b.Finish();
+  ASSERT_EQ(b.sent.count, 2u);
+  EXPECT_EQ(b.sent_sink.sent()[0].token, (RxAck{.qpn = 0x1234, .psn = 200, .syndrome = 0x1f}));
+  EXPECT_EQ(b.sent_sink.sent()[1].token, (RxAck{.qpn = 0x1234, .psn = 0, .syndrome = 0x1f}));
+}
+
+TYPED_TEST(TxGatherTest, AResponseThatCannotBeReadIsToldOfOnce) {
+  auto& b = this->b;
+  for (unsigned i = 0; i < 10; ++i) {
+    TxJob job = b.Job(i % 3 == 0 ? kBadBit : 0, 20, kBadBit, 1 + i);
+    job.packet.is_response = i % 2 != 0;
+    b.Add(job);
+  }
+  b.Finish();
+  EXPECT_EQ(b.failed.count, 10u);
+  EXPECT_EQ(b.pulses.count, 5u);
+}
+
+TYPED_TEST(TxGatherTest, APacketThatReportsTakesAsLongAsThePageSays) {
+  auto& b = this->b;
+  TxJob job = b.Job(0, 0, 0, 0);
+  job.packet.reports = true;
+  for (unsigned i = 0; i < 3; ++i) b.Add(job);
+  ASSERT_EQ(b.bench.Run(TxGather::kEmptyLatency + TxGather::kReports), "");
+  EXPECT_EQ(b.packet.count, 0u);
+  EXPECT_EQ(b.sent.count, 1u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.packet.count, 1u);
+  b.Finish();
+  for (unsigned i = 0; i < 3; ++i) {
+    const Cycle packet = TxGather::kEmptyLatency + TxGather::kReports + i * (TxGather::kInterval + TxGather::kReports);
+    EXPECT_EQ(b.packet_sink.sent()[i].cycle, packet);
+    EXPECT_EQ(b.sent_sink.sent()[i].cycle, packet - TxGather::kSentAhead);
+  }
+  const Cycle start = b.bench.cycle();
+  job = b.Job(100, 30, 200, 40);
+  job.packet.reports = job.packet.is_response = true;
+  b.Add(job);
+  b.Finish();
+  EXPECT_EQ(b.read_request_sink.sent()[0].cycle, start + TxGather::kRequestLatency) << "of both inputs alike";
+  EXPECT_EQ(b.packet_sink.sent()[3].cycle, b.memory.last_beat + TxGather::kPacketLatency + TxGather::kReports);
+}
+
 TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
   auto& b = this->b;
   // Not one cycle before, and in it: sinks are open, so that everything leaves in the first cycle of its visibility.
@@ -541,9 +739,11 @@ TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
 TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
   for (unsigned round = 0; round < 6; ++round) {
     Bench<TypeParam> b(this->rtl);
+    b.responses = true;
     for (unsigned i = 0; i < 200; ++i) b.AddRandom(1, 4);
     ASSERT_EQ(b.bench.Run(300 + 17 * round), "");
     b.p.job_valid_i = 0;
+    b.p.response_valid_i = 0;
     b.p.train_valid_i = 0;
     this->rtl.Reset();
     ASSERT_EQ(b.p.idle_o, 1);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ using spec::TxPacket;
 
 constexpr size_t kBufferBytes = 8192;
 constexpr uint32_t kQps = 16;
+constexpr uint32_t kAhs = 8;
 
 template <typename Top>
 typename RtlTop<Top>::Outputs Outputs() {
@@ -42,8 +44,12 @@ typename RtlTop<Top>::Outputs Outputs() {
       bytes.insert(bytes.end(), more.begin(), more.end());
     };
     add(top.job_ready_o);
+    add(top.response_ready_o);
     add(top.read_request_valid_o);
     add(top.failed_valid_o);
+    add(top.sent_valid_o);
+    add(top.response_failed_o);
+    add(top.response_taken_o);
     add(top.answer_ready_o);
     add(top.m_axis_tvalid_o);
     add(top.m_axis_tdata_o);
@@ -54,14 +60,15 @@ typename RtlTop<Top>::Outputs Outputs() {
 template <typename Top>
 class Mac final : public BenchStream {
  public:
-  Mac(Top& top, const model::TxGather& gather, model::TxBuilder& builder, const SentFrames& frames,
-      std::mt19937_64& random)
+  Mac(Top& top, model::TxGather& gather, model::TxBuilder& builder, const SentFrames& frames, std::mt19937_64& random)
       : top_(top), gather_(gather), builder_(builder), watch_(top, frames), random_(random) {
     top_.m_axis_tready_i = 0;
     top_.enable_i = 1;
     builder_.OnEnable(0, true);
     std::fill_n(BytesOf(top_.mac_i).begin(), 6, uint8_t{2});
     builder_.OnMac(0, {2, 2, 2, 2, 2, 2});
+    gather_.on_response_failed = [this](Cycle cycle) { failed_ = cycle; };
+    builder_.on_response_taken = [this](Cycle cycle) { taken_ = cycle; };
   }
   void Begin(Cycle cycle) override {
     const unsigned idle = unsigned{gather_.IsIdle()} | unsigned{builder_.IsIdle()} << 1;
@@ -69,14 +76,27 @@ class Mac final : public BenchStream {
     const bool ready = random_() % 16 < rate;
     if (ready != (top_.m_axis_tready_i != 0)) builder_.OnTransmitReady(cycle, ready);
     top_.m_axis_tready_i = ready;
+    rtl_failed_ = top_.response_failed_o != 0;
+    rtl_taken_ = top_.response_taken_o != 0;
+    failures += rtl_failed_ ? 1 : 0;
+    responses += rtl_taken_ ? 1 : 0;
   }
-  void End(Cycle cycle) override { difference += watch_.Compare(cycle); }
+  void End(Cycle cycle) override {
+    if (rtl_failed_ != (failed_ == cycle)) difference = "response_failed: cycle " + std::to_string(cycle);
+    if (rtl_taken_ != (taken_ == cycle)) difference = "response_taken: cycle " + std::to_string(cycle);
+    difference += watch_.Compare(cycle);
+  }
   bool IsEmpty() const override { return true; }
   unsigned rate = 16;
+  size_t failures = 0;   // of responses
+  size_t responses = 0;  // taken
 
  private:
+  std::optional<Cycle> failed_, taken_;  // last in the model
+  bool rtl_failed_ = false;
+  bool rtl_taken_ = false;
   Top& top_;
-  const model::TxGather& gather_;
+  model::TxGather& gather_;
   model::TxBuilder& builder_;
   FrameWatch<Top> watch_;
   std::mt19937_64& random_;
@@ -89,6 +109,7 @@ struct Bench {
   explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     gather.read_request_out.Connect(read_request_sink, gather);
     gather.failed_out.Connect(failed_sink, gather);
+    gather.sent_out.Connect(sent_sink, gather);
     gather.packet_out.Connect(builder.packet_in, gather);
     read_request.on_token = [this](Cycle, const spec::DmaReadRequest& request) { memory.Ask(request); };
   }
@@ -98,9 +119,10 @@ struct Bench {
   model::Agenda agenda;
   SentFrames frames;
   model::TxGather gather{agenda, kBeatBytes, kBufferBytes};
-  model::TxBuilder builder{agenda, kBeatBytes, kQps, gather, frames};
+  model::TxBuilder builder{agenda, kBeatBytes, kQps, kAhs, gather, frames};
   Channel<spec::DmaReadRequest> read_request_sink = Channel<spec::DmaReadRequest>::Sink();
   Channel<spec::QpFailure> failed_sink = Channel<spec::QpFailure>::Sink();
+  Channel<spec::RxAck> sent_sink = Channel<spec::RxAck>::Sink();
   Mac<Top> mac{p, gather, builder, frames, random};
   Memory<Top> memory{p, gather, random};
   BlockBench<Top> bench;
@@ -108,6 +130,8 @@ struct Bench {
   const bool others_ = (bench.AddOther(mac), bench.AddOther(memory), true);
   decltype(bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
+  decltype(bench.In("response", gather.response_in, p.response_valid_i, p.response_ready_o, p.response_i)) response =
+      bench.In("response", gather.response_in, p.response_valid_i, p.response_ready_o, p.response_i);
   decltype(bench.In("answer", builder.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
       bench.In("answer", builder.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i);
   decltype(bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i,
@@ -115,6 +139,8 @@ struct Bench {
       bench.Out("read_request", read_request_sink, p.read_request_valid_o, p.read_request_ready_i, p.read_request_o);
   decltype(bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o)) failed =
       bench.Out("failed", failed_sink, p.failed_valid_o, p.failed_ready_i, p.failed_o);
+  decltype(bench.Out("sent", sent_sink, p.sent_valid_o, p.sent_ready_i, p.sent_o)) sent =
+      bench.Out("sent", sent_sink, p.sent_valid_o, p.sent_ready_i, p.sent_o);
   decltype(bench.template Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, nullptr)) writes =
       bench.template Pulse<spec::TableWrite>(
           p.table_write_valid_i, p.table_write_i,
@@ -137,9 +163,10 @@ TYPED_TEST_SUITE(TxPathTest, Tops, WidthNames);
 
 TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
   struct Rates {
-    unsigned job, answer, memory, mac;
+    unsigned job, answer, memory, mac, sent;
   };
-  for (const Rates rates : {Rates{16, 16, 16, 16}, Rates{16, 1, 2, 16}, Rates{16, 4, 16, 2}, Rates{2, 2, 16, 16}}) {
+  for (const Rates rates : {Rates{16, 16, 16, 16, 16}, Rates{16, 1, 2, 16, 16}, Rates{16, 4, 16, 2, 16},
+                            Rates{2, 2, 16, 16, 16}, Rates{16, 16, 16, 16, 1}}) {
     Bench<TypeParam> b(this->rtl);
     for (uint32_t i = 0; i < kQps; ++i) {
       spec::TableQpContext qp{.dest_qpn = i * 0x1234, .path = {.ipv4 = i % 2 == 0, .vlan_present = i % 3 == 0}};
@@ -147,13 +174,21 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
       qp.Encode(write.data);
       b.writes.tokens.push_back(write);
     }
-    ASSERT_EQ(b.bench.Run(kQps + 2), "");
+    for (uint32_t i = 0; i < kAhs; ++i) {
+      const spec::TableAh ah{.valid = true, .path = {.hop_limit = static_cast<uint8_t>(100 + i)}};
+      spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = i};
+      ah.Encode(write.data);
+      b.writes.tokens.push_back(write);
+    }
+    ASSERT_EQ(b.bench.Run(kQps + kAhs + 2), "");
     struct Sent {
       TxPacket packet;
       Bytes payload;
     };
-    std::deque<Sent> good;
+    std::array<std::deque<Sent>, 2> good;  // jobs, responses
     size_t failed = 0;
+    size_t failed_responses = 0;
+    size_t reports = 0;
     for (unsigned i = 0; i < 400; ++i) {
       // One job in most cases, and up to six; sometimes they are dropped.
       const unsigned jobs = b.random() % 3 == 0 ? 1 + static_cast<unsigned>(b.random() % 6) : 1;
@@ -175,20 +210,30 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
       }
       sent.packet.qpn = static_cast<uint32_t>(b.random() % kQps);
       sent.packet.psn = i;
-      sent.packet.opcode = BthOpcode::kRcRdmaWriteMiddle;
+      const bool is_response = b.random() % 2 != 0;
+      sent.packet.opcode = is_response ? BthOpcode::kRcRdmaReadResponseMiddle : BthOpcode::kRcRdmaWriteMiddle;
+      sent.packet.is_response = is_response;
+      sent.packet.has_ah = !is_response && b.random() % 2 != 0;
+      sent.packet.ah = static_cast<uint16_t>(b.random() % kAhs);
+      sent.packet.dest_qpn = static_cast<uint32_t>(b.random() & 0xffffff);
+      sent.packet.reports = !is_response && b.random() % 2 != 0;
       sent.packet.payload_bytes = static_cast<uint16_t>(sent.payload.size());
       const bool drop = b.random() % 16 == 0;
       if (drop) added.back() = {.drop = true};
       for (TxJob& job : added) {
         job.packet = sent.packet;
-        b.job.tokens.push_back(job);
+        (is_response ? b.response : b.job).tokens.push_back(job);
       }
       failed += bad && !drop ? 1 : 0;
-      if (!bad && !drop) good.push_back(std::move(sent));
+      failed_responses += bad && !drop && is_response ? 1 : 0;
+      reports += !bad && !drop && sent.packet.reports ? 1 : 0;
+      if (!bad && !drop) good[is_response ? 1 : 0].push_back(std::move(sent));
       b.answer.tokens.push_back(
           {.qpn = static_cast<uint32_t>(b.random() % kQps), .opcode = BthOpcode::kRcAcknowledge, .psn = i});
     }
     b.job.rate = rates.job;
+    b.response.rate = rates.job;
+    b.sent.rate = rates.sent;
     b.answer.rate = rates.answer;
     b.memory.rate = rates.memory;
     b.mac.rate = rates.mac;
@@ -196,16 +241,21 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
     for (unsigned i = 0; i < 100 && !(b.gather.IsIdle() && b.builder.IsIdle()); ++i) {
       ASSERT_EQ(b.bench.Run(500), "");
     }
-    EXPECT_EQ(b.frames.sent.size(), good.size() + 400);
+    EXPECT_EQ(b.frames.sent.size(), good[0].size() + good[1].size() + 400);
     EXPECT_EQ(b.failed.count, failed);
+    EXPECT_EQ(b.sent.count, reports);
+    EXPECT_EQ(b.mac.responses, good[1].size());
+    EXPECT_EQ(b.mac.failures, failed_responses);
     for (const SentFrame& frame : b.frames.sent) {
       const model::RxToken read = RxParser::Parse(frame.bytes, false);
       if (read.bth.opcode == BthOpcode::kRcAcknowledge) continue;
-      ASSERT_FALSE(good.empty());
-      const Sent sent = std::move(good.front());
-      good.pop_front();
+      auto& expected = good[read.bth.opcode == BthOpcode::kRcRdmaReadResponseMiddle ? 1 : 0];
+      ASSERT_FALSE(expected.empty());
+      const Sent sent = std::move(expected.front());
+      expected.pop_front();
       ASSERT_EQ(read.bth.psn, sent.packet.psn) << "out of order";
-      ASSERT_EQ(read.bth.dest_qp, sent.packet.qpn * 0x1234);
+      ASSERT_EQ(read.bth.dest_qp, sent.packet.has_ah ? sent.packet.dest_qpn : sent.packet.qpn * 0x1234);
+      ASSERT_EQ(read.hop_limit, sent.packet.has_ah ? 100 + sent.packet.ah : 0);
       ASSERT_EQ(Bytes(frame.bytes.begin() + read.payload_offset,
                       frame.bytes.begin() + read.payload_offset + read.payload_bytes),
                 sent.payload);

@@ -14,6 +14,7 @@ module vireo_reception
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  enable_i,
+  input  logic [47:0]           mac_i,
 
   input  logic                  s_axis_tvalid_i,
   output logic                  s_axis_tready_o,
@@ -53,6 +54,7 @@ module vireo_reception
   output logic [DataBits-1:0]   write_data_o,
   output logic                  write_last_o,
   input  logic                  accepted_i,
+  input  logic                  write_done_i,
 
   output logic                  completion_valid_o,
   input  logic                  completion_ready_i,
@@ -60,7 +62,7 @@ module vireo_reception
 
   output logic                  answer_valid_o,
   input  logic                  answer_ready_i,
-  output tx_packet_t            answer_o,
+  output rx_answer_t            answer_o,
 
   output logic                  idle_o
 );
@@ -104,8 +106,10 @@ module vireo_reception
     .idle_o(buffer_idle)
   );
 
-  // The frames of this test ask for no receives.
-  logic unused_doorbell_ready, unused_request_valid, unused_receive_ready;
+  // The frames of this test ask for no receives, and answer no READ.
+  logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
+  logic unused_psn_valid;
+  qp_psn_t unused_psn;
   receive_request_t unused_request;
 
   vireo_responder #(
@@ -115,10 +119,13 @@ module vireo_reception
     .rst_ni,
     .enable_i,
     .mq_i(1'b0),
+    .mac_i,
     .table_write_valid_i,
     .table_write_i,
     .qp_state_write_valid_i,
     .qp_state_write_i,
+    .qp_reads_valid_i(1'b0),
+    .qp_reads_i('0),
     .load_valid_i,
     .load_ready_o,
     .load_i,
@@ -128,6 +135,9 @@ module vireo_reception
     .doorbell_valid_i(1'b0),
     .doorbell_ready_o(unused_doorbell_ready),
     .doorbell_i('0),
+    .read_record_valid_i(1'b0),
+    .read_record_ready_o(unused_record_ready),
+    .read_record_i('0),
     .receive_request_valid_o(unused_request_valid),
     .receive_request_ready_i(1'b0),
     .receive_request_o(unused_request),
@@ -143,12 +153,11 @@ module vireo_reception
     .place_valid_o(place_valid),
     .place_ready_i(place_ready),
     .place_o(place),
-    .ack_valid_o,
-    .ack_ready_i,
-    .ack_o,
     .failure_valid_o,
     .failure_ready_i,
     .failure_o,
+    .expected_psn_valid_o(unused_psn_valid),
+    .expected_psn_o(unused_psn),
     .idle_o(responder_idle)
   );
 
@@ -172,12 +181,16 @@ module vireo_reception
     .write_data_o,
     .write_last_o,
     .accepted_i,
+    .write_done_i,
     .completion_valid_o,
     .completion_ready_i,
     .completion_o,
     .answer_valid_o,
     .answer_ready_i,
     .answer_o,
+    .ack_valid_o,
+    .ack_ready_i,
+    .ack_o,
     .idle_o(scatter_idle)
   );
 

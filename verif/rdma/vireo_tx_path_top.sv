@@ -7,7 +7,8 @@ module vireo_tx_path_top
 #(
   parameter int unsigned DataBits = 512,
   parameter int unsigned TxBufferBytes = 8192,
-  parameter int unsigned NumQps = 16
+  parameter int unsigned NumQps = 16,
+  parameter int unsigned NumAhs = 8
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -18,6 +19,9 @@ module vireo_tx_path_top
   input  logic                  job_valid_i,
   output logic                  job_ready_o,
   input  tx_job_t               job_i,
+  input  logic                  response_valid_i,
+  output logic                  response_ready_o,
+  input  tx_job_t               response_i,
   output logic                  read_request_valid_o,
   input  logic                  read_request_ready_i,
   output dma_read_request_t     read_request_o,
@@ -30,6 +34,11 @@ module vireo_tx_path_top
   output logic                  failed_valid_o,
   input  logic                  failed_ready_i,
   output qp_failure_t           failed_o,
+  output logic                  response_failed_o,
+  output logic                  response_taken_o,
+  output logic                  sent_valid_o,
+  input  logic                  sent_ready_i,
+  output rx_ack_t               sent_o,
   input  logic                  answer_valid_i,
   output logic                  answer_ready_o,
   input  tx_packet_t            answer_i,
@@ -55,6 +64,9 @@ module vireo_tx_path_top
     .job_valid_i,
     .job_ready_o,
     .job_i,
+    .response_valid_i,
+    .response_ready_o,
+    .response_i,
     .read_request_valid_o,
     .read_request_ready_i,
     .read_request_o,
@@ -73,12 +85,17 @@ module vireo_tx_path_top
     .failed_valid_o,
     .failed_ready_i,
     .failed_o,
+    .response_failed_o,
+    .sent_valid_o,
+    .sent_ready_i,
+    .sent_o,
     .idle_o(idle_o[0])
   );
 
   vireo_tx_builder #(
     .DataBits(DataBits),
-    .NumQps(NumQps)
+    .NumQps(NumQps),
+    .NumAhs(NumAhs)
   ) u_builder (
     .clk_i,
     .rst_ni,
@@ -100,6 +117,7 @@ module vireo_tx_path_top
     .m_axis_tdata_o,
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
+    .response_taken_o,
     .tx_frame_o,
     .idle_o(idle_o[1])
   );

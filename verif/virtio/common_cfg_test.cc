@@ -47,7 +47,8 @@ constexpr spec::Config TestConfig() {
 constexpr uint32_t Bit(NetFeature feature) { return uint32_t{1} << static_cast<uint32_t>(feature) % 32; }
 constexpr uint32_t Bit(VirtioFeature feature) { return uint32_t{1} << static_cast<uint32_t>(feature) % 32; }
 constexpr uint32_t kNetWindow = Bit(NetFeature::kMtu) | Bit(NetFeature::kMac) | Bit(NetFeature::kStatus) |
-                                Bit(NetFeature::kCtrlVq) | Bit(NetFeature::kMq);
+                                Bit(NetFeature::kCtrlVq) | Bit(NetFeature::kMq) |
+                                Bit(VirtioFeature::kRingIndirectDesc) | Bit(VirtioFeature::kRingEventIdx);
 constexpr uint32_t kVirtioWindow = Bit(VirtioFeature::kVersion1) | Bit(VirtioFeature::kAccessPlatform) |
                                    Bit(VirtioFeature::kRingPacked) | Bit(VirtioFeature::kRingReset);
 constexpr uint32_t kRoceVireo = 1u << (58 - 32), kRoceRfc = 1u << (55 - 32);

@@ -14,7 +14,9 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,7 @@ constexpr size_t kNetQueue = 0, kControlQueue = 2, kFirstCq = 3, kFirstWork = 7,
 constexpr uint16_t kFirstVector = 100;
 constexpr uint8_t kSlverr = 2;  // [AMBA AXI, A3.4.4]
 constexpr uint64_t kBufferArea = uint64_t{1} << 36;
+constexpr uint64_t kDriverArea = uint64_t{1} << 38;
 
 TableQueueKind KindOf(size_t vq) {
   if (vq < kControlQueue) return vq % 2 == 0 ? TableQueueKind::kReceive : TableQueueKind::kTransmit;
@@ -60,6 +63,7 @@ TableQueueKind KindOf(size_t vq) {
 }
 bool MayHaveChains(size_t vq) { return vq <= kControlQueue; }
 constexpr uint16_t kWrap = 0x8000;
+bool InterruptsByItself(size_t vq) { return vq <= kControlQueue || vq == kEventQueue; }
 bool IsCq(size_t vq) { return vq >= kFirstCq && vq < kFirstWork; }
 uint64_t DeviceOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
 uint64_t Little(const uint8_t* bytes, size_t count) {
@@ -67,6 +71,13 @@ uint64_t Little(const uint8_t* bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) value |= uint64_t{bytes[i]} << 8 * i;
   return value;
 }
+
+// A used buffer: split: its number; packed: where it lies, and the place behind it.
+struct Span {
+  uint16_t first, behind;
+  uint64_t number;
+};
+enum class Store { kOther, kIndex, kAvailEvent };
 
 // One queue as its driver sees it.
 struct Queue {
@@ -84,13 +95,20 @@ struct Queue {
   uint16_t PlaceAt(uint64_t count) const {
     return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
   }
-  std::deque<uint16_t> work_ids;  // of `work`
-  std::deque<Completion> work;    // whose used elements are to come
-  std::deque<Completion> cqes;    // that are to come
-  std::deque<Buffer> posted;      // and not fetched
-  std::deque<Buffer> fetched;     // and not used
-  unsigned step = 0;              // of the writes of one buffer
-  uint16_t head = 0;              // of that
+  std::deque<uint16_t> work_ids;     // of `work`
+  std::deque<uint16_t> work_behind;  // likewise: the places behind
+  std::deque<Span> spans;            // of used buffers of which the driver was not asked
+  uint64_t questions = 0, wished = 0;
+  uint64_t indices = 0;             // used indices that were stored
+  uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: nobody asks about it
+  std::deque<uint16_t> avail_told;  // avail_event that may be written next: the last one, or one before it
+  unsigned avail_stores = 0;
+  std::deque<Completion> work;  // whose used elements are to come
+  std::deque<Completion> cqes;  // that are to come
+  std::deque<Buffer> posted;    // and not fetched
+  std::deque<Buffer> fetched;   // and not used
+  unsigned step = 0;            // of the writes of one buffer
+  uint16_t head = 0;            // of that
   uint32_t head_bytes = 0;
   uint16_t used = 0;                // used.idx in memory
   std::vector<bool> solicited;      // of each CQE in memory
@@ -109,7 +127,7 @@ struct Queue {
 
 class IdleCheck final : public BenchStream {
  public:
-  IdleCheck(Vcq_writer& p, const CqWriter& block) : p_(p), block_(block) {}
+  IdleCheck(Vcq_writer& p, const CqWriter& block) : idle(block.IsIdle()), p_(p), block_(block) {}
   void Begin(Cycle) override {}
   void End(Cycle cycle) override {
     if ((p_.idle_o != 0) != idle) {
@@ -118,7 +136,7 @@ class IdleCheck final : public BenchStream {
     idle = block_.IsIdle();
   }
   bool IsEmpty() const override { return true; }
-  bool idle = true;
+  bool idle;
 
  private:
   Vcq_writer& p_;
@@ -132,6 +150,7 @@ class IdPulse final : public BenchStream {
     Completion completion;
     bool has_id;
     uint16_t id;
+    uint16_t behind;
   };
   using Give = std::function<bool(const Completion*)>;  // null: would it be taken?
   IdPulse(Vcq_writer& p, CqWriter& block, std::mt19937_64& random, Give give)
@@ -141,6 +160,7 @@ class IdPulse final : public BenchStream {
     p_.buffer_id_vq_index_i = static_cast<uint16_t>(random_() % 16);
     p_.buffer_id_head_i = static_cast<uint16_t>(random_());
     p_.buffer_id_i = static_cast<uint16_t>(random_());
+    p_.buffer_id_next_i = static_cast<uint16_t>(random_());
     if (waiting.empty() || !give_(nullptr)) return;
     const Waiting next = waiting.front();
     waiting.pop_front();
@@ -149,7 +169,8 @@ class IdPulse final : public BenchStream {
       p_.buffer_id_vq_index_i = next.completion.vq_index;
       p_.buffer_id_head_i = next.completion.head;
       p_.buffer_id_i = next.id;
-      block_.OnBufferId(cycle, {next.completion.vq_index, next.completion.head, next.id});
+      p_.buffer_id_next_i = next.behind;
+      block_.OnBufferId(cycle, {next.completion.vq_index, next.completion.head, next.id, next.behind});
     }
     give_(&next.completion);
   }
@@ -164,15 +185,27 @@ class IdPulse final : public BenchStream {
   Give give_;
 };
 
+struct Features {
+  bool packed = false;
+  bool event_idx = false;
+};
+
 struct Bench {
-  explicit Bench(bool packed_rings = false) : packed(packed_rings) {
+  explicit Bench(const Features& features = {}) : packed(features.packed), event_idx(features.event_idx) {
     p.ring_packed_i = packed;
+    p.event_idx_i = event_idx;
     block.SetRingPacked(0, packed);
+    block.SetEventIdx(0, event_idx);
+    block.fetch_request_out.Connect(fetch_sink, block);
+    block.doorbell_out.Connect(doorbell_sink, block);
     block.buffer_request_out.Connect(request_sink, block);
     block.store_out.Connect(store_sink, block);
     block.interrupt_out.Connect(interrupt_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     request_out.keep = store_out.keep = interrupt_out.keep = failure_out.keep = false;
+    fetch_out.keep = doorbell_out.keep = false;
+    fetch_out.on_token = [this](Cycle cycle, const spec::DmaReadRequest& request) { OnFetch(cycle, request); };
+    doorbell_out.on_token = [this](Cycle cycle, const spec::Doorbell& doorbell) { OnDoorbell(cycle, doorbell); };
     request_out.on_token = [this](Cycle, const BufferRequest& request) { OnRequest(request); };
     store_out.on_token = [this](Cycle cycle, const DmaStore& store) { OnStore(cycle, store); };
     interrupt_out.on_token = [this](Cycle cycle, const Interrupt& interrupt) { OnInterrupt(cycle, interrupt); };
@@ -206,7 +239,7 @@ struct Bench {
                  .queue_size = size,
                  .msix_vector = has_vector ? static_cast<uint16_t>(kFirstVector + vq) : spec::kVirtioMsiNoVector,
                  .queue_desc = packed ? DeviceOf(vq) : random(),
-                 .queue_driver = random(),
+                 .queue_driver = DeviceOf(vq) + kDriverArea,
                  .queue_device = packed ? random() : DeviceOf(vq)};
     row_in.tokens.push_back(queue.row);
     SetKind(vq, KindOf(vq));
@@ -219,6 +252,11 @@ struct Bench {
   void EnableAll() {
     for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, AnySize(), vq != 1 && vq != 4);
     ASSERT_EQ(bench.RunOut(30), "");
+  }
+  // Descriptor fetch has found so many entries in the ring.
+  void TellAvail(size_t vq, uint16_t index) {
+    avail_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq), .idx = index});
+    queues[vq].avail_told.push_back(index);
   }
   void Post(size_t vq, unsigned count, bool writable = true, uint32_t bytes = 0) {
     for (; count > 0; --count) {
@@ -249,8 +287,8 @@ struct Bench {
     completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
     if (packed) {
       const auto id = static_cast<uint16_t>(random());
-      ids.waiting.push_back({completion, MayHaveChains(vq), id});
-      if (!queue.dead) queue.work_ids.push_back(id);
+      ids.waiting.push_back({completion, MayHaveChains(vq), id, queue.place});
+      if (!queue.dead) queue.work_ids.push_back(id), queue.work_behind.push_back(queue.place);
     } else {
       completion_in.tokens.push_back(completion);
     }
@@ -310,12 +348,97 @@ struct Bench {
       queue.fetched.push_back(buffer);
     }
   }
+  // Of a driver that wants anything, and now and then something that concerns what is asked.
+  uint32_t Wish(const Span& span, uint16_t size) {
+    if (fixed_wish) return *fixed_wish;
+    if (!fickle) return packed || !event_idx ? 0 : span.first;
+    const auto value = static_cast<uint16_t>(random());
+    if (!packed) return event_idx && random() % 2 == 0 ? span.first : value;
+    uint16_t place = span.first;
+    for (uint64_t steps = random() % 7 + 2 * size - 2; steps > 0; --steps) {
+      place = (place & ~kWrap) + 1 == size ? (place & kWrap) ^ kWrap : static_cast<uint16_t>(place + 1);
+    }
+    return uint32_t{value} << 16 | (random() % 8 == 0 ? static_cast<uint16_t>(random()) : place);
+  }
+  bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t wish) const {
+    if (!packed) return event_idx ? wish == span.first : (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+    const auto flags = static_cast<spec::RingEventFlags>(wish >> 16 & 3);
+    if (flags == spec::RingEventFlags::kDisable) return false;
+    if (flags != spec::RingEventFlags::kDesc || !event_idx) return true;
+    uint16_t place = span.first;
+    do {
+      if (place == static_cast<uint16_t>(wish)) return true;
+      place = (place & ~kWrap) + 1 == size ? (place & kWrap) ^ kWrap : static_cast<uint16_t>(place + 1);
+    } while (place != span.behind);
+    return false;
+  }
+  void OnFetch(Cycle cycle, const spec::DmaReadRequest& request) {
+    last_fetch = cycle;
+    const size_t vq = (request.address >> 40) - 1;
+    ASSERT_LT(vq, kQueues);
+    ASSERT_TRUE(InterruptsByItself(vq));
+    Queue& queue = queues[vq];
+    ASSERT_LE(++queue.questions, queue.written) << "asks before the used index is in memory";
+    const uint16_t size = queue.row.queue_size;
+    const uint64_t offset = !packed && event_idx ? spec::VirtqAvail::kBytes + 2u * size : 0;
+    ASSERT_EQ(request.address, DeviceOf(vq) + kDriverArea + offset);
+    ASSERT_EQ(request.bytes, packed ? 4 : 2);
+    ASSERT_FALSE(queue.spans.empty());
+    if (queue.spans.front().number == queue.unasked) queue.spans.pop_front();
+    ASSERT_FALSE(queue.spans.empty());
+    const Span span = queue.spans.front();
+    queue.spans.pop_front();
+    const uint32_t wish = Wish(span, size);
+    spec::DmaFetched fetched{.tag = request.tag};
+    for (unsigned i = 0; i < request.bytes; ++i) fetched.data[i] = static_cast<uint8_t>(wish >> 8 * i);
+    if (fail_fetch == vq) {
+      fail_fetch = kQueues;
+      queue.error = true;
+      fetched.resp = kSlverr;
+    } else if (IsInterruptWanted(span, size, wish)) {
+      ++queue.wished;
+      wanted.push_back(vq);
+    }
+    fetched_in.tokens.push_back(fetched);
+  }
+  void OnDoorbell(Cycle cycle, const spec::Doorbell& doorbell) {
+    last_doorbell = cycle;
+    ++doorbells;
+    ASSERT_FALSE(rings.empty()) << "rings before avail_event is in memory";
+    ASSERT_EQ(doorbell.vq_index, rings.front());
+    rings.pop_front();
+  }
+  // What was told last, unless what was told before it was written first.
+  void OnAvailStore(size_t vq, const DmaStore& store) {
+    Queue& queue = queues[vq];
+    ASSERT_TRUE(event_idx && !packed);
+    ASSERT_EQ(store.bytes, 2);
+    ASSERT_TRUE(store.notify);
+    ASSERT_NE(store.tag & CqWriter::kTagIndex, 0);
+    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    const auto value = static_cast<uint16_t>(Little(store.data, 2));
+    while (!queue.avail_told.empty() && queue.avail_told.front() != value) queue.avail_told.pop_front();
+    ASSERT_FALSE(queue.avail_told.empty());
+    queue.avail_told.pop_front();
+    ++queue.avail_stores;
+    const bool fails = fail_queue == vq && fail_after-- == 0;
+    if (fails) {
+      queue.error = true;
+      fail_queue = kQueues;
+    }
+    done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
+    done_queues.emplace_back(vq, fails ? Store::kOther : Store::kAvailEvent);
+  }
   void OnStore(Cycle cycle, const DmaStore& store) {
     last_store = cycle;
     ++stores;
     const size_t vq = (store.address >> 40) - 1;
     ASSERT_LT(vq, kQueues);
     Queue& queue = queues[vq];
+    if (store.address ==
+        DeviceOf(vq) + spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * uint64_t{queue.row.queue_size}) {
+      if (!packed) return OnAvailStore(vq, store);
+    }
     ASSERT_FALSE(queue.dead) << "queue " << vq << " is written";
     const uint64_t offset = store.address - DeviceOf(vq);
     const bool has_data = IsCq(vq) || vq == kEventQueue;
@@ -395,23 +518,34 @@ struct Bench {
         queue.cqes.pop_front();
       }
       queue.step = 0;
+      if (packed) {
+        uint16_t behind = (queue.head & ~kWrap) + 1 == queue.row.queue_size ? (queue.head & kWrap) ^ kWrap
+                                                                            : static_cast<uint16_t>(queue.head + 1);
+        if (!has_data) behind = queue.work_behind.front(), queue.work_behind.pop_front();
+        queue.spans.push_back({queue.head, behind, queue.indices});
+      } else {
+        queue.spans.push_back({static_cast<uint16_t>(queue.used - 1), queue.used, queue.indices});
+      }
+      ++queue.indices;
     }
     const bool fails = fail_queue == vq && fail_after-- == 0;
     if (fails) {
       queue.error = true;
+      queue.unasked = is_index ? queue.indices - 1 : queue.indices;
       fail_queue = kQueues;
     }
     if (fails || is_index) {
       done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
-      done_queues.emplace_back(vq, is_index);
+      done_queues.emplace_back(vq, is_index ? Store::kIndex : Store::kOther);
     }
   }
   void OnDone(Cycle cycle, const DmaDone& done) {
     block.OnDone(cycle, done);
     last_done = cycle;
-    const auto [vq, is_index] = done_queues.front();
+    const auto [vq, kind] = done_queues.front();
     done_queues.pop_front();
-    if (is_index) ++queues[vq].written;
+    if (kind == Store::kIndex) ++queues[vq].written;
+    if (kind == Store::kAvailEvent) rings.push_back(static_cast<uint16_t>(vq));
   }
   void OnInterrupt(Cycle cycle, const Interrupt& interrupt) {
     last_interrupt = cycle;
@@ -425,12 +559,16 @@ struct Bench {
       ASSERT_TRUE(IsWanted(queue) || IsOvertaken(queue)) << "CQ notifies of nothing new";
       queue.armed = false;
     } else {
-      ASSERT_LE(queue.interrupts, queue.written) << "interrupt before the used index is in memory";
+      ASSERT_FALSE(wanted.empty()) << "interrupt that nobody wants";
+      ASSERT_EQ(wanted.front(), vq);
+      wanted.pop_front();
     }
   }
   void SetRates(unsigned in, unsigned memory, unsigned out) {
     completion_in.rate = event_in.rate = arm_in.rate = in;
-    buffer_in.rate = done_in.rate = memory;
+    buffer_in.rate = done_in.rate = fetched_in.rate = memory;
+    avail_in.rate = in;
+    fetch_out.rate = doorbell_out.rate = out;
     request_out.rate = store_out.rate = interrupt_out.rate = failure_out.rate = out;
   }
   void Settle() {
@@ -438,12 +576,15 @@ struct Bench {
     for (int i = 0; i < 400 && !idle.idle; ++i) ASSERT_EQ(bench.Run(100), "");
     ASSERT_EQ(bench.Run(3), "");
     ASSERT_TRUE(idle.idle);
+    ASSERT_TRUE(wanted.empty()) << "interrupt lost";
+    ASSERT_TRUE(rings.empty()) << "doorbell lost";
     for (size_t vq = 0; vq < kQueues; ++vq) {
       const Queue& queue = queues[vq];
       SCOPED_TRACE("queue " + std::to_string(vq));
       if (queue.error || queue.dead) continue;
       ASSERT_TRUE(queue.work.empty());
       ASSERT_EQ(queue.step, 0u);
+      ASSERT_TRUE(queue.avail_told.empty());
       if (IsCq(vq)) {
         if (queue.failures == 0) {
           ASSERT_TRUE(queue.cqes.empty()) << "CQE lost";
@@ -451,15 +592,16 @@ struct Bench {
         if (queue.armed && !IsOvertaken(queue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
           ASSERT_FALSE(IsWanted(queue)) << "notification lost";
         }
-      } else if ((vq <= kControlQueue || vq == kEventQueue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
-        ASSERT_EQ(queue.interrupts, queue.written);
+      } else if (InterruptsByItself(vq) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+        ASSERT_EQ(queue.questions, queue.written);
+        ASSERT_EQ(queue.interrupts, queue.wished);
       } else {
         ASSERT_EQ(queue.interrupts, 0u);
       }
     }
   }
 
-  const bool packed;
+  const bool packed, event_idx;
   std::mt19937_64 random = MakeRandom("cq_writer");
   Agenda agenda;
   CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
@@ -471,7 +613,8 @@ struct Bench {
     add(top.completion_ready_o), add(top.host_event_ready_o), add(top.cq_arm_ready_o), add(top.buffer_ready_o);
     add(top.buffer_request_valid_o), add(top.buffer_request_o), add(top.store_valid_o), add(top.store_o);
     add(top.interrupt_valid_o), add(top.interrupt_o), add(top.queue_failure_valid_o), add(top.queue_failure_o);
-    add(top.idle_o);
+    add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
+    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o);
   }};
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
@@ -504,6 +647,18 @@ struct Bench {
   decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
                      p.queue_failure_o)) failure_out =
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
+  Channel<spec::Doorbell> doorbell_sink = Channel<spec::Doorbell>::Sink();
+  decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch_out =
+      bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
+  decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched_in =
+      bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
+  decltype(bench.Out("", doorbell_sink, p.doorbell_valid_o, p.doorbell_ready_i, p.doorbell_o)) doorbell_out =
+      bench.Out("doorbell", doorbell_sink, p.doorbell_valid_o, p.doorbell_ready_i, p.doorbell_o);
+  decltype(bench.Pulse<spec::AvailEvent>(p.avail_event_valid_i, p.avail_event_i, {})) avail_in =
+      bench.Pulse<spec::AvailEvent>(
+          p.avail_event_valid_i, p.avail_event_i,
+          [this](Cycle cycle, const spec::AvailEvent& token) { block.OnAvailEvent(cycle, token); });
   decltype(bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table_in =
       bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i,
                               [this](Cycle cycle, const TableWrite& token) { block.OnTableWrite(cycle, token); });
@@ -515,7 +670,14 @@ struct Bench {
       p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
   std::array<Queue, kQueues> queues;
   std::deque<HostEvent> events;  // that were not written
-  std::deque<std::pair<size_t, bool>> done_queues;
+  std::deque<std::pair<size_t, Store>> done_queues;
+  std::deque<size_t> wanted;   // interrupts
+  std::deque<uint16_t> rings;  // doorbells to come
+  bool fickle = false;         // drivers do not want every interrupt
+  std::optional<uint32_t> fixed_wish;
+  size_t fail_fetch = kQueues;  // whose driver's wish cannot be read
+  Cycle last_fetch = 0, last_doorbell = 0;
+  unsigned doorbells = 0;
   BufferStatus none = BufferStatus::kEmpty;  // what a queue without buffers answers
   size_t fail_queue = kQueues;               // whose write fails
   unsigned fail_after = 0;
@@ -524,26 +686,34 @@ struct Bench {
   Cycle last_store = 0, last_interrupt = 0, last_done = 0;
 };
 
-// Split and packed.
-class CqWriterRings : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Bool(),
-                         [](const auto& info) { return info.param ? "packed" : "split"; });
+// Split and packed, without event_idx and with.
+class CqWriterRings : public testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  static Features Param() { return {.packed = std::get<0>(GetParam()), .event_idx = std::get<1>(GetParam())}; }
+};
+INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Combine(testing::Bool(), testing::Bool()),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param) ? "packed" : "split") +
+                                  (std::get<1>(info.param) ? "_event_idx" : "");
+                         });
 
 TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
-  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0;
+  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, wished = 0, questions = 0, doorbells = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 2u}) {
       for (const unsigned out : {16u, 6u}) {
         SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory) + " " + std::to_string(out));
-        auto b = std::make_unique<Bench>(GetParam());
+        auto b = std::make_unique<Bench>(Param());
         b->EnableAll();
         ASSERT_FALSE(HasFatalFailure());
         b->SetRates(in, memory, out);
+        b->fickle = true;
         for (int round = 0; round < 30; ++round) {
           if (round % 3 == 2) {
             b->fail_queue = b->random() % kQueues;
             b->fail_after = static_cast<unsigned>(b->random() % 8);
           }
+          if (round % 8 == 3) b->fail_fetch = b->random() % (kControlQueue + 1);
           const size_t starved = b->random() % (3 * kCqs);  // a CQ, or none
           for (int step = 0; step < 60; ++step) {
             switch (b->random() % 4) {
@@ -564,6 +734,11 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
                          static_cast<uint16_t>(b->random() % 3 % (queue.solicited.size() + 1)));
               }
             }
+            if (b->event_idx && !b->packed && b->random() % 4 == 0) {
+              b->TellAvail(b->random() % 2 == 0 ? b->random() % (kControlQueue + 1)
+                                                : kFirstWork + b->random() % (kEventQueue - kFirstWork),
+                           static_cast<uint16_t>(b->random()));
+            }
             if (b->random() % 8 == 0) b->Happen();
             if (b->random() % 10 == 0) b->Post(kEventQueue, 1);
             ASSERT_EQ(b->bench.Run(b->random() % 40), "");
@@ -575,6 +750,10 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
             Queue& queue = b->queues[vq];
             interrupts += queue.interrupts;
             arms += queue.arms;
+            questions += queue.questions;
+            wished += queue.wished;
+            doorbells += queue.avail_stores;
+            queue.avail_stores = 0;
             if (queue.error) {
               ASSERT_EQ(queue.failures, 1u) << vq;
               ASSERT_TRUE(queue.code == RdmaError::kQueueDmaError || (IsCq(vq) && queue.code == RdmaError::kCqOverrun));
@@ -591,6 +770,8 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
               queue.dead = true;
               queue.work.clear();
               queue.work_ids.clear();
+              queue.work_behind.clear();
+              queue.avail_told.clear();
               queue.cqes.clear();
               if (IsCq(vq)) {
                 b->Complete(kFirstWork, static_cast<int>(vq - kFirstCq));
@@ -605,7 +786,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
               b->Enable(vq, b->AnySize());
               ASSERT_EQ(b->bench.RunOut(30), "");
             } else {
-              queue.interrupts = 0;
+              queue.interrupts = queue.questions = queue.wished = 0;
               queue.written = IsCq(vq) ? queue.written : 0;
               queue.arms = 0;
             }
@@ -618,12 +799,15 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
   EXPECT_GT(lost, 10u);
   EXPECT_GT(interrupts, 1000u);
   EXPECT_GT(arms, 1000u);
+  EXPECT_GT(wished, 500u);
+  EXPECT_GT(questions - wished, 500u);
+  EXPECT_EQ(doorbells > 1000, Param().event_idx && !Param().packed);
   EXPECT_GT(overruns, 5u);
   EXPECT_GT(errors, 10u);
 }
 
 TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.done_in.rate = 0;
   b.Complete(kNetQueue);
@@ -636,10 +820,28 @@ TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
   ASSERT_EQ(b.bench.Run(10), "");
 
   b.done_in.rate = 16;
-  ASSERT_EQ(b.bench.Run(CqWriter::kDoneToInterrupt), "");
+  b.fetched_in.rate = 0;
+  ASSERT_EQ(b.bench.Run(CqWriter::kDoneToFetch), "");
+  EXPECT_EQ(b.queues[kNetQueue].questions, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.queues[kNetQueue].questions, 1u);
+  EXPECT_EQ(b.last_fetch, b.last_done + CqWriter::kDoneToFetch);
+  ASSERT_EQ(b.bench.Run(10), "");
+  b.fetched_in.rate = 16;
+  ASSERT_EQ(b.bench.Run(CqWriter::kFetchedToInterrupt), "");
   EXPECT_EQ(b.queues[kNetQueue].interrupts, 0u);
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.queues[kNetQueue].interrupts, 1u);
+
+  b.ArmCq(0, false, true);
+  b.Settle();
+  b.Post(kFirstCq, 1);
+  b.done_in.rate = 0;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(60), "");
+  b.done_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(b.queues[kFirstCq].interrupts, 1u);
   EXPECT_EQ(b.last_interrupt, b.last_done + CqWriter::kDoneToInterrupt);
 
   b.Post(kFirstCq, 8);
@@ -669,7 +871,7 @@ TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
 }
 
 TEST_P(CqWriterRings, WaitsOnlyWhenEverySlotHasAnUnansweredUsedIndex) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.done_in.rate = 0;
   for (size_t i = 0; i < kSlots + 3; ++i) b.Complete(kNetQueue);
@@ -704,7 +906,7 @@ TEST_P(CqWriterRings, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
   };
   for (const ArmCase& c : kCases) {
     SCOPED_TRACE(c.text);
-    auto b = std::make_unique<Bench>(GetParam());
+    auto b = std::make_unique<Bench>(Param());
     b->EnableAll();
     Queue& cq = b->queues[kFirstCq];
     b->Post(kFirstCq, 8);
@@ -727,7 +929,7 @@ TEST_P(CqWriterRings, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
 }
 
 TEST_P(CqWriterRings, ErrorsAreSolicited) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.Post(kFirstCq, 8);
   b.ArmCq(0, true, false);
@@ -740,7 +942,7 @@ TEST_P(CqWriterRings, ErrorsAreSolicited) {
 }
 
 TEST_P(CqWriterRings, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 8);
@@ -808,7 +1010,7 @@ TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWa
 }
 
 TEST_P(CqWriterRings, FirmwareArmsForWhatComesAfterAndFailsACq) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 8);
@@ -844,7 +1046,7 @@ TEST_P(CqWriterRings, FirmwareArmsForWhatComesAfterAndFailsACq) {
 }
 
 TEST_P(CqWriterRings, ACqWithoutAFreeBufferFailsAndStaysFailed) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
   b.Post(kFirstCq, 9);
@@ -870,7 +1072,7 @@ TEST_P(CqWriterRings, ACqWithoutAFreeBufferFailsAndStaysFailed) {
 }
 
 TEST_P(CqWriterRings, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.none = BufferStatus::kFailed;
   b.Complete(kFirstWork, 0);
@@ -885,7 +1087,7 @@ TEST_P(CqWriterRings, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
 
 TEST_P(CqWriterRings, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
   for (const bool writable : {true, false}) {
-    Bench b(GetParam());
+    Bench b(Param());
     b.EnableAll();
     Queue& cq = b.queues[kFirstCq];
     b.Post(kFirstCq, 2);
@@ -902,7 +1104,7 @@ TEST_P(CqWriterRings, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
 
 TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
   for (const bool writable : {true, false}) {
-    Bench b(GetParam());
+    Bench b(Param());
     b.EnableAll();
     Queue& queue = b.queues[kEventQueue];
     b.Happen();  // no buffer
@@ -933,7 +1135,7 @@ TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
 }
 
 TEST_P(CqWriterRings, DoesNotTouchQueuesThatAreNotServed) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.SetKind(kFirstWork, KindOf(kFirstWork), true);
   b.SetKind(kFirstCq + 1, TableQueueKind::kCq, true);
@@ -959,7 +1161,7 @@ TEST_P(CqWriterRings, DoesNotTouchQueuesThatAreNotServed) {
 }
 
 TEST_P(CqWriterRings, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
-  Bench b(GetParam());
+  Bench b(Param());
   b.EnableAll();
   b.Complete(kNetQueue);
   b.Complete(kNetQueue);
@@ -972,9 +1174,166 @@ TEST_P(CqWriterRings, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
   EXPECT_EQ(b.queues[kNetQueue].used, 1);
 }
 
+struct WishCase {
+  const char* text;
+  bool packed, event_idx;
+  uint32_t wish;  // what the driver's area says
+  bool interrupts;
+};
+
+// A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first lap.
+TEST(CqWriter, InterruptsByTheDriversFlagsAndEvents) {
+  constexpr uint32_t kEnable = 0, kDisable = 1u << 16, kDesc = 2u << 16, kReserved = 3u << 16;
+  constexpr WishCase kCases[] = {
+      {"split: flags 0", false, false, 0, true},
+      {"split: no_interrupt", false, false, 1, false},
+      {"split: another flag", false, false, 2, true},
+      {"split: used_event before", false, true, 1, false},
+      {"split: used_event here; flags do not count", false, true, 2, true},
+      {"split: used_event behind", false, true, 3, false},
+      {"packed: always", true, false, kEnable | 0x1234, true},
+      {"packed: never", true, false, kDisable | 0x8006, false},
+      {"packed: at a descriptor, without the feature", true, false, kDesc, true},
+      {"packed: reserved", true, true, kReserved, true},
+      {"packed: always, with the feature", true, true, kEnable | 0x8005, true},
+      {"packed: never, with the feature", true, true, kDisable | 0x8006, false},
+      {"packed: just before", true, true, kDesc | 0x8005, false},
+      {"packed: first of the chain", true, true, kDesc | 0x8006, true},
+      {"packed: middle of the chain", true, true, kDesc | 0x8007, true},
+      {"packed: end of the chain, in the next lap", true, true, kDesc | 0x0000, true},
+      {"packed: just behind", true, true, kDesc | 0x0001, false},
+      {"packed: here, but in the next lap", true, true, kDesc | 0x0006, false},
+      {"packed: end of the chain, but in this lap", true, true, kDesc | 0x8000, false},
+      {"packed: reserved bits set", true, true, 0xfffc'0000 | kDesc | 0x8007, true},
+      {"packed: no such place", true, true, kDesc | 0xffff, false},
+  };
+  for (const WishCase& c : kCases) {
+    SCOPED_TRACE(c.text);
+    auto b = std::make_unique<Bench>(Features{.packed = c.packed, .event_idx = c.event_idx});
+    b->Enable(kControlQueue, 8);
+    ASSERT_EQ(b->bench.RunOut(30), "");
+    Queue& queue = b->queues[kControlQueue];
+    const auto complete = [&](uint16_t descriptors) {
+      const Completion completion{
+          .vq_index = kControlQueue, .head = c.packed ? queue.TakePlace(descriptors) : queue.used, .used_bytes = 9};
+      queue.work.push_back(completion);
+      if (!c.packed) return b->completion_in.tokens.push_back(completion);
+      queue.work_ids.push_back(7);
+      queue.work_behind.push_back(queue.place);
+      b->ids.waiting.push_back({completion, true, 7, queue.place});
+    };
+    complete(5);
+    b->Settle();
+    complete(1);
+    b->Settle();
+    EXPECT_EQ(queue.interrupts, 2u);
+    b->fixed_wish = c.wish;
+    complete(3);
+    b->Settle();
+    EXPECT_EQ(queue.interrupts, c.interrupts ? 3u : 2u);
+  }
+}
+
+TEST(CqWriter, WhoseWishCannotBeReadIsStoppedAndTellsIt) {
+  for (const bool packed : {false, true}) {
+    Bench b({.packed = packed, .event_idx = true});
+    b.EnableAll();
+    b.fail_fetch = kControlQueue;
+    b.Complete(kControlQueue);
+    b.Settle();
+    Queue& queue = b.queues[kControlQueue];
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(queue.code, RdmaError::kQueueDmaError);
+    EXPECT_EQ(queue.interrupts, 0u);
+    queue.dead = true;
+    b.Complete(kControlQueue);
+    b.Settle();
+    EXPECT_EQ(queue.failures, 1u);
+  }
+}
+
+TEST(CqWriter, AQueueThatWasResetIsNotAskedAbout) {
+  Bench b;
+  b.EnableAll();
+  b.done_in.rate = 0;
+  b.Complete(kNetQueue);
+  ASSERT_EQ(b.bench.Run(30), "");
+  b.row_in.tokens.push_back({.vq_index = kNetQueue});
+  ASSERT_EQ(b.bench.Run(10), "");
+  b.done_in.rate = 16;
+  ASSERT_EQ(b.bench.Run(50), "");
+  EXPECT_EQ(b.fetch_out.count, 0u);
+  EXPECT_TRUE(b.idle.idle);
+}
+
+TEST(CqWriter, NoMoreWishesAreReadAtATimeThanThereIsRoomFor) {
+  Bench b;
+  b.EnableAll();
+  b.fetched_in.rate = 0;
+  for (size_t i = 0; i < CqWriter::kQuestions + 5; ++i) b.Complete(kNetQueue);
+  ASSERT_EQ(b.bench.Run(2000), "");
+  EXPECT_EQ(b.fetch_out.count, CqWriter::kQuestions);
+  b.fetched_in.rate = 16;
+  b.Settle();
+  EXPECT_EQ(b.queues[kNetQueue].interrupts, CqWriter::kQuestions + 5);
+}
+
+TEST(CqWriter, WritesTheLastAvailEventAndRingsWhenItIsInMemory) {
+  Bench b({.packed = false, .event_idx = true});
+  b.EnableAll();
+  b.done_in.rate = 0;
+  b.TellAvail(kFirstWork, 0x1234);
+  ASSERT_EQ(b.bench.Run(CqWriter::kAvailEventToStore), "");
+  EXPECT_EQ(b.stores, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 1u);
+  ASSERT_EQ(b.bench.Run(50), "");
+  EXPECT_EQ(b.doorbells, 0u);
+  EXPECT_FALSE(b.idle.idle);
+  b.done_in.rate = 16;
+  ASSERT_EQ(b.bench.Run(CqWriter::kDoneToDoorbell), "");
+  EXPECT_EQ(b.doorbells, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.doorbells, 1u);
+  EXPECT_EQ(b.last_doorbell, b.last_done + CqWriter::kDoneToDoorbell);
+  b.Settle();
+
+  // While nothing can be written the last value takes the place of those before.
+  b.store_out.rate = 0;
+  for (uint16_t i = 0; i < 100; ++i) {
+    b.TellAvail(kFirstWork, i);
+    b.TellAvail(kControlQueue, i);
+  }
+  ASSERT_EQ(b.bench.Run(300), "");
+  b.store_out.rate = 16;
+  b.Settle();
+  EXPECT_LT(b.doorbells, 10u);
+  EXPECT_GE(b.doorbells, 3u);
+}
+
+TEST(CqWriter, WritesNoAvailEventOfAQueueThatIsNotServedOrCannotBeWritten) {
+  Bench b({.packed = false, .event_idx = true});
+  b.EnableAll();
+  b.SetKind(kFirstWork, KindOf(kFirstWork), true);
+  ASSERT_EQ(b.bench.RunOut(10), "");
+  b.queues[kFirstWork].dead = true;
+  b.TellAvail(kFirstWork, 3);
+  b.Settle();
+  EXPECT_EQ(b.stores, 0u);
+  EXPECT_EQ(b.doorbells, 0u);
+  b.fail_queue = kControlQueue;
+  b.fail_after = 0;
+  b.TellAvail(kControlQueue, 3);
+  b.Settle();
+  EXPECT_EQ(b.stores, 1u);
+  EXPECT_EQ(b.doorbells, 0u);
+  EXPECT_EQ(b.queues[kControlQueue].failures, 1u);
+  EXPECT_EQ(b.queues[kControlQueue].code, RdmaError::kQueueDmaError);
+}
+
 TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
   for (const uint16_t size : std::initializer_list<uint16_t>{2, 3, 8, 13}) {
-    Bench b(true);
+    Bench b({.packed = true});
     b.EnableAll();
     b.Enable(kFirstCq, size);
     ASSERT_EQ(b.bench.RunOut(30), "");
@@ -1002,14 +1361,19 @@ TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
 }
 
 TEST(CqWriter, ABufferWhoseIdWasNotToldKeepsTheOneThatTheDriverWrote) {
-  Bench b(true);
+  Bench b({.packed = true});
   b.EnableAll();
   b.queues[kControlQueue].dead = true;  // it is looked at here
   const Completion completion{.vq_index = kControlQueue, .head = kWrap | 1, .used_bytes = 9};
   std::vector<DmaStore> stores;
   b.store_out.on_token = [&](Cycle, const DmaStore& store) {
     stores.push_back(store);
-    if (store.notify) b.done_queues.emplace_back(kControlQueue, true), b.done_in.tokens.push_back({.tag = store.tag});
+    if (store.notify)
+      b.done_queues.emplace_back(kControlQueue, Store::kIndex), b.done_in.tokens.push_back({.tag = store.tag});
+  };
+  b.fetch_out.on_token = [&](Cycle, const spec::DmaReadRequest& request) {
+    b.wanted.push_back(kControlQueue);
+    b.fetched_in.tokens.push_back({.tag = request.tag});
   };
   b.completion_in.tokens.push_back(completion);
   ASSERT_EQ(b.bench.RunOut(20), "");

@@ -65,6 +65,7 @@ struct Bench {
     const spec::RdmaCqArm arm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next};
     bar.tokens.push_back(Write(queue, spec::kRdmaCqArmOffset, 4, arm.ToWord()));
   }
+  void RingAgain(uint32_t queue) { again.tokens.push_back({.vq_index = static_cast<uint16_t>(queue)}); }
   uint64_t Count() const { return send.count + receive.count + control.count + net.count + arm.count; }
 
   std::mt19937_64 random = MakeRandom("notify");
@@ -106,6 +107,8 @@ struct Bench {
                     nullptr};
   decltype(bench.Pulse<BarAccess>(p.bar_valid_i, p.bar_i, nullptr)) bar = bench.Pulse<BarAccess>(
       p.bar_valid_i, p.bar_i, [this](Cycle cycle, const BarAccess& access) { block.OnBar(cycle, access); });
+  decltype(bench.In("", block.again_in, p.again_valid_i, p.again_ready_o, p.again_i)) again =
+      bench.In("again", block.again_in, p.again_valid_i, p.again_ready_o, p.again_i);
   decltype(bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, nullptr)) row =
       bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i,
                                  [this](Cycle cycle, const QueueRowWrite& t) { block.OnQueueRowWrite(cycle, t); });
@@ -141,12 +144,14 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
       Bench bench;
       ASSERT_EQ(bench.bench.Run(kAfterReset), "");
       bench.bar.rate = in_rate;
+      bench.again.rate = in_rate;
       bench.row.rate = 3;
       bench.send.rate = bench.receive.rate = bench.control.rate = bench.net.rate = bench.arm.rate = out_rate;
       bench.enable = true;
       bench.resetting = false;
       for (int round = 0; round < 150; ++round) {
         for (int i = 0; i < 100; ++i) bench.bar.tokens.push_back(RandomAccess(bench.random));
+        for (int i = 0; i < 10; ++i) bench.RingAgain(static_cast<uint32_t>(bench.random() % kQueues));
         for (int i = 0; i < 20; ++i) {
           bench.row.tokens.push_back(
               {.vq_index = static_cast<uint16_t>(bench.random() % (kQueues + 2)), .enabled = bench.random() % 4 != 0});
@@ -257,6 +262,48 @@ TEST(Notify, ARingRightBehindTheEnablingAccessCounts) {
     ASSERT_EQ(bench.bench.RunOut(20), "");
     EXPECT_EQ(bench.send.count, late == 3 ? 1u : 0u);
   }
+}
+
+TEST(Notify, ARingOfTheDevicesOwnIsOneAsTheDrivers) {
+  Bench bench;
+  bench.Start();
+  for (unsigned queue = 0; queue < kQueues; ++queue) {
+    const uint64_t before = bench.Count();
+    bench.Ring(queue);
+    ASSERT_EQ(bench.bench.RunOut(30), "");
+    const uint64_t rung = bench.Count() - before;
+    const Cycle at = bench.bench.cycle();
+    const size_t sends = bench.send_sink.sent().size();
+    bench.RingAgain(queue);
+    ASSERT_EQ(bench.bench.RunOut(30), "");
+    EXPECT_EQ(bench.Count() - before, 2 * rung);
+    if (bench.send_sink.sent().size() > sends) {
+      EXPECT_EQ(bench.send_sink.sent().back().cycle, at + Notify::kAgainLatency);
+    }
+  }
+  bench.row.tokens.push_back({.vq_index = 9, .enabled = false});
+  ASSERT_EQ(bench.bench.RunOut(10), "");
+  const uint64_t before = bench.Count();
+  bench.RingAgain(9);
+  ASSERT_EQ(bench.bench.RunOut(30), "");
+  EXPECT_EQ(bench.Count(), before) << "a queue that is disabled";
+}
+
+TEST(Notify, ADriversRingsDoNotHoldUpThoseOfTheDeviceForLongerThanTheyLast) {
+  Bench bench;
+  bench.Start();
+  for (int i = 0; i < 20; ++i) bench.Ring(9);
+  bench.RingAgain(11);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  const auto is_given = [&] {
+    for (const auto& sent : bench.send_sink.sent()) {
+      if (sent.token.vq_index == 11) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_given());
+  ASSERT_EQ(bench.bench.Run(Notify::kAgainLatency + 2), "");
+  EXPECT_TRUE(is_given());
 }
 
 TEST(Notify, QueuesThatAreDisabledRingNothing) {

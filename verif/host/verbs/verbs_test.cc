@@ -49,6 +49,7 @@ class VerbsTest : public testing::Test {
     const auto command = static_cast<RdmaCtrlCmd>(request[1]);
     log_.push_back(spec::ToString(command));
     requests_[command] = {request.begin() + 2, request.end()};
+    if (command == RdmaCtrlCmd::kModifyQp) modifies_.push_back(Last<spec::RdmaCmdModifyQp>(command));
     if (const auto refusal = refuse_.find(command); refusal != refuse_.end()) {
       return {static_cast<uint8_t>(refusal->second)};
     }
@@ -105,6 +106,7 @@ class VerbsTest : public testing::Test {
   std::shared_ptr<Device> device_;
   std::vector<std::string> log_;
   std::map<RdmaCtrlCmd, std::vector<uint8_t>> requests_;
+  std::vector<spec::RdmaCmdModifyQp> modifies_;
   std::map<RdmaCtrlCmd, spec::RdmaError> refuse_;
 };
 
@@ -282,6 +284,34 @@ TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
   EXPECT_EQ(last.qp_state, spec::IbQpState::kRts);
   EXPECT_EQ(last.sq_psn, 5U);
   EXPECT_NE(last.attr_mask & spec::IbQpAttrMask::kRetryCnt, 0U);
+}
+
+TEST_F(VerbsTest, AnUnreliableConnectionNamesWhatItHasOnly) {
+  using Mask = spec::IbQpAttrMask;
+  Pair pair = MakePair({.type = spec::IbQpType::kUc});
+  ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
+  ASSERT_EQ(modifies_.size(), 3U);
+  EXPECT_EQ(modifies_[0].attr_mask, Mask::kState | Mask::kAccessFlags);
+  EXPECT_EQ(modifies_[1].attr_mask, Mask::kState | Mask::kAv | Mask::kPathMtu | Mask::kDestQpn | Mask::kRqPsn);
+  EXPECT_EQ(modifies_[2].attr_mask, Mask::kState | Mask::kSqPsn);
+}
+
+TEST_F(VerbsTest, DatagramsNeedAQKeyAndAPsn) {
+  using Mask = spec::IbQpAttrMask;
+  for (const spec::IbQpType type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
+    modifies_.clear();
+    Pair pair = MakePair({.type = type});
+    ASSERT_TRUE(pair.qp->Start({.qkey = 0x8001'0000, .local_psn = 9}).ok());
+    ASSERT_EQ(modifies_.size(), 3U);
+    EXPECT_EQ(modifies_[0].attr_mask, Mask::kState | Mask::kQkey);
+    EXPECT_EQ(modifies_[0].qp_state, spec::IbQpState::kInit);
+    EXPECT_EQ(modifies_[0].qkey, 0x8001'0000U);
+    EXPECT_EQ(modifies_[1].attr_mask, uint32_t{Mask::kState});
+    EXPECT_EQ(modifies_[1].qp_state, spec::IbQpState::kRtr);
+    EXPECT_EQ(modifies_[2].attr_mask, Mask::kState | Mask::kSqPsn);
+    EXPECT_EQ(modifies_[2].qp_state, spec::IbQpState::kRts);
+    EXPECT_EQ(modifies_[2].sq_psn, 9U);
+  }
 }
 
 TEST_F(VerbsTest, AGidTakesItsVlanAlong) {

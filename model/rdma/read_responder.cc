@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rdma/read_responder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "model/common/output_register.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::AethSyndrome;
+using spec::BthOpcode;
+using spec::IbQpState;
+
+// ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
+constexpr uint32_t kMtuShift = 7;
+
+uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
+// Half of the PSNs lie ahead of one. [IBTA vol. 1, 9.7.4]
+bool IsAhead(uint32_t psn, uint32_t of) {
+  const uint32_t distance = Psn(psn - of);
+  return distance != 0 && distance < 0x80'0000;
+}
+
+// A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
+// owed all the same: the responses to READs before the request that failed, and its NAK behind them.
+bool AnswersIn(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kErr; }
+
+spec::TxJob Acknowledge(uint32_t qpn, uint32_t psn, const spec::Aeth& aeth) {
+  spec::TxJob job{.packet = {.qpn = qpn, .opcode = BthOpcode::kRcAcknowledge, .psn = psn, .is_response = true}};
+  aeth.Encode(job.packet.extension);
+  return job;
+}
+
+}  // namespace
+
+ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic)
+    : Block(agenda),
+      num_qps_(static_cast<uint32_t>(num_qps)),
+      max_rd_atomic_(max_rd_atomic),
+      drop_(num_qps),
+      turn_(num_qps),
+      state_table_(num_qps),
+      attributes_table_(num_qps),
+      rows_(num_qps) {
+  answer_in.SetConsumer(this);
+  memory_place_in.SetConsumer(this);
+}
+
+void ReadResponder::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
+  if (write.table_id != spec::MgmtTable::kQpContext) return;
+  const auto context = spec::TableQpContext::Decode(write.data);
+  attributes_table_.Write(cycle, write.index, {.pdn = context.pdn, .path_mtu = context.path_mtu});
+}
+
+void ReadResponder::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
+  state_table_.Write(cycle, write.qpn, write.state);
+  if (AnswersIn(write.state)) return;
+  drop_.Push(cycle, write.qpn);
+  WakeAt(std::max(cycle, drop_.PopReady()));
+}
+
+void ReadResponder::Run(Cycle now) {
+  if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
+  bool moved = Leave(now, packet_, packet_out);
+  moved |= Leave(now, job_, job_out);
+  moved |= Leave(now, check_, memory_check_out);
+  moved |= Leave(now, failure_, failure_out);
+  moved |= Step(now);
+  if (moved) WakeAt(now + 1);
+}
+
+bool ReadResponder::Step(Cycle now) {
+  switch (state_) {
+    case State::kChoose: return Choose(now);
+    case State::kAnswer:
+      Answer(now);
+      state_ = State::kChoose;
+      return true;
+    case State::kTurn: state_ = Turn(); return true;
+    case State::kEntry:
+      Cut();
+      state_ = State::kGive;
+      return true;
+    case State::kGive:
+      if (bytes_ != 0 && !memory_place_in.CanPop(now)) return false;
+      Give(now);
+      state_ = State::kChoose;
+      return true;
+  }
+  return false;
+}
+
+bool ReadResponder::Choose(Cycle now) {
+  // With room for all that can come of a turn, so that answers never wait for jobs.
+  const bool can_turn = turn_.CanPop(now) && !job_ && !failure_;
+  if (drop_.CanPop(now)) {
+    qpn_ = drop_.Pop(now);
+    WakeAt(drop_.PopReady());
+    dropping_ = true;
+    state_ = State::kTurn;
+  } else if (answer_in.CanPop(now) && !packet_ && !(can_turn && !turned_)) {
+    qpn_ = answer_in.front().packet.qpn % num_qps_;
+    turned_ = false;
+    state_ = State::kAnswer;
+  } else if (can_turn) {
+    qpn_ = turn_.Pop(now);
+    WakeAt(turn_.PopReady());
+    dropping_ = false;
+    turned_ = true;
+    state_ = State::kTurn;
+  } else {
+    return false;
+  }
+  qp_state_ = state_table_.Read(now, qpn_);
+  attributes_ = attributes_table_.Read(now, qpn_);
+  return true;
+}
+
+void ReadResponder::Answer(Cycle now) {
+  const auto answer = answer_in.Pop(now);
+  Row& row = rows_[qpn_];
+  const auto aeth = spec::Aeth::Decode(answer.packet.extension);
+  // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a repeated
+  // request does not stand for it.
+  const bool stays = row.held && IsAhead(row.held->psn, answer.packet.psn);
+  if (answer.is_read) {
+    assert(row.reads.size() < max_rd_atomic_);
+    row.reads.push_back({.psn = answer.packet.psn,
+                         .aeth = aeth,
+                         .address = answer.address,
+                         .rkey = answer.rkey,
+                         .bytes = answer.bytes});
+    if (!stays) row.held.reset();
+    PushTurn(now);
+    return;
+  }
+  if (row.dead) return;
+  // Of a QP that gave no job for long the number comes to lie ahead again, which is only a detour.
+  const bool on_way = static_cast<int16_t>(row.last - jobs_left_.At(now)) > 0;
+  if (row.reads.empty() && !row.held && !on_way) {
+    packet_ = answer.packet;
+    return;
+  }
+  if (!stays) row.held = {.psn = answer.packet.psn, .aeth = aeth};
+  PushTurn(now);
+}
+
+ReadResponder::State ReadResponder::Turn() {
+  Row& row = rows_[qpn_];
+  const bool alive = AnswersIn(qp_state_) && !row.dead && !dropping_;
+  if (row.held && row.reads.empty() && alive) {
+    Load(Acknowledge(qpn_, row.held->psn, row.held->aeth));
+    row.held.reset();
+    return State::kChoose;
+  }
+  if (!alive) {
+    if (dropping_) row.dead = false;
+    row.held.reset();
+    if (!row.reads.empty()) {
+      EndAll();
+      SayReads();
+    }
+    return State::kChoose;
+  }
+  return row.reads.empty() ? State::kChoose : State::kEntry;
+}
+
+void ReadResponder::Cut() {
+  const Row& row = rows_[qpn_];
+  const Read& read = row.reads.front();
+  const uint32_t shift = (kMtuShift + static_cast<uint32_t>(attributes_.path_mtu)) % 16;
+  const uint32_t mtu = uint32_t{1} << shift;
+  const uint32_t left = read.bytes - row.done;
+  const bool is_first = row.done == 0;
+  is_last_ = left <= mtu;
+  bytes_ = is_last_ ? left : mtu;
+  // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
+  psn_ = Psn(read.psn + (row.done >> shift));
+  // Which have an AETH: all but the middle ones. [IBTA vol. 1, table 38]
+  has_aeth_ = is_first || is_last_;
+  if (is_first) {
+    opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseOnly : BthOpcode::kRcRdmaReadResponseFirst;
+  } else {
+    opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseLast : BthOpcode::kRcRdmaReadResponseMiddle;
+  }
+  // Without bytes no key is looked at. [IBTA vol. 1, 9.7.4]
+  if (bytes_ == 0) return;
+  check_ = {.key = read.rkey,
+            .pdn = attributes_.pdn,
+            .remote_read = true,
+            .address = read.address + row.done,
+            .bytes = bytes_};
+}
+
+void ReadResponder::Give(Cycle now) {
+  Row& row = rows_[qpn_];
+  spec::MemoryPlace place{};
+  if (bytes_ != 0) place = memory_place_in.Pop(now);
+  spec::Aeth aeth = row.reads.front().aeth;
+  if (place.status != spec::MemoryStatus::kOk) {
+    // A NAK may come in place of any response. [IBTA vol. 1, 9.7.5.2]
+    spec::TxJob nak = Acknowledge(qpn_, psn_, aeth);
+    nak.packet.extension[0] = static_cast<uint8_t>(AethSyndrome::kNakRemoteAccessError);
+    Load(nak);
+    failure_ = {.qpn = qpn_,
+                .event_type = spec::RdmaEventType::kQpAccessErr,
+                .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)};
+    row.dead = true;
+    row.held.reset();
+    EndAll();
+    SayReads();
+    return;
+  }
+  spec::TxJob job{.packet = {.qpn = qpn_,
+                             .opcode = opcode_,
+                             .psn = psn_,
+                             .payload_bytes = static_cast<uint16_t>(bytes_),
+                             .is_response = true},
+                  .address0 = place.address0,
+                  .bytes0 = place.bytes0,
+                  .address1 = place.address1,
+                  .bytes1 = place.bytes1};
+  if (has_aeth_) aeth.Encode(job.packet.extension);
+  Load(job);
+  row.done += bytes_;
+  if (is_last_) {
+    row.done = 0;
+    row.reads.pop_front();
+    ++row.ended;
+    SayReads();
+  }
+  if (!row.reads.empty() || row.held) PushTurn(now);
+}
+
+void ReadResponder::Load(const spec::TxJob& job) {
+  job_ = job;
+  rows_[qpn_].last = ++issued_;
+}
+
+void ReadResponder::EndAll() {
+  Row& row = rows_[qpn_];
+  row.ended = static_cast<uint8_t>(row.ended + row.reads.size());
+  row.reads.clear();
+  row.done = 0;
+}
+
+void ReadResponder::SayReads() { reads_ = {.qpn = qpn_, .ended = rows_[qpn_].ended}; }
+
+void ReadResponder::PushTurn(Cycle now) {
+  turn_.Push(now, qpn_);
+  WakeAt(std::max(now, turn_.PopReady()));
+}
+
+bool ReadResponder::IsIdle() const {
+  return state_ == State::kChoose && drop_.IsEmpty() && turn_.IsEmpty() && answer_in.size() == 0 && !packet_ && !job_ &&
+         !check_ && !failure_ && !reads_;
+}
+
+}  // namespace vireo::model

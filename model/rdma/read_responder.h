@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out the RDMA READs that peers ask of us, and lets no answer of a QP leave before the responses of the READs
+// before it: the counterpart of rtl/rdma/vireo_read_responder.sv. It decides on no request and counts none; it knows no
+// path and no payload, only where that lies, which it asks memory_check for one packet at a time.
+//
+// An answer takes 2 cycles, the end of a QP's READs 2, a response without bytes 4, a response with bytes 4 and what its
+// memory check takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/table.h"
+#include "model/rdma/qp_set.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class ReadResponder final : public Block {
+ public:
+  // Unloaded, from the cycle in which an answer is accepted to the one in which this is visible:
+  static constexpr Cycle kAnswerToPacket = 3;  // the same, of a QP that has nothing here
+  static constexpr Cycle kAnswerToJob = 6;     // the same, held back
+  static constexpr Cycle kReadToCheck = 7;     // the memory_check of the first response
+  static constexpr Cycle kReadToJob = 8;       // the response of a READ without bytes
+  // From the cycle in which a place is accepted on.
+  static constexpr Cycle kPlaceToJob = 2;
+  static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
+  // From the qp_state_write to the qp_reads of what is dropped.
+  static constexpr Cycle kStateToReads = 4;
+
+  // num_qps: a power of two; max_rd_atomic: READs of a QP at a time, which the responder sees to.
+  ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic);
+  ReadResponder(Agenda& agenda, const spec::Config& config)
+      : ReadResponder(agenda, config.num_qps, config.max_rd_atomic) {}
+
+  Channel<spec::RxAnswer> answer_in = Channel<spec::RxAnswer>::Slice();
+  Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
+  Output<spec::TxPacket> packet_out;
+  Output<spec::TxJob> job_out;
+  Output<spec::MemoryCheck> memory_check_out;
+  Output<spec::QpFailure> failure_out;
+
+  // Called in the cycle of the pulse.
+  std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
+
+  void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+  // A job of ours has left tx_gather and was taken by tx_builder, or its payload could not be read.
+  void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
+  void OnResponseFailed(Cycle cycle) { jobs_left_.Add(cycle); }
+
+  void Run(Cycle now) override;
+  // Nothing is under way after the cycles that have run.
+  bool IsIdle() const;
+
+ private:
+  enum class State { kChoose, kAnswer, kTurn, kEntry, kGive };
+  struct Attributes {
+    uint16_t pdn = 0;
+    spec::IbMtu path_mtu{};
+  };
+  // An answer that is held back.
+  struct Held {
+    uint32_t psn = 0;
+    spec::Aeth aeth;
+  };
+  struct Read {
+    uint32_t psn = 0;  // of the first response
+    spec::Aeth aeth;   // of every response that has one
+    uint64_t address = 0;
+    uint32_t rkey = 0;
+    uint32_t bytes = 0;
+  };
+  // What a QP has here.
+  struct Row {
+    bool dead = false;  // a key has failed: nothing leaves any more in this life of the QP
+    uint8_t ended = 0;  // READs, as in qp_reads
+    uint16_t last = 0;  // number of the last job that was given
+    std::optional<Held> held;
+    std::deque<Read> reads;
+    uint32_t done = 0;  // bytes of the oldest
+  };
+  // Events of one kind, modulo 2^16; those of cycle t count from t + 1 on.
+  class EventCount {
+   public:
+    void Add(Cycle cycle) {
+      Fold(cycle);
+      latest_ = cycle;
+      ++in_latest_;
+    }
+    uint16_t At(Cycle cycle) {
+      Fold(cycle);
+      return before_;
+    }
+
+   private:
+    void Fold(Cycle cycle) {
+      if (latest_ >= cycle) return;
+      before_ = static_cast<uint16_t>(before_ + in_latest_);
+      in_latest_ = 0;
+    }
+    Cycle latest_ = 0;
+    uint16_t before_ = 0;     // the latest cycle
+    uint16_t in_latest_ = 0;  // the latest cycle
+  };
+
+  // Whether there was a transition.
+  bool Step(Cycle now);
+  bool Choose(Cycle now);
+  void Answer(Cycle now);
+  State Turn();
+  void Cut();
+  void Give(Cycle now);
+  void Load(const spec::TxJob& job);
+  void EndAll();
+  void SayReads();
+  void PushTurn(Cycle now);
+
+  const uint32_t num_qps_;
+  const size_t max_rd_atomic_;
+
+  QpSet drop_;  // QPs whose READs end, because a state came in which nothing is answered
+  QpSet turn_;  // every QP that has a READ or an answer here, but for the one whose turn is under way
+  Table<spec::IbQpState> state_table_;
+  Table<Attributes> attributes_table_;
+  std::vector<Row> rows_;  // only this block's machine looks at them, one at a time
+
+  State state_ = State::kChoose;
+  uint32_t qpn_ = 0;  // whose turn it is
+  spec::IbQpState qp_state_{};
+  Attributes attributes_;
+  bool dropping_ = false;  // the turn is one of drop_
+  bool turned_ = false;    // the last choice between answers and turns was for a turn
+  uint16_t issued_ = 0;    // jobs that were given
+  EventCount jobs_left_;
+
+  // The packet that is cut.
+  spec::BthOpcode opcode_{};
+  uint32_t psn_ = 0;
+  uint32_t bytes_ = 0;
+  bool is_last_ = false;
+  bool has_aeth_ = false;
+
+  std::optional<spec::TxPacket> packet_;
+  std::optional<spec::TxJob> job_;
+  std::optional<spec::MemoryCheck> check_;
+  std::optional<spec::QpFailure> failure_;
+  std::optional<spec::QpReads> reads_;  // the pulse of the next cycle
+};
+
+}  // namespace vireo::model

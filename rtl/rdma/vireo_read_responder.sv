@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Carries out the RDMA READs that peers ask of us: keeps those that the responder allowed, in order, and makes of each
+// its response packets, as jobs for tx_gather. All answers of the receive side pass through here, so that none leaves
+// before the READs that came before it: an acknowledge implies all PSNs before its own. [IBTA vol. 1, 9.7.5.1.2]
+//
+// An answer of a QP that has nothing here and no job on its way goes straight on. Else the QP keeps it, one at most,
+// and it leaves as a job without payload behind the READs. Queue pairs with work take turns, one packet each.
+//
+// It decides on no request and counts none: how many READs a QP may have is the responder's to see to. It knows no path
+// and no payload, only where that lies, which it asks memory_check for, one packet at a time: the key may have gone
+// since the request came.
+module vireo_read_responder
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NumQps = 1024,    // a power of two, 2 or more
+  parameter int unsigned MaxRdAtomic = 16  // READs of a QP, 1 to 128
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+
+  input  logic            table_write_valid_i,
+  input  table_write_t    table_write_i,
+  input  logic            qp_state_write_valid_i,
+  input  qp_state_write_t qp_state_write_i,
+  input  logic            response_taken_i,   // a pulse: tx_builder has taken one of our jobs' packets
+  input  logic            response_failed_i,  // a pulse: tx_gather could not read the payload of one of our jobs
+
+  input  logic            answer_valid_i,
+  output logic            answer_ready_o,
+  input  rx_answer_t      answer_i,
+
+  output logic            packet_valid_o,
+  input  logic            packet_ready_i,
+  output tx_packet_t      packet_o,
+
+  output logic            memory_check_valid_o,
+  input  logic            memory_check_ready_i,
+  output memory_check_t   memory_check_o,
+
+  input  logic            memory_place_valid_i,  // one per memory_check, in order
+  output logic            memory_place_ready_o,
+  input  memory_place_t   memory_place_i,
+
+  output logic            job_valid_o,
+  input  logic            job_ready_i,
+  output tx_job_t         job_o,
+
+  output logic            failure_valid_o,
+  input  logic            failure_ready_i,
+  output qp_failure_t     failure_o,
+
+  output logic            qp_reads_valid_o,
+  output qp_reads_t       qp_reads_o,
+
+  output logic            idle_o
+);
+
+  localparam int unsigned QpBits = $clog2(NumQps);
+  // A ring has a power of two of entries, and at least two.
+  localparam int unsigned SlotBits = MaxRdAtomic < 2 ? 1 : $clog2(MaxRdAtomic);
+  localparam int unsigned AethBits = 8 * AethBytes;
+  localparam int unsigned PacketBytesBits = 13;  // of tx_packet.payload_bytes
+  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
+  localparam int unsigned MtuShift = 7;
+  // Jobs are counted modulo 2 to the power of this; far fewer than half of it are on their way at a time.
+  localparam int unsigned JobBits = 16;
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic answer_valid, answer_pop, place_valid, place_pop;
+  rx_answer_t answer;
+  memory_place_t place;
+
+  vireo_slice #(.Width(RxAnswerBits)) u_answer (
+    .clk_i, .rst_ni,
+    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o), .s_data_i(answer_i),
+    .m_valid_o(answer_valid), .m_ready_i(answer_pop), .m_data_o(answer)
+  );
+  vireo_slice #(.Width(MemoryPlaceBits)) u_memory_place (
+    .clk_i, .rst_ni,
+    .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
+    .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)
+  );
+
+  // QPs whose READs end, because a state came in which nothing is answered; a set of its own, so that a QP that is set
+  // up anew before its turn has come forgets all the same.
+  logic drop_valid, drop_pop, drop_empty, turn_push, turn_valid, turn_pop, turn_empty;
+  logic [QpBits-1:0] drop_qpn, turn_qpn;
+  logic [QpBits-1:0] qpn_d, qpn_q;  // whose turn it is
+
+  // A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
+  // owed all the same: the responses to READs before the request that failed, and its NAK behind them.
+  function automatic logic answers_in(input logic [2:0] state);
+    return state == 3'(IbQpStateRtr) || state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd)
+        || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
+  endfunction
+
+  vireo_qp_set #(.Entries(NumQps)) u_drop (
+    .clk_i, .rst_ni,
+    .push_valid_i(qp_state_write_valid_i && !answers_in(qp_state_write_i.state)),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn), .empty_o(drop_empty)
+  );
+  // Every QP that has a READ or an answer here is in this set, or its turn is under way.
+  vireo_qp_set #(.Entries(NumQps)) u_turn (
+    .clk_i, .rst_ni,
+    .push_valid_i(turn_push), .push_i(qpn_q),
+    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+  );
+
+  // --- Tables --------------------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic [15:0] pdn;
+    logic [3:0] path_mtu;  // ib_mtu_e
+  } attributes_t;
+
+  // What a QP has here.
+  typedef struct packed {
+    logic dead;                     // a key has failed: nothing leaves any more in this life of the QP
+    logic [7:0] ended;              // READs, as in qp_reads
+    logic [JobBits-1:0] last;       // number of the last job that was given
+    logic held;                     // an answer is held back: an acknowledge with what follows
+    logic [PsnBits-1:0] held_psn;
+    logic [AethBits-1:0] held_aeth;
+    logic [SlotBits:0] count;       // READs
+    logic [SlotBits-1:0] oldest;
+    logic [31:0] done;              // bytes of the oldest READ
+  } row_t;
+
+  typedef struct packed {
+    logic [PsnBits-1:0] psn;      // of the first response
+    logic [AethBits-1:0] aeth;    // of every response that has one
+    logic [63:0] address;
+    logic [31:0] rkey;
+    logic [31:0] bytes;
+  } read_t;
+
+  logic row_read, row_write, ring_write, ring_read;
+  row_t row, row_d;
+  read_t ring_in, entry;
+  logic [SlotBits-1:0] ring_slot;
+  logic [2:0] qp_state;
+  attributes_t attributes_in, attributes;
+  /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
+  table_qp_context_t context_in;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic unused_bits;
+
+  assign context_in = unpack_table_qp_context(table_write_i.data);
+  assign attributes_in = '{pdn: context_in.pdn, path_mtu: context_in.path_mtu[3:0]};
+  assign ring_in = '{psn: answer.packet.psn, aeth: answer.packet.extension[AethBits-1:0], address: answer.address,
+                     rkey: answer.rkey, bytes: answer.bytes};
+  assign ring_slot = row.oldest + row.count[SlotBits-1:0];
+  assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
+                         qp_state_write_i.clear};  // its state says it
+
+  vireo_table #(.Width(3), .Depth(NumQps)) u_state (
+    .clk_i, .rst_ni,
+    .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .write_data_i(qp_state_write_i.state),
+    .read_i(row_read), .read_address_i(qpn_d), .read_data_o(qp_state)
+  );
+  vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
+    .clk_i, .rst_ni,
+    .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
+    .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
+    .read_i(row_read), .read_address_i(qpn_d), .read_data_o(attributes)
+  );
+  vireo_table #(.Width($bits(row_t)), .Depth(NumQps)) u_row (
+    .clk_i, .rst_ni,
+    .write_i(row_write), .write_address_i(qpn_q), .write_data_i(row_d),
+    .read_i(row_read), .read_address_i(qpn_d), .read_data_o(row)
+  );
+  vireo_ram_1r1w #(.Width($bits(read_t)), .Depth(NumQps * 2 ** SlotBits)) u_ring (
+    .clk_i,
+    .write_i(ring_write), .write_address_i({qpn_q, ring_slot}), .write_data_i(ring_in),
+    .read_i(ring_read), .read_address_i({qpn_q, row.oldest}), .read_data_o(entry)
+  );
+
+  // --- Machine -------------------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StChoose,  // an answer or a QP; its row is read
+    StAnswer,  // an answer goes on, or is kept
+    StTurn,    // the QP's oldest READ is read, or what it has ends
+    StEntry,   // the packet is cut, and its memory asked for
+    StGive     // it leaves
+  } state_e;
+
+  state_e state_d, state_q;
+  logic dropping_d, dropping_q;  // the turn is one of u_drop
+  logic turned_d, turned_q;      // the last choice between the two was for a turn
+  logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs that were given, and that have left
+  logic [JobBits-1:0] number, on_way;
+  logic checked_d, checked_q, last_d, last_q, has_aeth_d, has_aeth_q;  // of the packet
+  logic [7:0] opcode_d, opcode_q;
+  logic [PsnBits-1:0] psn_d, psn_q, distance;
+  logic [PacketBytesBits-1:0] bytes_d, bytes_q, mtu;
+  logic [31:0] left;
+  logic [3:0] shift;
+  logic stays, alive, leaves, fails, first;
+  aeth_t nak;
+
+  logic packet_valid_d, packet_valid_q, packet_free, job_valid_d, job_valid_q, job_free;
+  logic failure_valid_d, failure_valid_q, failure_free, check_valid_d, check_valid_q, reads_valid_d, reads_valid_q;
+  tx_packet_t packet_d, packet_q;
+  tx_job_t job_d, job_q;
+  qp_failure_t failure_d, failure_q;
+  memory_check_t check_d, check_q;
+  qp_reads_t reads_d, reads_q;
+
+  assign ended_d = ended_q + JobBits'(response_taken_i) + JobBits'(response_failed_i);
+
+  always_comb begin
+    state_d = state_q;
+    qpn_d = qpn_q;
+    dropping_d = dropping_q;
+    turned_d = turned_q;
+    issued_d = issued_q;
+    checked_d = checked_q;
+    last_d = last_q;
+    has_aeth_d = has_aeth_q;
+    opcode_d = opcode_q;
+    psn_d = psn_q;
+    bytes_d = bytes_q;
+    answer_pop = 1'b0;
+    place_pop = 1'b0;
+    drop_pop = 1'b0;
+    turn_pop = 1'b0;
+    turn_push = 1'b0;
+    row_read = 1'b0;
+    row_write = 1'b0;
+    row_d = row;
+    ring_write = 1'b0;
+    ring_read = 1'b0;
+    packet_free = !packet_valid_q || packet_ready_i;
+    packet_valid_d = packet_valid_q && !packet_ready_i;
+    packet_d = packet_q;
+    job_free = !job_valid_q || job_ready_i;
+    job_valid_d = job_valid_q && !job_ready_i;
+    job_d = job_q;
+    failure_free = !failure_valid_q || failure_ready_i;
+    failure_valid_d = failure_valid_q && !failure_ready_i;
+    failure_d = failure_q;
+    check_valid_d = check_valid_q && !memory_check_ready_i;
+    check_d = check_q;
+    reads_valid_d = 1'b0;
+    reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
+
+    number = issued_q + 1'b1;
+    // As a signed number: above 0, the QP's last job is on its way. Of a QP that gave none for long the number comes to
+    // lie ahead again; its next answer then leaves as a job, which is only a detour.
+    on_way = row.last - ended_q;
+    // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a
+    // repeated request does not stand for it.
+    distance = row.held_psn - answer.packet.psn;
+    stays = row.held && distance != '0 && !distance[PsnBits-1];
+    alive = answers_in(qp_state) && !row.dead && !dropping_q;
+    leaves = row.held && row.count == '0 && alive;
+    fails = checked_q && place.status != MemoryStatusOk;
+    left = entry.bytes - row.done;
+    shift = 4'(MtuShift) + attributes.path_mtu;
+    mtu = PacketBytesBits'(1) << shift;
+    first = row.done == '0;
+    nak = unpack_aeth(entry.aeth);
+    nak = aeth_t'({AethSyndromeNakRemoteAccessError, nak.msn});
+
+    unique case (state_q)
+      StChoose: begin
+        row_read = 1'b1;
+        if (drop_valid) begin
+          qpn_d = drop_qpn;
+          drop_pop = 1'b1;
+          dropping_d = 1'b1;
+          state_d = StTurn;
+        end else if (answer_valid && packet_free && !(turn_valid && job_free && failure_free && !turned_q)) begin
+          qpn_d = answer.packet.qpn[QpBits-1:0];
+          turned_d = 1'b0;
+          state_d = StAnswer;
+        end else if (turn_valid && job_free && failure_free) begin
+          // With room for all that can come of it, so that answers never wait for jobs.
+          qpn_d = turn_qpn;
+          turn_pop = 1'b1;
+          dropping_d = 1'b0;
+          turned_d = 1'b1;
+          state_d = StTurn;
+        end
+      end
+      StAnswer: begin
+        answer_pop = 1'b1;
+        if (answer.is_read) begin
+          // Its responses stand for what is held back of before.
+          ring_write = 1'b1;
+          row_d.count = row.count + 1'b1;
+          row_d.held = stays;
+          row_write = 1'b1;
+          turn_push = 1'b1;
+        end else if (row.dead) begin
+          // The NAK was the last to be said.
+        end else if (row.count == '0 && !row.held && (on_way == '0 || on_way[JobBits-1])) begin
+          packet_valid_d = 1'b1;
+          packet_d = answer.packet;
+        end else begin
+          row_d.held = 1'b1;
+          if (!stays) begin
+            row_d.held_psn = answer.packet.psn;
+            row_d.held_aeth = answer.packet.extension[AethBits-1:0];
+          end
+          row_write = 1'b1;
+          turn_push = 1'b1;
+        end
+        state_d = StChoose;
+      end
+      StTurn: begin
+        state_d = StChoose;
+        if (leaves) begin
+          job_valid_d = 1'b1;
+          job_d = '0;
+          job_d.packet.qpn = 24'(qpn_q);
+          job_d.packet.opcode = BthOpcodeRcAcknowledge;
+          job_d.packet.psn = row.held_psn;
+          job_d.packet.extension[AethBits-1:0] = row.held_aeth;
+          job_d.packet.is_response = 1'b1;
+          issued_d = number;
+          row_d.last = number;
+          row_d.held = 1'b0;
+          row_write = 1'b1;
+        end else if (!alive) begin
+          if (dropping_q) row_d.dead = 1'b0;
+          row_d.held = 1'b0;
+          row_d.count = '0;
+          row_d.done = '0;
+          row_d.ended = row.ended + 8'(row.count);
+          row_write = 1'b1;
+          reads_valid_d = row.count != '0;
+        end else if (row.count != '0) begin
+          ring_read = 1'b1;
+          state_d = StEntry;
+        end
+      end
+      StEntry: begin
+        last_d = left <= 32'(mtu);
+        bytes_d = last_d ? left[PacketBytesBits-1:0] : mtu;
+        // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
+        psn_d = entry.psn + PsnBits'(row.done >> shift);
+        // Which have an AETH: all but the middle ones. [IBTA vol. 1, table 38]
+        has_aeth_d = first || last_d;
+        if (first) opcode_d = last_d ? BthOpcodeRcRdmaReadResponseOnly : BthOpcodeRcRdmaReadResponseFirst;
+        else opcode_d = last_d ? BthOpcodeRcRdmaReadResponseLast : BthOpcodeRcRdmaReadResponseMiddle;
+        // Without bytes no key is looked at. [IBTA vol. 1, 9.7.4]
+        checked_d = bytes_d != '0;
+        check_valid_d = checked_d;
+        check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
+                    address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
+        state_d = StGive;
+      end
+      StGive: begin
+        if (!checked_q || place_valid) begin
+          place_pop = checked_q;
+          job_valid_d = 1'b1;
+          job_d = '0;
+          job_d.packet.qpn = 24'(qpn_q);
+          job_d.packet.psn = psn_q;
+          job_d.packet.is_response = 1'b1;
+          issued_d = number;
+          row_d.last = number;
+          if (fails) begin
+            // A NAK may come in place of any response. [IBTA vol. 1, 9.7.5.2]
+            job_d.packet.opcode = BthOpcodeRcAcknowledge;
+            job_d.packet.extension[AethBits-1:0] = pack_aeth(nak);
+            failure_valid_d = 1'b1;
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpAccessErr),
+                          code: 32'(AethSyndromeNakRemoteAccessError)};
+            row_d.dead = 1'b1;
+            row_d.held = 1'b0;
+            row_d.count = '0;
+            row_d.done = '0;
+            row_d.ended = row.ended + 8'(row.count);
+          end else begin
+            job_d.packet.opcode = opcode_q;
+            if (has_aeth_q) job_d.packet.extension[AethBits-1:0] = entry.aeth;
+            job_d.packet.payload_bytes = bytes_q;
+            if (checked_q) begin
+              job_d.address0 = place.address0;
+              job_d.bytes0 = place.bytes0;
+              job_d.address1 = place.address1;
+              job_d.bytes1 = place.bytes1;
+            end
+            row_d.done = row.done + 32'(bytes_q);
+            if (last_q) begin
+              row_d.done = '0;
+              row_d.count = row.count - 1'b1;
+              row_d.oldest = row.oldest + 1'b1;
+              row_d.ended = row.ended + 1'b1;
+            end
+          end
+          row_write = 1'b1;
+          reads_valid_d = fails || last_q;
+          turn_push = row_d.count != '0 || row_d.held;
+          state_d = StChoose;
+        end
+      end
+      default: state_d = StChoose;
+    endcase
+    reads_d.ended = row_d.ended;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StChoose;
+      turned_q <= 1'b0;
+      issued_q <= '0;
+      ended_q <= '0;
+      packet_valid_q <= 1'b0;
+      job_valid_q <= 1'b0;
+      failure_valid_q <= 1'b0;
+      check_valid_q <= 1'b0;
+      reads_valid_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      turned_q <= turned_d;
+      issued_q <= issued_d;
+      ended_q <= ended_d;
+      packet_valid_q <= packet_valid_d;
+      job_valid_q <= job_valid_d;
+      failure_valid_q <= failure_valid_d;
+      check_valid_q <= check_valid_d;
+      reads_valid_q <= reads_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    qpn_q <= qpn_d;
+    dropping_q <= dropping_d;
+    checked_q <= checked_d;
+    last_q <= last_d;
+    has_aeth_q <= has_aeth_d;
+    opcode_q <= opcode_d;
+    psn_q <= psn_d;
+    bytes_q <= bytes_d;
+    packet_q <= packet_d;
+    job_q <= job_d;
+    failure_q <= failure_d;
+    check_q <= check_d;
+    reads_q <= reads_d;
+  end
+
+  assign packet_valid_o = packet_valid_q;
+  assign packet_o = packet_q;
+  assign memory_check_valid_o = check_valid_q;
+  assign memory_check_o = check_q;
+  assign job_valid_o = job_valid_q;
+  assign job_o = job_q;
+  assign failure_valid_o = failure_valid_q;
+  assign failure_o = failure_q;
+  assign qp_reads_valid_o = reads_valid_q;
+  assign qp_reads_o = reads_q;
+  assign idle_o = state_q == StChoose && drop_empty && turn_empty && !answer_valid && !packet_valid_q && !job_valid_q
+               && !failure_valid_q && !check_valid_q && !reads_valid_q;
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)
+  else $error("more READs of a queue pair than it may have");
+  // Of an answer that is held back only PSN and AETH are kept.
+  assert property (@(posedge clk_i) answer_valid && !answer.is_read
+                   |-> answer.packet.opcode == BthOpcodeRcAcknowledge && answer.packet.payload_bytes == '0)
+  else $error("an answer that is no acknowledge");
+`endif
+
+endmodule

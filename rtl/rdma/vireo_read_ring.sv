@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The RDMA READs that a QP has asked its peer for and whose responses are not complete: a ring of them per QP, the
+// oldest first. What the responder needs of each is in its read_record; where in the oldest one it is, it keeps itself.
+//
+// Records are taken at once, whatever the responder does: who gives them must never wait for those who wait for the
+// responder. One that is known already is not taken again (a retry says it once more): PSNs tell, which begin anew
+// after half their range, so of a QP without READs under way, acknowledges carry on what counts as known.
+module vireo_read_ring
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
+  parameter int unsigned MaxRdAtomic = 16,  // READs per QP; a power of two, 2 or more
+  localparam int unsigned QpBits = $clog2(NumQps)
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+
+  input  logic               read_record_valid_i,
+  output logic               read_record_ready_o,
+  input  read_record_t       read_record_i,
+
+  output logic               load_ready_o,
+  input  logic               load_i,              // only if it is ready: forgets all of this QP
+  input  logic [QpBits-1:0]  load_qpn_i,
+
+  input  logic               read_i,              // begins a turn of this QP; what follows is of it
+  input  logic [QpBits-1:0]  read_qpn_i,
+  output logic               held_o,              // from one cycle later on: there is one
+  output read_record_t       oldest_o,            // from two cycles later on
+  input  logic               retire_i,            // the oldest one is complete
+  input  logic               acknowledged_i,      // the peer has all packets up to this one
+  input  logic [PsnBits-1:0] acknowledged_psn_i,
+
+  output logic               idle_o
+);
+
+  localparam int unsigned PlaceBits = $clog2(MaxRdAtomic);
+  localparam int unsigned CountBits = PlaceBits + 1;
+
+  // Counts are modulo twice the places; what is between them is in the ring.
+  typedef struct packed {
+    logic [CountBits-1:0] count;
+    logic [PsnBits-1:0] psn;  // last one of the newest READ
+  } taken_t;
+  typedef struct packed {
+    logic [CountBits-1:0] count;
+    logic any;                // `psn` counts
+    logic [PsnBits-1:0] psn;  // nothing up to here is new, when the ring is empty
+  } ended_t;
+
+  logic record_valid, record_ready;
+  read_record_t record;
+  localparam int unsigned EntryBits = ReadRecordBits - $bits(record.qpn);  // its first field is the QP
+
+  vireo_slice #(
+    .Width(ReadRecordBits)
+  ) u_record (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(read_record_valid_i),
+    .s_ready_o(read_record_ready_o),
+    .s_data_i(read_record_i),
+    .m_valid_o(record_valid),
+    .m_ready_i(record_ready),
+    .m_data_o(record)
+  );
+
+  // --- Records: rows are read in one cycle, written in the next.
+
+  logic writing_q;
+  logic start;
+  logic taken_write, ended_write;
+  logic [QpBits-1:0] record_qpn, taken_qpn, ended_qpn, turn_q;
+  taken_t taken_d, record_taken, turn_taken;
+  ended_t ended_d, record_ended, turn_ended;
+  logic record_held, full, known, takes;
+  logic [PsnBits-1:0] limit, ahead_by, acknowledged_by;
+  logic entries_read_q;
+
+  always_comb begin
+    record_qpn = QpBits'(record.qpn);
+    start = record_valid && !writing_q && !load_i;
+    record_ready = writing_q;
+    record_held = record_taken.count != record_ended.count;
+    full = record_taken.count - record_ended.count == CountBits'(MaxRdAtomic);
+    limit = record_held ? record_taken.psn : record_ended.psn;
+    ahead_by = record.last_psn - limit;
+    known = (record_held || record_ended.any) && (ahead_by == '0 || ahead_by[PsnBits-1]);
+    takes = writing_q && !known && !full;
+
+    taken_write = takes || load_i;
+    taken_qpn = load_i ? load_qpn_i : record_qpn;
+    taken_d = load_i ? '0 : '{count: record_taken.count + 1'b1, psn: record.last_psn};
+
+    // A READ that its requester has not announced yet has a PSN that nobody can have acknowledged.
+    acknowledged_by = acknowledged_psn_i - turn_ended.psn;
+    ended_write = load_i || retire_i
+               || (acknowledged_i && !held_o && turn_ended.any && !acknowledged_by[PsnBits-1]);
+    ended_qpn = load_i ? load_qpn_i : turn_q;
+    if (load_i) ended_d = '0;
+    else if (retire_i) ended_d = '{count: turn_ended.count + 1'b1, any: 1'b1, psn: oldest_o.last_psn};
+    else ended_d = '{count: turn_ended.count, any: 1'b1, psn: acknowledged_psn_i};
+  end
+
+  assign load_ready_o = !writing_q;
+  assign held_o = turn_taken.count != turn_ended.count;
+  assign oldest_o.qpn = 24'(turn_q);
+  assign idle_o = !record_valid;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      writing_q <= 1'b0;
+      entries_read_q <= 1'b0;
+    end else begin
+      writing_q <= start;
+      entries_read_q <= read_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read_i) turn_q <= read_qpn_i;
+  end
+
+  // Two who read: records and turns.
+  vireo_table #(
+    .Width($bits(taken_t)),
+    .Depth(NumQps)
+  ) u_record_taken (
+    .clk_i,
+    .rst_ni,
+    .write_i(taken_write),
+    .write_address_i(taken_qpn),
+    .write_data_i(taken_d),
+    .read_i(start),
+    .read_address_i(record_qpn),
+    .read_data_o(record_taken)
+  );
+
+  vireo_table #(
+    .Width($bits(ended_t)),
+    .Depth(NumQps)
+  ) u_record_ended (
+    .clk_i,
+    .rst_ni,
+    .write_i(ended_write),
+    .write_address_i(ended_qpn),
+    .write_data_i(ended_d),
+    .read_i(start),
+    .read_address_i(record_qpn),
+    .read_data_o(record_ended)
+  );
+
+  vireo_table #(
+    .Width($bits(taken_t)),
+    .Depth(NumQps)
+  ) u_turn_taken (
+    .clk_i,
+    .rst_ni,
+    .write_i(taken_write),
+    .write_address_i(taken_qpn),
+    .write_data_i(taken_d),
+    .read_i,
+    .read_address_i(read_qpn_i),
+    .read_data_o(turn_taken)
+  );
+
+  vireo_table #(
+    .Width($bits(ended_t)),
+    .Depth(NumQps)
+  ) u_turn_ended (
+    .clk_i,
+    .rst_ni,
+    .write_i(ended_write),
+    .write_address_i(ended_qpn),
+    .write_data_i(ended_d),
+    .read_i,
+    .read_address_i(read_qpn_i),
+    .read_data_o(turn_ended)
+  );
+
+  vireo_table #(
+    .Width(EntryBits),
+    .Depth(NumQps * MaxRdAtomic)
+  ) u_entries (
+    .clk_i,
+    .rst_ni,
+    .write_i(takes),
+    .write_address_i({record_qpn, record_taken.count[PlaceBits-1:0]}),
+    .write_data_i(record[EntryBits-1:0]),
+    .read_i(entries_read_q),
+    .read_address_i({turn_q, turn_ended.count[PlaceBits-1:0]}),
+    .read_data_o(oldest_o[EntryBits-1:0])
+  );
+
+  // Of a QP number more bits are in the record than there are QPs; only the oldest one's count matters to a turn.
+  logic unused;
+  assign unused = ^{record.qpn, turn_taken.psn};
+
+endmodule

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every device and configuration that a test of whole NICs runs on: model, RTL and both in lockstep. No test asks which
+// one it has.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::verif {
+
+// Name of the device (kDeviceNames), configuration.
+using EveryDevice = std::tuple<std::string, const spec::Config*>;
+// The same, and whether the driver wants packed rings.
+using EveryDeviceAndRing = std::tuple<std::string, const spec::Config*, bool>;
+
+inline std::string NameOf(const testing::TestParamInfo<EveryDevice>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name;
+}
+inline std::string NameOfWithRing(const testing::TestParamInfo<EveryDeviceAndRing>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param)->name +
+         (std::get<2>(info.param) ? "_packed" : "_split");
+}
+
+}  // namespace vireo::verif
+
+// For a suite of EveryDevice, whose rings are its own choice.
+#define VIREO_ON_EVERY_DEVICE_ONCE(Suite)                                                                           \
+  INSTANTIATE_TEST_SUITE_P(                                                                                         \
+      Devices, Suite,                                                                                               \
+      testing::Combine(testing::Values("model", "rtl", "lockstep"), testing::Values(&spec::kNic100, &spec::kNic1)), \
+      ::vireo::verif::NameOf)
+// For a suite of EveryDeviceAndRing.
+#define VIREO_ON_EVERY_DEVICE(Suite)                                                                         \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite,                                                                   \
+                           testing::Combine(testing::Values("model", "rtl", "lockstep"),                     \
+                                            testing::Values(&spec::kNic100, &spec::kNic1), testing::Bool()), \
+                           ::vireo::verif::NameOfWithRing)

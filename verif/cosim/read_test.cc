@@ -1,0 +1,711 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA READ on a reliable connection: every byte read is where it belongs when the completion says so, work requests
+// complete in order whatever operations are mixed, as many READs are under way as both sides allow, and what is lost or
+// refused ends as the standard says. [IBTA vol. 1, 9.4.4, 9.5, 9.7.3, 9.7.5]
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verif/cosim/frame_log.h"
+#include "verif/cosim/pair_test.h"
+
+namespace vireo::verif {
+namespace {
+
+using spec::BthOpcode;
+using spec::IbAccessFlags;
+using spec::IbWcOpcode;
+using spec::IbWcStatus;
+using spec::IbWrOpcode;
+
+constexpr std::array<spec::IbMtu, 5> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu::kMtu512, spec::IbMtu::kMtu1024,
+                                              spec::IbMtu::kMtu2048, spec::IbMtu::kMtu4096};
+constexpr uint32_t BytesOf(spec::IbMtu mtu) { return uint32_t{128} << static_cast<uint8_t>(mtu); }
+constexpr uint8_t kSoon = 5;  // acknowledge timeout: 131 us
+constexpr uint64_t kPatienceNs = 20'000'000;
+
+class Read : public PairTest {
+ protected:
+  void Build(const std::array<std::string, 2>& faults = {}) {
+    BuildWith(faults);
+    if (!HasFatalFailure()) log_.Watch(system_->host(0).station());
+  }
+  // As many READs as the device has room for.
+  ConnectedPairOptions Options() const {
+    ConnectedPairOptions options;
+    options.memory_bytes = 131'072;
+    options.qp.max_send_sge = options.qp.max_recv_sge = config().max_send_sge;
+    options.qp.max_inline_data = 64;
+    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic =
+        static_cast<uint8_t>(config().max_rd_atomic);
+    return options;
+  }
+  // With timers that a test can wait for.
+  ConnectedPairOptions LossyOptions() const {
+    ConnectedPairOptions options = Options();
+    options.path_mtu = spec::IbMtu::kMtu256;
+    options.connection.timeout = kSoon;
+    return options;
+  }
+  verbs::SendRequest ReadFrom(uint64_t wr_id, const Elements& into, uint64_t from, size_t reader = 0) {
+    return Remote(IbWrOpcode::kRdmaRead, wr_id, into, from, reader);
+  }
+  // Takes the completion of a READ; everything that it tells is right.
+  void ExpectRead(uint64_t wr_id, uint32_t bytes, size_t reader = 0, uint64_t patience_ns = kPatienceNs) {
+    const auto completion = Next(reader, patience_ns);
+    ASSERT_TRUE(completion.has_value());
+    ASSERT_EQ(completion->wr_id, wr_id);
+    ASSERT_EQ(completion->status, IbWcStatus::kSuccess)
+        << spec::ToString(completion->status) << ", " << completion->vendor_err;
+    EXPECT_EQ(completion->opcode, IbWcOpcode::kRdmaRead);
+    EXPECT_EQ(completion->byte_len, bytes);
+    EXPECT_EQ(completion->qp_num, side(reader).qp->qpn());
+    EXPECT_EQ(completion->wc_flags, 0U);
+  }
+  // The bytes of the other side's memory from `from` on.
+  Bytes Source(uint64_t from, uint32_t bytes, size_t reader = 0) {
+    const uint8_t* data = side(1 - reader).memory->data() + from;
+    return {data, data + bytes};
+  }
+  // How far an acknowledge (a response, too) of host 1 is from the connection's first PSN.
+  static uint32_t Ahead(const FrameLog::Entry& entry) {
+    constexpr uint32_t kFirst = 0xfffffe;  // of MakeConnectedPair
+    return (entry.psn() - kFirst) % (1U << spec::kPsnBits);
+  }
+  // What host 0 received of host 1, which lost nothing: each response and acknowledge once and in the order of PSNs.
+  void ExpectAnswersInOrder() {
+    uint32_t last = 0;
+    bool is_first = true;
+    for (const FrameLog::Entry& entry : log_.entries()) {
+      if (entry.is_sent || !entry.info().is_response) continue;
+      const uint32_t ahead = Ahead(entry);
+      if (!is_first) {
+        EXPECT_GT(ahead, last) << static_cast<int>(entry.opcode());
+      }
+      last = ahead;
+      is_first = false;
+    }
+  }
+
+  FrameLog log_;  // of host 0
+};
+
+// --- Data
+
+TEST_P(Read, BringsEverySizeIntoAnyElements) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  auto random = MakeRandom("read.sizes");
+  for (const spec::IbMtu mtu : kMtus) {
+    SCOPED_TRACE(BytesOf(mtu));
+    auto options = Options();
+    options.path_mtu = mtu;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    for (const size_t elements : {size_t{1}, size_t{2}, size_t{config().max_send_sge}}) {
+      SCOPED_TRACE(elements);
+      const uint32_t whole = BytesOf(mtu);
+      const std::vector<uint32_t> sizes = {0, 1, 3, 4, whole - 1, whole, whole + 1};
+      auto expected = Memory();
+      uint64_t at = UniformBelow(random, 64);
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        const Elements into = Cut(near(), at, sizes[i], elements, random);
+        const uint64_t from = UniformBelow(random, 100'000);
+        Scatter(near(), into, Source(from, sizes[i]), expected[0]);
+        PostSend(ReadFrom(i, into, from));
+        at += sizes[i] + 70 * elements;
+      }
+      for (size_t i = 0; i < sizes.size(); ++i) ASSERT_NO_FATAL_FAILURE(ExpectRead(i, sizes[i]));
+      // At once: the completion comes behind the data.
+      ExpectMemory(expected);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+}
+
+TEST_P(Read, BringsLongMessages) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  auto random = MakeRandom("read.long");
+  struct Long {
+    spec::IbMtu mtu;
+    uint32_t bytes;
+  };
+  std::vector<Long> all = {{spec::IbMtu::kMtu1024, 65'536}};
+  if (has_fast_wire()) all = {{spec::IbMtu::kMtu256, 65'536}, {spec::IbMtu::kMtu4096, 1'048'576}};
+  for (const Long& one : all) {
+    SCOPED_TRACE(one.bytes);
+    auto options = Options();
+    options.memory_bytes = one.bytes + 8192;
+    options.path_mtu = one.mtu;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    auto expected = Memory();
+    const Elements into = Cut(near(), 33, one.bytes, config().max_send_sge, random);
+    Scatter(near(), into, Source(77, one.bytes), expected[0]);
+    PostSend(ReadFrom(1, into, 77));
+    ASSERT_NO_FATAL_FAILURE(ExpectRead(1, one.bytes));
+    ExpectMemory(expected);
+  }
+}
+
+TEST_P(Read, OfNothingLooksAtNoKey) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  Connect(Options());
+  const auto expected = Memory();
+  auto request = ReadFrom(1, {}, 0);
+  request.rkey ^= 0x5555;
+  request.remote_addr = 7;
+  PostSend(request);
+  ASSERT_NO_FATAL_FAILURE(ExpectRead(1, 0));
+  ExpectMemory(expected);
+}
+
+TEST_P(Read, GoesBothWaysBesideWrites) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  auto random = MakeRandom("read.both");
+  auto options = Options();
+  options.path_mtu = spec::IbMtu::kMtu512;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  // Of each side: 32 KiB that nobody writes to, then what it reads, then what the other one writes.
+  constexpr uint64_t kRead = 32'768, kWritten = 81'920, kPlace = 2048;
+  constexpr uint64_t kRounds = 20;
+  auto expected = Memory();
+  std::array<std::vector<uint32_t>, 2> sizes;
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    for (size_t from = 0; from < 2; ++from) {
+      const auto bytes = static_cast<uint32_t>(UniformBelow(random, kPlace + 1));
+      const uint64_t source = UniformBelow(random, kRead - kPlace);
+      const bool is_read = UniformBelow(random, 2) == 0;
+      sizes.at(from).push_back(is_read ? bytes : ~0U);
+      if (is_read) {
+        const Elements into = {side(from).region->Sge(kRead + i * kPlace, bytes)};
+        Scatter(side(from), into, Source(source, bytes, from), expected.at(from));
+        PostSend(ReadFrom(i, into, source, from), from);
+      } else {
+        const Elements what = {side(from).region->Sge(source, bytes)};
+        Scatter(side(1 - from), {side(1 - from).region->Sge(kWritten + i * kPlace, bytes)}, Gather(side(from), what),
+                expected.at(1 - from));
+        PostSend(Remote(IbWrOpcode::kRdmaWrite, i, what, kWritten + i * kPlace, from), from);
+      }
+    }
+  }
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    for (size_t from = 0; from < 2; ++from) {
+      const uint32_t bytes = sizes.at(from)[i];
+      if (bytes != ~0U) {
+        ASSERT_NO_FATAL_FAILURE(ExpectRead(i, bytes, from));
+      } else {
+        ExpectNext(from, i, IbWcStatus::kSuccess, kPatienceNs);
+      }
+    }
+  }
+  Settle();
+  ExpectMemory(expected);
+}
+
+// --- Order
+
+TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  for (const uint32_t limit : {uint32_t{1}, uint32_t{2}, config().max_rd_atomic}) {
+    SCOPED_TRACE(limit);
+    auto options = Options();
+    options.path_mtu = spec::IbMtu::kMtu1024;
+    // The peer has room for no more than that, and would refuse one.
+    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic = static_cast<uint8_t>(limit);
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    log_.Clear();
+    auto expected = Memory();
+    const uint32_t bytes = has_fast_wire() ? 8192 : 2048;
+    const uint64_t count = limit == 1 ? 6 : 2 * limit + 3;
+    for (uint64_t i = 0; i < count; ++i) {
+      const Elements into = {near().region->Sge(i * 3001, bytes)};
+      // The later one has the last word where they overlap.
+      Scatter(near(), into, Source(i * 1000, bytes), expected[0]);
+      PostSend(ReadFrom(i, into, i * 1000));
+    }
+    for (uint64_t i = 0; i < count; ++i) ASSERT_NO_FATAL_FAILURE(ExpectRead(i, bytes));
+    ExpectMemory(expected);
+    uint64_t now = 0, most = 0;
+    for (const FrameLog::Entry& entry : log_.entries()) {
+      if (entry.is_sent && entry.opcode() == BthOpcode::kRcRdmaReadRequest) most = std::max(most, ++now);
+      const bool is_response = entry.info().operation == spec::BthOperation::kRdmaReadResponse;
+      if (!entry.is_sent && is_response && entry.info().ends_message) --now;
+    }
+    EXPECT_EQ(now, 0U);
+    EXPECT_EQ(most, limit);
+    EXPECT_EQ(log_.Count(true, BthOpcode::kRcRdmaReadRequest), count) << "without loss each is asked for once";
+    ExpectAnswersInOrder();
+  }
+}
+
+TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  auto options = Options();
+  options.path_mtu = spec::IbMtu::kMtu256;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  log_.Clear();
+  // Responses of many packets, with SENDs and WRITEs right behind whose acknowledges could overtake them.
+  constexpr uint64_t kRounds = 8;
+  constexpr uint32_t kBytes = 3000;
+  auto expected = Memory();
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    const Elements receive = {far().region->Sge(98'304 + i * 300, 300)}, sent = {near().region->Sge(i * 64, 200)};
+    const Elements written = {near().region->Sge(i * 100, 300)};
+    const Elements into = {near().region->Sge(65'536 + i * kBytes, kBytes)};
+    PostRecv(1, 100 + i, receive);
+    Scatter(far(), receive, Gather(near(), sent), expected[1]);
+    Scatter(far(), {far().region->Sge(65'536 + i * 300, 300)}, Gather(near(), written), expected[1]);
+    Scatter(near(), into, Source(i * 500, kBytes), expected[0]);
+  }
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    const Elements sent = {near().region->Sge(i * 64, 200)}, written = {near().region->Sge(i * 100, 300)};
+    const Elements into = {near().region->Sge(65'536 + i * kBytes, kBytes)};
+    PostSend(ReadFrom(3 * i, into, i * 500));
+    PostSend({.wr_id = 3 * i + 1, .opcode = IbWrOpcode::kSend, .sg_list = sent});
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, 3 * i + 2, written, 65'536 + i * 300));
+  }
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    ASSERT_NO_FATAL_FAILURE(ExpectRead(3 * i, kBytes));
+    ExpectNext(0, 3 * i + 1, IbWcStatus::kSuccess);
+    ExpectNext(0, 3 * i + 2, IbWcStatus::kSuccess);
+    ExpectNext(1, 100 + i, IbWcStatus::kSuccess);
+  }
+  Settle();
+  ExpectMemory(expected);
+  ExpectAnswersInOrder();
+}
+
+TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  auto options = Options();
+  options.path_mtu = spec::IbMtu::kMtu512;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  constexpr uint64_t kRounds = 6;
+  constexpr uint32_t kBytes = 1700;
+  auto expected = Memory();
+  for (uint64_t i = 0; i < kRounds; ++i) PostRecv(1, 100 + i, {far().region->Sge(98'304 + i * 2048, 2048)});
+  // Two READs, what the first one brought is sent, what the second one brought is written, and once more without delay.
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    const uint64_t a = 32'768 + 2 * i * 2048, b = a + 2048;
+    const Elements first = {near().region->Sge(a, kBytes)}, second = {near().region->Sge(b, kBytes)};
+    const Bytes first_data = Source(i * 1000, kBytes), second_data = Source(i * 1000 + 500, kBytes);
+    Scatter(near(), first, first_data, expected[0]);
+    Scatter(near(), second, second_data, expected[0]);
+    Scatter(far(), {far().region->Sge(98'304 + i * 2048, kBytes)}, first_data, expected[1]);
+    Scatter(far(), {far().region->Sge(65'536 + i * 2048, kBytes)}, second_data, expected[1]);
+    PostSend(ReadFrom(4 * i, first, i * 1000));
+    PostSend(ReadFrom(4 * i + 1, second, i * 1000 + 500));
+    constexpr uint8_t kFenced = spec::IbSendFlags::kFence | spec::IbSendFlags::kSignaled;
+    PostSend({.wr_id = 4 * i + 2, .opcode = IbWrOpcode::kSend, .flags = kFenced, .sg_list = first});
+    auto write = Remote(IbWrOpcode::kRdmaWrite, 4 * i + 3, second, 65'536 + i * 2048);
+    write.flags = i % 2 == 0 ? kFenced : spec::IbSendFlags::kSignaled;  // behind the other's fence it needs none
+    PostSend(write);
+  }
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    ASSERT_NO_FATAL_FAILURE(ExpectRead(4 * i, kBytes));
+    ASSERT_NO_FATAL_FAILURE(ExpectRead(4 * i + 1, kBytes));
+    ExpectNext(0, 4 * i + 2, IbWcStatus::kSuccess, kPatienceNs);
+    ExpectNext(0, 4 * i + 3, IbWcStatus::kSuccess, kPatienceNs);
+    ExpectNext(1, 100 + i, IbWcStatus::kSuccess, kPatienceNs);
+  }
+  Settle();
+  ExpectMemory(expected);
+}
+
+// --- Loss
+
+// Rounds of two READs of several packets, one of one, a SEND behind them and a fenced WRITE of what was read.
+class LossyRead : public Read {
+ protected:
+  void ExpectRounds(uint64_t rounds) {
+    Connect(LossyOptions());
+    ASSERT_FALSE(HasFatalFailure());
+    auto random = MakeRandom("read.loss");
+    constexpr uint32_t kLong = 1200, kShort = 200;
+    for (uint64_t round = 0; round < rounds; ++round) {
+      SCOPED_TRACE(round);
+      auto expected = Memory();
+      const Elements receive = {far().region->Sge(98'304, 300)}, sent = {near().region->Sge(round * 64, 300)};
+      PostRecv(1, 100 + round, receive);
+      Scatter(far(), receive, Gather(near(), sent), expected[1]);
+      std::array<Elements, 3> into;
+      for (size_t i = 0; i < into.size(); ++i) {
+        const uint32_t bytes = i == 2 ? kShort : kLong;
+        const uint64_t from = UniformBelow(random, 60'000);
+        into.at(i) = Cut(near(), 65'536 + i * 4096, bytes, 1 + UniformBelow(random, config().max_send_sge), random);
+        Scatter(near(), into.at(i), Source(from, bytes), expected[0]);
+        PostSend(ReadFrom(i, into.at(i), from));
+      }
+      PostSend({.wr_id = 3, .opcode = IbWrOpcode::kSend, .sg_list = sent});
+      auto write = Remote(IbWrOpcode::kRdmaWrite, 4, into[0], 110'000);
+      write.flags |= spec::IbSendFlags::kFence;
+      PostSend(write);
+      Bytes written;  // what the elements will hold then
+      for (const spec::RdmaSge& sge : into[0]) {
+        const auto at = static_cast<ptrdiff_t>(sge.addr - near().region->address());
+        written.insert(written.end(), expected[0].begin() + at, expected[0].begin() + at + sge.length);
+      }
+      Scatter(far(), {far().region->Sge(110'000, kLong)}, written, expected[1]);
+      for (size_t i = 0; i < into.size(); ++i) ASSERT_NO_FATAL_FAILURE(ExpectRead(i, i == 2 ? kShort : kLong));
+      ExpectNext(0, 3, IbWcStatus::kSuccess, kPatienceNs);
+      ExpectNext(0, 4, IbWcStatus::kSuccess, kPatienceNs);
+      ExpectNext(1, 100 + round, IbWcStatus::kSuccess, kPatienceNs);
+      system_->topology().RunFor(kArrivalTime);
+      ExpectMemory(expected);
+      ASSERT_FALSE(HasFailure());
+    }
+    ExpectNone(0);
+    ExpectNone(1);
+  }
+};
+
+TEST_P(LossyRead, OfRequestsIsMadeGood) {
+  // The first request, one of the middle, two in a row, and the SEND and the WRITE behind them.
+  Build(
+      {"drop opcode=rc_rdma_read_request nth=1; drop opcode=rc_rdma_read_request nth=6;"
+       "drop opcode=rc_rdma_read_request nth=12 count=2; drop opcode=rc_send_first nth=5; drop opcode=rc_send_last "
+       "nth=6;"
+       "drop opcode=rc_rdma_write_middle nth=20",
+       ""});
+  ASSERT_FALSE(HasFatalFailure());
+  ASSERT_NO_FATAL_FAILURE(ExpectRounds(7));
+  ExpectAllFaultsActed(0);
+}
+
+TEST_P(LossyRead, OfAnyResponseIsMadeGood) {
+  Build({"",
+         "drop opcode=rc_rdma_read_response_first nth=1; drop opcode=rc_rdma_read_response_middle nth=12;"
+         "drop opcode=rc_rdma_read_response_last nth=6; drop opcode=rc_rdma_read_response_only nth=4;"
+         "drop opcode=rc_rdma_read_response_middle nth=30 count=4; drop opcode=rc_rdma_read_response_last nth=14 "
+         "count=2"});
+  ASSERT_FALSE(HasFatalFailure());
+  ASSERT_NO_FATAL_FAILURE(ExpectRounds(9));
+  ExpectAllFaultsActed(1);
+}
+
+TEST_P(LossyRead, OfAcknowledgesBehindItIsMadeGood) {
+  // The SEND's and the WRITE's; then READs whose whole answer is lost while the acknowledge behind it arrives.
+  Build({"",
+         "drop opcode=rc_acknowledge nth=1 count=2; drop opcode=rc_acknowledge nth=7;"
+         "drop opcode=rc_rdma_read_response_only nth=5;  drop opcode=rc_rdma_read_response_only nth=7 count=2"});
+  ASSERT_FALSE(HasFatalFailure());
+  ASSERT_NO_FATAL_FAILURE(ExpectRounds(8));
+  ExpectAllFaultsActed(1);
+}
+
+TEST_P(LossyRead, RequestsThatComeTwiceOrLateHarmNothing) {
+  Build(
+      {"duplicate 1 opcode=rc_rdma_read_request rate=0.3; delay 4000 opcode=rc_rdma_read_request rate=0.1;"
+       "reorder 2 rate=0.05",
+       "duplicate 1 rate=0.1; reorder 2 rate=0.05; corrupt rate=0.05"});
+  ASSERT_FALSE(HasFatalFailure());
+  ASSERT_NO_FATAL_FAILURE(ExpectRounds(8));
+}
+
+TEST_P(LossyRead, OfAllResponsesEndsAfterTheRetries) {
+  Build({"", "drop opcode=rc_rdma_read_response_only"});
+  ASSERT_FALSE(HasFatalFailure());
+  auto options = LossyOptions();
+  options.connection.retry_cnt = 2;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  const auto expected = Memory();
+  const Elements into = {near().region->Sge(0, 100)};
+  PostSend(ReadFrom(1, into, 0));
+  PostSend(ReadFrom(2, into, 0));
+  ExpectNext(0, 1, IbWcStatus::kRetryExcErr, kPatienceNs);
+  ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
+  EXPECT_GE(log_.Count(true, BthOpcode::kRcRdmaReadRequest), 3U);  // the first try and both retries
+  ExpectMemory(expected);
+}
+
+// --- What is refused
+
+TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  enum class Wrong : uint8_t { kQpRight, kRegionRight, kKey, kPd, kFront, kBehind, kOneTooMany, kManyPackets };
+  for (const Wrong wrong : {Wrong::kQpRight, Wrong::kRegionRight, Wrong::kKey, Wrong::kPd, Wrong::kFront,
+                            Wrong::kBehind, Wrong::kOneTooMany, Wrong::kManyPackets}) {
+    SCOPED_TRACE(static_cast<int>(wrong));
+    auto options = Options();
+    options.memory_bytes = 16'384;
+    if (wrong == Wrong::kQpRight) options.connection.access = IbAccessFlags::kRemoteWrite;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    // One that is right goes before, one that would be right comes behind.
+    const Elements into = {near().region->Sge(0, 100)}, later = {near().region->Sge(8192, 100)};
+    auto expected = Memory();
+    const bool has_right = wrong != Wrong::kQpRight;
+    if (has_right) {
+      Scatter(near(), into, Source(50, 100), expected[0]);
+      PostSend(ReadFrom(1, into, 50));
+    }
+    const uint64_t end = far().memory->size();
+    auto request = ReadFrom(2, later, 0);
+    std::shared_ptr<verbs::ProtectionDomain> pd;
+    std::shared_ptr<verbs::MemoryRegion> region;
+    const Elements many = {near().region->Sge(4096, 4097)};
+    switch (wrong) {
+      case Wrong::kQpRight: break;
+      case Wrong::kRegionRight: {
+        auto made = far().pd->Register(*far().memory, IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite);
+        ASSERT_TRUE(made.ok());
+        region = *made;
+        request.rkey = region->rkey();
+        break;
+      }
+      case Wrong::kPd: {
+        auto other = system_->host(1).device().CreatePd();
+        ASSERT_TRUE(other.ok());
+        pd = *other;
+        auto made = pd->Register(*far().memory, IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteRead);
+        ASSERT_TRUE(made.ok());
+        region = *made;
+        request.rkey = region->rkey();
+        break;
+      }
+      case Wrong::kKey: request.rkey ^= 1; break;
+      case Wrong::kFront: request.remote_addr -= 1; break;
+      case Wrong::kBehind: request.remote_addr += end; break;
+      case Wrong::kOneTooMany: request.remote_addr += end - 99; break;
+      case Wrong::kManyPackets:
+        request.sg_list = many;
+        request.remote_addr += end - 4096;
+        break;
+    }
+    PostSend(request);
+    PostSend(ReadFrom(3, later, 0));
+    if (has_right) {
+      ASSERT_NO_FATAL_FAILURE(ExpectRead(1, 100));
+    }
+    const auto completion = Next(0);
+    ASSERT_TRUE(completion.has_value());
+    EXPECT_EQ(completion->wr_id, 2U);
+    EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr) << spec::ToString(completion->status);
+    EXPECT_EQ(completion->vendor_err, static_cast<uint32_t>(spec::AethSyndrome::kNakRemoteAccessError));
+    ExpectNext(0, 3, IbWcStatus::kWrFlushErr);
+    RunFor(20'000);
+    ExpectMemory(expected);
+    region.reset();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  enum class Wrong : uint8_t { kRight, kKey, kBehind, kSecondElement };
+  for (const Wrong wrong : {Wrong::kRight, Wrong::kKey, Wrong::kBehind, Wrong::kSecondElement}) {
+    SCOPED_TRACE(static_cast<int>(wrong));
+    auto options = Options();
+    options.memory_bytes = 16'384;
+    options.path_mtu = spec::IbMtu::kMtu256;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    auto made = near().pd->Register(*near().memory, IbAccessFlags::kRemoteRead);
+    ASSERT_TRUE(made.ok());
+    std::shared_ptr<verbs::MemoryRegion> read_only = *made;
+    constexpr uint32_t kBytes = 700;
+    Elements into = {near().region->Sge(1024, kBytes)};
+    size_t written = 0;  // what comes before it is refused may have come
+    switch (wrong) {
+      case Wrong::kRight: into[0].lkey = read_only->lkey(); break;
+      case Wrong::kKey: into[0].lkey ^= 1; break;
+      case Wrong::kBehind:
+        into[0].addr = near().region->address() + near().memory->size() - kBytes + 1, written = 512;
+        break;
+      case Wrong::kSecondElement:
+        into = {near().region->Sge(1024, 256), read_only->Sge(4096, kBytes - 256)};
+        written = 256;
+        break;
+    }
+    const auto before = Memory();
+    auto expected = before;
+    const Bytes data = Source(3000, kBytes);
+    const Elements good = {near().region->Sge(9000, 100)};
+    Scatter(near(), good, Source(0, 100), expected[0]);
+    PostSend(ReadFrom(1, good, 0));
+    PostSend(ReadFrom(2, into, 3000));
+    PostSend(ReadFrom(3, {near().region->Sge(12'000, 100)}, 0));
+    ASSERT_NO_FATAL_FAILURE(ExpectRead(1, 100));
+    ExpectNext(0, 2, IbWcStatus::kLocProtErr);
+    ExpectNext(0, 3, IbWcStatus::kWrFlushErr);
+    RunFor(20'000);
+    const size_t first = into[0].addr - near().region->address();
+    size_t came = 0;
+    while (came < written && near().memory->data()[first + came] == data[came]) ++came;
+    std::copy_n(data.begin(), came, expected[0].begin() + static_cast<ptrdiff_t>(first));
+    ExpectMemory(expected);
+    read_only.reset();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(Read, ThatIsMalformedFailsBeforeAnythingIsSent) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  for (const bool is_inline : {true, false}) {
+    auto options = Options();
+    options.connection.max_rd_atomic = is_inline ? 1 : 0;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    log_.Clear();
+    const auto expected = Memory();
+    const Elements into = {near().region->Sge(0, 16)};
+    const Bytes inline_data(16);
+    auto request = ReadFrom(1, into, 0);
+    if (is_inline) {
+      request.flags |= spec::IbSendFlags::kInline;
+      request.inline_data = inline_data;
+    }
+    PostSend(request);
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, 2, into, 0));
+    const auto completion = Next(0);
+    ASSERT_TRUE(completion.has_value());
+    EXPECT_EQ(completion->wr_id, 1U);
+    EXPECT_EQ(completion->status, IbWcStatus::kLocQpOpErr) << spec::ToString(completion->status);
+    EXPECT_EQ(completion->vendor_err, static_cast<uint32_t>(is_inline ? spec::RdmaError::kInvalidParameter
+                                                                      : spec::RdmaError::kInvalidAttribute));
+    ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
+    EXPECT_EQ(log_.CountSent(), 0U);
+    ExpectMemory(expected);
+  }
+}
+
+TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  for (const uint8_t room : {uint8_t{0}, uint8_t{1}}) {
+    SCOPED_TRACE(int{room});
+    auto options = LossyOptions();
+    options.connection.max_dest_rd_atomic = room;
+    options.connection.retry_cnt = 1;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    constexpr uint32_t kBytes = 8192;
+    constexpr uint64_t kReads = 4;
+    for (uint64_t i = 0; i < kReads; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * kBytes, kBytes)}, i));
+    // Those before may succeed. What had begun when the peer gave up is answered no more, and fails without an answer.
+    bool has_failed = false;
+    for (uint64_t i = 0; i < kReads; ++i) {
+      const auto completion = Next(0, kPatienceNs);
+      ASSERT_TRUE(completion.has_value());
+      EXPECT_EQ(completion->wr_id, i);
+      if (has_failed) {
+        EXPECT_EQ(completion->status, IbWcStatus::kWrFlushErr) << spec::ToString(completion->status);
+        continue;
+      }
+      if (completion->status == IbWcStatus::kSuccess) {
+        EXPECT_NE(room, 0U);
+        EXPECT_EQ(std::memcmp(near().memory->data() + i * kBytes, far().memory->data() + i, kBytes), 0);
+        continue;
+      }
+      has_failed = true;
+      const bool is_refused = completion->status == IbWcStatus::kRemInvReqErr;
+      EXPECT_TRUE(is_refused || (room == 1 && completion->status == IbWcStatus::kRetryExcErr))
+          << spec::ToString(completion->status);
+    }
+    EXPECT_TRUE(has_failed);
+    EXPECT_TRUE(std::ranges::any_of(log_.entries(), [](const FrameLog::Entry& entry) {
+      return !entry.is_sent && entry.syndrome() == spec::AethSyndrome::kNakInvalidRequest;
+    }));
+  }
+}
+
+// --- What ends on the way
+
+TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  for (const bool is_destroyed : {false, true}) {
+    SCOPED_TRACE(is_destroyed);
+    auto options = LossyOptions();
+    options.connection.retry_cnt = 1;
+    const uint32_t bytes = has_fast_wire() ? 400'000 : 32'768;
+    options.memory_bytes = 3 * bytes;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    for (uint64_t i = 0; i < 3; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * bytes, bytes)}, 2 * i * bytes / 3));
+    RunFor(5'000);  // responses are on their way
+    if (is_destroyed) {
+      near().qp.reset();
+    } else {
+      ASSERT_TRUE(near().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
+      bool has_ended = false;
+      for (uint64_t i = 0; i < 3; ++i) {
+        const auto completion = Next(0);
+        ASSERT_TRUE(completion.has_value());
+        EXPECT_EQ(completion->wr_id, i);
+        if (completion->status == IbWcStatus::kSuccess) {
+          EXPECT_FALSE(has_ended);
+          EXPECT_EQ(std::memcmp(near().memory->data() + i * bytes, far().memory->data() + 2 * i * bytes / 3, bytes), 0);
+          continue;
+        }
+        has_ended = true;
+        EXPECT_EQ(completion->status, IbWcStatus::kWrFlushErr) << spec::ToString(completion->status);
+      }
+      EXPECT_TRUE(has_ended);
+    }
+    const auto expected = Memory();
+    Settle();
+    ExpectMemory(expected);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(Read, OfAPeerThatGoesEndsAfterTheRetriesAndOfARegionThatGoesIsRefused) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  for (const bool is_region : {false, true}) {
+    SCOPED_TRACE(is_region);
+    auto options = LossyOptions();
+    options.memory_bytes = has_fast_wire() ? 1'048'576 : 65'536;
+    options.connection.retry_cnt = 1;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    const auto bytes = static_cast<uint32_t>(options.memory_bytes);
+    const Bytes before = Copy(*near().memory), data = Copy(*far().memory);
+    PostSend(ReadFrom(1, {near().region->Sge(0, bytes)}, 0));
+    PostSend(ReadFrom(2, {near().region->Sge(0, 1)}, 0));
+    RunFor(5'000);
+    if (is_region) {
+      far().region.reset();
+    } else {
+      far().qp.reset();
+      far().region.reset();
+    }
+    // From here on it is the host's own again: an access would be a complaint.
+    far().memory.reset();
+    ExpectNext(0, 1, is_region ? IbWcStatus::kRemAccessErr : IbWcStatus::kRetryExcErr, kPatienceNs);
+    ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
+    Settle();
+    // What came is what was there, from the begin on, and nothing behind it.
+    const uint8_t* memory = near().memory->data();
+    const auto came = static_cast<size_t>(std::mismatch(data.begin(), data.end(), memory).first - data.begin());
+    EXPECT_LT(came, data.size());
+    EXPECT_EQ(std::memcmp(memory + came, before.data() + came, before.size() - came), 0) << came;
+  }
+}
+
+VIREO_ON_EVERY_DEVICE(Read);
+VIREO_ON_EVERY_DEVICE(LossyRead);
+
+}  // namespace
+}  // namespace vireo::verif

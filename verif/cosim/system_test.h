@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of two hosts with a NIC each start from: every device, configuration and kind of ring, faults on the wire,
+// memory that is random and compared as a whole. At the end nothing is under way and no seam has a complaint.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "verif/cosim/every_device.h"
+#include "verif/cosim/rdma_system.h"
+#include "verif/harness/random.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+
+inline constexpr uint64_t kSecondNs = 1'000'000'000;
+// By when the slowest device has written to memory what its acknowledge told of.
+inline constexpr Picoseconds kArrivalTime = 20'000 * kPicosecondsPerNanosecond;
+
+using Bytes = std::vector<uint8_t>;
+using Elements = std::vector<spec::RdmaSge>;
+
+inline Bytes Copy(const host::DmaMemory& memory) { return {memory.data(), memory.data() + memory.size()}; }
+inline void Fill(host::DmaMemory& memory, std::mt19937_64& random) {
+  for (size_t i = 0; i < memory.size(); ++i) memory.data()[i] = static_cast<uint8_t>(random() >> 32);
+}
+// Of both, from the first byte that differs on: what a failure shows. Nothing if they are equal.
+inline std::string Difference(const Bytes& expected, const host::DmaMemory& memory) {
+  const auto [is, got] = std::mismatch(expected.begin(), expected.end(), memory.data());
+  if (is == expected.end()) return "";
+  return "byte " + std::to_string(is - expected.begin()) + " is " + std::to_string(*got) + ", not " +
+         std::to_string(*is);
+}
+
+// A side is one of ConnectedPair or DatagramPair. A message of `bytes` in as many elements of random lengths, none of
+// which overlap, from `offset` of the memory on.
+template <typename Side>
+Elements Cut(const Side& side, uint64_t offset, uint32_t bytes, size_t elements, std::mt19937_64& random) {
+  std::vector<uint32_t> cuts = {0, bytes};
+  while (cuts.size() < elements + 1) {
+    cuts.push_back(static_cast<uint32_t>(UniformBelow(random, uint64_t{bytes} + 1)));
+  }
+  std::ranges::sort(cuts);
+  Elements list;
+  for (size_t i = 0; i < elements; ++i) {
+    list.push_back(side.region->Sge(offset, cuts[i + 1] - cuts[i]));
+    offset += cuts[i + 1] - cuts[i] + UniformBelow(random, 70);
+  }
+  return list;
+}
+template <typename Side>
+Bytes Gather(const Side& side, const Elements& list) {
+  Bytes bytes;
+  for (const spec::RdmaSge& sge : list) {
+    const uint8_t* from = side.memory->data() + (sge.addr - side.region->address());
+    bytes.insert(bytes.end(), from, from + sge.length);
+  }
+  return bytes;
+}
+// What `memory`, a copy of the side's, is when `data` has come into the elements.
+template <typename Side>
+void Scatter(const Side& side, const Elements& list, const Bytes& data, Bytes& memory) {
+  size_t at = 0;
+  for (const spec::RdmaSge& sge : list) {
+    const size_t bytes = std::min<size_t>(sge.length, data.size() - at);
+    std::copy_n(data.begin() + static_cast<ptrdiff_t>(at), bytes,
+                memory.begin() + static_cast<ptrdiff_t>(sge.addr - side.region->address()));
+    at += bytes;
+  }
+}
+
+class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
+ protected:
+  // `options` but for device, configuration and rings.
+  void Build(RdmaSystemOptions options = {}) {
+    options.device = std::get<0>(GetParam());
+    options.config = std::get<1>(GetParam());
+    const bool packed = std::get<2>(GetParam());
+    options.wanted = packed ? host::DefaultFeatures() : SplitRings();
+    auto built = RdmaSystem::Build(options);
+    ASSERT_NE(built.system, nullptr) << built.error;
+    system_ = std::move(built.system);
+    for (size_t i = 0; i < options.nics; ++i) {
+      ASSERT_EQ(system_->host(i).device().net().features().Has(spec::VirtioFeature::kRingPacked), packed);
+    }
+  }
+  // What each NIC sends has the faults of a script; empty: none.
+  void BuildWith(const std::array<std::string, 2>& scripts) {
+    RdmaSystemOptions options;
+    for (const std::string& script : scripts) {
+      const FaultScript faults = ParseFaultScript(script);
+      ASSERT_EQ(faults.error, "");
+      options.faults_out.push_back(faults.rules);
+    }
+    Build(options);
+  }
+  // Every rule of the NIC's script has met a frame.
+  void ExpectAllFaultsActed(size_t nic) {
+    const auto& acted = system_->topology().faults_out(nic)->acted();
+    for (size_t i = 0; i < acted.size(); ++i) EXPECT_NE(acted[i], 0U) << "rule " << i << " of NIC " << nic;
+  }
+  void TearDown() override {
+    if (system_ == nullptr) return;
+    Settle();
+    EXPECT_EQ(system_->Complaints(), "");
+    system_.reset();
+  }
+  // Until nothing is under way.
+  void Settle() {
+    EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecondNs * kPicosecondsPerNanosecond));
+  }
+  void RunFor(uint64_t ns) { system_->topology().RunFor(ns * kPicosecondsPerNanosecond); }
+  const spec::Config& config() const { return *std::get<1>(GetParam()); }
+  // So that a test may carry more bytes where they cost few cycles.
+  bool has_fast_wire() const { return config().link_mbps >= 10'000; }
+
+  // The next completion of a CQ of this host; a failure of the test if none comes in time.
+  std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {
+    auto completion = cq.Wait(system_->host(host).function().NowNs() + patience_ns);
+    if (!completion.ok() || !completion->has_value()) {
+      ADD_FAILURE() << "no completion at host " << host;
+      return std::nullopt;
+    }
+    return **completion;
+  }
+  // That nothing comes for a while.
+  void ExpectNoneOf(verbs::CompletionQueue& cq, size_t host, uint64_t ns) {
+    auto completion = cq.Wait(system_->host(host).function().NowNs() + ns);
+    ASSERT_TRUE(completion.ok());
+    EXPECT_FALSE(completion->has_value());
+  }
+
+  std::unique_ptr<RdmaSystem> system_;
+};
+
+// The same with a pair of queue pairs, ConnectedPair or DatagramPair.
+template <typename Pair>
+class SystemTestWith : public SystemTest {
+ protected:
+  void TearDown() override {
+    pair_.reset();
+    SystemTest::TearDown();
+  }
+  using Side = typename Pair::Side;
+  Side& side(size_t number) { return pair_->side.at(number); }
+  Side& near() { return side(0); }
+  Side& far() { return side(1); }
+
+  std::optional<spec::RdmaCqReq> Next(size_t number, uint64_t patience_ns = kSecondNs / 1000) {
+    return NextOf(*side(number).cq, number, patience_ns);
+  }
+  void ExpectNext(size_t number, uint64_t wr_id, spec::IbWcStatus status, uint64_t patience_ns = kSecondNs / 1000) {
+    const auto completion = Next(number, patience_ns);
+    if (!completion.has_value()) return;
+    EXPECT_EQ(completion->wr_id, wr_id);
+    EXPECT_EQ(completion->status, status) << spec::ToString(completion->status) << ", " << completion->vendor_err;
+    EXPECT_EQ(completion->qp_num, side(number).qp->qpn());
+  }
+  void ExpectNone(size_t number, uint64_t ns = 50'000) { ExpectNoneOf(*side(number).cq, number, ns); }
+  void PostRecv(size_t number, uint64_t wr_id, const Elements& elements) {
+    const verbs::Status posted = side(number).qp->PostRecv({.wr_id = wr_id, .sg_list = elements});
+    EXPECT_TRUE(posted.ok()) << host::ToString(posted.error());
+  }
+  void PostSend(const verbs::SendRequest& request, size_t number = 0) {
+    const verbs::Status posted = side(number).qp->PostSend(request);
+    EXPECT_TRUE(posted.ok()) << host::ToString(posted.error());
+  }
+  // All of both sides' memory is as it is in the copies.
+  void ExpectMemory(const std::array<Bytes, 2>& expected) {
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(Difference(expected.at(i), *side(i).memory), "") << "host " << i;
+  }
+  std::array<Bytes, 2> Memory() { return {Copy(*near().memory), Copy(*far().memory)}; }
+
+  std::unique_ptr<Pair> pair_;
+};
+
+}  // namespace vireo::verif

@@ -1,0 +1,965 @@
+// SPDX-License-Identifier: Apache-2.0
+// The read responder: RTL against model in every cycle, and both against what READs and answers are.
+#include "model/rdma/read_responder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vread_responder_16.h"
+#include "verif/common/block_bench.h"
+#include "verif/ctrl/level_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::Channel;
+using model::Cycle;
+using model::ReadResponder;
+using spec::AethSyndrome;
+using spec::BthOpcode;
+using spec::IbMtu;
+using spec::IbQpState;
+using spec::MemoryStatus;
+using Top = Vread_responder_16;
+using Rtl = RtlTop<Top>;
+
+constexpr uint32_t kQps = 16;  // as the Verilated class was made
+constexpr uint32_t kReads = 4;
+constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
+
+// In ERR nothing new comes, but what was taken before is answered.
+constexpr std::array kAnswering = {IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe, IbQpState::kErr};
+constexpr std::array kMute = {IbQpState::kReset, IbQpState::kInit};
+constexpr std::array kMtus = {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::kMtu1024, IbMtu::kMtu2048, IbMtu::kMtu4096};
+
+uint32_t Bytes(IbMtu mtu) { return 128u << static_cast<uint32_t>(mtu); }
+uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
+uint32_t Packets(uint32_t bytes, uint32_t mtu) { return bytes == 0 ? 1 : (bytes - 1) / mtu + 1; }
+uint8_t Ack() { return static_cast<uint8_t>(AethSyndrome::kAckNoCredits); }
+uint8_t Nak(AethSyndrome syndrome) { return static_cast<uint8_t>(syndrome); }
+
+// Syndrome and MSN as they lie in a packet.
+void SetAeth(spec::TxPacket& packet, uint8_t syndrome, uint32_t msn) {
+  packet.extension[0] = syndrome;
+  for (unsigned i = 0; i < 3; ++i) packet.extension[1 + i] = static_cast<uint8_t>(msn >> (16 - 8 * i));
+}
+uint32_t MsnOf(const spec::TxPacket& packet) {
+  return uint32_t{packet.extension[1]} << 16 | uint32_t{packet.extension[2]} << 8 | packet.extension[3];
+}
+
+spec::RxAnswer Answer(uint32_t qpn, uint32_t psn, uint8_t syndrome = Ack(), uint32_t msn = 0) {
+  spec::RxAnswer answer{.packet = {.qpn = qpn, .opcode = BthOpcode::kRcAcknowledge, .psn = Psn(psn)}};
+  SetAeth(answer.packet, syndrome, msn);
+  return answer;
+}
+spec::RxAnswer Read(uint32_t qpn, uint32_t psn, uint32_t bytes, uint32_t msn = 0, uint64_t address = 0x1000) {
+  spec::RxAnswer read{.is_read = true,
+                      .packet = {.qpn = qpn, .psn = Psn(psn)},
+                      .address = address,
+                      .rkey = qpn << 8 | 0x5a,
+                      .bytes = bytes};
+  SetAeth(read.packet, Ack(), msn);
+  return read;
+}
+spec::TxJob AnswerJob(const spec::RxAnswer& answer) {
+  spec::TxJob job{.packet = answer.packet};
+  job.packet.is_response = true;
+  return job;
+}
+
+// Some place for every access: in two runs where it goes past a page.
+spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
+  const uint64_t base = check.address ^ 0x5500'0000'0000'0000u ^ uint64_t { check.key } << 32;
+  const auto first = static_cast<uint32_t>(std::min<uint64_t>(check.bytes, 4096 - base % 4096));
+  spec::MemoryPlace place{.address0 = base, .bytes0 = static_cast<uint16_t>(first)};
+  if (first != check.bytes) {
+    place.address1 = base + 0x10'0000;
+    place.bytes1 = static_cast<uint16_t>(check.bytes - first);
+  }
+  return place;
+}
+
+// What must come of a READ, by the definition of its packets. [IBTA vol. 1, table 38]
+std::vector<spec::TxJob> Responses(const spec::RxAnswer& read, IbMtu path_mtu, uint16_t pdn) {
+  const uint32_t mtu = Bytes(path_mtu);
+  const uint32_t packets = Packets(read.bytes, mtu);
+  std::vector<spec::TxJob> jobs;
+  for (uint32_t i = 0; i < packets; ++i) {
+    const uint32_t bytes = std::min(mtu, read.bytes - i * mtu);
+    spec::TxJob job{.packet = {.qpn = read.packet.qpn,
+                               .psn = Psn(read.packet.psn + i),
+                               .payload_bytes = static_cast<uint16_t>(bytes),
+                               .is_response = true}};
+    job.packet.opcode = packets == 1       ? BthOpcode::kRcRdmaReadResponseOnly
+                        : i == 0           ? BthOpcode::kRcRdmaReadResponseFirst
+                        : i == packets - 1 ? BthOpcode::kRcRdmaReadResponseLast
+                                           : BthOpcode::kRcRdmaReadResponseMiddle;
+    if (job.packet.opcode != BthOpcode::kRcRdmaReadResponseMiddle) {
+      std::copy_n(read.packet.extension, spec::Aeth::kBytes, job.packet.extension);
+    }
+    if (bytes != 0) {
+      const auto place = PlaceOf({.key = read.rkey,
+                                  .pdn = pdn,
+                                  .remote_read = true,
+                                  .address = read.address + uint64_t{i} * mtu,
+                                  .bytes = bytes});
+      job.address0 = place.address0;
+      job.bytes0 = place.bytes0;
+      job.address1 = place.address1;
+      job.bytes1 = place.bytes1;
+    }
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+uint16_t PdnOf(uint32_t qpn) { return static_cast<uint16_t>(0x300 + qpn); }
+
+Rtl::Outputs Outputs() {
+  return [](const Top& top, std::vector<uint8_t>& bytes) {
+    for (const auto bit : {top.answer_ready_o, top.memory_place_ready_o, top.packet_valid_o, top.memory_check_valid_o,
+                           top.job_valid_o, top.failure_valid_o, top.qp_reads_valid_o, top.idle_o}) {
+      bytes.push_back(bit);
+    }
+    const auto add = [&](const auto& port) {
+      const auto data = BytesOf(port);
+      bytes.insert(bytes.end(), data.begin(), data.end());
+    };
+    add(top.packet_o);
+    add(top.memory_check_o);
+    add(top.job_o);
+    add(top.failure_o);
+    add(top.qp_reads_o);
+  };
+}
+
+// The block with what stands around it: a memory that gives a place for every check, and tx_gather with tx_builder,
+// who take the jobs in order.
+struct Bench {
+  explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
+    block.packet_out.Connect(packet_sink, block);
+    block.memory_check_out.Connect(check_sink, block);
+    block.job_out.Connect(job_sink, block);
+    block.failure_out.Connect(failure_sink, block);
+    block.on_qp_reads = [this](Cycle cycle, const spec::QpReads& token) {
+      reads.Tell(cycle, token);
+      ended[token.qpn] = token.ended;
+    };
+    check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
+      EXPECT_FALSE(token.local_write || token.remote_write);
+      EXPECT_TRUE(token.remote_read);
+      if (answers_checks) place.tokens.push_back(memory(token));
+    };
+    packet.on_token = [this](Cycle cycle, const spec::TxPacket& token) {
+      if (on_straight) on_straight(cycle, token);
+    };
+    job.on_token = [this](Cycle, const spec::TxJob& token) { on_way.push_back(token); };
+    p.response_taken_i = 0;
+    p.response_failed_i = 0;
+    bench.AddOther(reads);
+    bench.AddOther(surroundings);
+  }
+
+  std::string Begin(Cycle cycle) {
+    const bool takes = !on_way.empty() && random() % 16 < take_rate;
+    if (takes) {
+      if (on_taken) on_taken(cycle, on_way.front());
+      on_way.pop_front();
+      block.OnResponseTaken(cycle);
+    }
+    const bool fails = !on_way.empty() && random() % 16 < fail_rate;
+    if (fails) {
+      if (on_taken) on_taken(cycle, on_way.front());
+      on_way.pop_front();
+      block.OnResponseFailed(cycle);
+    }
+    p.response_taken_i = takes;
+    p.response_failed_i = fails;
+    return Same("idle", p.idle_o, idle);
+  }
+  std::string End(Cycle cycle) {
+    if (answer.accepted != accepted_before && on_accepted) on_accepted(cycle);
+    accepted_before = answer.accepted;
+    idle = block.IsIdle();
+    return {};
+  }
+
+  // Until nothing is under way.
+  std::string Settle() {
+    for (int i = 0; i < 20'000; ++i) {
+      if (std::string difference = bench.Run(1); !difference.empty()) return difference;
+      if (answer.IsEmpty() && place.IsEmpty() && states.IsEmpty() && tables.IsEmpty() && block.IsIdle() &&
+          on_way.empty()) {
+        return {};
+      }
+    }
+    return "the block does not come to rest";
+  }
+  void SetState(uint32_t qpn, IbQpState state) {
+    states.tokens.push_back({.qpn = qpn, .state = state, .clear = state == IbQpState::kReset});
+  }
+  void SetMtu(uint32_t qpn, IbMtu mtu) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
+    spec::TableQpContext{.path_mtu = mtu, .pdn = PdnOf(qpn)}.Encode(write.data);
+    tables.tokens.push_back(write);
+    // Tables of others are of no concern.
+    write.table_id = spec::MgmtTable::kMr;
+    for (auto& byte : write.data) byte = static_cast<uint8_t>(random());
+    tables.tokens.push_back(write);
+  }
+  // Every QP in RTS.
+  void Setup(IbMtu mtu = IbMtu::kMtu1024, uint32_t first = 0) {
+    for (uint32_t qpn = first; qpn < kQps; ++qpn) {
+      SetMtu(qpn, mtu);
+      SetState(qpn, IbQpState::kRts);
+    }
+    ASSERT_EQ(Settle(), "");
+  }
+  void Rates(unsigned in, unsigned out) {
+    answer.rate = place.rate = in;
+    packet.rate = job.rate = check.rate = failure.rate = take_rate = out;
+  }
+
+  template <typename T>
+  static std::vector<T> Taken(Channel<T>& sink) {
+    std::vector<T> tokens;
+    for (const auto& sent : sink.sent()) tokens.push_back(sent.token);
+    sink.sent().clear();
+    return tokens;
+  }
+  std::vector<spec::TxJob> Jobs() {
+    EXPECT_EQ(Settle(), "");
+    return Taken(job_sink);
+  }
+  std::vector<spec::TxPacket> StraightPackets() {
+    EXPECT_EQ(Settle(), "");
+    return Taken(packet_sink);
+  }
+  std::vector<spec::QpReads> Reads() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<spec::QpReads> tokens;
+    for (const auto& [cycle, token] : reads.sent) tokens.push_back(token);
+    reads.sent.clear();
+    return tokens;
+  }
+
+  std::mt19937_64 random = MakeRandom("read_responder");
+  Top& p;
+  Agenda agenda;
+  ReadResponder block{agenda, kQps, kReads};
+  Channel<spec::TxPacket> packet_sink = Channel<spec::TxPacket>::Sink();
+  Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
+  Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();
+  Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
+
+  unsigned take_rate = 16;
+  unsigned fail_rate = 0;
+  bool answers_checks = true;
+  std::function<spec::MemoryPlace(const spec::MemoryCheck&)> memory = PlaceOf;
+  std::function<void(Cycle)> on_accepted;                         // an answer was
+  std::function<void(Cycle, const spec::TxPacket&)> on_straight;  // left
+  std::function<void(Cycle, const spec::TxJob&)> on_taken;        // or failed
+  std::deque<spec::TxJob> on_way;                                 // given, not taken
+  std::array<uint8_t, kQps> ended{};                              // as heard
+  uint64_t accepted_before = 0;
+  bool idle = true;  // of the model, at the end of the cycle before
+
+  BlockBench<Top> bench;
+  decltype(bench.In("", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
+      bench.In("answer", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i);
+  decltype(bench.In("", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o,
+                    p.memory_place_i)) place =
+      bench.In("memory_place", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o, p.memory_place_i);
+  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) tables =
+      bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
+                                    [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
+  decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) states =
+      bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
+                                      [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Out("", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o)) packet =
+      bench.Out("packet", packet_sink, p.packet_valid_o, p.packet_ready_i, p.packet_o);
+  decltype(bench.Out("", check_sink, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o)) check =
+      bench.Out("memory_check", check_sink, p.memory_check_valid_o, p.memory_check_ready_i, p.memory_check_o);
+  decltype(bench.Out("", job_sink, p.job_valid_o, p.job_ready_i, p.job_o)) job =
+      bench.Out("job", job_sink, p.job_valid_o, p.job_ready_i, p.job_o);
+  decltype(bench.Out("", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
+      bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
+                                                                                      p.qp_reads_o};
+  Probe surroundings{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
+};
+
+class ReadResponderTest : public testing::Test {
+ protected:
+  Rtl rtl{Outputs()};
+  Bench b{rtl};
+};
+constexpr uint32_t kQp = 5;
+
+// --- Answers ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, AnAnswerOfAQpThatHasNothingHereGoesStraight) {
+  b.Setup();
+  std::vector<spec::TxPacket> expected;
+  for (uint32_t i = 0; i < 20; ++i) {
+    b.answer.tokens.push_back(Answer(i % kQps, i, i % 2 == 0 ? Ack() : Nak(AethSyndrome::kNakPsnSequenceError), i));
+    expected.push_back(b.answer.tokens.back().packet);
+  }
+  EXPECT_EQ(b.StraightPackets(), expected);
+  EXPECT_TRUE(b.Jobs().empty());
+}
+
+TEST_F(ReadResponderTest, AnAnswerGoesStraightInEveryState) {
+  for (const auto state : kMute) {
+    b.SetState(kQp, state);
+    ASSERT_EQ(b.Settle(), "");
+    b.answer.tokens.push_back(Answer(kQp, 7));
+    EXPECT_EQ(b.StraightPackets().size(), 1u);
+  }
+}
+
+TEST_F(ReadResponderTest, AnAnswerBehindReadsLeavesBehindTheirResponses) {
+  b.Setup();
+  const auto read0 = Read(kQp, 10, 2500, 1);
+  const auto read1 = Read(kQp, 13, 1, 2);
+  const auto ack = Answer(kQp, 14, Ack(), 3);
+  b.answer.tokens = {read0, read1, ack};
+  auto expected = Responses(read0, IbMtu::kMtu1024, PdnOf(kQp));
+  const auto more = Responses(read1, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.insert(expected.end(), more.begin(), more.end());
+  expected.push_back(AnswerJob(ack));
+  EXPECT_EQ(b.Jobs(), expected);
+  EXPECT_TRUE(b.StraightPackets().empty());
+}
+
+TEST_F(ReadResponderTest, OfSeveralAnswersTheNewestLeaves) {
+  b.Setup();
+  const auto read = Read(kQp, 0xff'fffe, 5000);  // five packets
+  b.answer.tokens = {read, Answer(kQp, 3), Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))};
+  auto expected = Responses(read, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.push_back(AnswerJob(b.answer.tokens.back()));
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+// A repeated request is answered by what is expected less one: a NAK of what is expected says more.
+TEST_F(ReadResponderTest, AnAnswerOfAnEarlierPsnTakesNoPlace) {
+  b.Setup();
+  const auto read = Read(kQp, 0, 5000);
+  const auto nak = Answer(kQp, 6, Nak(AethSyndrome::kNakPsnSequenceError));
+  b.answer.tokens = {read, nak, Answer(kQp, 5)};
+  auto expected = Responses(read, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.push_back(AnswerJob(nak));
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAnswerBeforeIt) {
+  b.Setup();
+  const auto read0 = Read(kQp, 0, 5000);
+  const auto read1 = Read(kQp, 6, 100);
+  b.answer.tokens = {read0, Answer(kQp, 5), Answer(kQp, 6, Nak(AethSyndrome::kRnrNak)), read1};
+  auto expected = Responses(read0, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.push_back(Responses(read1, IbMtu::kMtu1024, PdnOf(kQp))[0]);
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+// Its responses say nothing of the later PSN.
+TEST_F(ReadResponderTest, ARepeatedReadDoesNotTakeThePlaceOfAnAnswer) {
+  b.Setup();
+  const auto read = Read(kQp, 0xff'ffff, 2000);
+  const auto ack = Answer(kQp, 4);
+  b.answer.tokens = {read, ack, read};
+  auto expected = Responses(read, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.insert(expected.end(), expected.begin(), expected.begin() + 2);
+  expected.push_back(AnswerJob(ack));
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+TEST_F(ReadResponderTest, WhileAJobIsOnItsWayAnAnswerFollowsItAsAJob) {
+  b.Setup();
+  b.take_rate = 0;
+  b.answer.tokens = {Read(kQp, 0, 10), Read(3, 0, 10)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  ASSERT_EQ(b.on_way.size(), 2u);
+
+  for (const auto& answer : {Answer(kQp, 1), Answer(kQp, 2), Answer(7, 9)}) {
+    b.answer.tokens.push_back(answer);
+    ASSERT_EQ(b.bench.Run(50), "");
+  }
+  ASSERT_EQ(b.packet_sink.sent().size(), 1u);  // others do not wait
+  EXPECT_EQ(b.packet_sink.sent()[0].token, Answer(7, 9).packet);
+  ASSERT_EQ(b.on_way.size(), 4u);
+  EXPECT_EQ(b.on_way[2], AnswerJob(Answer(kQp, 1)));
+  EXPECT_EQ(b.on_way[3], AnswerJob(Answer(kQp, 2)));
+
+  // Until the last of them has gone, whether by the one way or by the other, and both in one cycle.
+  b.take_rate = b.fail_rate = 16;
+  ASSERT_EQ(b.bench.Run(1), "");
+  b.take_rate = b.fail_rate = 0;
+  ASSERT_EQ(b.on_way.size(), 2u);
+  b.answer.tokens = {Answer(3, 4)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  ASSERT_EQ(b.packet_sink.sent().size(), 2u);
+  b.answer.tokens = {Answer(kQp, 3)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  ASSERT_EQ(b.packet_sink.sent().size(), 2u);
+  ASSERT_EQ(b.on_way.size(), 3u);
+  b.fail_rate = 16;
+  ASSERT_EQ(b.Settle(), "");
+  b.answer.tokens = {Answer(kQp, 4)};
+  ASSERT_EQ(b.Settle(), "");
+  ASSERT_EQ(b.packet_sink.sent().size(), 3u);
+}
+
+// The number of its last job lies ahead again when the others have given half of all numbers.
+TEST_F(ReadResponderTest, AfterTheJobNumbersWrapOneAnswerTakesADetour) {
+  b.Setup();
+  b.job.keep = false;
+  b.answer.tokens = {Read(kQp, 0, 0)};
+  ASSERT_EQ(b.Settle(), "");
+  for (uint32_t i = 0; i < 33'000; ++i) {
+    const uint32_t qpn = 8 + i % 8;  // all but one
+    b.answer.tokens.push_back(Read(qpn, i, 0));
+  }
+  while (!b.answer.IsEmpty()) ASSERT_EQ(b.bench.Run(100), "");
+  ASSERT_EQ(b.Settle(), "");
+  b.job.keep = true;
+  b.answer.tokens = {Answer(kQp, 1)};
+  EXPECT_EQ(b.Jobs(), std::vector{AnswerJob(Answer(kQp, 1))});
+  EXPECT_TRUE(b.StraightPackets().empty());
+  b.answer.tokens = {Answer(kQp, 2)};
+  EXPECT_EQ(b.StraightPackets(), std::vector{Answer(kQp, 2).packet});
+}
+
+// --- READs -----------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
+  uint32_t psn = 0xff'fff0;
+  for (const auto mtu : kMtus) {
+    b.Setup(mtu);
+    for (const uint32_t bytes : {1u, Bytes(mtu) - 1, Bytes(mtu), Bytes(mtu) + 1, 2 * Bytes(mtu), 3 * Bytes(mtu) + 5}) {
+      const auto read = Read(kQp, psn, bytes, bytes, 0xffff'fff0'1234'5678);
+      b.answer.tokens = {read};
+      const auto expected = Responses(read, mtu, PdnOf(kQp));
+      EXPECT_EQ(b.Jobs(), expected) << bytes;
+      psn = Psn(psn + Packets(bytes, Bytes(mtu)));
+      // And it asked for what it sends, for its own domain.
+      const auto checks = Bench::Taken(b.check_sink);
+      ASSERT_EQ(checks.size(), expected.size());
+      for (size_t i = 0; i < checks.size(); ++i) {
+        EXPECT_EQ(checks[i], (spec::MemoryCheck{.key = read.rkey,
+                                                .pdn = PdnOf(kQp),
+                                                .remote_read = true,
+                                                .address = read.address + i * Bytes(mtu),
+                                                .bytes = expected[i].packet.payload_bytes}));
+      }
+    }
+  }
+}
+
+TEST_F(ReadResponderTest, AReadWithoutBytesIsOnePacketAndNoCheck) {
+  b.Setup();
+  const auto read = Read(kQp, 77, 0, 0x12'3456);
+  b.answer.tokens = {read};
+  const auto jobs = b.Jobs();
+  EXPECT_EQ(jobs, Responses(read, IbMtu::kMtu1024, PdnOf(kQp)));
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].packet.opcode, BthOpcode::kRcRdmaReadResponseOnly);
+  EXPECT_EQ(MsnOf(jobs[0].packet), 0x12'3456u);
+  EXPECT_EQ(b.check.count, 0u);
+  EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = 1}}));
+}
+
+TEST_F(ReadResponderTest, TheLongestReadBegins) {
+  b.Setup(IbMtu::kMtu4096);
+  b.take_rate = 16;
+  b.answer.tokens = {Read(kQp, 0, kMaxMessageBytes)};
+  ASSERT_EQ(b.bench.Run(500), "");
+  ASSERT_GT(b.job.count, 10u);
+  for (size_t i = 0; i < b.job_sink.sent().size(); ++i) {
+    const auto& packet = b.job_sink.sent()[i].token.packet;
+    EXPECT_EQ(packet.psn, i);
+    EXPECT_EQ(packet.opcode, i == 0 ? BthOpcode::kRcRdmaReadResponseFirst : BthOpcode::kRcRdmaReadResponseMiddle);
+    EXPECT_EQ(packet.payload_bytes, 4096u);
+  }
+  b.SetState(kQp, IbQpState::kReset);
+  EXPECT_EQ(b.Reads().size(), 1u);
+}
+
+TEST_F(ReadResponderTest, QueuePairsTakeTurnsPacketByPacket) {
+  b.Setup(IbMtu::kMtu256);
+  b.answer.tokens = {Read(1, 0, 256 * 20), Read(2, 0, 256 * 20), Read(3, 0, 256 * 20)};
+  const auto jobs = b.Jobs();
+  ASSERT_EQ(jobs.size(), 60u);
+  for (size_t i = 3; i < jobs.size() - 6; ++i) {
+    EXPECT_NE(jobs[i].packet.qpn, jobs[i - 1].packet.qpn);
+    EXPECT_NE(jobs[i].packet.qpn, jobs[i - 2].packet.qpn);
+  }
+}
+
+TEST_F(ReadResponderTest, AllQueuePairsCanHaveAllTheirReads) {
+  b.Setup(IbMtu::kMtu256);
+  b.job.rate = 0;
+  std::array<std::vector<spec::TxJob>, kQps> expected;
+  for (uint32_t i = 0; i < kReads; ++i) {
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      const auto read = Read(qpn, 100 * i, 100 * (1 + qpn + i), i, uint64_t{i} << 32);
+      b.answer.tokens.push_back(read);
+      const auto jobs = Responses(read, IbMtu::kMtu256, PdnOf(qpn));
+      expected[qpn].insert(expected[qpn].end(), jobs.begin(), jobs.end());
+    }
+  }
+  ASSERT_EQ(b.bench.Run(1000), "");
+  ASSERT_TRUE(b.answer.IsEmpty());
+  b.job.rate = 16;
+  std::array<std::vector<spec::TxJob>, kQps> jobs;
+  for (const auto& job : b.Jobs()) jobs[job.packet.qpn].push_back(job);
+  EXPECT_EQ(jobs, expected);
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) EXPECT_EQ(b.ended[qpn], kReads);
+}
+
+TEST_F(ReadResponderTest, QpReadsCountsModulo256AndOverLives) {
+  b.Setup();
+  for (uint32_t i = 1; i <= 600; ++i) {
+    b.answer.tokens = {Read(kQp, i, i % 3)};
+    ASSERT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = static_cast<uint8_t>(i)}}));
+    if (i % 100 != 0) continue;
+    b.SetState(kQp, IbQpState::kReset);
+    b.SetState(kQp, IbQpState::kRts);
+    ASSERT_EQ(b.Settle(), "");
+  }
+}
+
+TEST_F(ReadResponderTest, JobsThatAreNotTakenHoldUpNoAnswer) {
+  b.Setup();
+  b.job.rate = 0;
+  b.answer.tokens = {Read(1, 0, 5000), Read(2, 0, 0)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  for (uint32_t i = 0; i < 20; ++i) b.answer.tokens.push_back(Answer(kQp, i));
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.packet.count, 20u);
+}
+
+// --- Errors ----------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
+  uint8_t ended = 0;
+  for (const auto status : {MemoryStatus::kKey, MemoryStatus::kPd, MemoryStatus::kRights, MemoryStatus::kBounds}) {
+    for (const uint32_t good : {0u, 1u, 3u}) {  // packets before
+      b.Setup();
+      const auto read = Read(kQp, 0xff'fffe, 4000, 0x45'6789);
+      uint32_t left = good;
+      b.memory = [&](const spec::MemoryCheck& check) {
+        return left-- != 0 ? PlaceOf(check) : spec::MemoryPlace{.status = status};
+      };
+      b.answer.tokens = {read, Read(kQp, 2, 10), Answer(kQp, 3)};
+      auto expected = Responses(read, IbMtu::kMtu1024, PdnOf(kQp));
+      expected.resize(good);
+      expected.push_back(AnswerJob(Answer(kQp, 0xff'fffe + good, Nak(AethSyndrome::kNakRemoteAccessError), 0x45'6789)));
+      EXPECT_EQ(b.Jobs(), expected);
+      EXPECT_EQ(Bench::Taken(b.failure_sink),
+                (std::vector<spec::QpFailure>{{.qpn = kQp,
+                                               .event_type = spec::RdmaEventType::kQpAccessErr,
+                                               .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)}}));
+      // Nothing more is said until the QP begins anew, but READs are counted.
+      b.memory = PlaceOf;
+      b.answer.tokens = {Answer(kQp, 3), Read(kQp, 4, 10), Read(kQp, 5, 0), Answer(kQp, 5)};
+      EXPECT_TRUE(b.Jobs().empty());
+      EXPECT_TRUE(b.StraightPackets().empty());
+      ended = static_cast<uint8_t>(ended + 4);
+      EXPECT_EQ(b.ended[kQp], ended);
+      EXPECT_TRUE(Bench::Taken(b.failure_sink).empty());
+      b.SetState(kQp, IbQpState::kErr);
+      b.SetState(kQp, IbQpState::kReset);
+      b.SetState(kQp, IbQpState::kRts);
+      ASSERT_EQ(b.Settle(), "");
+      b.answer.tokens = {read};
+      EXPECT_EQ(b.Jobs(), Responses(read, IbMtu::kMtu1024, PdnOf(kQp)));
+      ++ended;
+      b.answer.tokens = {Answer(kQp, 9)};
+      EXPECT_EQ(b.StraightPackets().size(), 1u);
+    }
+  }
+}
+
+TEST_F(ReadResponderTest, InTheStatesOfAResponderReadsAreCarriedOut) {
+  for (const auto state : kAnswering) {
+    b.SetMtu(kQp, IbMtu::kMtu512);
+    b.SetState(kQp, state);
+    ASSERT_EQ(b.Settle(), "");
+    const auto read = Read(kQp, 9, 1000);
+    b.answer.tokens = {read};
+    EXPECT_EQ(b.Jobs(), Responses(read, IbMtu::kMtu512, PdnOf(kQp)));
+  }
+}
+
+TEST_F(ReadResponderTest, InOtherStatesReadsAndTheAnswerBehindThemAreDropped) {
+  uint8_t ended = 0;
+  for (const auto state : kMute) {
+    // Under way when the state comes, in each cycle of a turn.
+    for (uint64_t cycles = 0; cycles < 40; ++cycles) {
+      b.Setup(IbMtu::kMtu256);
+      b.answer.tokens = {Read(kQp, 0, 256 * 50), Read(kQp, 50, 1), Answer(kQp, 51)};
+      ASSERT_EQ(b.bench.Run(20 + cycles), "");
+      b.SetState(kQp, state);
+      const auto jobs = b.Jobs();
+      ASSERT_LT(jobs.size(), 10u);
+      for (const auto& job : jobs) EXPECT_NE(job.packet.opcode, BthOpcode::kRcAcknowledge);
+      ended = static_cast<uint8_t>(ended + 2);
+      EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = ended}}));
+    }
+    // Or later.
+    b.answer.tokens = {Read(kQp, 0, 10), Answer(kQp, 51)};
+    EXPECT_TRUE(b.Jobs().empty());
+    ++ended;
+    EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = ended}}));
+    EXPECT_LE(b.StraightPackets().size(), 1u);
+  }
+}
+
+// A NAK takes its QP to ERR, often before the responses of the READs before it have left.
+TEST_F(ReadResponderTest, InErrTheReadsBeforeANakAreAnsweredAndThenItLeaves) {
+  for (uint64_t cycles = 0; cycles < 60; ++cycles) {
+    b.Setup(IbMtu::kMtu256);
+    const auto read = Read(kQp, 0, 256 * 5);
+    const auto nak = Answer(kQp, 5, Nak(AethSyndrome::kNakInvalidRequest));
+    b.answer.tokens = {read, nak};
+    ASSERT_EQ(b.bench.Run(cycles), "");
+    b.SetState(kQp, IbQpState::kErr);
+    auto expected = Responses(read, IbMtu::kMtu256, PdnOf(kQp));
+    expected.push_back(AnswerJob(nak));
+    auto jobs = b.Jobs();
+    const auto straight = b.StraightPackets();
+    // It may also come when all has left.
+    if (!straight.empty()) expected.pop_back();
+    EXPECT_EQ(jobs, expected);
+    EXPECT_LE(straight.size(), 1u);
+  }
+}
+
+TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
+  b.Setup();
+  b.take_rate = 0;
+  b.answer.tokens = {Read(kQp, 0, 0)};
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.job.rate = 0;
+  b.answer.tokens = {Read(1, 0, 0), Read(2, 0, 0), Answer(kQp, 1)};
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.SetState(kQp, IbQpState::kReset);
+  b.SetState(kQp, IbQpState::kRts);  // before the clear's turn
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.job.rate = b.take_rate = 16;
+  EXPECT_EQ(b.Jobs().size(), 3u);
+  EXPECT_EQ(b.packet.count, 0u);
+}
+
+// --- Latency ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, LatenciesUnloaded) {
+  b.Setup();
+  // The cycle in which something is visible, from the one in which the answer is accepted.
+  const auto after = [&](const spec::RxAnswer& answer, const auto& valid) {
+    EXPECT_EQ(b.Settle(), "");
+    b.answer.tokens = {answer};
+    const Cycle accepted = b.bench.cycle();
+    std::string difference;
+    do {
+      difference = b.bench.Run(1);
+    } while (difference.empty() && valid == 0 && b.bench.cycle() < accepted + 100);
+    EXPECT_EQ(difference, "");
+    return b.bench.cycle() - accepted;
+  };
+  EXPECT_EQ(after(Answer(kQp, 1), b.p.packet_valid_o), ReadResponder::kAnswerToPacket);
+  EXPECT_EQ(after(Read(kQp, 2, 0), b.p.job_valid_o), ReadResponder::kReadToJob);
+  b.take_rate = 0;
+  EXPECT_EQ(b.bench.Run(10), "");
+
+  // Held back, because the job before is on its way.
+  b.answer.tokens = {Read(kQp, 2, 0)};
+  EXPECT_EQ(b.bench.Run(50), "");
+  b.answer.tokens = {Answer(kQp, 3)};
+  const Cycle accepted = b.bench.cycle();
+  EXPECT_EQ(b.bench.Run(ReadResponder::kAnswerToJob - 1), "");
+  EXPECT_EQ(b.p.job_valid_o, 0);
+  EXPECT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.job_valid_o, 1);
+  EXPECT_EQ(b.bench.cycle() - accepted, ReadResponder::kAnswerToJob);
+  b.take_rate = 16;
+
+  // Of bytes: check, place, job, next check.
+  b.answers_checks = false;
+  EXPECT_EQ(after(Read(kQp, 4, 3000), b.p.memory_check_valid_o), ReadResponder::kReadToCheck);
+  EXPECT_EQ(b.bench.Run(20), "");
+  b.place.tokens = {PlaceOf(b.check_sink.sent().back().token)};
+  EXPECT_EQ(b.bench.Run(ReadResponder::kPlaceToJob - 1), "");
+  EXPECT_EQ(b.p.job_valid_o, 0);
+  EXPECT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.job_valid_o, 1);
+  EXPECT_EQ(b.bench.Run(ReadResponder::kPlaceToCheck - ReadResponder::kPlaceToJob - 1), "");
+  EXPECT_EQ(b.p.memory_check_valid_o, 0);
+  EXPECT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.memory_check_valid_o, 1);
+
+  // Dropped, between turns.
+  b.place.tokens = {spec::MemoryPlace{.address0 = 1, .bytes0 = 1024}};
+  b.job.rate = 0;
+  EXPECT_EQ(b.bench.Run(20), "");
+  b.SetState(kQp, IbQpState::kReset);
+  EXPECT_EQ(b.bench.Run(ReadResponder::kStateToReads - 1), "");
+  EXPECT_EQ(b.p.qp_reads_valid_o, 0);
+  EXPECT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.qp_reads_valid_o, 1);
+}
+
+// With the latency of an idle memory_check a READ of 1024-byte packets is faster than 64 bytes per cycle.
+TEST_F(ReadResponderTest, APacketTakesThirteenCyclesWithItsCheck) {
+  b.Setup();
+  b.answers_checks = false;
+  std::deque<std::pair<Cycle, spec::MemoryPlace>> places;
+  b.check.on_token = [&](Cycle cycle, const spec::MemoryCheck& check) {
+    places.push_back({cycle + 7, PlaceOf(check)});  // MemoryCheck::kLatency
+  };
+  b.answer.tokens = {Read(kQp, 0, 1024 * 100)};
+  while (b.job.count < 100 && b.bench.cycle() < 10'000) {
+    if (!places.empty() && places.front().first == b.bench.cycle()) {
+      b.place.tokens.push_back(places.front().second);
+      places.pop_front();
+    }
+    ASSERT_EQ(b.bench.Run(1), "");
+  }
+  const auto& sent = b.job_sink.sent();
+  ASSERT_EQ(sent.size(), 100u);
+  for (size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i].cycle - sent[i - 1].cycle, 13u);
+}
+
+// --- At random -------------------------------------------------------------------------------------------------------
+
+// READs and answers of every QP, as a responder gives them.
+struct Traffic {
+  explicit Traffic(Bench& bench, uint32_t first_qpn = 0) : b(bench), first(first_qpn) {
+    for (auto& value : psn) value = Psn(static_cast<uint32_t>(b.random()));
+  }
+  bool MayRead(uint32_t qpn) const { return static_cast<uint8_t>(begun[qpn] - b.ended[qpn]) < kReads; }
+  spec::RxAnswer Next() {
+    const auto qpn = first + static_cast<uint32_t>(b.random() % (kQps - first));
+    const auto msn = static_cast<uint32_t>(all.size());  // so that each can be known again
+    if (b.random() % 3 == 0 && MayRead(qpn)) {
+      const uint32_t mtu = Bytes(mtus[qpn]);
+      static constexpr uint32_t kPackets = 5;
+      uint32_t bytes = 0;
+      if (b.random() % 4 != 0) bytes = static_cast<uint32_t>(b.random() % (kPackets * mtu));
+      if (b.random() % 4 == 0) bytes = bytes / mtu * mtu;
+      const uint32_t packets = Packets(bytes, mtu);
+      const bool is_repeated = b.random() % 8 == 0;
+      const uint32_t at = is_repeated ? psn[qpn] - packets - static_cast<uint32_t>(b.random() % 10) : psn[qpn];
+      if (!is_repeated) psn[qpn] += packets;
+      ++begun[qpn];
+      all.push_back(Read(qpn, at, bytes, msn, b.random() % 4 == 0 ? 0 - b.random() % 20'000 : b.random()));
+    } else if (b.random() % 4 == 0) {
+      all.push_back(Answer(qpn, psn[qpn], Nak(AethSyndrome::kNakPsnSequenceError), msn));
+    } else {
+      if (b.random() % 2 == 0) ++psn[qpn];
+      all.push_back(Answer(qpn, psn[qpn] - 1, Ack(), msn));
+    }
+    return all.back();
+  }
+  // As many cycles, with something to do in each.
+  std::string Run(uint64_t cycles) {
+    for (; cycles != 0; --cycles) {
+      while (b.answer.tokens.size() < 3) b.answer.tokens.push_back(Next());
+      if (std::string difference = b.bench.Run(1); !difference.empty()) return difference;
+      if (testing::Test::HasFailure()) return "out of order";
+    }
+    return {};
+  }
+
+  Bench& b;
+  uint32_t first;
+  std::array<uint32_t, kQps> psn{};
+  std::array<uint8_t, kQps> begun{};
+  std::array<IbMtu, kQps> mtus{};
+  std::vector<spec::RxAnswer> all;  // in order
+};
+
+// What leaves for the wire, QP by QP.
+struct Order {
+  struct Qp {
+    std::deque<std::pair<size_t, spec::TxJob>> responses;  // that must come, with the number of their READ
+    std::optional<size_t> due;                             // answer that must still leave
+    std::optional<size_t> said;                            // last answer that left
+  };
+
+  Order(Bench& bench, Traffic& traffic) : b(bench), t(traffic) {
+    b.on_accepted = [this](Cycle) { Accept(); };
+    b.on_straight = [this](Cycle cycle, const spec::TxPacket& packet) {
+      for (const auto& job : b.on_way) EXPECT_NE(job.packet.qpn, packet.qpn) << "overtakes a job, cycle " << cycle;
+      EXPECT_FALSE(packet.is_response);
+      Leave(packet);
+    };
+    b.on_taken = [this](Cycle, const spec::TxJob& job) {
+      EXPECT_TRUE(job.packet.is_response);
+      EXPECT_FALSE(job.more || job.drop);
+      if (job.packet.opcode == BthOpcode::kRcAcknowledge) {
+        EXPECT_EQ(job.bytes0, 0u);
+        Leave(job.packet);
+        return;
+      }
+      auto& expected = qps[job.packet.qpn].responses;
+      ASSERT_FALSE(expected.empty());
+      EXPECT_EQ(job, expected.front().second) << TokenText(job) << "\n" << TokenText(expected.front().second);
+      expected.pop_front();
+    };
+  }
+  static bool IsAhead(uint32_t psn, uint32_t of) { return Psn(psn - of - 1) < 0x7f'ffff; }
+  void Accept() {
+    const size_t number = accepted++;
+    const auto& answer = t.all[number];
+    const uint32_t qpn = answer.packet.qpn;
+    Qp& qp = qps[qpn];
+    const bool stays = qp.due && IsAhead(t.all[*qp.due].packet.psn, answer.packet.psn);
+    if (answer.is_read) {
+      for (auto& job : Responses(answer, t.mtus[qpn], PdnOf(qpn))) qp.responses.push_back({number, job});
+      if (!stays) qp.due.reset();
+    } else if (!stays) {
+      qp.due = number;
+    }
+  }
+  void Leave(const spec::TxPacket& packet) {
+    const size_t number = MsnOf(packet);
+    Qp& qp = qps[packet.qpn];
+    ASSERT_LT(number, accepted);
+    spec::TxPacket expected = t.all[number].packet;
+    expected.is_response = packet.is_response;
+    EXPECT_EQ(packet, expected);
+    EXPECT_TRUE(qp.responses.empty() || qp.responses.front().first > number) << "overtakes a response";
+    EXPECT_TRUE(!qp.said || *qp.said < number) << "overtakes an answer";
+    qp.said = number;
+    if (qp.due == number) qp.due.reset();
+  }
+  void ExpectAllSaid() const {
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      EXPECT_TRUE(qps[qpn].responses.empty()) << qpn;
+      EXPECT_FALSE(qps[qpn].due) << qpn;
+      EXPECT_EQ(b.ended[qpn], t.begun[qpn]) << qpn;
+    }
+  }
+
+  Bench& b;
+  Traffic& t;
+  std::array<Qp, kQps> qps;
+  size_t accepted = 0;
+};
+
+struct Rates {
+  unsigned in, out, fail;
+};
+class ReadResponderRandomTest : public testing::TestWithParam<Rates> {
+ protected:
+  Rtl rtl{Outputs()};
+};
+
+TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
+  Bench b(rtl);
+  Traffic traffic(b);
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+    traffic.mtus[qpn] = kMtus[qpn % kMtus.size()];
+    b.SetMtu(qpn, traffic.mtus[qpn]);
+    b.SetState(qpn, kAnswering[b.random() % kAnswering.size()]);
+  }
+  ASSERT_EQ(b.Settle(), "");
+  Order order(b, traffic);
+  b.Rates(GetParam().in, GetParam().out);
+  b.fail_rate = GetParam().fail;
+  b.packet.keep = b.job.keep = b.check.keep = false;
+  ASSERT_EQ(traffic.Run(30'000), "");
+  ASSERT_EQ(b.Settle(), "");
+  order.ExpectAllSaid();
+  EXPECT_GT(b.packet.count, 10u);
+  EXPECT_GT(b.job.count, 500u);
+  EXPECT_EQ(b.failure.count, 0u);
+}
+
+TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
+  Bench b(rtl);
+  Traffic traffic(b);
+  b.memory = [&b](const spec::MemoryCheck& check) {
+    if (b.random() % 32 != 0) return PlaceOf(check);
+    return spec::MemoryPlace{.status = static_cast<MemoryStatus>(1 + b.random() % 4)};
+  };
+  b.Rates(GetParam().in, GetParam().out);
+  b.fail_rate = GetParam().fail;
+  b.states.rate = b.tables.rate = 4;
+  b.packet.keep = b.job.keep = b.check.keep = b.failure.keep = false;
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+    traffic.mtus[qpn] = kMtus[qpn % kMtus.size()];
+    b.SetMtu(qpn, traffic.mtus[qpn]);
+  }
+  for (int round = 0; round < 600; ++round) {
+    const auto qpn = static_cast<uint32_t>(b.random() % kQps);
+    if (b.random() % 8 == 0) {
+      traffic.mtus[qpn] = kMtus[b.random() % kMtus.size()];
+      b.SetMtu(qpn, traffic.mtus[qpn]);
+    }
+    b.SetState(qpn,
+               b.random() % 3 == 0 ? kMute[b.random() % kMute.size()] : kAnswering[b.random() % kAnswering.size()]);
+    ASSERT_EQ(traffic.Run(1 + b.random() % 100), "");
+  }
+  ASSERT_EQ(b.Settle(), "");
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.SetState(qpn, IbQpState::kReset);
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.ended, traffic.begun);
+  EXPECT_GT(b.failure.count, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stalls, ReadResponderRandomTest,
+                         testing::Values(Rates{16, 16, 0}, Rates{16, 4, 2}, Rates{4, 16, 0}, Rates{8, 8, 4},
+                                         Rates{16, 1, 0}),
+                         [](const auto& info) {
+                           return "In" + std::to_string(info.param.in) + "Out" + std::to_string(info.param.out) +
+                                  "Fail" + std::to_string(info.param.fail);
+                         });
+
+// In which cycle the reset comes.
+class ReadResponderResetTest : public testing::TestWithParam<uint32_t> {
+ protected:
+  Rtl rtl{Outputs()};
+};
+
+// Tables survive a reset, so what comes after it belongs to other queue pairs here.
+TEST_P(ReadResponderResetTest, WhatWasUnderWayIsGoneAfterAReset) {
+  {
+    Bench before(rtl);
+    before.Setup();
+    before.job.rate = before.packet.rate = 8;
+    for (uint32_t i = 0; i < 60 + GetParam(); ++i) {
+      before.answer.tokens.push_back(Answer(i % (kQps / 2), i));
+      if (i % 20 == 0) before.answer.tokens.push_back(Read(i / 20, 0, 3000));
+      ASSERT_EQ(before.bench.Run(1), "");
+    }
+  }
+  Bench after(rtl);
+  rtl.Reset();
+  ASSERT_EQ(rtl.ports().idle_o, 1);
+  after.Setup(IbMtu::kMtu512, kQps / 2);
+  Traffic traffic(after, kQps / 2);
+  traffic.mtus.fill(IbMtu::kMtu512);
+  Order order(after, traffic);
+  ASSERT_EQ(traffic.Run(300), "");
+  ASSERT_EQ(after.Settle(), "");
+  order.ExpectAllSaid();
+}
+
+INSTANTIATE_TEST_SUITE_P(Cycles, ReadResponderResetTest, testing::Range(0u, 20u));
+
+}  // namespace
+}  // namespace vireo::verif
