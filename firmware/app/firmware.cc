@@ -129,6 +129,12 @@ void Firmware::StartDatapath() {
 void Firmware::ResetDevice() {
   // If even this does not work, the driver's reset never ends, which is the truth.
   device_.Repair();
+  if (fatal_) {
+    // What was under way when it gave up must leave before anything is quiet.
+    auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
+    control.datapath_enable = true;
+    device_.Put(spec::kMgmtControlRegister, control);
+  }
   ClearObjects();
   ResetNet();
   if (fatal_) ClearTables();
