@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "verif/harness/rtl_coverage.h"
+
 namespace vireo::verif {
 
 // A port's bytes. Ports are integers or arrays of 32-bit words, least significant first; the host is little-endian.
@@ -50,7 +52,10 @@ class RtlTop {
     top_.eval();
     Reset();
   }
-  ~RtlTop() { top_.final(); }
+  ~RtlTop() {
+    top_.final();
+    KeepCoverage(context_);
+  }
   RtlTop(const RtlTop&) = delete;
   RtlTop& operator=(const RtlTop&) = delete;
 

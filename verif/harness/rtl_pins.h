@@ -13,6 +13,7 @@
 
 #include "verif/harness/core_clock.h"
 #include "verif/harness/nic_pins.h"
+#include "verif/harness/rtl_coverage.h"
 
 namespace vireo::verif {
 
@@ -39,7 +40,10 @@ class RtlPins final : public NicPins {
     top_.rst_ni = 1;
     top_.eval();
   }
-  ~RtlPins() override { top_.final(); }
+  ~RtlPins() override {
+    top_.final();
+    KeepCoverage(context_);
+  }
   RtlPins(const RtlPins&) = delete;
   RtlPins& operator=(const RtlPins&) = delete;
 

@@ -11,6 +11,7 @@
 
 #include "Vrx_parser_512.h"
 #include "Vrx_parser_64.h"
+#include "verif/harness/rtl_coverage.h"
 
 namespace vireo::verif {
 namespace {
@@ -56,7 +57,10 @@ class RxParserRtlOf final : public RxParserRtl {
     cycle_ = 0;
     tokens_.clear();
   }
-  ~RxParserRtlOf() override { top_.final(); }
+  ~RxParserRtlOf() override {
+    top_.final();
+    KeepCoverage(context_);
+  }
 
   size_t beat_bytes() const override { return kBeatBytes; }
   uint64_t cycle() const override { return cycle_; }

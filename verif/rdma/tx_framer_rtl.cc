@@ -11,6 +11,7 @@
 
 #include "Vtx_framer_512.h"
 #include "Vtx_framer_64.h"
+#include "verif/harness/rtl_coverage.h"
 
 namespace vireo::verif {
 namespace {
@@ -55,7 +56,10 @@ class TxFramerRtlOf final : public TxFramerRtl {
     top_.rst_ni = 1;
     cycle_ = 0;
   }
-  ~TxFramerRtlOf() override { top_.final(); }
+  ~TxFramerRtlOf() override {
+    top_.final();
+    KeepCoverage(context_);
+  }
 
   size_t beat_bytes() const override { return kBeatBytes; }
   uint64_t cycle() const override { return cycle_; }

@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests reach of the RTL: builds tests with Verilator's coverage, runs them, and makes one report of what each of
+their processes counted. `./vireo coverage` is the command.
+
+Lines and branches are those of rtl/, whatever instance and size of a module reached them. User points (verif/sva/*_cov.sv)
+count per module that they lie in, so that a block's test and the whole device add up."""
+
+import argparse
+import concurrent.futures
+import html
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/coverage"
+PROGRAMS = r"verif\.(common|dma|virtio|ctrl|rdma|cosim)\."
+# Of programs of whole NICs, which have every device; the others run whole.
+COSIM = "*/rtl_*"
+# Modules that only stand between two handshakes: their points belong to whoever uses them.
+STAGES = {"vireo_slice", "vireo_fifo"}
+
+
+def die(text):
+    sys.exit(f"vireo coverage: {text}")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- Building and running
+
+
+def programs(build, pattern):
+    """name -> path, of the test programs whose name has the pattern."""
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        die(f"{pattern!r} is no regular expression: {error}")
+    listing = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=False)
+    if listing.returncode != 0:
+        die(f"{build} is not configured; run ./vireo coverage, or: cmake --preset coverage\n{listing.stderr.strip()}")
+    found = {}
+    for line in listing.stdout.splitlines():
+        match = re.match(r"(\S+/(verif\.[\w.]+)): CXX_EXECUTABLE_LINKER", line)
+        if match and wanted.search(match[2]):
+            found[match[2]] = pathlib.Path(build) / match[1]
+    if not found:
+        die(f"no test program's name has {pattern!r}; --list shows all")
+    return dict(sorted(found.items()))
+
+
+def build_them(build, names):
+    say(f"building {len(names)} test programs in {build}; the first time takes minutes for each")
+    if subprocess.run(["cmake", "--build", build, "--target", *names], stdout=sys.stderr, check=False).returncode != 0:
+        die("the build failed, see above. ./vireo build tells whether the tree builds without coverage")
+
+
+def run_one(name, path, data, cosim, timeout):
+    """(name, seconds, what went wrong or "", its output)."""
+    command = [str(path)] + ([f"--gtest_filter={cosim}"] if name.startswith("verif.cosim.") else [])
+    environment = os.environ | {"VIREO_COVERAGE_DIR": str(data), "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"}
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              env=environment, cwd=path.parent, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return name, time.monotonic() - begin, f"did not end within {timeout} s", ""
+    what = "" if done.returncode == 0 else f"exit status {done.returncode}"
+    return name, time.monotonic() - begin, what, done.stdout
+
+
+def run_all(found, output, options):
+    """The names of those that failed. Their counts are kept: what a failing test reached was reached."""
+    data = output / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = [pool.submit(run_one, name, path, data, options.cosim, options.timeout) for name, path in found.items()]
+        for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
+            name, seconds, what, text = run.result()
+            say(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
+            if what:
+                failed.append(name)
+                log = output / f"{name}.log"
+                log.write_text(text, encoding="utf-8")
+                say(f"  its output: {log}")
+    return failed
+
+
+def merge(output):
+    """Verilator's tool makes one file and an annotated listing of each source."""
+    parts = sorted((output / "data").glob("*.dat"))
+    if not parts:
+        die("no test left coverage behind: none of them has RTL, or all ended early (see above)")
+    merged = output / "merged.dat"
+    annotated = output / "annotated"
+    shutil.rmtree(annotated, ignore_errors=True)
+    for arguments in (["--write", merged, *parts], ["--annotate", annotated, "--annotate-all", merged]):
+        try:
+            done = subprocess.run(["verilator_coverage", *arguments], capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            die("there is no verilator_coverage; ./vireo setup installs the package verilator")
+        if done.returncode != 0:
+            die(f"verilator_coverage: {done.stderr.strip() or done.stdout.strip()}")
+    return merged
+
+
+# --- Reading
+
+
+def read_points(text):
+    """Each point of Verilator's file: a dict of its keys, and `count`."""
+    points = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        match = re.fullmatch(r"C '(.*)' (\d+)", line)
+        if not match:
+            die(f"line {number} is no coverage: {line!r}")
+        point = dict(pair.split("\x02", 1) for pair in match[1].split("\x01") if "\x02" in pair)
+        point["count"] = int(match[2])
+        points.append(point)
+    return points
+
+
+def lines_of(point):
+    """The lines that a point stands for."""
+    lines = set()
+    for part in point.get("S", "").split(","):
+        if part:
+            first, _, last = part.partition("-")
+            lines.update(range(int(first), int(last or first) + 1))
+    return lines
+
+
+def module_of(page):
+    """Without the parameters that Verilator writes behind a module's name."""
+    return re.sub(r"__[A-Z].*$", "", page.partition("/")[2])
+
+
+class Module:
+    """What is known of one source file of rtl/."""
+
+    def __init__(self):
+        self.points = {}  # (line, column, comment) -> count: lines and branches
+        self.branches = set()  # of these keys, those of branches
+        self.lines = {}  # line -> {key}
+        self.user = {}  # name -> count
+
+    def add(self, point):
+        key = (int(point["l"]), int(point["n"]), point["o"])
+        self.points[key] = self.points.get(key, 0) + point["count"]
+        if point["page"].startswith("v_branch"):
+            self.branches.add(key)
+        for line in lines_of(point) | {key[0]}:
+            self.lines.setdefault(line, set()).add(key)
+
+    def line_state(self, line):
+        """Of its points: "all", "some", "none"; "" without any."""
+        counts = [self.points[key] != 0 for key in self.lines.get(line, ())]
+        if not counts:
+            return ""
+        return "all" if all(counts) else "some" if any(counts) else "none"
+
+    def figures(self):
+        """Reached and all, of lines, branches and user points."""
+        states = [self.line_state(line) for line in self.lines]
+        return ((sum(state != "none" for state in states), len(states)),
+                (sum(self.points[key] != 0 for key in self.branches), len(self.branches)),
+                (sum(count != 0 for count in self.user.values()), len(self.user)))
+
+
+def user_point(hierarchy, modules):
+    """(module, name) of a user point: who it lies in, where the instance's module is known."""
+    *path, label = hierarchy.split(".")
+    watcher = path.pop()  # the instance of the watching module itself
+    name = re.sub(r"^u_(cov_)?", "", watcher)
+    if watcher.startswith("u_stream"):
+        name = label
+    owner = ".".join(path)
+    inside = []
+    while path and modules.get(".".join(path), "") in STAGES | {""} and len(path) > 2:
+        inside.insert(0, re.sub(r"^u_", "", path.pop()))
+    owner = modules.get(".".join(path), "") or modules.get(owner, "")
+    return owner, ": ".join([*([".".join(inside)] if inside else []), name])
+
+
+def analyse(points, rtl):
+    """module -> Module, of the sources in the folder rtl."""
+    result = {}
+    modules = {}  # instance -> its module
+    for point in points:
+        if point["page"].startswith(("v_line", "v_branch")):
+            modules[point["h"]] = module_of(point["page"])
+            source = pathlib.Path(point["f"])
+            if source.is_relative_to(rtl):
+                result.setdefault(source, Module()).add(point)
+    by_name = {source.stem: module for source, module in result.items()}
+    for point in points:
+        if not point["page"].startswith("v_user"):
+            continue
+        owner, name = user_point(point["h"], modules)
+        if owner in by_name:
+            user = by_name[owner].user
+            user[name] = user.get(name, 0) + point["count"]
+    return dict(sorted(result.items()))
+
+
+# --- Reporting
+
+
+def share(figures):
+    hit, total = figures
+    return f"{hit}/{total}" if total else "-"
+
+
+def percent(figures):
+    hit, total = figures
+    return f"{100 * hit / total:.1f} %" if total else "-"
+
+
+def total_of(result):
+    sums = [[0, 0], [0, 0], [0, 0]]
+    for module in result.values():
+        for sum_, (hit, total) in zip(sums, module.figures()):
+            sum_[0] += hit
+            sum_[1] += total
+    return tuple(map(tuple, sums))
+
+
+def rows_of(result):
+    rows = [(source.stem.removeprefix("vireo_"), module.figures()) for source, module in result.items()]
+    return rows + [("total", total_of(result))]
+
+
+def table(result, markdown=False):
+    lines = []
+    if markdown:
+        lines += ["| module | lines | | branches | | user points | |", "|---|---:|---:|---:|---:|---:|---:|"]
+    else:
+        lines += [f"{'module':18} {'lines':>11} {'':>8} {'branches':>11} {'':>8} {'user points':>11}"]
+    for name, figures in rows_of(result):
+        cells = [text for one in figures for text in (share(one), percent(one))]
+        if markdown:
+            lines.append("| " + " | ".join([name, *cells]) + " |")
+        else:
+            lines.append(f"{name:18} " + " ".join(f"{cell:>{width}}" for cell, width in zip(cells, (11, 8) * 3)))
+    return "\n".join(lines)
+
+
+STYLE = """
+body { font: 14px sans-serif; margin: 2em; } table { border-collapse: collapse; } td, th { padding: 2px 12px; text-align: right; }
+td:first-child, th:first-child { text-align: left; } tr:nth-child(even) { background: #f4f4f4; }
+pre { margin: 0; line-height: 1.25; } pre span { display: block; } .n { color: #888; }
+.all { background: #dff5df; } .some { background: #fff3c4; } .none { background: #fbd5d5; }
+ul { columns: 3; } summary { cursor: pointer; font-weight: bold; padding: 6px 0; }
+"""
+
+
+def page(result, title):
+    """All in one file: the table, and each source with its lines coloured."""
+    out = ["<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>",
+           f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>",
+           "<p><span class='all'>reached</span>, <span class='some'>some of its branches</span>, "
+           "<span class='none'>never</span>. In front of a line: its point that was reached least often.</p>",
+           "<table><tr><th>module</th><th>lines</th><th></th><th>branches</th><th></th><th>user points</th><th></th></tr>"]
+    for name, figures in rows_of(result):
+        link = name if name == "total" else f"<a href='#{name}'>{name}</a>"
+        cells = "".join(f"<td>{share(one)}</td><td>{percent(one)}</td>" for one in figures)
+        out.append(f"<tr><td>{link}</td>{cells}</tr>")
+    out.append("</table>")
+    for source, module in result.items():
+        name = source.stem.removeprefix("vireo_")
+        out.append(f"<details id='{name}'><summary>{name}</summary>")
+        if module.user:
+            items = "".join(f"<li class='{'all' if count else 'none'}'>{html.escape(point)} {count}</li>"
+                            for point, count in sorted(module.user.items()))
+            out.append(f"<ul>{items}</ul>")
+        out.append("<pre>")
+        for number, text in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+            counts = [module.points[key] for key in module.lines.get(number, ())]
+            count = f"{min(counts):>10}" if counts else " " * 10
+            out.append(f"<span class='{module.line_state(number)}'><span class='n' style='display:inline'>{number:5} "
+                       f"{count}</span>  {html.escape(text)}</span>")
+        out.append("</pre></details>")
+    out.append("<script>addEventListener('hashchange',()=>{const e=document.getElementById(location.hash.slice(1));"
+               "if(e){e.open=true;e.scrollIntoView();}});</script></body></html>")
+    return "\n".join(out)
+
+
+def missing(result):
+    """The user points that nobody reached, by module."""
+    lines = []
+    for source, module in result.items():
+        names = sorted(name for name, count in module.user.items() if count == 0)
+        if names:
+            lines.append(f"{source.stem.removeprefix('vireo_')}: {', '.join(names)}")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./vireo coverage", description="What the tests reach of the RTL: lines, branches "
+                                     "and user points. Builds in build/coverage, prints a table and writes an HTML page.")
+    parser.add_argument("tests", nargs="?", default=PROGRAMS, metavar="REGEX",
+                        help="test programs, by a part of their names; the default is every block and whole NICs: %(default)s")
+    parser.add_argument("--list", action="store_true", help="the names of the programs, nothing else")
+    parser.add_argument("--cosim", default=COSIM, metavar="FILTER",
+                        help="GoogleTest filter for programs of whole NICs (%(default)s); for example '*/rtl_nic1*'")
+    parser.add_argument("--no-run", action="store_true", help="only report again what the last run counted")
+    parser.add_argument("--missing", action="store_true", help="also list the user points that were never reached")
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=3600, help="seconds for one program (%(default)s)")
+    parser.add_argument("--output", type=pathlib.Path, default=BUILD / "report", metavar="DIR",
+                        help="for data, annotated listings and page (build/coverage/report)")
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    output = options.output.resolve()
+    failed = []
+    if not options.no_run:
+        found = programs(options.build, options.tests)
+        if options.list:
+            print("\n".join(found))
+            return 0
+        build_them(options.build, list(found))
+        failed = run_all(found, output, options)
+    elif not (output / "data").is_dir():
+        die(f"there is nothing in {output} to report; run it without --no-run first")
+    merged = merge(output)
+    result = analyse(read_points(merged.read_text(encoding="utf-8")), ROOT / "rtl")
+    if not result:
+        die("no line of rtl/ was counted; is the build one with VIREO_COVERAGE?")
+    index = output / "index.html"
+    index.write_text(page(result, "Vireo: what tests reach of the RTL"), encoding="utf-8")
+    print(table(result, options.markdown))
+    if options.missing:
+        print("\nnever reached:\n" + (missing(result) or "nothing"))
+    say(f"page: {index}\nlistings: {output / 'annotated'}")
+    if failed:
+        die(f"tests failed, so the figures are not to be relied on: {' '.join(failed)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
