@@ -42,8 +42,9 @@ struct Workload {
   uint64_t messages, quick_messages;  // measured, after as many as fill the pipe
 };
 constexpr auto kWrite = spec::IbWrOpcode::kRdmaWrite;
+constexpr auto kRead = spec::IbWrOpcode::kRdmaRead;
+constexpr auto kSend = spec::IbWrOpcode::kSend;
 constexpr auto kMtu = spec::IbMtu::kMtu4096;
-// An operation that needs nothing of the peer but its memory (READ) is a row with another opcode.
 constexpr Workload kWorkloads[] = {
     {"write_64b_1qp", kWrite, 64, 1, 64, 16, kMtu, 8000, 800},
     {"write_64b_16qp", kWrite, 64, 16, 64, 16, kMtu, 20000, 2000},
@@ -53,6 +54,14 @@ constexpr Workload kWorkloads[] = {
     {"write_64k_1qp", kWrite, 65536, 1, 8, 1, kMtu, 300, 16},
     {"write_1m_1qp", kWrite, 1048576, 1, 2, 1, kMtu, 16, 2},
     {"write_64k_16qp", kWrite, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"read_64b_16qp", kRead, 64, 16, 32, 16, kMtu, 8000, 800},
+    {"read_4k_16qp", kRead, 4096, 16, 16, 8, kMtu, 4000, 512},
+    {"read_64k_1qp", kRead, 65536, 1, 8, 1, kMtu, 300, 16},
+    {"read_64k_16qp", kRead, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"send_64b_16qp", kSend, 64, 16, 64, 16, kMtu, 8000, 800},
+    {"send_4k_16qp", kSend, 4096, 16, 16, 8, kMtu, 4000, 512},
+    {"send_64k_1qp", kSend, 65536, 1, 8, 1, kMtu, 300, 16},
+    {"send_64k_16qp", kSend, 65536, 16, 2, 1, kMtu, 320, 32},
     {"pingpong_64b", kWrite, 64, 1, 1, 1, kMtu, 1000, 50},
 };
 constexpr const char* kBreakdown = "breakdown_64b";
@@ -185,9 +194,10 @@ struct Bench {
       std::string error;
       pairs.push_back(MakeConnectedPair(system->host(0), system->host(1), pair, &error));
       if (pairs.back() == nullptr) return error;
-      host::DmaMemory& memory = *pairs.back()->side[0].memory;
-      std::ranges::generate_n(memory.data(), static_cast<ptrdiff_t>(memory.size()),
-                              [&] { return static_cast<uint8_t>(random()); });
+      for (const auto& side : pairs.back()->side) {
+        std::ranges::generate_n(side.memory->data(), static_cast<ptrdiff_t>(side.memory->size()),
+                                [&] { return static_cast<uint8_t>(random()); });
+      }
     }
     return RunUntilQuiet();
   }
@@ -207,8 +217,7 @@ struct Bench {
         },
         system->scheduler().now() + kPatience);
   }
-  host::Status PostWrite(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
-                         bool is_signaled) {
+  host::Status Post(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset, bool is_signaled) {
     auto& [near, far] = pair.side;
     const spec::RdmaSge sge = near.region->Sge(offset, workload.bytes);
     return near.qp->PostSend({.wr_id = wr_id,
@@ -261,17 +270,24 @@ uint64_t MessageCount(const Options& options, const Workload& workload) {
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
   const size_t queue_pairs = std::min<size_t>(workload.queue_pairs, options.config->num_qps - kReservedQueuePairs);
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
-  ConnectedPairOptions pair_options{.memory_bytes = memory_bytes,
-                                    .path_mtu = workload.path_mtu,
-                                    .cqe = 64,
-                                    .interrupts = false,  // a host that polls
-                                    .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = 0}};
+  const bool sends = workload.opcode == kSend;
+  // Receives, twice as many as there are messages under way, so that none waits for the peer's host.
+  const uint32_t receives = sends ? 2 * workload.depth : 0;
+  ConnectedPairOptions pair_options{
+      .memory_bytes = memory_bytes,
+      .path_mtu = workload.path_mtu,
+      .cqe = std::max<uint32_t>(64, receives),
+      .interrupts = false,  // a host that polls
+      .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
+  pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
+      static_cast<uint8_t>(options.config->max_rd_atomic);
   Bench bench;
   if (std::string error = bench.Open(options, device, queue_pairs, pair_options); !error.empty()) return error;
 
   struct Queue {
     uint64_t posted = 0, completed = 0;
-    std::vector<Picoseconds> posted_at;  // by number modulo depth
+    uint64_t receives = 0, received = 0;  // at the peer
+    std::vector<Picoseconds> posted_at;   // by number modulo depth
   };
   std::vector<Queue> queues(queue_pairs);
   for (Queue& queue : queues) queue.posted_at.resize(workload.depth);
@@ -303,13 +319,29 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   std::vector<Picoseconds> latencies;
   Progress progress(device, workload.name);
   std::array<spec::RdmaCqReq, 16> cqes;
+  // The peer's host takes what it has received, and posts as many receives.
+  const auto receive = [&](Queue& queue, ConnectedPair::Side& far) -> std::string {
+    for (;;) {
+      auto count = far.cq->Poll(cqes);
+      if (!count.ok()) return host::ToString(count.error());
+      queue.received += *count;
+      if (*count == 0) break;
+    }
+    for (; queue.receives - queue.received < receives; ++queue.receives) {
+      const spec::RdmaSge sge = far.region->Sge(queue.receives % slots * workload.bytes, workload.bytes);
+      const host::Status posted = far.qp->PostRecv({.wr_id = queue.receives, .sg_list = std::span(&sge, 1)});
+      if (!posted.ok()) return host::ToString(posted.error());
+    }
+    return "";
+  };
   while (!end) {
     for (size_t i = 0; i < queue_pairs; ++i) {
       Queue& queue = queues[i];
+      if (std::string error = receive(queue, bench.pairs[i]->side[1]); !error.empty()) return error;
       for (; queue.posted - queue.completed < workload.depth; ++queue.posted) {
         const bool is_signaled = (queue.posted + 1) % workload.signal_every == 0;
-        const host::Status posted = bench.PostWrite(*bench.pairs[i], workload, queue.posted,
-                                                    queue.posted % slots * workload.bytes, is_signaled);
+        const host::Status posted =
+            bench.Post(*bench.pairs[i], workload, queue.posted, queue.posted % slots * workload.bytes, is_signaled);
         if (!posted.ok()) return host::ToString(posted.error());
         queue.posted_at[queue.posted % workload.depth] = bench.system->scheduler().now();
       }
@@ -422,7 +454,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
     if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
     bench.observer.Record();
     posted_at = bench.system->scheduler().now();
-    if (host::Status posted = bench.PostWrite(pair, kOne, i, 0, true); !posted.ok()) {
+    if (host::Status posted = bench.Post(pair, kOne, i, 0, true); !posted.ok()) {
       return host::ToString(posted.error());
     }
     for (size_t count = 0; count == 0;) {
@@ -567,7 +599,8 @@ void PrintTables(const std::vector<Row>& rows) {
     if (row.workload == kBreakdown) continue;
     fmt::print(
         "{:<9}{:<16}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
-        row.device, row.workload, row.Value("queue_pairs"), row.Value("goodput_gbps"), row.Value("wire_gbps"),
+        row.device, row.workload, row.Value("queue_pairs"), row.Value("goodput_gbps"),
+        std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),  // the way of the data
         row.Value("msgs_per_s"), row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
         row.Value("cpu_s"), row.Value("sim_cycles_per_s"), row.Value("packets_per_s"), row.Value("events"));
   }
