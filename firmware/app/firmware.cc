@@ -120,6 +120,10 @@ void Firmware::StartDatapath() {
   StartNet();
   BindQueue(ControlQueue(), spec::TableQueueKind::kControl, 0, 0);
   if (HasRoce() && profile_->rdma_event_queues != 0) BindQueue(EventQueue(), spec::TableQueueKind::kEvent, 0, 0);
+  EnableDatapath();
+}
+
+void Firmware::EnableDatapath() {
   auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
   control.datapath_enable = true;
   device_.Put(spec::kMgmtControlRegister, control);
@@ -129,12 +133,7 @@ void Firmware::StartDatapath() {
 void Firmware::ResetDevice() {
   // If even this does not work, the driver's reset never ends, which is the truth.
   device_.Repair();
-  if (fatal_) {
-    // What was under way when it gave up must leave before anything is quiet.
-    auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
-    control.datapath_enable = true;
-    device_.Put(spec::kMgmtControlRegister, control);
-  }
+  if (fatal_) EnableDatapath();  // what was under way when it gave up must leave before anything is quiet
   ClearObjects();
   ResetNet();
   if (fatal_) ClearTables();

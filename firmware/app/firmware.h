@@ -91,6 +91,7 @@ class Firmware {
   // --- firmware.cc: life of the device ---
   void ReadNegotiation();
   void StartDatapath();
+  void EnableDatapath();
   void ResetDevice();
   void ClearObjects();
   void ClearTables();
