@@ -6,6 +6,7 @@ rtl/common/vireo_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv
 rtl/common/vireo_pending.sv
+rtl/common/vireo_rr_pick.sv
 rtl/common/vireo_arb_rr.sv
 rtl/dma/vireo_dma_pkg.sv
 rtl/dma/vireo_dma_split.sv

@@ -46,27 +46,15 @@ module vireo_arb_rr #(
 
   logic busy_d, busy_q;                          // between the first and the last beat of a transaction
   logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the one before
-  logic [IndexBits-1:0] first_above, first_any;  // lowest input with a beat: above the winner, of all
-  logic above;
+  logic [IndexBits-1:0] pick;                    // the next winner
   logic move, space;
   logic [Width-1:0] winner_data;
 
-  always_comb begin
-    first_above = '0;
-    first_any = '0;
-    above = 1'b0;
-    for (int unsigned i = Inputs; i > 0; i--) begin
-      if (valid[i-1]) begin
-        first_any = IndexBits'(i - 1);
-        if (IndexBits'(i - 1) > winner_q) begin
-          first_above = IndexBits'(i - 1);
-          above = 1'b1;
-        end
-      end
-    end
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(valid), .last_i(winner_q), .pick_o(pick));
 
+  always_comb begin
     winner_d = winner_q;
-    if (!busy_q && valid != '0) winner_d = above ? first_above : first_any;
+    if (!busy_q && valid != '0) winner_d = pick;
     move = valid[winner_d] && space;
     // Not data[winner_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
     winner_data = data[0];

@@ -109,8 +109,7 @@ module vireo_memory_check
 
   state_e state_d, state_q;
   logic [ClientBits-1:0] client_d, client_q;        // of the access, else of the one before
-  logic [ClientBits-1:0] first_above, first_any;    // lowest client with a check: above that one, of all
-  logic above;
+  logic [ClientBits-1:0] pick;                      // whose check is taken next
   logic take, answer, answer_space;
   logic [Clients-1:0] is_client;                    // one bit: of the access's client
   memory_check_t check_d, check_q;
@@ -146,20 +145,9 @@ module vireo_memory_check
   assign key = unpack_rdma_key(check_d.key);
   assign mr_address = key.index[MrBits-1:0];
 
-  always_comb begin
-    first_above = '0;
-    first_any = '0;
-    above = 1'b0;
-    for (int unsigned i = Clients; i > 0; i--) begin
-      if (check_valid[i-1]) begin
-        first_any = ClientBits'(i - 1);
-        if (ClientBits'(i - 1) > client_q) begin
-          first_above = ClientBits'(i - 1);
-          above = 1'b1;
-        end
-      end
-    end
+  vireo_rr_pick #(.Inputs(Clients)) u_pick (.wants_i(check_valid), .last_i(client_q), .pick_o(pick));
 
+  always_comb begin
     client_d = client_q;
     state_d = state_q;
     take = 1'b0;
@@ -170,7 +158,7 @@ module vireo_memory_check
     unique case (state_q)
       StIdle: begin
         if (check_valid != '0) begin
-          client_d = above ? first_above : first_any;
+          client_d = pick;
           take = 1'b1;
           state_d = StRow;
         end

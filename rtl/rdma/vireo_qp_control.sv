@@ -215,8 +215,8 @@ module vireo_qp_control
 
   // --- What happens --------------------------------------------------------------------------------------------------
 
-  logic [InputBits-1:0] first_above, first_any;
-  logic above, take;
+  logic [InputBits-1:0] pick;
+  logic take;
   logic works;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
   logic is_live;  // and the QP exists
   logic queue_exists;
@@ -224,6 +224,10 @@ module vireo_qp_control
   assign works = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
   assign is_live = has_qp_q && works;
   assign queue_exists = 32'(vq_index_q) < NumQueues;
+
+  // An order waits for the end of the one before; failures do not, or no block could become quiet.
+  assign wants = valid & ~(Inputs'(fence_q) << InOrder);
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(wants), .last_i(winner_q), .pick_o(pick));
 
   always_comb begin
     state_d = state_q;
@@ -251,21 +255,6 @@ module vireo_qp_control
     host_event1_d = host_event1_q;
     ready = '0;
 
-    // An order waits for the end of the one before; failures do not, or no block could become quiet.
-    wants = valid;
-    if (fence_q) wants[InOrder] = 1'b0;
-    first_above = '0;
-    first_any = '0;
-    above = 1'b0;
-    for (int unsigned i = Inputs; i > 0; i--) begin
-      if (wants[i-1]) begin
-        first_any = InputBits'(i - 1);
-        if (InputBits'(i - 1) > winner_q) begin
-          first_above = InputBits'(i - 1);
-          above = 1'b1;
-        end
-      end
-    end
     take = state_q == StIdle && wants != '0;
 
     if (fence_count_q != '0) begin
@@ -284,7 +273,7 @@ module vireo_qp_control
 
     unique case (state_q)
       StIdle: if (take) begin
-        winner_d = above ? first_above : first_any;
+        winner_d = pick;
         ready[winner_d] = 1'b1;
         state_d = StQueue;
         is_cq_d = 1'b0;

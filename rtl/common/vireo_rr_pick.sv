@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Round robin: of those that want, the first behind the last one, counting upwards and around. Combinational; who was
+// last is the parent's to remember. If nobody wants, the pick says nothing.
+module vireo_rr_pick #(
+  parameter int unsigned Inputs = 4,  // 2 or more
+  localparam int unsigned IndexBits = $clog2(Inputs)
+) (
+  input  logic [Inputs-1:0]    wants_i,
+  input  logic [IndexBits-1:0] last_i,
+  output logic [IndexBits-1:0] pick_o
+);
+
+  logic [IndexBits-1:0] first_above, first_any;  // lowest that wants: above the last one, of all
+  logic above;
+
+  always_comb begin
+    first_above = '0;
+    first_any = '0;
+    above = 1'b0;
+    for (int unsigned i = Inputs; i > 0; i--) begin
+      if (wants_i[i-1]) begin
+        first_any = IndexBits'(i - 1);
+        if (IndexBits'(i - 1) > last_i) begin
+          first_above = IndexBits'(i - 1);
+          above = 1'b1;
+        end
+      end
+    end
+    pick_o = above ? first_above : first_any;
+  end
+
+endmodule
