@@ -11,7 +11,7 @@
 #include "Vmailbox.h"
 #include "model/dma/dma_split.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
 

@@ -13,7 +13,7 @@
 
 #include "Vcompleter.h"
 #include "verif/common/block_bench.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {

@@ -10,7 +10,7 @@
 
 #include "Vqp_control_16.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
 

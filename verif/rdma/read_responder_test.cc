@@ -16,7 +16,7 @@
 
 #include "Vread_responder_16.h"
 #include "verif/common/block_bench.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {

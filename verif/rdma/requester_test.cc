@@ -17,7 +17,7 @@
 
 #include "Vrequester.h"
 #include "verif/common/block_bench.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {

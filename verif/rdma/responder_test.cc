@@ -19,7 +19,7 @@
 #include "Vresponder_16.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {

@@ -14,7 +14,7 @@
 #include "Vsend_queue.h"
 #include "model/dma/dma_split.h"
 #include "verif/common/block_bench.h"
-#include "verif/ctrl/level_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
