@@ -312,6 +312,18 @@ inline constexpr uint8_t kSendAckPackets = 64u;
 // Receive work requests of a QP that are read before they are asked for. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 16u;
 
+// Room for net frames: between host memory and the checksum, between the checksum and the wire, between the wire and host memory. (tokens.toml) Unit: bytes.
+inline constexpr uint32_t kNetBufferBytes = 0x8000u;
+
+// Net frames that are being read from host memory, or wait for it. (tokens.toml) Unit: frames.
+inline constexpr uint8_t kNetTxFrames = 32u;
+
+// Longest chain of a net buffer; also the most buffers of one received frame. (tokens.toml) Unit: descriptors.
+inline constexpr uint8_t kNetChainDescriptors = 64u;
+
+// Receive buffers of a net queue pair that are fetched before they are needed. (tokens.toml) Unit: buffers.
+inline constexpr uint8_t kNetReceivesAhead = 16u;
+
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
 
@@ -387,9 +399,9 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
-// What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+// What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, but for those that the profile withholds (net_features_withheld). The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
-    809697320u, 263u, 0u, 0u,
+    819953711u, 3145991u, 0u, 0u,
 };
 
 // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
@@ -460,7 +472,7 @@ constexpr const char* ToString(MgmtTableOperation value) {
 enum class QpOperation : uint8_t {
   kStart = 0u,  // serve the queues as the state in qp_context allows
   kDrain = 1u,  // stop taking new send WQEs; done when all outstanding ones are complete (SQD)
-  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when the last CQE is written (ERR)
+  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when what was under way has ended: what was only posted flushes behind that (ERR)
   kStop = 3u,  // forget everything; done when no DMA of this QP is in flight (RESET, destroy)
 };
 // The contract's name of a value; null if it has none.
@@ -1648,7 +1660,8 @@ enum class BufferClient : uint8_t {
   kReceive = 1u,  // Receive queues of QPs
   kCompletion = 2u,  // Completion queues and the event queue
   kControl = 3u,  // Control queue
-  kNet = 4u,  // Net queues
+  kNetTransmit = 4u,  // Net transmit queues
+  kNetReceive = 5u,  // Net receive queues
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(BufferClient value) {
@@ -1657,7 +1670,8 @@ constexpr const char* ToString(BufferClient value) {
     case BufferClient::kReceive: return "receive";
     case BufferClient::kCompletion: return "completion";
     case BufferClient::kControl: return "control";
-    case BufferClient::kNet: return "net";
+    case BufferClient::kNetTransmit: return "net_transmit";
+    case BufferClient::kNetReceive: return "net_receive";
   }
   return nullptr;
 }
@@ -8729,6 +8743,7 @@ struct MgmtControl {
   bool datapath_enable{};  // Frames, doorbells and timers are served
   bool link_up{};  // What the host sees as VIRTIO_NET_S_LINK_UP
   bool announce{};  // What the host sees as VIRTIO_NET_S_ANNOUNCE
+  bool pause{};  // No work is begun: what is under way comes to its end (status.quiet), frames that arrive wait
   uint32_t reserved{};  // 0
 
   static constexpr MgmtControl Decode(const uint8_t* bytes) {
@@ -8737,7 +8752,8 @@ struct MgmtControl {
     result.datapath_enable = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
     result.link_up = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
     result.announce = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
-    result.reserved = static_cast<uint32_t>(detail::GetLittle<4, 28>(bytes));
+    result.pause = static_cast<bool>(detail::GetLittle<4, 1>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<5, 27>(bytes));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -8746,7 +8762,8 @@ struct MgmtControl {
     detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(datapath_enable));
     detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(link_up));
     detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(announce));
-    detail::PutLittle<4, 28>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<4, 1>(bytes, static_cast<uint64_t>(pause));
+    detail::PutLittle<5, 27>(bytes, static_cast<uint64_t>(reserved));
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -8754,7 +8771,8 @@ struct MgmtControl {
     f("datapath_enable", self.datapath_enable, 1);
     f("link_up", self.link_up, 1);
     f("announce", self.announce, 1);
-    f("reserved", self.reserved, 28);
+    f("pause", self.pause, 1);
+    f("reserved", self.reserved, 27);
   }
   static constexpr MgmtControl FromWord(uint32_t word) {
     uint8_t bytes[kBytes]{};
@@ -8778,6 +8796,7 @@ struct MgmtStatus {
   static constexpr size_t kDmaOutstandingOffset = 2;
   bool idle{};  // Nothing in flight: no queue, buffer, DMA tag or timer holds work due now
   bool mac_link{};  // The MAC has a link
+  bool quiet{};  // Nothing is under way between queues and wire, nor on its way to host memory; what waits does not count
   uint8_t reserved{};  // 0
   uint8_t device_status{};  // virtio device status as the driver left it
   uint16_t dma_outstanding{};  // DMA reads without completion
@@ -8786,7 +8805,8 @@ struct MgmtStatus {
     MgmtStatus result;
     result.idle = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
     result.mac_link = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
-    result.reserved = static_cast<uint8_t>(detail::GetLittle<2, 6>(bytes));
+    result.quiet = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<3, 5>(bytes));
     result.device_status = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.dma_outstanding = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
     return result;
@@ -8795,7 +8815,8 @@ struct MgmtStatus {
     detail::Clear(bytes, kBytes);
     detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(idle));
     detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(mac_link));
-    detail::PutLittle<2, 6>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(quiet));
+    detail::PutLittle<3, 5>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(device_status));
     detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(dma_outstanding));
   }
@@ -8803,7 +8824,8 @@ struct MgmtStatus {
   static constexpr void Visit(Self& self, F&& f) {
     f("idle", self.idle, 1);
     f("mac_link", self.mac_link, 1);
-    f("reserved", self.reserved, 6);
+    f("quiet", self.quiet, 1);
+    f("reserved", self.reserved, 5);
     f("device_status", self.device_status, 8);
     f("dma_outstanding", self.dma_outstanding, 16);
   }
@@ -9318,15 +9340,17 @@ struct QpPsn {
 
 // A block found that a QP must go to ERR. (tokens.toml)
 struct QpFailure {
-  static constexpr size_t kBits = 72;
+  static constexpr size_t kBits = 73;
   uint32_t qpn{};  // Queue pair
   RdmaEventType event_type{};  // What the host is told: qp_fatal, qp_req_err or qp_access_err
   uint32_t code{};  // Why: an rdma_error or an AETH syndrome
+  bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and the host is told nothing
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
     f("event_type", self.event_type, 16);
     f("code", self.code, 32);
+    f("send_only", self.send_only, 1);
   }
 
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
@@ -9358,9 +9382,9 @@ struct BufferRequest {
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
+// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id; who comes to the end of a chain there finds the id in the last descriptor and, as `next_index`, the place behind it, and says both with its completion. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
 struct Buffer {
-  static constexpr size_t kBits = 230;
+  static constexpr size_t kBits = 247;
   BufferStatus status{};  // ok, or why there is none
   bool last{};  // Of the answer
   uint16_t vq_index{};  // Virtqueue
@@ -9369,7 +9393,9 @@ struct Buffer {
   uint32_t bytes{};  // Length
   bool writable{};  // For the device
   bool more{};  // The chain goes on at `next`
-  uint16_t next_index{};  // Descriptor index
+  uint16_t next_index{};  // Descriptor index; with has_id and without `more` the place behind the descriptor
+  bool has_id{};  // It is a descriptor of a packed ring, not of a table
+  uint16_t id{};  // With has_id: its buffer id, which counts in the last one of a buffer
   bool indirect{};  // `next` is an index in an indirect table; else what follows is 0
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
@@ -9384,6 +9410,8 @@ struct Buffer {
     f("writable", self.writable, 1);
     f("more", self.more, 1);
     f("next_index", self.next_index, 16);
+    f("has_id", self.has_id, 1);
+    f("id", self.id, 16);
     f("indirect", self.indirect, 1);
     f("table_address", self.table_address, 64);
     f("table_entries", self.table_entries, 16);
@@ -9422,10 +9450,14 @@ struct QueueFailure {
 
 // A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
 struct Completion {
-  static constexpr size_t kBits = 466;
+  static constexpr size_t kBits = 500;
   uint16_t vq_index{};  // Virtqueue of the work request
   uint16_t head{};  // Its descriptor
   uint32_t used_bytes{};  // Bytes written, for the used element
+  bool more{};  // The driver may not see it before the next completion, which is of the same queue and comes next; without CQE
+  bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `behind` count. Else it is one descriptor
+  uint16_t id{};  // Buffer id, of the chain's last descriptor
+  uint16_t behind{};  // Place behind the chain's last descriptor
   bool has_cqe{};  // 1: what follows counts
   uint16_t cqn{};  // Completion queue
   bool solicited{};  // Notifies those who wait for solicited completions only; errors always do
@@ -9435,6 +9467,10 @@ struct Completion {
     f("vq_index", self.vq_index, 16);
     f("head", self.head, 16);
     f("used_bytes", self.used_bytes, 32);
+    f("more", self.more, 1);
+    f("has_id", self.has_id, 1);
+    f("id", self.id, 16);
+    f("behind", self.behind, 16);
     f("has_cqe", self.has_cqe, 1);
     f("cqn", self.cqn, 16);
     f("solicited", self.solicited, 1);
@@ -9458,6 +9494,20 @@ struct HostEvent {
   }
 
   friend constexpr bool operator==(const HostEvent&, const HostEvent&) = default;
+};
+
+// A virtqueue that the driver wants to hear of, by the message of its vector. It may wait for more of the same queue. (tokens.toml)
+struct QueueInterrupt {
+  static constexpr size_t kBits = 32;
+  uint16_t vq_index{};  // Virtqueue
+  uint16_t msix_vector{};  // Its vector
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("vq_index", self.vq_index, 16);
+    f("msix_vector", self.msix_vector, 16);
+  }
+
+  friend constexpr bool operator==(const QueueInterrupt&, const QueueInterrupt&) = default;
 };
 
 // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
@@ -9654,14 +9704,14 @@ struct MemoryPlace {
 
 // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 338;
+  static constexpr size_t kBits = 339;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
   bool ack_req{};  // BTH
   uint32_t psn{};  // BTH
   uint8_t extension[28]{};  // From the first byte after the BTH; zero after the opcode's extended headers
-  uint16_t payload_bytes{};  // Without pad
+  uint16_t payload_bytes{};  // Without pad: at most 4096 of RoCE, header and frame of a net frame
   bool has_ah{};  // Datagram: path and peer are not the QP's own, but the two that follow
   uint16_t ah{};  // Address handle; it is valid
   uint32_t dest_qpn{};  // Peer's queue pair
@@ -9675,7 +9725,7 @@ struct TxPacket {
     f("ack_req", self.ack_req, 1);
     f("psn", self.psn, 24);
     for (size_t i = 28; i-- > 0;) f("extension", self.extension[i], 8);
-    f("payload_bytes", self.payload_bytes, 13);
+    f("payload_bytes", self.payload_bytes, 14);
     f("has_ah", self.has_ah, 1);
     f("ah", self.ah, 16);
     f("dest_qpn", self.dest_qpn, 24);
@@ -9688,7 +9738,7 @@ struct TxPacket {
 
 // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 494;
+  static constexpr size_t kBits = 495;
   TxPacket packet{};  // What to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: there is none
@@ -9814,7 +9864,7 @@ struct RxAck {
 
 // What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 467;
+  static constexpr size_t kBits = 468;
   bool is_read{};  // 1: what follows the packet counts
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
@@ -9834,9 +9884,10 @@ struct RxAnswer {
 
 // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1195;
+  static constexpr size_t kBits = 1244;
   bool no_frame{};  // No frame belongs to it, and nothing is written
   bool more{};  // The frame stays: the next one is of it, too
+  uint16_t net_bytes{};  // Not 0: the frame, which has so many bytes, goes to the net path as it is, and nothing else happens
   bool zeros{};  // What is written is 0, not of the frame
   uint16_t offset{};  // In the frame, of the first byte to write
   uint64_t address0{};  // First run
@@ -9853,6 +9904,7 @@ struct RxPlace {
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
     f("more", self.more, 1);
+    f("net_bytes", self.net_bytes, 14);
     f("zeros", self.zeros, 1);
     f("offset", self.offset, 13);
     f("address0", self.address0, 64);
@@ -9908,6 +9960,42 @@ struct Receive {
   }
 
   friend constexpr bool operator==(const Receive&, const Receive&) = default;
+};
+
+// What a received frame says of itself: a pulse, a fixed time after its last beat. (tokens.toml)
+struct NetClass {
+  static constexpr size_t kBits = 78;
+  uint8_t destination_mac[6]{};  // As on the wire
+  bool vlan_present{};  // The frame has a tag (802.1Q)
+  uint16_t vlan_id{};  // Of the tag
+  uint16_t flow_hash{};  // Of addresses and ports, for the choice of a queue pair
+  bool checksum_valid{};  // TCP or UDP over IPv4 or IPv6, whole, and its checksum is right (and, IPv4, that of the header)
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    for (size_t i = 6; i-- > 0;) f("destination_mac", self.destination_mac[i], 8);
+    f("vlan_present", self.vlan_present, 1);
+    f("vlan_id", self.vlan_id, 12);
+    f("flow_hash", self.flow_hash, 16);
+    f("checksum_valid", self.checksum_valid, 1);
+  }
+
+  friend constexpr bool operator==(const NetClass&, const NetClass&) = default;
+};
+
+// A received frame that is kept: it passed the filter, and lies in the net store in the order of these tokens. (tokens.toml)
+struct NetFrame {
+  static constexpr size_t kBits = 23;
+  uint16_t bytes{};  // Of the frame
+  uint8_t pair_index{};  // Net queue pair
+  bool checksum_valid{};  // As in net_class
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("bytes", self.bytes, 14);
+    f("pair_index", self.pair_index, 8);
+    f("checksum_valid", self.checksum_valid, 1);
+  }
+
+  friend constexpr bool operator==(const NetFrame&, const NetFrame&) = default;
 };
 
 // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
@@ -10349,8 +10437,11 @@ inline constexpr uint32_t kMgmtRxBufferDropsRegister = 0x484u;  // Frames droppe
 inline constexpr uint32_t kMgmtRetransmissionsRegister = 0x488u;  // RoCE packets sent again, saturating
 inline constexpr uint32_t kMgmtDmaErrorsRegister = 0x48cu;  // DMA reads or writes that completed with an error, saturating
 inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptors refused because they point outside their queue's window, saturating
+inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames that the receive filter refused, saturating
+inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames that passed the filter, or came before it, and were lost for want of room or of receive buffers, saturating
+inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that asks for what was not offered, saturating
 inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
-inline constexpr RegisterInfo kMgmtRegisters[38] = {
+inline constexpr RegisterInfo kMgmtRegisters[41] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
     {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x10000u},
     {"mgmt_abi_profile", 0x8u, 1u, Access::kRw, true, 0x1u},
@@ -10388,6 +10479,9 @@ inline constexpr RegisterInfo kMgmtRegisters[38] = {
     {"mgmt_retransmissions", 0x488u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_dma_errors", 0x48cu, 1u, Access::kRc, true, 0x0u},
     {"mgmt_window_violations", 0x490u, 1u, Access::kRc, true, 0x0u},
+    {"mgmt_net_rx_filtered", 0x494u, 1u, Access::kRc, true, 0x0u},
+    {"mgmt_net_rx_drops", 0x498u, 1u, Access::kRc, true, 0x0u},
+    {"mgmt_net_tx_drops", 0x49cu, 1u, Access::kRc, true, 0x0u},
     {"mgmt_driver_features", 0xa0u, 4u, Access::kRo, false, 0x0u},
 };
 

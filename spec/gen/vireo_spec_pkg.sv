@@ -238,6 +238,18 @@ package vireo_spec_pkg;
   // Receive work requests of a QP that are read before they are asked for. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h10;
 
+  // Room for net frames: between host memory and the checksum, between the checksum and the wire, between the wire and host memory. (tokens.toml)
+  localparam logic [23:0] NetBufferBytes = 24'h8000;
+
+  // Net frames that are being read from host memory, or wait for it. (tokens.toml)
+  localparam logic [7:0] NetTxFrames = 8'h20;
+
+  // Longest chain of a net buffer; also the most buffers of one received frame. (tokens.toml)
+  localparam logic [7:0] NetChainDescriptors = 8'h40;
+
+  // Receive buffers of a net queue pair that are fetched before they are needed. (tokens.toml)
+  localparam logic [7:0] NetReceivesAhead = 8'h10;
+
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;
 
@@ -313,12 +325,12 @@ package vireo_spec_pkg;
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
-  // What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; mtu, mac, status, ctrl_vq and mq of a net device. The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+  // What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, but for those that the profile withholds (net_features_withheld). The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
   localparam logic [3:0][31:0] OfferedFeatures = {
     32'h0,
     32'h0,
-    32'h107,
-    32'h30430028
+    32'h300107,
+    32'h30df802f
   };
 
   // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
@@ -942,7 +954,8 @@ package vireo_spec_pkg;
     BufferClientReceive = 3'h1,
     BufferClientCompletion = 3'h2,
     BufferClientControl = 3'h3,
-    BufferClientNet = 3'h4
+    BufferClientNetTransmit = 3'h4,
+    BufferClientNetReceive = 3'h5
   } buffer_client_e;
 
   // What a `buffer` token is. (tokens.toml)
@@ -4002,7 +4015,8 @@ package vireo_spec_pkg;
   // Switches that firmware sets (csr.toml)
   localparam int unsigned MgmtControlBytes = 4;
   typedef struct packed {
-    logic [27:0] reserved;
+    logic [26:0] reserved;
+    logic pause;
     logic announce;
     logic link_up;
     logic datapath_enable;
@@ -4022,7 +4036,8 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [15:0] dma_outstanding;
     logic [7:0] device_status;
-    logic [5:0] reserved;
+    logic [4:0] reserved;
+    logic quiet;
     logic mac_link;
     logic idle;
   } mgmt_status_t;
@@ -4239,8 +4254,9 @@ package vireo_spec_pkg;
     logic [23:0] qpn;
     logic [15:0] event_type;  // rdma_event_type_e
     logic [31:0] code;
+    logic send_only;
   } qp_failure_t;
-  localparam int unsigned QpFailureBits = 72;
+  localparam int unsigned QpFailureBits = 73;
 
   // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
   typedef struct packed {
@@ -4255,7 +4271,7 @@ package vireo_spec_pkg;
   } buffer_request_t;
   localparam int unsigned BufferRequestBits = 121;
 
-  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
+  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id; who comes to the end of a chain there finds the id in the last descriptor and, as `next_index`, the place behind it, and says both with its completion. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic last;
@@ -4266,11 +4282,13 @@ package vireo_spec_pkg;
     logic writable;
     logic more;
     logic [15:0] next_index;
+    logic has_id;
+    logic [15:0] id;
     logic indirect;
     logic [63:0] table_address;
     logic [15:0] table_entries;
   } buffer_t;
-  localparam int unsigned BufferBits = 230;
+  localparam int unsigned BufferBits = 247;
 
   // A pulse, with ring_event_idx in split rings: descriptor fetch has told a client that a ring has no more than this. The driver is to ring when it adds to that, and until it can know so the ring has to be looked at once more. (tokens.toml)
   typedef struct packed {
@@ -4291,12 +4309,16 @@ package vireo_spec_pkg;
     logic [15:0] vq_index;
     logic [15:0] head;
     logic [31:0] used_bytes;
+    logic more;
+    logic has_id;
+    logic [15:0] id;
+    logic [15:0] behind;
     logic has_cqe;
     logic [15:0] cqn;
     logic solicited;
     logic [383:0] cqe;
   } completion_t;
-  localparam int unsigned CompletionBits = 466;
+  localparam int unsigned CompletionBits = 500;
 
   // Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
   typedef struct packed {
@@ -4305,6 +4327,13 @@ package vireo_spec_pkg;
     logic [31:0] code;
   } host_event_t;
   localparam int unsigned HostEventBits = 80;
+
+  // A virtqueue that the driver wants to hear of, by the message of its vector. It may wait for more of the same queue. (tokens.toml)
+  typedef struct packed {
+    logic [15:0] vq_index;
+    logic [15:0] msix_vector;
+  } queue_interrupt_t;
+  localparam int unsigned QueueInterruptBits = 32;
 
   // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
   typedef struct packed {
@@ -4410,14 +4439,14 @@ package vireo_spec_pkg;
     logic ack_req;
     logic [23:0] psn;
     logic [223:0] extension;
-    logic [12:0] payload_bytes;
+    logic [13:0] payload_bytes;
     logic has_ah;
     logic [15:0] ah;
     logic [23:0] dest_qpn;
     logic reports;
     logic is_response;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 338;
+  localparam int unsigned TxPacketBits = 339;
 
   // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -4429,7 +4458,7 @@ package vireo_spec_pkg;
     logic more;
     logic drop;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 494;
+  localparam int unsigned TxJobBits = 495;
 
   // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4490,12 +4519,13 @@ package vireo_spec_pkg;
     logic [31:0] rkey;
     logic [31:0] bytes;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 467;
+  localparam int unsigned RxAnswerBits = 468;
 
   // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
   typedef struct packed {
     logic no_frame;
     logic more;
+    logic [13:0] net_bytes;
     logic zeros;
     logic [12:0] offset;
     logic [63:0] address0;
@@ -4509,7 +4539,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1195;
+  localparam int unsigned RxPlaceBits = 1244;
 
   // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
   typedef struct packed {
@@ -4530,6 +4560,24 @@ package vireo_spec_pkg;
     logic [127:0] sge;
   } receive_t;
   localparam int unsigned ReceiveBits = 290;
+
+  // What a received frame says of itself: a pulse, a fixed time after its last beat. (tokens.toml)
+  typedef struct packed {
+    logic [47:0] destination_mac;
+    logic vlan_present;
+    logic [11:0] vlan_id;
+    logic [15:0] flow_hash;
+    logic checksum_valid;
+  } net_class_t;
+  localparam int unsigned NetClassBits = 78;
+
+  // A received frame that is kept: it passed the filter, and lies in the net store in the order of these tokens. (tokens.toml)
+  typedef struct packed {
+    logic [13:0] bytes;
+    logic [7:0] pair_index;
+    logic checksum_valid;
+  } net_frame_t;
+  localparam int unsigned NetFrameBits = 23;
 
   // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
   typedef struct packed {
@@ -4712,6 +4760,12 @@ package vireo_spec_pkg;
   localparam logic [31:0] MgmtDmaErrorsReset = 32'h0;
   localparam logic [11:0] MgmtWindowViolationsRegister = 12'h490;
   localparam logic [31:0] MgmtWindowViolationsReset = 32'h0;
+  localparam logic [11:0] MgmtNetRxFilteredRegister = 12'h494;
+  localparam logic [31:0] MgmtNetRxFilteredReset = 32'h0;
+  localparam logic [11:0] MgmtNetRxDropsRegister = 12'h498;
+  localparam logic [31:0] MgmtNetRxDropsReset = 32'h0;
+  localparam logic [11:0] MgmtNetTxDropsRegister = 12'h49c;
+  localparam logic [31:0] MgmtNetTxDropsReset = 32'h0;
   localparam logic [11:0] MgmtDriverFeaturesRegister = 12'ha0;
 
   // Build parameters; a named configuration is one set of them. (configs.toml)
