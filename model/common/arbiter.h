@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges streams of tokens, round robin: rtl/common/vireo_arb_rr.sv where every transaction is one beat. The input
-// slices are the arbiter's; of those that have a token the first behind the last winner is served.
+// Merges streams of tokens, round robin: rtl/common/vireo_arb_rr.sv where a token is a beat. The input slices are the
+// arbiter's; of those that have a token the first behind the last winner is served. Every token is a transaction of its
+// own, if it is not said which ones end one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,11 @@ namespace vireo::model {
 template <typename T>
 class Arbiter final : public Block {
  public:
-  Arbiter(Agenda& agenda, size_t inputs) : Block(agenda), winner_(inputs - 1) {
+  using IsLast = bool (*)(const T&);
+
+  Arbiter(
+      Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; })
+      : Block(agenda), is_last_(is_last), winner_(inputs - 1) {
     for (size_t i = 0; i < inputs; ++i) {
       in.push_back(Channel<T>::Slice());
       in.back().SetConsumer(this);
@@ -29,10 +34,12 @@ class Arbiter final : public Block {
   void Run(Cycle now) override {
     if (slice_.CanPop(now) && out.CanPush(now)) out.Push(now, slice_.Pop(now));
     if (!slice_.CanPush(now)) return;
-    for (size_t i = 1; i <= in.size(); ++i) {
+    // Inside a transaction the winner's turn alone.
+    for (size_t i = busy_ ? 0 : 1; i <= (busy_ ? 0 : in.size()); ++i) {
       const size_t candidate = (winner_ + i) % in.size();
       if (!in[candidate].CanPop(now)) continue;
       winner_ = candidate;
+      busy_ = !is_last_(in[candidate].front());
       slice_.Push(now, in[candidate].Pop(now));
       // Of several tokens that wait, one is served per cycle.
       WakeAt(now + 1);
@@ -49,6 +56,8 @@ class Arbiter final : public Block {
 
  private:
   Channel<T> slice_ = Channel<T>::Slice();
+  IsLast is_last_;
+  bool busy_ = false;  // between the first and the last token of a transaction
   size_t winner_;
 };
 

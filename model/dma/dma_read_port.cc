@@ -14,17 +14,21 @@ constexpr unsigned kTagBits = 8;  // of a client's tag, below the client's index
 
 DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
     : Block(agenda),
+      train_sink(config.read_clients),
       beat_bytes_(config.reader.data_bits / 8),
       reader_(config.reader),
-      arb_(config.fetch_clients + 1),
-      requests_(config.fetch_clients + 1) {
+      arb_(config.fetch_clients + config.read_clients),
+      requests_(config.fetch_clients + config.read_clients) {
   for (size_t i = 0; i < config.fetch_clients; ++i) {
     fetch_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
     fetch_request_in.back().SetConsumer(this);
     fetched_out.emplace_back();
     answers_.emplace_back(config.fetch_depth);
   }
-  read_request_in.SetConsumer(this);
+  for (size_t i = 0; i < config.read_clients; ++i) {
+    read_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
+    read_request_in.back().SetConsumer(this);
+  }
 }
 
 void DmaReadPort::Run(Cycle now) {
@@ -53,7 +57,8 @@ void DmaReadPort::Run(Cycle now) {
     answers_[i].places.Take(1);
     moved = true;
   }
-  if (Admit(now, whole(), read_request_in)) {
+  for (size_t i = 0; i < read_request_in.size(); ++i) {
+    if (!Admit(now, whole() + i, read_request_in[i])) continue;
     ++reads_;
     moved = true;
   }
@@ -61,7 +66,7 @@ void DmaReadPort::Run(Cycle now) {
     const size_t client = arb_.output().front().input;
     const spec::DmaReadRequest request = requests_[client].front();
     assert(request.bytes >= 1 &&
-           request.bytes <= (client == whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
+           request.bytes <= (client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
     requests_[client].pop_front();
     arb_.Pop(now);
     reader_.OnRequest(now, {.address = request.address,
@@ -107,7 +112,7 @@ void DmaReadPort::TakeTrain(Cycle now) {
   }
   const Cycle end = now + beats - 1;
   if (train.resp != AxiResp::kOkay && on_dma_error) on_dma_error(now);
-  if (client == whole()) {
+  if (client >= whole()) {
     if (end == now) {
       --reads_;
     } else {
@@ -115,7 +120,7 @@ void DmaReadPort::TakeTrain(Cycle now) {
       WakeAt(end);
     }
     train.bytes = static_cast<uint32_t>(train.data.size());
-    train_sink->OnTrain(now, train);
+    train_sink[client - whole()]->OnTrain(now, train);
     return;
   }
   spec::DmaFetched answer{.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
@@ -132,8 +137,9 @@ void DmaReadPort::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> 
 }
 
 bool DmaReadPort::IsIdle() const {
-  return reads_ == 0 && read_request_in.size() == 0 &&
-         std::all_of(fetch_request_in.begin(), fetch_request_in.end(), [](const auto& in) { return in.size() == 0; }) &&
+  const auto is_empty = [](const auto& in) { return in.size() == 0; };
+  return reads_ == 0 && std::all_of(read_request_in.begin(), read_request_in.end(), is_empty) &&
+         std::all_of(fetch_request_in.begin(), fetch_request_in.end(), is_empty) &&
          std::all_of(answers_.begin(), answers_.end(), [](const auto& answers) { return answers.places.taken() == 0; });
 }
 

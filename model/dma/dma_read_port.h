@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader of host memory and its clients: the counterpart of rtl/dma/vireo_dma_read_port.sv. Small clients ask by
-// stream and get tokens; the whole client gets trains. It checks no address, no right and no length.
+// stream and get tokens; whole clients get trains. It checks no address, no right and no length.
 //
 // Unloaded, with t the cycle of a request's push, r that of the last beat of the bus, l = 1 if the train needs a step
 // before its first beat (DmaReader::TrainSteps), n its beats:
@@ -35,6 +35,7 @@ class DmaReadPort final : public Block {
     DmaReader::Config reader{};
     size_t fetch_clients = 5;                   // small ones
     size_t fetch_depth = spec::kDmaFetchDepth;  // answers per small client; a power of two, 4 or more
+    size_t read_clients = 1;                    // whole ones
   };
 
   static constexpr uint64_t kBurstLatency = 6;
@@ -47,9 +48,9 @@ class DmaReadPort final : public Block {
 
   std::deque<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
   std::deque<Output<spec::DmaFetched>> fetched_out;            // per small client
-  Channel<spec::DmaReadRequest> read_request_in = Channel<spec::DmaReadRequest>::Slice();
+  std::deque<Channel<spec::DmaReadRequest>> read_request_in;   // per whole client; 1 to kPcieRequestBoundary bytes
   Output<DmaReader::Burst> ar_out;
-  TrainSink* train_sink = nullptr;          // must be there if the whole client asks
+  std::vector<TrainSink*> train_sink;       // per whole client; must be there if it asks
   std::function<void(Cycle)> on_dma_error;  // a train that failed begins in this cycle; may be empty
   // Counts for requests that leave the arbiter; to be set before the blocks of a cycle run.
   spec::PcieSize max_read_request_size = spec::PcieSize::kBytes128;
@@ -73,7 +74,7 @@ class DmaReadPort final : public Block {
     Credits places;
   };
 
-  size_t whole() const { return fetch_request_in.size(); }  // its index
+  size_t whole() const { return fetch_request_in.size(); }  // index of the first whole client
   bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
   void TakeTrain(Cycle now);
   void Wake(Cycle now);
@@ -83,8 +84,8 @@ class DmaReadPort final : public Block {
   ArbRr arb_;
   std::deque<std::deque<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
   std::deque<Answers> answers_;                            // per small client
-  std::deque<Cycle> train_ends_;                           // last beats of the whole client's trains that are leaving
-  uint64_t reads_ = 0;                                     // requests of the whole client under way
+  std::deque<Cycle> train_ends_;                           // last beats of whole clients' trains that are leaving
+  uint64_t reads_ = 0;                                     // requests of whole clients under way
   uint32_t outstanding_ = 0;
 };
 

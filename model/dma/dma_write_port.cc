@@ -18,17 +18,23 @@ constexpr unsigned kClientShift = 9;
 DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
     : Block(agenda),
       on_done(config.store_clients),
+      on_write_done(config.write_clients),
+      on_accepted(config.write_clients),
       beat_bytes_(config.writer.data_bits / 8),
       writer_(config.writer),
-      arb_(config.store_clients + 1),
-      beats_(config.store_clients + 1),
+      arb_(config.store_clients + config.write_clients),
+      beats_(config.store_clients + config.write_clients),
       part_(config.store_clients),
-      writes_(config.store_clients + 1) {
+      write_first_(config.write_clients, true),
+      writes_(config.store_clients + config.write_clients) {
   for (size_t i = 0; i < config.store_clients; ++i) {
     store_in.push_back(Channel<spec::DmaStore>::Slice());
     store_in.back().SetConsumer(this);
   }
-  write_in.SetConsumer(this);
+  for (size_t i = 0; i < config.write_clients; ++i) {
+    write_in.push_back(Channel<WriteBeat>::Slice());
+    write_in.back().SetConsumer(this);
+  }
 }
 
 void DmaWritePort::Run(Cycle now) {
@@ -41,7 +47,7 @@ void DmaWritePort::Run(Cycle now) {
     const size_t client = completion.tag >> kClientShift;
     --writes_[client];
     const bool failed = completion.resp != AxiResp::kOkay;
-    const OnDone& told = client == whole() ? on_write_done : on_done[client];
+    const OnDone& told = client >= whole() ? on_write_done[client - whole()] : on_done[client];
     if (((completion.tag >> kNotifyShift & 1) != 0 || failed) && told) {
       told(now, {.tag = static_cast<uint8_t>(completion.tag), .resp = static_cast<uint8_t>(completion.resp)});
     }
@@ -97,9 +103,11 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
       store_in[i].Pop(now);
     }
   }
-  if (write_in.CanPop(now) && arb_.PushReady(whole()) <= now) {
-    const bool first = std::exchange(write_first_, write_in.front().last);
-    push(whole(), first, write_in.Pop(now));
+  for (size_t i = 0; i < write_in.size(); ++i) {
+    if (!write_in[i].CanPop(now) || arb_.PushReady(whole() + i) > now) continue;
+    const bool first = write_first_[i];
+    write_first_[i] = write_in[i].front().last;
+    push(whole() + i, first, write_in[i].Pop(now));
   }
   return moved;
 }
@@ -129,7 +137,7 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   assert(beat.data.size() >= size && beat.last == (size == bytes_left_));
   bytes_left_ -= size;
   writer_.OnTrainBeat(now, std::span(beat.data).first(size), beat.last);
-  if (beat.last && client == whole() && on_accepted) on_accepted(now);
+  if (beat.last && client >= whole() && on_accepted[client - whole()]) on_accepted[client - whole()](now);
   return true;
 }
 
@@ -150,8 +158,9 @@ void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
 }
 
 bool DmaWritePort::IsIdle() const {
-  return write_in.size() == 0 &&
-         std::all_of(store_in.begin(), store_in.end(), [](const auto& in) { return in.size() == 0; }) &&
+  const auto is_empty = [](const auto& in) { return in.size() == 0; };
+  return std::all_of(write_in.begin(), write_in.end(), is_empty) &&
+         std::all_of(store_in.begin(), store_in.end(), is_empty) &&
          std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer of host memory and its clients: the counterpart of rtl/dma/vireo_dma_write_port.sv. Small clients give a
-// write as one token, the whole client as a train of beats. It checks no address, no right and no length.
+// write as one token, whole clients as a train of beats. It checks no address, no right and no length.
 //
 // Unloaded, with t the cycle in which a small write, or the first beat of a train that does not pause, was pushed, and
 // n its beats:
@@ -32,9 +32,10 @@ class DmaWritePort final : public Block {
   struct Config {
     DmaWriter::Config writer{};
     size_t store_clients = 2;  // small ones
+    size_t write_clients = 1;  // whole ones
   };
 
-  using WriteBeat = model::WriteBeat;  // of the whole client
+  using WriteBeat = model::WriteBeat;  // of a whole client
   // A beat of the bus.
   struct BusBeat {
     uint32_t lane;              // of the first byte
@@ -50,13 +51,13 @@ class DmaWritePort final : public Block {
   DmaWritePort(Agenda& agenda, const Config& config);
 
   std::deque<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
-  Channel<WriteBeat> write_in = Channel<WriteBeat>::Slice();
+  std::deque<Channel<WriteBeat>> write_in;       // per whole client
   Output<DmaWriter::Burst> aw_out;
   Output<BusBeat> w_out;
   // Called in the cycle of the pulse; may be empty.
-  std::deque<OnDone> on_done;              // per small client
-  OnDone on_write_done;                    // of the whole client
-  std::function<void(Cycle)> on_accepted;  // of the whole client
+  std::deque<OnDone> on_done;                          // per small client
+  std::deque<OnDone> on_write_done;                    // per whole client
+  std::deque<std::function<void(Cycle)>> on_accepted;  // per whole client
   std::function<void(Cycle)> on_dma_error;
   // Counts for requests that enter the writer; to be set before the blocks of a cycle run.
   spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
@@ -71,7 +72,7 @@ class DmaWritePort final : public Block {
   const DmaWriter& writer() const { return writer_; }
 
  private:
-  size_t whole() const { return store_in.size(); }  // its index
+  size_t whole() const { return store_in.size(); }  // index of the first whole client
   bool IntoArbiter(Cycle now);
   bool OutOfArbiter(Cycle now);
   bool IntoWriter(Cycle now);
@@ -82,7 +83,7 @@ class DmaWritePort final : public Block {
   ArbRr arb_;
   std::deque<std::deque<WriteBeat>> beats_;  // per client: in the arbiter
   std::vector<uint32_t> part_;               // per small client: the token's next beat
-  bool write_first_ = true;                  // the whole client's next beat into the arbiter is the first of a train
+  std::deque<bool> write_first_;             // per whole client: the next beat into the arbiter is a train's first
   uint32_t bytes_left_ = 0;                  // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
   std::deque<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer

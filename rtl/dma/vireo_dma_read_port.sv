@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Joins vireo_dma_reader and those who read host memory. A small client (up to DmaFetchBytes) has a request stream and
-// gets its answers as tokens, in order. The whole client (up to BurstBytesMax) gets its trains as they come and takes
+// gets its answers as tokens, in order. A whole client (up to BurstBytesMax) gets its trains as they come and takes
 // every beat. Requests are served round robin; it checks no address, no right and no length.
 //
-// A small client's request goes on only when a place in the queue of its answers is kept for it, and the whole client
+// A small client's request goes on only when a place in the queue of its answers is kept for it, and a whole client
 // asks only for what it has room for. So trains never wait, and no client waits because of another one's slowness.
 module vireo_dma_read_port
   import vireo_spec_pkg::*;
@@ -15,6 +15,7 @@ module vireo_dma_read_port
   parameter int unsigned BufferBytes = 32768,  // of the reorder buffer; a power of two, 8192 or more
   parameter int unsigned FetchClients = 5,     // small ones; 1 or more
   parameter int unsigned FetchDepth = 32'(DmaFetchDepth),  // answers per small client; a power of two, 4 or more
+  parameter int unsigned ReadClients = 1,      // whole ones; 1 or more
   localparam int unsigned TagBits = $clog2(Tags)
 ) (
   input  logic                                  clk_i,
@@ -30,11 +31,12 @@ module vireo_dma_read_port
   input  logic [FetchClients-1:0]               fetched_ready_i,
   output dma_fetched_t [FetchClients-1:0]       fetched_o,
 
-  input  logic                                  read_request_valid_i,
-  output logic                                  read_request_ready_o,
-  input  dma_read_request_t                     read_request_i,         // of 1 ... BurstBytesMax bytes
+  input  logic [ReadClients-1:0]                read_request_valid_i,
+  output logic [ReadClients-1:0]                read_request_ready_o,
+  input  dma_read_request_t [ReadClients-1:0]   read_request_i,         // of 1 ... BurstBytesMax bytes
 
-  output logic                                  train_valid_o,          // there is no ready; trains are unbroken
+  output logic [ReadClients-1:0]                train_valid_o,          // whose it is; there is no ready; trains are
+                                                                        // unbroken. What follows is everybody's
   output logic [DataBits-1:0]                   train_data_o,           // zero behind the last byte
   output logic                                  train_last_o,
   output logic [7:0]                            train_tag_o,            // these three stay for the whole train
@@ -63,7 +65,7 @@ module vireo_dma_read_port
   output logic                                  dma_error_o             // with the first beat of a train that failed
 );
 
-  localparam int unsigned Clients = FetchClients + 1;  // the whole one is the last
+  localparam int unsigned Clients = FetchClients + ReadClients;  // the whole ones are the last
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned BytesBits = $clog2(BufferBytes);
   localparam int unsigned RoomBits = $clog2(FetchDepth + 1);
@@ -95,7 +97,7 @@ module vireo_dma_read_port
 
   // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
-  logic [15:0] reads_d, reads_q;  // the whole client's requests under way: the buffer's beats bound their number
+  logic [15:0] reads_d, reads_q;  // whole clients' requests under way: the buffer's beats bound their number
   logic [Clients-1:0] room, arb_ready, taken;
   logic whole_done;
 
@@ -107,7 +109,8 @@ module vireo_dma_read_port
     for (int unsigned i = 0; i < FetchClients; i++) begin
       reserved_d[i] = reserved_q[i] + RoomBits'(taken[i]) - RoomBits'(fetched_valid_o[i] && fetched_ready_i[i]);
     end
-    reads_d = reads_q + 16'(taken[FetchClients]) - 16'(whole_done);
+    reads_d = reads_q - 16'(whole_done);
+    for (int unsigned i = FetchClients; i < Clients; i++) reads_d = reads_d + 16'(taken[i]);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -191,10 +194,10 @@ module vireo_dma_read_port
     .train_resp_o(train_resp)
   );
 
-  logic whole;
-  assign whole = train_client == IndexBits'(FetchClients);
-  assign whole_done = train_valid && train_last && whole;
-  assign train_valid_o = train_valid && whole;
+  for (genvar i = 0; i < ReadClients; i++) begin : gen_train
+    assign train_valid_o[i] = train_valid && train_client == IndexBits'(FetchClients + i);
+  end
+  assign whole_done = train_valid_o != '0 && train_last;
   assign train_data_o = train_data;
   assign train_last_o = train_last;
   assign train_tag_o = train_tag;
@@ -212,7 +215,7 @@ module vireo_dma_read_port
   localparam int unsigned PartIndexBits = FetchBeats > 1 ? $clog2(FetchBeats) : 1;
 
   logic first_d, first_q;                         // the next beat is the first of a train
-  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in the whole client's trains
+  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in whole clients' trains
   logic [FetchBeats-1:0][PartBits-1:0] collected_d, collected_q;
   dma_fetched_t answer;
 

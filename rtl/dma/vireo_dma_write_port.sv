@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Joins vireo_dma_writer and those who write host memory. A small client (up to DmaFetchBytes) gives a write as one
-// token, the whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
+// token, a whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
 // robin. It checks no address, no right and no length.
 //
 // Writes take effect in the order in which they leave the arbiter. A client hears of the end of a write if it asked for
@@ -13,54 +13,57 @@ module vireo_dma_write_port
   parameter int unsigned DataBits = 512,      // 64 ... 1024, a power of two
   parameter int unsigned Writes = 256,        // bursts that are not answered; a power of two, 2 or more
   parameter int unsigned BufferBytes = 8192,  // for trains; a power of two, 4096 or more
-  parameter int unsigned StoreClients = 2     // small ones; 1 or more
+  parameter int unsigned StoreClients = 2,    // small ones; 1 or more
+  parameter int unsigned WriteClients = 1     // whole ones; 1 or more
 ) (
-  input  logic                           clk_i,
-  input  logic                           rst_ni,
+  input  logic                                    clk_i,
+  input  logic                                    rst_ni,
   // Counts when a request enters the writer.
-  input  pcie_size_e                     max_payload_size_i,
+  input  pcie_size_e                              max_payload_size_i,
 
-  input  logic [StoreClients-1:0]        store_valid_i,
-  output logic [StoreClients-1:0]        store_ready_o,
-  input  dma_store_t [StoreClients-1:0]  store_i,             // of 1 ... DmaFetchBytes bytes
+  input  logic [StoreClients-1:0]                 store_valid_i,
+  output logic [StoreClients-1:0]                 store_ready_o,
+  input  dma_store_t [StoreClients-1:0]           store_i,             // of 1 ... DmaFetchBytes bytes
 
-  output logic [StoreClients-1:0]        done_valid_o,        // pulses; there is no ready
-  output dma_done_t [StoreClients-1:0]   done_o,
+  output logic [StoreClients-1:0]                 done_valid_o,        // pulses; there is no ready
+  output dma_done_t [StoreClients-1:0]            done_o,
 
-  input  logic                           write_valid_i,
-  output logic                           write_ready_o,
-  input  dma_write_request_t             write_request_i,     // counts with the first beat; 1 ... BurstBytesMax bytes
-  input  logic [DataBits-1:0]            write_data_i,        // the first byte in lane 0; behind the last anything
-  input  logic                           write_last_i,
+  input  logic [WriteClients-1:0]                 write_valid_i,       // of 1 ... BurstBytesMax bytes
+  output logic [WriteClients-1:0]                 write_ready_o,
+  input  dma_write_request_t [WriteClients-1:0]   write_request_i,     // counts with the first beat
+  input  logic [WriteClients-1:0][DataBits-1:0]   write_data_i,        // the first byte in lane 0; behind the last
+                                                                       // anything
+  input  logic [WriteClients-1:0]                 write_last_i,
 
-  output logic                           write_done_valid_o,  // as done
-  output dma_done_t                      write_done_o,
-  output logic                           accepted_o,          // the last beat of a write of the whole client leaves
-                                                              // the arbiter: nothing overtakes it from now on
+  output logic [WriteClients-1:0]                 write_done_valid_o,  // as done
+  output dma_done_t [WriteClients-1:0]            write_done_o,
+  output logic [WriteClients-1:0]                 accepted_o,          // the last beat of a write of the whole client
+                                                                       // leaves the arbiter: nothing overtakes it from
+                                                                       // now on
 
-  output logic                           m_axi_awvalid_o,
-  input  logic                           m_axi_awready_i,
-  output logic [63:0]                    m_axi_awaddr_o,
-  output logic [7:0]                     m_axi_awlen_o,
-  output logic [2:0]                     m_axi_awsize_o,
-  output logic [1:0]                     m_axi_awburst_o,
-  output logic [BurstBytesBits-1:0]      m_axi_awuser_o,
+  output logic                                    m_axi_awvalid_o,
+  input  logic                                    m_axi_awready_i,
+  output logic [63:0]                             m_axi_awaddr_o,
+  output logic [7:0]                              m_axi_awlen_o,
+  output logic [2:0]                              m_axi_awsize_o,
+  output logic [1:0]                              m_axi_awburst_o,
+  output logic [BurstBytesBits-1:0]               m_axi_awuser_o,
 
-  output logic                           m_axi_wvalid_o,
-  input  logic                           m_axi_wready_i,
-  output logic [DataBits-1:0]            m_axi_wdata_o,
-  output logic [DataBits/8-1:0]          m_axi_wstrb_o,
-  output logic                           m_axi_wlast_o,
+  output logic                                    m_axi_wvalid_o,
+  input  logic                                    m_axi_wready_i,
+  output logic [DataBits-1:0]                     m_axi_wdata_o,
+  output logic [DataBits/8-1:0]                   m_axi_wstrb_o,
+  output logic                                    m_axi_wlast_o,
 
-  input  logic                           m_axi_bvalid_i,
-  output logic                           m_axi_bready_o,      // always 1
-  input  axi_resp_e                      m_axi_bresp_i,
+  input  logic                                    m_axi_bvalid_i,
+  output logic                                    m_axi_bready_o,      // always 1
+  input  axi_resp_e                               m_axi_bresp_i,
 
-  output logic                           idle_o,
-  output logic                           dma_error_o          // with the done of a write that failed
+  output logic                                    idle_o,
+  output logic                                    dma_error_o          // with the done of a write that failed
 );
 
-  localparam int unsigned Clients = StoreClients + 1;  // the whole one is the last
+  localparam int unsigned Clients = StoreClients + WriteClients;  // the whole ones are the last
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned RequestDepth = 8;
   localparam int unsigned BeatBytes = DataBits / 8;
@@ -118,18 +121,20 @@ module vireo_dma_write_port
     end
   end
 
-  vireo_slice #(
-    .Width($bits(beat_t) + 1)
-  ) u_write (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(write_valid_i),
-    .s_ready_o(write_ready_o),
-    .s_data_i({write_last_i, write_request_i, write_data_i}),
-    .m_valid_o(in_valid[StoreClients]),
-    .m_ready_i(in_ready[StoreClients]),
-    .m_data_o({in_last[StoreClients], in_beat[StoreClients]})
-  );
+  for (genvar i = 0; i < WriteClients; i++) begin : gen_write
+    vireo_slice #(
+      .Width($bits(beat_t) + 1)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(write_valid_i[i]),
+      .s_ready_o(write_ready_o[i]),
+      .s_data_i({write_last_i[i], write_request_i[i], write_data_i[i]}),
+      .m_valid_o(in_valid[StoreClients + i]),
+      .m_ready_i(in_ready[StoreClients + i]),
+      .m_data_o({in_last[StoreClients + i], in_beat[StoreClients + i]})
+    );
+  end
 
   // Transactions under way, from their first beat's way to the arbiter until their done. The train buffer and Writes
   // bound their number.
@@ -206,7 +211,10 @@ module vireo_dma_write_port
     else chosen_first_q <= chosen_first_d;
   end
 
-  assign accepted_o = chosen_valid && chosen_ready && chosen_last && chosen_client == IndexBits'(StoreClients);
+  for (genvar i = 0; i < WriteClients; i++) begin : gen_accepted
+    assign accepted_o[i] =
+        chosen_valid && chosen_ready && chosen_last && chosen_client == IndexBits'(StoreClients + i);
+  end
 
   vireo_fifo #(
     .Width($bits(request_t)),

@@ -17,24 +17,34 @@ namespace {
 constexpr size_t kInputs = 3;
 constexpr size_t kBytes = 6;  // of a token
 
-// One input of the arbiter's packed ports, as a stream of its own for the bench.
+void SetBit(CData& all, unsigned bit, bool value) {
+  all = static_cast<CData>((all & ~(1u << bit)) | static_cast<unsigned>(value) << bit);
+}
+
+// One input of the arbiter's packed ports, as a stream of its own for the bench. The last token of a transaction has an
+// even value.
 struct Pin {
   CData* all;
   unsigned bit;
-  Pin& operator=(bool value) {
-    *all = static_cast<CData>((*all & ~(1u << bit)) | static_cast<unsigned>(value) << bit);
+  CData* last = nullptr;           // of valid: set together with it
+  const uint8_t* value = nullptr;  // the token's lowest byte
+  Pin& operator=(bool level) {
+    SetBit(*all, bit, level);
+    if (last != nullptr) SetBit(*last, bit, *value % 2 == 0);
     return *this;
   }
   explicit operator bool() const { return (*all >> bit & 1) != 0; }
   friend bool operator!=(const Pin& pin, int zero) { return static_cast<int>(static_cast<bool>(pin)) != zero; }
 };
 
-TEST(Arbiter, ServesAsTheRtlDoesAtEveryRate) {
+// `transactions`: one or more tokens each, else always one.
+void ExpectServiceAsOfTheRtl(bool transactions) {
   for (const unsigned in_rate : {16u, 6u, 1u}) {
     for (const unsigned out_rate : {16u, 7u}) {
       auto random = MakeRandom("arbiter");
       model::Agenda agenda;
-      model::Arbiter<spec::CqArm> arbiter(agenda, kInputs);
+      model::Arbiter<spec::CqArm> arbiter(agenda, kInputs,
+                                          [](const spec::CqArm& token) { return token.value % 2 == 0; });
       auto sink = model::Channel<spec::CqArm>::Sink();
       arbiter.out.Connect(sink, arbiter);
       RtlTop<Varb_rr_48> rtl([](const Varb_rr_48& top, std::vector<uint8_t>& bytes) {
@@ -43,19 +53,21 @@ TEST(Arbiter, ServesAsTheRtlDoesAtEveryRate) {
         bytes.insert(bytes.end(), data.begin(), data.end());
       });
       auto& ports = rtl.ports();
-      ports.s_last_i = (1u << kInputs) - 1;
       std::array<Pin, kInputs> valid{}, ready{};
       using Data = std::array<uint8_t, kBytes>;
       std::array<Data*, kInputs> data{};
       BlockBench<Varb_rr_48> bench(rtl, agenda, random);
       std::vector<InStream<spec::CqArm, Pin, Pin, Data>*> streams;
       for (unsigned i = 0; i < kInputs; ++i) {
-        valid[i] = {&ports.s_valid_i, i};
-        ready[i] = {&ports.s_ready_o, i};
         data[i] = reinterpret_cast<Data*>(BytesOf(ports.s_data_i).data() + i * kBytes);
+        valid[i] = {&ports.s_valid_i, i, &ports.s_last_i, data[i]->data()};
+        ready[i] = {&ports.s_ready_o, i};
         streams.push_back(&bench.In("in", arbiter.in[i], valid[i], ready[i], *data[i]));
         streams.back()->rate = in_rate;
-        for (uint32_t n = 0; n < 1000; ++n) streams.back()->tokens.push_back({static_cast<uint16_t>(i), n});
+        for (uint32_t n = 0; n < 1000; ++n) {
+          const bool goes_on = transactions && n != 999 && random() % 3 != 0;
+          streams.back()->tokens.push_back({static_cast<uint16_t>(i), n * 2 + (goes_on ? 1 : 0)});
+        }
       }
       auto& out = bench.Out("out", sink, ports.m_valid_o, ports.m_ready_i, ports.m_data_o);
       out.rate = out_rate;
@@ -63,10 +75,20 @@ TEST(Arbiter, ServesAsTheRtlDoesAtEveryRate) {
       ASSERT_EQ(out.count, kInputs * 1000);
       EXPECT_TRUE(arbiter.IsIdle());
       std::array<uint32_t, kInputs> next{};
-      for (const auto& sent : sink.sent()) EXPECT_EQ(sent.token.value, next.at(sent.token.cqn)++);
+      bool goes_on = false;  // a transaction
+      uint16_t owner = 0;    // and whose it is
+      for (const auto& sent : sink.sent()) {
+        EXPECT_EQ(sent.token.value / 2, next.at(sent.token.cqn)++);
+        EXPECT_TRUE(!goes_on || sent.token.cqn == owner);
+        goes_on = sent.token.value % 2 != 0;
+        owner = sent.token.cqn;
+      }
     }
   }
 }
+
+TEST(Arbiter, ServesSingleTokensAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
+TEST(Arbiter, ServesTransactionsAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
 
 }  // namespace
 }  // namespace vireo::verif

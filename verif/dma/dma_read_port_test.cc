@@ -34,11 +34,17 @@ template <typename Top>
 DmaReadPort::Config ConfigOf();
 template <>
 DmaReadPort::Config ConfigOf<Vdma_read_port_64>() {
-  return {.reader = {.data_bits = 64, .tags = 16, .buffer_bytes = 8192}, .fetch_clients = 2, .fetch_depth = 4};
+  return {.reader = {.data_bits = 64, .tags = 16, .buffer_bytes = 8192},
+          .fetch_clients = 2,
+          .fetch_depth = 4,
+          .read_clients = 3};
 }
 template <>
 DmaReadPort::Config ConfigOf<Vdma_read_port_512>() {
-  return {.reader = {.data_bits = 512, .tags = 32, .buffer_bytes = 16384}, .fetch_clients = 3, .fetch_depth = 16};
+  return {.reader = {.data_bits = 512, .tags = 32, .buffer_bytes = 16384},
+          .fetch_clients = 3,
+          .fetch_depth = 16,
+          .read_clients = 2};
 }
 
 template <typename Top>
@@ -64,7 +70,7 @@ struct Policy {
 };
 
 template <typename Top>
-class Rig : public model::TrainSink {
+class Rig {
  public:
   Rig(RtlTop<Top>& rtl, std::mt19937_64& random, const Policy& policy)
       : policy_(policy),
@@ -78,16 +84,16 @@ class Rig : public model::TrainSink {
         before_([this](Cycle) { return Before(); }, {}),
         after_([this](Cycle cycle) { return Drive(cycle); }, [this](Cycle cycle) { return Compare(cycle); }) {
     bench.AddOther(before_);
-    wanted.resize(clients() + 1);
-    answered.resize(clients() + 1);
-    for (size_t i = 0; i <= clients(); ++i) {
+    wanted.resize(clients());
+    answered.resize(clients());
+    for (size_t i = 0; i < clients(); ++i) {
       requests_.emplace_back();
       auto& ports = requests_.back();
-      auto& in = i == clients() ? port.read_request_in : port.fetch_request_in[i];
+      auto& in = i >= whole() ? port.read_request_in[i - whole()] : port.fetch_request_in[i];
       requests.push_back(&bench.template In<DmaReadRequest>("request", in, ports.valid, ports.ready, ports.data));
       requests.back()->rate = policy.request_rate;
     }
-    for (size_t i = 0; i < clients(); ++i) {
+    for (size_t i = 0; i < whole(); ++i) {
       fetched_.emplace_back();
       auto& ports = fetched_.back();
       sinks_.push_back(Channel<DmaFetched>::Sink());
@@ -99,7 +105,10 @@ class Rig : public model::TrainSink {
       };
     }
     port.ar_out.Connect(ar_, port);
-    port.train_sink = this;
+    for (size_t i = whole(); i < clients(); ++i) {
+      trains_.emplace_back(*this, i);
+      port.train_sink[i - whole()] = &trains_.back();
+    }
     port.on_dma_error = [this](Cycle cycle) {
       error_ = cycle;
       ++errors;
@@ -107,8 +116,8 @@ class Rig : public model::TrainSink {
     bench.AddOther(after_);
   }
 
-  size_t clients() const { return config_.fetch_clients; }
-  size_t whole() const { return clients(); }
+  size_t clients() const { return config_.fetch_clients + config_.read_clients; }
+  size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are whole, too
   const DmaReadPort::Config& config() const { return config_; }
 
   void Ask(size_t client, uint64_t address, uint32_t bytes) {
@@ -119,7 +128,7 @@ class Rig : public model::TrainSink {
   }
   // Any size and alignment, often over the end of a page.
   void AskAny(size_t client) {
-    const uint32_t most = client == whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
+    const uint32_t most = client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
     const uint32_t bytes =
         random_() % 4 == 0 ? most - static_cast<uint32_t>(random_() % 9) : 1 + static_cast<uint32_t>(random_() % most);
     uint64_t address = random_() >> 1;
@@ -142,13 +151,13 @@ class Rig : public model::TrainSink {
     return bench.Run(3);
   }
 
-  void OnTrain(Cycle first, const model::Train& train) override {
-    Check(first, whole(), train.tag, static_cast<uint8_t>(train.resp), train.data, false);
+  void OnTrain(size_t client, Cycle first, const model::Train& train) {
+    Check(first, client, train.tag, static_cast<uint8_t>(train.resp), train.data, false);
     if (!train_.empty()) failure_ = "a train before the end of the one before";
     const auto beats = static_cast<uint32_t>((train.bytes + beat_bytes_ - 1) / beat_bytes_);
     for (uint32_t k = 0; k < beats; ++k) {
       const auto data = std::span(train.data).subspan(size_t{k} * beat_bytes_);
-      TrainBeat beat{first + k, train.tag, train.data.size(), train.resp, k + 1 == beats, {}};
+      TrainBeat beat{client, first + k, train.tag, train.data.size(), train.resp, k + 1 == beats, {}};
       beat.data.assign(data.begin(), data.begin() + static_cast<ptrdiff_t>(std::min<size_t>(data.size(), beat_bytes_)));
       beat.data.resize(beat_bytes_);
       train_.push_back(beat);
@@ -158,7 +167,18 @@ class Rig : public model::TrainSink {
   std::string failure() const { return failure_; }
 
  private:
+  // Of one whole client.
+  class Trains final : public model::TrainSink {
+   public:
+    Trains(Rig& rig, size_t client) : rig_(rig), client_(client) {}
+    void OnTrain(Cycle first, const model::Train& train) override { rig_.OnTrain(client_, first, train); }
+
+   private:
+    Rig& rig_;
+    size_t client_;
+  };
   struct TrainBeat {
+    size_t client;
     Cycle cycle;
     uint8_t tag;
     size_t bytes;
@@ -187,12 +207,12 @@ class Rig : public model::TrainSink {
   }
 
   std::string Before() {
-    for (size_t i = 0; i < clients(); ++i) {
+    for (size_t i = 0; i < whole(); ++i) {
       requests_[i].ready = Bit(top_.fetch_request_ready_o, i);
       fetched_[i].valid = Bit(top_.fetched_valid_o, i);
       CopyBits(BytesOf(std::as_const(top_.fetched_o)), i * DmaFetched::kBits, fetched_[i].data, 0, DmaFetched::kBits);
     }
-    requests_[whole()].ready = top_.read_request_ready_o;
+    for (size_t i = whole(); i < clients(); ++i) requests_[i].ready = Bit(top_.read_request_ready_o, i - whole());
     if ((top_.idle_o != 0) != port.IsIdle()) return "idle is " + std::to_string(top_.idle_o) + " in RTL only";
     if (top_.outstanding_o != port.outstanding()) return "outstanding differs";
     if (top_.outstanding_o != memory.outstanding()) return "outstanding is wrong";
@@ -200,13 +220,16 @@ class Rig : public model::TrainSink {
   }
 
   std::string Drive(Cycle cycle) {
-    for (size_t i = 0; i < clients(); ++i) {
+    for (size_t i = 0; i < whole(); ++i) {
       SetBit(top_.fetch_request_valid_i, i, requests_[i].valid);
       CopyBits(requests_[i].data, 0, BytesOf(top_.fetch_request_i), i * DmaReadRequest::kBits, DmaReadRequest::kBits);
       SetBit(top_.fetched_ready_i, i, fetched_[i].ready);
     }
-    top_.read_request_valid_i = requests_[whole()].valid;
-    CopyBits(requests_[whole()].data, 0, BytesOf(top_.read_request_i), 0, DmaReadRequest::kBits);
+    for (size_t i = whole(); i < clients(); ++i) {
+      SetBit(top_.read_request_valid_i, i - whole(), requests_[i].valid);
+      CopyBits(requests_[i].data, 0, BytesOf(top_.read_request_i), (i - whole()) * DmaReadRequest::kBits,
+               DmaReadRequest::kBits);
+    }
 
     port.max_read_request_size = static_cast<spec::PcieSize>(random_() % 8);  // reserved codes too
     top_.max_read_request_size_i = static_cast<CData>(port.max_read_request_size);
@@ -257,6 +280,7 @@ class Rig : public model::TrainSink {
     }
     const bool train = !train_.empty() && train_.front().cycle == cycle;
     if ((top_.train_valid_o != 0) != train) return std::string("a beat in the ") + (train ? "model" : "RTL") + " only";
+    if (train && top_.train_valid_o != 1u << (train_.front().client - whole())) return "another client's train";
     if (train) {
       const TrainBeat& beat = train_.front();
       if (top_.train_tag_o != beat.tag || top_.train_bytes_o != beat.bytes || (top_.train_last_o != 0) != beat.last ||
@@ -284,7 +308,7 @@ class Rig : public model::TrainSink {
   BlockBench<Top> bench;
   using Request = StreamPorts<DmaReadRequest::kBits>;
   using Answer = StreamPorts<DmaFetched::kBits>;
-  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // the whole client last
+  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // whole clients last
   std::vector<OutStream<DmaFetched, uint8_t, uint8_t, decltype(Answer::data)>*> fetched;
   std::vector<std::deque<DmaReadRequest>> wanted;  // not answered yet
   struct Answered {
@@ -306,6 +330,7 @@ class Rig : public model::TrainSink {
   std::deque<Answer> fetched_;
   std::deque<Channel<DmaFetched>> sinks_;
   Channel<DmaReader::Burst> ar_ = Channel<DmaReader::Burst>::Sink();
+  std::deque<Trains> trains_;  // per whole client
   std::deque<TrainBeat> train_;
   Cycle error_ = model::kUnknown;
   std::optional<uint32_t> faulty_tag_;
@@ -348,7 +373,9 @@ TYPED_TEST(ReadPort, AgreesWithTheModelAndTheMemory) {
     for (size_t i = 0; i < rig.whole(); ++i) {
       for (int k = 0; k < 250; ++k) rig.AskAny(i);
     }
-    for (int k = 0; k < 60; ++k) rig.AskAny(rig.whole());
+    for (size_t i = rig.whole(); i < rig.clients(); ++i) {
+      for (int k = 0; k < 40; ++k) rig.AskAny(i);
+    }
     ASSERT_EQ(rig.Finish(), "");
     EXPECT_EQ(rig.errors, rig.failed);
     EXPECT_EQ(rig.failed > 0, policies[p].memory.faulty > 0);
@@ -358,7 +385,7 @@ TYPED_TEST(ReadPort, AgreesWithTheModelAndTheMemory) {
 TYPED_TEST(ReadPort, IsIdleBetweenSparseRequests) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 3, .max_latency = 9}});
   for (int k = 0; k < 60; ++k) {
-    rig.AskAny(this->random() % (rig.whole() + 1));
+    rig.AskAny(this->random() % rig.clients());
     ASSERT_EQ(rig.Finish(), "");
     ASSERT_EQ(rig.bench.Run(this->random() % 10), "");
   }
@@ -367,7 +394,7 @@ TYPED_TEST(ReadPort, IsIdleBetweenSparseRequests) {
 TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
   typename TestFixture::R rig(this->rtl, this->random, {});
   const auto& top = this->rtl.ports();
-  for (const size_t client : {size_t{0}, rig.whole()}) {
+  for (const size_t client : {size_t{0}, rig.whole(), rig.clients() - 1}) {
     ASSERT_EQ(rig.bench.Run(5), "");
     ASSERT_EQ(top.idle_o, 1);
     rig.Ask(client, 0x1000, 64);
@@ -377,8 +404,8 @@ TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
       ASSERT_EQ(top.idle_o, 0);
       ASSERT_EQ(rig.bench.Run(1), "");
     }
-    // At 64 bits the whole client's train has 7 beats more.
-    const uint32_t more = client == rig.whole() ? 64 / (rig.config().reader.data_bits / 8) - 1 : 0;
+    // At 64 bits a whole client's train has 7 beats more.
+    const uint32_t more = client >= rig.whole() ? 64 / (rig.config().reader.data_bits / 8) - 1 : 0;
     for (uint32_t k = 0; k < more; ++k) {
       ASSERT_EQ(top.idle_o, 0);
       ASSERT_EQ(rig.bench.Run(1), "");
@@ -391,7 +418,7 @@ TYPED_TEST(ReadPort, ForgetsEverythingInAReset) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
-    for (size_t i = 0; i <= rig.whole(); ++i) {
+    for (size_t i = 0; i < rig.clients(); ++i) {
       for (int n = 0; n < 40; ++n) rig.AskAny(i);
     }
     if (k == 3) {
@@ -424,12 +451,15 @@ TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
       EXPECT_EQ(rig.answered[0].front().cycle, rig.last_beat + DmaReadPort::kFetchedLatency + lag + beats - 1);
     }
   }
-  this->rtl.Reset();
-  typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 20, .max_latency = 20}});
-  rig.Ask(rig.whole(), 0x20000, 128);
-  ASSERT_EQ(rig.Finish(), "");
-  EXPECT_EQ(rig.first_burst, DmaReadPort::kBurstLatency);
-  EXPECT_EQ(rig.answered[rig.whole()].front().cycle, rig.last_beat + DmaReader::kTrainLatency);
+  const auto config = ConfigOf<TypeParam>();
+  for (size_t client = config.fetch_clients; client < config.fetch_clients + config.read_clients; ++client) {
+    this->rtl.Reset();
+    typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 20, .max_latency = 20}});
+    rig.Ask(client, 0x20000, 128);
+    ASSERT_EQ(rig.Finish(), "");
+    EXPECT_EQ(rig.first_burst, DmaReadPort::kBurstLatency);
+    EXPECT_EQ(rig.answered[client].front().cycle, rig.last_beat + DmaReader::kTrainLatency);
+  }
 }
 
 TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) {
@@ -442,10 +472,12 @@ TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) 
   EXPECT_EQ(rig.answered[0].size(), 0u);
 
   for (size_t k = 0; k < 3 * depth; ++k) rig.Ask(1, 0x200000, 64);
-  for (size_t k = 0; k < 3; ++k) rig.Ask(rig.whole(), 0x300000, 4096);
-  ASSERT_EQ(rig.bench.Run(6000), "");
+  for (size_t i = rig.whole(); i < rig.clients(); ++i) {
+    for (size_t k = 0; k < 3; ++k) rig.Ask(i, 0x300000, 4096);
+  }
+  ASSERT_EQ(rig.bench.Run(6000 * rig.config().read_clients), "");
   EXPECT_EQ(rig.answered[1].size(), 3 * depth);
-  EXPECT_EQ(rig.answered[rig.whole()].size(), 3u);
+  for (size_t i = rig.whole(); i < rig.clients(); ++i) EXPECT_EQ(rig.answered[i].size(), 3u);
   EXPECT_EQ(std::count_if(rig.bursts.begin(), rig.bursts.end(), [](const auto& b) { return b.address == 0x100000; }),
             static_cast<ptrdiff_t>(depth));
 
@@ -468,37 +500,59 @@ TYPED_TEST(ReadPort, KeepsAsManySmallReadsUnderWayAsThereArePlaces) {
 
 TYPED_TEST(ReadPort, ServesClientsInTurn) {
   typename TestFixture::R rig(this->rtl, this->random, {});
-  for (size_t i = 0; i <= rig.whole(); ++i) {
+  const size_t clients = rig.clients();
+  for (size_t i = 0; i < clients; ++i) {
     for (uint64_t k = 0; k < 50; ++k) rig.Ask(i, i << 20, 8);
   }
   ASSERT_EQ(rig.Finish(), "");
-  const size_t clients = rig.whole() + 1;
   ASSERT_EQ(rig.bursts.size(), 50 * clients);
   // Up to the first client's last request; small ones wait for room now and then, but nobody is passed over.
   std::vector<size_t> served(clients);
   for (const auto& burst : rig.bursts) {
     ++served[burst.address >> 20];
     if (*std::max_element(served.begin(), served.end()) == 50) break;
-    const size_t small_least = *std::min_element(served.begin(), served.end() - 1);
-    const size_t small_most = *std::max_element(served.begin(), served.end() - 1);
+    const auto end = served.begin() + static_cast<ptrdiff_t>(rig.whole());
+    const size_t small_least = *std::min_element(served.begin(), end);
+    const size_t small_most = *std::max_element(served.begin(), end);
+    const size_t whole_least = *std::min_element(end, served.end());
+    const size_t whole_most = *std::max_element(end, served.end());
     ASSERT_LE(small_most - small_least, 1u);
-    ASSERT_GE(served.back() + 1, small_most);
+    ASSERT_LE(whole_most - whole_least, 1u);
+    ASSERT_GE(whole_least + 1, small_most);
+  }
+}
+
+TYPED_TEST(ReadPort, WholeClientsShareTheBusEvenlyWhateverTheyReadAndEachGetsItsOwn) {
+  typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 30, .max_latency = 30}});
+  const size_t whole = rig.whole();
+  // The second client asks for as little as there is; the first one's trains do not keep it waiting but in turn.
+  for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole, 0x100000 + 4096 * k, 4096);
+  for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole + 1, 0x800000 + 64 * k, 64);
+  ASSERT_EQ(rig.Finish(), "");
+  ASSERT_EQ(rig.answered[whole].size(), 12u);
+  ASSERT_EQ(rig.answered[whole + 1].size(), 12u);
+  for (size_t k = 0; k < 12; ++k) {
+    EXPECT_LT(rig.answered[whole][k].cycle, rig.answered[whole + 1][k].cycle);
+    if (k + 1 < 12) {
+      EXPECT_LT(rig.answered[whole + 1][k].cycle, rig.answered[whole][k + 1].cycle);
+    }
   }
 }
 
 TYPED_TEST(ReadPort, SaysWhoseReadFailedAndSpoilsNoOther) {
-  for (const size_t client : {size_t{0}, ConfigOf<TypeParam>().fetch_clients}) {
+  const auto config = ConfigOf<TypeParam>();
+  for (const size_t client : {size_t{0}, config.fetch_clients, config.fetch_clients + 1}) {
     this->rtl.Reset();
     typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 10, .max_latency = 50}});
     rig.faulty_address = 0x7000;
-    for (size_t i = 0; i <= rig.whole(); ++i) {
+    for (size_t i = 0; i < rig.clients(); ++i) {
       rig.Ask(i, 0x1000, 64);
       rig.Ask(i, i == client ? 0x7000 : 0x2000, 40);
       rig.Ask(i, 0x3000, 64);
     }
     ASSERT_EQ(rig.Finish(), "");
     EXPECT_EQ(rig.errors, 1u);
-    for (size_t i = 0; i <= rig.whole(); ++i) {
+    for (size_t i = 0; i < rig.clients(); ++i) {
       ASSERT_EQ(rig.answered[i].size(), 3u);
       EXPECT_EQ(rig.answered[i][0].resp, 0);
       EXPECT_EQ(rig.answered[i][1].resp, i == client ? static_cast<uint8_t>(AxiResp::kDecerr) : 0);

@@ -34,11 +34,11 @@ template <typename Top>
 DmaWritePort::Config ConfigOf();
 template <>
 DmaWritePort::Config ConfigOf<Vdma_write_port_64>() {
-  return {.writer = {.data_bits = 64, .writes = 16, .buffer_bytes = 4096}, .store_clients = 2};
+  return {.writer = {.data_bits = 64, .writes = 16, .buffer_bytes = 4096}, .store_clients = 2, .write_clients = 3};
 }
 template <>
 DmaWritePort::Config ConfigOf<Vdma_write_port_512>() {
-  return {.writer = {.data_bits = 512, .writes = 32, .buffer_bytes = 8192}, .store_clients = 3};
+  return {.writer = {.data_bits = 512, .writes = 32, .buffer_bytes = 8192}, .store_clients = 3, .write_clients = 2};
 }
 
 template <typename Top>
@@ -60,7 +60,7 @@ void AllOutputs(const Top& top, std::vector<uint8_t>& bytes) {
 struct Policy {
   AxiPolicy memory{};
   unsigned store_rate = 16;
-  unsigned write_rate = 16;  // of the whole client's beats
+  unsigned write_rate = 16;  // of whole clients' beats
   unsigned address_rate = 16;
   unsigned beat_rate = 16;
 };
@@ -89,8 +89,9 @@ class Rig {
         before_([this](Cycle) { return Before(); }, {}),
         after_([this](Cycle cycle) { return Drive(cycle); }, [this](Cycle cycle) { return Compare(cycle); }) {
     bench.AddOther(before_);
-    asked.resize(whole() + 1);
-    pulses_.resize(whole() + 1);
+    asked.resize(clients());
+    pulses_.resize(clients());
+    wholes_.resize(config_.write_clients);
     for (size_t i = 0; i < whole(); ++i) {
       stores_.emplace_back();
       auto& ports = stores_.back();
@@ -98,15 +99,18 @@ class Rig {
       stores.back()->rate = policy.store_rate;
       port.on_done[i] = [this, i](Cycle cycle, const DmaDone& done) { pulses_[i] = {cycle, done}; };
     }
-    port.on_write_done = [this](Cycle cycle, const DmaDone& done) { pulses_[whole()] = {cycle, done}; };
-    port.on_accepted = [this](Cycle cycle) { accepted_ = cycle; };
+    for (size_t i = 0; i < config_.write_clients; ++i) {
+      port.on_write_done[i] = [this, i](Cycle cycle, const DmaDone& done) { pulses_[whole() + i] = {cycle, done}; };
+      port.on_accepted[i] = [this, i](Cycle cycle) { wholes_[i].accepted = cycle; };
+    }
     port.on_dma_error = [this](Cycle cycle) { error_ = cycle; };
     port.aw_out.Connect(aw_, port);
     port.w_out.Connect(w_, port);
     bench.AddOther(after_);
   }
 
-  size_t whole() const { return config_.store_clients; }
+  size_t clients() const { return config_.store_clients + config_.write_clients; }
+  size_t whole() const { return config_.store_clients; }  // the first one; those behind it are whole, too
   const DmaWritePort::Config& config() const { return config_; }
 
   void Ask(size_t client, uint64_t address, uint32_t bytes, bool notify) {
@@ -114,7 +118,7 @@ class Rig {
     for (auto& byte : write.data) byte = static_cast<uint8_t>(random_());
     asked[client].push_back(write);
     ++open_;
-    if (client != whole()) {
+    if (client < whole()) {
       DmaStore store{.address = address, .bytes = static_cast<uint8_t>(bytes), .notify = notify, .tag = write.tag};
       for (auto& byte : store.data) byte = static_cast<uint8_t>(random_());  // behind the end: anything
       std::copy(write.data.begin(), write.data.end(), store.data);
@@ -130,11 +134,11 @@ class Rig {
       } else {  // counts only with the first beat
         beat.request = {.address = random_(), .bytes = static_cast<uint16_t>(random_() % 8192), .tag = 7};
       }
-      beats_.push_back(beat);
+      wholes_[client - whole()].beats.push_back(beat);
     }
   }
   void AskAny(size_t client) {
-    const uint32_t most = client == whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
+    const uint32_t most = client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
     const uint32_t bytes =
         random_() % 4 == 0 ? most - static_cast<uint32_t>(random_() % 9) : 1 + static_cast<uint32_t>(random_() % most);
     uint64_t address = random_() >> 1;
@@ -181,22 +185,26 @@ class Rig {
       CopyBits(stores_[i].data, 0, BytesOf(top_.store_i), i * DmaStore::kBits, DmaStore::kBits);
     }
 
-    const bool ready = top_.write_ready_o != 0;
-    if (ready != port.write_in.CanPush(cycle)) return "write_ready differs";
-    if (!offered_ && !beats_.empty() && random_() % 16 < policy_.write_rate) offered_ = true;
-    top_.write_valid_i = offered_;
-    Scramble(top_.write_request_i, random_, DmaWriteRequest::kBits);
+    Scramble(top_.write_request_i, random_, DmaWriteRequest::kBits * config_.write_clients);
     Scramble(top_.write_data_i, random_);
-    top_.write_last_i = random_() % 2;
-    if (offered_) {
-      DmaWritePort::WriteBeat& beat = beats_.front();
-      SetPort(top_.write_request_i, beat.request);
-      std::copy(beat.data.begin(), beat.data.end(), BytesOf(top_.write_data_i).begin());
-      top_.write_last_i = beat.last;
+    for (size_t i = 0; i < config_.write_clients; ++i) {
+      Whole& client = wholes_[i];
+      const bool ready = Bit(top_.write_ready_o, i) != 0;
+      if (ready != port.write_in[i].CanPush(cycle)) return "write_ready differs";
+      if (!client.offered && !client.beats.empty() && random_() % 16 < policy_.write_rate) client.offered = true;
+      SetBit(top_.write_valid_i, i, client.offered);
+      SetBit(top_.write_last_i, i, random_() % 2 != 0);
+      if (!client.offered) continue;
+      DmaWritePort::WriteBeat& beat = client.beats.front();
+      CopyBits(TokenBytes(beat.request), 0, BytesOf(top_.write_request_i), i * DmaWriteRequest::kBits,
+               DmaWriteRequest::kBits);
+      std::copy(beat.data.begin(), beat.data.end(),
+                BytesOf(top_.write_data_i).begin() + static_cast<ptrdiff_t>(i * beat_bytes_));
+      SetBit(top_.write_last_i, i, beat.last);
       if (ready) {
-        port.write_in.Push(cycle, std::move(beat));
-        beats_.pop_front();
-        offered_ = false;
+        port.write_in[i].Push(cycle, std::move(beat));
+        client.beats.pop_front();
+        client.offered = false;
       }
     }
 
@@ -235,15 +243,16 @@ class Rig {
     if (top_.m_axi_bready_o == 0) return "bready is 0";
     if (std::string text = CompareAddress(cycle); !text.empty()) return text;
     if (std::string text = CompareBeat(cycle); !text.empty()) return text;
-    for (size_t i = 0; i <= whole(); ++i) {
-      const bool valid = i == whole() ? top_.write_done_valid_o != 0 : Bit(top_.done_valid_o, i) != 0;
+    for (size_t i = 0; i < clients(); ++i) {
+      const bool valid = (i >= whole() ? Bit(top_.write_done_valid_o, i - whole()) : Bit(top_.done_valid_o, i)) != 0;
       if (valid != (pulses_[i].cycle == cycle))
         return std::string("done in the ") + (valid ? "RTL" : "model") + " only";
       if (valid != (!due_[i].empty() && due_[i].front().cycle == cycle)) return "done when it is not due";
       if (!valid) continue;
       StreamPorts<DmaDone::kBits> ports;
-      if (i == whole()) {
-        CopyBits(BytesOf(std::as_const(top_.write_done_o)), 0, ports.data, 0, DmaDone::kBits);
+      if (i >= whole()) {
+        CopyBits(BytesOf(std::as_const(top_.write_done_o)), (i - whole()) * DmaDone::kBits, ports.data, 0,
+                 DmaDone::kBits);
       } else {
         CopyBits(BytesOf(std::as_const(top_.done_o)), i * DmaDone::kBits, ports.data, 0, DmaDone::kBits);
       }
@@ -256,8 +265,10 @@ class Rig {
     }
     if ((top_.dma_error_o != 0) != (error_ == cycle)) return "dma_error differs";
     errors += top_.dma_error_o;
-    if ((top_.accepted_o != 0) != (accepted_ == cycle)) return "accepted differs";
-    if (top_.accepted_o != 0) {
+    for (size_t i = 0; i < config_.write_clients; ++i) {
+      const bool is_accepted = Bit(top_.accepted_o, i) != 0;
+      if (is_accepted != (wholes_[i].accepted == cycle)) return "accepted differs";
+      if (!is_accepted) continue;
       ++accepted;
       last_accepted = cycle;
     }
@@ -375,8 +386,12 @@ class Rig {
     DmaDone done{};
   };
   std::deque<Store> stores_;
-  std::deque<DmaWritePort::WriteBeat> beats_;  // of the whole client
-  bool offered_ = false;
+  struct Whole {
+    std::deque<DmaWritePort::WriteBeat> beats{};
+    bool offered = false;
+    Cycle accepted = model::kUnknown;  // the last one in the model
+  };
+  std::vector<Whole> wholes_;
   Channel<DmaWriter::Burst> aw_ = Channel<DmaWriter::Burst>::Sink();
   Channel<DmaWritePort::BusBeat> w_ = Channel<DmaWritePort::BusBeat>::Sink();
   std::deque<Burst> bursts_;   // not answered
@@ -387,9 +402,8 @@ class Rig {
   uint64_t next_address_ = 0;
   AxiResp resp_ = AxiResp::kOkay;
   uint64_t open_ = 0;
-  std::vector<std::deque<Due>> due_ = std::vector<std::deque<Due>>(config_.store_clients + 1);
+  std::vector<std::deque<Due>> due_ = std::vector<std::deque<Due>>(clients());
   std::vector<Pulse> pulses_;
-  Cycle accepted_ = model::kUnknown;
   Cycle error_ = model::kUnknown;
   Other before_, after_;
 };
@@ -430,7 +444,7 @@ TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
     for (size_t i = 0; i < rig.whole(); ++i) {
       for (int k = 0; k < 250; ++k) rig.AskAny(i);
     }
-    for (int k = 0; k < 60; ++k) rig.AskAny(rig.whole());
+    for (size_t k = 0; k < 60; ++k) rig.AskAny(rig.whole() + k % rig.config().write_clients);
     ASSERT_EQ(rig.Finish(), "");
     EXPECT_EQ(rig.accepted, 60u);
     EXPECT_EQ(rig.errors, rig.failed);
@@ -439,12 +453,12 @@ TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
 }
 
 TYPED_TEST(WritePort, IsIdleBetweenSparseWritesAndNeverInsideOne) {
-  for (const unsigned write_rate : {16u, 2u}) {  // also if the whole client pauses inside its train
+  for (const unsigned write_rate : {16u, 2u}) {  // also if a whole client pauses inside its train
     this->rtl.Reset();
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 3, .max_latency = 9}, .write_rate = write_rate});
     for (int k = 0; k < 60; ++k) {
-      rig.AskAny(this->random() % (rig.whole() + 1));
+      rig.AskAny(this->random() % rig.clients());
       ASSERT_EQ(rig.Finish(), "");
       ASSERT_EQ(rig.bench.Run(this->random() % 10), "");
     }
@@ -455,13 +469,15 @@ TYPED_TEST(WritePort, PassesABeatInEveryCycle) {
   const auto config = ConfigOf<TypeParam>();
   const size_t whole = config.store_clients;
   const uint32_t beat_bytes = config.writer.data_bits / 8;
-  for (const uint32_t size : {64u, 512u, 2048u, 4096u}) {  // small clients in turn, or the whole one
+  for (const uint32_t size : {64u, 512u, 2048u, 4096u}) {  // small clients in turn, or whole ones
     if (2 * size > config.writer.buffer_bytes) continue;   // no room for a train beside the one that leaves
-    this->rtl.Reset();
-    typename TestFixture::R rig(this->rtl, this->random, {});
-    for (uint64_t k = 0; k < 60; ++k) rig.Ask(size == 64 ? k % whole : whole, 4096 * k, size, false);
-    ASSERT_EQ(rig.Finish(), "");
-    EXPECT_EQ(rig.last_beat - rig.first_beat + 1, 60 * size / beat_bytes) << size;
+    for (const size_t wholes : {size_t{1}, size_t{2}}) {
+      this->rtl.Reset();
+      typename TestFixture::R rig(this->rtl, this->random, {});
+      for (uint64_t k = 0; k < 60; ++k) rig.Ask(size == 64 ? k % whole : whole + k % wholes, 4096 * k, size, false);
+      ASSERT_EQ(rig.Finish(), "");
+      EXPECT_EQ(rig.last_beat - rig.first_beat + 1, 60 * size / beat_bytes) << size;
+    }
   }
 }
 
@@ -472,7 +488,7 @@ TYPED_TEST(WritePort, LosesLittleWhenSmallWritesStandBetweenTrains) {
     this->rtl.Reset();
     typename TestFixture::R rig(this->rtl, this->random, {});
     for (uint64_t k = 0; k < 60; ++k) {
-      for (size_t i = 0; i <= whole; ++i) rig.Ask(i, 4096 * k, i == whole ? size : 64, false);
+      for (size_t i = 0; i <= whole; ++i) rig.Ask(i, 4096 * k, i >= whole ? size : 64, false);
     }
     ASSERT_EQ(rig.Finish(), "");
     EXPECT_GE(60 * (size + 64 * whole) / beat_bytes * 100, 97 * (rig.last_beat - rig.first_beat + 1)) << size;
@@ -482,7 +498,7 @@ TYPED_TEST(WritePort, LosesLittleWhenSmallWritesStandBetweenTrains) {
 TYPED_TEST(WritePort, IsIdleFromTheCycleAfterDone) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 7, .max_latency = 7}});
   const auto& top = this->rtl.ports();
-  for (const size_t client : {size_t{0}, rig.whole()}) {
+  for (const size_t client : {size_t{0}, rig.whole(), rig.clients() - 1}) {
     ASSERT_EQ(rig.bench.Run(5), "");
     ASSERT_EQ(top.idle_o, 1);
     const size_t before = rig.told.size();
@@ -500,7 +516,7 @@ TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
-    for (size_t i = 0; i <= rig.whole(); ++i) {
+    for (size_t i = 0; i < rig.clients(); ++i) {
       for (int n = 0; n < 40; ++n) rig.AskAny(i);
     }
     if (k == 3) {
@@ -519,7 +535,7 @@ TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
 TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
   const uint32_t beat_bytes = ConfigOf<TypeParam>().writer.data_bits / 8;
   const size_t whole = ConfigOf<TypeParam>().store_clients;
-  for (const size_t client : {size_t{0}, whole}) {
+  for (const size_t client : {size_t{0}, whole, whole + 1}) {
     for (const uint32_t bytes : {1u, 8u, 9u, 16u, 63u, 64u}) {
       this->rtl.Reset();
       typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 20, .max_latency = 20}});
@@ -529,7 +545,7 @@ TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
       ASSERT_EQ(rig.Finish(), "");
       // The first cycle in which it was seen: not in n - 1, and in n.
       const Cycle accepted = quiet + DmaWritePort::kAcceptedLatency + model::BusBeats(0, bytes, beat_bytes) - 1;
-      if (client == whole) {
+      if (client >= whole) {
         EXPECT_EQ(rig.last_accepted, accepted);
       }
       const Cycle burst = std::max(quiet + DmaWritePort::kBurstLatency, accepted + DmaWriter::kTrainLatency);
@@ -541,11 +557,11 @@ TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
 
 TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
   typename TestFixture::R rig(this->rtl, this->random, {.address_rate = 9});
-  for (size_t i = 0; i <= rig.whole(); ++i) {
+  const size_t clients = rig.clients();
+  for (size_t i = 0; i < clients; ++i) {
     for (uint64_t k = 0; k < 50; ++k) rig.Ask(i, (i << 20) + 4096 * k, 64, false);
   }
   ASSERT_EQ(rig.Finish(), "");
-  const size_t clients = rig.whole() + 1;
   ASSERT_EQ(rig.left.size(), 50 * clients);
   for (size_t k = 0; k < rig.left.size(); ++k) ASSERT_EQ(rig.left[k].client, k % clients);
 
@@ -553,30 +569,49 @@ TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
   this->rtl.Reset();
   typename TestFixture::R late(this->rtl, this->random, {.address_rate = 1});
   for (uint64_t k = 0; k < 10; ++k) {
-    late.Ask(late.whole(), 0x100000 + 4096 * k, 2048, false);
+    late.Ask(late.whole() + k % 2, 0x100000 + 4096 * k, 2048, false);
     while (late.accepted == k) ASSERT_EQ(late.bench.Run(1), "");
     late.Ask(0, 0x200000 + 4096 * k, 8, false);
     while (!late.stores[0]->IsEmpty()) ASSERT_EQ(late.bench.Run(1), "");
   }
   ASSERT_EQ(late.Finish(), "");
-  for (size_t k = 0; k < late.left.size(); ++k) ASSERT_EQ(late.left[k].client, k % 2 == 0 ? late.whole() : 0);
+  for (size_t k = 0; k < late.left.size(); ++k) {
+    ASSERT_EQ(late.left[k].client, k % 2 == 0 ? late.whole() + k / 2 % 2 : 0);
+  }
+}
+
+TYPED_TEST(WritePort, TrainsOfWholeClientsAreNotMixedHoweverTheyPause) {
+  typename TestFixture::R rig(this->rtl, this->random, {.write_rate = 5});
+  const size_t whole = rig.whole();
+  for (uint64_t k = 0; k < 20; ++k) {
+    for (size_t i = whole; i < rig.clients(); ++i)
+      rig.Ask(i, (i << 20) + 4096 * k, 1 + 150 * static_cast<uint32_t>(k), k % 3 == 0);
+  }
+  ASSERT_EQ(rig.Finish(), "");  // which looks at every byte of every burst
+  const size_t clients = rig.config().write_clients;
+  ASSERT_EQ(rig.left.size(), 20 * clients);
+  // Where trains are long and everybody has more of them, each has its next one ready in time.
+  for (size_t k = 10 * clients; k < 15 * clients; ++k) EXPECT_EQ(rig.left[k].client, rig.left[k - clients].client);
+  EXPECT_EQ(rig.accepted, 20 * clients);
 }
 
 TYPED_TEST(WritePort, TellsOnlyThoseWhoAskedOrFailed) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 10, .max_latency = 50}});
   rig.faulty_address = 0x7000;
-  for (size_t i = 0; i <= rig.whole(); ++i) {
+  for (size_t i = 0; i < rig.clients(); ++i) {
     rig.Ask(i, 0x100000 * (i + 1), 64, false);
     rig.Ask(i, i == 1 ? 0x7000 : 0x1000 + 0x100000 * (i + 1), 40, false);
-    rig.Ask(i, 0x2000 + 0x100000 * (i + 1), 64, i == rig.whole());
+    rig.Ask(i, 0x2000 + 0x100000 * (i + 1), 64, i == rig.whole() || i == rig.whole() + 1);
   }
   ASSERT_EQ(rig.Finish(), "");
   EXPECT_EQ(rig.errors, 1u);
-  ASSERT_EQ(rig.told.size(), 2u);
+  ASSERT_EQ(rig.told.size(), 3u);
   EXPECT_EQ(rig.told[0].client, 1u);
   EXPECT_EQ(rig.told[0].done.resp, static_cast<uint8_t>(AxiResp::kSlverr));
-  EXPECT_EQ(rig.told[1].client, rig.whole());
-  EXPECT_EQ(rig.told[1].done.resp, 0);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rig.told[1 + i].client, rig.whole() + i);
+    EXPECT_EQ(rig.told[1 + i].done.resp, 0);
+  }
 }
 
 TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersStayAway) {
