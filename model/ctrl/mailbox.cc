@@ -214,7 +214,12 @@ void Mailbox::Step(Cycle now) {
 
     case State::kUsed:
       if (!completion_out.CanPush(now)) return;
-      completion_out.Push(now, {.vq_index = vq_index_, .head = head_, .used_bytes = static_cast<uint32_t>(pos_)});
+      completion_out.Push(now, {.vq_index = vq_index_,
+                                .head = head_,
+                                .used_bytes = static_cast<uint32_t>(pos_),
+                                .has_id = has_id_,
+                                .id = id_,
+                                .behind = has_id_ ? next_.index : uint16_t{0}});
       Begin();
       return Go(now, forget_ ? State::kIdle : State::kAsk);
 
@@ -236,6 +241,8 @@ void Mailbox::Begin() {
 void Mailbox::TakeBuffer(Cycle now) {
   const auto buffer = buffer_in.Pop(now);
   if (!next_.by_index) head_ = buffer.head;
+  has_id_ = buffer.has_id;
+  id_ = buffer.id;
   next_ = {.client = spec::BufferClient::kControl,
            .by_index = true,
            .index = buffer.next_index,

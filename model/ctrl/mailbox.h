@@ -130,6 +130,8 @@ class Mailbox final : public Block {
   uint16_t vq_index_ = 0;
   spec::BufferRequest next_;  // for the next descriptor
   uint16_t head_ = 0;
+  bool has_id_ = false;  // of the last descriptor; the place behind it is next_.index
+  uint16_t id_ = 0;
   std::vector<Entry> chain_;
   size_t readable_ = 0;
   uint32_t request_bytes_ = 0;

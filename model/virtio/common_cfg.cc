@@ -75,6 +75,9 @@ void CommonCfg::SetInputs(Cycle now, const Inputs& inputs) {
 CommonCfg::Features CommonCfg::Offered(const Registers& r) const {
   Features offered;
   std::copy(std::begin(spec::kOfferedFeatures), std::end(spec::kOfferedFeatures), offered.begin());
+  const uint64_t withheld = profile(r).net_features_withheld;
+  offered[0] &= ~static_cast<uint32_t>(withheld);
+  offered[1] &= ~static_cast<uint32_t>(withheld >> 32);
   const uint32_t roce = profile(r).net_f_roce;
   offered[roce / 32] |= uint32_t{1} << roce % 32;
   return offered;

@@ -101,20 +101,10 @@ void CqWriter::TakeAvailEvents(Cycle now) {
   }
 }
 
-void CqWriter::OnBufferId(Cycle cycle, const BufferId& id) { told_ids_.push_back({cycle, id}); }
-
 void CqWriter::Run(Cycle now) {
   packed_ = ring_packed_.At(now);
   is_swept_ = now + 1 >= swept_;
   TakeAvailEvents(now);
-  for (; !told_ids_.empty() && told_ids_.front().cycle < now; told_ids_.pop_front()) {
-    const BufferId& told = told_ids_.front().id;
-    for (std::optional<BufferId>& kept : ids_) {  // what lay there a lap ago
-      if (kept && kept->vq_index == told.vq_index && kept->head == told.head) kept.reset();
-    }
-    ids_.at(id_next_) = told;
-    id_next_ = (id_next_ + 1) % kBufferIds;
-  }
   if (lost_clear_ < now) {
     lost_ = 0;
     lost_clear_ = kUnknown;
@@ -135,10 +125,10 @@ void CqWriter::Run(Cycle now) {
 }
 
 bool CqWriter::IsIdle() const {
-  return state_ == State::kIdle && completion_in.size() == 0 && host_event_in.size() == 0 && cq_arm_in.size() == 0 &&
-         contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() && buffer_request_.IsFree() &&
-         interrupt_.IsFree() && queue_failure_.IsFree() && questions_.empty() && doorbell_.IsFree() && is_swept_ &&
-         told_avails_.empty() && avail_pending_.IsEmpty() && avail_in_.size() == 0;
+  return state_ == State::kIdle && !batch_ && completion_in.size() == 0 && host_event_in.size() == 0 &&
+         cq_arm_in.size() == 0 && contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() &&
+         buffer_request_.IsFree() && interrupt_.IsFree() && queue_failure_.IsFree() && questions_.empty() &&
+         doorbell_.IsFree() && is_swept_ && told_avails_.empty() && avail_pending_.IsEmpty() && avail_in_.size() == 0;
 }
 
 void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
@@ -167,14 +157,6 @@ uint32_t CqWriter::TargetBytes() const {
   return static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes);
 }
 
-const CqWriter::BufferId* CqWriter::IdOf(const spec::Completion& completion) const {
-  if (!kind_.notifies) return nullptr;
-  for (const std::optional<BufferId>& kept : ids_) {
-    if (kept && kept->vq_index == completion.vq_index && kept->head == completion.head) return &*kept;
-  }
-  return nullptr;
-}
-
 CqWriter::Span CqWriter::SpanOf(uint16_t head) const {
   if (!packed_) return {.first = position_.used, .behind = UsedNext()};
   const bool last = (head & ~kWrap) + 1 == row_.queue_size;
@@ -197,17 +179,17 @@ void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optio
   Store(now, row_.queue_device + spec::VirtqUsed::kBytes + sizeof element * at, element, sizeof element);
 }
 
-void CqWriter::StoreIndex(Cycle now, uint16_t head, uint32_t bytes) {
+void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
   using Flags = spec::VirtqDescFlags;
   // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
-  const auto flags = static_cast<uint16_t>(((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) |
-                                           (bytes != 0 ? Flags::kWrite : 0));
+  const auto flags =
+      static_cast<uint16_t>(((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (written ? Flags::kWrite : 0));
   const uint16_t used = packed_ ? flags : UsedNext();
   spec::DmaStore store{.address = packed_ ? DescriptorAt(head) + spec::PvirtqDesc::kFlagsOffset
                                           : row_.queue_device + spec::VirtqUsed::kIdxOffset,
                        .bytes = sizeof used,
-                       .notify = true,
-                       .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
+                       .notify = notify,
+                       .tag = static_cast<uint8_t>((notify ? kTagIndex : 0) | slot_tail_)};
   store.data[0] = static_cast<uint8_t>(used);
   store.data[1] = static_cast<uint8_t>(used >> 8);
   store_.Load(now, store);
@@ -232,9 +214,38 @@ void CqWriter::Fail(bool report, RdmaError code) {
   state_ = State::kFail;
 }
 
-// The work request's buffer is back; goes on to the CQE.
+void CqWriter::Publish(Cycle now) {
+  const spec::Completion& completion = completion_in.front();
+  const bool first = IsPackedBatch();
+  StoreIndex(now, first ? batch_->first : completion.head, first ? batch_->written : completion.used_bytes != 0);
+  Span span = SpanOf(completion.head);
+  if (packed_ && completion.has_id) span.behind = completion.behind;
+  if (batch_) span.first = batch_->first;
+  Position next = position_;
+  next.used = UsedNext();
+  positions_.Write(now, completion.vq_index, next);
+  PushSlot({.span = span,
+            .vq_index = completion.vq_index,
+            .msix = row_.msix_vector,
+            .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
+}
+
+// The work request's buffer is back, or one of a batch; goes on to the CQE.
 void CqWriter::FinishCompletion(Cycle now) {
-  if (completion_in.front().has_cqe) {
+  const spec::Completion& completion = completion_in.front();
+  if (!completion.more) {
+    batch_.reset();
+  } else if (batch_) {
+    batch_->used = UsedNext();
+  } else {
+    batch_ = {.usable = IsUsable(),
+              .kind = kind_,
+              .row = row_,
+              .first = packed_ ? completion.head : position_.used,
+              .written = completion.used_bytes != 0,
+              .used = UsedNext()};
+  }
+  if (completion.has_cqe) {
     ReadQueue(now, vq_);
     state_ = State::kCq;
   } else {
@@ -248,38 +259,45 @@ bool CqWriter::Step(Cycle now) {
     case State::kIdle: return Idle(now);
     case State::kElement: {
       vq_ = cq_context_.vq_index;
-      if (!IsUsable()) {
+      if (!(batch_ ? batch_->usable : IsUsable())) {
         FinishCompletion(now);
         return true;
       }
       if (!store_.IsFree()) return false;
-      const BufferId* id = IdOf(completion_in.front());
-      StoreElement(now, completion_in.front().head, completion_in.front().used_bytes,
-                   id != nullptr ? std::optional(id->id) : std::nullopt);
-      state_ = State::kIndex;
+      const spec::Completion& completion = completion_in.front();
+      StoreElement(now, completion.head, completion.used_bytes,
+                   completion.has_id ? std::optional(completion.id) : std::nullopt);
+      // Its flags, or an index, the driver may not see yet.
+      if (completion.more && !IsPackedBatch()) {
+        FinishCompletion(now);
+      } else {
+        state_ = State::kIndex;
+      }
       return true;
     }
     case State::kIndex: {
       if (!store_.IsFree()) return false;
-      if (!positions_.CanWrite(now)) return true;
       const spec::Completion& completion = completion_in.front();
-      StoreIndex(now, completion.head, completion.used_bytes);
-      Position next = position_;
-      next.used = UsedNext();
-      positions_.Write(now, completion.vq_index, next);
-      Span span = SpanOf(completion.head);
-      if (packed_) {
-        const BufferId* id = IdOf(completion);
-        span.known = id != nullptr;
-        span.behind = id != nullptr ? id->next : uint16_t{0};
+      if (IsPackedBatch()) {
+        StoreIndex(now, completion.head, completion.used_bytes != 0, false);
+        if (completion.more) {
+          FinishCompletion(now);
+        } else {
+          state_ = State::kFirst;
+        }
+        return true;
       }
-      PushSlot({.span = span,
-                .vq_index = completion.vq_index,
-                .msix = row_.msix_vector,
-                .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
+      if (!positions_.CanWrite(now)) return true;
+      Publish(now);
       FinishCompletion(now);
       return true;
     }
+    case State::kFirst:
+      if (!store_.IsFree()) return false;
+      if (!positions_.CanWrite(now)) return true;
+      Publish(now);
+      FinishCompletion(now);
+      return true;
     case State::kCq:
       cached_count_ = position_.cached;
       cached_first_ = position_.first;
@@ -375,7 +393,7 @@ bool CqWriter::Step(Cycle now) {
 bool CqWriter::Idle(Cycle now) {
   const Slot& oldest = slots_[slot_head_];
   const bool completion = completion_in.CanPop(now);
-  const bool event = host_event_in.CanPop(now);
+  const bool event = host_event_in.CanPop(now) && !batch_;
   if (fetched_in.CanPop(now)) {
     ReadQueue(now, questions_.front().vq_index);
     state_ = State::kWish;
@@ -389,7 +407,7 @@ bool CqWriter::Idle(Cycle now) {
     from_context_ = contexts_.CanPop(now);
     ReadCq(now, from_context_ ? contexts_.front().cqn : cq_arm_in.front().cqn);
     state_ = State::kArmLook;
-  } else if (avail_in_.CanPop(now) && slots_used_ <= slots_.size() - 2) {
+  } else if (avail_in_.CanPop(now) && !batch_ && slots_used_ <= slots_.size() - 2) {
     ReadQueue(now, avail_in_.front().vq_index);
     state_ = State::kAvail;
   } else if ((completion || event) && slots_used_ <= slots_.size() - 2) {
@@ -400,6 +418,11 @@ bool CqWriter::Idle(Cycle now) {
       state_ = State::kEvent;
     } else {
       ReadQueue(now, completion_in.front().vq_index);
+      if (batch_) {
+        kind_ = batch_->kind;
+        row_ = batch_->row;
+        position_.used = batch_->used;
+      }
       if (completion_in.front().has_cqe) ReadCq(now, completion_in.front().cqn);
       state_ = State::kElement;
     }
@@ -441,7 +464,7 @@ bool CqWriter::FillBuffers(Cycle now) {
 bool CqWriter::TargetIndex(Cycle now) {
   if (!store_.IsFree()) return false;
   if (!positions_.CanWrite(now)) return true;
-  StoreIndex(now, target_.head, TargetBytes());
+  StoreIndex(now, target_.head, true);
   Position next = position_;
   next.used = UsedNext();
   const unsigned place = target_.head & ~kWrap;
@@ -514,7 +537,7 @@ bool CqWriter::Arm(Cycle now) {
   if (!from_context_ && !cq_context_.known) return true;
   cq_states_.Write(now, cqn, next);
   if (!from_context_ && fire && row_.msix_vector != spec::kVirtioMsiNoVector) {
-    interrupt_.Load(now, spec::Interrupt{row_.msix_vector});
+    interrupt_.Load(now, {.vq_index = cq_context_.vq_index, .msix_vector = row_.msix_vector});
   }
   return true;
 }
@@ -544,7 +567,7 @@ bool CqWriter::FinishSlot(Cycle now) {
         cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_seen, position_.used);
     const bool fire = unseen && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
     if (fire && slot.msix != spec::kVirtioMsiNoVector) {
-      interrupt_.Load(now, spec::Interrupt{slot.msix});
+      interrupt_.Load(now, {.vq_index = slot.vq_index, .msix_vector = slot.msix});
     }
     next.written = slot.position;
     next.passed = unseen;
@@ -583,13 +606,13 @@ bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetc
   const Span& span = question.span;
   if (!packed_) {
     const auto value = static_cast<uint16_t>(fetched.data[0] | fetched.data[1] << 8);
-    return event_idx ? value == span.first  // [virtio 1.3, 2.7.7.2]
+    return event_idx ? Distance(span.first, value) < Distance(span.first, span.behind)  // [virtio 1.3, 2.7.7.2]
                      : (value & spec::VirtqAvailFlags::kNoInterrupt) == 0;
   }
   // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
   const auto event = spec::PvirtqEventSuppress::Decode(fetched.data);
   if (event.desc_event_flags == spec::RingEventFlags::kDisable) return false;
-  if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx || !span.known) return true;
+  if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx) return true;
   // Of two laps the one that the wrap counter says: places behind `first` come first.
   const auto distance = [&](unsigned at, bool wrap) {
     const bool other_lap = wrap != ((span.first & kWrap) != 0);
@@ -610,7 +633,9 @@ bool CqWriter::FinishQuestion(Cycle now) {
     positions_.Write(now, question.vq_index, next);
   } else {
     if (!interrupt_.IsFree()) return false;
-    if (IsWished(now, question, fetched_in.front())) interrupt_.Load(now, spec::Interrupt{question.msix});
+    if (IsWished(now, question, fetched_in.front())) {
+      interrupt_.Load(now, {.vq_index = question.vq_index, .msix_vector = question.msix});
+    }
   }
   fetched_in.Pop(now);
   questions_.pop_front();

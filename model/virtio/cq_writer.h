@@ -2,7 +2,8 @@
 // Gives buffers back to the driver: used element and used index of a work request's queue, its CQE into a buffer of the
 // CQ, events into buffers of the event queue; then interrupts. The counterpart of rtl/virtio/vireo_cq_writer.sv, state
 // by state. One thing after the other, in the order of the streams. It writes used descriptors of packed rings where
-// the buffer's first descriptor lay: every queue is used in order.
+// the buffer's first descriptor lay: every queue is used in order. Of a batch of completions the driver sees nothing
+// before the last.
 #pragma once
 
 #include <array>
@@ -31,20 +32,15 @@ class CqWriter final : public Block {
     size_t cqs = 4;
     size_t slots = 64;  // used indices under way
   };
-  // Of a buffer of a packed ring that may be a chain: its last descriptor has the id.
-  struct BufferId {
-    uint16_t vq_index = 0;
-    uint16_t head = 0;
-    uint16_t id = 0;
-    uint16_t next = 0;  // the place behind the buffer
-  };
-  static constexpr size_t kBufferIds = 4;  // that are kept
   // Of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
   // Unloaded, in cycles.
   static constexpr Cycle kCompletionToElement = 3;  // accepted to the store of the used element
   static constexpr Cycle kCyclesPerCompletion = 3;  // without CQE
   static constexpr Cycle kCyclesPerCqe = 7;         // with, its buffer cached
+  static constexpr Cycle kCyclesPerMore = 2;        // with `more`
+  static constexpr Cycle kCyclesPerPackedMore = 3;  // likewise, packed ring, but for the first of a batch
+  static constexpr Cycle kCyclesPerPackedEnd = 4;   // the last of a batch, packed ring
   static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
   static constexpr Cycle kDoneToInterrupt = 4;      // of a CQ
   static constexpr Cycle kDoneToFetch = 4;          // of what the driver wants; of all but CQs
@@ -58,7 +54,6 @@ class CqWriter final : public Block {
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   void OnDone(Cycle cycle, const spec::DmaDone& done);
-  void OnBufferId(Cycle cycle, const BufferId& id);
   void OnAvailEvent(Cycle cycle, const spec::AvailEvent& event);
   // The levels from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
@@ -78,7 +73,7 @@ class CqWriter final : public Block {
   Output<spec::Doorbell> doorbell_out;  // of queues whose avail_event was written
   Output<spec::BufferRequest> buffer_request_out;
   Output<spec::DmaStore> store_out;
-  Output<spec::Interrupt> interrupt_out;
+  Output<spec::QueueInterrupt> queue_interrupt_out;
   Output<spec::QueueFailure> queue_failure_out;
 
  private:
@@ -86,6 +81,7 @@ class CqWriter final : public Block {
     kIdle,
     kElement,
     kIndex,
+    kFirst,  // of a batch in a packed ring: the flags of its first buffer
     kCq,
     kEvent,
     kAsk,
@@ -143,9 +139,17 @@ class CqWriter final : public Block {
   };
   // From where to where the used position has gone: entries of a split ring, places of a packed one.
   struct Span {
-    bool known = true;  // the end is
     uint16_t first = 0;
     uint16_t behind = 0;
+  };
+  // The batch that is open: its queue as it was when the batch began, and how far it is.
+  struct Batch {
+    bool usable;
+    Kind kind;
+    spec::QueueRowWrite row;
+    uint16_t first;  // entry of its first buffer; packed ring: where that lies
+    bool written;    // something, to that
+    uint16_t used;   // next used
   };
   struct Question {
     Span span;
@@ -173,11 +177,11 @@ class CqWriter final : public Block {
   void ReadQueue(Cycle now, uint16_t vq_index);
   void ReadCq(Cycle now, uint32_t cqn);
   bool IsUsable() const { return row_.enabled && kind_.served && !position_.failed; }
+  bool IsPackedBatch() const { return batch_ && packed_; }
   uint16_t UsedNext() const { return static_cast<uint16_t>(position_.used + 1); }
   void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
   void StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id);
-  void StoreIndex(Cycle now, uint16_t head, uint32_t bytes);
-  const BufferId* IdOf(const spec::Completion& completion) const;
+  void StoreIndex(Cycle now, uint16_t head, bool written, bool notify = true);
   Span SpanOf(uint16_t head) const;  // of one descriptor
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
@@ -185,6 +189,7 @@ class CqWriter final : public Block {
   void PopSlot();
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
   void Fail(bool report, spec::RdmaError code);
+  void Publish(Cycle now);  // the driver sees it now
   void FinishCompletion(Cycle now);
 
   // Each makes the transition of its state and says whether there was one.
@@ -211,7 +216,7 @@ class CqWriter final : public Block {
 
   OutputRegister<spec::DmaStore> store_{store_out, *this};
   OutputRegister<spec::BufferRequest> buffer_request_{buffer_request_out, *this};
-  OutputRegister<spec::Interrupt> interrupt_{interrupt_out, *this};
+  OutputRegister<spec::QueueInterrupt> interrupt_{queue_interrupt_out, *this};
   OutputRegister<spec::QueueFailure> queue_failure_{queue_failure_out, *this};
   OutputRegister<spec::DmaReadRequest> fetch_request_{fetch_request_out, *this};
   OutputRegister<spec::Doorbell> doorbell_{doorbell_out, *this};
@@ -222,6 +227,7 @@ class CqWriter final : public Block {
   bool report_ = false;
   spec::RdmaError code_ = spec::RdmaError::kOk;
   uint16_t vq_ = 0;  // CQ or event queue
+  std::optional<Batch> batch_;
   uint32_t lost_ = 0;
   Cycle lost_clear_ = kUnknown;
   unsigned fill_ = 0;
@@ -240,13 +246,6 @@ class CqWriter final : public Block {
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
   std::deque<Done> dones_;  // of cycles that are not over
 
-  struct ToldId {
-    Cycle cycle;
-    BufferId id;
-  };
-  std::deque<ToldId> told_ids_;  // likewise
-  std::array<std::optional<BufferId>, kBufferIds> ids_;
-  size_t id_next_ = 0;  // the oldest
   std::deque<Question> questions_;
 
   struct ToldAvail {

@@ -23,7 +23,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
       buffer_request_in{Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice(),
                         Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice(),
-                        Channel<spec::BufferRequest>::Slice()},
+                        Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice()},
       index_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.requests)),
       ring_fetched_in(Channel<spec::DmaFetched>::Fifo(kReadsPerRequest * sizes.requests)),
       descriptor_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.descriptors)),
@@ -38,7 +38,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       descriptor_jobs_(Channel<DescriptorJob>::Fifo(sizes.descriptors)),
       buffer_{OutputRegister(buffer_out[0], *this), OutputRegister(buffer_out[1], *this),
               OutputRegister(buffer_out[2], *this), OutputRegister(buffer_out[3], *this),
-              OutputRegister(buffer_out[4], *this)},
+              OutputRegister(buffer_out[4], *this), OutputRegister(buffer_out[5], *this)},
       requests_most_(sizes.requests) {
   for (auto& channel : buffer_request_in) channel.SetConsumer(this);
   for (auto* channel : {&index_fetched_in, &ring_fetched_in, &descriptor_fetched_in, &table_fetched_in}) {
@@ -361,11 +361,6 @@ void DescFetch::Break(RdmaError code) {
   list_ = ListState::kEnd;
 }
 
-// place_ is behind the buffer.
-void DescFetch::SayBufferId(Cycle now, uint16_t head, uint16_t id) {
-  if (on_buffer_id) on_buffer_id(now + 1, {ring_jobs_.front().from.request.vq_index, head, id, place_.Index()});
-}
-
 // The first descriptor of a buffer, if it is available. [virtio 1.3, 2.8.1 and 2.8.6]
 void DescFetch::Walk(Cycle now) {
   using Flags = spec::VirtqDescFlags;
@@ -396,7 +391,6 @@ void DescFetch::Walk(Cycle now) {
       list_ = ListState::kAsk;
       return;
     }
-    if (job.chains) SayBufferId(now, at.Index(), seen.id);
     ++given_;
     if (by_itself_) {
       list_ = ListState::kAsk;
@@ -432,7 +426,6 @@ void DescFetch::WalkChain(Cycle now) {
     if ((seen.flags & Flags::kNext) != 0) return;
     in_chain_ = false;
     by_itself_ = true;
-    SayBufferId(now, kept_->head, seen.id);
     if (++given_ == ring_jobs_.front().count) list_ = ListState::kEnd;
   }
 }
@@ -506,6 +499,7 @@ void DescFetch::Say(Cycle now) {
   spec::VirtqDesc descriptor;
   IndirectTable table = table_;
   bool more = false;
+  std::optional<uint16_t> id;
   if (found) {
     const spec::DmaFetched fetched = from_table_               ? *from_table_
                                      : job.kind == Kind::kRead ? descriptor_fetched_in.front()
@@ -516,6 +510,7 @@ void DescFetch::Say(Cycle now) {
       const bool given = job.kind == Kind::kGiven && !from_table_;
       const spec::PvirtqDesc packed = given ? job.given : spec::PvirtqDesc::Decode(fetched.data);
       descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};
+      if (!in_table) id = packed.id;
     }
     more = (descriptor.flags & Flags::kNext) != 0;
     // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
@@ -546,7 +541,9 @@ void DescFetch::Say(Cycle now) {
               .bytes = descriptor.len,
               .writable = (descriptor.flags & Flags::kWrite) != 0,
               .more = more};
-    if (more) buffer.next_index = descriptor.next;
+    buffer.has_id = id.has_value();
+    buffer.id = id.value_or(0);
+    if (more || id) buffer.next_index = descriptor.next;
     if (more && in_table) {
       buffer.indirect = true;
       buffer.table_address = table.address;

@@ -24,7 +24,7 @@ namespace vireo::model {
 
 class DescFetch final : public Block {
  public:
-  static constexpr size_t kClients = 5;  // spec::BufferClient
+  static constexpr size_t kClients = 6;  // spec::BufferClient
   struct Sizes {
     size_t queues = 16;       // virtqueues
     size_t requests = 8;      // reads of index, and of ring, under way
@@ -44,14 +44,6 @@ class DescFetch final : public Block {
   static constexpr Cycle kDescriptorToTableRead = 5;
   static constexpr Cycle kTableToBuffer = 4;
   static constexpr uint32_t kTableBytesMost = uint32_t{spec::kVirtqSizeMax} * spec::VirtqDesc::kBytes;
-
-  // The buffer id of what `head` of a packed ring names, and the place behind it, for queues with chains.
-  struct BufferId {
-    uint16_t vq_index;
-    uint16_t head;
-    uint16_t id;
-    uint16_t next;
-  };
 
   DescFetch(Agenda& agenda, const Sizes& sizes);
 
@@ -78,8 +70,7 @@ class DescFetch final : public Block {
   Output<spec::DmaReadRequest> table_request_out;
   Output<spec::QueueFailure> queue_failure_out;
   std::function<void(Cycle)> on_window_violation;                      // the pulse; may be empty
-  std::function<void(Cycle, const BufferId&)> on_buffer_id;            // likewise, said in the cycle before
-  std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise
+  std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, said in the cycle before
 
  private:
   enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kGiven };
@@ -144,7 +135,6 @@ class DescFetch final : public Block {
   void EndWalk(Cycle now);
   void LeaveWalk(Cycle now);
   void Break(spec::RdmaError code);
-  void SayBufferId(Cycle now, uint16_t head, uint16_t id);
   void SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available);
   void Answer(Cycle now);
   void Say(Cycle now);

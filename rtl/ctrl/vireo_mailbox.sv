@@ -107,6 +107,8 @@ module vireo_mailbox
   logic [63:0] table_address_d, table_address_q;
   logic [15:0] table_entries_d, table_entries_q;
   logic [15:0] head_d, head_q;
+  logic has_id_d, has_id_q;      // of the last descriptor; the place behind it is next_index_q
+  logic [15:0] id_d, id_q;
   logic [EntryBits:0] entries_d, entries_q;    // descriptors
   logic [EntryBits:0] readable_d, readable_q;  // of them, readable: they come first
   logic [31:0] request_bytes_d, request_bytes_q, response_bytes_d, response_bytes_q;
@@ -235,6 +237,8 @@ module vireo_mailbox
     table_address_d = table_address_q;
     table_entries_d = table_entries_q;
     head_d = head_q;
+    has_id_d = has_id_q;
+    id_d = id_q;
     entries_d = entries_q;
     readable_d = readable_q;
     request_bytes_d = request_bytes_q;
@@ -275,6 +279,8 @@ module vireo_mailbox
           if (!by_index_q) head_d = buffer.head;
           by_index_d = 1'b1;
           next_index_d = buffer.next_index;
+          has_id_d = buffer.has_id;
+          id_d = buffer.id;
           indirect_d = buffer.indirect;
           table_address_d = buffer.table_address;
           table_entries_d = buffer.table_entries;
@@ -444,6 +450,8 @@ module vireo_mailbox
     table_address_q <= table_address_d;
     table_entries_q <= table_entries_d;
     head_q <= head_d;
+    has_id_q <= has_id_d;
+    id_q <= id_d;
     entries_q <= entries_d;
     readable_q <= readable_d;
     entry_q <= entry_d;
@@ -484,6 +492,9 @@ module vireo_mailbox
     completion_o.vq_index = vq_index_q;
     completion_o.head = head_q;
     completion_o.used_bytes = 32'(pos_q);
+    completion_o.has_id = has_id_q;
+    completion_o.id = id_q;
+    completion_o.behind = has_id_q ? next_index_q : '0;
   end
 
   always_comb begin

@@ -187,6 +187,7 @@ module vireo_common_cfg
     in_reset2 = asked2 != done_read;
 
     offered = OfferedFeatures;
+    offered[1:0] &= ~profile.net_features_withheld;
     offered[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]] = 1'b1;
     ring_packed = accepted_q[VirtioFeatureRingPacked / 32][VirtioFeatureRingPacked % 32];
     has_roce = accepted_q[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]];

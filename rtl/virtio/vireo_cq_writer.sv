@@ -7,7 +7,13 @@
 //
 // In a packed ring length (and buffer id) of the used descriptor are its element, its flags are its index. Every queue
 // is used in order, so it lies where the buffer's first descriptor lay, and has its buffer id already unless that was a
-// chain: only the last descriptor of a chain must have the id, which descriptor fetch tells. [virtio 1.3, 2.8.6]
+// chain: only the last descriptor of a chain must have the id, which comes with the completion. [virtio 1.3, 2.8.6]
+//
+// Completions with `more` and the one behind them are a batch: a driver may see none of its buffers before all of them
+// are used, because it takes all of a frame when it sees the first [virtio 1.3, 5.1.6.4]. Of a split ring the index is
+// stored once, behind the last element; of a packed one the flags of the first buffer come behind those of the last.
+// What the queue was when the batch began holds for all of it, so that no part of it can be left out, and nothing else
+// takes a slot before it ends: then an error is never told of another queue.
 //
 // Every set of writes to one queue ends with its used index, whose completion is asked for. A slot remembers until then
 // what is to be done: nothing, the question whether the CQ is armed, or of a queue that interrupts by itself the question
@@ -35,12 +41,7 @@ module vireo_cq_writer
   input  logic                 queue_row_write_valid_i,
   input  queue_row_write_t     queue_row_write_i,        // fields of other blocks
   // verilator lint_on UNUSEDSIGNAL
-  input  logic                 buffer_id_valid_i,        // a pulse of descriptor fetch
-  input  logic [15:0]          buffer_id_vq_index_i,
-  input  logic [15:0]          buffer_id_head_i,
-  input  logic [15:0]          buffer_id_i,
-  input  logic [15:0]          buffer_id_next_i,         // the place behind the buffer
-  input  logic                 avail_event_valid_i,      // likewise
+  input  logic                 avail_event_valid_i,      // a pulse of descriptor fetch
   input  avail_event_t         avail_event_i,
 
   input  logic                 completion_valid_i,
@@ -78,9 +79,9 @@ module vireo_cq_writer
   output logic                 doorbell_valid_o,         // of queues whose avail_event was written
   input  logic                 doorbell_ready_i,
   output doorbell_t            doorbell_o,
-  output logic                 interrupt_valid_o,
-  input  logic                 interrupt_ready_i,
-  output interrupt_t           interrupt_o,
+  output logic                 queue_interrupt_valid_o,
+  input  logic                 queue_interrupt_ready_i,
+  output queue_interrupt_t     queue_interrupt_o,
   output logic                 queue_failure_valid_o,
   input  logic                 queue_failure_ready_i,
   output queue_failure_t       queue_failure_o,
@@ -96,9 +97,6 @@ module vireo_cq_writer
   localparam int unsigned ContextBits = $clog2(Contexts + 1);
   localparam int unsigned TagSlotBits = 7;  // the tag's top bit says: used index
   localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
-  // Buffer ids that are kept. The control queue has one chain under way, and its completion.
-  localparam int unsigned BufferIds = 4;
-  localparam int unsigned BufferIdBits = $clog2(BufferIds);
   localparam int unsigned Questions = 32'(DmaFetchDepth);  // reads of what drivers want, under way
   localparam int unsigned QuestionBits = $clog2(Questions + 1);
   localparam int unsigned RingEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
@@ -113,13 +111,17 @@ module vireo_cq_writer
     logic [PlaceBits-1:0] place;       // behind the last used descriptor of a CQ
   } position_t;
 
+  // Of the batch that is open: its queue as it was when the batch began, and how far it is.
   typedef struct packed {
-    logic valid;
-    logic [15:0] vq_index;
-    logic [15:0] head;
-    logic [15:0] id;
-    logic [15:0] next;
-  } buffer_id_t;
+    logic usable;
+    logic notifies;
+    logic [15:0] size;
+    logic [15:0] msix;
+    logic [63:0] area;
+    logic [15:0] first;  // entry of its first buffer; packed ring: where that lies
+    logic written;       // something, to that
+    logic [15:0] used;   // next_used
+  } batch_t;
 
   // What a CQ has until its context is cleared.
   typedef struct packed {
@@ -143,7 +145,6 @@ module vireo_cq_writer
 
   // From where to where the used position has gone: entries of a split ring, places of a packed one.
   typedef struct packed {
-    logic known;            // the end is
     logic [15:0] first;
     logic [15:0] behind;
   } span_t;
@@ -180,6 +181,7 @@ module vireo_cq_writer
     StIdle,
     StElement,        // of the work request's queue
     StIndex,
+    StFirst,          // of a batch in a packed ring: the flags of its first buffer
     StCq,
     StEvent,
     StAsk,
@@ -533,44 +535,6 @@ module vireo_cq_writer
     .read_data_o(cq_state)
   );
 
-  // --- Ids of packed chains
-  buffer_id_t [BufferIds-1:0] ids_d, ids_q;
-  logic [BufferIdBits-1:0] id_next_q;  // the oldest
-  logic id_known;                      // of the completion
-  logic [15:0] id, id_next;
-
-  always_comb begin
-    ids_d = ids_q;
-    id_known = 1'b0;
-    id = '0;
-    id_next = '0;
-    for (int unsigned i = 0; i < BufferIds; i++) begin
-      if (ids_q[i].valid && ids_q[i].vq_index == completion.vq_index && ids_q[i].head == completion.head) begin
-        id_known = 1'b1;
-        id = ids_q[i].id;
-        id_next = ids_q[i].next;
-      end
-      // What lay there a lap ago.
-      if (buffer_id_valid_i && ids_q[i].vq_index == buffer_id_vq_index_i && ids_q[i].head == buffer_id_head_i) begin
-        ids_d[i].valid = 1'b0;
-      end
-    end
-    if (buffer_id_valid_i) begin
-      ids_d[id_next_q] = '{valid: 1'b1, vq_index: buffer_id_vq_index_i, head: buffer_id_head_i, id: buffer_id_i,
-                           next: buffer_id_next_i};
-    end
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      ids_q <= '0;
-      id_next_q <= '0;
-    end else begin
-      ids_q <= ids_d;
-      if (buffer_id_valid_i) id_next_q <= id_next_q + 1'b1;
-    end
-  end
-
   // --- Buffers of CQs
   logic cached_write, cached_read;
   logic [BufferSlotBits-1:0] cached_read_slot;
@@ -652,6 +616,15 @@ module vireo_cq_writer
   logic [31:0] lost_d, lost_q;
   logic pick_event;
   logic usable;
+  logic batch_open_d, batch_open_q;  // the completion before had `more`
+  batch_t batch_d, batch_q;
+  logic in_batch;                    // the completion is the next one of it
+  logic in_ring;                     // StElement, StIndex, StFirst
+  logic ring_done;                   // goes on to the CQE
+  logic publish;                     // the driver sees it now
+  logic [15:0] ring_size, ring_msix, ring_used;  // of the queue, or of the batch
+  logic [63:0] ring_area;
+  logic ring_notifies;
 
   logic store_load, store_free;
   dma_store_t store_in, store_q;
@@ -660,7 +633,7 @@ module vireo_cq_writer
   buffer_request_t buffer_request_in, buffer_request_q;
   logic buffer_request_valid_q;
   logic interrupt_load, interrupt_free;
-  interrupt_t interrupt_in, interrupt_q;
+  queue_interrupt_t interrupt_in, interrupt_q;
   logic interrupt_valid_q;
   logic queue_failure_load, queue_failure_free;
   queue_failure_t queue_failure_in, queue_failure_q;
@@ -676,7 +649,7 @@ module vireo_cq_writer
   assign doorbell_free = !doorbell_valid_q || doorbell_ready_i;
   assign store_free = !store_valid_q || store_ready_i;
   assign buffer_request_free = !buffer_request_valid_q || buffer_request_ready_i;
-  assign interrupt_free = !interrupt_valid_q || interrupt_ready_i;
+  assign interrupt_free = !interrupt_valid_q || queue_interrupt_ready_i;
   assign queue_failure_free = !queue_failure_valid_q || queue_failure_ready_i;
 
   // Positions count modulo 2^16, so they are compared by their distance to the device's.
@@ -694,7 +667,9 @@ module vireo_cq_writer
   logic [15:0] head;                  // of the buffer that is given back
   logic [31:0] head_bytes;            // that were written to it
   logic has_id;
-  logic [15:0] flags;                 // of the used descriptor
+  logic [15:0] flags_head;            // of the used descriptor: where it lies, whether something was written
+  logic flags_written;
+  logic [15:0] flags;
   logic [PlaceBits-1:0] place_next;
   logic place_last;
   logic [15:0] target_head;
@@ -714,6 +689,10 @@ module vireo_cq_writer
     cached_first_d = cached_first_q;
     event_head_d = event_head_q;
     event_address_d = event_address_q;
+    batch_open_d = batch_open_q;
+    batch_d = batch_q;
+    ring_done = 1'b0;
+    publish = 1'b0;
 
     completion_pop = 1'b0;
     host_event_pop = 1'b0;
@@ -747,8 +726,15 @@ module vireo_cq_writer
     wish_pop = 1'b0;
     avail_pop = 1'b0;
 
-    usable = enabled && served && !position.failed;
-    pick_event = host_event_valid && (!completion_valid || !is_event_q);
+    in_ring = state_q == StElement || state_q == StIndex || state_q == StFirst;
+    in_batch = in_ring && batch_open_q;
+    usable = in_batch ? batch_q.usable : enabled && served && !position.failed;
+    ring_notifies = in_batch ? batch_q.notifies : notifies;
+    ring_size = in_batch ? batch_q.size : size;
+    ring_msix = in_batch ? batch_q.msix : msix;
+    ring_area = in_batch ? batch_q.area : area;
+    ring_used = in_batch ? batch_q.used : position.used;
+    pick_event = host_event_valid && !batch_open_q && (!completion_valid || !is_event_q);
     lost_next = lost_q == '1 ? lost_q : lost_q + 32'd1;
     bad = !buffer.writable || buffer.bytes < (is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes));
 
@@ -757,28 +743,30 @@ module vireo_cq_writer
     head = target_head;
     head_bytes = target_bytes;
     has_id = 1'b0;
-    if (state_q == StElement || state_q == StIndex) begin
+    if (in_ring) begin
       head = completion.head;
       head_bytes = completion.used_bytes;
-      has_id = id_known && notifies;
+      has_id = completion.has_id;
     end
+    flags_head = state_q == StFirst ? batch_q.first : head;
+    flags_written = state_q == StFirst ? batch_q.written : head_bytes != '0;
 
-    used_next = position.used + 16'd1;
+    used_next = ring_used + 16'd1;
     tag_slot = slot_tail_q;
     if (ring_packed_i) begin
-      at = 16'(head[PlaceBits-1:0]);
-      index_address = area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescFlagsOffset);
-      element_address = area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescLenOffset);
+      at = 16'(flags_head[PlaceBits-1:0]);
+      index_address = ring_area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescFlagsOffset);
+      element_address = ring_area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescLenOffset);
     end else begin
-      at = position.used & (size - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
-      index_address = area + 64'(VirtqUsedIdxOffset);
-      element_address = area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(at);
+      at = ring_used & (ring_size - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
+      index_address = ring_area + 64'(VirtqUsedIdxOffset);
+      element_address = ring_area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(at);
     end
     // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
-    flags = head[PlaceBits] ? VirtqDescFlagsAvail | VirtqDescFlagsUsed : '0;
-    if (head_bytes != '0) flags |= VirtqDescFlagsWrite;
-    place_last = 16'(target_head[PlaceBits-1:0]) == size - 16'd1;
-    place_next = place_last ? '0 : target_head[PlaceBits-1:0] + 1'b1;
+    flags = flags_head[PlaceBits] ? VirtqDescFlagsAvail | VirtqDescFlagsUsed : '0;
+    if (flags_written) flags |= VirtqDescFlagsWrite;
+    place_last = 16'(head[PlaceBits-1:0]) == ring_size - 16'd1;
+    place_next = place_last ? '0 : head[PlaceBits-1:0] + 1'b1;
 
     // Which store, by state.
     store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b0,
@@ -789,7 +777,7 @@ module vireo_cq_writer
           store_in.bytes = has_id ? 7'(PvirtqDescFlagsOffset - PvirtqDescLenOffset)
                                   : 7'(PvirtqDescIdOffset - PvirtqDescLenOffset);
           store_in.data[31:0] = head_bytes;
-          if (has_id) store_in.data[47:32] = id;
+          if (has_id) store_in.data[47:32] = completion.id;
         end else begin
           store_in.data[63:0] = pack_virtq_used_elem('{len: head_bytes, id: 32'(head)});
         end
@@ -817,22 +805,24 @@ module vireo_cq_writer
       default: begin
         store_in.address = index_address;
         store_in.bytes = 7'd2;
-        store_in.notify = 1'b1;
-        store_in.tag[TagSlotBits] = 1'b1;
+        store_in.notify = !(state_q == StIndex && in_batch && ring_packed_i);
+        store_in.tag[TagSlotBits] = store_in.notify;
         store_in.data[15:0] = ring_packed_i ? flags : used_next;
       end
     endcase
 
-    slot_in = '{is_avail: 1'b0, is_cq: !is_event_q,
-                span: '{known: 1'b1, first: position.used, behind: used_next},
-                vq_index: vq_q, cqn: cqn, solicited: completion.solicited
+    slot_in = '{is_avail: 1'b0, is_cq: !is_event_q, span: '{first: ring_used, behind: used_next}, vq_index: vq_q,
+                cqn: cqn, solicited: completion.solicited
                 || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
-                position: used_next, msix: msix};
-    if (ring_packed_i) slot_in.span = '{known: 1'b1, first: head, behind: {head[PlaceBits] ^ place_last, place_next}};
+                position: used_next, msix: ring_msix};
+    if (ring_packed_i) begin
+      slot_in.span = '{first: head, behind: has_id ? completion.behind : {head[PlaceBits] ^ place_last, place_next}};
+    end
+    if (in_batch) slot_in.span.first = batch_q.first;
 
     buffer_request_in = '{client: BufferClientCompletion, vq_index: vq_q, by_index: 1'b0, index: '0,
                           count: is_event_q ? 4'd1 : BuffersPerRequest, default: '0};
-    interrupt_in = interrupt_t'(msix);
+    interrupt_in = '{vq_index: cq_vq, msix_vector: msix};
     queue_failure_in = '{vq_index: vq_q, code: code_q};
 
     // Arming: notify at once if a CQE that is asked for lies between what was seen and what is in memory.
@@ -875,11 +865,12 @@ module vireo_cq_writer
       // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
       if (suppress.desc_event_flags == RingEventFlagsDisable) begin
         wish_fire = 1'b0;
-      end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i && question.span.known) begin
+      end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i) begin
         wish_fire = !wish_distance[16] && wish_distance < wish_length;
       end
     end else if (event_idx_i) begin
-      wish_fire = wish.data[15:0] == question.span.first;  // [virtio 1.3, 2.7.7.2]
+      // [virtio 1.3, 2.7.7.2]
+      wish_fire = 16'(wish.data[15:0] - question.span.first) < 16'(question.span.behind - question.span.first);
     end else begin
       wish_fire = (wish.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
     end
@@ -902,11 +893,12 @@ module vireo_cq_writer
           cq_read_index = context_valid ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
           from_context_d = context_valid;
           state_d = StArmLook;
-        end else if (avail_valid && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+        end else if (avail_valid && !batch_open_q && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
           queue_read = 1'b1;
           queue_read_index = avail.vq_index[QueueBits-1:0];
           state_d = StAvail;
-        end else if ((completion_valid || host_event_valid) && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+        end else if ((completion_valid || (host_event_valid && !batch_open_q))
+                     && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
           queue_read = 1'b1;
           is_event_d = pick_event;
           if (pick_event) begin
@@ -926,39 +918,31 @@ module vireo_cq_writer
           if (store_free) begin
             store_load = 1'b1;
             state_d = StIndex;
+            // Its flags, or an index, the driver may not see yet.
+            ring_done = completion.more && !(in_batch && ring_packed_i);
           end
-        end else if (completion.has_cqe) begin
-          queue_read = 1'b1;
-          queue_read_index = cq_vq[QueueBits-1:0];
-          state_d = StCq;
         end else begin
-          completion_pop = 1'b1;
-          state_d = StIdle;
+          ring_done = 1'b1;
         end
       end
 
       StIndex: begin
+        if (in_batch && ring_packed_i) begin
+          if (store_free) begin
+            store_load = 1'b1;
+            state_d = StFirst;
+            ring_done = completion.more;
+          end
+        end else if (store_free && position_write_ready) begin
+          publish = 1'b1;
+          ring_done = 1'b1;
+        end
+      end
+
+      StFirst: begin
         if (store_free && position_write_ready) begin
-          store_load = 1'b1;
-          position_write = 1'b1;
-          position_write_index = completion.vq_index[QueueBits-1:0];
-          position_in.used = used_next;
-          slot_push = 1'b1;
-          slot_silent = completion.has_cqe || !notifies || msix == VirtioMsiNoVector;
-          slot_in.is_cq = 1'b0;
-          slot_in.vq_index = completion.vq_index;
-          if (ring_packed_i) begin
-            slot_in.span.known = has_id;
-            slot_in.span.behind = id_next;
-          end
-          if (completion.has_cqe) begin
-            queue_read = 1'b1;
-            queue_read_index = cq_vq[QueueBits-1:0];
-            state_d = StCq;
-          end else begin
-            completion_pop = 1'b1;
-            state_d = StIdle;
-          end
+          publish = 1'b1;
+          ring_done = 1'b1;
         end
       end
 
@@ -1130,7 +1114,7 @@ module vireo_cq_writer
 
       StDone: begin
         cq_state_index = slot.cqn;
-        interrupt_in = interrupt_t'(slot.msix);
+        interrupt_in = '{vq_index: slot.vq_index, msix_vector: slot.msix};
         position_write_index = slot.vq_index[QueueBits-1:0];
         queue_failure_in = '{vq_index: slot.vq_index, code: RdmaErrorQueueDmaError};
         if (slot_error_q[slot_head_q]) begin
@@ -1181,7 +1165,7 @@ module vireo_cq_writer
 
       StWish: begin
         position_write_index = question.vq_index[QueueBits-1:0];
-        interrupt_in = interrupt_t'(question.msix);
+        interrupt_in = '{vq_index: question.vq_index, msix_vector: question.msix};
         queue_failure_in = '{vq_index: question.vq_index, code: RdmaErrorQueueDmaError};
         if (wish.error) begin
           if (position_write_ready && queue_failure_free) begin
@@ -1216,6 +1200,33 @@ module vireo_cq_writer
       default: state_d = StIdle;
     endcase
 
+    if (publish) begin
+      store_load = 1'b1;
+      position_write = 1'b1;
+      position_write_index = completion.vq_index[QueueBits-1:0];
+      position_in.used = used_next;
+      slot_push = 1'b1;
+      slot_silent = completion.has_cqe || !ring_notifies || ring_msix == VirtioMsiNoVector;
+      slot_in.is_cq = 1'b0;
+      slot_in.vq_index = completion.vq_index;
+    end
+    if (ring_done) begin
+      batch_open_d = completion.more;
+      if (!in_batch) begin
+        batch_d = '{usable: usable, notifies: notifies, size: size, msix: msix, area: area,
+                    first: ring_packed_i ? head : position.used, written: head_bytes != '0, used: '0};
+      end
+      batch_d.used = used_next;
+      if (completion.has_cqe) begin
+        queue_read = 1'b1;
+        queue_read_index = cq_vq[QueueBits-1:0];
+        state_d = StCq;
+      end else begin
+        completion_pop = 1'b1;
+        state_d = StIdle;
+      end
+    end
+
     if (lost_clear) lost_d = '0;
   end
 
@@ -1223,6 +1234,7 @@ module vireo_cq_writer
     if (!rst_ni) begin
       state_q <= StIdle;
       is_event_q <= 1'b0;
+      batch_open_q <= 1'b0;
       lost_q <= '0;
       contexts_q <= '0;
       slot_tail_q <= '0;
@@ -1240,6 +1252,7 @@ module vireo_cq_writer
     end else begin
       state_q <= state_d;
       is_event_q <= is_event_d;
+      batch_open_q <= batch_open_d;
       lost_q <= lost_d;
       contexts_q <= contexts_d;
       if (slot_push) slot_tail_q <= slot_tail_q + 1'b1;
@@ -1249,7 +1262,7 @@ module vireo_cq_writer
       slot_error_q <= slot_error_d;
       store_valid_q <= store_load || (store_valid_q && !store_ready_i);
       buffer_request_valid_q <= buffer_request_load || (buffer_request_valid_q && !buffer_request_ready_i);
-      interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !interrupt_ready_i);
+      interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !queue_interrupt_ready_i);
       queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
       fetch_request_valid_q <= fetch_request_load || (fetch_request_valid_q && !fetch_request_ready_i);
       doorbell_valid_q <= doorbell_load || (doorbell_valid_q && !doorbell_ready_i);
@@ -1262,6 +1275,7 @@ module vireo_cq_writer
     report_q <= report_d;
     code_q <= code_d;
     vq_q <= vq_d;
+    batch_q <= batch_d;
     fill_q <= fill_d;
     cached_count_q <= cached_count_d;
     cached_first_q <= cached_first_d;
@@ -1280,17 +1294,17 @@ module vireo_cq_writer
   assign store_o = store_q;
   assign buffer_request_valid_o = buffer_request_valid_q;
   assign buffer_request_o = buffer_request_q;
-  assign interrupt_valid_o = interrupt_valid_q;
-  assign interrupt_o = interrupt_q;
+  assign queue_interrupt_valid_o = interrupt_valid_q;
+  assign queue_interrupt_o = interrupt_q;
   assign queue_failure_valid_o = queue_failure_valid_q;
   assign queue_failure_o = queue_failure_q;
   assign fetch_request_valid_o = fetch_request_valid_q;
   assign fetch_request_o = fetch_request_q;
   assign doorbell_valid_o = doorbell_valid_q;
   assign doorbell_o = doorbell_q;
-  assign idle_o = state_q == StIdle && !completion_valid && !host_event_valid && !cq_arm_valid && contexts_q == '0
-               && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
-               && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q && !avail_push_q
-               && !pending_waiting && !pending_valid && !avail_valid;
+  assign idle_o = state_q == StIdle && !batch_open_q && !completion_valid && !host_event_valid && !cq_arm_valid
+               && contexts_q == '0 && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
+               && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q
+               && !avail_push_q && !pending_waiting && !pending_valid && !avail_valid;
 
 endmodule

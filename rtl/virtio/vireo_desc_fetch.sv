@@ -9,15 +9,16 @@
 // table with the index.
 //
 // A packed ring has no index and no entries: stage 2 reads as many descriptors as were asked for, and stage 3 walks
-// those that are available. It also walks every chain to its end, because that is where the next buffer begins and
-// where the buffer id is. A descriptor's index is its place in the ring, bit 15 the wrap counter there.
+// those that are available. It also walks every chain to its end, because that is where the next buffer begins. A
+// descriptor's index is its place in the ring, bit 15 the wrap counter there; with each go its buffer id, which counts in
+// the last one of a buffer, and the place behind it.
 module vireo_desc_fetch
   import vireo_spec_pkg::*;
 #(
   parameter int unsigned NumQueues = 16,    // virtqueues; 2 or more
   parameter int unsigned Requests = 8,      // reads of index, and of ring, under way; a power of two, 4 or more
   parameter int unsigned Descriptors = 32,  // reads of descriptors under way; a power of two, 4 or more
-  localparam int unsigned Clients = 5       // buffer_client_e
+  localparam int unsigned Clients = 6       // buffer_client_e
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -85,14 +86,6 @@ module vireo_desc_fetch
   output logic                          avail_event_valid_o,      // a pulse
   output avail_event_t                  avail_event_o,
 
-  // A pulse: the buffer id of what `head` of a packed ring names, and the place behind it, for queues with chains.
-  // Before its buffer.
-  output logic                          buffer_id_valid_o,
-  output logic [15:0]                   buffer_id_vq_index_o,
-  output logic [15:0]                   buffer_id_head_o,
-  output logic [15:0]                   buffer_id_o,
-  output logic [15:0]                   buffer_id_next_o,
-
   output logic                          idle_o
 );
 
@@ -153,6 +146,7 @@ module vireo_desc_fetch
     logic [15:0] vq_index;
     logic [15:0] head;
     logic [15:0] next;    // of a packed ring
+    logic [15:0] id;      // likewise, of what is given
     logic [7:0] code;
     logic last;
     logic replay;         // may be of a buffer that is used since: what is wrong with it is its client's concern
@@ -752,8 +746,6 @@ module vireo_desc_fetch
   pvirtq_desc_t seen;
   logic seen_valid, seen_error, seen_available, seen_next, seen_indirect;
   logic [15:0] head_limit;
-  logic buffer_id_d, buffer_id_q;
-  logic [15:0] buffer_id_vq_q, buffer_id_head_q, buffer_id_data_q, buffer_id_next_q, buffer_id_head;
 
   always_comb begin
     list_d = list_q;
@@ -778,8 +770,6 @@ module vireo_desc_fetch
     walk_write = 1'b0;
     walk_done = 1'b0;
     walk_pop = 1'b0;
-    buffer_id_d = 1'b0;
-    buffer_id_head = {!walk_wrapped_q, walk_place_q};
     list_free = !descriptor_request_valid_q || descriptor_request_ready_i;
 
     place_last = 16'(walk_place_q) == size3 - 16'd1;
@@ -801,7 +791,7 @@ module vireo_desc_fetch
     head_limit = ring_job.indirect ? ring_job.entries : size3;
     descriptor_job_push = 1'b0;
     descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
-                          next: {head[PlaceBits] ^ place_last, place_next}, code: ring_job.code, last: 1'b1,
+                          next: {head[PlaceBits] ^ place_last, place_next}, id: '0, code: ring_job.code, last: 1'b1,
                           replay: ring_job.kind == KindByIndex && ring_job.client == ClientBits'(BufferClientSend),
                           indirect: ring_job.kind == KindByIndex && ring_job.indirect,
                           address: ring_job.table_address, bytes: 32'(ring_job.entries), flags: '0};
@@ -885,8 +875,9 @@ module vireo_desc_fetch
             kept_d = 1'b1;
             kept_job_d = '{kind: KindGiven, client: ring_job.client, vq_index: ring_job.vq_index,
                            head: {!walk_wrapped_q, walk_place_q},
-                           next: {!walk_wrapped_q ^ place_last, place_next}, code: RdmaErrorOk, last: 1'b0,
-                           replay: 1'b0, indirect: 1'b0, address: seen.addr, bytes: seen.len, flags: seen.flags};
+                           next: {!walk_wrapped_q ^ place_last, place_next}, id: seen.id, code: RdmaErrorOk,
+                           last: 1'b0, replay: 1'b0, indirect: 1'b0, address: seen.addr, bytes: seen.len,
+                           flags: seen.flags};
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
             if (seen_next) begin
@@ -894,7 +885,6 @@ module vireo_desc_fetch
               chain_d = 7'd1;
               list_d = ListAsk;
             end else begin
-              buffer_id_d = ring_job.chains;
               given_d = given_q + 4'd1;
               if (!by_itself_q) begin
                 part_entry_d = part_end ? '0 : part_entry_q + 1'b1;
@@ -918,7 +908,6 @@ module vireo_desc_fetch
       end
       // The driver makes the first descriptor of a chain available last, so here all of it is. [virtio 1.3, 2.8.21.1]
       ListChain: begin
-        buffer_id_head = kept_job_q.head;
         if (seen_valid) begin
           walk_pop = 1'b1;
           list_d = ListAsk;
@@ -937,7 +926,6 @@ module vireo_desc_fetch
             if (!seen_next) begin
               in_chain_d = 1'b0;
               by_itself_d = 1'b1;
-              buffer_id_d = 1'b1;
               given_d = given_q + 4'd1;
               if (given_d == ring_job.count) list_d = ListEnd;
             end
@@ -987,11 +975,9 @@ module vireo_desc_fetch
     if (!rst_ni) begin
       list_q <= ListTake;
       descriptor_request_valid_q <= 1'b0;
-      buffer_id_q <= 1'b0;
     end else begin
       list_q <= list_d;
       descriptor_request_valid_q <= descriptor_request_valid_d;
-      buffer_id_q <= buffer_id_d;
     end
   end
 
@@ -1010,19 +996,10 @@ module vireo_desc_fetch
     broken_q <= broken_d;
     broken_code_q <= broken_code_d;
     descriptor_request_q <= descriptor_request_d;
-    buffer_id_vq_q <= ring_job.vq_index;
-    buffer_id_head_q <= buffer_id_head;
-    buffer_id_data_q <= seen.id;
-    buffer_id_next_q <= {!walk_wrapped_q ^ place_last, place_next};
   end
 
   assign descriptor_request_valid_o = descriptor_request_valid_q;
   assign descriptor_request_o = descriptor_request_q;
-  assign buffer_id_valid_o = buffer_id_q;
-  assign buffer_id_vq_index_o = buffer_id_vq_q;
-  assign buffer_id_head_o = buffer_id_head_q;
-  assign buffer_id_o = buffer_id_data_q;
-  assign buffer_id_next_o = buffer_id_next_q;
 
   vireo_table #(
     .Width(81),
@@ -1066,6 +1043,8 @@ module vireo_desc_fetch
   logic [15:0] table_entries_d, table_entries_q, table_entries;
   logic [15:0] table_next;            // of a packed ring: the next one
   logic more;
+  logic [15:0] id;                    // of a packed ring
+  logic has_id;
   logic table_request_valid_d, table_request_valid_q;
   dma_read_request_t table_request_d, table_request_q;
   logic [7:0] code;
@@ -1084,10 +1063,12 @@ module vireo_desc_fetch
       descriptor.flags = packed_descriptor.flags;
       descriptor.next = descriptor_job.next;
     end
+    id = packed_descriptor.id;
     if (descriptor_job.kind == KindGiven) begin
       descriptor.addr = descriptor_job.address;
       descriptor.len = descriptor_job.bytes;
       descriptor.flags = descriptor_job.flags;
+      id = descriptor_job.id;
     end
 
     in_table = from_table_q || (descriptor_job.kind == KindRead && descriptor_job.indirect);
@@ -1099,6 +1080,7 @@ module vireo_desc_fetch
       packed_descriptor = unpack_pvirtq_desc(table_data_q.data);
     end
     more = (descriptor.flags & VirtqDescFlagsNext) != '0;
+    has_id = ring_packed_i && !in_table;
     // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
     if (ring_packed_i && in_table) begin
       descriptor.flags = packed_descriptor.flags & VirtqDescFlagsWrite;
@@ -1226,13 +1208,13 @@ module vireo_desc_fetch
         buffer_d.bytes = descriptor.len;
         buffer_d.writable = (descriptor.flags & VirtqDescFlagsWrite) != '0;
         buffer_d.more = more;
-        if (more) begin
-          buffer_d.next_index = descriptor.next;
-          buffer_d.indirect = in_table;
-          if (in_table) begin
-            buffer_d.table_address = table_address;
-            buffer_d.table_entries = table_entries;
-          end
+        buffer_d.has_id = has_id;
+        if (has_id) buffer_d.id = id;
+        if (more || has_id) buffer_d.next_index = descriptor.next;
+        if (more && in_table) begin
+          buffer_d.indirect = 1'b1;
+          buffer_d.table_address = table_address;
+          buffer_d.table_entries = table_entries;
         end
       end
       drop_d = buffer_d.last && !descriptor_job.last;

@@ -48,8 +48,15 @@ struct Bench {
     buffer_request.on_token = [this](Cycle, const spec::BufferRequest& request) { AnswerRequest(request); };
     fetch_request.on_token = [this](Cycle, const spec::DmaReadRequest& request) { AnswerFetch(request); };
     store.on_token = [this](Cycle, const spec::DmaStore& token) { AnswerStore(token); };
-    completion.on_token = [this](Cycle, const spec::Completion&) {
+    completion.on_token = [this](Cycle, const spec::Completion& given) {
       EXPECT_TRUE(done.tokens.empty()) << "given back before the response is in memory";
+      // As the chain's last descriptor says.
+      EXPECT_EQ(given.has_id, table.has_id);
+      EXPECT_EQ(given.id, table.has_id ? table.id : 0);
+      EXPECT_EQ(given.behind, table.has_id ? table.next_index : 0);
+      EXPECT_FALSE(given.more);
+      EXPECT_FALSE(given.has_cqe);
+      with_id += given.has_id;
     };
   }
 
@@ -165,6 +172,7 @@ struct Bench {
   uint16_t base = 100;        // index of its first descriptor
   unsigned fetch_errors = 0;  // in 16ths
   unsigned store_errors = 0;
+  uint64_t with_id = 0;
   unsigned orphans = 0;  // queue found not served in the middle of a chain, in 16ths
 
   void AnswerRequest(const spec::BufferRequest& request) {
@@ -201,6 +209,9 @@ struct Bench {
       answer.indirect = true;
       answer.table_address = random();
       answer.table_entries = static_cast<uint16_t>(random());
+    } else if (random() % 2 == 0) {
+      answer.has_id = true;
+      answer.id = static_cast<uint16_t>(random());
     }
     table = answer;
     buffer.tokens.push_back(answer);
@@ -327,6 +338,8 @@ TEST(Mailbox, CopiesAnyPartOfARequest) {
     bench.Complete(0);
     bench.Until([&] { return bench.completion.count == static_cast<uint64_t>(i) + 1; });
   }
+  EXPECT_GT(bench.with_id, 3u);
+  EXPECT_LT(bench.with_id, 57u);
 }
 
 TEST(Mailbox, WritesTheResponseAndNoByteMore) {
@@ -349,8 +362,13 @@ TEST(Mailbox, WritesTheResponseAndNoByteMore) {
     ASSERT_EQ(bench.BytesIn(chain, true), expected);
     EXPECT_EQ(bench.memory.size(), before.size());
     const auto used = bench.completion_sink.sent().back().token;
-    EXPECT_EQ(used, (spec::Completion{
-                        .vq_index = kControlQueue, .head = bench.base, .used_bytes = static_cast<uint32_t>(written)}));
+    const spec::Buffer& last = bench.table;
+    EXPECT_EQ(used, (spec::Completion{.vq_index = kControlQueue,
+                                      .head = bench.base,
+                                      .used_bytes = static_cast<uint32_t>(written),
+                                      .has_id = last.has_id,
+                                      .id = last.id,
+                                      .behind = last.has_id ? last.next_index : uint16_t{0}}));
   }
 }
 

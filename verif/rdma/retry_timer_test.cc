@@ -14,6 +14,7 @@
 
 #include "Vretry_timer_16.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/device_time.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -37,53 +38,6 @@ uint64_t DurationOf(const TimerSet& set) {
   return 0;
 }
 
-// Device time: so much per cycle, and leaps where the clock stood.
-class Time {
- public:
-  explicit Time(uint64_t period_ns) : period_ns_(period_ns) {}
-
-  uint64_t At(Cycle cycle) const {
-    const auto after = std::upper_bound(leaps_.begin(), leaps_.end(), std::pair(cycle, kNever));
-    return 1'000'000 + cycle * period_ns_ + (after == leaps_.begin() ? 0 : std::prev(after)->second);
-  }
-  Cycle CycleAt(uint64_t time_ns) const {
-    Cycle low = 0;
-    Cycle high = Cycle{1} << 45;
-    while (low < high) {
-      const Cycle middle = (low + high) / 2;
-      if (At(middle) >= time_ns) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  }
-  // The clock stands before this cycle.
-  void Leap(Cycle cycle, uint64_t ns) {
-    const auto next = std::upper_bound(leaps_.begin(), leaps_.end(), std::pair(cycle, kNever));
-    const uint64_t before = next == leaps_.begin() ? 0 : std::prev(next)->second;
-    for (auto later = leaps_.insert(next, {cycle, before}); later != leaps_.end(); ++later) later->second += ns;
-  }
-
- private:
-  uint64_t period_ns_;
-  std::vector<std::pair<Cycle, uint64_t>> leaps_;  // from which cycle on, how much in all
-};
-
-template <typename Port>
-class TimeInput final : public BenchStream {
- public:
-  TimeInput(Port& port, const Time& time) : port_(port), time_(time) {}
-  void Begin(Cycle cycle) override { port_ = time_.At(cycle); }
-  void End(Cycle) override {}
-  bool IsEmpty() const override { return true; }
-
- private:
-  Port& port_;
-  const Time& time_;
-};
-
 void Outputs(const Vretry_timer_16& top, std::vector<uint8_t>& bytes) {
   for (const auto bit : {top.timer_set_ready_o, top.timer_expired_valid_o, top.idle_o}) bytes.push_back(bit);
   const auto add = [&](const auto& port) {
@@ -93,6 +47,8 @@ void Outputs(const Vretry_timer_16& top, std::vector<uint8_t>& bytes) {
   add(top.timer_expired_o);
   add(top.deadline_ns_o);
 }
+
+using Time = DeviceTime;
 
 struct Bench {
   explicit Bench(uint64_t period_ns = 4) : time(period_ns), bench(rtl, agenda, random) {
@@ -195,7 +151,7 @@ struct Bench {
   RtlTop<Vretry_timer_16> rtl{Outputs};
   BlockBench<Vretry_timer_16> bench;
   Vretry_timer_16& p = rtl.ports();
-  TimeInput<decltype(p.time_ns_i)> time_input{p.time_ns_i, time};
+  DeviceTimeInput<decltype(p.time_ns_i)> time_input{p.time_ns_i, time};
   decltype(bench.In("", block.timer_set_in, p.timer_set_valid_i, p.timer_set_ready_o, p.timer_set_i)) sets =
       bench.In("timer_set", block.timer_set_in, p.timer_set_valid_i, p.timer_set_ready_o, p.timer_set_i);
   decltype(bench.Out("", sink, p.timer_expired_valid_o, p.timer_expired_ready_i, p.timer_expired_o)) expired =

@@ -46,14 +46,17 @@ constexpr spec::Config TestConfig() {
 
 constexpr uint32_t Bit(NetFeature feature) { return uint32_t{1} << static_cast<uint32_t>(feature) % 32; }
 constexpr uint32_t Bit(VirtioFeature feature) { return uint32_t{1} << static_cast<uint32_t>(feature) % 32; }
-constexpr uint32_t kNetWindow = Bit(NetFeature::kMtu) | Bit(NetFeature::kMac) | Bit(NetFeature::kStatus) |
-                                Bit(NetFeature::kCtrlVq) | Bit(NetFeature::kMq) |
-                                Bit(VirtioFeature::kRingIndirectDesc) | Bit(VirtioFeature::kRingEventIdx);
+constexpr uint32_t kNetWindow =
+    Bit(NetFeature::kCsum) | Bit(NetFeature::kGuestCsum) | Bit(NetFeature::kCtrlGuestOffloads) | Bit(NetFeature::kMtu) |
+    Bit(NetFeature::kMac) | Bit(NetFeature::kMrgRxbuf) | Bit(NetFeature::kStatus) | Bit(NetFeature::kCtrlVq) |
+    Bit(NetFeature::kCtrlRx) | Bit(NetFeature::kCtrlVlan) | Bit(NetFeature::kCtrlRxExtra) | Bit(NetFeature::kMq) |
+    Bit(NetFeature::kCtrlMacAddr) | Bit(VirtioFeature::kRingIndirectDesc) | Bit(VirtioFeature::kRingEventIdx);
 constexpr uint32_t kVirtioWindow = Bit(VirtioFeature::kVersion1) | Bit(VirtioFeature::kAccessPlatform) |
                                    Bit(VirtioFeature::kRingPacked) | Bit(VirtioFeature::kRingReset);
+constexpr uint32_t kCoalescing = Bit(NetFeature::kVqNotfCoal) | Bit(NetFeature::kNotfCoal);  // not in rfc-v2
 constexpr uint32_t kRoceVireo = 1u << (58 - 32), kRoceRfc = 1u << (55 - 32);
 
-static_assert(spec::kOfferedFeatures[0] == kNetWindow && spec::kOfferedFeatures[1] == kVirtioWindow &&
+static_assert(spec::kOfferedFeatures[0] == kNetWindow && spec::kOfferedFeatures[1] == (kVirtioWindow | kCoalescing) &&
               spec::kOfferedFeatures[2] == 0 && spec::kOfferedFeatures[3] == 0);
 
 struct None {
@@ -254,6 +257,8 @@ BarAccess RandomAccess(std::mt19937_64& random) {
       const uint32_t values[] = {0,
                                  kNetWindow,
                                  kVirtioWindow | kRoceVireo,
+                                 kVirtioWindow | kCoalescing | kRoceVireo,
+                                 kVirtioWindow | kCoalescing | kRoceRfc,
                                  kVirtioWindow,
                                  (kVirtioWindow & ~Bit(VirtioFeature::kRingPacked)) | kRoceVireo,
                                  kVirtioWindow | kRoceRfc};
@@ -406,7 +411,7 @@ TEST(CommonCfg, TheProfileDecidesTheRoceBitTheEventQueueAndThePlaceOfTheRoceConf
     bench.inputs.profile = vireo ? spec::Profile::kVireo : spec::Profile::kRfcV2;
     bench.Start();
     EXPECT_EQ(bench.Read(Common::kNumQueuesOffset, 2), vireo ? kQueues : kQueues - 1);
-    const uint32_t expected[] = {kNetWindow, kVirtioWindow | (vireo ? kRoceVireo : kRoceRfc), 0, 0, 0};
+    const uint32_t expected[] = {kNetWindow, kVirtioWindow | (vireo ? kCoalescing | kRoceVireo : kRoceRfc), 0, 0, 0};
     for (uint32_t window = 0; window < 5; ++window) {
       bench.Write(Common::kDeviceFeatureSelectOffset, 4, window);
       EXPECT_EQ(bench.Read(Common::kDeviceFeatureOffset, 4), expected[window]);
@@ -441,15 +446,19 @@ TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
     bool good;
   } cases[] = {
       {true, 0, v1, 0, true},
-      {true, kNetWindow, kVirtioWindow | kRoceVireo, 0, true},
+      {true, kNetWindow, kVirtioWindow | kCoalescing | kRoceVireo, 0, true},
+      {true, ctrl, v1 | kCoalescing, 0, true},
+      {false, ctrl, v1, 0, true},
+      {false, ctrl, v1 | Bit(NetFeature::kVqNotfCoal), 0, false},  // withheld
+      {false, ctrl, v1 | Bit(NetFeature::kNotfCoal), 0, false},
       {true, ctrl, v1 | reset | kRoceVireo, 0, true},
       {true, 0, 0, 0, false},  // no version_1
       {true, kNetWindow, kVirtioWindow & ~v1, 0, false},
-      {true, 0, v1 | reset | kRoceVireo, 0, false},   // roce without ctrl_vq
-      {true, ctrl, v1 | kRoceVireo, 0, false},        // roce without ring_reset
-      {true, mq, v1, 0, false},                       // mq without ctrl_vq
-      {true, ctrl, v1 | reset | kRoceRfc, 0, false},  // the other profile's bit
-      {true, 1, v1, 0, false},                        // not offered
+      {true, 0, v1 | reset | kRoceVireo, 0, false},       // roce without ctrl_vq
+      {true, ctrl, v1 | kRoceVireo, 0, false},            // roce without ring_reset
+      {true, mq, v1, 0, false},                           // mq without ctrl_vq
+      {true, ctrl, v1 | reset | kRoceRfc, 0, false},      // the other profile's bit
+      {true, Bit(NetFeature::kGuestTso4), v1, 0, false},  // not offered
       {true, 0, v1 | Bit(VirtioFeature::kRingPacked), 0, true},
       {true, 0, v1 | Bit(VirtioFeature::kInOrder), 0, false},
       {true, 0, v1, 1, false},
@@ -1068,7 +1077,7 @@ TEST(CommonCfg, TheDriverSetsUpAndResetsDeviceAndQueues) {
     pci.Acknowledge();
     const host::FeatureSet offered = pci.OfferedFeatures();
     EXPECT_EQ(offered.Window(0), kNetWindow);
-    EXPECT_EQ(offered.Window(1), kVirtioWindow | kRoceVireo);
+    EXPECT_EQ(offered.Window(1), kVirtioWindow | kCoalescing | kRoceVireo);
     ASSERT_TRUE(pci.AcceptFeatures(offered, spec::Profile::kVireo).ok());
     ASSERT_TRUE(pci.SetConfigVector(0).ok());
     EXPECT_FALSE(pci.SetConfigVector(uint16_t{kVectors}).ok());

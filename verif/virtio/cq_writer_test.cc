@@ -40,8 +40,8 @@ using spec::CqArm;
 using spec::DmaDone;
 using spec::DmaStore;
 using spec::HostEvent;
-using spec::Interrupt;
 using spec::QueueFailure;
+using spec::QueueInterrupt;
 using spec::QueueRowWrite;
 using spec::RdmaError;
 using spec::TableQueueKind;
@@ -72,12 +72,15 @@ uint64_t Little(const uint8_t* bytes, size_t count) {
   return value;
 }
 
-// A used buffer: split: its number; packed: where it lies, and the place behind it.
+// A used buffer, or a batch of them: split: their numbers; packed: where they lie; and what is behind.
 struct Span {
   uint16_t first, behind;
   uint64_t number;
 };
 enum class Store { kOther, kIndex, kAvailEvent };
+uint16_t NextPlace(uint16_t place, unsigned size) {
+  return static_cast<uint16_t>((place & ~kWrap) + 1u == size ? (place & kWrap) ^ kWrap : place + 1u);
+}
 
 // One queue as its driver sees it.
 struct Queue {
@@ -95,20 +98,19 @@ struct Queue {
   uint16_t PlaceAt(uint64_t count) const {
     return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
   }
-  std::deque<uint16_t> work_ids;     // of `work`
-  std::deque<uint16_t> work_behind;  // likewise: the places behind
-  std::deque<Span> spans;            // of used buffers of which the driver was not asked
+  std::deque<Span> spans;  // of used buffers of which the driver was not asked
   uint64_t questions = 0, wished = 0;
-  uint64_t indices = 0;             // used indices that were stored
+  uint64_t indices = 0;             // used indices that were stored, of packed rings flags: what the driver sees
   uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: nobody asks about it
   std::deque<uint16_t> avail_told;  // avail_event that may be written next: the last one, or one before it
   unsigned avail_stores = 0;
-  std::deque<Completion> work;  // whose used elements are to come
-  std::deque<Completion> cqes;  // that are to come
-  std::deque<Buffer> posted;    // and not fetched
-  std::deque<Buffer> fetched;   // and not used
-  unsigned step = 0;            // of the writes of one buffer
-  uint16_t head = 0;            // of that
+  std::deque<Completion> work;    // whose used elements are to come
+  std::vector<Completion> batch;  // whose elements were written, and which the driver may not see yet
+  std::deque<Completion> cqes;    // that are to come
+  std::deque<Buffer> posted;      // and not fetched
+  std::deque<Buffer> fetched;     // and not used
+  unsigned step = 0;              // of the writes of one buffer
+  uint16_t head = 0;              // of that
   uint32_t head_bytes = 0;
   uint16_t used = 0;                // used.idx in memory
   std::vector<bool> solicited;      // of each CQE in memory
@@ -143,48 +145,6 @@ class IdleCheck final : public BenchStream {
   const CqWriter& block_;
 };
 
-// Tells the ids of packed chains, each with its completion: descriptor fetch is no further ahead.
-class IdPulse final : public BenchStream {
- public:
-  struct Waiting {
-    Completion completion;
-    bool has_id;
-    uint16_t id;
-    uint16_t behind;
-  };
-  using Give = std::function<bool(const Completion*)>;  // null: would it be taken?
-  IdPulse(Vcq_writer& p, CqWriter& block, std::mt19937_64& random, Give give)
-      : p_(p), block_(block), random_(random), give_(std::move(give)) {}
-  void Begin(Cycle cycle) override {
-    p_.buffer_id_valid_i = 0;
-    p_.buffer_id_vq_index_i = static_cast<uint16_t>(random_() % 16);
-    p_.buffer_id_head_i = static_cast<uint16_t>(random_());
-    p_.buffer_id_i = static_cast<uint16_t>(random_());
-    p_.buffer_id_next_i = static_cast<uint16_t>(random_());
-    if (waiting.empty() || !give_(nullptr)) return;
-    const Waiting next = waiting.front();
-    waiting.pop_front();
-    if (next.has_id) {
-      p_.buffer_id_valid_i = 1;
-      p_.buffer_id_vq_index_i = next.completion.vq_index;
-      p_.buffer_id_head_i = next.completion.head;
-      p_.buffer_id_i = next.id;
-      p_.buffer_id_next_i = next.behind;
-      block_.OnBufferId(cycle, {next.completion.vq_index, next.completion.head, next.id, next.behind});
-    }
-    give_(&next.completion);
-  }
-  void End(Cycle) override {}
-  bool IsEmpty() const override { return waiting.empty(); }
-  std::deque<Waiting> waiting;
-
- private:
-  Vcq_writer& p_;
-  CqWriter& block_;
-  std::mt19937_64& random_;
-  Give give_;
-};
-
 struct Features {
   bool packed = false;
   bool event_idx = false;
@@ -200,7 +160,7 @@ struct Bench {
     block.doorbell_out.Connect(doorbell_sink, block);
     block.buffer_request_out.Connect(request_sink, block);
     block.store_out.Connect(store_sink, block);
-    block.interrupt_out.Connect(interrupt_sink, block);
+    block.queue_interrupt_out.Connect(interrupt_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     request_out.keep = store_out.keep = interrupt_out.keep = failure_out.keep = false;
     fetch_out.keep = doorbell_out.keep = false;
@@ -208,7 +168,7 @@ struct Bench {
     doorbell_out.on_token = [this](Cycle cycle, const spec::Doorbell& doorbell) { OnDoorbell(cycle, doorbell); };
     request_out.on_token = [this](Cycle, const BufferRequest& request) { OnRequest(request); };
     store_out.on_token = [this](Cycle cycle, const DmaStore& store) { OnStore(cycle, store); };
-    interrupt_out.on_token = [this](Cycle cycle, const Interrupt& interrupt) { OnInterrupt(cycle, interrupt); };
+    interrupt_out.on_token = [this](Cycle cycle, const QueueInterrupt& interrupt) { OnInterrupt(cycle, interrupt); };
     failure_out.on_token = [this](Cycle, const QueueFailure& failure) {
       Queue& queue = queues[failure.vq_index];
       ++queue.failures;
@@ -273,25 +233,44 @@ struct Bench {
     }
   }
   Completion Complete(size_t vq, int cqn = -1, bool solicited = false, bool success = true) {
+    return CompleteChain(vq, 0, false, cqn, solicited, success);
+  }
+  // `count` buffers of which the driver may see none before the last; those of `hold` and behind are not sent yet.
+  void CompleteBatch(size_t vq, unsigned count, unsigned hold = ~0u, unsigned room = ~0u) {
+    unsigned left = std::min<unsigned>(room, queues[vq].row.queue_size);  // no more than fit into the ring
+    for (unsigned i = 0; i < count; ++i) {
+      if (i == hold) held.emplace();
+      const unsigned longest = std::clamp((left - (count - 1 - i)) / 2, 1u, 4u);
+      const auto descriptors = static_cast<unsigned>(1 + random() % longest);
+      left -= descriptors;
+      CompleteChain(vq, descriptors, i + 1 < count);
+    }
+  }
+  void SendHeld() {
+    completion_in.tokens.insert(completion_in.tokens.end(), held->begin(), held->end());
+    held.reset();
+  }
+  // 0 descriptors: any number of them.
+  Completion CompleteChain(size_t vq, unsigned descriptors, bool more, int cqn = -1, bool solicited = false,
+                           bool success = true) {
     Queue& queue = queues[vq];
     // No more than fit into the ring at a time.
     const unsigned longest = std::clamp((queue.row.queue_size - 1u) / 2, 1u, 4u);
-    const unsigned descriptors = MayHaveChains(vq) ? static_cast<unsigned>(1 + random() % longest) : 1;
+    if (descriptors == 0) descriptors = MayHaveChains(vq) ? static_cast<unsigned>(1 + random() % longest) : 1;
     Completion completion{.vq_index = static_cast<uint16_t>(vq),
                           .head = packed ? queue.TakePlace(descriptors) : static_cast<uint16_t>(random()),
                           .used_bytes = random() % 4 == 0 ? 0 : static_cast<uint32_t>(random()),
+                          .more = more,
+                          .has_id = packed && MayHaveChains(vq) && (descriptors > 1 || random() % 2 == 0),
+                          .id = static_cast<uint16_t>(random()),
+                          .behind = queue.place,
                           .has_cqe = cqn >= 0,
                           .cqn = static_cast<uint16_t>(cqn >= 0 ? cqn : random() % kCqs),
                           .solicited = solicited};
     for (uint8_t& byte : completion.cqe) byte = static_cast<uint8_t>(random());
     completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
-    if (packed) {
-      const auto id = static_cast<uint16_t>(random());
-      ids.waiting.push_back({completion, MayHaveChains(vq), id, queue.place});
-      if (!queue.dead) queue.work_ids.push_back(id), queue.work_behind.push_back(queue.place);
-    } else {
-      completion_in.tokens.push_back(completion);
-    }
+    if (packed && !completion.has_id) completion.behind = static_cast<uint16_t>(random());
+    (held ? *held : completion_in.tokens).push_back(completion);
     if (!queues[vq].dead) queues[vq].work.push_back(completion);
     if (cqn >= 0) queues[kFirstCq + static_cast<size_t>(cqn)].cqes.push_back(completion);
     return completion;
@@ -351,24 +330,33 @@ struct Bench {
   // Of a driver that wants anything, and now and then something that concerns what is asked.
   uint32_t Wish(const Span& span, uint16_t size) {
     if (fixed_wish) return *fixed_wish;
-    if (!fickle) return packed || !event_idx ? 0 : span.first;
+    if (!fickle && !(event_idx && !packed)) return 0;
     const auto value = static_cast<uint16_t>(random());
-    if (!packed) return event_idx && random() % 2 == 0 ? span.first : value;
-    uint16_t place = span.first;
-    for (uint64_t steps = random() % 7 + 2 * size - 2; steps > 0; --steps) {
-      place = (place & ~kWrap) + 1 == size ? (place & kWrap) ^ kWrap : static_cast<uint16_t>(place + 1);
+    if (!packed) {
+      const bool here = !fickle || random() % 2 == 0;
+      return event_idx && here ? static_cast<uint16_t>(span.first + value % (span.behind - span.first)) : value;
     }
+    uint16_t place = span.first;
+    unsigned length = 1;
+    for (uint16_t i = NextPlace(place, size); i != span.behind; i = NextPlace(i, size)) ++length;
+    for (uint64_t steps = random() % (length + 6) + 2 * size - 2; steps > 0; --steps) place = NextPlace(place, size);
     return uint32_t{value} << 16 | (random() % 8 == 0 ? static_cast<uint16_t>(random()) : place);
   }
   bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t wish) const {
-    if (!packed) return event_idx ? wish == span.first : (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+    if (!packed && !event_idx) return (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+    if (!packed) {
+      for (uint16_t i = span.first; i != span.behind; ++i) {
+        if (i == wish) return true;
+      }
+      return false;
+    }
     const auto flags = static_cast<spec::RingEventFlags>(wish >> 16 & 3);
     if (flags == spec::RingEventFlags::kDisable) return false;
     if (flags != spec::RingEventFlags::kDesc || !event_idx) return true;
     uint16_t place = span.first;
     do {
       if (place == static_cast<uint16_t>(wish)) return true;
-      place = (place & ~kWrap) + 1 == size ? (place & kWrap) ^ kWrap : static_cast<uint16_t>(place + 1);
+      place = NextPlace(place, size);
     } while (place != span.behind);
     return false;
   }
@@ -408,6 +396,10 @@ struct Bench {
     ASSERT_EQ(doorbell.vq_index, rings.front());
     rings.pop_front();
   }
+  static int FlagsOf(uint16_t head, uint32_t bytes) {
+    using Flags = spec::VirtqDescFlags;
+    return ((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (bytes != 0 ? Flags::kWrite : 0);
+  }
   // What was told last, unless what was told before it was written first.
   void OnAvailStore(size_t vq, const DmaStore& store) {
     Queue& queue = queues[vq];
@@ -432,6 +424,7 @@ struct Bench {
   void OnStore(Cycle cycle, const DmaStore& store) {
     last_store = cycle;
     ++stores;
+    if (on_store) on_store(store);
     const size_t vq = (store.address >> 40) - 1;
     ASSERT_LT(vq, kQueues);
     Queue& queue = queues[vq];
@@ -442,6 +435,7 @@ struct Bench {
     ASSERT_FALSE(queue.dead) << "queue " << vq << " is written";
     const uint64_t offset = store.address - DeviceOf(vq);
     const bool has_data = IsCq(vq) || vq == kEventQueue;
+    // Element 0 or 1, index 2, flags of a later buffer of a packed batch 3.
     const bool is_index = queue.step == 2;
     ASSERT_EQ(store.notify, is_index);
     ASSERT_EQ((store.tag & CqWriter::kTagIndex) != 0, is_index);
@@ -466,27 +460,30 @@ struct Bench {
       }
       queue.step = 1;
     } else if (queue.step <= 1 && packed) {
-      const bool has_id = MayHaveChains(vq);
+      bool has_id = false;
       if (has_data) {
         queue.head = queue.fetched.front().head;
         queue.head_bytes = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
         queue.fetched.pop_front();
       } else {
         ASSERT_FALSE(queue.work.empty());
-        queue.head = queue.work.front().head;
-        queue.head_bytes = queue.work.front().used_bytes;
+        const Completion& completion = queue.work.front();
+        queue.head = completion.head;
+        queue.head_bytes = completion.used_bytes;
+        has_id = completion.has_id;
+        if (has_id) {
+          ASSERT_EQ(Little(store.data + 4, 2), completion.id);
+        }
+        queue.batch.push_back(completion);
         queue.work.pop_front();
       }
       ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kLenOffset);
       ASSERT_EQ(store.bytes, has_id ? 6 : 4);
       ASSERT_EQ(Little(store.data, 4), queue.head_bytes);
-      if (has_id) {
-        ASSERT_EQ(Little(store.data + 4, 2), queue.work_ids.front());
-      }
-      if (!has_data) queue.work_ids.pop_front();
-      queue.step = 2;
+      queue.step = queue.batch.size() > 1 ? 3 : !has_data && queue.batch.back().more ? 0 : 2;
     } else if (queue.step <= 1) {
-      ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (queue.used % queue.row.queue_size));
+      const auto entry = static_cast<uint16_t>(queue.used + queue.batch.size());
+      ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (entry % queue.row.queue_size));
       ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
       const auto element = spec::VirtqUsedElem::Decode(store.data);
       if (has_data) {
@@ -497,17 +494,29 @@ struct Bench {
         ASSERT_FALSE(queue.work.empty());
         ASSERT_EQ(element.id, queue.work.front().head);
         ASSERT_EQ(element.len, queue.work.front().used_bytes);
+        queue.batch.push_back(queue.work.front());
         queue.work.pop_front();
       }
-      queue.step = 2;
+      queue.step = !has_data && queue.batch.back().more ? 0 : 2;
+    } else if (queue.step == 3) {
+      ASSERT_EQ(store.bytes, 2);
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+      ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
+      queue.step = queue.batch.back().more ? 0 : 2;
     } else {
       ASSERT_EQ(store.bytes, 2);
-      ++queue.used;
+      const uint16_t before = queue.used;
+      queue.used = static_cast<uint16_t>(queue.used + (has_data ? 1 : queue.batch.size()));
+      uint16_t behind = has_data || !queue.batch.back().has_id ? NextPlace(queue.head, queue.row.queue_size)
+                                                               : queue.batch.back().behind;
+      if (queue.batch.size() > 1) {
+        ++batches;
+        queue.head = queue.batch.front().head;
+        queue.head_bytes = queue.batch.front().used_bytes;
+      }
       if (packed) {
-        using Flags = spec::VirtqDescFlags;
         ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
-        ASSERT_EQ(Little(store.data, 2), ((queue.head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) |
-                                             (queue.head_bytes != 0 ? Flags::kWrite : 0));
+        ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
       } else {
         ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
         ASSERT_EQ(Little(store.data, 2), queue.used);
@@ -518,14 +527,8 @@ struct Bench {
         queue.cqes.pop_front();
       }
       queue.step = 0;
-      if (packed) {
-        uint16_t behind = (queue.head & ~kWrap) + 1 == queue.row.queue_size ? (queue.head & kWrap) ^ kWrap
-                                                                            : static_cast<uint16_t>(queue.head + 1);
-        if (!has_data) behind = queue.work_behind.front(), queue.work_behind.pop_front();
-        queue.spans.push_back({queue.head, behind, queue.indices});
-      } else {
-        queue.spans.push_back({static_cast<uint16_t>(queue.used - 1), queue.used, queue.indices});
-      }
+      queue.spans.push_back(packed ? Span{queue.head, behind, queue.indices} : Span{before, queue.used, queue.indices});
+      queue.batch.clear();
       ++queue.indices;
     }
     const bool fails = fail_queue == vq && fail_after-- == 0;
@@ -547,10 +550,11 @@ struct Bench {
     if (kind == Store::kIndex) ++queues[vq].written;
     if (kind == Store::kAvailEvent) rings.push_back(static_cast<uint16_t>(vq));
   }
-  void OnInterrupt(Cycle cycle, const Interrupt& interrupt) {
+  void OnInterrupt(Cycle cycle, const QueueInterrupt& interrupt) {
     last_interrupt = cycle;
-    const auto vq = static_cast<size_t>(TokenBytes(interrupt)[0] | TokenBytes(interrupt)[1] << 8) - kFirstVector;
+    const size_t vq = interrupt.vq_index;
     ASSERT_LT(vq, kQueues);
+    ASSERT_EQ(interrupt.msix_vector, vq + kFirstVector);
     Queue& queue = queues[vq];
     ++queue.interrupts;
     ASSERT_TRUE(IsCq(vq) || vq <= kControlQueue || vq == kEventQueue);
@@ -584,6 +588,7 @@ struct Bench {
       if (queue.error || queue.dead) continue;
       ASSERT_TRUE(queue.work.empty());
       ASSERT_EQ(queue.step, 0u);
+      ASSERT_TRUE(queue.batch.empty());
       ASSERT_TRUE(queue.avail_told.empty());
       if (IsCq(vq)) {
         if (queue.failures == 0) {
@@ -612,21 +617,17 @@ struct Bench {
     };
     add(top.completion_ready_o), add(top.host_event_ready_o), add(top.cq_arm_ready_o), add(top.buffer_ready_o);
     add(top.buffer_request_valid_o), add(top.buffer_request_o), add(top.store_valid_o), add(top.store_o);
-    add(top.interrupt_valid_o), add(top.interrupt_o), add(top.queue_failure_valid_o), add(top.queue_failure_o);
+    add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
+        add(top.queue_failure_o);
     add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
     add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o);
   }};
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
   IdleCheck idle{p, block};
-  IdPulse ids{p, block, random, [this](const Completion* completion) {
-                if (completion != nullptr) completion_in.tokens.push_back(*completion);
-                return completion_in.tokens.empty();
-              }};
-  const bool ids_first = (bench.AddOther(ids), true);  // so that what it gives is offered in the same cycle
   Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
   Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
-  Channel<Interrupt> interrupt_sink = Channel<Interrupt>::Sink();
+  Channel<QueueInterrupt> interrupt_sink = Channel<QueueInterrupt>::Sink();
   Channel<QueueFailure> failure_sink = Channel<QueueFailure>::Sink();
   decltype(bench.In("", block.completion_in, p.completion_valid_i, p.completion_ready_o,
                     p.completion_i)) completion_in =
@@ -642,8 +643,10 @@ struct Bench {
       bench.Out("buffer_request", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
   decltype(bench.Out("", store_sink, p.store_valid_o, p.store_ready_i, p.store_o)) store_out =
       bench.Out("store", store_sink, p.store_valid_o, p.store_ready_i, p.store_o);
-  decltype(bench.Out("", interrupt_sink, p.interrupt_valid_o, p.interrupt_ready_i, p.interrupt_o)) interrupt_out =
-      bench.Out("interrupt", interrupt_sink, p.interrupt_valid_o, p.interrupt_ready_i, p.interrupt_o);
+  decltype(bench.Out("", interrupt_sink, p.queue_interrupt_valid_o, p.queue_interrupt_ready_i,
+                     p.queue_interrupt_o)) interrupt_out =
+      bench.Out("queue_interrupt", interrupt_sink, p.queue_interrupt_valid_o, p.queue_interrupt_ready_i,
+                p.queue_interrupt_o);
   decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
                      p.queue_failure_o)) failure_out =
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
@@ -669,7 +672,10 @@ struct Bench {
   decltype(bench.Pulse<DmaDone>(p.done_valid_i, p.done_i, {})) done_in = bench.Pulse<DmaDone>(
       p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
   std::array<Queue, kQueues> queues;
-  std::deque<HostEvent> events;  // that were not written
+  std::deque<HostEvent> events;                // that were not written
+  std::optional<std::deque<Completion>> held;  // not sent yet
+  std::function<void(const DmaStore&)> on_store;
+  unsigned batches = 0;
   std::deque<std::pair<size_t, Store>> done_queues;
   std::deque<size_t> wanted;   // interrupts
   std::deque<uint16_t> rings;  // doorbells to come
@@ -698,7 +704,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Combine(testing::Bool(
                          });
 
 TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
-  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, wished = 0, questions = 0, doorbells = 0;
+  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, wished = 0, questions = 0, doorbells = 0,
+           batches = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 2u}) {
       for (const unsigned out : {16u, 6u}) {
@@ -717,7 +724,12 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
           const size_t starved = b->random() % (3 * kCqs);  // a CQ, or none
           for (int step = 0; step < 60; ++step) {
             switch (b->random() % 4) {
-              case 0: b->Complete(b->random() % (kControlQueue + 1)); break;
+              case 0: {
+                const size_t vq = b->random() % (kControlQueue + 1);
+                b->CompleteBatch(
+                    vq, static_cast<unsigned>(1 + b->random() % std::min<size_t>(8, b->queues[vq].row.queue_size)));
+                break;
+              }
               case 1: b->Complete(kFirstWork + b->random() % (kEventQueue - kFirstWork)); break;
               default:
                 b->Complete(kFirstWork + b->random() % (kEventQueue - kFirstWork), static_cast<int>(b->random() % kCqs),
@@ -769,8 +781,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
               // Nothing may come any more; then it begins anew.
               queue.dead = true;
               queue.work.clear();
-              queue.work_ids.clear();
-              queue.work_behind.clear();
+              queue.batch.clear();
               queue.avail_told.clear();
               queue.cqes.clear();
               if (IsCq(vq)) {
@@ -793,6 +804,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
           }
         }
         lost += b->lost;
+        batches += b->batches;
       }
     }
   }
@@ -802,6 +814,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
   EXPECT_GT(wished, 500u);
   EXPECT_GT(questions - wished, 500u);
   EXPECT_EQ(doorbells > 1000, Param().event_idx && !Param().packed);
+  EXPECT_GT(batches, 500u);
   EXPECT_GT(overruns, 5u);
   EXPECT_GT(errors, 10u);
 }
@@ -1213,15 +1226,7 @@ TEST(CqWriter, InterruptsByTheDriversFlagsAndEvents) {
     b->Enable(kControlQueue, 8);
     ASSERT_EQ(b->bench.RunOut(30), "");
     Queue& queue = b->queues[kControlQueue];
-    const auto complete = [&](uint16_t descriptors) {
-      const Completion completion{
-          .vq_index = kControlQueue, .head = c.packed ? queue.TakePlace(descriptors) : queue.used, .used_bytes = 9};
-      queue.work.push_back(completion);
-      if (!c.packed) return b->completion_in.tokens.push_back(completion);
-      queue.work_ids.push_back(7);
-      queue.work_behind.push_back(queue.place);
-      b->ids.waiting.push_back({completion, true, 7, queue.place});
-    };
+    const auto complete = [&](unsigned descriptors) { b->CompleteChain(kControlQueue, descriptors, false); };
     complete(5);
     b->Settle();
     complete(1);
@@ -1360,7 +1365,7 @@ TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
   }
 }
 
-TEST(CqWriter, ABufferWhoseIdWasNotToldKeepsTheOneThatTheDriverWrote) {
+TEST(CqWriter, ABufferWithoutAnIdKeepsTheOneThatTheDriverWrote) {
   Bench b({.packed = true});
   b.EnableAll();
   b.queues[kControlQueue].dead = true;  // it is looked at here
@@ -1381,6 +1386,454 @@ TEST(CqWriter, ABufferWhoseIdWasNotToldKeepsTheOneThatTheDriverWrote) {
   EXPECT_EQ(stores[0].address, DeviceOf(kControlQueue) + 16 + spec::PvirtqDesc::kLenOffset);
   EXPECT_EQ(stores[0].bytes, 4);
   EXPECT_EQ(stores[1].address, DeviceOf(kControlQueue) + 16 + spec::PvirtqDesc::kFlagsOffset);
+}
+
+// --- Batches
+
+// A driver that looks at its ring after every single store. Then it finds what it had found before, or a whole batch
+// more: every buffer with its id and length, in order.
+class Looker {
+ public:
+  Looker(Bench& b, size_t vq) : b_(b), vq_(vq) { Begin(); }
+  // The queue was enabled.
+  void Begin() {
+    memory_.assign(std::max<size_t>(spec::PvirtqDesc::kBytes, spec::VirtqUsedElem::kBytes) * size() + 8, 0);
+    outstanding_.clear();
+    seen_ = 0;
+    place_ = kWrap;
+  }
+  unsigned Room() const {
+    unsigned room = size();
+    for (const Buffer& buffer : outstanding_) room -= buffer.descriptors;
+    return room;
+  }
+  // Makes buffers available, which come back as a batch.
+  void CompleteBatch(unsigned count, unsigned hold = ~0u) {
+    Queue& queue = b_.queues[vq_];
+    b_.CompleteBatch(vq_, count, hold, Room());
+    ASSERT_GE(queue.work.size(), count);
+    for (auto next = queue.work.end() - count; next != queue.work.end(); ++next) {
+      const uint16_t behind = next + 1 == queue.work.end() ? queue.place : (next + 1)->head;
+      Buffer buffer{*next, 1};
+      if (b_.packed) {
+        for (uint16_t at = next->head;; ++buffer.descriptors) {
+          const uint16_t following = NextPlace(at, size());
+          const bool last = following == behind;
+          uint8_t* descriptor = At(at);
+          const auto flags = (at & kWrap) != 0 ? spec::VirtqDescFlags::kAvail : spec::VirtqDescFlags::kUsed;
+          spec::PvirtqDesc{.id = static_cast<uint16_t>(last ? next->id : ~next->id), .flags = flags}.Encode(descriptor);
+          if (last) break;
+          at = following;
+        }
+      }
+      outstanding_.push_back(buffer);
+    }
+  }
+  void OnStore(const DmaStore& store) {
+    const uint64_t offset = store.address - DeviceOf(vq_);
+    if (store.address < DeviceOf(vq_) || offset + store.bytes > memory_.size()) return;
+    std::copy_n(store.data, store.bytes, memory_.begin() + static_cast<ptrdiff_t>(offset));
+    unsigned found = 0;
+    bool ended = true;
+    while (IsUsed()) {
+      ASSERT_FALSE(outstanding_.empty()) << "a buffer that the device does not have comes back";
+      const Completion completion = outstanding_.front().completion;
+      ASSERT_TRUE(found == 0 || !ended) << "more than a batch at once";
+      Take(completion);
+      ended = !completion.more;
+      outstanding_.pop_front();
+      ++found;
+    }
+    ASSERT_TRUE(ended) << "part of a batch is seen, queue " << vq_;
+    all_ += found;
+  }
+  bool IsWaiting() const { return !outstanding_.empty(); }
+  unsigned all() const { return all_; }
+
+ private:
+  struct Buffer {
+    Completion completion;
+    unsigned descriptors;
+  };
+  unsigned size() const { return b_.queues[vq_].row.queue_size; }
+  uint8_t* At(uint16_t place) { return memory_.data() + spec::PvirtqDesc::kBytes * size_t{place & 0x7fffu}; }
+  bool IsUsed() {
+    if (!b_.packed) return Little(memory_.data() + spec::VirtqUsed::kIdxOffset, 2) != seen_;
+    const auto flags = spec::PvirtqDesc::Decode(At(place_)).flags;
+    const bool wrap = (place_ & kWrap) != 0;
+    return ((flags & spec::VirtqDescFlags::kAvail) != 0) == wrap &&
+           ((flags & spec::VirtqDescFlags::kUsed) != 0) == wrap;
+  }
+  void Take(const Completion& completion) {
+    if (!b_.packed) {
+      const auto element = spec::VirtqUsedElem::Decode(memory_.data() + spec::VirtqUsed::kBytes +
+                                                       spec::VirtqUsedElem::kBytes * (seen_++ % size()));
+      ASSERT_EQ(element.id, completion.head);
+      ASSERT_EQ(element.len, completion.used_bytes);
+      return;
+    }
+    const auto descriptor = spec::PvirtqDesc::Decode(At(place_));
+    ASSERT_EQ(place_, completion.head);
+    ASSERT_EQ(descriptor.id, completion.id);
+    ASSERT_EQ((descriptor.flags & spec::VirtqDescFlags::kWrite) != 0, completion.used_bytes != 0);
+    ASSERT_EQ(descriptor.len, completion.used_bytes);
+    for (unsigned i = outstanding_.front().descriptors; i > 0; --i) place_ = NextPlace(place_, size());
+  }
+
+  Bench& b_;
+  const size_t vq_;
+  std::vector<uint8_t> memory_;
+  std::deque<Buffer> outstanding_;
+  uint16_t seen_ = 0;
+  uint16_t place_ = kWrap;
+  unsigned all_ = 0;
+};
+
+struct BatchBench : Bench {
+  explicit BatchBench(const Features& features, uint16_t size = 0) : Bench(features) {
+    EnableAll();
+    if (size != 0) {
+      for (size_t vq = 0; vq <= kControlQueue; ++vq) Enable(vq, size);
+    }
+    EXPECT_EQ(bench.RunOut(30), "");
+    for (size_t vq = 0; vq <= kControlQueue; ++vq) lookers.push_back(std::make_unique<Looker>(*this, vq));
+    on_store = [this](const DmaStore& store) {
+      for (const auto& looker : lookers) looker->OnStore(store);
+    };
+  }
+  Looker& net() { return *lookers[kNetQueue]; }
+  std::vector<std::unique_ptr<Looker>> lookers;
+};
+
+TEST_P(CqWriterRings, ADriverThatLooksAfterEveryStoreSeesABatchWholeOrNotAtAll) {
+  for (uint16_t size : std::initializer_list<uint16_t>{8, 11, 16, 32}) {
+    if (!Param().packed && size == 11) size = 64;
+    auto b = std::make_unique<BatchBench>(Param(), size);
+    for (unsigned lap = 0; lap < 6; ++lap) {
+      for (unsigned count = 1; count <= 8; ++count) {
+        SCOPED_TRACE(std::to_string(size) + " " + std::to_string(count));
+        b->net().CompleteBatch(count);
+        b->Settle();
+        ASSERT_FALSE(HasFatalFailure());
+        ASSERT_FALSE(b->net().IsWaiting());
+      }
+    }
+    EXPECT_EQ(b->net().all(), 6u * 36u);
+    EXPECT_EQ(b->queues[kNetQueue].interrupts, 6u * 8u) << "one for each batch";
+  }
+}
+
+TEST_P(CqWriterRings, ADriverSeesBatchesWholeAmongEverythingElseAtEveryRate) {
+  for (const unsigned in : {16u, 4u}) {
+    for (const unsigned memory : {16u, 2u}) {
+      SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory));
+      auto b = std::make_unique<BatchBench>(Param());
+      b->SetRates(in, memory, in == 16 ? 6 : 16);
+      b->fickle = true;
+      for (unsigned step = 0; step < 800; ++step) {
+        Looker& looker = *b->lookers[b->random() % b->lookers.size()];
+        const auto count = static_cast<unsigned>(1 + b->random() % 8);
+        if (looker.Room() >= count) looker.CompleteBatch(count);
+        if (b->random() % 3 == 0) {
+          const auto cqn = static_cast<int>(b->random() % kCqs);
+          b->Post(kFirstCq + static_cast<size_t>(cqn), 1);
+          b->Complete(kFirstWork + b->random() % 4, cqn);
+          if (!b->queues[kFirstCq + static_cast<size_t>(cqn)].armed) b->ArmCq(static_cast<size_t>(cqn), false, true);
+        }
+        if (b->random() % 8 == 0) b->Post(kEventQueue, 1), b->Happen();
+        if (b->event_idx && !b->packed && b->random() % 4 == 0) {
+          b->TellAvail(b->random() % (kControlQueue + 1), static_cast<uint16_t>(b->random()));
+        }
+        ASSERT_EQ(b->bench.Run(b->random() % 40), "");
+        ASSERT_FALSE(HasFatalFailure());
+      }
+      b->Settle();
+      ASSERT_FALSE(HasFatalFailure());
+      unsigned all = 0;
+      for (const auto& looker : b->lookers) {
+        EXPECT_FALSE(looker->IsWaiting());
+        all += looker->all();
+      }
+      EXPECT_GT(all, 300u);
+      EXPECT_GT(b->batches, 60u);
+    }
+  }
+}
+
+TEST(CqWriter, AnEventAnywhereInABatchInterruptsOnceAndOneBesideItDoesNot) {
+  for (const bool packed : {false, true}) {
+    constexpr uint16_t kSplitSize = 16, kPackedSize = 13;
+    constexpr uint32_t kDesc = 2u << 16;
+    const uint16_t size = packed ? kPackedSize : kSplitSize;
+    auto b = std::make_unique<BatchBench>(Features{.packed = packed, .event_idx = true}, size);
+    Queue& queue = b->queues[kNetQueue];
+    for (unsigned count = 1; count <= 8; ++count) {
+      uint64_t wished = 0, asked = 0;
+      for (unsigned i = 0; i < (packed ? 2u * size : count + 4); ++i, ++asked) {
+        SCOPED_TRACE(std::to_string(packed) + " " + std::to_string(count) + " " + std::to_string(i));
+        const uint16_t first = queue.used;
+        b->fixed_wish = packed ? kDesc | (i < size ? i : kWrap | (i - size)) : static_cast<uint16_t>(first + i - 2);
+        const uint64_t before = queue.interrupts;
+        b->net().CompleteBatch(count);
+        b->Settle();
+        ASSERT_FALSE(HasFatalFailure());
+        if (!packed) {
+          EXPECT_EQ(queue.interrupts, before + (i >= 2 && i < 2 + count));
+        }
+        ASSERT_LE(queue.interrupts, before + 1);
+        wished += queue.interrupts - before;
+      }
+      if (!packed) {
+        EXPECT_EQ(wished, count);
+      }
+      EXPECT_GT(wished, 0u);
+      EXPECT_LT(wished, asked);
+    }
+  }
+}
+
+TEST(CqWriter, AnEventInABatchThatGoesPastTheEndOfTheUsedIndexInterrupts) {
+  Bench b({.packed = false, .event_idx = true});
+  b.Enable(kNetQueue, 16);
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  Queue& queue = b.queues[kNetQueue];
+  b.fixed_wish = 2;
+  b.CompleteBatch(kNetQueue, 3);
+  b.Settle();
+  EXPECT_EQ(queue.interrupts, 1u);
+  while (queue.used < 0xfffb) {
+    b.CompleteBatch(kNetQueue, 8);
+    ASSERT_EQ(b.bench.RunOut(30), "");
+  }
+  ASSERT_EQ(queue.used, 0xfffb);
+  EXPECT_EQ(queue.interrupts, 1u);
+  b.CompleteBatch(kNetQueue, 8);  // 2 is the last of them
+  b.Settle();
+  EXPECT_EQ(queue.used, 3);
+  EXPECT_EQ(queue.interrupts, 2u);
+}
+
+TEST_P(CqWriterRings, ABatchThatHasBegunWhenItsQueueIsResetIsWrittenToWhereItBeganAndNoneAfterIt) {
+  for (unsigned count = 2; count <= 5; ++count) {
+    for (unsigned sent = 1; sent < count; ++sent) {
+      SCOPED_TRACE(std::to_string(count) + " " + std::to_string(sent));
+      auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
+      Queue& queue = b->queues[kNetQueue];
+      b->net().CompleteBatch(3);
+      b->Settle();
+      b->net().CompleteBatch(count, sent);
+      ASSERT_EQ(b->bench.RunOut(100), "");
+      EXPECT_EQ(b->stores, 3u + 1 + (b->packed ? 2 + 2 * sent - 1 : sent));
+      EXPECT_EQ(b->net().all(), 3u);
+      EXPECT_FALSE(b->idle.idle);
+      b->row_in.tokens.push_back({.vq_index = kNetQueue,
+                                  .queue_size = 4,
+                                  .queue_desc = b->random(),
+                                  .queue_driver = b->random(),
+                                  .queue_device = b->random()});
+      ASSERT_EQ(b->bench.RunOut(100), "");
+      EXPECT_FALSE(b->idle.idle);
+      b->SendHeld();
+      ASSERT_EQ(b->bench.RunOut(100), "");
+      ASSERT_FALSE(HasFatalFailure());
+      EXPECT_TRUE(b->idle.idle);
+      EXPECT_EQ(b->net().all(), 3u + count);
+      EXPECT_EQ(queue.interrupts, 1u);
+      EXPECT_EQ(queue.questions, 1u) << "nobody is there to be asked";
+      queue.dead = true;
+      b->CompleteBatch(kNetQueue, count);
+      ASSERT_EQ(b->bench.RunOut(100), "");
+      ASSERT_FALSE(HasFatalFailure());
+      EXPECT_TRUE(b->idle.idle);
+
+      b->Enable(kNetQueue, 8);
+      ASSERT_EQ(b->bench.RunOut(30), "");
+      b->net().Begin();
+      b->net().CompleteBatch(count);
+      b->Settle();
+      ASSERT_FALSE(HasFatalFailure());
+      EXPECT_EQ(b->net().all(), 3u + 2 * count);
+    }
+  }
+}
+
+TEST_P(CqWriterRings, ABatchInterruptsAsItsQueueWasWhenItBegan) {
+  for (const bool is_row : {false, true}) {
+    auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
+    b->net().CompleteBatch(4, 2);
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    if (is_row) {
+      QueueRowWrite row = b->queues[kNetQueue].row;
+      row.msix_vector = spec::kVirtioMsiNoVector;
+      b->row_in.tokens.push_back(row);
+    } else {
+      b->SetKind(kNetQueue, TableQueueKind::kNone);
+    }
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    b->SendHeld();
+    b->Settle();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_FALSE(b->net().IsWaiting());
+    EXPECT_EQ(b->queues[kNetQueue].interrupts, 1u);
+  }
+}
+
+TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
+  for (unsigned sent = 1; sent < 4; ++sent) {
+    auto b = std::make_unique<Bench>(Param());
+    b->EnableAll();
+    b->Enable(kNetQueue, 8);
+    b->SetKind(kNetQueue, KindOf(kNetQueue), true);
+    ASSERT_EQ(b->bench.RunOut(30), "");
+    Queue& queue = b->queues[kNetQueue];
+    queue.dead = true;
+    b->CompleteBatch(kNetQueue, 4, sent);
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    EXPECT_FALSE(b->idle.idle);
+    b->SetKind(kNetQueue, KindOf(kNetQueue));
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    b->SendHeld();
+    b->Settle();
+    EXPECT_EQ(b->stores, 0u);
+    queue.dead = false;
+    b->CompleteBatch(kNetQueue, 4);
+    b->Settle();
+    EXPECT_EQ(queue.used, 4);
+    // One that has begun when it is stopped is written.
+    b->CompleteBatch(kNetQueue, 4, sent);
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    b->SetKind(kNetQueue, KindOf(kNetQueue), true);
+    ASSERT_EQ(b->bench.RunOut(50), "");
+    b->SendHeld();
+    b->Settle();
+    EXPECT_EQ(queue.used, 8);
+  }
+}
+
+TEST_P(CqWriterRings, ABatchWhoseQueueFailsInTheMiddleIsWholeAndTheLast) {
+  for (unsigned sent = 1; sent < 5; ++sent) {
+    SCOPED_TRACE(sent);
+    auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
+    Queue& queue = b->queues[kNetQueue];
+    b->fail_queue = kNetQueue;
+    b->fail_after = 1;
+    b->done_in.rate = 0;
+    b->net().CompleteBatch(1);
+    b->net().CompleteBatch(5, sent);
+    ASSERT_EQ(b->bench.Run(100), "");
+    EXPECT_EQ(queue.failures, 0u);
+    b->done_in.rate = 16;
+    ASSERT_EQ(b->bench.Run(100), "");
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(queue.code, RdmaError::kQueueDmaError);
+    EXPECT_EQ(b->net().all(), 1u);
+    b->SendHeld();
+    b->Settle();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_EQ(b->net().all(), 6u);
+    queue.dead = true;
+    b->CompleteBatch(kNetQueue, 5);
+    b->Settle();
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(queue.interrupts, 1u) << "of the batch that is in memory";
+  }
+}
+
+TEST_P(CqWriterRings, AnyWriteOfABatchThatFailsStopsTheQueueOnceWithoutAskingItsDriver) {
+  constexpr unsigned kCount = 4;
+  const unsigned stores = Param().packed ? 2 * kCount : kCount + 1;
+  for (unsigned at = 0; at < stores; ++at) {
+    SCOPED_TRACE(at);
+    auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
+    Queue& queue = b->queues[kNetQueue];
+    b->fail_queue = kNetQueue;
+    b->fail_after = at;
+    b->net().CompleteBatch(kCount);
+    b->Settle();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_EQ(b->stores, stores);
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(queue.code, RdmaError::kQueueDmaError);
+    EXPECT_EQ(queue.questions, 0u);
+    queue.dead = true;
+    b->CompleteBatch(kNetQueue, kCount);
+    b->lookers[kControlQueue]->CompleteBatch(1);  // the next slot knows nothing of it
+    b->Settle();
+    EXPECT_EQ(queue.failures, 1u);
+    EXPECT_EQ(b->queues[kControlQueue].interrupts, 1u);
+  }
+}
+
+TEST_P(CqWriterRings, WhileABatchIsOpenWhatNeedsNoSlotGoesOnAndTheRestWaits) {
+  auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
+  Queue& cq = b->queues[kFirstCq];
+  b->Post(kFirstCq, 8);
+  b->Complete(kFirstWork, 0);
+  b->Settle();
+  b->done_in.rate = 0;
+  b->lookers[kControlQueue]->CompleteBatch(1);
+  b->net().CompleteBatch(3, 2);
+  ASSERT_EQ(b->bench.Run(100), "");
+  const unsigned before = b->stores;
+  b->done_in.rate = 16;
+  b->Post(kEventQueue, 1);
+  b->Happen();
+  if (b->event_idx && !b->packed) b->TellAvail(kFirstWork, 77);
+  b->ArmCq(0, false, true, 1);
+  ASSERT_EQ(b->bench.Run(200), "");
+  EXPECT_EQ(b->stores, before);
+  EXPECT_EQ(b->requests, 1u) << "no buffer is fetched for the event";
+  EXPECT_EQ(cq.interrupts, 1u);
+  EXPECT_EQ(b->queues[kControlQueue].interrupts, 1u);
+  b->SendHeld();
+  b->Complete(kFirstWork, 0);
+  b->Settle();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_FALSE(b->net().IsWaiting());
+  EXPECT_EQ(b->queues[kEventQueue].used, 1);
+  EXPECT_EQ(cq.used, 2);
+  EXPECT_EQ(b->doorbells, b->event_idx && !b->packed ? 1u : 0u);
+}
+
+TEST_P(CqWriterRings, ABatchTakesOneSlot) {
+  auto b = std::make_unique<BatchBench>(Param());
+  b->done_in.rate = 0;
+  b->Enable(kNetQueue, 16);
+  ASSERT_EQ(b->bench.RunOut(30), "");
+  for (size_t i = 0; i < kSlots + 3; ++i) b->CompleteBatch(kNetQueue, 3);
+  b->on_store = nullptr;  // more than the ring has room for
+  ASSERT_EQ(b->bench.Run(1000), "");
+  EXPECT_EQ(b->queues[kNetQueue].used, 3 * (kSlots - 1));
+  b->done_in.rate = 16;
+  b->Settle();
+  EXPECT_EQ(b->queues[kNetQueue].used, 3 * (kSlots + 3));
+  EXPECT_EQ(b->queues[kNetQueue].interrupts, kSlots + 3);
+}
+
+TEST_P(CqWriterRings, ABatchHasTheLatenciesOfItsPage) {
+  Bench b(Param());
+  b.EnableAll();
+  b.Enable(kNetQueue, 16);
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  b.CompleteBatch(kNetQueue, 4);
+  b.Complete(kNetQueue);
+  // Visible: the last store of the batch, and the first one of what follows.
+  const Cycle last =
+      b.packed ? CqWriter::kCompletionToElement + CqWriter::kCyclesPerMore + 2 * CqWriter::kCyclesPerPackedMore + 2
+               : CqWriter::kCompletionToElement + 3 * CqWriter::kCyclesPerMore + 1;
+  const Cycle next = b.packed ? last - 2 + CqWriter::kCyclesPerPackedEnd : last - 1 + CqWriter::kCyclesPerCompletion;
+  const unsigned stores = b.packed ? 8 : 5;
+  ASSERT_EQ(b.bench.Run(last), "");
+  EXPECT_EQ(b.stores, stores - 1);
+  EXPECT_EQ(b.batches, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, stores);
+  EXPECT_EQ(b.batches, 1u);
+  ASSERT_EQ(b.bench.Run(next - last - 1), "");
+  EXPECT_EQ(b.stores, stores);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, stores + 1);
+  b.Settle();
 }
 
 }  // namespace

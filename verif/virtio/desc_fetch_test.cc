@@ -46,6 +46,7 @@ using spec::VirtqDescFlags;
 
 constexpr size_t kQueues = 16;
 constexpr size_t kClients = DescFetch::kClients;
+static_assert(kClients == static_cast<size_t>(spec::BufferClient::kNetReceive) + 1);
 constexpr uint8_t kSlverr = 2;  // [AMBA AXI, A3.4.4]
 
 void CopyBits(std::span<const uint8_t> from, size_t from_bit, std::span<uint8_t> to, size_t to_bit, size_t bits) {
@@ -100,17 +101,6 @@ class ToBlock final : public BenchStream {
     if ((p_.idle_o != 0) != idle_) difference = at + "idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
     if ((p_.window_violation_o != 0) != (violation == cycle)) difference = at + "window_violation_o differs";
     violations += p_.window_violation_o;
-    const bool told = !ids.empty() && ids.front().first == cycle;
-    if ((p_.buffer_id_valid_o != 0) != told) {
-      difference = at + "buffer_id_valid_o differs";
-    } else if (told) {
-      const DescFetch::BufferId& id = ids.front().second;
-      if (p_.buffer_id_vq_index_o != id.vq_index || p_.buffer_id_head_o != id.head || p_.buffer_id_o != id.id ||
-          p_.buffer_id_next_o != id.next) {
-        difference = at + "buffer_id_o differs";
-      }
-      ids.pop_front();
-    }
     const bool adds = !avail_events.empty() && avail_events.front().first == cycle;
     if ((p_.avail_event_valid_o != 0) != adds) {
       difference = at + "avail_event_valid_o differs";
@@ -127,8 +117,7 @@ class ToBlock final : public BenchStream {
 
   Cycle violation = model::kUnknown;
   uint64_t violations = 0;
-  std::deque<std::pair<Cycle, DescFetch::BufferId>> ids;        // that the model says
-  std::deque<std::pair<Cycle, spec::AvailEvent>> avail_events;  // likewise
+  std::deque<std::pair<Cycle, spec::AvailEvent>> avail_events;  // that the model says
 
  private:
   Vdesc_fetch& p_;
@@ -184,11 +173,14 @@ struct Ring {
   // Packed.
   std::vector<PvirtqDesc> memory;
   uint16_t next_place = kWrap;
-  unsigned in_ring = 0;                 // descriptors that are not free
-  std::deque<PackedBuffer> buffers;     // not answered yet
-  std::deque<PackedBuffer> given;       // not used yet
-  std::map<uint16_t, uint16_t> ids;     // that were told, by head
-  std::map<uint16_t, uint16_t> behind;  // likewise
+  unsigned in_ring = 0;              // descriptors that are not free
+  std::deque<PackedBuffer> buffers;  // not answered yet
+  std::deque<PackedBuffer> given;    // not used yet
+  struct End {
+    uint16_t id;
+    uint16_t behind;
+  };
+  std::map<uint16_t, End> ends;  // of chains that are followed, by the place of the last descriptor
   bool chains = false;
   unsigned tables = 0;
   std::optional<uint16_t> avail_event;  // that was said last
@@ -212,12 +204,6 @@ struct Bench {
     block.table_request_out.Connect(table_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     block.on_window_violation = [this](Cycle cycle) { to.violation = cycle; };
-    block.on_buffer_id = [this](Cycle cycle, const DescFetch::BufferId& id) {
-      to.ids.emplace_back(cycle, id);
-      EXPECT_TRUE(rings[id.vq_index].chains);
-      rings[id.vq_index].ids[id.head] = id.id;
-      rings[id.vq_index].behind[id.head] = id.next;
-    };
     block.on_avail_event = [this](Cycle cycle, const spec::AvailEvent& event) {
       to.avail_events.emplace_back(cycle, event);
       EXPECT_TRUE(event_idx && !packed);
@@ -580,13 +566,10 @@ struct Bench {
         const PackedBuffer expected = ring.buffers.front();
         ASSERT_EQ(buffer.head, expected.head);
         ASSERT_TRUE(expected.table || buffer.more == (expected.descriptors > 1));
-        if (ring.chains) {
-          ASSERT_EQ(ring.ids.count(buffer.head), 1u);
-          ASSERT_EQ(ring.ids[buffer.head], expected.id);
-          ring.ids.erase(buffer.head);
-          uint16_t behind = buffer.head;
-          for (unsigned i = 0; i < expected.descriptors; ++i) behind = NextPlace(behind, ring.size);
-          ASSERT_EQ(ring.behind[buffer.head], behind);
+        if (!expected.table) {
+          uint16_t end = buffer.head;
+          for (unsigned i = 1; i < expected.descriptors; ++i) end = NextPlace(end, ring.size);
+          ring.ends[end] = {expected.id, NextPlace(end, ring.size)};
         }
         ring.given.push_back(expected);
         ring.buffers.pop_front();
@@ -642,7 +625,15 @@ struct Bench {
       ASSERT_EQ(buffer.bytes, descriptor.len);
       ASSERT_EQ(buffer.writable, (descriptor.flags & VirtqDescFlags::kWrite) != 0);
       ASSERT_EQ(buffer.more, more);
-      ASSERT_EQ(buffer.next_index, buffer.more ? descriptor.next : 0);
+      ASSERT_EQ(buffer.has_id, packed && !in_table);
+      ASSERT_EQ(buffer.id, buffer.has_id ? ring.memory[buffer.head & ~kWrap].id : 0);
+      ASSERT_EQ(buffer.next_index, buffer.more || buffer.has_id ? descriptor.next : 0);
+      if (const auto end = ring.ends.find(buffer.head); buffer.has_id && !buffer.more && end != ring.ends.end()) {
+        ASSERT_EQ(buffer.id, end->second.id);
+        ASSERT_EQ(buffer.next_index, end->second.behind);
+        ring.ends.erase(end);
+        ++ids;
+      }
       ASSERT_EQ(buffer.indirect, in_table && more);
       ASSERT_EQ(buffer.table_address, buffer.indirect ? table : 0);
       ASSERT_EQ(buffer.table_entries, buffer.indirect ? entries : 0);
@@ -713,7 +704,7 @@ struct Bench {
     add(top.ring_request_valid_o), add(top.ring_request_o), add(top.ring_fetched_ready_o);
     add(top.descriptor_request_valid_o), add(top.descriptor_request_o), add(top.descriptor_fetched_ready_o);
     add(top.table_request_valid_o), add(top.table_request_o), add(top.table_fetched_ready_o);
-    add(top.avail_event_valid_o), add(top.avail_event_o), add(top.buffer_id_valid_o), add(top.buffer_id_next_o);
+    add(top.avail_event_valid_o), add(top.avail_event_o);
     add(top.queue_failure_valid_o), add(top.queue_failure_o), add(top.window_violation_o);
   }};
   BlockBench<Vdesc_fetch> bench{rtl, agenda, random};
@@ -723,7 +714,7 @@ struct Bench {
   ToBlock to{p, clients, block};
   std::array<Channel<Buffer>, kClients> buffers{Channel<Buffer>::Sink(), Channel<Buffer>::Sink(),
                                                 Channel<Buffer>::Sink(), Channel<Buffer>::Sink(),
-                                                Channel<Buffer>::Sink()};
+                                                Channel<Buffer>::Sink(), Channel<Buffer>::Sink()};
   Channel<DmaReadRequest> index_sink = Channel<DmaReadRequest>::Sink();
   Channel<DmaReadRequest> ring_sink = Channel<DmaReadRequest>::Sink();
   Channel<DmaReadRequest> descriptor_sink = Channel<DmaReadRequest>::Sink();
@@ -769,6 +760,7 @@ struct Bench {
   std::map<RdmaError, unsigned> codes;
   std::map<uint64_t, std::array<uint8_t, VirtqDesc::kBytes>> table_memory;
   unsigned tables_made = 0, from_tables = 0, avail_events = 0;
+  unsigned ids = 0;  // of whole buffers of packed rings
   bool packed = false, tables = false, event_idx = false;
   bool follow = true;  // chains of packed rings
   unsigned followed = 0;
@@ -781,7 +773,7 @@ struct Bench {
 void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   using testing::Test;
   std::map<RdmaError, unsigned> codes;
-  unsigned empties = 0, faileds = 0, followed = 0, from_tables = 0, avail_events = 0;
+  unsigned empties = 0, faileds = 0, followed = 0, from_tables = 0, avail_events = 0, ids = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 4u}) {
       for (const unsigned out : {16u, 6u}) {
@@ -809,7 +801,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
           } else {
             b->MakeAvailable(vq, static_cast<unsigned>(b->random() % 9));
           }
-          // Queue q belongs to client q % 5, as in a device.
+          // Every queue belongs to one client, as in a device.
           if (b->random() % 64 == 0) ring.retires = true;
           if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
             b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
@@ -827,6 +819,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
         followed += b->followed;
         from_tables += b->from_tables;
         avail_events += b->avail_events;
+        ids += b->ids;
         for (const auto& [code, count] : b->codes) codes[code] += count;
         EXPECT_EQ(b->to.violations, b->codes[RdmaError::kWindowViolation]);
         empties += b->empties;
@@ -842,6 +835,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   EXPECT_EQ(followed > 100, packed || features);
   EXPECT_EQ(from_tables > 1000, features);
   EXPECT_EQ(avail_events > 1000, features && !packed);
+  EXPECT_EQ(ids > 1000, packed);
 }
 TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
   GiveWhatDriversMadeAvailable(false, false);
@@ -1086,7 +1080,7 @@ TEST(DescFetch, ReadsAPackedRingNoFurtherThanItWasAskedFor) {
   }
 }
 
-TEST(DescFetch, TellsTheIdOfAPackedChainAndGoesOnBehindIt) {
+TEST(DescFetch, FindsTheEndOfAPackedChainAndGoesOnBehindIt) {
   Bench b;
   b.UsePackedRings();
   b.Enable(3, 100);
@@ -1111,6 +1105,65 @@ TEST(DescFetch, TellsTheIdOfAPackedChainAndGoesOnBehindIt) {
   }
   b.Settle();
   EXPECT_EQ(b.answers.size(), 10u);
+}
+
+TEST(DescFetch, EveryDescriptorOfAPackedRingComesWithItsIdAndThePlaceBehindIt) {
+  constexpr uint16_t kSize = 5;
+  for (const spec::BufferClient client :
+       {spec::BufferClient::kControl, spec::BufferClient::kNetTransmit, spec::BufferClient::kNetReceive}) {
+    for (unsigned descriptors = 1; descriptors <= kSize; ++descriptors) {
+      SCOPED_TRACE(descriptors);
+      Bench b;
+      b.UsePackedRings();
+      b.Enable(3, kSize);
+      ASSERT_EQ(b.bench.Run(50), "");
+      uint16_t place = kWrap;
+      for (unsigned lap = 0; lap < 4 * kSize; ++lap) {
+        b.MakePacked(3, 1, descriptors);
+        const uint16_t id = b.rings[3].buffers.front().id;
+        b.answers.clear();
+        b.Ask(static_cast<size_t>(client), 3, 1);
+        b.Settle(20);  // follows the chain
+        ASSERT_EQ(b.answers.size(), descriptors);
+        for (const Buffer& buffer : b.answers) {
+          EXPECT_EQ(buffer.head, place);
+          EXPECT_TRUE(buffer.has_id);
+          place = NextPlace(place, kSize);
+          EXPECT_EQ(buffer.next_index, place);
+        }
+        EXPECT_EQ(b.answers.back().id, id);
+        b.UsePacked(3);
+      }
+      EXPECT_EQ(b.ids, 4u * kSize);
+    }
+  }
+}
+
+TEST(DescFetch, ABufferInATableOrOfASplitRingHasNoId) {
+  for (const bool packed : {false, true}) {
+    Bench b;
+    if (packed) b.UsePackedRings();
+    b.AcceptTables();
+    b.Enable(3, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    unsigned with_id = 0, in_ring = 0;
+    for (unsigned i = 0; i < 100; ++i) {
+      const unsigned made = b.tables_made;
+      if (packed) {
+        b.MakePacked(3, 1, 1);
+      } else {
+        b.MakeAvailable(3);
+      }
+      in_ring += packed && made == b.tables_made;
+      b.Ask(5, 3, 1);
+      b.Settle(20);
+      b.UsePacked(3);
+    }
+    for (const Buffer& buffer : b.answers) with_id += buffer.has_id;
+    EXPECT_GT(b.tables_made, 10u);
+    EXPECT_EQ(with_id, in_ring);
+    EXPECT_EQ(in_ring > 10, packed);
+  }
 }
 
 TEST(DescFetch, APackedChainThatIsTooLongOrNeverEndsStopsTheQueue) {

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Notification coalescing of net queues [virtio 1.3, 5.1.6.5.9]. With both numbers of a queue set, its first
+// notification begins to count notifications and time; one interrupt goes for all of them when max_packets are there or
+// max_usecs are over, whichever is first, and the next notification begins anew. With either of them 0 or with
+// max_packets 1 every notification is an interrupt; so it is of queues that are none of a net pair or not enabled.
+// It knows nothing of packets: what the driver does not want to hear of never comes here.
+//
+// Kept is when a queue's count began, not when it ends: if firmware changes the numbers, what is pending is looked at
+// again, and if the new condition is met by now the interrupt goes at once [same section].
+//
+// The least deadline is a lower bound, as in vireo_retry_timer: a count that begins lowers it, and when device time has
+// reached it a pass looks at what is pending, one queue after the other, says what is due and finds the bound anew.
+// Between passes nothing moves, so a device may be idle while queues count: its clock may stand until deadline_ns_o.
+// Notifications and the pass take turns.
+module vireo_moderation
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NetQueuePairs = 16
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic [63:0]      time_ns_i,  // of the device; never goes back
+
+  input  logic             table_write_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  table_write_t     table_write_i,            // fields of other blocks
+  input  logic             queue_row_write_valid_i,
+  input  queue_row_write_t queue_row_write_i,        // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
+
+  input  logic             queue_interrupt_valid_i,
+  output logic             queue_interrupt_ready_o,
+  input  queue_interrupt_t queue_interrupt_i,
+
+  output logic             interrupt_valid_o,
+  input  logic             interrupt_ready_i,
+  output interrupt_t       interrupt_o,
+
+  output logic [63:0]      deadline_ns_o,  // while idle: nothing happens by itself before; all ones: never
+  output logic             idle_o
+);
+
+  // Receive and transmit queues of the pairs come first [virtio 1.3, 5.1.2].
+  localparam int unsigned NetQueues = 2 * NetQueuePairs;
+  localparam int unsigned QueueBits = $clog2(NetQueues);
+  localparam int unsigned CountBits = 32;  // of max_packets
+  localparam int unsigned NsPerUs = 1000;
+  localparam int unsigned NsPerUsBits = $clog2(NsPerUs);
+  localparam logic [63:0] Never = '1;
+
+  typedef struct packed {
+    logic [31:0] max_packets;
+    logic [31:0] max_usecs;
+  } setting_t;
+
+  // Of a queue that has something pending.
+  typedef struct packed {
+    logic [CountBits-1:0] count;
+    logic [63:0] first_ns;
+    logic [15:0] msix_vector;
+  } row_t;
+
+  typedef enum logic [1:0] {StIdle, StCount, StLook} state_e;
+
+  logic in_valid, in_pop;
+  queue_interrupt_t in;
+
+  vireo_slice #(.Width(QueueInterruptBits)) u_queue_interrupt (
+    .clk_i, .rst_ni,
+    .s_valid_i(queue_interrupt_valid_i), .s_ready_o(queue_interrupt_ready_o), .s_data_i(queue_interrupt_i),
+    .m_valid_o(in_valid), .m_ready_i(in_pop), .m_data_o(in)
+  );
+
+  state_e state_d, state_q;
+  logic [NetQueues-1:0] enabled_d, enabled_q;
+  logic [NetQueues-1:0] pending_d, pending_q;
+  logic [NetQueues-1:0] left_d, left_q;  // the pass has them before it; all pending
+  logic recheck_d, recheck_q;            // numbers have changed
+  logic look_turn_d, look_turn_q;        // the pass goes before the next notification
+  logic [QueueBits-1:0] index_d, index_q;
+  logic moderated_d, moderated_q;        // if its numbers say so: the index is that of the notification's queue
+  logic [15:0] msix_vector_d, msix_vector_q;
+  logic [63:0] least_d, least_q;         // nothing that is pending is due before
+  logic interrupt_valid_d, interrupt_valid_q, interrupt_load, interrupt_free;
+  interrupt_t interrupt_d, interrupt_q;
+
+  // --- What firmware set, and what is pending
+
+  // verilator lint_off UNUSEDSIGNAL
+  table_virtqueue_t virtqueue;  // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
+  logic setting_write, row_write;
+  setting_t setting;
+  row_t row, row_new;
+
+  assign virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
+  assign setting_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue
+                      && 32'(table_write_i.index) < NetQueues;
+
+  vireo_table #(.Width($bits(setting_t)), .Depth(NetQueues)) u_settings (
+    .clk_i, .rst_ni,
+    .write_i(setting_write), .write_address_i(table_write_i.index[QueueBits-1:0]),
+    .write_data_i({virtqueue.coal_max_packets, virtqueue.coal_max_usecs}),
+    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(setting)
+  );
+
+  vireo_table #(.Width($bits(row_t)), .Depth(NetQueues)) u_rows (
+    .clk_i, .rst_ni,
+    .write_i(row_write), .write_address_i(index_q), .write_data_i(row_new),
+    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(row)
+  );
+
+  // --- Is it due?
+
+  logic had, due;
+  logic [CountBits:0] count;
+  logic [63:0] first_ns, deadline_ns;
+
+  always_comb begin
+    had = moderated_q && pending_q[index_q];
+    count = had ? (CountBits + 1)'(row.count) : '0;
+    if (state_q == StCount) count = count + 1'b1;
+    first_ns = had ? row.first_ns : time_ns_i;
+    deadline_ns = first_ns + 64'((32 + NsPerUsBits)'(setting.max_usecs) * (32 + NsPerUsBits)'(NsPerUs));
+    // A number that is 0 is met by the first one.
+    due = !moderated_q || !enabled_q[index_q] || count >= (CountBits + 1)'(setting.max_packets)
+       || time_ns_i >= deadline_ns;
+    row_new = '{count: count[CountBits-1:0], first_ns: first_ns,
+                msix_vector: state_q == StCount ? msix_vector_q : row.msix_vector};
+  end
+
+  // --- One notification, or one look of a pass, after the other
+
+  logic [QueueBits-1:0] next_left;
+  logic pass_begins;
+  logic [NetQueues-1:0] forgotten;
+
+  always_comb begin
+    next_left = '0;
+    for (int unsigned i = NetQueues; i > 0; i--) begin
+      if (left_q[i-1]) next_left = QueueBits'(i - 1);
+    end
+    interrupt_free = !interrupt_valid_q || interrupt_ready_i;
+
+    state_d = state_q;
+    pending_d = pending_q;
+    left_d = left_q;
+    recheck_d = recheck_q;
+    look_turn_d = look_turn_q;
+    index_d = index_q;
+    moderated_d = moderated_q;
+    msix_vector_d = msix_vector_q;
+    least_d = least_q;
+    in_pop = 1'b0;
+    row_write = 1'b0;
+    interrupt_load = 1'b0;
+    interrupt_d = row_new.msix_vector;
+    pass_begins = 1'b0;
+
+    unique case (state_q)
+      StIdle: begin
+        pass_begins = left_q == '0 && (recheck_q || time_ns_i >= least_q);
+        if (pass_begins) begin
+          left_d = pending_q;
+          recheck_d = 1'b0;
+          least_d = Never;
+        end
+        if (left_q != '0 && (look_turn_q || !in_valid)) begin
+          index_d = next_left;
+          moderated_d = 1'b1;
+          left_d[next_left] = 1'b0;
+          look_turn_d = 1'b0;
+          state_d = StLook;
+        end else if (in_valid) begin
+          index_d = in.vq_index[QueueBits-1:0];
+          moderated_d = 32'(in.vq_index) < NetQueues;
+          msix_vector_d = in.msix_vector;
+          in_pop = 1'b1;
+          look_turn_d = 1'b1;
+          state_d = StCount;
+        end
+      end
+
+      StCount: begin
+        if (!due) begin
+          row_write = 1'b1;
+          pending_d[index_q] = 1'b1;
+          if (deadline_ns < least_q) least_d = deadline_ns;
+          state_d = StIdle;
+        end else if (interrupt_free) begin
+          interrupt_load = 1'b1;
+          if (moderated_q) pending_d[index_q] = 1'b0;
+          state_d = StIdle;
+        end
+      end
+
+      StLook: begin
+        if (!had) begin  // forgotten since
+          state_d = StIdle;
+        end else if (!due) begin
+          if (deadline_ns < least_q) least_d = deadline_ns;
+          state_d = StIdle;
+        end else if (interrupt_free) begin
+          interrupt_load = 1'b1;
+          pending_d[index_q] = 1'b0;
+          state_d = StIdle;
+        end
+      end
+
+      default: state_d = StIdle;
+    endcase
+
+    forgotten = '0;
+    enabled_d = enabled_q;
+    if (queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NetQueues) begin
+      forgotten[queue_row_write_i.vq_index[QueueBits-1:0]] = 1'b1;
+      enabled_d[queue_row_write_i.vq_index[QueueBits-1:0]] = queue_row_write_i.enabled;
+    end
+    if (setting_write) recheck_d = 1'b1;
+    pending_d &= ~forgotten;
+    left_d &= pending_d;
+    if (pending_d == '0) least_d = Never;  // most often a count ends before its time
+
+    interrupt_valid_d = interrupt_load || (interrupt_valid_q && !interrupt_ready_i);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      enabled_q <= '0;
+      pending_q <= '0;
+      left_q <= '0;
+      recheck_q <= 1'b0;
+      look_turn_q <= 1'b0;
+      least_q <= Never;
+      interrupt_valid_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      enabled_q <= enabled_d;
+      pending_q <= pending_d;
+      left_q <= left_d;
+      recheck_q <= recheck_d;
+      look_turn_q <= look_turn_d;
+      least_q <= least_d;
+      interrupt_valid_q <= interrupt_valid_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    index_q <= index_d;
+    moderated_q <= moderated_d;
+    msix_vector_q <= msix_vector_d;
+    if (interrupt_load) interrupt_q <= interrupt_d;
+  end
+
+  assign interrupt_valid_o = interrupt_valid_q;
+  assign interrupt_o = interrupt_q;
+  assign deadline_ns_o = left_q != '0 || state_q == StLook || recheck_q ? Never : least_q;
+  assign idle_o = state_q == StIdle && left_q == '0 && !recheck_q && !in_valid && !interrupt_valid_q;
+
+endmodule
