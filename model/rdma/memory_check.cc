@@ -2,18 +2,19 @@
 #include "model/rdma/memory_check.h"
 
 #include <algorithm>
-#include <cassert>
+
+#include "model/common/fifo.h"
 
 namespace vireo::model {
 namespace {
 
 // Cycles from the take of a check: its region is read in the same one.
-constexpr uint64_t kPage0 = 3;  // reads the page
-constexpr uint64_t kPage1 = 4;  // reads the one behind it
-constexpr uint64_t kPlace = 5;  // answers, if the client has taken the answer before
+constexpr uint64_t kPages = 3;    // reads the page and the one behind it
+constexpr uint64_t kVisible = 5;  // its answer is at the output, if it finds nobody before it
 
-static_assert(MemoryCheck::kInterval == kPlace + 1);
-static_assert(MemoryCheck::kLatency == 1 + kPlace + 1);
+static_assert(MemoryCheck::kLatency == FifoTiming::kSliceLatency + kVisible);
+// A place is free again in the cycle behind the one in which its answer leaves.
+static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
 
@@ -31,36 +32,41 @@ void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
 }
 
 void MemoryCheck::Run(Cycle now) {
-  for (size_t i = 0; i < kClients; ++i) {
-    if (!place_[i] || !place_out[i].CanPush(now)) continue;
-    place_out[i].Push(now, *place_[i]);
-    place_[i].reset();
+  for (; !accesses_.empty() && accesses_.front().taken + kPages <= now; accesses_.pop_front()) {
+    const Access& access = accesses_.front();
+    answers_[access.client].push_back({access.taken + kVisible, Place(access)});
   }
-  if (access_) {
-    if (now >= access_->taken + kPlace && !place_[client_]) Answer(now);
-  } else if (now >= free_at_) {
-    Take(now);
-  }
+  for (size_t i = 0; i < kClients; ++i) Leave(now, i);
+  Take(now);
+}
+
+void MemoryCheck::Leave(Cycle now, size_t client) {
+  std::deque<Answer>& answers = answers_[client];
+  if (answers.empty() || answers.front().visible > now || !place_out[client].CanPush(now)) return;
+  place_out[client].Push(now, answers.front().place);
+  answers.pop_front();
+  room_[client].Return(now);
+  const bool next_is_visible = !answers.empty() && answers.front().visible <= now;
+  if (next_is_visible || check_in[client].size() != 0) WakeAt(now + 1);
+}
+
+bool MemoryCheck::CanTake(Cycle now, size_t client) const {
+  return check_in[client].CanPop(now) && room_[client].Available(1) <= now;
 }
 
 void MemoryCheck::Take(Cycle now) {
-  for (size_t i = 1; i <= kClients; ++i) {
-    const size_t candidate = (client_ + i) % kClients;
-    if (!check_in[candidate].CanPop(now)) continue;
-    client_ = candidate;
-    const spec::MemoryCheck check = check_in[candidate].Pop(now);
-    const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
-    access_ = Access{check, mrs_.Read(now, index % mrs_.size()), index < num_mrs_, now};
-    WakeAt(now + kPlace);
-    return;
-  }
-}
-
-void MemoryCheck::Answer(Cycle now) {
-  place_[client_] = Place(*access_);
-  access_.reset();
-  free_at_ = now + 1;
-  WakeAt(now + 1);
+  std::array<bool, kClients> wants{};
+  for (size_t i = 0; i < kClients; ++i) wants[i] = CanTake(now, i);
+  const auto count = std::count(wants.begin(), wants.end(), true);
+  if (count == 0) return;
+  do last_ = (last_ + 1) % kClients;
+  while (!wants[last_]);
+  room_[last_].Take(1);
+  const spec::MemoryCheck check = check_in[last_].Pop(now);
+  const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
+  accesses_.push_back({last_, check, mrs_.Read(now, index % mrs_.size()), index < num_mrs_, now});
+  WakeAt(now + kVisible);
+  if (count > 1) WakeAt(now + 1);
 }
 
 // The first reason that applies.
@@ -99,18 +105,17 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   const uint64_t offset = check.address - (access.row.virt_addr & ~(page_bytes - 1));
   const uint64_t page = access.row.first_translation + (offset >> shift);
   const uint64_t low = offset % page_bytes;
-  place.address0 = pages_.Read(access.taken + kPage0, page % pages_.size()) + low;
+  place.address0 = pages_.Read(access.taken + kPages, page % pages_.size()) + low;
   place.bytes0 = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, page_bytes - low));
   place.bytes1 = static_cast<uint16_t>(check.bytes - place.bytes0);
-  if (place.bytes1 != 0) place.address1 = pages_.Read(access.taken + kPage1, (page + 1) % pages_.size());
+  if (place.bytes1 != 0) place.address1 = pages_.Read(access.taken + kPages, (page + 1) % pages_.size());
   return place;
 }
 
 bool MemoryCheck::IsIdle() const {
   const auto is_empty = [](const auto& channel) { return channel.size() == 0; };
-  const auto is_free = [](const auto& place) { return !place.has_value(); };
-  return !access_ && std::all_of(check_in.begin(), check_in.end(), is_empty) &&
-         std::all_of(place_.begin(), place_.end(), is_free);
+  const auto is_free = [](const Credits& room) { return room.taken() == 0; };
+  return std::all_of(check_in.begin(), check_in.end(), is_empty) && std::all_of(room_.begin(), room_.end(), is_free);
 }
 
 }  // namespace vireo::model

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether a key allows an access, and where in host memory the access goes: the counterpart of
-// rtl/rdma/vireo_memory_check.sv. One access at a time, three clients round robin, the same number of cycles for
-// each. Of an access of more than kMostBytes it says only whether it is allowed. It knows no queue pair; that a
+// rtl/rdma/vireo_memory_check.sv. A pipeline: one access per cycle of three clients round robin, the same number of
+// cycles for each; a client's answers come in the order of its checks, and one that does not take them stalls nobody
+// else. Of an access of more than kMostBytes it says only whether it is allowed. It knows no queue pair; that a
 // region's pages are in the table is firmware's business.
 #pragma once
 
@@ -9,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
@@ -30,10 +31,12 @@ class MemoryCheck final : public Block {
   // Of an access that has a place: the smallest page, so that there are two runs at most.
   static constexpr uint32_t kMostBytes = 1u << spec::kRdmaPageShiftMin;
 
-  // From the push of a check to the cycle in which its answer is visible, if nothing is under way.
-  static constexpr uint64_t kLatency = 7;
-  // From one check's start to the next one's, if the answers are taken.
-  static constexpr uint64_t kInterval = 6;
+  // From the push of a check to the cycle in which its answer is visible, if no other check waits.
+  static constexpr uint64_t kLatency = 6;
+  // From one check's take to the next one's, whichever clients they are of, if the answers are taken.
+  static constexpr uint64_t kInterval = 1;
+  // Checks of a client that are taken and whose answers have not left.
+  static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
   MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations);
@@ -51,26 +54,32 @@ class MemoryCheck final : public Block {
   bool IsIdle() const;  // at the end of the cycle that ran last
 
  private:
-  // An access on its way: what StRow knows of it.
+  // What is taken, and known of it in that cycle.
   struct Access {
+    size_t client;
     spec::MemoryCheck check;
     spec::TableMr row;
     bool index_exists;
     Cycle taken;
   };
+  struct Answer {
+    Cycle visible;
+    spec::MemoryPlace place;
+  };
 
+  void Leave(Cycle now, size_t client);
+  bool CanTake(Cycle now, size_t client) const;
   void Take(Cycle now);
-  void Answer(Cycle now);
   spec::MemoryStatus Status(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
   Table<spec::TableMr> mrs_;
   Table<uint64_t> pages_;
   size_t num_mrs_;
-  size_t client_ = kClients - 1;  // of the access, else of the one before
-  std::optional<Access> access_;
-  Cycle free_at_ = 0;                                             // takes the next one from then on
-  std::array<std::optional<spec::MemoryPlace>, kClients> place_;  // at the outputs
+  size_t last_ = kClients - 1;   // whose check was taken last
+  std::deque<Access> accesses_;  // whose pages have not been read
+  std::array<std::deque<Answer>, kClients> answers_;
+  std::array<Credits, kClients> room_ = {Credits(kAnswers), Credits(kAnswers), Credits(kAnswers)};
 };
 
 }  // namespace vireo::model

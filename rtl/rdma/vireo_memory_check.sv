@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Says whether a key allows an access, and where in host memory the access goes. It owns the tables of memory regions
-// and of their pages. Three clients, round robin, one access at a time: every answer takes the same six steps, whatever
-// it is. Of an access of more than a smallest page it says only whether it is allowed: it may have more than two runs.
+// and of their pages. Three clients, round robin; a pipeline that takes one access per cycle and never stops: an access
+// is taken only if there is a place for its answer. Every answer takes the same steps, whatever it is, and a client's
+// answers come in the order of its checks. Of an access of more than a smallest page it says only whether it is
+// allowed: it may have more than two runs.
 //
 // It looks at nothing but the key, the protection domain, the rights and the bounds, in this order; it knows no queue
 // pair. That a region's pages are in the table, and as many as its length needs, is firmware's business.
@@ -10,7 +12,7 @@ module vireo_memory_check
   import vireo_spec_pkg::*;
 #(
   parameter int unsigned NumMrs = 4096,
-  parameter int unsigned NumTranslations = 65536,  // a power of two
+  parameter int unsigned NumTranslations = 65536,  // a power of two, 4 or more
   localparam int unsigned Clients = 3
 ) (
   input  logic                          clk_i,
@@ -39,6 +41,13 @@ module vireo_memory_check
   localparam int unsigned BytesBits = 13;
   localparam int unsigned MostBytes = 1 << RdmaPageShiftMin;  // of an access that has a place
   localparam int unsigned ClientBits = $clog2(Clients);
+  // Places for the answers of one client: from a take to the next one for the same place are 6 cycles, so that a client
+  // that takes its answers at once has one check taken per cycle.
+  localparam int unsigned Answers = 8;
+  localparam int unsigned AnswersBits = $clog2(Answers + 1);
+  // Pages by the lowest bit of their number: a page and the one behind it are in different banks and read at once.
+  localparam int unsigned Banks = 2;
+  localparam int unsigned BankBits = PageBits - 1;
 
   // What of a table_mr_t counts here.
   typedef struct packed {
@@ -62,9 +71,8 @@ module vireo_memory_check
   logic write_mr, write_page;
   logic [MrBits-1:0] mr_address;
   row_t row;
-  logic [PageBits-1:0] page_address;
-  logic read_page;
-  table_translation_t page;
+  logic [Banks-1:0][BankBits-1:0] bank_address;
+  table_translation_t [Banks-1:0] bank;
 
   always_comb begin
     written_mr = unpack_table_mr(table_write_i.data[8*TableMrBytes-1:0]);
@@ -97,98 +105,52 @@ module vireo_memory_check
     );
   end
 
-  // --- One access after the other
-  typedef enum logic [2:0] {
-    StIdle,   // takes a check and reads the region
-    StRow,    // key, protection domain, rights, distances
-    StBounds, // bounds, number of the page
-    StPage0,  // reads the page
-    StPage1,  // reads the one after it
-    StPlace   // answers
-  } state_e;
+  // --- Places for answers: a check that is taken has one until its answer leaves
+  logic [Clients-1:0][AnswersBits-1:0] held_d, held_q;
+  logic [Clients-1:0] place_leaves, wants;
 
-  state_e state_d, state_q;
-  logic [ClientBits-1:0] client_d, client_q;        // of the access, else of the one before
-  logic [ClientBits-1:0] pick;                      // whose check is taken next
-  logic take, answer, answer_space;
-  logic [Clients-1:0] is_client;                    // one bit: of the access's client
-  memory_check_t check_d, check_q;
+  assign place_leaves = place_valid_o & place_ready_i;
+
+  for (genvar i = 0; i < Clients; i++) begin : gen_wants
+    assign wants[i] = check_valid[i] && held_q[i] != AnswersBits'(Answers);
+  end
+
+  // --- Take a check and read its region
+  logic [ClientBits-1:0] last_d, last_q;  // whose check was taken last
+  logic [ClientBits-1:0] pick;            // whose check is taken next
+  logic take;
+  memory_check_t check_d;
   rdma_key_t key;
-  logic [63:0] page_mask;    // the bits of an address that are an offset in the page
 
-  // After StRow.
-  memory_status_e status1_d, status1_q;
-  logic dma1_q;
-  logic [64:0] distance1_q;  // from the region's first address; the highest bit: it lies before it
-  logic [63:0] offset1_q;    // from the first byte of the region's first page
-  logic [63:0] length1_q;
-  logic [PageBits-1:0] first1_q;
-  logic [ShiftBits-1:0] shift1_q;
-  logic [LowBits-1:0] mask1_q;
+  vireo_rr_pick #(.Inputs(Clients)) u_pick (.wants_i(wants), .last_i(last_q), .pick_o(pick));
 
-  // After StBounds.
-  memory_status_e status2_d, status2_q;
-  logic [64:0] end_distance;
-  logic [PageBits-1:0] page2_q;
-  logic [LowBits-1:0] low2_d, low2_q;
-  logic [LowBits:0] room;  // in the page from the first byte on
-  logic crosses2_d, crosses2_q;
-  logic [BytesBits-1:0] bytes0_2_q;
+  always_comb begin
+    take = wants != '0;
+    last_d = take ? pick : last_q;
 
-  // After StPage1.
-  logic [63:0] address0_3_q;
-
-  memory_place_t place_d;
-  memory_place_t [Clients-1:0] place_q;
-  logic [Clients-1:0] place_valid_d, place_valid_q;
+    // Not check[pick]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
+    check_d = check[0];
+    for (int unsigned i = 0; i < Clients; i++) begin
+      check_ready[i] = take && pick == ClientBits'(i);
+      held_d[i] = held_q[i] + AnswersBits'(check_ready[i]) - AnswersBits'(place_leaves[i]);
+      if (pick == ClientBits'(i)) check_d = check[i];
+    end
+  end
 
   assign key = unpack_rdma_key(check_d.key);
   assign mr_address = key.index[MrBits-1:0];
 
-  vireo_rr_pick #(.Inputs(Clients)) u_pick (.wants_i(check_valid), .last_i(client_q), .pick_o(pick));
-
-  always_comb begin
-    client_d = client_q;
-    state_d = state_q;
-    take = 1'b0;
-    answer = 1'b0;
-    for (int unsigned i = 0; i < Clients; i++) is_client[i] = client_q == ClientBits'(i);
-    answer_space = (is_client & place_valid_q & ~place_ready_i) == '0;
-    place_valid_d = place_valid_q & ~place_ready_i;
-    unique case (state_q)
-      StIdle: begin
-        if (check_valid != '0) begin
-          client_d = pick;
-          take = 1'b1;
-          state_d = StRow;
-        end
-      end
-      StRow: state_d = StBounds;
-      StBounds: state_d = StPage0;
-      StPage0: state_d = StPage1;
-      StPage1: state_d = StPlace;
-      StPlace: begin
-        if (answer_space) begin
-          answer = 1'b1;
-          place_valid_d = place_valid_d | is_client;
-          state_d = StIdle;
-        end
-      end
-      default: state_d = StIdle;
-    endcase
-
-    // Not check[client_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
-    check_d = check[0];
-    for (int unsigned i = 0; i < Clients; i++) begin
-      check_ready[i] = take && client_d == ClientBits'(i);
-      if (client_d == ClientBits'(i)) check_d = check[i];
-    end
-  end
-
-  // Which rights a check needs is the client's decision; the row must have them all. [IBTA vol. 1, 10.6.3]
+  // --- Key, protection domain, rights; distances
+  logic row_valid_q;
+  logic [ClientBits-1:0] row_client_q;
+  memory_check_t check_q;
   logic index_exists_q;  // the key names an entry of the table
   logic right_missing;
+  memory_status_e status1_d;
+  logic [63:0] first_address;  // of the region; 0 if it is the whole address space
+  logic [63:0] page_mask;      // the bits of an address that are an offset in the page
 
+  // Which rights a check needs is the client's decision; the row must have them all. [IBTA vol. 1, 10.6.3]
   always_comb begin
     right_missing = (check_q.local_write && !row.local_write) || (check_q.remote_write && !row.remote_write)
                  || (check_q.remote_read && !row.remote_read);
@@ -197,79 +159,185 @@ module vireo_memory_check
     else if (right_missing) status1_d = MemoryStatusRights;
     else status1_d = MemoryStatusOk;
 
+    first_address = row.dma ? '0 : row.virt_addr;
     page_mask = (64'd1 << row.page_shift) - 64'd1;
   end
 
+  // --- Bounds, number of the page
+  logic bounds_valid_q;
+  logic [ClientBits-1:0] bounds_client_q;
+  memory_status_e status1_q, status2_d;
+  logic dma1_q;
+  logic [31:0] bytes1_q;
+  logic [64:0] distance1_q;  // from the region's first address; the highest bit: it lies before it
+  logic [64:0] limit1_q;     // the region's length
+  logic [63:0] offset1_q;    // from the first byte of the region's first page
+  logic [PageBits-1:0] first1_q;
+  logic [ShiftBits-1:0] shift1_q;
+  logic [LowBits-1:0] mask1_q;
+  logic [64:0] end_distance;
+  logic [LowBits-1:0] low2_d;
+  logic [LowBits:0] room;  // in the page from the first byte on
+  logic crosses2_d;
+
   // An access to the whole address space must end within it, too.
   always_comb begin
-    end_distance = (dma1_q ? {1'b0, check_q.address} : {1'b0, distance1_q[63:0]}) + 65'(check_q.bytes);
+    end_distance = {1'b0, distance1_q[63:0]} + 65'(bytes1_q);
     status2_d = status1_q;
-    if (status1_q == MemoryStatusOk) begin
-      if (dma1_q) begin
-        if (end_distance > {1'b1, 64'd0}) status2_d = MemoryStatusBounds;
-      end else if (distance1_q[64] || end_distance > {1'b0, length1_q}) begin
-        status2_d = MemoryStatusBounds;
-      end
-    end
+    if (status1_q == MemoryStatusOk && (distance1_q[64] || end_distance > limit1_q)) status2_d = MemoryStatusBounds;
 
     low2_d = offset1_q[LowBits-1:0] & mask1_q;
     room = {1'b0, mask1_q} - {1'b0, low2_d} + 1'b1;
-    crosses2_d = !dma1_q && (LowBits + 1)'(check_q.bytes) > room;
+    crosses2_d = !dma1_q && (LowBits + 1)'(bytes1_q) > room;
   end
 
-  assign read_page = state_q == StPage0 || state_q == StPage1;
-  assign page_address = state_q == StPage1 ? page2_q + 1'b1 : page2_q;
+  // --- Read the page and the one behind it
+  logic page_valid_q;
+  logic [ClientBits-1:0] page_client_q;
+  memory_status_e status2_q;
+  logic placed2_q;            // the answer has a place
+  logic dma2_q, crosses2_q;
+  logic [PageBits-1:0] page2_q;
+  logic [63:0] low2_q;        // what is added to the page's address; all of the address, if there is no page
+  logic [BytesBits-1:0] bytes2_q, bytes0_2_q;
 
   always_comb begin
-    place_d = '0;
-    place_d.status = status2_q;
-    if (status2_q == MemoryStatusOk && check_q.bytes <= MostBytes) begin
-      place_d.address0 = address0_3_q;
-      place_d.bytes0 = bytes0_2_q;
-      if (crosses2_q) begin
-        place_d.address1 = page.address;
-        place_d.bytes1 = BytesBits'(check_q.bytes) - bytes0_2_q;
-      end
-    end
+    bank_address[0] = page2_q[PageBits-1:1] + BankBits'(page2_q[0]);
+    bank_address[1] = page2_q[PageBits-1:1];
   end
 
+  // --- Answer
+  logic place_valid_q;
+  logic [ClientBits-1:0] place_client_q;
+  memory_status_e status3_q;
+  logic paged3_q, crosses3_q; // the first, the second run begins at a page
+  logic odd3_q;               // the first run's page
+  logic [63:0] low3_q;
+  logic [BytesBits-1:0] bytes0_3_q, bytes1_3_q;
+  memory_place_t place;
+  logic [Clients-1:0] place_push;
+
+  always_comb begin
+    place.status = status3_q;
+    place.address0 = (paged3_q ? bank[odd3_q].address : 64'd0) + low3_q;
+    place.bytes0 = bytes0_3_q;
+    place.address1 = crosses3_q ? bank[!odd3_q].address : 64'd0;
+    place.bytes1 = bytes1_3_q;
+    for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
+  end
+
+  // Answers wait in a RAM; one that finds nobody before it goes straight to the output.
+  for (genvar i = 0; i < Clients; i++) begin : gen_place
+    localparam int unsigned AddressBits = $clog2(Answers);
+    logic [AddressBits-1:0] write_address_q, read_address_q;
+    logic [AddressBits:0] stored_d, stored_q;  // in the RAM, without the one at the output
+    logic valid_d, valid_q;
+    logic next, read, write, straight;
+    logic from_ram_q;  // where the one at the output is
+    memory_place_t straight_q, ram_data;
+
+    always_comb begin
+      next = !valid_q || place_ready_i[i];
+      read = next && stored_q != '0;
+      straight = next && stored_q == '0 && place_push[i];
+      write = place_push[i] && !straight;
+      stored_d = stored_q + (AddressBits + 1)'(write) - (AddressBits + 1)'(read);
+      valid_d = !next || read || straight;
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        write_address_q <= '0;
+        read_address_q <= '0;
+        stored_q <= '0;
+        valid_q <= 1'b0;
+      end else begin
+        if (write) write_address_q <= write_address_q + 1'b1;
+        if (read) read_address_q <= read_address_q + 1'b1;
+        stored_q <= stored_d;
+        valid_q <= valid_d;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (next) from_ram_q <= read;
+      if (straight) straight_q <= place;
+    end
+
+    vireo_ram_1r1w #(
+      .Width(MemoryPlaceBits),
+      .Depth(Answers)
+    ) u_places (
+      .clk_i,
+      .write_i(write),
+      .write_address_i(write_address_q),
+      .write_data_i(place),
+      .read_i(read),
+      .read_address_i(read_address_q),
+      .read_data_o(ram_data)
+    );
+
+    assign place_valid_o[i] = valid_q;
+    assign place_o[i] = from_ram_q ? ram_data : straight_q;
+  end
+
+  // --- Registers
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      state_q <= StIdle;
-      client_q <= ClientBits'(Clients - 1);
-      place_valid_q <= '0;
+      last_q <= ClientBits'(Clients - 1);
+      held_q <= '0;
+      row_valid_q <= 1'b0;
+      bounds_valid_q <= 1'b0;
+      page_valid_q <= 1'b0;
+      place_valid_q <= 1'b0;
     end else begin
-      state_q <= state_d;
-      client_q <= client_d;
-      place_valid_q <= place_valid_d;
+      last_q <= last_d;
+      held_q <= held_d;
+      row_valid_q <= take;
+      bounds_valid_q <= row_valid_q;
+      page_valid_q <= bounds_valid_q;
+      place_valid_q <= page_valid_q;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (take) begin
+      row_client_q <= pick;
       check_q <= check_d;
       index_exists_q <= 32'(key.index) < NumMrs;
     end
-    if (state_q == StRow) begin
+    if (row_valid_q) begin
+      bounds_client_q <= row_client_q;
       status1_q <= status1_d;
       dma1_q <= row.dma;
-      distance1_q <= {1'b0, check_q.address} - {1'b0, row.virt_addr};
-      offset1_q <= check_q.address - (row.virt_addr & ~page_mask);
-      length1_q <= row.length;
+      bytes1_q <= check_q.bytes;
+      distance1_q <= {1'b0, check_q.address} - {1'b0, first_address};
+      limit1_q <= row.dma ? {1'b1, 64'd0} : {1'b0, row.length};
+      offset1_q <= check_q.address - (first_address & ~page_mask);
       first1_q <= row.first_translation;
       shift1_q <= row.page_shift;
       mask1_q <= page_mask[LowBits-1:0];
     end
-    if (state_q == StBounds) begin
+    if (bounds_valid_q) begin
+      page_client_q <= bounds_client_q;
       status2_q <= status2_d;
-      page2_q <= first1_q + PageBits'(offset1_q >> shift1_q);
-      low2_q <= low2_d;
+      placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= MostBytes;
+      dma2_q <= dma1_q;
       crosses2_q <= crosses2_d;
-      bytes0_2_q <= crosses2_d ? room[BytesBits-1:0] : BytesBits'(check_q.bytes);
+      page2_q <= first1_q + PageBits'(offset1_q >> shift1_q);
+      low2_q <= dma1_q ? offset1_q : 64'(low2_d);
+      bytes2_q <= BytesBits'(bytes1_q);
+      bytes0_2_q <= crosses2_d ? room[BytesBits-1:0] : BytesBits'(bytes1_q);
     end
-    if (state_q == StPage1) address0_3_q <= dma1_q ? check_q.address : page.address + 64'(low2_q);
-    for (int unsigned i = 0; i < Clients; i++) begin
-      if (answer && is_client[i]) place_q[i] <= place_d;
+    if (page_valid_q) begin
+      place_client_q <= page_client_q;
+      status3_q <= status2_q;
+      paged3_q <= placed2_q && !dma2_q;
+      crosses3_q <= placed2_q && crosses2_q;
+      odd3_q <= page2_q[0];
+      low3_q <= placed2_q ? low2_q : '0;
+      bytes0_3_q <= placed2_q ? bytes0_2_q : '0;
+      bytes1_3_q <= placed2_q ? bytes2_q - bytes0_2_q : '0;
     end
   end
 
@@ -287,23 +355,23 @@ module vireo_memory_check
     .read_data_o(row)
   );
 
-  vireo_table #(
-    .Width($bits(table_translation_t)),
-    .Depth(NumTranslations)
-  ) u_pages (
-    .clk_i,
-    .rst_ni,
-    .write_i(write_page),
-    .write_address_i(table_write_i.index[PageBits-1:0]),
-    .write_data_i(written_page),
-    .read_i(read_page),
-    .read_address_i(page_address),
-    .read_data_o(page)
-  );
+  for (genvar i = 0; i < Banks; i++) begin : gen_bank
+    vireo_table #(
+      .Width($bits(table_translation_t)),
+      .Depth(NumTranslations / Banks)
+    ) u_pages (
+      .clk_i,
+      .rst_ni,
+      .write_i(write_page && table_write_i.index[0] == 1'(i)),
+      .write_address_i(table_write_i.index[PageBits-1:1]),
+      .write_data_i(written_page),
+      .read_i(page_valid_q),
+      .read_address_i(bank_address[i]),
+      .read_data_o(bank[i])
+    );
+  end
 
-  assign place_valid_o = place_valid_q;
-  assign place_o = place_q;
-  assign idle_o = state_q == StIdle && check_valid == '0 && place_valid_q == '0;
+  assign idle_o = check_valid == '0 && held_q == '0;
 
   // Fields of the tables that do not matter here.
   logic unused;

@@ -304,8 +304,10 @@ TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
 }
 
 TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
-  for (const unsigned in_rate : {16u, 3u}) {
-    for (const unsigned out_rate : {16u, 3u}) {
+  // The answers of one client are taken at a rate of their own.
+  for (const auto& [in_rate, out_rate, one_rate] :
+       {std::array{16u, 16u, 16u}, {3u, 16u, 16u}, {16u, 3u, 3u}, {3u, 3u, 3u}, {16u, 16u, 1u}, {16u, 3u, 16u}}) {
+    for (size_t one = 0; one < (one_rate == out_rate ? 1 : kClients); ++one) {
       Rtl rtl(Outputs());
       Bench bench(rtl);
       const Tables tables(bench.random);
@@ -326,7 +328,8 @@ TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
         for (unsigned i = 0; i < 800; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
       }
       for (auto* out : bench.out) out->rate = out_rate;
-      ASSERT_EQ(bench.bench.RunOut(200), "");
+      bench.out[one]->rate = one_rate;
+      ASSERT_EQ(bench.bench.RunOut(600), "");
       for (const auto* out : bench.out) EXPECT_EQ(out->count, 800u);
     }
   }
@@ -377,6 +380,26 @@ TEST(MemoryCheck, SplitsAnAccessAtThePage) {
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0xa000'0000'0f00, .bytes0 = 256}));
   check.address = 0x12346000;
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x7000, .bytes0 = 256}));
+}
+
+TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
+  DirectedBench b;
+  for (uint32_t i = 0; i < kPages; ++i) b.bench.Page(i, uint64_t{0x1000} * (100 + i));
+  b.bench.Setup();
+  for (uint32_t first = 0; first < kPages; ++first) {
+    spec::TableMr region = kRegion;
+    region.first_translation = first;
+    b.bench.Write(kIndex, region);
+    b.bench.Setup();
+    Check check = kCheck;
+    check.address = 0x12345fff;
+    check.bytes = 2;
+    // Behind the table's end is its beginning: firmware sees to it that no region goes there.
+    EXPECT_EQ(b.Ask(check), (Place{.address0 = uint64_t{0x1000} * (100 + first) + 0xfff,
+                                   .bytes0 = 1,
+                                   .address1 = uint64_t{0x1000} * (100 + (first + 1) % kPages),
+                                   .bytes1 = 1}));
+  }
 }
 
 TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
@@ -468,6 +491,85 @@ TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
                 start + model::MemoryCheck::kLatency + (kClients * i + client) * model::MemoryCheck::kInterval)
           << "in turns, one per interval";
     }
+  }
+}
+
+TEST(MemoryCheck, TakesACheckInEveryCycleAlsoOfOneClientAlone) {
+  static_assert(model::MemoryCheck::kInterval == 1);
+  constexpr unsigned kChecks = 60;
+  for (size_t client = 0; client < kClients; ++client) {
+    DirectedBench b;
+    const Cycle start = b.bench.bench.cycle();
+    for (unsigned i = 0; i < kChecks; ++i) b.bench.in[client]->tokens.push_back(kCheck);
+    ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kLatency + kChecks - 1), "");
+    EXPECT_EQ(b.bench.out[client]->count, kChecks - 1);
+    ASSERT_EQ(b.bench.bench.Run(1), "");
+    ASSERT_EQ(b.bench.out[client]->count, kChecks);
+    for (unsigned i = 0; i < kChecks; ++i) {
+      EXPECT_EQ(b.bench.sinks[client].sent()[i].cycle, start + model::MemoryCheck::kLatency + i);
+    }
+  }
+}
+
+TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
+  constexpr size_t kAnswers = model::MemoryCheck::kAnswers;
+  constexpr size_t kSlice = model::FifoTiming::kSliceDepth;
+  constexpr unsigned kChecks = 60;
+  for (size_t slow = 0; slow < kClients; ++slow) {
+    DirectedBench b;
+    b.bench.out[slow]->rate = 0;
+    for (auto* in : b.bench.in) in->tokens.assign(kChecks, kCheck);
+    const auto others = [&] {
+      uint64_t count = 0;
+      for (const auto* out : b.bench.out) count += out->count;
+      return count;
+    };
+    // All of the others' in a cycle each, and those of the slow one that there are places for.
+    constexpr unsigned kAll = (kClients - 1) * kChecks;
+    ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kLatency + kAll + kAnswers - 1), "");
+    EXPECT_EQ(others(), kAll - 1);
+    ASSERT_EQ(b.bench.bench.Run(1), "");
+    EXPECT_EQ(others(), kAll);
+    ASSERT_EQ(b.bench.bench.Run(20), "");
+    EXPECT_EQ(b.bench.in[slow]->accepted, kAnswers + kSlice);
+    EXPECT_EQ(b.bench.p.idle_o, 0) << "answers wait";
+    b.bench.out[slow]->rate = 16;
+    ASSERT_EQ(b.bench.bench.RunOut(20), "");
+    EXPECT_EQ(b.bench.out[slow]->count, kChecks);
+    EXPECT_EQ(b.bench.p.idle_o, 1);
+  }
+}
+
+TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
+  // A write in cycle n from the push on; the region is read in cycle 1, the pages in cycle 4.
+  Check crossing = kCheck;
+  crossing.address = 0x12345f80;
+  const auto answer = [&](Cycle n, auto write) {
+    DirectedBench b;
+    b.bench.in[0]->tokens.push_back(crossing);
+    EXPECT_EQ(b.bench.bench.Run(n), "");
+    write(b.bench);
+    EXPECT_EQ(b.bench.bench.Run(20), "");
+    return b.bench.sinks[0].sent().at(0).token;
+  };
+  const Place before{.address0 = 0xa000'0000'0f80, .bytes0 = 128, .address1 = 0x7000, .bytes1 = 128};
+  for (Cycle n = 0; n < model::MemoryCheck::kLatency; ++n) {
+    Place place = answer(n, [](Bench& bench) {
+      spec::TableMr region = kRegion;
+      region.valid = false;
+      bench.Write(kIndex, region);
+    });
+    EXPECT_EQ(place, n < 1 ? Place{.status = MemoryStatus::kKey} : before) << n;
+
+    place = answer(n, [](Bench& bench) { bench.Page(7, 0xb000'0000'0000); });
+    Place after = before;
+    if (n < 4) after.address0 = 0xb000'0000'0f80;
+    EXPECT_EQ(place, after) << n;
+
+    place = answer(n, [](Bench& bench) { bench.Page(8, 0x9000); });
+    after = before;
+    if (n < 4) after.address1 = 0x9000;
+    EXPECT_EQ(place, after) << n;
   }
 }
 
