@@ -129,6 +129,18 @@ void Firmware::EnableDatapath() {
   device_.Put(spec::kMgmtControlRegister, control);
 }
 
+// Waits until no block works for what has ended: while the device is paused nothing begins, so this takes the time of
+// what is under way.
+void Firmware::Quiesce() {
+  auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
+  control.pause = true;
+  device_.Put(spec::kMgmtControlRegister, control);
+  device_.WaitFor(spec::kMgmtStatusRegister, spec::MgmtStatus{.quiet = true}.ToWord(),
+                  spec::MgmtStatus{.quiet = true}.ToWord());
+  control.pause = false;
+  device_.Put(spec::kMgmtControlRegister, control);
+}
+
 // What the driver sees as the reset being done is the clearing of the interrupt's cause, at the end.
 void Firmware::ResetDevice() {
   // If even this does not work, the driver's reset never ends, which is the truth.
@@ -243,6 +255,8 @@ void Firmware::HandleQueueReset() {
     device_.WriteEntry(index, queue);
     if (queue.kind == spec::TableQueueKind::kNone) queue_bound_.Clear(index);
   }
+  // From the answer on the driver may take the memory of the queue and of its buffers back.
+  Quiesce();
   if (!device_.broken()) device_.Write(spec::kMgmtQueueResetDoneRegister, index);
 }
 

@@ -92,6 +92,7 @@ class Firmware {
   void ReadNegotiation();
   void StartDatapath();
   void EnableDatapath();
+  void Quiesce();
   void ResetDevice();
   void ClearObjects();
   void ClearTables();

@@ -81,6 +81,8 @@ void Firmware::WriteRxMode() {
   mode.all_unicast = mode.all_unicast || unicast_overflow_;
   mode.all_multicast = mode.all_multicast || multicast_overflow_;
   mode.vlan_filter = HasFeature(spec::NetFeature::kCtrlVlan);
+  // A driver that cannot say what it wants gets everything, as from QEMU (hw/net/virtio-net.c, virtio_net_reset).
+  mode.promiscuous = mode.promiscuous || !HasFeature(spec::NetFeature::kCtrlRx);
   device_.Put(spec::kMgmtRxModeRegister, mode);
 }
 

@@ -81,14 +81,14 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
   add(MgmtTable::kMacFilter, spec::kTableMacFilterEntries, spec::TableMacFilter::kBytes);
   add(MgmtTable::kVlanFilter, kVlans / spec::kTableVlanFilterBits, spec::TableVlanFilter::kBytes);
   add(MgmtTable::kRss, 1 + spec::kTableRssQueues / spec::TableRss::kBytes, spec::TableRssConfig::kBytes);
-  said_ = {.profile = profile_, .mtu = mtu_};
+  said_ = {.profile = profile_, .mtu = mtu_, .active_pairs = active_pairs_};
   settings_ = Level<CsrSettings>(said_);
 }
 
 // --- What it is told -------------------------------------------------------------------------------------------------
 
 void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
-  accesses_.push_back({now, write, address, data, idle(), dma_outstanding()});
+  accesses_.push_back({now, write, address, data, idle(), quiet(), dma_outstanding()});
   WakeAt(now + 1);
 }
 
@@ -261,9 +261,12 @@ void Csr::Run(Cycle now) {
                              .link_up = control_.link_up,
                              .announce = control_.announce,
                              .datapath_enable = control_.datapath_enable,
+                             .pause = control_.pause,
                              .needs_reset = needs_reset,
                              .mac = uint64_t{mac_high_} << 32 | mac_low_,
-                             .mtu = mtu_};
+                             .mtu = mtu_,
+                             .rx_mode = rx_mode_,
+                             .active_pairs = active_pairs_};
   if (settings != said_) {
     said_ = settings;
     settings_.Set(now + 1, settings);
@@ -395,6 +398,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
     case spec::kMgmtStatusRegister:
       return spec::MgmtStatus{.idle = access.idle,
                               .mac_link = mac_link_.At(now),
+                              .quiet = access.quiet,
                               .device_status = device_status_.At(now),
                               .dma_outstanding = access.dma_outstanding}
           .ToWord();
@@ -437,6 +441,9 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
     case spec::kMgmtRetransmissionsRegister: return count(kRetransmissions);
     case spec::kMgmtDmaErrorsRegister: return count(kDmaErrors);
     case spec::kMgmtWindowViolationsRegister: return count(kWindowViolations);
+    case spec::kMgmtNetRxFilteredRegister: return count(kNetRxFiltered);
+    case spec::kMgmtNetRxDropsRegister: return count(kNetRxDrops);
+    case spec::kMgmtNetTxDropsRegister: return count(kNetTxDrops);
     default: return 0;  // write-only or not listed
   }
 }

@@ -30,9 +30,12 @@ struct CsrSettings {
   bool link_up = false;
   bool announce = false;
   bool datapath_enable = false;
+  bool pause = false;
   bool needs_reset = false;
   uint64_t mac = 0;  // byte 0 in bits 7:0
   uint16_t mtu = 0;
+  spec::MgmtRxMode rx_mode{};
+  uint16_t active_pairs = 0;
   friend bool operator==(const CsrSettings&, const CsrSettings&) = default;
 };
 
@@ -94,6 +97,9 @@ class Csr final : public Block {
   void OnRetransmission(Cycle now) { Count(now, kRetransmissions); }
   void OnDmaError(Cycle now) { Count(now, kDmaErrors); }  // of each source
   void OnWindowViolation(Cycle now) { Count(now, kWindowViolations); }
+  void OnNetRxFiltered(Cycle now) { Count(now, kNetRxFiltered); }
+  void OnNetRxDrop(Cycle now) { Count(now, kNetRxDrops); }  // of each source
+  void OnNetTxDrop(Cycle now) { Count(now, kNetTxDrops); }  // of each source
 
   // --- What it is told: levels, from a cycle on that has not run yet
   void SetDeviceStatus(Cycle from, uint8_t status) { device_status_.Set(from, status); }
@@ -101,6 +107,7 @@ class Csr final : public Block {
   void SetMacLink(Cycle from, bool link);
   // Asked in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
   std::function<bool()> idle = [] { return true; };
+  std::function<bool()> quiet = [] { return true; };
   std::function<uint16_t()> dma_outstanding = [] { return uint16_t{0}; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
@@ -123,6 +130,9 @@ class Csr final : public Block {
     kRetransmissions,
     kDmaErrors,
     kWindowViolations,
+    kNetRxFiltered,
+    kNetRxDrops,
+    kNetTxDrops,
     kCounters
   };
   struct Access {
@@ -131,6 +141,7 @@ class Csr final : public Block {
     uint16_t address;
     uint32_t data;  // written, looked up, read
     bool idle;
+    bool quiet;
     uint16_t dma_outstanding;
   };
   struct StoredTable {

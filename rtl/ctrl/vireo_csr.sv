@@ -43,10 +43,11 @@ module vireo_csr
   output logic [31:0]      csr_read_data_o,
   output logic             firmware_interrupt_o,
 
-  // State of the device. idle and dma_outstanding count in the cycle of the access that reads them.
+  // State of the device. idle, quiet and dma_outstanding count in the cycle of the access that reads them.
   input  logic [63:0]      time_ns_i,
   input  logic             mac_link_i,
   input  logic             idle_i,
+  input  logic             quiet_i,
   input  logic [15:0]      dma_outstanding_i,
 
   // Common configuration. device_reset does not come again before reset_done.
@@ -66,8 +67,11 @@ module vireo_csr
   output logic             announce_o,
   output logic [47:0]      mac_o,  // byte 0 in bits 7:0
   output logic [15:0]      mtu_o,
+  output mgmt_rx_mode_t    rx_mode_o,
+  output logic [15:0]      active_pairs_o,
   output logic             needs_reset_o,
   output logic             datapath_enable_o,
+  output logic             pause_o,
 
   // Tables and QPs.
   output logic             table_write_valid_o,
@@ -123,6 +127,9 @@ module vireo_csr
   input  logic             retransmission_i,
   input  logic [1:0]       dma_error_i,  // of two sources
   input  logic             window_violation_i,
+  input  logic             net_rx_filtered_i,
+  input  logic [1:0]       net_rx_drop_i,  // of two sources
+  input  logic [1:0]       net_tx_drop_i,  // of two sources
 
   output logic             idle_o
 );
@@ -173,7 +180,7 @@ module vireo_csr
   };
 
   localparam int unsigned Verdicts = 16;
-  localparam int unsigned Counters = Verdicts + 5;  // rx_verdict_count, then tx_frames to window_violations
+  localparam int unsigned Counters = Verdicts + 8;  // rx_verdict_count, then tx_frames to net_tx_drops
   localparam int unsigned CounterBits = $clog2(Counters);
 
   // Word `word` of a register array at `first`.
@@ -188,7 +195,7 @@ module vireo_csr
   logic read_valid1_q, read_valid2_q, read_valid3_q;
   logic [11:0] address1_q;
   logic [31:0] data1_q;
-  logic idle1_q, idle2_q;
+  logic idle1_q, idle2_q, quiet1_q, quiet2_q;
   logic [15:0] dma_outstanding1_q, dma_outstanding2_q;
   logic read2_q;
   logic [11:0] address2_q;
@@ -215,9 +222,11 @@ module vireo_csr
     address1_q <= csr_address_i;
     data1_q <= csr_data_i;
     idle1_q <= idle_i;
+    quiet1_q <= quiet_i;
     dma_outstanding1_q <= dma_outstanding_i;
     address2_q <= address1_q;
     idle2_q <= idle1_q;
+    quiet2_q <= quiet1_q;
     dma_outstanding2_q <= dma_outstanding1_q;
     read_data3_q <= read_data_d;
   end
@@ -556,6 +565,9 @@ module vireo_csr
     counts[Verdicts+2] = 2'(retransmission_i);
     counts[Verdicts+3] = 2'(dma_error_i[0]) + 2'(dma_error_i[1]);
     counts[Verdicts+4] = 2'(window_violation_i);
+    counts[Verdicts+5] = 2'(net_rx_filtered_i);
+    counts[Verdicts+6] = 2'(net_rx_drop_i[0]) + 2'(net_rx_drop_i[1]);
+    counts[Verdicts+7] = 2'(net_tx_drop_i[0]) + 2'(net_tx_drop_i[1]);
 
     is_counter2 = 1'b0;
     counter2 = '0;
@@ -801,6 +813,7 @@ module vireo_csr
   always_comb begin
     status = '0;
     status.idle = idle2_q;
+    status.quiet = quiet2_q;
     status.mac_link = mac_link_i;
     status.device_status = device_status_i;
     status.dma_outstanding = dma_outstanding2_q;
@@ -873,8 +886,11 @@ module vireo_csr
   assign announce_o = control_q.announce;
   assign mac_o = {mac_high_q, mac_low_q};
   assign mtu_o = mtu_q;
+  assign rx_mode_o = rx_mode_q;
+  assign active_pairs_o = active_pairs_q;
   assign needs_reset_o = needs_reset_q;
   assign datapath_enable_o = control_q.datapath_enable;
+  assign pause_o = control_q.pause;
   assign requester_load_valid_o = requester_load_q;
   assign requester_load_o = '{qpn: index_q[23:0], psn: next_psn_q};
   assign responder_load_valid_o = responder_load_q;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -74,6 +75,7 @@ struct Bench {
       return window_data = static_cast<uint32_t>(random());
     };
     block.idle = [this] { return p.idle_i != 0; };
+    block.quiet = [this] { return p.quiet_i != 0; };
     block.dma_outstanding = [this] { return p.dma_outstanding_i; };
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
@@ -96,6 +98,7 @@ struct Bench {
                            top.announce_o,
                            top.needs_reset_o,
                            top.datapath_enable_o,
+                           top.pause_o,
                            top.table_write_valid_o,
                            top.requester_load_valid_o,
                            top.responder_load_valid_o,
@@ -117,6 +120,8 @@ struct Bench {
     add(top.queue_reset_done_o);
     add(top.mac_o);
     add(top.mtu_o);
+    add(top.rx_mode_o);
+    add(top.active_pairs_o);
     add(top.table_write_o);
     add(top.requester_load_o);
     add(top.responder_load_o);
@@ -134,9 +139,11 @@ struct Bench {
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
   uint64_t TimeOf(Cycle now) const { return time_start + 4 * now; }
-  bool link = false, idle = true, device_reset = false, features_written = false, driver_ok = false, qp_done = false,
-       drain_done = false;
+  bool link = false, idle = true, quiet = true, device_reset = false, features_written = false, driver_ok = false,
+       qp_done = false, drain_done = false;
   bool mailbox_fatal = false, tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
+  bool net_rx_filtered = false;
+  uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
   uint16_t dma_outstanding = 0;
   uint8_t dma_error = 0;
   std::optional<uint8_t> rx_verdict;
@@ -161,6 +168,7 @@ struct Bench {
     choose();
     p.time_ns_i = TimeOf(now);
     p.idle_i = idle;
+    p.quiet_i = quiet;
     p.dma_outstanding_i = dma_outstanding;
     p.mac_link_i = link;
     block.SetMacLink(now, link);
@@ -183,11 +191,17 @@ struct Bench {
     pulse(p.rx_drop_i, rx_drop, [&] { block.OnRxDrop(now); });
     pulse(p.retransmission_i, retransmission, [&] { block.OnRetransmission(now); });
     pulse(p.window_violation_i, window_violation, [&] { block.OnWindowViolation(now); });
-    p.dma_error_i = dma_error;
-    for (int bit = 0; bit < 2; ++bit) {
-      if ((dma_error >> bit & 1) != 0) block.OnDmaError(now);
-    }
-    dma_error = 0;
+    pulse(p.net_rx_filtered_i, net_rx_filtered, [&] { block.OnNetRxFiltered(now); });
+    const auto pulses = [&](auto& port, uint8_t& bits, auto tell) {
+      port = bits;
+      for (int bit = 0; bit < 2; ++bit) {
+        if ((bits >> bit & 1) != 0) tell();
+      }
+      bits = 0;
+    };
+    pulses(p.dma_error_i, dma_error, [&] { block.OnDmaError(now); });
+    pulses(p.net_rx_drop_i, net_rx_drop, [&] { block.OnNetRxDrop(now); });
+    pulses(p.net_tx_drop_i, net_tx_drop, [&] { block.OnNetTxDrop(now); });
     p.rx_verdict_valid_i = rx_verdict.has_value();
     p.rx_verdict_i = rx_verdict ? *rx_verdict : static_cast<uint8_t>(random() & 15);
     if (rx_verdict) block.OnRxVerdict(now, static_cast<spec::RxVerdict>(*rx_verdict));
@@ -230,6 +244,9 @@ struct Bench {
              Same("link_up", p.link_up_o, settings.link_up),
              Same("announce", p.announce_o, settings.announce),
              Same("datapath_enable", p.datapath_enable_o, settings.datapath_enable),
+             Same("pause", p.pause_o, settings.pause),
+             Same("rx_mode", p.rx_mode_o, settings.rx_mode.ToWord()),
+             Same("active_pairs", p.active_pairs_o, settings.active_pairs),
              Same("needs_reset", p.needs_reset_o, settings.needs_reset),
              Same("mac", p.mac_o, settings.mac),
              Same("mtu", p.mtu_o, settings.mtu),
@@ -337,7 +354,7 @@ struct Bench {
 
 TEST(Csr, EveryRegisterBeginsWithItsResetValue) {
   Bench bench;
-  bench.idle = false;
+  bench.idle = bench.quiet = false;
   for (const auto& info : spec::kMgmtRegisters) {
     for (uint32_t i = 0; i < info.count; ++i) {
       const uint32_t address = info.offset + 4 * i;
@@ -364,7 +381,7 @@ TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
   const std::map<uint32_t, uint32_t> masks = {
       {spec::kMgmtAbiProfileRegister, 1},
       {spec::kMgmtScratchRegister, ~0u},
-      {spec::kMgmtControlRegister, 0xe},
+      {spec::kMgmtControlRegister, 0x1e},
       {spec::kMgmtInterruptEnableRegister, 0xff},
       {spec::kMgmtTableIndexRegister, ~0u},
       {spec::kMgmtTableDataRegister, ~0u},
@@ -439,7 +456,8 @@ TEST(Csr, StatusAndFeaturesAreWhatTheBlocksSay) {
   bench.mailbox = {.request = true, .busy = true, .dma_error = true, .request_bytes = 77, .response_bytes = 88};
   const auto status = bench.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister);
   EXPECT_EQ(status,
-            (spec::MgmtStatus{.idle = true, .mac_link = true, .device_status = 0x8f, .dma_outstanding = 0x1234}));
+            (spec::MgmtStatus{
+                .idle = true, .mac_link = true, .quiet = true, .device_status = 0x8f, .dma_outstanding = 0x1234}));
   for (uint32_t i = 0; i < 4; ++i) {
     EXPECT_EQ(bench.Read(spec::kMgmtDriverFeaturesRegister + 4 * i), bench.features[i]);
   }
@@ -467,7 +485,7 @@ TEST(Csr, TheMailboxHearsOfItsRegisters) {
 
 TEST(Csr, CountersCountAndAreClearedByReading) {
   Bench bench;
-  std::array<uint32_t, 21> expected{};
+  std::array<uint32_t, 24> expected{};
   const auto address = [](uint32_t i) {
     return i < 16 ? spec::kMgmtRxVerdictCountRegister + 4 * i : spec::kMgmtTxFramesRegister + 4 * (i - 16);
   };
@@ -478,9 +496,15 @@ TEST(Csr, CountersCountAndAreClearedByReading) {
       if ((bench.tx_frame = random() % 2)) ++expected[16];
       if ((bench.rx_drop = random() % 2)) ++expected[17];
       if ((bench.retransmission = random() % 2)) ++expected[18];
-      bench.dma_error = static_cast<uint8_t>(random() % 4);
-      expected[19] += static_cast<uint32_t>((bench.dma_error & 1) + (bench.dma_error >> 1));
+      const auto choose = [&](uint8_t& sources, size_t counter) {
+        sources = static_cast<uint8_t>(random() % 4);
+        expected.at(counter) += static_cast<uint32_t>(std::popcount(sources));
+      };
+      choose(bench.dma_error, 19);
       if ((bench.window_violation = random() % 2)) ++expected[20];
+      if ((bench.net_rx_filtered = random() % 2)) ++expected[21];
+      choose(bench.net_rx_drop, 22);
+      choose(bench.net_tx_drop, 23);
       bench.Run(1);
     }
     for (uint32_t i = 0; i < expected.size(); ++i) {
@@ -929,6 +953,7 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
       bench.choose = [&] {
         const auto rarely = [&](unsigned n) { return random() % n == 0; };
         bench.idle = random() % 2;
+        bench.quiet = random() % 2;
         bench.dma_outstanding = static_cast<uint16_t>(random());
         if (rarely(30)) bench.link = !bench.link;
         if (rarely(50)) bench.device_status = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
@@ -949,7 +974,10 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
         bench.rx_drop = random() % 2;
         bench.retransmission = random() % 2;
         bench.window_violation = random() % 2;
-        bench.dma_error = static_cast<uint8_t>(random() % 4);
+        bench.net_rx_filtered = random() % 2;
+        for (uint8_t* sources : {&bench.dma_error, &bench.net_rx_drop, &bench.net_tx_drop}) {
+          *sources = static_cast<uint8_t>(random() % 4);
+        }
         if (random() % 2 != 0) bench.rx_verdict = random() % 16;
         if (rarely(8)) {
           bench.mailbox = {.request = random() % 2 != 0,

@@ -241,6 +241,16 @@ TEST_F(Life, SeveralQueueResetsAreAllAcknowledged) {
   EXPECT_EQ(device().queue_resets_done, queues);
 }
 
+TEST_F(Life, AQueueResetEndsWhenTheDeviceIsQuietAndTheDeviceGoesOn) {
+  device().quiet_delay = 50;
+  const uint64_t before = device().accesses;
+  device().ResetQueue(0);
+  bench().Settle();
+  EXPECT_EQ(device().queue_resets_done, std::vector<uint32_t>{0});
+  EXPECT_GT(device().accesses, before + device().quiet_delay);
+  EXPECT_FALSE(ControlOf(device()).pause);
+}
+
 TEST_F(Life, WhatComesAtOnceIsAllDone) {
   const uint32_t cqn = bench().CreateCq();
   device().answers.clear();
@@ -419,6 +429,15 @@ TEST_F(Misbehaving, AQueueResetOnABrokenDeviceIsNotAcknowledged) {
   bench().Settle();
   EXPECT_TRUE(bench().control->fatal());
   EXPECT_TRUE(device().queue_resets_done.empty());
+}
+
+TEST_F(Misbehaving, AQueueResetOfADeviceThatNeverGetsQuietIsNotAcknowledged) {
+  device().is_never_quiet = true;
+  device().ResetQueue(0);
+  bench().Settle();
+  EXPECT_TRUE(bench().control->fatal());
+  EXPECT_TRUE(device().queue_resets_done.empty());
+  EXPECT_FALSE(ControlOf(device()).pause);
 }
 
 TEST_F(Misbehaving, TheDevicesOwnFatalErrorStopsTheFirmware) {

@@ -210,6 +210,9 @@ uint32_t MockDevice::Read(uint32_t offset) {
     case spec::kMgmtStatusRegister: {
       auto status = RegisterAs<spec::MgmtStatus>(offset);
       status.idle = !is_never_idle && (!reset_pending_ || idle_polls_++ >= idle_delay);
+      const bool is_paused = RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister).pause;
+      if (!is_paused) quiet_polls_ = 0;
+      status.quiet = is_paused && !is_never_quiet && quiet_polls_++ >= quiet_delay;
       return status.ToWord();
     }
     default: return registers_.at(offset);

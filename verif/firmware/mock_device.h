@@ -101,11 +101,13 @@ class MockDevice {
   uint32_t qp_delay = 3;
   uint32_t mailbox_delay = 2;
   uint32_t idle_delay = 2;
+  uint32_t quiet_delay = 2;
   bool is_table_stuck = false;
   bool is_qp_stuck = false;
   bool is_fetch_stuck = false;
   bool is_complete_stuck = false;
   bool is_never_idle = false;
+  bool is_never_quiet = false;
   bool keeps_drains = false;  // a drain under way is not given up for another operation
   std::set<spec::MgmtTable> missing_tables;
   std::optional<uint32_t> drains_at_fetch;  // the QP that is drained when the firmware next fetches from the mailbox
@@ -155,6 +157,7 @@ class MockDevice {
   std::deque<uint32_t> queue_resets_;
   bool reset_pending_ = false;
   uint32_t idle_polls_ = 0;
+  uint32_t quiet_polls_ = 0;
 };
 
 }  // namespace vireo::verif

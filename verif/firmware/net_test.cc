@@ -121,6 +121,12 @@ TEST_F(Net, TheMacTableIsReplacedAsAWhole) {
   EXPECT_FALSE(RxMode().all_multicast);
 }
 
+TEST_F(Net, ADriverThatCannotSayWhatItWantsGetsEverything) {
+  EXPECT_FALSE(RxMode().promiscuous);
+  UseNet({Bit(NetFeature::kCtrlVlan)});
+  EXPECT_EQ(RxMode(), (spec::MgmtRxMode{.promiscuous = true, .vlan_filter = true}));
+}
+
 TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kTableSet, Join({MacList(3, 2), MacList(3, 3)})));
   const auto whole = Join({MacList(90, 2), MacList(90, 3)});
