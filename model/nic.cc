@@ -20,15 +20,21 @@ enum FetchClient : size_t {
   kFetchClients
 };
 enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
+// Whole ones.
+enum ReadClient : size_t { kReadGather, kReadNetGather, kReadClients };
+enum WriteClient : size_t { kWriteScatter, kWriteNetRx, kWriteClients };
 
 DmaReadPort::Config ReadConfig(const spec::Config& config) {
   return {.reader = {.data_bits = config.datapath_bits,
                      .tags = config.dma_tags,
                      .buffer_bytes = config.dma_read_buffer_bytes},
-          .fetch_clients = kFetchClients};
+          .fetch_clients = kFetchClients,
+          .read_clients = kReadClients};
 }
 DmaWritePort::Config WriteConfig(const spec::Config& config) {
-  return {.writer = {.data_bits = config.datapath_bits, .writes = config.dma_writes}, .store_clients = kStoreClients};
+  return {.writer = {.data_bits = config.datapath_bits, .writes = config.dma_writes},
+          .store_clients = kStoreClients,
+          .write_clients = kWriteClients};
 }
 
 uint32_t NumQueues(const spec::Config& config) {
@@ -47,6 +53,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
       msix_(agenda_),
       desc_fetch_(agenda_, {.queues = NumQueues(config)}),
       cq_writer_(agenda_, {.queues = NumQueues(config), .cqs = config.num_cqs}),
+      moderation_(agenda_, config.net_queue_pairs),
       csr_(agenda_, config),
       mailbox_(agenda_),
       qp_control_(agenda_, config.num_qps, NumQueues(config)),
@@ -56,17 +63,22 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
       completer_(agenda_, config),
       retry_timer_(agenda_, config.num_qps),
       tx_gather_(agenda_, config),
+      net_tx_(agenda_, config),
+      net_gather_(agenda_, config.datapath_bits / 8, spec::kNetBufferBytes),
+      net_checksum_(agenda_, config, net_gather_),
       frames_(environment, csr_),
-      tx_builder_(agenda_, config, tx_gather_, frames_),
+      tx_builder_(agenda_, config, tx_gather_, frames_, &net_checksum_),
       rx_buffer_(agenda_, config),
       recv_queue_(agenda_, config),
       responder_(agenda_, config),
       rx_scatter_(agenda_, config, rx_buffer_),
       read_responder_(agenda_, config),
+      net_filter_(agenda_, config),
+      net_rx_(agenda_, config, net_filter_),
       interrupts_(agenda_, 2),
-      completions_(agenda_, 3),
+      completions_(agenda_, 5, [](const spec::Completion& completion) { return !completion.more; }),
       queue_failures_(agenda_, 2),
-      work_failures_(agenda_, 2),
+      work_failures_(agenda_, 4),
       send_failures_(agenda_, 2),
       request_failures_(agenda_, 2),
       acks_(agenda_, 2) {
@@ -74,16 +86,19 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
   ConnectManagement(environment);
   ConnectQueues();
   ConnectQueuePairs();
+  ConnectNet();
   ApplySettings(0, csr_.SettingsAt(0));
   ApplyLevels(0, CommonCfg::Levels{});
 }
 
 void Nic::ConnectHost(NicOutputs& environment) {
-  read_port_.train_sink = &tx_gather_;
+  read_port_.train_sink[kReadGather] = &tx_gather_;
+  read_port_.train_sink[kReadNetGather] = &net_gather_;
   read_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
   write_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
-  write_port_.on_write_done = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
-  write_port_.on_accepted = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
+  write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
+  write_port_.on_accepted[kWriteScatter] = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
+  write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
   write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };
   write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
     mailbox_.OnStoreDone(now, done);
@@ -94,7 +109,10 @@ void Nic::ConnectHost(NicOutputs& environment) {
     notify_.OnQueueRowWrite(now, row);
     desc_fetch_.OnQueueRowWrite(now, row);
     cq_writer_.OnQueueRowWrite(now, row);
+    moderation_.OnQueueRowWrite(now, row);
     csr_.OnQueueRowWrite(now, row);
+    net_tx_.OnQueueRowWrite(now, row);
+    net_rx_.OnQueueRowWrite(now, row);
   };
   common_cfg_.on_device_reset = [this](Cycle now) {
     csr_.OnDeviceReset(now);
@@ -109,13 +127,14 @@ void Nic::ConnectHost(NicOutputs& environment) {
   msix_.on_read_data = [this](Cycle at, uint64_t data) { common_cfg_.OnOtherReadData(at, data); };
   msix_.on_message = [&environment](Cycle now, const MsixMessage& message) { environment.OnMessage(now, message); };
   common_cfg_.interrupt_out.Connect(interrupts_.in[0], common_cfg_);
-  cq_writer_.interrupt_out.Connect(interrupts_.in[1], cq_writer_);
+  cq_writer_.queue_interrupt_out.Connect(moderation_.queue_interrupt_in, cq_writer_);
+  moderation_.interrupt_out.Connect(interrupts_.in[1], moderation_);
   interrupts_.out.Connect(msix_.interrupt_in, interrupts_);
 
   notify_.ConnectSend(send_queue_.doorbell_in);
   notify_.ConnectReceive(responder_.doorbell_in);
   notify_.ConnectControl(mailbox_.control_doorbell_in);
-  notify_.ConnectNet(net_doorbells_);
+  notify_.ConnectNet(net_tx_.doorbell_in);
   notify_.ConnectCqArm(cq_writer_.cq_arm_in);
 }
 
@@ -125,7 +144,10 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.time_ns = [&environment](Cycle now) { return environment.TimeNs(now); };
   retry_timer_.time_ns = csr_.time_ns;
   retry_timer_.cycle_at = [&environment](uint64_t ns) { return environment.CycleAt(ns); };
+  moderation_.time_ns = csr_.time_ns;
+  moderation_.cycle_at = retry_timer_.cycle_at;
   csr_.idle = [this] { return IsDatapathIdle(now_); };
+  csr_.quiet = [this] { return IsQuiet(); };
   csr_.dma_outstanding = [this] { return static_cast<uint16_t>(read_port_.outstanding()); };
   csr_.on_settings = [this](Cycle from, const CsrSettings& settings) { ApplySettings(from, settings); };
   csr_.on_reset_done = [this](Cycle now) { common_cfg_.OnResetDone(now); };
@@ -133,6 +155,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.on_table_write = [this](Cycle now, const spec::TableWrite& write) {
     desc_fetch_.OnTableWrite(now, write);
     cq_writer_.OnTableWrite(now, write);
+    moderation_.OnTableWrite(now, write);
     qp_control_.OnTableWrite(now, write);
     memory_check_.OnTableWrite(now, write);
     requester_.OnTableWrite(now, write);
@@ -140,6 +163,8 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     tx_builder_.OnTableWrite(now, write);
     responder_.OnTableWrite(now, write);
     read_responder_.OnTableWrite(now, write);
+    net_filter_.OnTableWrite(now, write);
+    net_rx_.OnTableWrite(now, write);
   };
   csr_.on_mailbox_fetch = [this](Cycle now, uint32_t offset) { mailbox_.OnFetch(now, offset); };
   csr_.on_mailbox_complete = [this](Cycle now, uint32_t bytes) { mailbox_.OnComplete(now, bytes); };
@@ -154,9 +179,6 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.host_event_out.Connect(qp_control_.csr_event_in, csr_);
   rx_buffer_.on_drop = [this](Cycle now) { csr_.OnRxDrop(now); };
   rx_buffer_.on_verdict = [this](Cycle now, spec::RxVerdict verdict) { csr_.OnRxVerdict(now, verdict); };
-  desc_fetch_.on_buffer_id = [this](Cycle now, const DescFetch::BufferId& id) {
-    cq_writer_.OnBufferId(now, {.vq_index = id.vq_index, .head = id.head, .id = id.id, .next = id.next});
-  };
   desc_fetch_.on_avail_event = [this](Cycle now, const spec::AvailEvent& event) {
     cq_writer_.OnAvailEvent(now, event);
   };
@@ -222,6 +244,10 @@ void Nic::ConnectQueuePairs() {
     responder_.OnQpStateWrite(now, write);
     read_responder_.OnQpStateWrite(now, write);
   };
+  qp_control_.on_hold = [this](Cycle from, bool hold) {
+    order_hold_ = hold;
+    ApplyHold(from);
+  };
   qp_control_.on_qp_done = [this](Cycle now, const spec::QpDone& done) { csr_.OnQpDone(now, done); };
   send_queue_.on_qp_sends = [this](Cycle now, const spec::QpSends& sends) {
     qp_control_.OnQpSends(now, sends);
@@ -255,7 +281,7 @@ void Nic::ConnectQueuePairs() {
   read_responder_.failure_out.Connect(request_failures_.in[1], read_responder_);
   request_failures_.out.Connect(qp_control_.responder_failure_in, request_failures_);
 
-  tx_gather_.read_request_out.Connect(read_port_.read_request_in, tx_gather_);
+  tx_gather_.read_request_out.Connect(read_port_.read_request_in[kReadGather], tx_gather_);
   tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
   tx_gather_.sent_out.Connect(acks_.in[1], tx_gather_);
   tx_gather_.on_response_failed = [this](Cycle now) { read_responder_.OnResponseFailed(now); };
@@ -270,7 +296,34 @@ void Nic::ConnectQueuePairs() {
   responder_.place_out.Connect(rx_scatter_.place_in, responder_);
   rx_scatter_.ack_out.Connect(acks_.in[0], rx_scatter_);
   acks_.out.Connect(completer_.ack_in, acks_);
-  rx_scatter_.write_out.Connect(write_port_.write_in, rx_scatter_);
+  rx_scatter_.write_out.Connect(write_port_.write_in[kWriteScatter], rx_scatter_);
+}
+
+void Nic::ConnectNet() {
+  auto& request = desc_fetch_.buffer_request_in;
+  auto& buffer = desc_fetch_.buffer_out;
+  net_tx_.buffer_request_out.Connect(request[Client(spec::BufferClient::kNetTransmit)], net_tx_);
+  buffer[Client(spec::BufferClient::kNetTransmit)].Connect(net_tx_.buffer_in, desc_fetch_);
+  net_tx_.job_out.Connect(net_gather_.job_in, net_tx_);
+  net_gather_.read_request_out.Connect(read_port_.read_request_in[kReadNetGather], net_gather_);
+  net_gather_.sent_out.Connect(net_tx_.sent_in, net_gather_);
+  net_gather_.failed_out.Connect(net_tx_.failed_in, net_gather_);
+  net_gather_.packet_out.Connect(net_checksum_.packet_in, net_gather_);
+  net_tx_.completion_out.Connect(completions_.in[3], net_tx_);
+  net_tx_.queue_failure_out.Connect(work_failures_.in[2], net_tx_);
+  net_tx_.on_drop = [this](Cycle now) { csr_.OnNetTxDrop(now); };
+  net_checksum_.on_drop = [this](Cycle now) { csr_.OnNetTxDrop(now); };
+
+  rx_scatter_.net_sink = &net_filter_;
+  net_filter_.frame_out.Connect(net_rx_.frame_in, net_filter_);
+  net_filter_.on_drop = [this](Cycle now) { csr_.OnNetRxDrop(now); };
+  net_filter_.on_filtered = [this](Cycle now) { csr_.OnNetRxFiltered(now); };
+  net_rx_.buffer_request_out.Connect(request[Client(spec::BufferClient::kNetReceive)], net_rx_);
+  buffer[Client(spec::BufferClient::kNetReceive)].Connect(net_rx_.buffer_in, desc_fetch_);
+  net_rx_.write_out.Connect(write_port_.write_in[kWriteNetRx], net_rx_);
+  net_rx_.completion_out.Connect(completions_.in[4], net_rx_);
+  net_rx_.queue_failure_out.Connect(work_failures_.in[3], net_rx_);
+  net_rx_.on_drop = [this](Cycle now) { csr_.OnNetRxDrop(now); };
 }
 
 void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
@@ -283,21 +336,41 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
   common_cfg_.SetInputs(from, inputs);
   notify_.SetProfile(from, inputs.profile);
   notify_.SetEnable(from, settings.datapath_enable);
-  rx_buffer_.SetEnable(from, settings.datapath_enable);
+  datapath_enable_ = settings.datapath_enable;
+  ApplyEnable(from);
+  pause_ = settings.pause;
+  ApplyHold(from);
   responder_.SetEnable(from, settings.datapath_enable);
   tx_builder_.OnEnable(from, settings.datapath_enable);
   tx_builder_.OnMac(from, inputs.mac);
   responder_.SetMac(from, inputs.mac);
+  net_filter_.SetMac(from, settings.mac);
+  net_filter_.SetRxMode(from, settings.rx_mode);
+  net_filter_.SetActivePairs(from, settings.active_pairs);
+}
+
+// While a reset is under way no frame comes in, or the device might never get idle.
+void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ && !resetting_); }
+
+void Nic::ApplyHold(Cycle from) {
+  const bool hold = pause_ || order_hold_;
+  send_queue_.SetHold(from, hold);
+  responder_.SetHold(from, hold);
+  read_responder_.SetHold(from, hold);
+  net_tx_.SetHold(from, hold);
 }
 
 void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   constexpr auto kMq = static_cast<uint32_t>(spec::NetFeature::kMq);
+  constexpr auto kMrgRxbuf = static_cast<uint32_t>(spec::NetFeature::kMrgRxbuf);
   constexpr auto kRingPacked = static_cast<uint32_t>(spec::VirtioFeature::kRingPacked);
   constexpr auto kRingEventIdx = static_cast<uint32_t>(spec::VirtioFeature::kRingEventIdx);
   constexpr auto kRingIndirectDesc = static_cast<uint32_t>(spec::VirtioFeature::kRingIndirectDesc);
   csr_.SetDeviceStatus(from, levels.device_status);
   csr_.SetDriverFeatures(from, levels.driver_features);
   notify_.SetResetting(from, levels.resetting);
+  resetting_ = levels.resetting;
+  ApplyEnable(from);
   const auto has = [&](uint32_t bit) { return (levels.driver_features[bit / 32] >> bit % 32 & 1) != 0; };
   const bool mq = has(kMq);
   notify_.SetMq(from, mq);
@@ -314,6 +387,7 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   desc_fetch_.SetEventIdx(from + 1, event_idx);
   cq_writer_.SetEventIdx(from + 1, event_idx);
   desc_fetch_.SetIndirect(from + 1, has(kRingIndirectDesc));
+  net_rx_.SetMrgRxbuf(from + 1, has(kMrgRxbuf));
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {
@@ -333,7 +407,6 @@ void Nic::RunThrough(Cycle last) {
     now_ = agenda_.next();
     agenda_.RunThrough(now_);
     if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(now_ + 1, IsQuiet());
-    net_doorbells_.sent().clear();
   }
   now_ = last;
 }
@@ -341,15 +414,16 @@ void Nic::RunThrough(Cycle last) {
 bool Nic::IsQuiet() const {
   return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
          tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
-         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() && cq_writer_.IsIdle() &&
-         write_port_.IsIdle();
+         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() && net_tx_.IsIdle() &&
+         net_gather_.IsIdle() && net_checksum_.IsIdle() && net_filter_.IsIdle() && net_rx_.IsIdle() &&
+         completions_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
 }
 
 bool Nic::IsDatapathIdle(Cycle now) {
   return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) && msix_.IsIdle(now + 1) &&
-         mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle() &&
-         interrupts_.IsIdle() && completions_.IsIdle() && queue_failures_.IsIdle() && work_failures_.IsIdle() &&
-         send_failures_.IsIdle() && request_failures_.IsIdle() && retry_timer_.IsIdle();
+         mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle(now) &&
+         interrupts_.IsIdle() && queue_failures_.IsIdle() && work_failures_.IsIdle() && send_failures_.IsIdle() &&
+         request_failures_.IsIdle() && retry_timer_.IsIdle() && moderation_.IsIdle();
 }
 
 }  // namespace vireo::model

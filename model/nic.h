@@ -7,6 +7,7 @@
 // environment connects.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,10 @@
 #include "model/ctrl/mailbox.h"
 #include "model/dma/dma_read_port.h"
 #include "model/dma/dma_write_port.h"
+#include "model/eth/net_checksum.h"
+#include "model/eth/net_filter.h"
+#include "model/eth/net_rx.h"
+#include "model/eth/net_tx.h"
 #include "model/rdma/completer.h"
 #include "model/rdma/memory_check.h"
 #include "model/rdma/qp_control.h"
@@ -35,6 +40,7 @@
 #include "model/virtio/common_cfg.h"
 #include "model/virtio/cq_writer.h"
 #include "model/virtio/desc_fetch.h"
+#include "model/virtio/moderation.h"
 #include "model/virtio/msix.h"
 #include "model/virtio/notify.h"
 #include "spec/gen/vireo_spec.h"
@@ -93,7 +99,7 @@ class Nic {
   Cycle next() { return agenda_.next(); }
   void RunThrough(Cycle last);
   // deadline_ns_o when the blocks of the last cycle have run; all ones: none.
-  uint64_t deadline_ns() const { return retry_timer_.deadline_ns(); }
+  uint64_t deadline_ns() const { return std::min(retry_timer_.deadline_ns(), moderation_.deadline_ns()); }
   // idle_o in cycle `now` + 1, when the blocks of `now` have run.
   bool IsIdle(Cycle now) { return IsDatapathIdle(now) && csr_.IsIdle(now); }
 
@@ -102,8 +108,11 @@ class Nic {
   void ConnectManagement(NicOutputs& environment);
   void ConnectQueues();
   void ConnectQueuePairs();
+  void ConnectNet();
   void ApplySettings(Cycle from, const CsrSettings& settings);
   void ApplyLevels(Cycle from, const CommonCfg::Levels& levels);
+  void ApplyEnable(Cycle from);
+  void ApplyHold(Cycle from);
   bool IsQuiet() const;
   bool IsDatapathIdle(Cycle now);
 
@@ -123,6 +132,11 @@ class Nic {
   };
   Agenda agenda_;
   Cycle now_ = 0;  // that runs, or ran last
+  // Levels of several sources, from the cycle on in which they were told last.
+  bool datapath_enable_ = false;
+  bool resetting_ = false;
+  bool pause_ = false;
+  bool order_hold_ = false;
 
   DmaReadPort read_port_;
   DmaWritePort write_port_;
@@ -131,6 +145,7 @@ class Nic {
   Msix msix_;
   DescFetch desc_fetch_;
   CqWriter cq_writer_;
+  Moderation moderation_;
   Csr csr_;
   Mailbox mailbox_;
   QpControl qp_control_;
@@ -140,6 +155,9 @@ class Nic {
   Completer completer_;
   RetryTimer retry_timer_;
   TxGather tx_gather_;
+  NetTx net_tx_;
+  TxGather net_gather_;
+  NetChecksum net_checksum_;
   Frames frames_;
   TxBuilder tx_builder_;
   RxBuffer rx_buffer_;
@@ -147,6 +165,8 @@ class Nic {
   Responder responder_;
   RxScatter rx_scatter_;
   ReadResponder read_responder_;
+  NetFilter net_filter_;
+  NetRx net_rx_;
   Arbiter<spec::Interrupt> interrupts_;
   Arbiter<spec::Completion> completions_;
   Arbiter<spec::QueueFailure> queue_failures_;
@@ -154,8 +174,6 @@ class Nic {
   Arbiter<spec::QpFailure> send_failures_;
   Arbiter<spec::QpFailure> request_failures_;
   Arbiter<spec::RxAck> acks_;
-  // Net queues have no block yet: their doorbells end here.
-  Channel<spec::Doorbell> net_doorbells_ = Channel<spec::Doorbell>::Sink();
 };
 
 }  // namespace vireo::model

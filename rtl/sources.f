@@ -21,6 +21,7 @@ rtl/virtio/vireo_notify.sv
 rtl/virtio/vireo_msix.sv
 rtl/virtio/vireo_desc_fetch.sv
 rtl/virtio/vireo_cq_writer.sv
+rtl/virtio/vireo_moderation.sv
 rtl/ctrl/vireo_csr.sv
 rtl/ctrl/vireo_mailbox.sv
 rtl/rdma/vireo_rdma_pkg.sv
@@ -44,4 +45,9 @@ rtl/rdma/vireo_read_ring.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
 rtl/rdma/vireo_read_responder.sv
+rtl/eth/vireo_net_classify.sv
+rtl/eth/vireo_net_filter.sv
+rtl/eth/vireo_net_tx.sv
+rtl/eth/vireo_net_checksum.sv
+rtl/eth/vireo_net_rx.sv
 rtl/vireo_nic.sv

@@ -126,9 +126,13 @@ module vireo_nic
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
   dma_fetched_t [FetchClients-1:0] fetched;
-  logic read_request_valid, read_request_ready;
-  dma_read_request_t read_request;
-  logic train_valid, train_last;
+  // Whole clients of the read port.
+  localparam int unsigned ReadClients = 2;
+  localparam int unsigned ReadGather = 0;
+  localparam int unsigned ReadNetGather = 1;
+  logic [ReadClients-1:0] read_request_valid, read_request_ready, train_valid;
+  dma_read_request_t [ReadClients-1:0] read_request;
+  logic train_last;
   logic [DataBits-1:0] train_data;
   logic [7:0] train_tag;
   logic [12:0] train_bytes;
@@ -145,12 +149,17 @@ module vireo_nic
   logic [StoreClients-1:0] store_valid, store_ready, done_valid;
   dma_store_t [StoreClients-1:0] store;
   dma_done_t [StoreClients-1:0] done;
-  logic write_valid, write_ready, write_last, accepted;
-  dma_write_request_t write_request;
-  logic [DataBits-1:0] write_data;
-
-  logic write_done_valid;
-  dma_done_t unused_write_done;
+  // Whole clients of the write port.
+  localparam int unsigned WriteClients = 2;
+  localparam int unsigned WriteScatter = 0;
+  localparam int unsigned WriteNetRx = 1;
+  logic [WriteClients-1:0] write_valid, write_ready, write_last, accepted;
+  dma_write_request_t [WriteClients-1:0] write_request;
+  logic [WriteClients-1:0][DataBits-1:0] write_data;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [WriteClients-1:0] write_done_valid;  // that of net frames tells nobody
+  // verilator lint_on UNUSEDSIGNAL
+  dma_done_t [WriteClients-1:0] unused_write_done;
 
   logic read_port_idle, write_port_idle;
 
@@ -158,7 +167,8 @@ module vireo_nic
     .DataBits(DataBits),
     .Tags(Config.dma_tags),
     .BufferBytes(Config.dma_read_buffer_bytes),
-    .FetchClients(FetchClients)
+    .FetchClients(FetchClients),
+    .ReadClients(ReadClients)
   ) u_dma_read_port (
     .clk_i,
     .rst_ni,
@@ -200,7 +210,8 @@ module vireo_nic
   vireo_dma_write_port #(
     .DataBits(DataBits),
     .Writes(Config.dma_writes),
-    .StoreClients(StoreClients)
+    .StoreClients(StoreClients),
+    .WriteClients(WriteClients)
   ) u_dma_write_port (
     .clk_i,
     .rst_ni,
@@ -258,8 +269,8 @@ module vireo_nic
   doorbell_t receive_doorbell;
   logic control_doorbell_valid, control_doorbell_ready;
   doorbell_t control_doorbell;
-  logic unused_net_doorbell_valid;  // nobody serves net queues yet
-  doorbell_t unused_net_doorbell;
+  logic net_doorbell_valid, net_doorbell_ready;
+  doorbell_t net_doorbell;
   logic cq_arm_valid, cq_arm_ready;
   cq_arm_t cq_arm;
   logic interrupt_valid, interrupt_ready;
@@ -268,7 +279,10 @@ module vireo_nic
   logic [1:0] interrupts_valid, interrupts_ready;
   interrupt_t [1:0] interrupts;
   logic unused_interrupt_last, unused_interrupt_index;
-  logic common_cfg_idle, notify_idle, msix_idle;
+  logic queue_interrupt_valid, queue_interrupt_ready;
+  queue_interrupt_t queue_interrupt;
+  logic [63:0] moderation_deadline_ns, retry_deadline_ns;
+  logic common_cfg_idle, notify_idle, moderation_idle, msix_idle;
 
   // Whether there are all net queue pairs or one, for blocks that still work for the driver of before when a reset has
   // cleared the features: it changes only while there is nothing of anybody.
@@ -277,17 +291,19 @@ module vireo_nic
     if (!rst_ni) mq_q <= 1'b0;
     else if (!resetting) mq_q <= driver_features[7'(NetFeatureMq)];
   end
-  // Likewise how rings are.
-  logic ring_packed_q, event_idx_q, indirect_q;
+  // Likewise how rings and receive buffers are.
+  logic ring_packed_q, event_idx_q, indirect_q, mrg_rxbuf_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       ring_packed_q <= 1'b0;
       event_idx_q <= 1'b0;
       indirect_q <= 1'b0;
+      mrg_rxbuf_q <= 1'b0;
     end else if (!resetting) begin
       ring_packed_q <= driver_features[7'(VirtioFeatureRingPacked)];
       event_idx_q <= driver_features[7'(VirtioFeatureRingEventIdx)];
       indirect_q <= driver_features[7'(VirtioFeatureRingIndirectDesc)];
+      mrg_rxbuf_q <= driver_features[7'(NetFeatureMrgRxbuf)];
     end
   end
 
@@ -360,13 +376,33 @@ module vireo_nic
     .control_doorbell_valid_o(control_doorbell_valid),
     .control_doorbell_ready_i(control_doorbell_ready),
     .control_doorbell_o(control_doorbell),
-    .net_doorbell_valid_o(unused_net_doorbell_valid),
-    .net_doorbell_ready_i(1'b1),
-    .net_doorbell_o(unused_net_doorbell),
+    .net_doorbell_valid_o(net_doorbell_valid),
+    .net_doorbell_ready_i(net_doorbell_ready),
+    .net_doorbell_o(net_doorbell),
     .cq_arm_valid_o(cq_arm_valid),
     .cq_arm_ready_i(cq_arm_ready),
     .cq_arm_o(cq_arm),
     .idle_o(notify_idle)
+  );
+
+  vireo_moderation #(
+    .NetQueuePairs(Config.net_queue_pairs)
+  ) u_moderation (
+    .clk_i,
+    .rst_ni,
+    .time_ns_i,
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .queue_interrupt_valid_i(queue_interrupt_valid),
+    .queue_interrupt_ready_o(queue_interrupt_ready),
+    .queue_interrupt_i(queue_interrupt),
+    .interrupt_valid_o(interrupts_valid[1]),
+    .interrupt_ready_i(interrupts_ready[1]),
+    .interrupt_o(interrupts[1]),
+    .deadline_ns_o(moderation_deadline_ns),
+    .idle_o(moderation_idle)
   );
 
   vireo_arb_rr #(
@@ -423,6 +459,12 @@ module vireo_nic
   logic mailbox_request, mailbox_busy, mailbox_dma_error, mailbox_fatal_valid;
   logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
+  mgmt_rx_mode_t rx_mode;
+  logic [15:0] active_pairs;
+  // Work is not begun: because firmware says so, or a QP order waits for quiet.
+  logic pause, order_hold, hold, quiet;
+  assign hold = pause || order_hold;
+  logic net_filtered, net_filter_drop, net_rx_drop, net_tx_drop, net_checksum_drop;
   rx_verdict_e rx_verdict;
   logic resent;
   logic requester_load_valid, requester_load_ready;
@@ -436,16 +478,14 @@ module vireo_nic
   logic host_event_valid, host_event_ready;
   host_event_t host_event;
   // Requests for buffers, by buffer_client_e.
-  localparam int unsigned BufferClients = 5;
-  logic [BufferClients-1:0] buffer_request_valid, buffer_ready;
+  localparam int unsigned BufferClients = 6;
+  logic [BufferClients-1:0] buffer_request_valid, buffer_request_ready, buffer_valid, buffer_ready;
   buffer_request_t [BufferClients-1:0] buffer_request;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [BufferClients-1:0] buffer_request_ready, buffer_valid;  // of clients that are not there
   buffer_t [BufferClients-1:0] buffer;
-  // verilator lint_on UNUSEDSIGNAL
-  // Completions: of the completer, of the mailbox, of receives.
-  logic [2:0] completions_valid, completions_ready;
-  completion_t [2:0] completions;
+  // Completions: of the completer, of the mailbox, of receives, of net frames out and in.
+  localparam int unsigned Completions = 5;
+  logic [Completions-1:0] completions_valid, completions_ready, completions_last;
+  completion_t [Completions-1:0] completions;
   logic csr_idle, mailbox_idle;
 
   vireo_csr #(
@@ -486,6 +526,7 @@ module vireo_nic
     .time_ns_i,
     .mac_link_i,
     .idle_i(datapath_idle),
+    .quiet_i(quiet),
     .dma_outstanding_i(dma_outstanding),
     .device_status_i(device_status),
     .driver_features_i(driver_features),
@@ -503,8 +544,11 @@ module vireo_nic
     .announce_o(announce),
     .mac_o(mac),
     .mtu_o(mtu),
+    .rx_mode_o(rx_mode),
+    .active_pairs_o(active_pairs),
     .needs_reset_o(needs_reset),
     .datapath_enable_o(datapath_enable),
+    .pause_o(pause),
     .table_write_valid_o(table_write_valid),
     .table_write_o(table_write),
     .requester_load_valid_o(requester_load_valid),
@@ -554,6 +598,9 @@ module vireo_nic
     .retransmission_i(resent),
     .dma_error_i({write_error, read_error}),
     .window_violation_i(window_violation),
+    .net_rx_filtered_i(net_filtered),
+    .net_rx_drop_i({net_rx_drop, net_filter_drop}),
+    .net_tx_drop_i({net_tx_drop, net_checksum_drop}),
     .idle_o(csr_idle)
   );
 
@@ -612,18 +659,18 @@ module vireo_nic
   logic work_failure_valid, work_failure_ready;
   queue_failure_t work_failure;
   logic work_failures_idle;
-  // Queues with bad work requests: send queues, receive queues.
-  logic [1:0] work_failures_valid, work_failures_ready;
-  queue_failure_t [1:0] work_failures;
-  logic unused_work_failure_last, unused_work_failure_index;
+  // Queues with bad work requests or bad chains: send queues, receive queues, net queues out and in.
+  localparam int unsigned WorkFailures = 4;
+  logic [WorkFailures-1:0] work_failures_valid, work_failures_ready;
+  queue_failure_t [WorkFailures-1:0] work_failures;
+  logic unused_work_failure_last;
+  logic [$clog2(WorkFailures)-1:0] unused_work_failure_index;
   // Queues that failed: in descriptor fetch, in the CQ writer.
   logic [1:0] queue_failures_valid, queue_failures_ready;
   queue_failure_t [1:0] queue_failures;
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
-  logic [1:0] unused_completion_index;
+  logic [$clog2(Completions)-1:0] unused_completion_index;
   logic desc_fetch_idle, cq_writer_idle;
-  logic buffer_id_valid;
-  logic [15:0] buffer_id_vq_index, buffer_id_head, buffer_id, buffer_id_next;
   logic avail_event_valid;
   avail_event_t avail_event;
 
@@ -673,22 +720,18 @@ module vireo_nic
     .queue_failure_ready_i(queue_failures_ready[0]),
     .queue_failure_o(queue_failures[0]),
     .window_violation_o(window_violation),
-    .buffer_id_valid_o(buffer_id_valid),
-    .buffer_id_vq_index_o(buffer_id_vq_index),
-    .buffer_id_head_o(buffer_id_head),
-    .buffer_id_o(buffer_id),
-    .buffer_id_next_o(buffer_id_next),
     .avail_event_valid_o(avail_event_valid),
     .avail_event_o(avail_event),
     .idle_o(desc_fetch_idle)
   );
-  // Net queues have no client yet.
-  assign buffer_request_valid[BufferClientNet] = 1'b0;
-  assign buffer_request[BufferClientNet] = '0;
-  assign buffer_ready[BufferClientNet] = 1'b1;
+
+  // Those of one frame stay together.
+  always_comb begin
+    for (int unsigned i = 0; i < Completions; i++) completions_last[i] = !completions[i].more;
+  end
 
   vireo_arb_rr #(
-    .Inputs(3),
+    .Inputs(Completions),
     .Width(CompletionBits)
   ) u_completion_arb (
     .clk_i,
@@ -696,7 +739,7 @@ module vireo_nic
     .s_valid_i(completions_valid),
     .s_ready_o(completions_ready),
     .s_data_i(completions),
-    .s_last_i(3'b111),
+    .s_last_i(completions_last),
     .m_valid_o(completion_valid),
     .m_ready_i(completion_ready),
     .m_data_o(completion),
@@ -717,11 +760,6 @@ module vireo_nic
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
-    .buffer_id_valid_i(buffer_id_valid),
-    .buffer_id_vq_index_i(buffer_id_vq_index),
-    .buffer_id_head_i(buffer_id_head),
-    .buffer_id_i(buffer_id),
-    .buffer_id_next_i(buffer_id_next),
     .avail_event_valid_i(avail_event_valid),
     .avail_event_i(avail_event),
     .completion_valid_i(completion_valid),
@@ -753,9 +791,9 @@ module vireo_nic
     .doorbell_valid_o(again_valid),
     .doorbell_ready_i(again_ready),
     .doorbell_o(again),
-    .interrupt_valid_o(interrupts_valid[1]),
-    .interrupt_ready_i(interrupts_ready[1]),
-    .interrupt_o(interrupts[1]),
+    .queue_interrupt_valid_o(queue_interrupt_valid),
+    .queue_interrupt_ready_i(queue_interrupt_ready),
+    .queue_interrupt_o(queue_interrupt),
     .queue_failure_valid_o(queue_failures_valid[1]),
     .queue_failure_ready_i(queue_failures_ready[1]),
     .queue_failure_o(queue_failures[1]),
@@ -781,7 +819,7 @@ module vireo_nic
   );
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(WorkFailures),
     .Width(QueueFailureBits)
   ) u_work_failure_arb (
     .clk_i,
@@ -789,7 +827,7 @@ module vireo_nic
     .s_valid_i(work_failures_valid),
     .s_ready_o(work_failures_ready),
     .s_data_i(work_failures),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(work_failure_valid),
     .m_ready_i(work_failure_ready),
     .m_data_o(work_failure),
@@ -822,7 +860,6 @@ module vireo_nic
   memory_check_t [2:0] memory_check;
   memory_place_t [2:0] memory_place;
   logic qp_control_idle, memory_check_idle;
-  logic quiet;
 
   vireo_arb_rr #(
     .Inputs(2),
@@ -890,6 +927,7 @@ module vireo_nic
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .quiet_i(quiet),
+    .hold_o(order_hold),
     .qp_sends_valid_i(qp_sends_valid),
     .qp_sends_i(qp_sends),
     .qp_state_write_valid_o(qp_state_write_valid),
@@ -957,6 +995,9 @@ module vireo_nic
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
   logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
+  logic net_valid, net_ready;  // frames of net queues
+  logic [13:0] net_bytes;
+  logic [DataBits-1:0] net_data;
 
   vireo_send_queue #(
     .NetQueuePairs(Config.net_queue_pairs),
@@ -967,6 +1008,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
+    .hold_i(hold),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .doorbell_valid_i(send_doorbell_valid),
@@ -1108,7 +1150,7 @@ module vireo_nic
     .timer_expired_valid_o(timer_expired_valid),
     .timer_expired_ready_i(timer_expired_ready),
     .timer_expired_o(timer_expired),
-    .deadline_ns_o,
+    .deadline_ns_o(retry_deadline_ns),
     .idle_o(retry_timer_idle)
   );
 
@@ -1128,10 +1170,10 @@ module vireo_nic
     .sent_ready_i(acks_ready[1]),
     .sent_o(acks[1]),
     .response_failed_o(response_failed),
-    .read_request_valid_o(read_request_valid),
-    .read_request_ready_i(read_request_ready),
-    .read_request_o(read_request),
-    .train_valid_i(train_valid),
+    .read_request_valid_o(read_request_valid[ReadGather]),
+    .read_request_ready_i(read_request_ready[ReadGather]),
+    .read_request_o(read_request[ReadGather]),
+    .train_valid_i(train_valid[ReadGather]),
     .train_data_i(train_data),
     .train_last_i(train_last),
     .train_tag_i(train_tag),
@@ -1170,6 +1212,10 @@ module vireo_nic
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i(payload_data),
+    .net_valid_i(net_valid),
+    .net_ready_o(net_ready),
+    .net_bytes_i(net_bytes),
+    .net_data_i(net_data),
     .m_axis_tvalid_o,
     .m_axis_tready_i,
     .m_axis_tdata_o,
@@ -1195,6 +1241,10 @@ module vireo_nic
   receive_t receive;
   logic rx_buffer_idle, recv_queue_idle, responder_idle, rx_scatter_idle, read_responder_idle;
 
+  logic net_beat_valid, net_beat_last;  // frames for net queues
+  logic [DataBits-1:0] net_beat_data;
+  logic [13:0] net_beat_bytes;
+
   vireo_rx_buffer #(
     .DataBits(DataBits),
     .BufferBytes(Config.rx_buffer_bytes),
@@ -1202,7 +1252,7 @@ module vireo_nic
   ) u_rx_buffer (
     .clk_i,
     .rst_ni,
-    .enable_i(datapath_enable),
+    .enable_i(datapath_enable && !resetting),  // or the device might never get idle
     .s_axis_tvalid_i,
     .s_axis_tready_o(unused_rx_ready),
     .s_axis_tdata_i,
@@ -1268,6 +1318,7 @@ module vireo_nic
     .rst_ni,
     .mq_i(mq_q),
     .enable_i(datapath_enable),
+    .hold_i(hold),
     .mac_i(mac),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
@@ -1324,13 +1375,17 @@ module vireo_nic
     .oldest_beat_o(oldest_beat),
     .oldest_data_i(oldest_data),
     .oldest_free_o(oldest_free),
-    .write_valid_o(write_valid),
-    .write_ready_i(write_ready),
-    .write_request_o(write_request),
-    .write_data_o(write_data),
-    .write_last_o(write_last),
-    .accepted_i(accepted),
-    .write_done_i(write_done_valid),
+    .net_valid_o(net_beat_valid),
+    .net_data_o(net_beat_data),
+    .net_last_o(net_beat_last),
+    .net_bytes_o(net_beat_bytes),
+    .write_valid_o(write_valid[WriteScatter]),
+    .write_ready_i(write_ready[WriteScatter]),
+    .write_request_o(write_request[WriteScatter]),
+    .write_data_o(write_data[WriteScatter]),
+    .write_last_o(write_last[WriteScatter]),
+    .accepted_i(accepted[WriteScatter]),
+    .write_done_i(write_done_valid[WriteScatter]),
     .completion_valid_o(completions_valid[2]),
     .completion_ready_i(completions_ready[2]),
     .completion_o(completions[2]),
@@ -1349,6 +1404,7 @@ module vireo_nic
   ) u_read_responder (
     .clk_i,
     .rst_ni,
+    .hold_i(hold),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),
@@ -1397,6 +1453,192 @@ module vireo_nic
     .idle_o(acks_idle)
   );
 
+  // --- Net queues --------------------------------------------------------------------------------------------------
+
+  logic net_job_valid, net_job_ready;
+  tx_job_t net_job;
+  logic net_sent_valid, net_sent_ready, net_failed_valid, net_failed_ready;
+  rx_ack_t net_sent;
+  qp_failure_t net_failed;
+  logic net_packet_valid, net_packet_ready;
+  tx_packet_t net_packet;
+  logic net_payload_valid, net_payload_ready;
+  logic [DataBits-1:0] net_payload_data;
+  logic unused_net_response_ready, unused_net_response_failed;
+  logic net_frame_valid, net_frame_ready;
+  net_frame_t net_frame;
+  localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
+  logic net_oldest_valid, net_oldest_read, net_oldest_free;
+  logic [NetPlaceBits-1:0] net_oldest_beat;
+  logic [DataBits-1:0] net_oldest_data;
+  logic net_tx_idle, net_gather_idle, net_checksum_idle, net_filter_idle, net_rx_idle;
+
+  vireo_net_tx #(
+    .NetQueuePairs(Config.net_queue_pairs),
+    .MaxFrameBytes(Config.max_frame_bytes)
+  ) u_net_tx (
+    .clk_i,
+    .rst_ni,
+    .hold_i(hold),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .doorbell_valid_i(net_doorbell_valid),
+    .doorbell_ready_o(net_doorbell_ready),
+    .doorbell_i(net_doorbell),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientNetTransmit]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientNetTransmit]),
+    .buffer_request_o(buffer_request[BufferClientNetTransmit]),
+    .buffer_valid_i(buffer_valid[BufferClientNetTransmit]),
+    .buffer_ready_o(buffer_ready[BufferClientNetTransmit]),
+    .buffer_i(buffer[BufferClientNetTransmit]),
+    .job_valid_o(net_job_valid),
+    .job_ready_i(net_job_ready),
+    .job_o(net_job),
+    .sent_valid_i(net_sent_valid),
+    .sent_ready_o(net_sent_ready),
+    .sent_i(net_sent),
+    .failed_valid_i(net_failed_valid),
+    .failed_ready_o(net_failed_ready),
+    .failed_i(net_failed),
+    .completion_valid_o(completions_valid[3]),
+    .completion_ready_i(completions_ready[3]),
+    .completion_o(completions[3]),
+    .queue_failure_valid_o(work_failures_valid[2]),
+    .queue_failure_ready_i(work_failures_ready[2]),
+    .queue_failure_o(work_failures[2]),
+    .drop_o(net_tx_drop),
+    .idle_o(net_tx_idle)
+  );
+
+  vireo_tx_gather #(
+    .DataBits(DataBits),
+    .TxBufferBytes(32'(NetBufferBytes))
+  ) u_net_gather (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i(net_job_valid),
+    .job_ready_o(net_job_ready),
+    .job_i(net_job),
+    .response_valid_i(1'b0),
+    .response_ready_o(unused_net_response_ready),
+    .response_i('0),
+    .sent_valid_o(net_sent_valid),
+    .sent_ready_i(net_sent_ready),
+    .sent_o(net_sent),
+    .response_failed_o(unused_net_response_failed),
+    .read_request_valid_o(read_request_valid[ReadNetGather]),
+    .read_request_ready_i(read_request_ready[ReadNetGather]),
+    .read_request_o(read_request[ReadNetGather]),
+    .train_valid_i(train_valid[ReadNetGather]),
+    .train_data_i(train_data),
+    .train_last_i(train_last),
+    .train_tag_i(train_tag),
+    .train_bytes_i(train_bytes),
+    .train_resp_i(train_resp),
+    .packet_valid_o(net_packet_valid),
+    .packet_ready_i(net_packet_ready),
+    .packet_o(net_packet),
+    .payload_valid_o(net_payload_valid),
+    .payload_ready_i(net_payload_ready),
+    .payload_data_o(net_payload_data),
+    .failed_valid_o(net_failed_valid),
+    .failed_ready_i(net_failed_ready),
+    .failed_o(net_failed),
+    .idle_o(net_gather_idle)
+  );
+
+  vireo_net_checksum #(
+    .DataBits(DataBits),
+    .BufferBytes(32'(NetBufferBytes)),
+    .MaxFrameBytes(Config.max_frame_bytes)
+  ) u_net_checksum (
+    .clk_i,
+    .rst_ni,
+    .packet_valid_i(net_packet_valid),
+    .packet_ready_o(net_packet_ready),
+    .packet_i(net_packet),
+    .payload_valid_i(net_payload_valid),
+    .payload_ready_o(net_payload_ready),
+    .payload_data_i(net_payload_data),
+    .net_valid_o(net_valid),
+    .net_ready_i(net_ready),
+    .net_bytes_o(net_bytes),
+    .net_data_o(net_data),
+    .drop_o(net_checksum_drop),
+    .idle_o(net_checksum_idle)
+  );
+
+  vireo_net_filter #(
+    .DataBits(DataBits),
+    .BufferBytes(32'(NetBufferBytes)),
+    .MaxFrameBytes(Config.max_frame_bytes)
+  ) u_net_filter (
+    .clk_i,
+    .rst_ni,
+    .rx_mode_i(rx_mode),
+    .mac_i(mac),
+    .active_pairs_i(active_pairs),
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .net_valid_i(net_beat_valid),
+    .net_data_i(net_beat_data),
+    .net_last_i(net_beat_last),
+    .net_bytes_i(net_beat_bytes),
+    .drop_o(net_filter_drop),
+    .filtered_o(net_filtered),
+    .frame_valid_o(net_frame_valid),
+    .frame_ready_i(net_frame_ready),
+    .frame_o(net_frame),
+    .oldest_valid_o(net_oldest_valid),
+    .oldest_read_i(net_oldest_read),
+    .oldest_beat_i(net_oldest_beat),
+    .oldest_data_o(net_oldest_data),
+    .oldest_free_i(net_oldest_free),
+    .idle_o(net_filter_idle)
+  );
+
+  vireo_net_rx #(
+    .DataBits(DataBits),
+    .BufferBytes(32'(NetBufferBytes)),
+    .NetQueuePairs(Config.net_queue_pairs)
+  ) u_net_rx (
+    .clk_i,
+    .rst_ni,
+    .mrg_rxbuf_i(mrg_rxbuf_q),
+    .table_write_valid_i(table_write_valid),
+    .table_write_i(table_write),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
+    .frame_valid_i(net_frame_valid),
+    .frame_ready_o(net_frame_ready),
+    .frame_i(net_frame),
+    .oldest_valid_i(net_oldest_valid),
+    .oldest_read_o(net_oldest_read),
+    .oldest_beat_o(net_oldest_beat),
+    .oldest_data_i(net_oldest_data),
+    .oldest_free_o(net_oldest_free),
+    .buffer_request_valid_o(buffer_request_valid[BufferClientNetReceive]),
+    .buffer_request_ready_i(buffer_request_ready[BufferClientNetReceive]),
+    .buffer_request_o(buffer_request[BufferClientNetReceive]),
+    .buffer_valid_i(buffer_valid[BufferClientNetReceive]),
+    .buffer_ready_o(buffer_ready[BufferClientNetReceive]),
+    .buffer_i(buffer[BufferClientNetReceive]),
+    .write_valid_o(write_valid[WriteNetRx]),
+    .write_ready_i(write_ready[WriteNetRx]),
+    .write_request_o(write_request[WriteNetRx]),
+    .write_data_o(write_data[WriteNetRx]),
+    .write_last_o(write_last[WriteNetRx]),
+    .accepted_i(accepted[WriteNetRx]),
+    .completion_valid_o(completions_valid[4]),
+    .completion_ready_i(completions_ready[4]),
+    .completion_o(completions[4]),
+    .queue_failure_valid_o(work_failures_valid[3]),
+    .queue_failure_ready_i(work_failures_ready[3]),
+    .queue_failure_o(work_failures[3]),
+    .drop_o(net_rx_drop),
+    .idle_o(net_rx_idle)
+  );
+
   // --- Idle -------------------------------------------------------------------------------------------------------
   // Longer than any such pipeline.
   localparam int unsigned SettleCycles = 16;
@@ -1405,12 +1647,14 @@ module vireo_nic
   always_comb begin
     quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
          && recv_queue_idle && responder_idle && rx_scatter_idle && read_responder_idle && acks_idle
-         && cq_writer_idle && write_port_idle;
+         && net_tx_idle && net_gather_idle && net_checksum_idle && net_filter_idle && net_rx_idle
+         && completions_idle && cq_writer_idle && write_port_idle;
     datapath_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle && mailbox_idle
-                 && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle && completions_idle
+                 && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle
                  && queue_failures_idle && work_failures_idle && send_failures_idle && request_failures_idle
-                 && retry_timer_idle;
+                 && retry_timer_idle && moderation_idle;
     idle_o = datapath_idle && csr_idle && recent_q == '0;
+    deadline_ns_o = retry_deadline_ns < moderation_deadline_ns ? retry_deadline_ns : moderation_deadline_ns;
   end
 
   // Inputs of the last cycles may be in pipelines that no block counts as work.

@@ -393,7 +393,8 @@ Completer::State Completer::Check(Cycle now) {
     failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = vendor};
   }
   if (why_ != Why::kForget) {
-    if (record.silent || status != IbWcStatus::kSuccess) ring.failed = true;
+    // UC and UD are in SQE, and each record says itself what becomes of it. [IBTA vol. 1, 10.3.1.6]
+    if (record.silent || (status != IbWcStatus::kSuccess && attributes_.reliable)) ring.failed = true;
     if (ring.failed) why_ = Why::kFlush;
   }
   if (kept.IsRead()) {

@@ -72,9 +72,10 @@ void QpControl::SetQuiet(Cycle from, bool quiet) {
 }
 
 bool QpControl::IsIdle() const {
-  return state_ == State::kIdle && !fence_ && (!drain_ || drain_->waits) && requester_failure_in.size() == 0 &&
-         completer_failure_in.size() == 0 && responder_failure_in.size() == 0 && desc_fetch_failure_in.size() == 0 &&
-         work_failure_in.size() == 0 && csr_event_in.size() == 0 && qp_order_in.size() == 0;
+  return state_ == State::kIdle && !fence_ && !fenced_ && (!drain_ || drain_->waits) &&
+         requester_failure_in.size() == 0 && completer_failure_in.size() == 0 && responder_failure_in.size() == 0 &&
+         desc_fetch_failure_in.size() == 0 && work_failure_in.size() == 0 && csr_event_in.size() == 0 &&
+         qp_order_in.size() == 0;
 }
 
 bool QpControl::CanPop(Cycle now, size_t input) const {
@@ -94,6 +95,7 @@ void QpControl::Run(Cycle now) {
   if (auto write = std::exchange(state_write_, std::nullopt)) on_qp_state_write(now, *write);
   if (const auto done = std::exchange(done_, std::nullopt)) on_qp_done(now, *done);
   if (drain_) RunDrain(now);
+  fenced_ = fence_;
 
   // What the order's end changes is seen one cycle later.
   const bool ends_fence = fence_ && now >= fence_until_ && quiet_.At(now);
@@ -147,6 +149,7 @@ void QpControl::Run(Cycle now) {
   }
   if (ends_fence) {
     fence_ = false;
+    on_hold(now + 1, false);
     done_ = spec::QpDone{};
     WakeAt(now + 1);
   }
@@ -198,6 +201,7 @@ void QpControl::Take(Cycle now) {
         qpn_ = token.qpn;
         event_.event_type = token.event_type;
         event_.code = token.code;
+        send_only_ = token.send_only;
         break;
       }
     }
@@ -229,8 +233,15 @@ void QpControl::Decide(Cycle now) {
   state_ = State::kIdle;
   switch (job_) {
     case Job::kQpFailure:
+      if (send_only_) {
+        // [IBTA vol. 1, 10.3.1.6]
+        if (has_qp_ && (engine_ == IbQpState::kRts || engine_ == IbQpState::kSqd)) {
+          SetState(now, qpn_, IbQpState::kSqe);
+        }
+        return;
+      }
       if (!is_live) return;
-      SetState(now, qpn_, IbQpState::kErr);
+      if (event_.event_type != RdmaEventType::kCommEst) SetState(now, qpn_, IbQpState::kErr);
       say0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
       state_ = State::kSay;
       return;
@@ -277,6 +288,7 @@ void QpControl::Decide(Cycle now) {
       SetState(now, qpn_, stop ? IbQpState::kReset : IbQpState::kErr, stop);
       done_.reset();
       fence_ = true;
+      on_hold(now + 1, true);
       fence_until_ = now + 1 + kFenceCycles;
       WakeAt(fence_until_);
       return;

@@ -44,6 +44,9 @@ class QpControl final : public Block {
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpStateWrite&)> on_qp_state_write = [](Cycle, const spec::QpStateWrite&) {};
   std::function<void(Cycle, const spec::QpDone&)> on_qp_done = [](Cycle, const spec::QpDone&) {};
+  // hold_o from cycle `from` on, which is the next one. 1 from the pulse of flush or stop to the cycle in which quiet
+  // is seen.
+  std::function<void(Cycle, bool)> on_hold = [](Cycle, bool) {};
 
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQpSends(Cycle now, const spec::QpSends& sends);
@@ -89,6 +92,7 @@ class QpControl final : public Block {
   Job job_{};
   uint32_t qpn_ = 0;  // of a virtqueue: its owner
   bool has_qp_ = false;
+  bool send_only_ = false;
   bool is_cq_ = false;
   bool scanning_ = false;  // a QP is left to be looked up
   uint32_t scan_ = 0;
@@ -101,6 +105,7 @@ class QpControl final : public Block {
   Cqns found_;
 
   bool fence_ = false;
+  bool fenced_ = false;    // in the cycle before: others know of the end one cycle late
   Cycle fence_until_ = 0;  // the first cycle whose quiet, or whose drained send queue, counts
   Level<bool> quiet_;
 

@@ -62,6 +62,11 @@ void ReadResponder::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write)
   WakeAt(std::max(cycle, drop_.PopReady()));
 }
 
+void ReadResponder::SetHold(Cycle from, bool hold) {
+  hold_.Set(from, hold);
+  WakeAt(from);
+}
+
 void ReadResponder::Run(Cycle now) {
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, packet_, packet_out);
@@ -69,6 +74,10 @@ void ReadResponder::Run(Cycle now) {
   moved |= Leave(now, check_, memory_check_out);
   moved |= Leave(now, failure_, failure_out);
   moved |= Step(now);
+  if (const bool hold = hold_.At(now); hold != held_) {
+    held_ = hold;
+    moved = true;
+  }
   if (moved) WakeAt(now + 1);
 }
 
@@ -95,7 +104,7 @@ bool ReadResponder::Step(Cycle now) {
 
 bool ReadResponder::Choose(Cycle now) {
   // With room for all that can come of a turn, so that answers never wait for jobs.
-  const bool can_turn = turn_.CanPop(now) && !job_ && !failure_;
+  const bool can_turn = turn_.CanPop(now) && !job_ && !failure_ && !held_;
   if (drop_.CanPop(now)) {
     qpn_ = drop_.Pop(now);
     WakeAt(drop_.PopReady());
@@ -255,8 +264,8 @@ void ReadResponder::PushTurn(Cycle now) {
 }
 
 bool ReadResponder::IsIdle() const {
-  return state_ == State::kChoose && drop_.IsEmpty() && turn_.IsEmpty() && answer_in.size() == 0 && !packet_ && !job_ &&
-         !check_ && !failure_ && !reads_;
+  return state_ == State::kChoose && drop_.IsEmpty() && (turn_.IsEmpty() || held_) && answer_in.size() == 0 &&
+         !packet_ && !job_ && !check_ && !failure_ && !reads_;
 }
 
 }  // namespace vireo::model

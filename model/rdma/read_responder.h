@@ -17,6 +17,7 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
@@ -33,6 +34,8 @@ class ReadResponder final : public Block {
   // From the cycle in which a place is accepted on.
   static constexpr Cycle kPlaceToJob = 2;
   static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
+  // From the first cycle without hold_i to the memory_check of a response that waited.
+  static constexpr Cycle kReleaseToCheck = 4;
   // From the qp_state_write to the qp_reads of what is dropped.
   static constexpr Cycle kStateToReads = 4;
 
@@ -56,6 +59,8 @@ class ReadResponder final : public Block {
   // A job of ours has left tx_gather and was taken by tx_builder, or its payload could not be read.
   void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
   void OnResponseFailed(Cycle cycle) { jobs_left_.Add(cycle); }
+  // hold_i from cycle `from` on, which is not over; at first 0. From the next cycle on no job is begun.
+  void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run.
@@ -132,6 +137,9 @@ class ReadResponder final : public Block {
   Table<spec::IbQpState> state_table_;
   Table<Attributes> attributes_table_;
   std::vector<Row> rows_;  // only this block's machine looks at them, one at a time
+
+  Level<bool> hold_;
+  bool held_ = false;  // as it was in the last cycle: what counts in the next one
 
   State state_ = State::kChoose;
   uint32_t qpn_ = 0;  // whose turn it is

@@ -56,6 +56,9 @@ BthService ServiceOf(spec::IbQpType type) {
 // Sending, or finishing what was fetched before a drain. [IBTA vol. 1, 10.3.1]
 bool IsSending(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd; }
 
+// A failure takes it to SQE and not to ERR. [IBTA vol. 1, 10.3.1.6]
+bool IsSendOnly(BthService service) { return service == BthService::kUc || service == BthService::kUd; }
+
 // What a memory_check's refusal is called.
 RdmaError MemoryError(MemoryStatus status) {
   switch (status) {
@@ -142,6 +145,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       back_state_(config.num_qps),
       half_(config.num_qps),
       dead_(config.num_qps),
+      was_sqe_(config.num_qps),
       handles_(config.num_ahs),
       begun_(config.num_qps),
       ended_(config.num_qps),
@@ -173,6 +177,9 @@ void Requester::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   front_state_.Write(cycle, write.qpn, write.state);
   back_state_.Write(cycle, write.qpn, write.state);
   WakeAt(cycle + 2);  // who waits looks at the state in every cycle, as it was read in the one before
+  if (write.state != IbQpState::kSqe) return;
+  sqes_.push_back({cycle + 1, write.qpn});  // in RTL a register stands before the table
+  WakeAt(cycle + 1);
 }
 
 void Requester::OnQpHold(Cycle cycle, const spec::QpHold& hold) {
@@ -199,8 +206,19 @@ void Requester::WriteHolds(Cycle now) {
   WakeAt(now + 2);  // who waits looks at the hold as at the state
 }
 
+void Requester::WriteSqes(Cycle now) {
+  sqe_now_ = false;
+  while (!sqes_.empty() && sqes_.front().cycle <= now) {
+    was_sqe_.Write(now, sqes_.front().qpn, 1);
+    sqe_now_ = true;
+    sqes_.pop_front();
+  }
+  if (sqe_now_) WakeAt(now + 1);  // a check that had to wait
+}
+
 void Requester::Run(Cycle now) {
   WriteHolds(now);
+  WriteSqes(now);
   if (std::exchange(resent_, false)) on_resent(now);
   if (const auto psn = std::exchange(next_psn_, std::nullopt)) on_next_psn(now, *psn);
   bool moved = Leave(now, check_, memory_check_out);
@@ -293,6 +311,7 @@ bool Requester::Resume(Cycle now) {
 
 // What was read in the cycle before.
 bool Requester::Check(Cycle now) {
+  if (sqe_now_) return false;
   const spec::WorkRequest& work = work_request_in.front();
   if (work.resume) return Resume(now);
   const Attributes& attributes = attributes_.Read(now - 1, work.qpn);
@@ -319,6 +338,8 @@ bool Requester::Check(Cycle now) {
   message_.operation = operation;
   message_.is_read = operation != nullptr && operation->wc_opcode == IbWcOpcode::kRdmaRead;
   message_.max_reads = attributes.max_rd_atomic;
+  message_.revives = is_sending && !work.again && was_sqe_.Read(now - 1, work.qpn) != 0;
+  if (message_.revives) was_sqe_.Write(now, work.qpn, 0);
   const auto datagram = spec::RdmaSqReqUd::Decode(message_.request.wr);
   message_.qkey = (datagram.remote_qkey & kOwnQkey) != 0 ? attributes.qkey : datagram.remote_qkey;
   const auto may_use = [&](uint32_t ah) {
@@ -488,7 +509,12 @@ bool Requester::SendPacket(Cycle now) {
       if (!entries_.CanPush(now)) return false;
       if (waits) front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = resumed.generation});
       CountRead(now);
-      entries_.Push(now, Entry{.first = true, .start = true, .unsent = true, .record = record});
+      entries_.Push(now, Entry{.first = true,
+                               .start = true,
+                               .unsent = true,
+                               .revives = message.revives,
+                               .send_only = IsSendOnly(message.service),
+                               .record = record});
       EndMessage(now, record.last_psn + 1);
       return true;
     }
@@ -513,6 +539,8 @@ bool Requester::SendPacket(Cycle now) {
               .more = piece != rest,
               .placed = placed,
               .direct = message.is_inline,
+              .revives = message.first && message.revives,
+              .send_only = IsSendOnly(message.service),
               .generation = work.generation,
               .address = message.address,
               .record = record};
@@ -536,8 +564,8 @@ bool Requester::SendPacket(Cycle now) {
   message.given = 0;
   message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
-  // The PSN after a failure does not matter, because a dead QP sends nothing.
-  if (last) EndMessage(now, entry.read ? record.last_psn + 1 : message.psn);
+  // What fails before its first packet takes no PSN: its last one is that before its first.
+  if (last) EndMessage(now, record.last_psn + 1);
   return true;
 }
 
@@ -647,8 +675,10 @@ bool Requester::RunBack(Cycle now) {
     case Back::kFail:
       // After the record, so that the completer knows why before everything flushes.
       if (record_ || failure_) return false;
-      failure_ = spec::QpFailure{
-          .qpn = entries_.front().record.qpn, .event_type = spec::RdmaEventType::kQpFatal, .code = code_};
+      failure_ = spec::QpFailure{.qpn = entries_.front().record.qpn,
+                                 .event_type = spec::RdmaEventType::kQpFatal,
+                                 .code = code_,
+                                 .send_only = entries_.front().send_only};
       PopEntry(now);
       return true;
   }
@@ -661,7 +691,7 @@ bool Requester::Decide(Cycle now) {
   const bool again = entry.record.again;
   if (entry.load) {
     if (hold_now_) return false;
-    dead_.Write(now, qpn, 0);
+    dead_.Write(now, qpn, {});
     back_hold_.Write(now, qpn, 0);
     back_resumed_.Write(now, qpn, 0);
     PopEntry(now);
@@ -673,7 +703,9 @@ bool Requester::Decide(Cycle now) {
     return true;
   }
   // A packet that began ends, unless its memory fails.
-  const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && dead_.Read(now - 1, qpn) == 0;
+  Dead dead = dead_.Read(now - 1, qpn);
+  dead.send_only = dead.send_only && !entry.revives;
+  const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && !dead.for_good && !dead.send_only;
   const uint8_t ended = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
   const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != ended;
   if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
@@ -700,10 +732,13 @@ bool Requester::Decide(Cycle now) {
   stop_ = fails || (entry.first && held);
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
+  // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
+  // failure is the completer's to judge: the record may have been acknowledged.
+  const bool dies = fails && !again && (record.status != IbWcStatus::kWrFlushErr || record.silent);
+  if (dies) (entry.send_only && !record.silent ? dead.send_only : dead.for_good) = true;
+  if (dies || entry.revives) dead_.Write(now, qpn, dead);
   if (!stop_ || drop_) back_ = entry.read ? Back::kRead : Back::kJob;
   if (!stop_) return true;
-  // A replay's failure is the completer's to judge: the record may have been acknowledged.
-  if (fails && !again) dead_.Write(now, qpn, 1);
   if (drop_) return true;
   if (!fails || again || record.status == IbWcStatus::kWrFlushErr) {
     // Whoever put the QP into ERR, or stopped its queue, has said so.

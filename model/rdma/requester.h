@@ -4,6 +4,7 @@
 // one packet with as many PSNs as responses will come; before its job the responder hears where they go. It sees no
 // acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays bring work
 // requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
+// After an error RC is dead until it is loaded anew; UC and UD until a work request comes that was checked after SQE.
 //
 // Two machines with a queue between them: the front checks, cuts and asks for memory (2 cycles per work request and one
 // per run of an element in a packet), the back decides with the answer, in order (3 cycles per run, 4 per READ).
@@ -94,6 +95,11 @@ class Requester final : public Block {
     bool by_itself = false;
     uint8_t generation = 0;
   };
+  // Nothing is sent after an error of its own.
+  struct Dead {
+    bool for_good = false;   // until the next load
+    bool send_only = false;  // until SQE has ended: a work request says so that was checked after it
+  };
   // What a work request's opcode means.
   struct Operation {
     spec::BthService service{};
@@ -107,16 +113,22 @@ class Requester final : public Block {
     Cycle cycle;  // of the tables' write
     spec::QpHold hold;
   };
+  struct PendingSqe {
+    Cycle cycle;  // likewise
+    uint32_t qpn;
+  };
   // What goes from the front to the back: one run of a packet, a failure, a load or a resume.
   struct Entry {
     bool load = false;
     bool resume = false;
-    bool first = false;   // of its message, or of no message
-    bool start = false;   // of its packet
-    bool more = false;    // the packet goes on in the next one
-    bool placed = false;  // a memory_place belongs to it
-    bool direct = false;  // inline data: the payload is at `address`
-    bool unsent = false;  // of a held QP: a record and no packet
+    bool first = false;      // of its message, or of no message
+    bool start = false;      // of its packet
+    bool more = false;       // the packet goes on in the next one
+    bool placed = false;     // a memory_place belongs to it
+    bool direct = false;     // inline data: the payload is at `address`
+    bool unsent = false;     // of a held QP: a record and no packet
+    bool revives = false;    // with `first`: the QP's first one since SQE has ended
+    bool send_only = false;  // a failure stops only the send half
     uint8_t generation = 0;
     uint64_t address = 0;
     spec::SendRecord record{};
@@ -135,6 +147,7 @@ class Requester final : public Block {
     uint8_t max_reads = 0;
     bool is_inline = false;
     bool first = true;
+    bool revives = false;
     uint32_t length = 0;
     uint32_t left = 0;   // from the packet on
     uint32_t given = 0;  // of the packet
@@ -158,6 +171,7 @@ class Requester final : public Block {
   spec::TxPacket PacketOf(uint32_t payload, bool last) const;
   spec::ReadRecord ReadRecordOf() const;
   void WriteHolds(Cycle now);
+  void WriteSqes(Cycle now);
   bool RunFront(Cycle now);
   void SetNextPsn(Cycle now, uint32_t qpn, uint32_t psn);
   bool Load(Cycle now);
@@ -177,7 +191,8 @@ class Requester final : public Block {
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
-  Table<uint8_t> dead_;   // an error of its own: nothing is sent until the next load
+  Table<Dead> dead_;
+  Table<uint8_t> was_sqe_;  // and no work request has been checked in a state that sends since then
   Table<Handle> handles_;
   Table<uint8_t> begun_;  // READs for which there is a record, and those that ended: no load sets them back
   Table<uint8_t> ended_;
@@ -187,6 +202,8 @@ class Requester final : public Block {
   Table<uint8_t> back_resumed_;
   std::deque<PendingHold> holds_;
   bool hold_now_ = false;  // a hold takes the tables' write ports
+  std::deque<PendingSqe> sqes_;
+  bool sqe_now_ = false;  // likewise
   Channel<Entry> entries_;
 
   Front front_ = Front::kIdle;

@@ -109,8 +109,13 @@ void Responder::SetEnable(Cycle from, bool enable) {
   enable_from_ = from;
 }
 
+void Responder::SetHold(Cycle from, bool hold) {
+  hold_.Set(from, hold);
+  WakeAt(from);
+}
+
 bool Responder::IsIdle() const {
-  return state_ == State::kIdle && load_in.size() == 0 && frame_in.size() == 0 && doorbell_in.size() == 0 &&
+  return state_ == State::kIdle && load_in.size() == 0 && (frame_in.size() == 0 || held_) && doorbell_in.size() == 0 &&
          changes_.empty() && !again_ && !ring_ && flush_.IsEmpty() && !check_.token && !request_.token &&
          !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
@@ -138,6 +143,10 @@ void Responder::Run(Cycle now) {
   }
   // Behind the turn, which may be a load.
   if (reads_.Run(now, read_record_in)) WakeAt(now + 1);
+  if (const bool hold = hold_.At(now); hold != held_) {
+    held_ = hold;
+    WakeAt(now + 1);
+  }
 }
 
 // One QP is added per cycle. `again`: there was one at the begin of the cycle.
@@ -199,7 +208,7 @@ void Responder::Begin(Cycle now) {
     reads_.Load(now, qpn);
     return Go(now, State::kIdle);
   }
-  const bool frame = frame_in.CanPop(now);
+  const bool frame = frame_in.CanPop(now) && !held_;
   is_flush_ = flush_.CanPop(now) && !(frame && turn_);
   if (!is_flush_ && !frame) return WakeAt(flush_.PopReady());
   turn_ = is_flush_;
@@ -365,6 +374,14 @@ Responder::Action Responder::Decide() const {
 void Responder::Act(Cycle now) {
   if (!HasSpace(now)) return;
   const RxToken& frame = frame_in.front();
+  if (qp_state_ == IbQpState::kRtr && !half_.established && IsTaken() && !IsDatagram() && !frame.info.is_response) {
+    // The first request of a connection, whatever becomes of it. In RTR a response is one to another life of the QP.
+    // [IBTA vol. 1, 11.6.3.1]
+    half_.established = true;
+    WriteHalf(now, qpn_, half_);
+    failure_.Set(now, {.qpn = frame.bth.dest_qp, .event_type = RdmaEventType::kCommEst});
+    return Go(now, State::kAct);
+  }
   const Action action = Decide();
   switch (action) {
     case Action::kWrite:
@@ -560,6 +577,8 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   spec::RxPlace place;
   SetRuns(place, memory);
   const RxToken frame = frame_in.front();
+  // The net path decides on it.
+  if (IsNet()) place.net_bytes = frame.frame_bytes;
   if (is_response_) {
     FinishResponse(now, action, frame, place, memory.status);
   } else {

@@ -3,8 +3,8 @@
 // answered: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP and of the READs that
 // it has asked its peer for. Of requests it carries out SEND and RDMA WRITE, with or without immediate data, and RDMA
 // READ on RC, SEND and WRITE on UC, and SEND on UD and GSI; of responses it takes acknowledges and those to READs. In
-// ERR it flushes the QP's receives, one per turn. A frame leaves as one rx_place or as several, a flushed receive as
-// one without frame.
+// ERR it flushes the QP's receives, one per turn. A frame leaves as one rx_place or as several, one of the net path
+// with its length alone, a flushed receive as one without frame.
 //
 // With r the cycle in which a frame's turn comes (its tables are read): it is decided on in r + 2 or when the outputs
 // of the frame before have been taken, + 1. The outputs are visible one cycle after the decision; with a key check,
@@ -37,6 +37,8 @@ class Responder final : public Block {
  public:
   // From a frame's turn to the decision.
   static constexpr uint64_t kDecisionLatency = 2;
+  // More, of the first packet in RTR: it is told first, and the way there must be free.
+  static constexpr uint64_t kAnnounceLatency = 2;
 
   // From a flush's turn to the question for a receive, or to the decision if a message holds one.
   static constexpr uint64_t kFlushLatency = 1;
@@ -79,6 +81,9 @@ class Responder final : public Block {
   void SetMq(Cycle from, bool mq);
   // mac_i, likewise: the device's own address.
   void SetMac(Cycle from, const std::array<uint8_t, 6>& mac) { mac_.Set(from, mac); }
+
+  // hold_i, likewise; from the next cycle on no frame's turn comes.
+  void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
   bool IsIdle() const;
@@ -158,8 +163,9 @@ class Responder final : public Block {
   };
   // The receive half of a QP; from in_message on, it belongs to the message under way.
   struct Half {
-    bool failed = false;    // ERR by our own will; a load ends it
-    bool nak_sent = false;  // NAK of sequence or RNR
+    bool failed = false;       // ERR by our own will; a load ends it
+    bool established = false;  // comm_est was said
+    bool nak_sent = false;     // NAK of sequence or RNR
     uint32_t expected_psn = 0;
     uint32_t msn = 0;
     bool holds = false;  // a receive, of a SEND that is not complete
@@ -202,6 +208,7 @@ class Responder final : public Block {
 
   void Begin(Cycle now);
   Action Decide() const;
+  bool IsNet() const { return enabled_ && frame_in.front().verdict == spec::RxVerdict::kNet; }
   bool IsTaken() const;
   bool IsRequestValid() const;
   bool IsSend() const { return frame_in.front().info.operation == spec::BthOperation::kSend; }
@@ -254,6 +261,9 @@ class Responder final : public Block {
   bool enable_ = false;
   bool next_enable_ = false;
   Cycle enable_from_ = 0;
+
+  Level<bool> hold_;
+  bool held_ = false;  // as it was in the last cycle: what counts in the next one
 
   // QPs to flush, and what is about to be added to them, in this order.
   QpSet flush_;

@@ -43,6 +43,7 @@ void RxBuffer::OnFrame(Cycle start, [[maybe_unused]] Cycle end, std::span<const 
     return;
   }
   ++frames_;
+  last_start_ = start;
   Judged judged{RxParser::TokenCycle(end), RxParser::Parse(bytes, mac_error), {false, std::min(beats, max_beats_), {}}};
   used_ += judged.record.beats;
   if (bytes.size() > max_frame_bytes_) judged.token.verdict = RxVerdict::kTruncated;

@@ -18,28 +18,11 @@
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/frame_store.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
-
-// The frames that are stored, as their reader sees them.
-class FrameStore {
- public:
-  // Who is woken when a frame becomes the oldest; outlives the store's use.
-  void SetReader(Block* reader) { reader_ = reader; }
-
-  // oldest_valid_o in cycle `now`.
-  virtual bool HasOldest(Cycle now) const = 0;
-  // All of its bytes; there is one.
-  virtual std::span<const uint8_t> oldest() const = 0;
-  // Its bytes are read, the last of them in cycle `now`.
-  virtual void Free(Cycle now) = 0;
-
- protected:
-  ~FrameStore() = default;
-  Block* reader_ = nullptr;
-};
 
 class RxBuffer final : public Block, public FrameStore {
  public:
@@ -72,7 +55,10 @@ class RxBuffer final : public Block, public FrameStore {
   void Free(Cycle now) override;
 
   void Run(Cycle now) override;
-  bool IsIdle() const { return frames_ == freed_.size(); }
+  // What idle_o is in cycle `now` + 1. A frame that begins then may have been told already.
+  bool IsIdle(Cycle now = kUnknown) const {
+    return frames_ == freed_.size() + (frames_ != 0 && last_start_ > now ? 1 : 0);
+  }
 
  private:
   struct Record {
@@ -106,6 +92,7 @@ class RxBuffer final : public Block, public FrameStore {
   // Of room, what was taken so far and what was given back since; the latter counts one cycle later.
   size_t used_ = 0;
   size_t frames_ = 0;
+  Cycle last_start_ = 0;  // of the last of them
   std::deque<Freed> freed_;
 
   std::deque<Cycle> drops_;

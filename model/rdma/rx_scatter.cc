@@ -57,6 +57,7 @@ void RxScatter::Run(Cycle now) {
     WakeAt(now + 1);  // there is room for a step again
   }
   if (!beats_.empty() && beats_.front().cycle > now) WakeAt(beats_.front().cycle);
+  if (net_until_ && *net_until_ <= now) net_until_.reset();
   if (begins_ > now) return WakeAt(begins_);
   switch (state_) {
     case State::kPlace: TakePlace(now); break;
@@ -70,8 +71,24 @@ void RxScatter::Run(Cycle now) {
   if (begins_ == now + 1) WakeAt(begins_);
 }
 
+// Whole beats follow each other without a gap, and nobody stops them.
+void RxScatter::TakeNet(Cycle now) {
+  if (!store_.HasOldest(now)) return;
+  const size_t bytes = place_in.Pop(now).net_bytes;
+  const size_t beats = (bytes + beat_bytes_ - 1) / beat_bytes_;
+  if (net_sink != nullptr) net_sink->OnNetFrame(now + kNetLatency, store_.oldest().first(bytes));
+  // Freed with the last read.
+  state_ = State::kFree;
+  begins_ = now + beats;
+  net_until_ = now + kNetLatency + beats - 1;
+  WakeAt(begins_);
+  WakeAt(*net_until_);
+}
+
 void RxScatter::TakePlace(Cycle now) {
-  if (!place_in.CanPop(now) || !pending_.CanPush(now)) return;
+  if (!place_in.CanPop(now)) return;
+  if (place_in.front().net_bytes != 0) return TakeNet(now);
+  if (!pending_.CanPush(now)) return;
   if (!place_in.front().no_frame && !store_.HasOldest(now)) return;
   place_ = place_in.Pop(now);
   const unsigned writes = place_.no_frame || place_.bytes0 == 0 ? 0 : place_.bytes1 == 0 ? 1 : 2;

@@ -7,18 +7,21 @@
 // A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the place before is carried
 // out, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it is;
 // else carried out in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
-// 4 cycles after its step.
+// 4 cycles after its step. A net frame needs no place in the line; its beats are read from t + 1 on, one per cycle,
+// each is visible 2 cycles after it was read, and the frame is freed with the last one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/dma/write_beat.h"
+#include "model/eth/net_frames.h"
 #include "model/rdma/rx_buffer.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -28,6 +31,8 @@ class RxScatter final : public Block {
  public:
   // Cycles from a step to its beat at the output.
   static constexpr uint64_t kBeatLatency = 4;
+  // Of a net frame: from the cycle in which its place is taken to its first beat.
+  static constexpr uint64_t kNetLatency = 3;
   static constexpr size_t kStreamDepth = 8;  // beats under way
   static constexpr size_t kPlaces = 16;      // whose writes are not all accepted, or whose rest waits
 
@@ -42,13 +47,16 @@ class RxScatter final : public Block {
   Output<spec::RxAck> ack_out;
   Output<spec::RxAnswer> answer_out;
 
+  // Who gets net frames; outlives the block's use.
+  NetFrameSink* net_sink = nullptr;
+
   // accepted_i in cycle `now`.
   void OnAccepted(Cycle now);
   // write_done_i, likewise.
   void OnWriteDone(Cycle now);
 
   void Run(Cycle now) override;
-  bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0; }
+  bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0 && !net_until_; }
 
  private:
   enum class State : uint8_t { kPlace, kRun, kFree };
@@ -80,6 +88,7 @@ class RxScatter final : public Block {
   };
 
   void TakePlace(Cycle now);
+  void TakeNet(Cycle now);
   void Step(Cycle now);
   void Leave(Cycle now);
   Write MakeWrite(size_t offset, uint64_t address, size_t bytes) const;
@@ -89,7 +98,8 @@ class RxScatter final : public Block {
   FrameStore& store_;
 
   State state_ = State::kPlace;
-  Cycle begins_ = 0;  // of the state
+  Cycle begins_ = 0;                // of the state
+  std::optional<Cycle> net_until_;  // a net frame's beats are visible
   spec::RxPlace place_{};
   bool second_ = false;  // the write under way is the second one
   Write write_;

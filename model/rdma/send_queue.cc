@@ -21,7 +21,9 @@ constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
     spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset + static_cast<uint32_t>(spec::RdmaSge::kBytes);
 
-bool IsServed(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kErr; }
+bool IsServed(IbQpState state) {
+  return state == IbQpState::kRts || state == IbQpState::kSqe || state == IbQpState::kErr;
+}
 
 }  // namespace
 
@@ -54,6 +56,11 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
 
 void SendQueue::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
+void SendQueue::SetHold(Cycle from, bool hold) {
+  hold_.Set(from, hold);
+  WakeAt(from);
+}
+
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
@@ -77,6 +84,10 @@ void SendQueue::Run(Cycle now) {
   moved |= RunLine(now, answered);
   requests_ -= taken;
   moved |= RunAssemble(now);
+  if (const bool hold = hold_.At(now); hold != held_) {
+    held_ = hold;
+    moved = true;
+  }
   if (moved) WakeAt(now + 1);
 }
 
@@ -87,7 +98,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   }
   const bool rang = doorbell_in.CanPop(now);
   const bool request_ready = !request_ && requests_ != sizes_.requests;
-  const bool servable = line_.CanPop(now) && request_ready;
+  const bool servable = line_.CanPop(now) && request_ready && !held_;
   const bool replay_servable = replay_in.CanPop(now) && request_ready && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
     if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
@@ -265,8 +276,8 @@ bool SendQueue::RunAssemble(Cycle now) {
 
 bool SendQueue::IsIdle() const {
   return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && replay_in.size() == 0 && wake_.IsEmpty() &&
-         line_.size() == 0 && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ && !fetch_ &&
-         !work_ && !failure_ && !sends_;
+         (line_.size() == 0 || held_) && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ &&
+         !fetch_ && !work_ && !failure_ && !sends_;
 }
 
 }  // namespace vireo::model

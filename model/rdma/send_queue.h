@@ -13,6 +13,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
@@ -34,12 +35,16 @@ class SendQueue final : public Block {
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kFetchedToWorkRequest = 3;  // of the second answer
   static constexpr Cycle kResumeToWorkRequest = 6;
+  // From the first cycle without hold_i to the request of a ring that waited.
+  static constexpr Cycle kReleaseToRequest = 3;
 
   SendQueue(Agenda& agenda, const spec::Config& config);
   SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
 
   // The input from cycle `from` on; at first 0.
   void SetMq(Cycle from, bool mq);
+  // Likewise: from the next cycle on no ring is asked.
+  void SetHold(Cycle from, bool hold);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
@@ -120,6 +125,8 @@ class SendQueue final : public Block {
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
 
+  Level<bool> hold_;
+  bool held_ = false;           // as it was in the last cycle: what counts in the next one
   std::optional<Event> event_;  // chosen, to be decided
   bool line_turn_ = false;      // the line and replays go before doorbells
   bool replay_turn_ = false;    // replays go before the line

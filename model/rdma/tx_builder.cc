@@ -15,6 +15,20 @@ constexpr uint64_t kGive = 3;
 static_assert(TxBuilder::kTokenLatency == 1 + kGive);
 static_assert(TxBuilder::kInterval == kGive + 1);
 
+// A net frame is chosen in the cycle behind the one in which its first beat is there, and may be begun in the one
+// behind that. From then on: its first beat is taken, is visible.
+constexpr uint64_t kNetSeen = 1;
+constexpr uint64_t kNetBegin = 1;
+constexpr uint64_t kNetTaken = 1;
+constexpr uint64_t kNetVisible = 2;
+
+static_assert(TxBuilder::kNetLatency == kNetSeen + kNetBegin + kNetVisible);
+static_assert(TxBuilder::kNetReady == TxFramer::kReadyLatency + kNetVisible);
+static_assert(TxBuilder::kNetGap == 1 + kNetVisible);
+// A net frame's last beat is visible in the first cycle in which the next one may be there and a packet be taken.
+static_assert(TxBuilder::kNetInterval == kNetSeen + kNetBegin + kNetVisible);
+static_assert(TxBuilder::kPacketGap == kGive + TxFramer::kLatency);
+
 // IPv6's flow label [RFC 6437, 2], and how much of it fits into a source port behind udp_source_port_base.
 constexpr unsigned kFlowLabelBits = 20;
 constexpr unsigned kEntropyBits = 14;
@@ -22,10 +36,18 @@ constexpr unsigned kEntropyBits = 14;
 }  // namespace
 
 TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload,
-                     FrameSink& sink)
-    : Block(agenda), payload_(payload), sink_(sink), framer_(beat_bytes), rows_(num_qps), ahs_(num_ahs) {
+                     FrameSink& sink, NetFrameSource* net)
+    : Block(agenda),
+      beat_bytes_(beat_bytes),
+      payload_(payload),
+      sink_(sink),
+      net_(net),
+      framer_(beat_bytes),
+      rows_(num_qps),
+      ahs_(num_ahs) {
   packet_in.SetConsumer(this);
   answer_in.SetConsumer(this);
+  if (net_ != nullptr) net_->SetReader(this);
 }
 
 void TxBuilder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
@@ -46,7 +68,7 @@ void TxBuilder::OnMac(Cycle now, const std::array<uint8_t, 6>& mac) { mac_.Write
 
 void TxBuilder::OnTransmitReady(Cycle now, bool ready) {
   ready_.Write(now, 0, ready);
-  if (ready && token_) WakeAt(now + TxFramer::kReadyLatency);
+  if (ready && (token_ || net_chosen_)) WakeAt(now + TxFramer::kReadyLatency);
 }
 
 // [Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label, rdma_flow_label_to_udp_sport]
@@ -62,52 +84,100 @@ uint16_t TxBuilder::SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_
 }
 
 void TxBuilder::Run(Cycle now) {
-  // One packet is under way, and takes a step in fixed cycles; the last one waits for the framer and the MAC.
-  if (!packet_) {
-    if (now >= next_) Take(now);
-  } else if (!token_) {
-    if (now >= next_) {
+  // One packet or net frame is under way, and takes a step in fixed cycles; the last one waits for the framer and the
+  // MAC.
+  if (now >= next_) {
+    if (net_chosen_) {
+      // A frame leaves `frames_` with its last beat; the RTL's framer is empty from the next cycle on.
+      if (frames_.empty() && ready_.Read(now, 0) != 0) SendNet(now);
+    } else if (!packet_) {
+      Choose(now);
+    } else if (!token_) {
       token_ = Token(now);
       next_ = std::max(now + 1, framer_.free_at());
       WakeAt(next_);
+    } else if (ready_.Read(now, 0) != 0) {
+      SendPacket(now);
     }
-  } else if (now >= next_ && ready_.Read(now, 0) != 0) {
-    const TxTrain train = framer_.Accept(now, *token_);
-    std::vector<uint8_t> payload;
-    if (train.payload_beats != 0) payload = payload_.TakePayload(train.first_payload_cycle);
-    frames_.push_back({.train = train, .bytes = TxFramer::Frame(*token_, payload)});
-    sink_.OnFrameAhead(train.first_beat_cycle, train.last_beat_cycle);
-    WakeAt(train.last_beat_cycle);
-    packet_.reset();
-    token_.reset();
-    next_ = now + 1;
-    WakeAt(next_);
   }
   if (!frames_.empty() && frames_.front().train.last_beat_cycle == now) {
     Frame frame = std::move(frames_.front());
     frames_.pop_front();
     sink_.OnFrame(frame.train.first_beat_cycle, now, std::move(frame.bytes));
+    if (net_chosen_) WakeAt(now + 1);
   }
 }
 
-void TxBuilder::Take(Cycle now) {
+void TxBuilder::Choose(Cycle now) {
+  const bool net_waits = NetWaits(now);
   if (enable_.Read(now, 0) == 0) return;
-  for (size_t i = 1; i <= 2; ++i) {
-    const size_t candidate = (winner_ + i) % 2;
-    Channel<spec::TxPacket>& channel = candidate == 0 ? packet_in : answer_in;
-    if (!channel.CanPop(now)) continue;
-    winner_ = candidate;
-    packet_ = channel.Pop(now);
-    if (packet_->has_ah) {
-      row_ = {.path = ahs_.Read(now, packet_->ah % ahs_.size()), .dest_qpn = packet_->dest_qpn};
+  for (size_t i = 1; i <= 3; ++i) {
+    const size_t candidate = (winner_ + i) % 3;
+    if (candidate == 2) {
+      if (!net_waits) continue;
+      net_chosen_ = true;
+      next_ = now + kNetBegin;
+      WakeAt(next_);
     } else {
-      row_ = rows_.Read(now, packet_->qpn % rows_.size());
+      Channel<spec::TxPacket>& channel = candidate == 0 ? packet_in : answer_in;
+      if (!channel.CanPop(now)) continue;
+      Take(now, channel);
     }
-    if (packet_->is_response && on_response_taken) on_response_taken(now);
-    next_ = now + kToken;
-    WakeAt(next_);
+    winner_ = candidate;
     return;
   }
+}
+
+// Whether a net frame was there in the cycle before.
+bool TxBuilder::NetWaits(Cycle now) {
+  if (net_ == nullptr || !net_->HasFrame(now)) return false;
+  // What was there before net_from_ are beats of the frame before.
+  if (now != 0 && now >= net_from_ + kNetSeen && net_->HasFrame(now - 1)) return true;
+  WakeAt(now + 1);
+  return false;
+}
+
+void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
+  packet_ = channel.Pop(now);
+  if (packet_->has_ah) {
+    row_ = {.path = ahs_.Read(now, packet_->ah % ahs_.size()), .dest_qpn = packet_->dest_qpn};
+  } else {
+    row_ = rows_.Read(now, packet_->qpn % rows_.size());
+  }
+  if (packet_->is_response && on_response_taken) on_response_taken(now);
+  next_ = now + kToken;
+  WakeAt(next_);
+}
+
+void TxBuilder::SendPacket(Cycle now) {
+  const TxTrain train = framer_.Accept(now, *token_);
+  std::vector<uint8_t> payload;
+  if (train.payload_beats != 0) payload = payload_.TakePayload(train.first_payload_cycle);
+  AddFrame(train, TxFramer::Frame(*token_, payload));
+  packet_.reset();
+  token_.reset();
+  next_ = now + 1;
+  WakeAt(next_);
+}
+
+void TxBuilder::SendNet(Cycle now) {
+  std::vector<uint8_t> bytes = net_->TakeFrame(now + kNetTaken);
+  assert(!bytes.empty());
+  const uint64_t beats = (bytes.size() + beat_bytes_ - 1) / beat_bytes_;
+  TxTrain train;
+  train.first_beat_cycle = now + kNetVisible;
+  train.last_beat_cycle = train.first_beat_cycle + beats - 1;
+  AddFrame(train, std::move(bytes));
+  net_chosen_ = false;
+  next_ = now + kNetTaken + beats;
+  net_from_ = next_;
+  WakeAt(next_);
+}
+
+void TxBuilder::AddFrame(const TxTrain& train, std::vector<uint8_t> bytes) {
+  sink_.OnFrameAhead(train.first_beat_cycle, train.last_beat_cycle);
+  WakeAt(train.last_beat_cycle);
+  frames_.push_back({.train = train, .bytes = std::move(bytes)});
 }
 
 TxToken TxBuilder::Token(Cycle now) {
@@ -138,6 +208,8 @@ TxToken TxBuilder::Token(Cycle now) {
   return token;
 }
 
-bool TxBuilder::IsIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && frames_.empty(); }
+bool TxBuilder::IsIdle() const {
+  return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !net_chosen_ && frames_.empty();
+}
 
 }  // namespace vireo::model

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram its address
 // handle's of the path and the packet itself of the peer, and makes a frame of it: the counterpart of
-// rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets and answers take turns. It checks nothing.
+// rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets, answers
+// and net frames, which leave as they come, take turns. It checks nothing.
 //
 // Unloaded, with p the cycle of a packet's push: its frame's first beat is visible in p + kLatency, if the MAC was
-// ready in cycle p + kTokenLatency - 1.
+// ready in cycle p + kTokenLatency - 1. With v the first cycle in which a net frame is there: its first beat is visible
+// in v + kNetLatency, if the MAC was ready kNetReady cycles before that.
 #pragma once
 
 #include <array>
@@ -19,6 +21,7 @@
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
 #include "model/common/table.h"
+#include "model/eth/net_frames.h"
 #include "model/rdma/payload_source.h"
 #include "model/rdma/tx_framer.h"
 #include "spec/gen/vireo_spec.h"
@@ -41,11 +44,22 @@ class TxBuilder final : public Block {
   static constexpr uint64_t kLatency = kTokenLatency + TxFramer::kLatency;
   // From the acceptance of one token to that of the next, if the framer is free.
   static constexpr uint64_t kInterval = 4;
+  // From a net frame's first beat at the input to that at the output; from m_axis_tready to the beat that it allows.
+  static constexpr uint64_t kNetLatency = 4;
+  static constexpr uint64_t kNetReady = 3;
+  // From a last beat at the output to the next frame's first one, if that waits: a packet's to a net frame's, a net
+  // frame's to another's, a net frame's to a packet's.
+  static constexpr uint64_t kNetGap = 3;
+  static constexpr uint64_t kNetInterval = 4;
+  static constexpr uint64_t kPacketGap = 13;
 
-  // beat_bytes: DataBits/8. `payload` and `sink` outlive the block.
-  TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload, FrameSink& sink);
-  TxBuilder(Agenda& agenda, const spec::Config& config, PayloadSource& payload, FrameSink& sink)
-      : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, config.num_ahs, payload, sink) {}
+  // beat_bytes: DataBits/8. `payload`, `sink` and `net` outlive the block. net: its frames are padded; null: there are
+  // none.
+  TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload, FrameSink& sink,
+            NetFrameSource* net = nullptr);
+  TxBuilder(Agenda& agenda, const spec::Config& config, PayloadSource& payload, FrameSink& sink,
+            NetFrameSource* net = nullptr)
+      : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, config.num_ahs, payload, sink, net) {}
 
   Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();
   Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::Slice();  // without payload
@@ -76,11 +90,18 @@ class TxBuilder final : public Block {
     std::vector<uint8_t> bytes;
   };
 
-  void Take(Cycle now);
+  void Choose(Cycle now);
+  bool NetWaits(Cycle now);
+  void Take(Cycle now, Channel<spec::TxPacket>& channel);
   TxToken Token(Cycle now);
+  void SendPacket(Cycle now);
+  void SendNet(Cycle now);
+  void AddFrame(const TxTrain& train, std::vector<uint8_t> bytes);
 
+  const size_t beat_bytes_;
   PayloadSource& payload_;
   FrameSink& sink_;
+  NetFrameSource* const net_;
   TxFramer framer_;
   Table<Row> rows_;
   Table<spec::TablePath> ahs_;
@@ -89,11 +110,13 @@ class TxBuilder final : public Block {
   Table<std::array<uint8_t, 6>> mac_{1};
   Table<uint8_t> ready_{1};
 
-  size_t winner_ = 1;  // 0: packet_in, 1: answer_in
+  size_t winner_ = 2;        // of the last one: 0 packet_in, 1 answer_in, 2 net_
+  bool net_chosen_ = false;  // a net frame waits for the framer and the MAC
   std::optional<spec::TxPacket> packet_;
   Row row_{};  // path and peer of the packet
   std::optional<TxToken> token_;
-  Cycle next_ = 0;  // of the packet's next step
+  Cycle next_ = 0;      // of the next step
+  Cycle net_from_ = 0;  // a net frame that is there from then on or later is another one than the last
   std::deque<Frame> frames_;
 };
 

@@ -14,7 +14,9 @@
 //   no answer     everything that is not acknowledged is sent again  [IBTA vol. 1, 9.7.6.1.3]
 //   other NAK, a READ response with a status, or no retry left
 //                 the oldest record that is not acknowledged fails [IBTA vol. 1, 9.7.5.2], all others flush
-//   failed        a record that came with a status completes with it when it is the oldest, then all others flush
+//   failed        a record that came with a status completes with it when it is the oldest; then all others flush, but
+//                 of UC and UD: the QP is in SQE, and each record says itself what becomes of it
+//                 [IBTA vol. 1, 10.3.1.6]
 //   ERR           all flush
 //   clear         all are forgotten, without completion
 //
@@ -150,7 +152,7 @@ module vireo_completer
 
   // A QP's ring.
   typedef struct packed {
-    logic failed;                // it completed something with an error: all else flushes
+    logic failed;                // it completed something with an error that stops the QP: all else flushes
     logic [SlotBits-1:0] oldest;
     logic [SlotBits:0] count;
     logic [23:0] unacked;        // oldest PSN without an acknowledge
@@ -616,7 +618,7 @@ module vireo_completer
           if (completes) begin
             completion_d = '{vq_index: queue_index, head: kept.head, used_bytes: '0,
                              has_cqe: kept.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
-                             solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe)};
+                             solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe), default: '0};
           end
           ring_d.oldest = ring_q.oldest + 1'b1;
           ring_d.count = ring_q.count - 1'b1;
@@ -630,14 +632,16 @@ module vireo_completer
             turn_push = ring_q.stands;
             ring_d.stands = 1'b0;
           end
-          if (why_q != WhyForget && (kept.silent || status != IbWcStatusSuccess)) ring_d.failed = 1'b1;
+          if (why_q != WhyForget && (kept.silent || (status != IbWcStatusSuccess && attributes.reliable))) begin
+            ring_d.failed = 1'b1;
+          end
           if (why_q == WhyNak && completes && status != IbWcStatusSuccess && kept.status == IbWcStatusSuccess) begin
             failure_valid_d = 1'b1;
           end
           // One that failed when it was read again; when the QP flushes, the host has heard of something already.
           if (own && kept.tell && why_q != WhyFlush) failure_valid_d = 1'b1;
           if (failure_valid_d) begin
-            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: vendor};
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: vendor, default: '0};
           end
           if (ring_d.failed && why_q != WhyForget) why_d = WhyFlush;
           state_d = StRead;

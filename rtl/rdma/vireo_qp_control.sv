@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The one place that changes the state of a QP: by firmware's orders and by failures that other blocks report, one at a
-// time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event); firmware's
+// time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event). SQE is not
+// told, and comm_est, which comes as a failure does, changes no state. Firmware's
 // own events pass through, so that there is one stream of them in the order of happening. A failed virtqueue takes its
 // QP along, a failed CQ every QP that completes into it. It knows no attribute but the state that firmware wants, the
 // CQs of a QP, and whose virtqueue is whose.
@@ -44,6 +45,7 @@ module vireo_qp_control
 
   output logic            qp_state_write_valid_o,
   output qp_state_write_t qp_state_write_o,
+  output logic            hold_o,   // an order waits for quiet_i: nobody is to begin what can wait
   output logic            qp_done_valid_o,
   output qp_done_t        qp_done_o,
   output logic            host_event_valid_o,
@@ -143,6 +145,7 @@ module vireo_qp_control
   logic [15:0] vq_index_d, vq_index_q;
   logic [2:0] operation_d, operation_q;
   host_event_t event_d, event_q;  // as it came, or type and code of the failure
+  logic send_only_d, send_only_q;
   logic is_cq_d, is_cq_q;
   logic scanning_d, scanning_q;  // a QP is left to be looked up
   logic [QpBits-1:0] scan_d, scan_q;
@@ -150,6 +153,9 @@ module vireo_qp_control
 
   // An order that is done when everybody is quiet.
   logic fence_d, fence_q;
+  // It did in the cycle before. Others know of its end one cycle late and count what they hold back as no work until
+  // then, so this block must not be idle, or all would seem to be.
+  logic fenced_q;
   logic [FenceBits-1:0] fence_count_d, fence_count_q;
 
   // A drain whose end is to be told. Unlike other orders it holds nobody up, and a later order ends it untold.
@@ -237,6 +243,7 @@ module vireo_qp_control
     vq_index_d = vq_index_q;
     operation_d = operation_q;
     event_d = event_q;
+    send_only_d = send_only_q;
     is_cq_d = is_cq_q;
     scanning_d = scanning_q;
     scan_d = scan_q;
@@ -298,6 +305,7 @@ module vireo_qp_control
             qpn_d = qp_failure[winner_d[1:0]].qpn;
             event_d.event_type = qp_failure[winner_d[1:0]].event_type;
             event_d.code = qp_failure[winner_d[1:0]].code;
+            send_only_d = qp_failure[winner_d[1:0]].send_only;
           end
         endcase
       end
@@ -323,8 +331,13 @@ module vireo_qp_control
         unique case (job_q)
           JobQpFailure: begin
             host_event0_d = '{event_type: event_q.event_type, element: 32'(qpn_q), code: event_q.code};
-            if (is_live) begin
-              state_write_valid_d = 1'b1;
+            if (send_only_q) begin
+              // [IBTA vol. 1, 10.3.1.6]
+              state_write_d.state = IbQpStateSqe[StateBits-1:0];
+              state_write_valid_d = has_qp_q && (engine_state == IbQpStateRts[StateBits-1:0]
+                                                 || engine_state == IbQpStateSqd[StateBits-1:0]);
+            end else if (is_live) begin
+              state_write_valid_d = event_q.event_type != RdmaEventTypeCommEst[15:0];
               say0_d = 1'b1;
               state_d = StSay;
             end
@@ -421,6 +434,7 @@ module vireo_qp_control
       state_q <= StIdle;
       winner_q <= InputBits'(Inputs - 1);
       fence_q <= 1'b0;
+      fenced_q <= 1'b0;
       drain_q <= 1'b0;
       fence_count_q <= '0;
       state_write_valid_q <= 1'b0;
@@ -433,6 +447,7 @@ module vireo_qp_control
       state_q <= state_d;
       winner_q <= winner_d;
       fence_q <= fence_d;
+      fenced_q <= fence_q;
       drain_q <= drain_d;
       fence_count_q <= fence_count_d;
       state_write_valid_q <= state_write_valid_d;
@@ -451,6 +466,7 @@ module vireo_qp_control
     vq_index_q <= vq_index_d;
     operation_q <= operation_d;
     event_q <= event_d;
+    send_only_q <= send_only_d;
     is_cq_q <= is_cq_d;
     scan_q <= scan_d;
     drain_qpn_q <= drain_qpn_d;
@@ -463,12 +479,13 @@ module vireo_qp_control
 
   assign qp_state_write_valid_o = state_write_valid_q;
   assign qp_state_write_o = state_write_q;
+  assign hold_o = fence_q;
   assign qp_done_valid_o = done_q;
   assign qp_done_o = '{is_drain: done_drain_q};
   assign host_event_valid_o = say0_q;
   assign host_event_o = host_event0_q;
   // A drain that waits for a peer is no work.
-  assign idle_o = state_q == StIdle && !fence_q && valid == '0 && queued_q == '0
+  assign idle_o = state_q == StIdle && !fence_q && !fenced_q && valid == '0 && queued_q == '0
                && !(drain_q && (fence_count_q != '0 || !sends || sends_recent_q));
 
 endmodule

@@ -25,6 +25,7 @@ module vireo_read_responder
   input  qp_state_write_t qp_state_write_i,
   input  logic            response_taken_i,   // a pulse: tx_builder has taken one of our jobs' packets
   input  logic            response_failed_i,  // a pulse: tx_gather could not read the payload of one of our jobs
+  input  logic            hold_i,  // no job is begun, from the next cycle on; what waits for its turn is no work
 
   input  logic            answer_valid_i,
   output logic            answer_ready_o,
@@ -60,7 +61,7 @@ module vireo_read_responder
   // A ring has a power of two of entries, and at least two.
   localparam int unsigned SlotBits = MaxRdAtomic < 2 ? 1 : $clog2(MaxRdAtomic);
   localparam int unsigned AethBits = 8 * AethBytes;
-  localparam int unsigned PacketBytesBits = 13;  // of tx_packet.payload_bytes
+  localparam int unsigned PacketBytesBits = 13;  // of a packet's payload
   // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
   localparam int unsigned MtuShift = 7;
   // Jobs are counted modulo 2 to the power of this; far fewer than half of it are on their way at a time.
@@ -201,6 +202,8 @@ module vireo_read_responder
   logic [31:0] left;
   logic [3:0] shift;
   logic stays, alive, leaves, fails, first;
+  logic can_turn;  // with room for all that can come of a turn, so that answers never wait for jobs
+  logic hold_q;
   aeth_t nak;
 
   logic packet_valid_d, packet_valid_q, packet_free, job_valid_d, job_valid_q, job_free;
@@ -249,6 +252,7 @@ module vireo_read_responder
     reads_valid_d = 1'b0;
     reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
 
+    can_turn = turn_valid && job_free && failure_free && !hold_q;
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is on its way. Of a QP that gave none for long the number comes to
     // lie ahead again; its next answer then leaves as a job, which is only a detour.
@@ -275,12 +279,11 @@ module vireo_read_responder
           drop_pop = 1'b1;
           dropping_d = 1'b1;
           state_d = StTurn;
-        end else if (answer_valid && packet_free && !(turn_valid && job_free && failure_free && !turned_q)) begin
+        end else if (answer_valid && packet_free && !(can_turn && !turned_q)) begin
           qpn_d = answer.packet.qpn[QpBits-1:0];
           turned_d = 1'b0;
           state_d = StAnswer;
-        end else if (turn_valid && job_free && failure_free) begin
-          // With room for all that can come of it, so that answers never wait for jobs.
+        end else if (can_turn) begin
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
           dropping_d = 1'b0;
@@ -372,7 +375,7 @@ module vireo_read_responder
             job_d.packet.extension[AethBits-1:0] = pack_aeth(nak);
             failure_valid_d = 1'b1;
             failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpAccessErr),
-                          code: 32'(AethSyndromeNakRemoteAccessError)};
+                          code: 32'(AethSyndromeNakRemoteAccessError), default: '0};
             row_d.dead = 1'b1;
             row_d.held = 1'b0;
             row_d.count = '0;
@@ -381,7 +384,7 @@ module vireo_read_responder
           end else begin
             job_d.packet.opcode = opcode_q;
             if (has_aeth_q) job_d.packet.extension[AethBits-1:0] = entry.aeth;
-            job_d.packet.payload_bytes = bytes_q;
+            job_d.packet.payload_bytes = 14'(bytes_q);
             if (checked_q) begin
               job_d.address0 = place.address0;
               job_d.bytes0 = place.bytes0;
@@ -410,6 +413,7 @@ module vireo_read_responder
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StChoose;
+      hold_q <= 1'b0;
       turned_q <= 1'b0;
       issued_q <= '0;
       ended_q <= '0;
@@ -420,6 +424,7 @@ module vireo_read_responder
       reads_valid_q <= 1'b0;
     end else begin
       state_q <= state_d;
+      hold_q <= hold_i;
       turned_q <= turned_d;
       issued_q <= issued_d;
       ended_q <= ended_d;
@@ -457,8 +462,8 @@ module vireo_read_responder
   assign failure_o = failure_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
-  assign idle_o = state_q == StChoose && drop_empty && turn_empty && !answer_valid && !packet_valid_q && !job_valid_q
-               && !failure_valid_q && !check_valid_q && !reads_valid_q;
+  assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && !answer_valid && !packet_valid_q
+               && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)

@@ -6,6 +6,9 @@
 // is taken for dead at once, and QP control is told; all later work requests of a dead QP flush. An RDMA READ is one
 // packet with as many PSNs as responses will come; before its job the responder hears where they go.
 //
+// Of RC the QP is dead until it is loaded anew. Of UC and UD only its send half is (SQE), until a work request comes
+// that was checked after the way back to RTS.
+//
 // It sees no acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays
 // bring work requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
 //
@@ -244,10 +247,18 @@ module vireo_requester
                            qp_hold_i.qpn[23:QpBits], qp_reads_i.qpn[23:QpBits]};
 
   logic [QpBits-1:0] front_qpn, half_qpn, back_qpn;
-  logic front_read, back_read, half_write, dead_write, dead_new;
+  logic front_read, back_read, half_write, dead_write;
   logic [23:0] half_psn, next_psn;
   logic [2:0] front_state, back_state;
-  logic dead;
+  // Nothing is sent after an error of its own.
+  typedef struct packed {
+    logic for_good;   // until the next load
+    logic send_only;  // until SQE has ended: a work request says so that was checked after it
+  } dead_t;
+  dead_t dead, dead_new;
+  logic sqe_valid_q;  // the pulse of SQE, one cycle late as that of a hold
+  logic [QpBits-1:0] sqe_qpn_q;
+  logic was_sqe, was_sqe_clear;
   logic hold_valid_q;  // the pulse, one cycle late, so that who needs the tables' write port can wait for it
   logic [QpBits-1:0] hold_qpn_q;
   logic [7:0] hold_new_q;
@@ -258,12 +269,18 @@ module vireo_requester
   logic [7:0] begun, ended;  // READs
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) hold_valid_q <= 1'b0;
-    else hold_valid_q <= qp_hold_valid_i;
+    if (!rst_ni) begin
+      hold_valid_q <= 1'b0;
+      sqe_valid_q <= 1'b0;
+    end else begin
+      hold_valid_q <= qp_hold_valid_i;
+      sqe_valid_q <= qp_state_write_valid_i && qp_state_write_i.state == 3'(IbQpStateSqe);
+    end
   end
   always_ff @(posedge clk_i) begin
     hold_qpn_q <= qp_hold_i.qpn[QpBits-1:0];
     hold_new_q <= qp_hold_i.generation;
+    sqe_qpn_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
   vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
@@ -329,7 +346,15 @@ module vireo_requester
     .write_i(back_resumed_write), .write_address_i(back_qpn), .write_data_i(back_resumed_new),
     .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_resumed)
   );
-  vireo_table #(.Width(1), .Depth(NumQps)) u_dead (
+  // The QP went to SQE, and no work request has been checked in a state that sends since then. One that is left from
+  // before a load does no harm: it revives a QP that is not dead.
+  vireo_table #(.Width(1), .Depth(NumQps)) u_was_sqe (
+    .clk_i, .rst_ni,
+    .write_i(sqe_valid_q || was_sqe_clear), .write_address_i(sqe_valid_q ? sqe_qpn_q : front_qpn),
+    .write_data_i(sqe_valid_q),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(was_sqe)
+  );
+  vireo_table #(.Width($bits(dead_t)), .Depth(NumQps)) u_dead (
     .clk_i, .rst_ni,
     .write_i(dead_write), .write_address_i(back_qpn), .write_data_i(dead_new),
     .read_i(back_read), .read_address_i(back_qpn), .read_data_o(dead)
@@ -348,6 +373,8 @@ module vireo_requester
     logic direct;              // inline data: the payload is at `address`
     logic unsent;              // of a held QP: a record and no packet
     logic again;               // of a replay: no record if all goes well
+    logic revives;             // with `first`: the QP's first one since SQE has ended
+    logic send_only;           // a failure stops only the send half
     logic [7:0] generation;
     logic [7:0] slot;
     logic [QpBits-1:0] qpn;
@@ -409,6 +436,7 @@ module vireo_requester
   logic [31:0] qkey_d, qkey_q;
   logic [7:0] max_reads_d, max_reads_q;
   logic signaled_d, signaled_q;
+  logic revives_d, revives_q;
   logic check_valid_d, check_valid_q, check_free;
   memory_check_t check_d, check_q;
   logic fetch_valid_d, fetch_valid_q, fetch_free;
@@ -504,6 +532,8 @@ module vireo_requester
     qkey_d = qkey_q;
     max_reads_d = max_reads_q;
     signaled_d = signaled_q;
+    revives_d = revives_q;
+    was_sqe_clear = 1'b0;
     check_free = !check_valid_q || memory_check_ready_i;
     check_valid_d = check_valid_q && !memory_check_ready_i;
     check_d = check_q;
@@ -548,7 +578,8 @@ module vireo_requester
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
     entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: given_q == '0, more: piece != rest, placed: placed,
-                 direct: is_inline, unsent: 1'b0, again: work.again, generation: work.generation, slot: work.slot,
+                 direct: is_inline, unsent: 1'b0, again: work.again, revives: first_q && revives_q,
+                 send_only: service_q == BthServiceUc || is_datagram, generation: work.generation, slot: work.slot,
                  qpn: front_qpn, head: work.head, wr_id: wr_id,
                  wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                  silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
@@ -645,7 +676,10 @@ module vireo_requester
           if (num_sge != '0) count_d = num_sge[ListBits-1:0];
         end
 
-        if (work.resume) begin
+        revives_d = was_sqe && front_sending && !work.again;
+        if (sqe_valid_q) begin
+          // It has the table's write port.
+        end else if (work.resume) begin
           // New packets follow only if all before them were asked for: what the completer has not heard of yet comes
           // to it as a record that is unsent, and it resumes once more.
           if (front_hold != work.generation || half_psn != work.psn) begin
@@ -663,10 +697,10 @@ module vireo_requester
           // Another replay follows, or nothing is sent any more.
           work_pop = 1'b1;
           front_d = FrIdle;
-        end else if (status_d == IbWcStatusSuccess && count_d != ListBits'(1)) begin
-          front_d = FrList;
         end else begin
-          ends_check = 1'b1;
+          was_sqe_clear = revives_d;
+          if (status_d == IbWcStatusSuccess && count_d != ListBits'(1)) front_d = FrList;
+          else ends_check = 1'b1;
         end
       end
       FrList: begin
@@ -747,8 +781,8 @@ module vireo_requester
             psn_d = psn_q + 24'd1;
             if (last) begin
               half_write = !work.again;
-              // The PSN after a failure does not matter, because a dead QP sends nothing.
-              next_psn = entry_in.read ? last_psn_q + 24'd1 : psn_d;
+              // What fails before its first packet takes no PSN: its last one is that before its first.
+              next_psn = last_psn_q + 24'd1;
               work_pop = 1'b1;
               front_d = FrIdle;
             end
@@ -809,7 +843,7 @@ module vireo_requester
   read_record_t read_d, read_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
-  logic alive, back_held, skips, fails;
+  logic alive, back_held, skips, fails, dies;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
@@ -832,7 +866,7 @@ module vireo_requester
     back_qpn = entry.qpn;
     back_read = 1'b0;
     dead_write = 1'b0;
-    dead_new = 1'b0;
+    dead_new = '0;
     back_loads = 1'b0;
     back_resumed_write = 1'b0;
     back_resumed_new = entry.generation;
@@ -852,7 +886,7 @@ module vireo_requester
     failure_d = failure_q;
 
     // Why it is not sent. A packet that began ends, unless its memory fails.
-    alive = is_sending(back_state) && !dead;
+    alive = is_sending(back_state) && !dead.for_good && !(dead.send_only && !entry.revives);
     back_held = entry.unsent
              || back_hold != (entry.again ? entry.generation : back_resumed);
     skips = (!entry.first && stop_q)
@@ -870,6 +904,9 @@ module vireo_requester
       vendor = memory_error(place.status);
     end
     fails = status != IbWcStatusSuccess;
+    // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
+    // failure is the completer's to judge: the record may have been acknowledged.
+    dies = fails && !entry.again && (status != IbWcStatusWrFlushErr || entry.silent);
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
 
@@ -909,12 +946,12 @@ module vireo_requester
                          bytes: entry.bytes, silent: entry.silent};
           end
           stop_d = fails || (entry.first && back_held);
+          dead_write = dies || entry.revives;
+          dead_new = '{for_good: dead.for_good || (dies && (!entry.send_only || entry.silent)),
+                       send_only: (dead.send_only && !entry.revives) || (dies && entry.send_only && !entry.silent)};
           if (!stop_d) begin
             back_d = entry.read ? BkRead : BkJob;
           end else begin
-            // A replay's failure is the completer's to judge: the record may have been acknowledged.
-            dead_write = fails && !entry.again;
-            dead_new = 1'b1;
             if (!entry.start) begin
               drop_d = 1'b1;
               back_d = BkJob;
@@ -944,7 +981,7 @@ module vireo_requester
           job_d = '0;
           job_d.packet = '{qpn: 24'(entry.qpn), opcode: entry.opcode, solicited_event: entry.solicited_event,
                            ack_req: entry.ack_req, psn: entry.psn,
-                           extension: '0, payload_bytes: entry.payload_bytes, has_ah: entry.has_deth, ah: '0,
+                           extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
                            dest_qpn: '0, reports: entry.reports, is_response: 1'b0};
           if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
@@ -983,7 +1020,8 @@ module vireo_requester
         // After the record, so that the completer knows why before everything flushes.
         if (record_free && failure_free) begin
           failure_valid_d = 1'b1;
-          failure_d = '{qpn: 24'(entry.qpn), event_type: 16'(RdmaEventTypeQpFatal), code: record_q.vendor_err};
+          failure_d = '{qpn: 24'(entry.qpn), event_type: 16'(RdmaEventTypeQpFatal), code: record_q.vendor_err,
+                        send_only: entry.send_only};
           entry_pop = 1'b1;
           back_d = BkIdle;
         end
@@ -1046,6 +1084,7 @@ module vireo_requester
     qkey_q <= qkey_d;
     max_reads_q <= max_reads_d;
     signaled_q <= signaled_d;
+    revives_q <= revives_d;
     check_q <= check_d;
     fetch_q <= fetch_d;
     stop_q <= stop_d;

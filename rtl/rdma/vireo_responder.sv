@@ -8,7 +8,8 @@
 // ERR it flushes the QP's receives, one per turn, so that frames of other QPs are served between.
 //
 // A frame leaves as one rx_place or, when its payload goes to several elements, as several; one that is dropped, as a
-// place without bytes, answer and acknowledge. A flushed receive leaves as a place without frame.
+// place without bytes, answer and acknowledge; one of the net path, as a place with its length and nothing else. A
+// flushed receive leaves as a place without frame.
 module vireo_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -24,6 +25,7 @@ module vireo_responder
   input  logic            enable_i,               // counts when a frame's turn comes; 0: it is dropped
   input  logic            mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
   input  logic [47:0]     mac_i,                  // the device's own, byte 0 in 7:0; counts when a frame's turn comes
+  input  logic            hold_i,  // no frame's turn comes, from the next cycle on; one that waits is no work
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
@@ -140,6 +142,7 @@ module vireo_responder
   // The receive half of a QP; from in_message on, it belongs to the message under way.
   typedef struct packed {
     logic failed;            // ERR by our own will; a load ends it
+    logic established;       // comm_est was said
     logic nak_sent;          // NAK of sequence or RNR
     logic [PsnBits-1:0] expected_psn;
     logic [PsnBits-1:0] msn;
@@ -164,6 +167,7 @@ module vireo_responder
 
   // Outcome of the checks that need the tables, each on its own; the action orders them.
   typedef struct packed {
+    logic net;               // a frame of the net path
     logic taken;             // a packet for a QP of ours that receives, from its peer
     logic datagram;
     logic acknowledged;      // RC: requests are answered
@@ -585,6 +589,7 @@ module vireo_responder
     endcase
     total_ok = frame.info.ends_message ? bytes_left == 32'(frame.payload_bytes) : bytes_left > 32'(frame.payload_bytes);
 
+    checks_d.net = enabled_q && frame.verdict == RxVerdictNet;
     checks_d.taken = enabled_q && ours_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches
                   && pkey_matches && (datagram ? qkey_matches : peer_matches);
     checks_d.datagram = datagram;
@@ -694,6 +699,10 @@ module vireo_responder
   state_e state_d, state_q;
   logic flush_d, flush_q;            // the turn is a flush
   logic turn_d, turn_q;              // the last turn was a flush: a frame goes before the next one
+  logic hold_q;
+  logic frame_turn;                  // a frame is there, and may have its turn
+  logic announced_d, announced_q;    // comm_est was said of this frame
+  logic announces;
   logic element_d, element_q;        // what is waited for is an element
   logic [1:0] status_d, status_q;    // of the receive or element
   logic [7:0] code_d, code_q;        // why not
@@ -728,6 +737,8 @@ module vireo_responder
     turn_d = turn_q;
     part_d = part_q;
     response_d = response_q;
+    announced_d = announced_q;
+    announces = 1'b0;
     element_d = element_q;
     status_d = status_q;
     code_d = code_q;
@@ -754,6 +765,7 @@ module vireo_responder
     flushes = 1'b0;
     forgets = 1'b0;
     space = !place_valid_q && !failure_valid_q;
+    frame_turn = frame_valid && !hold_q;
     chunk = position_q.cursor.bytes_left < 32'(left_q) ? 13'(position_q.cursor.bytes_left) : left_q;
     scatters = checks_q.send || response_q;
     passed = half.position.num_sge - half.position.cursor.elements;
@@ -761,16 +773,17 @@ module vireo_responder
     unique case (state_q)
       StIdle: begin
         response_d = 1'b0;
+        announced_d = 1'b0;
         if (load_valid) begin
           load_ready = ring_load_ready;
-        end else if (flush_valid && !(frame_valid && turn_q)) begin
+        end else if (flush_valid && !(frame_turn && turn_q)) begin
           flush_pop = 1'b1;
           flush_d = 1'b1;
           turn_d = 1'b1;
           qpn_d = flush_qpn;
           read = 1'b1;
           state_d = StFlush;
-        end else if (frame_valid) begin
+        end else if (frame_turn) begin
           flush_d = 1'b0;
           turn_d = 1'b0;
           qpn_d = QpBits'(frame.bth.dest_qp);
@@ -788,7 +801,13 @@ module vireo_responder
         position_d = half.position;
         status_d = BufferStatusOk;
         element_d = 1'b0;
-        if (space) begin
+        // The first request of a connection, whatever becomes of it. In RTR a response is one to another life of the QP.
+        // [IBTA vol. 1, 11.6.3.1]
+        announces = space && checks_q.taken && !checks_q.datagram && !checks_q.response && qp_state == 3'(IbQpStateRtr)
+                 && !half.established && !announced_q;
+        if (announces) begin
+          announced_d = 1'b1;
+        end else if (space) begin
           unique case (action)
             ActWrite: begin
               check_valid_d = 1'b1;
@@ -1015,6 +1034,7 @@ module vireo_responder
     own_code = RdmaErrorOk;
     place_d = '0;
     next_half = half;
+    next_half.established = half.established || announced_q;
     next_read_half = read_half;
 
     unique case (done)
@@ -1152,6 +1172,8 @@ module vireo_responder
     end
     cqe.status = completion_status;
 
+    // The net path decides on it.
+    if (ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
     if (flushes || continues) begin
       place_d.has_answer = 1'b0;
       place_d.has_completion = flushes;
@@ -1170,7 +1192,7 @@ module vireo_responder
       place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
                              has_cqe: 1'b1, cqn: attributes.recv_cqn,
                              solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
-                             cqe: pack_rdma_cq_req(cqe)};
+                             cqe: pack_rdma_cq_req(cqe), default: '0};
     end
     if (place_d.has_answer) begin
       place_d.answer.packet.qpn = frame.bth.dest_qp;
@@ -1203,20 +1225,28 @@ module vireo_responder
       end
     end
 
-    failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason};
+    failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason, default: '0};
     if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
     if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
       failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
     end
+    if (announces) begin
+      failure_d.event_type = 16'(RdmaEventTypeCommEst);
+      failure_d.code = '0;
+    end
 
     place_valid_d = ends || continues || flushes || (place_valid_q && !place_ready_i);
-    failure_valid_d = (ends && refused) || (failure_valid_q && !failure_ready_i);
+    failure_valid_d = announces || (ends && refused) || (failure_valid_q && !failure_ready_i);
 
     retire = ends && done == ActFilled && read_checks_q.last;
     acknowledged = ends && done == ActAcknowledge && aeth.kind == 2'(AethKindAck);
-    half_write = load_ready || forgets || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
+    half_write = load_ready || forgets || announces || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
     half_index = load_ready ? QpBits'(load.qpn) : qpn_q;
     half_d = next_half;
+    if (announces) begin
+      half_d = half;
+      half_d.established = 1'b1;
+    end
     if (forgets) begin
       half_d = half;
       half_d.in_message = 1'b0;
@@ -1235,6 +1265,7 @@ module vireo_responder
     if (!rst_ni) begin
       state_q <= StIdle;
       turn_q <= 1'b0;
+      hold_q <= 1'b0;
       check_valid_q <= 1'b0;
       request_valid_q <= 1'b0;
       place_valid_q <= 1'b0;
@@ -1242,6 +1273,7 @@ module vireo_responder
     end else begin
       state_q <= state_d;
       turn_q <= turn_d;
+      hold_q <= hold_i;
       check_valid_q <= check_valid_d;
       request_valid_q <= request_valid_d;
       place_valid_q <= place_valid_d;
@@ -1253,6 +1285,7 @@ module vireo_responder
     flush_q <= flush_d;
     part_q <= part_d;
     response_q <= response_d;
+    announced_q <= announced_d;
     qpn_q <= qpn_d;
     element_q <= element_d;
     status_q <= status_d;
@@ -1263,7 +1296,7 @@ module vireo_responder
     check_q <= check_d;
     request_q <= request_d;
     if (ends || continues || flushes) place_q <= place_d;
-    if (ends) failure_q <= failure_d;
+    if (ends || announces) failure_q <= failure_d;
   end
 
   assign memory_check_valid_o = check_valid_q;
@@ -1274,7 +1307,7 @@ module vireo_responder
   assign place_o = place_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
-  assign idle_o = state_q == StIdle && !load_valid && !frame_valid && !doorbell_valid && !change_valid_q
+  assign idle_o = state_q == StIdle && !load_valid && (!frame_valid || hold_q) && !doorbell_valid && !change_valid_q
                && !again_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
 

@@ -10,6 +10,9 @@
 //
 // A place of zeros goes the same way, as from the first byte of the frame on, but what was read becomes 0.
 //
+// A place of the net path gives the whole frame, beat by beat without a gap, to whoever takes net frames; nobody can
+// stop it, and nothing else comes of it, so it waits for nothing but its turn.
+//
 // Places are carried out one after the other, one beat per step; the write port decides how fast.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
@@ -51,6 +54,11 @@ module vireo_rx_scatter
   output logic                 ack_valid_o,
   input  logic                 ack_ready_i,
   output rx_ack_t              ack_o,
+
+  output logic                 net_valid_o,      // from a frame's first beat to its last in every cycle
+  output logic [DataBits-1:0]  net_data_o,       // from lane 0; anything behind the last byte
+  output logic                 net_last_o,
+  output logic [13:0]          net_bytes_o,      // of the frame; the same in every beat of it
 
   output logic                 idle_o
 );
@@ -138,7 +146,7 @@ module vireo_rx_scatter
   ) u_pending (
     .clk_i,
     .rst_ni,
-    .s_valid_i(place_ready),
+    .s_valid_i(place_ready && place.net_bytes == '0),
     .s_ready_o(pending_space),
     .s_data_i({place_writes, settles, number_d, place.has_completion, place.completion, place.has_ack, place.ack, place.has_answer,
                place.answer}),
@@ -148,7 +156,7 @@ module vireo_rx_scatter
   );
 
   always_comb begin
-    writes_any = !place.no_frame && place.bytes0 != '0;
+    writes_any = !place.no_frame && place.net_bytes == '0 && place.bytes0 != '0;
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
     settles = (place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read);
@@ -166,7 +174,8 @@ module vireo_rx_scatter
     acked_d = !pending_ready && (acked_q || (enough && to_ack && ack_ready_i));
     accepted_d = accepted_q + AcceptedBits'(accepted_i)
                - (pending_ready ? AcceptedBits'(pending.writes) : '0);
-    places_d = places_q + ($clog2(Places) + 1)'(place_ready) - ($clog2(Places) + 1)'(pending_ready);
+    places_d = places_q + ($clog2(Places) + 1)'(place_ready && place.net_bytes == '0)
+             - ($clog2(Places) + 1)'(pending_ready);
   end
 
   assign completion_valid_o = enough && to_complete;
@@ -180,7 +189,8 @@ module vireo_rx_scatter
   typedef enum logic [1:0] {
     StPlace,
     StRun,
-    StFree
+    StFree,
+    StNet
   } state_e;
 
   state_e state_d, state_q;
@@ -192,7 +202,9 @@ module vireo_rx_scatter
   logic more_d, more_q;                         // the frame stays
   logic zeros_d, zeros_q;                       // also in the cycle after the last read, when its data is here
   logic [PlaceBits-1:0] beat_d, beat_q;
-  logic run_done;
+  logic run_done, run_read;
+  logic [13:0] bytes_d, bytes_q;                // of the net frame
+  logic net_read, net_read_last;
 
   always_comb begin
     state_d = state_q;
@@ -203,13 +215,23 @@ module vireo_rx_scatter
     more_d = more_q;
     zeros_d = zeros_q;
     beat_d = beat_q;
+    bytes_d = bytes_q;
+    net_read = 1'b0;
+    net_read_last = 1'b0;
     place_ready = 1'b0;
     oldest_free_o = 1'b0;
     offset0 = place.zeros ? '0 : OffsetBits'(place.offset);
 
     unique case (state_q)
       StPlace: begin
-        if (place_valid && (oldest_valid_i || place.no_frame) && pending_space) begin
+        if (place_valid && place.net_bytes != '0) begin
+          if (oldest_valid_i) begin
+            place_ready = 1'b1;
+            bytes_d = place.net_bytes;
+            beat_d = '0;
+            state_d = StNet;
+          end
+        end else if (place_valid && (oldest_valid_i || place.no_frame) && pending_space) begin
           place_ready = 1'b1;
           run_d = run_of(offset0[LaneBits-1:0], place.address0, place.bytes0);
           address1_d = place.address1;
@@ -224,7 +246,7 @@ module vireo_rx_scatter
       end
 
       StRun: begin
-        if (oldest_read_o) beat_d = beat_q + 1'b1;
+        if (run_read) beat_d = beat_q + 1'b1;
         if (run_done) begin
           beat_d = PlaceBits'(offset1_q[OffsetBits-1:LaneBits]);
           run_d = run_of(offset1_q[LaneBits-1:0], address1_q, bytes1_q);
@@ -241,11 +263,51 @@ module vireo_rx_scatter
         state_d = StPlace;
       end
 
+      StNet: begin
+        net_read = 1'b1;
+        net_read_last = beat_q == PlaceBits'((bytes_q - 1'b1) >> LaneBits);
+        beat_d = beat_q + 1'b1;
+        if (net_read_last) begin
+          oldest_free_o = 1'b1;
+          state_d = StPlace;
+        end
+      end
+
       default: state_d = StPlace;
     endcase
   end
 
+  assign oldest_read_o = run_read || net_read;
   assign oldest_beat_o = beat_q;
+
+  // The beat of a read is there one cycle later, and goes into a register.
+  logic net_here_q, net_here_last_q, net_valid_q, net_last_q;
+  logic [DataBits-1:0] net_data_q;
+  logic [13:0] net_bytes_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      net_here_q <= 1'b0;
+      net_valid_q <= 1'b0;
+    end else begin
+      net_here_q <= net_read;
+      net_valid_q <= net_here_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    net_here_last_q <= net_read_last;
+    if (net_here_q) begin
+      net_data_q <= oldest_data_i;
+      net_last_q <= net_here_last_q;
+      net_bytes_q <= bytes_q;
+    end
+  end
+
+  assign net_valid_o = net_valid_q;
+  assign net_data_o = net_data_q;
+  assign net_last_o = net_last_q;
+  assign net_bytes_o = net_bytes_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -275,6 +337,7 @@ module vireo_rx_scatter
     more_q <= more_d;
     zeros_q <= zeros_d;
     beat_q <= beat_d;
+    bytes_q <= bytes_d;
   end
 
   // That a write failed is counted, and nothing else comes of it, see the page.
@@ -296,7 +359,7 @@ module vireo_rx_scatter
     .run_lane_i(run_q.lane),
     .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
     .run_meta_i({run_q.address, run_q.bytes}),
-    .read_o(oldest_read_o),
+    .read_o(run_read),
     .data_i(zeros_q ? '0 : oldest_data_i),
     .train_valid_o(write_valid_o),
     .train_ready_i(write_ready_i),
@@ -305,6 +368,6 @@ module vireo_rx_scatter
     .train_meta_o({write_request_o.address, write_request_o.bytes})
   );
 
-  assign idle_o = state_q == StPlace && !place_valid && places_q == '0;
+  assign idle_o = state_q == StPlace && !place_valid && places_q == '0 && !net_here_q && !net_valid_q;
 
 endmodule

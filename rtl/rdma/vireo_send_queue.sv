@@ -24,6 +24,7 @@ module vireo_send_queue
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic              hold_i,  // no ring is asked, from the next cycle on; the line does not count as work
 
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
@@ -85,8 +86,15 @@ module vireo_send_queue
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
   localparam int unsigned TailBytes = RdmaSqReqBytes - RdmaSqReqSizeOffset + RdmaSgeBytes;
 
+  logic hold_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) hold_q <= 1'b0;
+    else hold_q <= hold_i;
+  end
+
   function automatic logic is_served(input logic [2:0] state);
-    return state == 3'(IbQpStateRts) || state == 3'(IbQpStateErr);
+    return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
   endfunction
 
   logic [15:0] first_queue;  // where the send queues' indices begin
@@ -266,7 +274,7 @@ module vireo_send_queue
     retired_known = retired.vq_index >= first_queue && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
     doorbell_known = doorbell.vq_index >= first_queue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
     request_ready = request_free && requests_q != RequestBits'(Requests);
-    line_servable = line_valid && request_ready;
+    line_servable = line_valid && request_ready && !hold_q;
     replay_servable = replay_valid && request_ready && replays_ready;
 
     slot_new = slot;
@@ -602,8 +610,8 @@ module vireo_send_queue
   always_ff @(posedge clk_i) qp_sends_o <= '{qpn: 24'(qpn_q), outstanding: 16'(slot_new.in_use)};
 
   assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty
-               && waiting_q == '0 && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead && infos_q == '0
-               && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
+               && (waiting_q == '0 || hold_q) && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead
+               && infos_q == '0 && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
                && !qp_sends_valid_o;
 
 endmodule

@@ -2,8 +2,10 @@
 
 // Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram what its
 // address handle's row says of the path and the packet itself of the peer, and has the framer make a frame of it.
-// Packets from gather and answers of the responder's side take turns. It checks nothing and keeps no order but that of
-// each input.
+// Packets from gather, answers of the responder's side and net frames, which leave as they come, take turns. It checks
+// nothing and keeps no order but that of each input.
+//
+// A net frame does not pass through the framer: it waits until that is empty, and no packet enters it meanwhile.
 module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -33,6 +35,12 @@ module vireo_tx_builder
   output logic                  payload_ready_o,
   input  logic [DataBits-1:0]   payload_data_i,
 
+  // Net frames, padded. From a frame's first beat on there is one in every cycle in which it is taken.
+  input  logic                  net_valid_i,
+  output logic                  net_ready_o,
+  input  logic [13:0]           net_bytes_i,  // of the frame; stays for all of it
+  input  logic [DataBits-1:0]   net_data_i,   // from lane 0 of a beat on, zero behind the last byte
+
   // Frames, as of vireo_tx_framer.
   output logic                  m_axis_tvalid_o,
   input  logic                  m_axis_tready_i,
@@ -45,6 +53,9 @@ module vireo_tx_builder
   output logic                  idle_o
 );
 
+  localparam int unsigned BeatBytes = DataBits / 8;
+  localparam int unsigned LaneBits = $clog2(BeatBytes);
+  localparam int unsigned BeatsBits = 15 - LaneBits;  // of a net frame's beats
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned AhBits = $clog2(NumAhs);
 
@@ -137,17 +148,27 @@ module vireo_tx_builder
     .m_data_o(in[1])
   );
 
-  // --- One packet after the other
-  typedef enum logic [1:0] {
-    StIdle,   // takes a packet and reads both rows
+  // --- One packet or net frame after the other
+  typedef enum logic [2:0] {
+    StIdle,   // takes a packet and reads both rows, or chooses a net frame
     StRow,    // begins the source port
     StToken,  // makes the token
-    StGive    // gives it to the framer
+    StGive,   // gives it to the framer
+    StEmpty,  // a net frame waits until the framer is empty and the MAC is ready
+    StNet     // takes a net frame's beats
   } state_e;
 
+  localparam int unsigned Inputs = 3;  // 0: packets, 1: answers, 2: net frames
+  localparam logic [1:0] NetInput = 2'd2;
+
   state_e state_d, state_q;
-  logic winner_d, winner_q;  // of the last packet
+  logic [1:0] pick;
+  logic [1:0] winner_d, winner_q;  // of the last packet or net frame
+  logic net_waits_q;               // a net frame's first beat was there in the cycle before
+  logic ready_q;                   // of the MAC
   logic take;
+  logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
+  logic net_last;                  // the beat that is taken is a net frame's last
   logic token_valid, token_ready;
   tx_packet_t packet_d, packet_q;
   path_t path;             // of the packet, and its peer
@@ -158,6 +179,8 @@ module vireo_tx_builder
   logic [EntropyBits-1:0] entropy;
   tx_token_t token_d, token_q;
 
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i({net_waits_q, in_valid}), .last_i(winner_q), .pick_o(pick));
+
   always_comb begin
     state_d = state_q;
     winner_d = winner_q;
@@ -165,23 +188,25 @@ module vireo_tx_builder
     take = 1'b0;
     unique case (state_q)
       StIdle: begin
-        if (enable_q && in_valid != '0) begin
-          winner_d = in_valid[!winner_q] ? !winner_q : winner_q;
-          in_ready[winner_d] = 1'b1;
-          take = 1'b1;
-          state_d = StRow;
+        if (enable_q && (in_valid != '0 || net_waits_q)) begin
+          winner_d = pick;
+          take = pick != NetInput;
+          for (int unsigned i = 0; i < 2; i++) in_ready[i] = pick == 2'(i);
+          state_d = take ? StRow : StEmpty;
         end
       end
       StRow: state_d = StToken;
       StToken: state_d = StGive;
       StGive: if (token_ready) state_d = StIdle;
+      StEmpty: if (frames_q == '0 && ready_q) state_d = StNet;
+      StNet: if (net_last) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
 
   always_comb begin
     // Not in[winner_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
-    packet_d = winner_d ? in[1] : in[0];
+    packet_d = pick == 2'd1 ? in[1] : in[0];
     path = packet_q.has_ah ? ah_path : row.path;
     dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
   end
@@ -213,18 +238,23 @@ module vireo_tx_builder
     token_d.bth = '{opcode: packet_q.opcode, solicited_event: packet_q.solicited_event, pkey: PkeyDefault,
                     dest_qp: dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
     token_d.extension = packet_q.extension;
-    token_d.payload_bytes = packet_q.payload_bytes;
+    token_d.payload_bytes = packet_q.payload_bytes[12:0];  // no more than a path MTU
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      winner_q <= 1'b1;
+      winner_q <= NetInput;
       enable_q <= 1'b0;
+      ready_q <= 1'b0;
+      net_waits_q <= 1'b0;
     end else begin
       state_q <= state_d;
       winner_q <= winner_d;
       enable_q <= enable_i;
+      ready_q <= m_axis_tready_i;
+      // The beat behind a frame's last one is another frame's; that it is there is not known before it is seen.
+      net_waits_q <= net_valid_i && !net_ready_o;
     end
   end
 
@@ -263,6 +293,10 @@ module vireo_tx_builder
     .read_data_o(ah_path)
   );
 
+  logic framed_valid, framed_last;
+  logic [DataBits-1:0] framed_data;
+  logic [BeatBytes-1:0] framed_keep;
+
   vireo_tx_framer #(
     .DataBits(DataBits)
   ) u_framer (
@@ -274,22 +308,53 @@ module vireo_tx_builder
     .payload_valid_i,
     .payload_ready_o,
     .payload_data_i,
-    .m_axis_tvalid_o,
+    .m_axis_tvalid_o(framed_valid),
     .m_axis_tready_i,
-    .m_axis_tdata_o,
-    .m_axis_tkeep_o,
-    .m_axis_tlast_o
+    .m_axis_tdata_o(framed_data),
+    .m_axis_tkeep_o(framed_keep),
+    .m_axis_tlast_o(framed_last)
   );
 
+  // --- Net frames: one register between input and MAC.
+  logic [BeatsBits-1:0] left_d, left_q;  // beats of the net frame that are not taken
+  logic net_valid_q, net_last_q;
+  logic [DataBits-1:0] net_data_q;
+  logic [BeatBytes-1:0] net_keep_d, net_keep_q;
+
+  assign net_ready_o = state_q == StNet;
+
+  always_comb begin
+    left_d = left_q - 1'b1;
+    if (state_q == StEmpty) left_d = BeatsBits'((15'(net_bytes_i) + 15'(BeatBytes - 1)) >> LaneBits);
+    net_last = left_q == BeatsBits'(1);
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      net_keep_d[i] = !net_last || net_bytes_i[LaneBits-1:0] == '0 || LaneBits'(i) < net_bytes_i[LaneBits-1:0];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) net_valid_q <= 1'b0;
+    else net_valid_q <= net_ready_o;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StEmpty || state_q == StNet) left_q <= left_d;
+    net_last_q <= net_last;
+    net_keep_q <= net_keep_d;
+    if (net_ready_o) net_data_q <= net_data_i;
+  end
+
+  assign m_axis_tvalid_o = framed_valid || net_valid_q;
+  assign m_axis_tdata_o = net_valid_q ? net_data_q : framed_data;
+  assign m_axis_tkeep_o = net_valid_q ? net_keep_q : framed_keep;
+  assign m_axis_tlast_o = net_valid_q ? net_last_q : framed_last;
   assign tx_frame_o = m_axis_tvalid_o && m_axis_tlast_o;
 
   // Frames in the framer: at most one accepted per cycle of its latency, and the one that leaves.
-  logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
-
   always_comb begin
     frames_d = frames_q;
     if (token_valid && token_ready) frames_d = frames_d + 1'b1;
-    if (tx_frame_o) frames_d = frames_d - 1'b1;
+    if (framed_valid && framed_last) frames_d = frames_d - 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -297,7 +362,7 @@ module vireo_tx_builder
     else frames_q <= frames_d;
   end
 
-  assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0;
+  assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0 && !net_valid_q;
 
   // Fields of the table that do not matter here.
   logic unused;
@@ -306,6 +371,14 @@ module vireo_tx_builder
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[1] |-> in[1].payload_bytes == '0)
   else $error("an answer with payload");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty || net_ready_o |-> net_valid_i)
+  else $error("a beat of a net frame is missing");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty |-> net_bytes_i != '0)
+  else $error("a net frame without a byte");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) net_ready_o && !net_last |=> $stable(net_bytes_i))
+  else $error("a net frame's length changes");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) !(framed_valid && net_valid_q))
+  else $error("two frames at once");
 `endif
 
 endmodule

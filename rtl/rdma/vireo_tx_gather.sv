@@ -15,8 +15,10 @@ module vireo_tx_gather
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,         // 64 ... 1024, a power of two
-  parameter int unsigned TxBufferBytes = 524288  // of payload; a power of two, 8192 or more
+  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
+  // Of payload; a power of two, 8192 or more, and twice what a packet has or more, or it holds one packet at a time and
+  // wire and host memory take turns.
+  parameter int unsigned TxBufferBytes = 524288
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -393,7 +395,8 @@ module vireo_tx_gather
   // UC and UD: nobody acknowledges, so that the completer hears of it as if somebody did. [IBTA vol. 1, 9.8]
   assign sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
   assign failed_valid_o = give_q == StFail;
-  assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError)};
+  assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
+                     default: '0};
 
   assign response_failed_o = drop_beats && waiting.packet.is_response;
 
@@ -493,6 +496,8 @@ module vireo_tx_gather
   else $error("a run is missing");
   assert property (@(posedge clk_i) disable iff (!rst_ni) take && !job.drop && part_q |-> job_beats == part_beats_q)
   else $error("the packet changes from one of its jobs to the next");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) job_valid && !job.drop |-> 32'(job_beats) <= Beats)
+  else $error("there is never room for the packet");
 `endif
 
 endmodule

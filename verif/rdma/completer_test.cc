@@ -1724,6 +1724,67 @@ TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
   }
 }
 
+// Which of what follows is flushed is the requester's to say. [IBTA vol. 1, 10.3.1.6]
+TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
+  using spec::IbQpType;
+  for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
+    OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
+    qp.Post(2);
+    qp.PostFailed(IbWcStatus::kLocProtErr, 4);
+    EXPECT_EQ(qp.Statuses(), Statuses{});  // not before its turn
+    qp.SetState(kQp, IbQpState::kSqe);
+    qp.PostFailed(kFlush, 0);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(qp.Settle(), "");
+    qp.Post(1);
+    qp.Ack(1001);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocProtErr, kFlush}));
+    qp.Post(1);
+    qp.Ack(1002);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    qp.Ack(1003);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    // In SQE what has left completes, too.
+    qp.Post(1);
+    qp.PostFailed(IbWcStatus::kLocQpOpErr, 4);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.SetState(kQp, IbQpState::kSqe);
+    EXPECT_EQ(qp.Settle(), "");
+    qp.Ack(1004);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
+    EXPECT_TRUE(qp.failure_sink.sent().empty());
+  }
+}
+
+TEST(Completer, OfUcAMessageThatFailsOnTheWayCompletesWithItsAmendment) {
+  OneQp qp(1000,
+           {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
+  qp.Post(3);
+  spec::SendRecord amendment = qp.made.back();
+  amendment.amends = true;
+  amendment.status = IbWcStatus::kLocProtErr;
+  qp.record.tokens.push_back(amendment);
+  EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
+  qp.PostFailed(kFlush, 0);
+  qp.Post(2);
+  EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+}
+
+TEST(Completer, OfUcABrokenQueueFlushesTheRest) {
+  OneQp qp(1000,
+           {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
+  spec::SendRecord silent = qp.Record(0);
+  silent.silent = true;
+  silent.status = kFlush;
+  qp.record.tokens.push_back(silent);
+  ++qp.completed;
+  qp.Post(1);
+  EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
+}
+
 TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);

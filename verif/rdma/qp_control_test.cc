@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Vqp_control_16.h"
+#include "model/common/level.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/random.h"
@@ -39,6 +40,7 @@ struct Bench {
   Bench() : bench(rtl, agenda, random) {
     block.host_event_out.Connect(sink, block);
     block.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) { states.Tell(now, write); };
+    block.on_hold = [this](Cycle from, bool hold) { hold_level.Set(from, hold); };
     block.on_qp_done = [this](Cycle now, const spec::QpDone& done) { qp_done.Tell(now, done); };
   }
   std::mt19937_64 random = MakeRandom("qp_control");
@@ -46,10 +48,10 @@ struct Bench {
   QpControl block{agenda, kQps, kQueues};
   Channel<HostEvent> sink = Channel<HostEvent>::Sink();
   RtlTop<Vqp_control_16> rtl{[](const Vqp_control_16& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit :
-         {top.qp_order_ready_o, top.requester_failure_ready_o, top.completer_failure_ready_o,
-          top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.work_failure_ready_o,
-          top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o, top.host_event_valid_o, top.idle_o}) {
+    for (const auto bit : {top.qp_order_ready_o, top.requester_failure_ready_o, top.completer_failure_ready_o,
+                           top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.work_failure_ready_o,
+                           top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o,
+                           top.host_event_valid_o, top.hold_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     for (const auto byte : BytesOf(top.qp_done_o)) bytes.push_back(byte);
@@ -59,10 +61,14 @@ struct Bench {
   BlockBench<Vqp_control_16> bench;
   Vqp_control_16& p = rtl.ports();
 
-  // quiet_i and idle_o.
+  // quiet_i, hold_o and idle_o.
+  model::Level<bool> hold_level;
+  std::vector<Cycle> held, busy;  // cycles with hold_o, and without idle_o
   unsigned quiet_rate = 16;
   Probe levels{[this](Cycle now) {
-                 std::string text = Same("idle", p.idle_o, block.IsIdle());
+                 std::string text = Same("idle", p.idle_o, block.IsIdle()) + Same("hold", p.hold_o, hold_level.At(now));
+                 if (p.hold_o) held.push_back(now);
+                 if (!p.idle_o) busy.push_back(now);
                  p.quiet_i = random() % 16 < quiet_rate;
                  block.SetQuiet(now, p.quiet_i != 0);
                  return text;
@@ -280,6 +286,73 @@ TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
   EXPECT_EQ(bench.DoneAt(0), quiet + 1);
 }
 
+TEST(QpControl, ItHoldsOthersWhileAnOrderWaitsForQuiet) {
+  for (const auto operation : {QpOperation::kFlush, QpOperation::kStop}) {
+    for (const Cycle wait : {Cycle{0}, Cycle{1}, Cycle{30}}) {
+      Bench bench;
+      bench.Bring(7, IbQpState::kRts);
+      bench.held.clear();
+      bench.quiet_rate = wait == 0 ? 16 : 0;
+      bench.Order(7, operation);
+      const Cycle pulse = bench.bench.cycle() + QpControl::kLatency;
+      Cycle quiet = pulse + QpControl::kFenceCycles;
+      if (wait != 0) {
+        quiet += wait;
+        ASSERT_EQ(bench.bench.Run(quiet - bench.bench.cycle()), "");
+        bench.quiet_rate = 16;
+      }
+      bench.Finish();
+      ASSERT_EQ(bench.States().size(), 1u);
+      EXPECT_EQ(bench.states.sent[0].first, pulse);
+      ASSERT_EQ(bench.Dones(), 1u);
+      EXPECT_EQ(bench.DoneAt(0), quiet + 1);
+      // From the pulse to the cycle in which quiet was seen, without a gap.
+      ASSERT_FALSE(bench.held.empty());
+      EXPECT_EQ(bench.held.front(), pulse);
+      EXPECT_EQ(bench.held.back(), quiet);
+      EXPECT_EQ(bench.held.size(), quiet - pulse + 1);
+      // Others count what they hold back as work again two cycles later: until then this block is what keeps all awake.
+      EXPECT_EQ(bench.busy.back(), quiet + 1);
+    }
+  }
+}
+
+TEST(QpControl, OtherOrdersAndFailuresHoldNobody) {
+  Bench bench;
+  bench.Bring(7, IbQpState::kRts);
+  bench.held.clear();
+  bench.quiet_rate = 0;
+  bench.qp_sends.tokens.push_back({.qpn = 7, .outstanding = 3});
+  bench.Finish();
+  bench.Order(7, QpOperation::kStart);
+  bench.Order(7, QpOperation::kDrain);
+  bench.Order(kQps, QpOperation::kStop);
+  bench.requester_failure.tokens.push_back({.qpn = 7, .event_type = RdmaEventType::kQpFatal});
+  bench.csr_event.tokens.push_back({.event_type = RdmaEventType::kPortErr});
+  bench.Finish();
+  EXPECT_EQ(bench.Dones(), 2u);
+  EXPECT_TRUE(bench.held.empty());
+}
+
+TEST(QpControl, BetweenTwoOrdersOthersGoOn) {
+  Bench bench;
+  bench.Bring(7, IbQpState::kRts);
+  bench.held.clear();
+  bench.Order(7, QpOperation::kFlush);
+  bench.Order(7, QpOperation::kStop);
+  bench.Finish();
+  ASSERT_EQ(bench.Dones(), 2u);
+  size_t gaps = 0;
+  for (size_t i = 1; i < bench.held.size(); ++i) {
+    if (bench.held[i] == bench.held[i - 1] + 1) continue;
+    ++gaps;
+    EXPECT_EQ(bench.held[i - 1], bench.DoneAt(0) - 1);
+    EXPECT_EQ(bench.held[i], bench.states.sent[1].first);
+    EXPECT_GT(bench.held[i], bench.held[i - 1] + 3);
+  }
+  EXPECT_EQ(gaps, 1u);
+}
+
 // --- Failures --------------------------------------------------------------------------------------------------------
 
 TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
@@ -310,6 +383,55 @@ TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
   bench.Bring(9, IbQpState::kRts);
   bench.Finish();
   EXPECT_TRUE(bench.Events().empty());
+}
+
+TEST(QpControl, AFailureOfTheSendHalfMakesSqeOfRtsAndSqdWithoutAWord) {
+  Bench bench;
+  for (const auto from : kStates) {
+    for (auto* input : {&bench.requester_failure, &bench.completer_failure, &bench.responder_failure}) {
+      bench.Bring(9, from);
+      input->tokens.push_back({.qpn = 9, .event_type = RdmaEventType::kQpFatal, .code = 7, .send_only = true});
+      bench.Finish();
+      EXPECT_TRUE(bench.Events().empty());
+      if (from == IbQpState::kRts || from == IbQpState::kSqd) {
+        EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 9, .state = IbQpState::kSqe}}));
+      } else {
+        EXPECT_TRUE(bench.States().empty());
+      }
+    }
+  }
+  bench.Bring(9, IbQpState::kRts);
+  bench.requester_failure.tokens.push_back({.qpn = kQps + 9, .send_only = true});
+  bench.Finish();
+  EXPECT_TRUE(bench.States().empty());
+}
+
+TEST(QpControl, InSqeAnotherFailureOfTheSendHalfIsNothingAndAnyOtherMakesErr) {
+  Bench bench;
+  bench.Bring(2, IbQpState::kRts);
+  bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .send_only = true},
+                                    {.qpn = 2, .event_type = RdmaEventType::kQpFatal, .send_only = true},
+                                    {.qpn = 2, .event_type = RdmaEventType::kQpFatal, .code = 3},
+                                    {.qpn = 2, .event_type = RdmaEventType::kQpFatal, .send_only = true}};
+  bench.Finish();
+  EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 2, .state = IbQpState::kSqe},
+                                                             {.qpn = 2, .state = IbQpState::kErr}}));
+  EXPECT_EQ(bench.Events(), (std::vector<HostEvent>{{.event_type = RdmaEventType::kQpFatal, .element = 2, .code = 3}}));
+}
+
+TEST(QpControl, ThatAConnectionIsEstablishedIsToldAndChangesNoState) {
+  Bench bench;
+  for (const auto from : kStates) {
+    bench.Bring(9, from);
+    bench.responder_failure.tokens.push_back({.qpn = 9, .event_type = RdmaEventType::kCommEst});
+    bench.Finish();
+    EXPECT_TRUE(bench.States().empty());
+    std::vector<HostEvent> expected;
+    if (from >= IbQpState::kRtr && from <= IbQpState::kSqe) {
+      expected.push_back({.event_type = RdmaEventType::kCommEst, .element = 9});
+    }
+    EXPECT_EQ(bench.Events(), expected);
+  }
 }
 
 TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
@@ -505,8 +627,10 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
           const auto qpn = [&] { return static_cast<uint32_t>(UniformBelow(random, kQps + 1)); };
           const auto failure = [&] {
             return spec::QpFailure{.qpn = qpn(),
-                                   .event_type = static_cast<RdmaEventType>(1 + random() % 3),
-                                   .code = static_cast<uint32_t>(random())};
+                                   .event_type = random() % 8 == 0 ? RdmaEventType::kCommEst
+                                                                   : static_cast<RdmaEventType>(1 + random() % 3),
+                                   .code = static_cast<uint32_t>(random()),
+                                   .send_only = random() % 4 == 0};
           };
           bench.requester_failure.tokens.push_back(failure());
           if (i % 3 == 0) bench.completer_failure.tokens.push_back(failure());

@@ -18,6 +18,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
+#include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -169,6 +170,7 @@ struct Bench {
     p.response_failed_i = 0;
     bench.AddOther(reads);
     bench.AddOther(surroundings);
+    bench.AddOther(hold);
   }
 
   std::string Begin(Cycle cycle) {
@@ -297,6 +299,7 @@ struct Bench {
       bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
   OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
                                                                                       p.qp_reads_o};
+  Hold<ReadResponder> hold{p.hold_i, block, random};
   Probe surroundings{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
 };
 
@@ -663,6 +666,89 @@ TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
   EXPECT_EQ(b.packet.count, 0u);
 }
 
+// --- Hold ------------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
+  b.Setup();
+  b.hold.on = true;
+  ASSERT_EQ(b.bench.Run(2), "");
+  const auto read0 = Read(kQp, 10, 2500, 1);
+  const auto read1 = Read(3, 0, 0);
+  const auto ack = Answer(kQp, 13, Ack(), 2);
+  b.answer.tokens = {read0, ack, read1, Answer(7, 9)};
+  const Cycle begin = b.bench.cycle();
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_LE(b.bench.cycle() - begin, 20u);
+  EXPECT_TRUE(b.p.idle_o);
+  EXPECT_EQ(b.job.count + b.check.count, 0u);
+  EXPECT_EQ(b.StraightPackets(), (std::vector<spec::TxPacket>{Answer(7, 9).packet}));
+  // READs whose QP stops end all the same.
+  EXPECT_TRUE(b.Reads().empty());
+  b.SetState(3, IbQpState::kReset);
+  EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = 3, .ended = 1}}));
+
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(2), "");
+  EXPECT_FALSE(b.p.idle_o);
+  auto expected = Responses(read0, IbMtu::kMtu1024, PdnOf(kQp));
+  expected.push_back(AnswerJob(ack));
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+// However many turns wait: the straight way is open.
+TEST_F(ReadResponderTest, AnswersComeInEverySecondCycleWhileTurnsAreHeld) {
+  b.Setup();
+  b.hold.on = true;
+  for (uint32_t qpn = 0; qpn < 8; ++qpn) b.answer.tokens.push_back(Read(qpn, 0, 100));
+  ASSERT_EQ(b.Settle(), "");
+  for (uint32_t i = 0; i < 100; ++i) b.answer.tokens.push_back(Answer(8 + i % 8, i));
+  const Cycle begin = b.bench.cycle();
+  EXPECT_EQ(b.StraightPackets().size(), 100u);
+  EXPECT_LE(b.bench.cycle() - begin, 210u);
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(2), "");
+  EXPECT_EQ(b.Jobs().size(), 8u);
+}
+
+// In whatever cycle it is held, a packet that was begun leaves and no other one is begun.
+TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
+  b.Setup();
+  unsigned waited = 0;
+  for (uint32_t at = 0; at < 60; ++at) {
+    b.job.rate = b.check.rate = 8;
+    const auto read = Read(kQp, 7 * at, 3000, at);
+    b.answer.tokens = {read};
+    const uint64_t before = b.job.count;
+    ASSERT_EQ(b.bench.Run(at), "");
+    const uint64_t jobs = b.job.count;
+    b.hold.on = true;
+    const Cycle begin = b.bench.cycle();
+    ASSERT_EQ(b.Settle(), "");
+    EXPECT_LE(b.bench.cycle() - begin, 60u);
+    // One in the register, and one more if it was begun beside it.
+    EXPECT_LE(b.job.count, jobs + 2);
+    EXPECT_TRUE(b.p.idle_o);
+    waited += b.job.count < before + 3;
+    b.hold.on = false;
+    ASSERT_EQ(b.bench.Run(2), "");
+    EXPECT_EQ(b.Jobs(), Responses(read, IbMtu::kMtu1024, PdnOf(kQp)));
+  }
+  EXPECT_GT(waited, 10u);
+}
+
+TEST_F(ReadResponderTest, AResponseThatWaitedIsCheckedFourCyclesAfterTheHold) {
+  b.Setup();
+  b.hold.on = true;
+  b.answer.tokens = {Read(kQp, 2, 10)};
+  ASSERT_EQ(b.Settle(), "");
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(ReadResponder::kReleaseToCheck - 1), "");
+  EXPECT_EQ(b.p.memory_check_valid_o, 0);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.memory_check_valid_o, 1);
+  EXPECT_EQ(b.Jobs().size(), 1u);
+}
+
 // --- Latency ---------------------------------------------------------------------------------------------------------
 
 TEST_F(ReadResponderTest, LatenciesUnloaded) {
@@ -722,12 +808,12 @@ TEST_F(ReadResponderTest, LatenciesUnloaded) {
 }
 
 // With the latency of an idle memory_check a READ of 1024-byte packets is faster than 64 bytes per cycle.
-TEST_F(ReadResponderTest, APacketTakesThirteenCyclesWithItsCheck) {
+TEST_F(ReadResponderTest, APacketTakesTwelveCyclesWithItsCheck) {
   b.Setup();
   b.answers_checks = false;
   std::deque<std::pair<Cycle, spec::MemoryPlace>> places;
   b.check.on_token = [&](Cycle cycle, const spec::MemoryCheck& check) {
-    places.push_back({cycle + 7, PlaceOf(check)});  // MemoryCheck::kLatency
+    places.push_back({cycle + 6, PlaceOf(check)});  // MemoryCheck::kLatency
   };
   b.answer.tokens = {Read(kQp, 0, 1024 * 100)};
   while (b.job.count < 100 && b.bench.cycle() < 10'000) {
@@ -739,7 +825,7 @@ TEST_F(ReadResponderTest, APacketTakesThirteenCyclesWithItsCheck) {
   }
   const auto& sent = b.job_sink.sent();
   ASSERT_EQ(sent.size(), 100u);
-  for (size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i].cycle - sent[i - 1].cycle, 13u);
+  for (size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i].cycle - sent[i - 1].cycle, 12u);
 }
 
 // --- At random -------------------------------------------------------------------------------------------------------
@@ -862,6 +948,7 @@ struct Order {
 
 struct Rates {
   unsigned in, out, fail;
+  unsigned hold = 0;  // toggles
 };
 class ReadResponderRandomTest : public testing::TestWithParam<Rates> {
  protected:
@@ -881,7 +968,11 @@ TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
   b.Rates(GetParam().in, GetParam().out);
   b.fail_rate = GetParam().fail;
   b.packet.keep = b.job.keep = b.check.keep = false;
+  b.hold.toggles = GetParam().hold;
   ASSERT_EQ(traffic.Run(30'000), "");
+  b.hold.toggles = 0;
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(2), "");
   ASSERT_EQ(b.Settle(), "");
   order.ExpectAllSaid();
   EXPECT_GT(b.packet.count, 10u);
@@ -904,6 +995,7 @@ TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
     traffic.mtus[qpn] = kMtus[qpn % kMtus.size()];
     b.SetMtu(qpn, traffic.mtus[qpn]);
   }
+  b.hold.toggles = GetParam().hold;
   for (int round = 0; round < 600; ++round) {
     const auto qpn = static_cast<uint32_t>(b.random() % kQps);
     if (b.random() % 8 == 0) {
@@ -914,6 +1006,9 @@ TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
                b.random() % 3 == 0 ? kMute[b.random() % kMute.size()] : kAnswering[b.random() % kAnswering.size()]);
     ASSERT_EQ(traffic.Run(1 + b.random() % 100), "");
   }
+  b.hold.toggles = 0;
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(2), "");
   ASSERT_EQ(b.Settle(), "");
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.SetState(qpn, IbQpState::kReset);
   ASSERT_EQ(b.Settle(), "");
@@ -923,10 +1018,10 @@ TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Stalls, ReadResponderRandomTest,
                          testing::Values(Rates{16, 16, 0}, Rates{16, 4, 2}, Rates{4, 16, 0}, Rates{8, 8, 4},
-                                         Rates{16, 1, 0}),
+                                         Rates{16, 1, 0}, Rates{16, 16, 0, 1}, Rates{8, 8, 4, 8}, Rates{16, 16, 2, 32}),
                          [](const auto& info) {
                            return "In" + std::to_string(info.param.in) + "Out" + std::to_string(info.param.out) +
-                                  "Fail" + std::to_string(info.param.fail);
+                                  "Fail" + std::to_string(info.param.fail) + "Hold" + std::to_string(info.param.hold);
                          });
 
 // In which cycle the reset comes.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two outer sides of reception that are neither stream nor pulse: the wire and the write port of host memory. For
-// every Verilated top whose ports have the names that rx_buffer's and rx_scatter's have.
+// The outer sides of reception that are neither stream nor pulse: the wire, the write port of host memory and the net
+// path. For every Verilated top whose ports have the names that rx_buffer's and rx_scatter's have.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/eth/net_frames.h"
 #include "model/rdma/rx_buffer.h"
 #include "model/rdma/rx_scatter.h"
 #include "spec/gen/vireo_spec.h"
@@ -195,6 +197,52 @@ class WritePort final : public BenchStream {
   std::mt19937_64& random_;
   bool begins_ = true;
   std::deque<model::Cycle> due_, done_due_;
+};
+
+// The net path: takes frames beat by beat, as it must, in the cycles that the model says.
+template <typename Top>
+class NetOut final : public BenchStream, public model::NetFrameSink {
+ public:
+  static constexpr size_t kBeatBytes = sizeof(Top::net_data_o);
+  struct Frame {
+    model::Cycle first;  // of its first beat
+    Bytes bytes;
+  };
+
+  explicit NetOut(const Top& ports) : p_(ports) {}
+
+  void OnNetFrame(model::Cycle first, std::span<const uint8_t> bytes) override {
+    told_.push_back({first, {bytes.begin(), bytes.end()}});
+  }
+  void Begin(model::Cycle) override {}
+  void End(model::Cycle cycle) override {
+    const std::string at = "net: cycle " + std::to_string(cycle) + ": ";
+    const bool in_model = !told_.empty() && told_.front().first <= cycle;
+    if ((p_.net_valid_o != 0) != in_model) {
+      difference = at + "a beat leaves the " + (in_model ? "model" : "RTL") + " only";
+      return;
+    }
+    if (!in_model) return;
+    Frame& frame = told_.front();
+    const size_t from = (cycle - frame.first) * kBeatBytes;
+    const size_t bytes = std::min(kBeatBytes, frame.bytes.size() - from);
+    const bool last = from + bytes == frame.bytes.size();
+    const auto data = BytesOf(p_.net_data_o);
+    if (p_.net_bytes_o != frame.bytes.size()) difference = at + "length";
+    if ((p_.net_last_o != 0) != last) difference = at + "last";
+    const auto expected = frame.bytes.begin() + static_cast<ptrdiff_t>(from);
+    if (!std::equal(expected, expected + static_cast<ptrdiff_t>(bytes), data.begin())) difference = at + "data";
+    if (!last) return;
+    frames.push_back(std::move(frame));
+    told_.pop_front();
+  }
+  bool IsEmpty() const override { return told_.empty(); }
+
+  std::vector<Frame> frames;
+
+ private:
+  const Top& p_;
+  std::deque<Frame> told_;
 };
 
 }  // namespace vireo::verif

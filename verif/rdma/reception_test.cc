@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive buffer, responder and scatter block joined as in the device, with frames that Linux sent: host memory gets
-// their payload, and the peer the answers that Linux gave.
+// their payload, and the peer the answers that Linux gave. Whatever else comes on the wire leaves for the net path.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,12 +18,14 @@
 #include "Vreception_64.h"
 #include "model/rdma/responder.h"
 #include "model/rdma/rx_buffer.h"
+#include "model/rdma/rx_parser.h"
 #include "model/rdma/rx_scatter.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/harness/pcap.h"
 #include "verif/harness/seed.h"
 #include "verif/rdma/frames.h"
+#include "verif/rdma/hold_bench.h"
 #include "verif/rdma/reception_bench.h"
 
 namespace vireo::verif {
@@ -243,7 +245,10 @@ TEST(Reception, AWrongKeyIsAnsweredAsByLinux) {
   nic.Run(300);
   EXPECT_EQ(WhatWasSaid(nic.answers), WhatLinuxSaid(frames));
   EXPECT_TRUE(nic.memory.empty());
-  EXPECT_EQ(nic.failures.size(), 1u);
+  // That the peer is there, and that its key is wrong.
+  ASSERT_EQ(nic.failures.sent().size(), 2u);
+  EXPECT_EQ(nic.failures.sent()[0].token.event_type, spec::RdmaEventType::kCommEst);
+  EXPECT_EQ(nic.failures.sent()[1].token.event_type, spec::RdmaEventType::kQpAccessErr);
   EXPECT_TRUE(nic.buffer.IsIdle() && nic.responder.IsIdle() && nic.scatter.IsIdle());
 }
 
@@ -263,12 +268,27 @@ struct Bench {
     responder.SetEnable(0, true);
     bench.AddOther(wire);
     bench.AddOther(port);
+    bench.AddOther(net);
+    bench.AddOther(hold);
+    scatter.net_sink = &net;
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) { memory.tokens.push_back(Place(asked, rkey)); };
   }
 
   void SetMac(const std::array<uint8_t, 6>& mac) {
     responder.SetMac(0, mac);
     std::copy(mac.begin(), mac.end(), BytesOf(p.mac_i).begin());
+  }
+
+  // Those on the wire that the parser calls so and for which there was room, in order.
+  void ExpectNetFrames() {
+    size_t next = 0;
+    for (const auto& frame : wire.sent) {
+      if (frame.dropped || model::RxParser::Parse(frame.bytes, frame.mac_error).verdict != spec::RxVerdict::kNet)
+        continue;
+      ASSERT_LT(next, net.frames.size());
+      ASSERT_EQ(net.frames[next++].bytes, frame.bytes);
+    }
+    EXPECT_EQ(next, net.frames.size());
   }
 
   std::mt19937_64 random = MakeRandom("reception");
@@ -302,12 +322,19 @@ struct Bench {
     add(top.completion_o);
     add(top.answer_valid_o);
     add(top.answer_o);
+    add(top.net_valid_o);
+    add(top.net_data_o);
+    add(top.net_last_o);
+    add(top.net_bytes_o);
+    add(top.quiet_o);
     add(top.idle_o);
   }};
   Top& p = rtl.ports();
   BlockBench<Top> bench{rtl, agenda, random};
   WireIn<Top> wire{p, buffer, random};
   WritePort<Top> port{p, scatter, writes, random};
+  NetOut<Top> net{p};
+  Hold<model::Responder> hold{p.hold_i, responder, random};
 
   decltype(bench.In("load", responder.load_in, p.load_valid_i, p.load_ready_o, p.load_i)) load =
       bench.In("load", responder.load_in, p.load_valid_i, p.load_ready_o, p.load_i);
@@ -376,7 +403,86 @@ TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeT
     EXPECT_NE(bench.p.idle_o, 0);
     EXPECT_GT(bench.port.writes.size(), 20u);
     EXPECT_GT(bench.answer.count, 20u);
+    bench.ExpectNetFrames();
+    EXPECT_GT(bench.net.frames.size(), 5u);
   }
+}
+
+// From one byte on, between the frames of a peer that writes, with holds now and then.
+TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthLeaveAsTheyCameBetweenFramesOfOthers) {
+  const auto frames = FramesOf("rc_write.pcap");
+  const uint32_t qpn = BthOf(frames.front()).dest_qp;
+  for (const unsigned toggles : {0u, 1u, 8u}) {
+    Bench<TypeParam> bench;
+    bench.SetMac(MacOf(frames.front()));
+    bench.hold.toggles = toggles;
+    bench.wire.rate = 2;
+    bench.port.late = 5;
+    bench.rkey = spec::Reth::Decode(frames.front().data() + kBthOffset + spec::Bth::kBytes).rkey;
+    bench.table.tokens.push_back(ContextFor(frames.front()));
+    bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kRts});
+    bench.load.tokens.push_back({.qpn = qpn, .psn = BthOf(frames.front()).psn});
+    ASSERT_EQ(bench.bench.RunOut(20), "");
+    size_t next = 0;
+    for (size_t bytes = 1; bytes <= 1500; bytes += bytes < 200 ? 1 : 1 + bench.random() % 40) {
+      // Neither an EtherType of IP nor of a tag; shorter than a header, too.
+      bench.wire.frames.push_back({Bytes(bytes, static_cast<uint8_t>(bytes))});
+      for (auto& byte : bench.wire.frames.back().bytes) byte = static_cast<uint8_t>(byte ^ bench.random() % 8 << 4);
+      if (bytes % 7 == 0 && next != frames.size()) bench.wire.frames.push_back({frames[next++]});
+    }
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    bench.hold.toggles = 0;
+    bench.hold.on = false;
+    ASSERT_EQ(bench.bench.Run(6000), "");
+    EXPECT_NE(bench.p.idle_o, 0);
+    EXPECT_TRUE(bench.net.IsEmpty());
+    bench.ExpectNetFrames();
+    EXPECT_GT(bench.net.frames.size(), 150u);
+    // Of a hold that lasts, the buffer loses frames of this peer, too.
+    if (toggles == 0) {
+      EXPECT_GT(bench.port.writes.size(), 2u);
+    }
+  }
+}
+
+// Under traffic that never ends: while it is held nothing leaves, what comes waits in the buffer, and then goes on.
+TYPED_TEST(ReceptionTest, UnderTrafficAHoldMakesItQuietInBoundedTime) {
+  const auto frames = FramesOf("rc_write.pcap");
+  const uint32_t qpn = BthOf(frames.front()).dest_qp;
+  Bench<TypeParam> bench;
+  bench.SetMac(MacOf(frames.front()));
+  bench.rkey = spec::Reth::Decode(frames.front().data() + kBthOffset + spec::Bth::kBytes).rkey;
+  bench.table.tokens.push_back(ContextFor(frames.front()));
+  bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kRts});
+  bench.load.tokens.push_back({.qpn = qpn, .psn = BthOf(frames.front()).psn});
+  ASSERT_EQ(bench.bench.RunOut(20), "");
+  // Five of the longest frames (one in its turn, three places on their way, one carried out), and what the port takes.
+  constexpr Cycle kBound = 5 * (1500 / sizeof(TypeParam::s_axis_tdata_i) + 20);
+  for (unsigned round = 0; round < 60; ++round) {
+    while (bench.wire.frames.size() < 20) {
+      bench.wire.frames.push_back({frames[bench.random() % frames.size()]});
+      bench.wire.frames.push_back({Bytes(1 + bench.random() % 1500, 0xa5)});
+    }
+    ASSERT_EQ(bench.bench.Run(bench.random() % 200), "");
+    bench.hold.on = true;
+    ASSERT_EQ(bench.bench.Run(2), "");
+    Cycle waited = 2;
+    for (; bench.p.quiet_o == 0 && waited < kBound; ++waited) ASSERT_EQ(bench.bench.Run(1), "");
+    EXPECT_NE(bench.p.quiet_o, 0);
+    const auto writes = bench.port.writes.size();
+    const auto net = bench.net.frames.size();
+    for (unsigned i = 0; i < 100; ++i) {
+      ASSERT_EQ(bench.bench.Run(1), "");
+      ASSERT_NE(bench.p.quiet_o, 0);
+    }
+    EXPECT_EQ(bench.port.writes.size(), writes);
+    EXPECT_EQ(bench.net.frames.size(), net);
+    bench.hold.on = false;
+  }
+  ASSERT_EQ(bench.bench.RunOut(20'000), "");
+  EXPECT_NE(bench.p.idle_o, 0);
+  bench.ExpectNetFrames();
+  EXPECT_GT(bench.net.frames.size(), 60u);
 }
 
 }  // namespace

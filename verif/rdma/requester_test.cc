@@ -172,6 +172,8 @@ struct Qp {
   uint32_t psn = 1000;
   IbQpState state = IbQpState::kRts;
   bool dead = false;
+  bool send_dead = false;  // until a work request comes after SQE
+  bool was_sqe = false;
   bool held = false;  // or holds itself
   uint8_t generation = 0;
   uint8_t max_rd_atomic = 4;
@@ -180,6 +182,7 @@ struct Qp {
   uint32_t Mtu() const { return 128u << static_cast<unsigned>(mtu); }
   bool IsRc() const { return type == IbQpType::kRc; }
   bool IsUd() const { return type == IbQpType::kUd || type == IbQpType::kGsi; }
+  bool IsSendOnly() const { return type == IbQpType::kUc || IsUd(); }
   bool Has(uint8_t opcode) const {
     if (IsRc()) return opcode <= 4;
     if (type == IbQpType::kUc) return opcode <= 3;
@@ -340,6 +343,7 @@ struct Reference {
   }
 
   void Do(Qp& qp, const WorkRequest& work) {
+    if (qp.IsSending() && qp.was_sqe) qp.send_dead = qp.was_sqe = false;
     spec::SendRecord record = RecordOf(qp, work);
     record.first_psn = qp.psn;
     record.last_psn = Psn(qp.psn - 1);
@@ -349,14 +353,17 @@ struct Reference {
       record.vendor_err = static_cast<uint32_t>(why);
       records.push_back(record);
       if (status != IbWcStatus::kWrFlushErr) {
-        failures.push_back(
-            {.qpn = work.qpn, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(why)});
+        failures.push_back({.qpn = work.qpn,
+                            .event_type = spec::RdmaEventType::kQpFatal,
+                            .code = static_cast<uint32_t>(why),
+                            .send_only = qp.IsSendOnly()});
+        (qp.IsSendOnly() ? qp.send_dead : qp.dead) = true;
       }
-      qp.dead = true;
+      qp.dead |= record.silent;
     };
     const RdmaError bad = record.silent ? RdmaError::kOk : Judge(qp, work);
     const bool readable = qp.IsSending() && !record.silent && bad == RdmaError::kOk && !IsTooLong(qp, work);
-    const uint32_t packets = readable ? qp.Packets(work.Length()) : 1;
+    const uint32_t packets = readable ? qp.Packets(work.Length()) : 0;
     if (readable) record.last_psn = Psn(qp.psn + packets - 1);
     const uint32_t first = qp.psn;
     qp.psn = Psn(qp.psn + packets);
@@ -365,7 +372,8 @@ struct Reference {
       ++begun[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
-    if (qp.dead || !qp.IsSending() || record.silent) return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
+    if (qp.dead || qp.send_dead || !qp.IsSending() || record.silent)
+      return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
     if (qp.IsRc() && ((work.IsRead() && under_way >= qp.max_rd_atomic) || (record.fence && under_way != 0))) {
@@ -515,11 +523,19 @@ struct Bench {
     std::fill(std::begin(write.data), std::end(write.data), uint8_t{0xff});
     table.tokens.push_back(write);
     load.tokens.push_back({.qpn = qpn, .psn = qp.psn});
-    qps[qpn].dead = qps[qpn].held = false;
+    qps[qpn].dead = qps[qpn].send_dead = qps[qpn].held = false;
     qps[qpn].generation = 0;
     ASSERT_EQ(Settle(), "");
     state.tokens.push_back({.qpn = qpn, .state = qp.state});
     ASSERT_EQ(Settle(), "");
+  }
+  // Between work requests.
+  void SetState(uint32_t qpn, IbQpState to) {
+    ASSERT_EQ(Settle(), "");
+    state.tokens.push_back({.qpn = qpn, .state = to});
+    qps[qpn].state = to;
+    qps[qpn].was_sqe |= to == IbQpState::kSqe;
+    ASSERT_EQ(Run(4), "");
   }
   void SetHandle(uint32_t ah, bool valid, uint16_t pdn) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = ah};
@@ -1907,6 +1923,220 @@ TEST(Requester, AMessageOfUcThatFailsOnTheWayEndsAsThatOfRc) {
   for (const auto& [cycle, job] : bench.job_sink.sent()) EXPECT_FALSE(job.packet.reports && !job.more && !job.drop);
 }
 
+// --- SQE -------------------------------------------------------------------------------------------------------------
+
+constexpr IbQpType kSendOnly[] = {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi};
+
+struct SqeBench : Bench {
+  explicit SqeBench(IbQpType type, IbQpState state = IbQpState::kRts) {
+    qps[3].type = type;
+    qps[3].mtu = IbMtu::kMtu256;
+    qps[3].state = state;
+    SetUp(3);
+    SetHandle(3, true, 9);
+  }
+  WorkRequest Work(uint16_t head) const { return {.head = head, .opcode = 2, .is_datagram = qps[3].IsUd()}; }
+  WorkRequest Bad(uint16_t head) const {
+    WorkRequest work = Work(head);
+    work.sge.lkey = 0xf1;
+    return work;
+  }
+  // As many records as came, but for amendments.
+  std::vector<IbWcStatus> Statuses() {
+    std::vector<IbWcStatus> statuses;
+    for (const auto& sent : record_sink.sent()) statuses.push_back(sent.token.status);
+    return statuses;
+  }
+};
+
+using Statuses = std::vector<IbWcStatus>;
+constexpr auto kOk = IbWcStatus::kSuccess;
+constexpr auto kFlush = IbWcStatus::kWrFlushErr;
+constexpr auto kProt = IbWcStatus::kLocProtErr;
+
+TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBack) {
+  for (const IbQpType type : kSendOnly) {
+    for (const IbQpState from : {IbQpState::kRts, IbQpState::kSqd}) {
+      SqeBench bench(type, from);
+      bench.Post(bench.Work(1));
+      bench.Post(bench.Bad(2));
+      bench.Post(bench.Work(3));
+      ASSERT_EQ(bench.Settle(), "");
+      bench.Post(bench.Work(4));  // the state is on its way
+      bench.SetState(3, IbQpState::kSqe);
+      bench.Post(bench.Work(5));
+      bench.Post(bench.Bad(6));
+      bench.SetState(3, IbQpState::kRts);
+      bench.Post(bench.Work(7));
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      EXPECT_EQ(bench.Statuses(), (Statuses{kOk, kProt, kFlush, kFlush, kFlush, kFlush, kOk}));
+      EXPECT_EQ(bench.job.count, 2U);
+      ASSERT_EQ(bench.failure.count, 1U);
+      EXPECT_TRUE(bench.failure_sink.sent()[0].token.send_only);
+      // And once more.
+      bench.Post(bench.Bad(8));
+      bench.Post(bench.Work(9));
+      bench.SetState(3, IbQpState::kSqe);
+      bench.SetState(3, IbQpState::kRts);
+      bench.Post(bench.Work(10));
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      EXPECT_EQ(bench.failure.count, 2U);
+      EXPECT_EQ(bench.job.count, 3U);
+    }
+  }
+}
+
+TEST(RequesterSqe, WhatFailsBeforeItsFirstPacketTakesNoPsn) {
+  SqeBench bench(IbQpType::kUc);
+  bench.Post(bench.Work(1));
+  WorkRequest bad = bench.Work(2);
+  bad.flags = 0xf0;
+  bench.Post(bad);
+  bench.SetState(3, IbQpState::kSqe);
+  bench.Post(bench.Work(3));
+  bench.SetState(3, IbQpState::kRts);
+  bench.Post(bench.Work(4));
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  ASSERT_EQ(bench.job.count, 2U);
+  EXPECT_EQ(bench.job_sink.sent()[1].token.packet.psn, bench.job_sink.sent()[0].token.packet.psn + 1);
+}
+
+TEST(RequesterSqe, RtsThatComesBeforeSqeRevivesNothing) {
+  SqeBench bench(IbQpType::kUc, IbQpState::kSqd);
+  bench.Post(bench.Bad(1));
+  bench.SetState(3, IbQpState::kRts);  // the end of SQD, ordered before the failure was known
+  bench.Post(bench.Work(2));
+  bench.SetState(3, IbQpState::kSqe);
+  bench.Post(bench.Work(3));
+  bench.SetState(3, IbQpState::kRts);
+  bench.Post(bench.Work(4));
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kFlush, kFlush, kOk}));
+}
+
+// Records do not leave: SQE comes and goes while a long message waits behind the one that failed. Its front half has
+// been cut short in SQE, so it must not be sent.
+TEST(RequesterSqe, AMessageThatWasCutBeforeSqeEndedFlushes) {
+  for (const Cycle before : {Cycle{0}, Cycle{20}, Cycle{40}, Cycle{60}}) {
+    SqeBench bench(IbQpType::kUc);
+    bench.record.rate = 0;
+    const WorkRequest work = bench.Work(0);
+    bench.work.tokens.push_back(work.Token());  // takes the register
+    bench.work.tokens.push_back(bench.Bad(1).Token());
+    WorkRequest big = bench.Work(2);
+    big.sge.length = 256 * 40;
+    bench.work.tokens.push_back(big.Token());
+    bench.work.tokens.push_back(bench.Work(3).Token());
+    ASSERT_EQ(bench.Run(before), "");
+    bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kSqe});
+    ASSERT_EQ(bench.Run(30), "");
+    bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kRts});
+    ASSERT_EQ(bench.Run(30), "");
+    bench.record.rate = 16;
+    ASSERT_EQ(bench.Settle(), "");
+    bench.work.tokens.push_back(bench.Work(4).Token());
+    ASSERT_EQ(bench.Settle(), "");
+    // Every message is one record, and one that succeeds has all of its packets.
+    uint64_t jobs = 0;
+    std::map<uint16_t, IbWcStatus> last;
+    for (const auto& sent : bench.record_sink.sent()) {
+      last[sent.token.head] = sent.token.status;
+      if (sent.token.status == kOk) jobs += Psn(sent.token.last_psn - sent.token.first_psn) + 1;
+    }
+    EXPECT_EQ(last.size(), 5U);
+    EXPECT_EQ(bench.job.count, jobs);
+    if (before >= 20) {
+      EXPECT_EQ(last.at(1), kProt);
+      EXPECT_EQ(last.at(2), kFlush);
+    }
+  }
+}
+
+// The same, as it may come: the key check of the message that waits takes longer than the way to SQE and back.
+TEST(RequesterSqe, AMessageWhoseKeyCheckOutlivesSqeFlushes) {
+  SqeBench bench(IbQpType::kUc);
+  bench.place.rate = 0;
+  WorkRequest big = bench.Work(2);
+  big.sge.length = 256 * 40;
+  for (const WorkRequest& work : {bench.Work(0), bench.Bad(1), big, bench.Work(3)}) {
+    bench.work.tokens.push_back(work.Token());
+  }
+  ASSERT_EQ(bench.Run(80), "");
+  bench.place.rate = 16;
+  for (const size_t waiting = bench.place.tokens.size(); bench.place.tokens.size() + 2 != waiting;) {
+    ASSERT_GT(waiting, 2U);
+    ASSERT_EQ(bench.Run(1), "");
+  }
+  bench.place.rate = 0;
+  ASSERT_EQ(bench.Run(30), "");
+  ASSERT_EQ(bench.failure.count, 1U);
+  for (const IbQpState state : {IbQpState::kSqe, IbQpState::kRts}) {
+    bench.state.tokens.push_back({.qpn = 3, .state = state});
+    ASSERT_EQ(bench.Run(30), "");
+  }
+  bench.place.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  bench.work.tokens.push_back(bench.Work(4).Token());
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.Statuses(), (Statuses{kOk, kProt, kFlush, kFlush, kOk}));
+  EXPECT_EQ(bench.job.count, 2U);
+}
+
+TEST(RequesterSqe, ABrokenQueueKillsForGood) {
+  SqeBench bench(IbQpType::kUd);
+  bench.Post(bench.Bad(1));
+  WorkRequest silent = bench.Work(2);
+  silent.failed = RdmaError::kBadWqe;
+  bench.Post(silent);
+  bench.SetState(3, IbQpState::kSqe);
+  bench.SetState(3, IbQpState::kRts);
+  bench.Post(bench.Work(3));
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kFlush, kFlush}));
+  bench.SetUp(3);
+  bench.Post(bench.Work(4));
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 1U);
+}
+
+TEST(RequesterSqe, OfRcNothingRevivesAQpButALoad) {
+  SqeBench bench(IbQpType::kRc);
+  bench.Post(bench.Bad(1));
+  bench.SetState(3, IbQpState::kSqe);  // which nobody makes
+  bench.SetState(3, IbQpState::kRts);
+  bench.Post(bench.Work(2));
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kFlush}));
+  EXPECT_FALSE(bench.failure_sink.sent().at(0).token.send_only);
+}
+
+// The table's write port belongs to the pulse, one cycle after it.
+TEST(RequesterSqe, ASqeInAnyCycleOfACheckIsNotLost) {
+  for (Cycle shift = 0; shift < 12; ++shift) {
+    SqeBench bench(IbQpType::kUc);
+    bench.qps[4] = bench.qps[3];
+    bench.SetUp(4);
+    bench.Post(bench.Bad(1));
+    bench.SetState(3, IbQpState::kSqe);
+    bench.SetState(3, IbQpState::kRts);
+    WorkRequest other = bench.Bad(2);
+    other.qpn = 4;
+    bench.Post(other);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.Post(bench.Work(3));
+    ASSERT_EQ(bench.Run(shift), "");
+    bench.state.tokens.push_back({.qpn = 4, .state = IbQpState::kSqe});
+    bench.qps[4].was_sqe = true;
+    ASSERT_EQ(bench.Settle(), "");
+    bench.SetState(4, IbQpState::kRts);
+    other = bench.Work(4);
+    other.qpn = 4;
+    bench.Post(other);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kProt, kOk, kOk}));
+  }
+}
+
 TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
   for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
     for (const uint32_t length : {0U, 1U, 1023U, 1024U}) {
@@ -2074,6 +2304,11 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
               ASSERT_NO_FATAL_FAILURE(bench.End(qpn, static_cast<uint8_t>(1 + random() % under_way)));
             }
             if (random() % 2 == 0) bench.Resume(qpn, 0, bench.qps[qpn].psn);
+            // The way through SQE and back; work may come while it is there.
+            if (!bench.qps[qpn].send_dead || random() % 4 == 0) continue;
+            ASSERT_NO_FATAL_FAILURE(bench.SetState(qpn, IbQpState::kSqe));
+            if (random() % 2 == 0) bench.Post({.qpn = qpn, .head = static_cast<uint16_t>(1000 + i)});
+            ASSERT_NO_FATAL_FAILURE(bench.SetState(qpn, IbQpState::kRts));
           }
         }
         ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -2089,10 +2324,21 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
   for (const unsigned out_rate : {16u, 6u}) {
     Bench bench;
     auto& random = bench.random;
-    for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetUp(qpn);
+    for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+      if (qpn % 4 == 3) bench.qps[qpn].type = IbQpType::kUc;
+      bench.SetUp(qpn);
+    }
     bench.Rates(12, 9, out_rate);
     bench.job.on_token = nullptr;
     bench.read.on_token = nullptr;
+    // As QP control and firmware do, in no time.
+    uint64_t send_only = 0;
+    bench.failure.on_token = [&](Cycle, const spec::QpFailure& token) {
+      if (!token.send_only) return;
+      ++send_only;
+      bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kSqe});
+      if (random() % 2 == 0) bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kRts});
+    };
     uint64_t records = 0, posted = 0, again = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
@@ -2166,6 +2412,7 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     EXPECT_GT(bench.job.count, 500u);
     EXPECT_GT(bench.failure.count, 20u);
     EXPECT_GT(again, 5u);
+    EXPECT_GT(send_only, 10u);
     EXPECT_GT(bench.read.count, 10u);
   }
 }

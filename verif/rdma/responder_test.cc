@@ -21,6 +21,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
+#include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -162,6 +163,14 @@ RxToken AckOf(uint32_t psn, uint8_t syndrome, uint32_t msn) {
   aeth.msn = msn;
   aeth.Encode(token.extension);
   token.extension[0] = syndrome;
+  return token;
+}
+
+// A frame of the net path; the rest of the token says nothing, whatever it is.
+RxToken NetOf(uint16_t bytes) {
+  RxToken token = TokenOf({});
+  token.verdict = spec::RxVerdict::kNet;
+  token.frame_bytes = bytes;
   return token;
 }
 
@@ -461,6 +470,7 @@ struct Bench {
     bench.AddOther(mq);
     bench.AddOther(mac);
     bench.AddOther(idle);
+    bench.AddOther(hold);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
       EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read, 1);
       EXPECT_EQ(asked.pdn, kPdn);
@@ -511,6 +521,7 @@ struct Bench {
   Mq mq{p.mq_i, block};
   Mac mac{p.mac_i, block};
   Idle idle{p.idle_o, block};
+  Hold<Responder> hold{p.hold_i, block, random};
   OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{
       "expected_psn", p.expected_psn_valid_o, p.expected_psn_o};
 
@@ -676,7 +687,6 @@ TEST(Responder, EveryPathMtuIsKept) {
 
 TEST(Responder, PacketsThatAreNotForItLeaveNoTrace) {
   const std::vector<std::pair<const char*, std::function<void(RxToken&)>>> cases = {
-      {"net", [](RxToken& t) { t.verdict = spec::RxVerdict::kNet; }},
       {"no such QP", [](RxToken& t) { t.bth.dest_qp = 7; }},
       {"QP number too large", [](RxToken& t) { t.bth.dest_qp = kQpn + kQps; }},
       {"UC", [](RxToken& t) { t.bth.opcode = BthOpcode::kUcRdmaWriteOnly; }},
@@ -720,8 +730,146 @@ TEST(Responder, DropsEverythingWhileItIsNotEnabled) {
   Ready bench;
   bench.enable.rate = 0;
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
+  bench.Expect(NetOf(60), kDropped);
   bench.enable.rate = 16;
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+}
+
+// --- Net frames
+
+TEST(Responder, ANetFrameGoesOnWithItsLengthAndTouchesNoQp) {
+  for (const auto state : {IbQpState::kReset, IbQpState::kRts, IbQpState::kErr}) {
+    Ready bench({}, state);
+    for (const auto bytes : std::to_array<uint16_t>({1, 2, 59, 60, 64, 1514, 4096, 9018, 0x3fff})) {
+      RxToken token = NetOf(bytes);
+      // Neither its destination nor what would be a queue pair matters.
+      token.destination_mac[bytes % 6] ^= static_cast<uint8_t>(bytes % 4);
+      if (bytes % 2 != 0) token.bth.dest_qp = 0xffffff;
+      bench.Expect(token, spec::RxPlace{.net_bytes = bytes});
+    }
+    bench.ExpectFailures({});
+    EXPECT_EQ(bench.check.count, 0u);
+    EXPECT_EQ(bench.request.count, state == IbQpState::kErr ? 1u : 0u) << "that of the flush";
+    // Not even the PSN has moved.
+    if (state == IbQpState::kRts) bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+  }
+}
+
+TEST(Responder, NetFramesKeepTheirPlaceAmongOthers) {
+  Ready bench;
+  std::vector<spec::RxPlace> expected;
+  for (uint32_t i = 0; i < 40; ++i) {
+    const RxToken write = TokenOf({.psn = kFirstPsn + i});
+    bench.frame.tokens.push_back(write);
+    expected.push_back(Write(write, 0x10000, Ack(kFirstPsn + i, i + 1)));
+    for (uint32_t n = 0; n < i % 3; ++n) {
+      const auto bytes = static_cast<uint16_t>(60 + i + n);
+      bench.frame.tokens.push_back(NetOf(bytes));
+      expected.push_back({.net_bytes = bytes});
+    }
+  }
+  bench.ExpectPlaces(expected);
+}
+
+// --- Hold
+
+TEST(Responder, WhileItIsHeldFramesWaitAndAllElseGoesOn) {
+  constexpr uint32_t kFlushed = 3;
+  Ready bench;
+  bench.Configure({.qpn = kFlushed}, IbQpState::kRts);
+  std::vector<spec::RxPlace> flushed;
+  for (unsigned i = 0; i < 4; ++i) flushed.push_back(Flushed(bench.host.Post(kFlushed, {}), kFlushed));
+  bench.hold.on = true;
+  ASSERT_EQ(bench.bench.Run(2), "");
+  std::vector<spec::RxPlace> expected;
+  for (uint32_t i = 0; i < 6; ++i) {
+    if (i == 3) bench.frame.tokens.push_back(NetOf(99));
+    if (i == 3) expected.push_back({.net_bytes = 99});
+    bench.Send({.psn = kFirstPsn + i, .bytes = 0});
+    expected.push_back(Ack(kFirstPsn + i, i + 1));
+  }
+  bench.qp_state.tokens.push_back({.qpn = kFlushed, .state = IbQpState::kErr});
+  for (uint32_t i = 0; i < kReads; ++i) bench.record.tokens.push_back(RecordOf(bench.host, 2, i, 8, {}));
+  bench.load.tokens.push_back({.qpn = 2, .psn = 77});
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_TRUE(bench.p.idle_o);
+  EXPECT_EQ(Bench::Take(bench.places), flushed);
+  EXPECT_TRUE(bench.load.IsEmpty() && bench.record.IsEmpty() && bench.qp_state.IsEmpty());
+  EXPECT_FALSE(bench.frame.IsEmpty());
+  EXPECT_EQ(bench.expected_psn.sent.back().second.qpn, kFlushed);
+  // A ring, too.
+  const auto more = Flushed(bench.host.Post(kFlushed, {}), kFlushed);
+  bench.Ring(kFlushed);
+  ASSERT_EQ(bench.bench.Run(40), "");
+  EXPECT_EQ(Bench::Take(bench.places), (std::vector<spec::RxPlace>{more}));
+  EXPECT_TRUE(bench.p.idle_o);
+
+  bench.hold.on = false;
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_FALSE(bench.p.idle_o);
+  bench.ExpectPlaces(expected);
+}
+
+// In whatever cycle it is held: a frame that has had its turn ends, and no other one begins.
+TEST(Responder, AFrameUnderWayEndsWhenItIsHeld) {
+  unsigned waited = 0, ended = 0;
+  for (unsigned when = 0; when < 60; ++when) {
+    Ready bench;
+    bench.receive.rate = bench.memory.rate = 8;
+    const Posted first = bench.host.Post(kQpn, {Host::Element(0x9000, 500), Host::Element(0xa000, 5000)});
+    const Posted second = bench.host.Post(kQpn, {Host::Element(0xb000, 2000)});
+    const RxToken a = TokenOf({.opcode = BthOpcode::kRcSendOnly, .bytes = kMtu});
+    const RxToken b = TokenOf({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + 1, .bytes = kMtu});
+    bench.frame.tokens = {a, NetOf(64), b};
+    ASSERT_EQ(bench.bench.Run(when), "");
+    bench.hold.on = true;
+    // At most one turn begins, in the cycle in which the hold comes.
+    ASSERT_EQ(bench.bench.Run(120), "");
+    EXPECT_TRUE(bench.p.idle_o);
+    const auto held = Bench::Take(bench.places);
+    ++(held.size() < 4 ? waited : ended);
+    bench.hold.on = false;
+    ASSERT_EQ(bench.bench.Run(2), "");
+    bench.RunOut();
+    ASSERT_EQ(bench.bench.Run(100), "");
+    auto places = held;
+    for (const auto& place : Bench::Take(bench.places)) places.push_back(place);
+    const std::vector<spec::RxPlace> expected = {
+        Scatter(a, 0, 0x9000, 500, kMore),
+        Success(first, kMtu, Scatter(a, 500, 0xa000, kMtu - 500, Ack(kFirstPsn, 1))),
+        {.net_bytes = 64},
+        Success(second, kMtu, Scatter(b, 0, 0xb000, kMtu, Ack(kFirstPsn + 1, 2)))};
+    EXPECT_EQ(places, expected) << when;
+  }
+  EXPECT_GT(waited, 10u);
+  EXPECT_GT(ended, 5u);
+}
+
+TEST(Responder, AFrameThatWaitedHasItsTurnInTheCycleAfterTheHold) {
+  Ready bench;
+  bench.hold.on = true;
+  ASSERT_EQ(bench.bench.Run(2), "");
+  bench.frame.tokens.push_back(NetOf(64));
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  bench.hold.on = false;
+  constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + 1;
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  // A hold in the cycle of the push is in time, one cycle later it is not.
+  for (const unsigned late : {0u, 1u}) {
+    const auto before = bench.place.count;
+    bench.frame.tokens.push_back(NetOf(64));
+    ASSERT_EQ(bench.bench.Run(late), "");
+    bench.hold.on = true;
+    ASSERT_EQ(bench.bench.Run(20), "");
+    EXPECT_EQ(bench.place.count, before + late);
+    bench.hold.on = false;
+    ASSERT_EQ(bench.bench.Run(20), "");
+    EXPECT_EQ(bench.place.count, before + 1);
+  }
 }
 
 // --- Acknowledges
@@ -913,6 +1061,97 @@ TEST(Responder, OneQpsErrorIsNobodyElses) {
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
                Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
   bench.Expect(TokenOf({.psn = 100, .bytes = 0, .qpn = 6}), Answer(100, AethSyndrome::kAckNoCredits, 1, 6));
+}
+
+// --- The first packet in RTR [IBTA vol. 1, 11.6.3.1]
+
+const spec::QpFailure kEstablished{.qpn = kQpn, .event_type = RdmaEventType::kCommEst};
+
+TEST(Responder, TheFirstPacketInRtrIsToldOnceUntilTheNextLoad) {
+  Ready bench({}, IbQpState::kRtr);
+  for (int life = 0; life < 2; ++life) {
+    bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+    bench.ExpectFailures({kEstablished});
+    const RxToken next = TokenOf({.psn = kFirstPsn + 1});
+    bench.Expect(next, Write(next, 0x10000, Ack(kFirstPsn + 1, 2)));
+    bench.SetState(IbQpState::kRts);
+    bench.RunOut();
+    bench.Expect(TokenOf({.psn = kFirstPsn + 2, .bytes = 0}), Ack(kFirstPsn + 2, 3));
+    bench.ExpectFailures({});
+    bench.Configure({}, IbQpState::kRtr);
+  }
+}
+
+TEST(Responder, AFirstPacketInAnotherStateIsNotTold) {
+  for (const auto state : {IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe}) {
+    Ready bench({}, state);
+    bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+    bench.ExpectFailures({});
+  }
+}
+
+TEST(Responder, WhateverTheFirstPacketIsItIsTold) {
+  {
+    Ready bench({}, IbQpState::kRtr);  // a gap
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Answer(kFirstPsn, AethSyndrome::kNakPsnSequenceError, 0));
+    bench.ExpectFailures({kEstablished});
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), kDropped);  // which is told once, too
+    bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+    bench.ExpectFailures({});
+  }
+  {
+    Ready bench({}, IbQpState::kRtr);  // without a receive
+    bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly}), NotReady(kFirstPsn, 0));
+    bench.ExpectFailures({kEstablished});
+    bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly}), NotReady(kFirstPsn, 0));
+    bench.ExpectFailures({});
+  }
+  {
+    Ready bench({}, IbQpState::kRtr);  // a response says nothing: nobody has asked
+    bench.frame.tokens.push_back(TokenOf({.opcode = BthOpcode::kRcAcknowledge, .bytes = 0}));
+    bench.RunOut();
+    EXPECT_EQ(Bench::Take(bench.places).size(), 1u);
+    bench.ExpectFailures({});
+    bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+    bench.ExpectFailures({kEstablished});
+  }
+}
+
+TEST(Responder, AFirstPacketThatEndsTheConnectionIsToldBeforeItsEnd) {
+  Ready bench({}, IbQpState::kRtr);
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
+               Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
+  bench.ExpectFailures({kEstablished, Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+}
+
+TEST(Responder, WhatIsNotForTheQpDoesNotEstablishIt) {
+  Ready bench({}, IbQpState::kRtr);
+  RxToken stranger = TokenOf({.bytes = 0});
+  stranger.ip_source[0] ^= 1;
+  bench.Expect(stranger, kDropped);
+  bench.Expect(TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnly, .bytes = 0}), kDropped);
+  bench.ExpectFailures({});
+  bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
+  bench.ExpectFailures({kEstablished});
+}
+
+TEST(Responder, AFirstPacketInRtrIsDecidedTwoCyclesLaterAndWaitsForItsWord) {
+  Ready bench({}, IbQpState::kRtr);
+  constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + Responder::kAnnounceLatency + 1;
+  bench.frame.tokens.push_back(TokenOf({.bytes = 0}));
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  bench.Configure({}, IbQpState::kRtr);
+  bench.failure.rate = 0;
+  bench.frame.tokens.push_back(TokenOf({.bytes = 0}));
+  ASSERT_EQ(bench.bench.Run(50), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  bench.failure.rate = 16;
+  bench.RunOut();
+  EXPECT_EQ(bench.place.count, 2u);
+  EXPECT_EQ(bench.failure.count, 2u);
 }
 
 // --- Receives
@@ -2004,6 +2243,16 @@ TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
   bench.ExpectFailures({});
 }
 
+TEST(ResponderUc, TheFirstPacketInRtrIsToldOnce) {
+  Ready bench(kUc, IbQpState::kRtr);
+  const auto middle = TokenOf({.opcode = BthOpcode::kUcRdmaWriteMiddle, .bytes = kMtu});
+  bench.Expect(middle, kDropped);  // of no message
+  bench.ExpectFailures({kEstablished});
+  const auto only = TokenOf({.opcode = BthOpcode::kUcRdmaWriteOnly, .bytes = 10});
+  bench.Expect(only, Write(only, 0x10000));
+  bench.ExpectFailures({});
+}
+
 TEST(ResponderUc, ImmediateDataComesWithTheCompletion) {
   Ready bench(kUc);
   spec::RdmaCqReq cqe{.opcode = IbWcOpcode::kRecvRdmaWithImm,
@@ -2205,6 +2454,17 @@ TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
                         Datagrams::Received(second, bytes, Scatter(v6, 0, 0x9028, bytes))});
       bench.ExpectFailures({});
     }
+  }
+}
+
+TEST(ResponderUd, NoDatagramEstablishesAnything) {
+  for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
+    Ready bench({.type = type}, IbQpState::kRtr);
+    bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+    bench.frame.tokens.push_back(TokenOf({.opcode = BthOpcode::kUdSendOnly}));
+    ASSERT_EQ(bench.bench.RunOut(100), "");
+    EXPECT_FALSE(Bench::Take(bench.places).empty());
+    bench.ExpectFailures({});
   }
 }
 
@@ -2532,7 +2792,8 @@ struct Reference {
     SetPeer(qpn, peer);
     uint8_t own[16];
     SetOwn(qpn, own);
-    if (t.verdict != spec::RxVerdict::kRoce || qpn >= kQps) return kDropped;
+    if (t.verdict == spec::RxVerdict::kNet) return spec::RxPlace{.net_bytes = t.frame_bytes};
+    if (qpn >= kQps) return kDropped;
     Half& h = halves[qpn];
     const auto op = t.bth.opcode;
     const bool rc = IsRc(qpn), ud = IsUd(qpn);
@@ -2771,6 +3032,7 @@ class Peers {
     RxToken token = TokenOf(packet);
     // The parser lets unknown opcodes pass only if they are of RC.
     if (!token.info.valid && static_cast<uint8_t>(packet.opcode) >= 0x20) token = TokenOf({});
+    token.frame_bytes = static_cast<uint16_t>(1 + random_() % 0x3fff);
     if (sometimes(30)) token.verdict = spec::RxVerdict::kNet;
     if (sometimes(50)) token.ip_source[random_() % 16] ^= static_cast<uint8_t>(1u << random_() % 8);
     if (sometimes(100)) token.ip_destination[random_() % 16] ^= static_cast<uint8_t>(1u << random_() % 8);
@@ -2848,6 +3110,15 @@ void SetRates(Bench& bench, const Rates& rates) {
   bench.request.rate = rates.request;
 }
 
+// With frames held now and then, and not any more at the end.
+std::string RunHeld(Bench& bench, uint64_t cycles) {
+  bench.hold.toggles = 1 + static_cast<unsigned>(bench.random() % 8);
+  if (std::string difference = bench.bench.Run(cycles); !difference.empty()) return difference;
+  bench.hold.toggles = 0;
+  bench.hold.on = false;
+  return bench.bench.Run(2);
+}
+
 // Until nothing moves any more.
 std::string RunUntilIdle(Bench& bench) {
   for (unsigned quiet = 0; quiet < 4;) {
@@ -2911,6 +3182,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
         bench.frame.tokens.push_back(peers.Next());
         reference.Frame(bench.frame.tokens.back());
       }
+      ASSERT_EQ(RunHeld(bench, 1500), "");
       ASSERT_EQ(RunUntilIdle(bench), "");
       const auto places = Bench::Take(bench.places);
       for (size_t i = 0; i < std::min(places.size(), reference.places.size()); ++i) {
@@ -2924,6 +3196,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
         }
         seen["read"] += places[i].has_answer && places[i].answer.is_read;
         seen["zeros"] += places[i].zeros;
+        seen["net"] += places[i].net_bytes != 0;
         if (places[i].has_completion) {
           const auto cqe = spec::RdmaCqReq::Decode(places[i].completion.cqe);
           ++seen["status " + std::string(spec::ToString(cqe.status))];
@@ -2958,7 +3231,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
     EXPECT_GT(seen[what], 20u) << what;
   }
   for (const auto* const what : {"response success", "response loc_len_err", "response loc_prot_err",
-                                 "response bad_resp_err", "gap", "read", "zeros"}) {
+                                 "response bad_resp_err", "gap", "read", "zeros", "net"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;
@@ -2982,8 +3255,10 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
       }
       for (unsigned n = 0; n < 3; ++n) bench.frame.tokens.push_back(peers.Next());
       if (bench.random() % 40 == 0) bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kErr});
+      bench.hold.on = bench.random() % 8 == 0;
       ASSERT_EQ(bench.bench.Run(bench.random() % 60), "");
     }
+    bench.hold.on = false;
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kErr});
     ASSERT_EQ(RunUntilIdle(bench), "");
     std::array<std::vector<uint16_t>, kQps> completed;
@@ -3058,10 +3333,11 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
       bench.table.tokens.push_back(write);
       bench.qp_state.tokens.push_back(
           {.qpn = qpn,
-           .state = static_cast<IbQpState>(bench.random() % 3 == 0 ? bench.random() % 7 : 3),
+           .state = static_cast<IbQpState>(bench.random() % 3 == 0 ? bench.random() % 7 : 2 + bench.random() % 2),
            .clear = bench.random() % 4 == 0});
     }
     bench.qp_state.rate = 2;
+    ASSERT_EQ(RunHeld(bench, 20'000), "");
     ASSERT_EQ(bench.bench.RunOut(200), "");
     ASSERT_EQ(RunUntilIdle(bench), "");
     uint64_t frames = 0, flushed = 0;
@@ -3071,6 +3347,11 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
     }
     EXPECT_EQ(frames, 3000u);
     EXPECT_GT(flushed, 20u);
+    uint64_t established = 0;
+    for (const auto& failure : Bench::Take(bench.failures)) {
+      established += failure.event_type == RdmaEventType::kCommEst;
+    }
+    EXPECT_GT(established, 5u);
   }
 }
 
@@ -3110,6 +3391,7 @@ TEST(Responder, AResetInTrafficForgetsWhatIsUnderWay) {
     for (unsigned n = 0; n < 200; ++n) bench.frame.tokens.push_back(peers.Next());
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.qp_state.tokens.push_back({.qpn = qpn, .state = IbQpState::kErr});
     bench.qp_state.rate = 1;
+    bench.hold.toggles = 2;
     ASSERT_EQ(bench.bench.Run(50 + bench.random() % 200), "");
   }
 }

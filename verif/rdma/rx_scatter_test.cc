@@ -130,6 +130,10 @@ struct Bench {
       add(top.answer_o);
       add(top.ack_valid_o);
       add(top.ack_o);
+      add(top.net_valid_o);
+      add(top.net_data_o);
+      add(top.net_last_o);
+      add(top.net_bytes_o);
       add(top.idle_o);
     });
   }
@@ -144,6 +148,8 @@ struct Bench {
     bench.AddOther(store);
     bench.AddOther(port);
     bench.AddOther(idle);
+    bench.AddOther(net);
+    block.net_sink = &net;
     completion.on_token = [this](Cycle, const spec::Completion& token) {
       Leaves(Part::kCompletion, token, &spec::RxPlace::completion);
     };
@@ -221,6 +227,7 @@ struct Bench {
       const uint64_t value = random() & (~uint64_t{0} >> (64 - bits));
       field = static_cast<std::remove_reference_t<decltype(field)>>(value);
     });
+    place.net_bytes = 0;
     place.no_frame = random() % 8 == 0;
     place.zeros = random() % 4 == 0;
     if (place.no_frame) return place;
@@ -229,8 +236,12 @@ struct Bench {
     place.bytes1 = place.bytes0 == 0 || random() % 2 != 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
     return place;
   }
-  // A frame, of one place in most cases; several lie one behind the other, as a message over its elements.
+  // A frame of the net path.
+  void Net(size_t bytes) { Place({.net_bytes = static_cast<uint16_t>(bytes)}, bytes); }
+  // A frame, of the net path or of one place in most cases; several lie one behind the other, as a message over its
+  // elements.
   void RandomFrame(size_t most) {
+    if (random() % 4 == 0) return Net(1 + random() % most);
     std::vector<spec::RxPlace> places;
     size_t end = 0;
     for (size_t left = random() % 3 == 0 ? 1 + random() % 5 : 1; left > 0;) {
@@ -246,11 +257,15 @@ struct Bench {
 
   // Everything that went to the port is what the places said.
   void CheckWrites() {
-    size_t next = 0;
+    size_t next = 0, next_net = 0;
     for (const Expected& one : all) {
       const spec::RxPlace& place = one.place;
       if (place.no_frame) continue;
       const Bytes& frame = one.frame;
+      if (place.net_bytes != 0) {
+        ASSERT_LT(next_net, net.frames.size());
+        EXPECT_EQ(net.frames[next_net++].bytes, frame);
+      }
       const auto check = [&](size_t from, uint64_t address, size_t bytes) {
         ASSERT_LT(next, port.writes.size());
         const auto& write = port.writes[next++];
@@ -265,6 +280,7 @@ struct Bench {
         check(size_t{place.offset} + place.bytes0, place.address1, place.bytes1);
     }
     EXPECT_EQ(next, port.writes.size());
+    EXPECT_EQ(next_net, net.frames.size());
     EXPECT_EQ(store.size(), 0u);
     while (!expected.empty()) Settle();
   }
@@ -283,6 +299,7 @@ struct Bench {
   BlockBench<Top> bench{rtl, agenda, random};
   WritePort<Top> port{p, block, beats, random};
   Idle<Top> idle{p, block};
+  NetOut<Top> net{p};
   decltype(bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i)) place_in =
       bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i);
   decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
@@ -661,6 +678,83 @@ TYPED_TEST(RxScatterTest, SixteenPlacesMayWaitForTheirCompletions) {
   EXPECT_EQ(bench.completion.count, 20u);
   EXPECT_EQ(bench.answer.count, 10u);
   bench.CheckWrites();
+}
+
+// --- The net path
+
+TYPED_TEST(RxScatterTest, ANetFrameOfAnyLengthLeavesWhole) {
+  Bench<TypeParam> bench;
+  const size_t beat = bench.kBeatBytes;
+  for (size_t bytes = 1; bytes <= 4 * beat + 1; ++bytes) bench.Net(bytes);
+  for (const size_t bytes : {size_t{1514}, size_t{1518}, size_t{4096}, size_t{8191}}) bench.Net(bytes);
+  ASSERT_EQ(bench.bench.RunOut(20'000 / beat + 8 * beat), "");
+  EXPECT_TRUE(bench.block.IsIdle());
+  EXPECT_TRUE(bench.net.IsEmpty());
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, ANetFramesFirstBeatComesFourCyclesAfterItsPlaceAndTheNextFrameOneMoreThanBeatsLater) {
+  for (const size_t beats : {size_t{1}, size_t{2}, size_t{5}}) {
+    Bench<TypeParam> bench;
+    ASSERT_EQ(bench.bench.Run(5), "");
+    for (unsigned i = 0; i < 3; ++i) bench.Net(beats * bench.kBeatBytes - i);
+    const Cycle pushed = bench.bench.cycle();
+    constexpr uint64_t kLatency = 1 + RxScatter::kNetLatency;
+    ASSERT_EQ(bench.bench.Run(kLatency - 1), "");
+    EXPECT_FALSE(bench.p.net_valid_o);
+    ASSERT_EQ(bench.bench.Run(1), "");
+    EXPECT_TRUE(bench.p.net_valid_o);
+    ASSERT_EQ(bench.bench.Run(3 * beats + 10), "");
+    ASSERT_EQ(bench.net.frames.size(), 3u);
+    for (unsigned i = 0; i < 3; ++i) {
+      EXPECT_EQ(bench.net.frames[i].first, pushed + kLatency + i * (beats + 1));
+    }
+  }
+}
+
+TYPED_TEST(RxScatterTest, WhileABeatOfANetFrameIsVisibleItIsNotIdle) {
+  for (const size_t beats : {size_t{1}, size_t{3}}) {
+    Bench<TypeParam> bench;
+    bench.Net(beats * bench.kBeatBytes);
+    ASSERT_EQ(bench.bench.Run(RxScatter::kNetLatency + beats), "");
+    EXPECT_TRUE(bench.p.net_valid_o && bench.p.net_last_o);
+    EXPECT_FALSE(bench.p.idle_o);
+    ASSERT_EQ(bench.bench.Run(1), "");
+    EXPECT_FALSE(bench.p.net_valid_o);
+    EXPECT_TRUE(bench.p.idle_o);
+  }
+}
+
+// What others write, or what waits behind it, does not stop it.
+TYPED_TEST(RxScatterTest, ANetFrameWaitsNeitherForWritesNorForAnswersOfThePlacesBeforeIt) {
+  Bench<TypeParam> bench;
+  bench.port.hold = true;
+  bench.answer.rate = 0;
+  for (size_t i = 0; i < RxScatter::kPlaces; ++i) bench.Place(Run(i, 40), 100);
+  for (unsigned i = 0; i < 5; ++i) bench.Net(60 + i);
+  ASSERT_EQ(bench.bench.Run(600), "");
+  EXPECT_EQ(bench.net.frames.size(), 5u);
+  EXPECT_EQ(bench.answer.count, 0u);
+  EXPECT_FALSE(bench.block.IsIdle());
+  bench.port.hold = false;
+  bench.answer.rate = 16;
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  EXPECT_TRUE(bench.block.IsIdle());
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, NetFramesKeepTheirPlaceAmongFramesThatAreWritten) {
+  Bench<TypeParam> bench;
+  bench.port.rate = 5;
+  for (unsigned i = 0; i < 60; ++i) {
+    bench.Place(Run(i, 1 + 7 * i), 500);
+    bench.Net(1 + 5 * i);
+  }
+  ASSERT_EQ(bench.bench.RunOut(200'000 / bench.kBeatBytes), "");
+  EXPECT_TRUE(bench.block.IsIdle());
+  bench.CheckWrites();
+  // The frame before is read to its end, though it may not have left yet.
+  for (unsigned i = 1; i < 60; ++i) EXPECT_GT(bench.net.frames[i].first, bench.net.frames[i - 1].first);
 }
 
 TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {

@@ -16,6 +16,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
+#include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -61,6 +62,7 @@ struct Bench {
     block.work_request_out.Connect(work_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     bench.AddOther(sends);
+    bench.AddOther(hold);
     block.on_qp_sends = [this](Cycle now, const spec::QpSends& token) { sends.Tell(now, token); };
     // Descriptor fetch.
     request.on_token = [this](Cycle, const spec::BufferRequest& token) {
@@ -328,6 +330,7 @@ struct Bench {
   Vsend_queue& p = rtl.ports();
   OutPulse<spec::QpSends, decltype(p.qp_sends_valid_o), decltype(p.qp_sends_o)> sends{"qp_sends", p.qp_sends_valid_o,
                                                                                       p.qp_sends_o};
+  Hold<SendQueue> hold{p.hold_i, block, random};
   decltype(bench.In("", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i)) doorbell =
       bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
   decltype(bench.In("", block.retired_in, p.retired_valid_i, p.retired_ready_o, p.retired_i)) retired =
@@ -370,14 +373,31 @@ TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
     bench.Post(5);
     bench.Ring(5);
     ASSERT_EQ(bench.Settle(), "");
-    const bool served =
-        state == static_cast<unsigned>(IbQpState::kRts) || state == static_cast<unsigned>(IbQpState::kErr);
+    const bool served = state == static_cast<unsigned>(IbQpState::kRts) ||
+                        state == static_cast<unsigned>(IbQpState::kSqe) ||
+                        state == static_cast<unsigned>(IbQpState::kErr);
     EXPECT_EQ(bench.came[5], served ? 1u : 0u);
     // Work that was posted before counts when the state comes.
     bench.SetState(5, IbQpState::kErr);
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.came[5], 1u);
   }
+}
+
+TEST(SendQueue, WhatASqdQueuePairKeptIsReadWhenItGoesToSqe) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kSqd);
+  bench.Post(5, 3);
+  bench.Ring(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 0u);
+  bench.SetState(5, IbQpState::kSqe);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 3u);
+  bench.Post(5, 2);
+  bench.Ring(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 5u);
 }
 
 TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
@@ -654,6 +674,111 @@ TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
   EXPECT_EQ(bench.work.count, 2u);
 }
 
+// --- Hold
+
+TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
+  Bench bench;
+  bench.hold_records = true;
+  for (const uint32_t qpn : {5u, 6u, 7u}) bench.SetState(qpn, IbQpState::kRts);
+  bench.Post(5, 8);
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.held.size(), 8u);
+  const uint64_t requests = bench.request.count;
+
+  bench.hold.on = true;
+  ASSERT_EQ(bench.Run(2), "");
+  for (const uint32_t qpn : {5u, 6u, 7u}) {
+    bench.Post(qpn, 9);
+    bench.Ring(qpn);
+  }
+  bench.SetState(6, IbQpState::kErr);
+  const Cycle begin = bench.bench.cycle();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_LE(bench.bench.cycle() - begin, 20u);
+  EXPECT_TRUE(bench.p.idle_o);
+  EXPECT_EQ(bench.request.count, requests);
+
+  // Records become free, and replays come.
+  const size_t sends = bench.sends.sent.size();
+  bench.RetireAll();
+  for (uint32_t i = 0; i < 12; ++i) bench.Resend(5 + i % 3, i % 4 == 3);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.sends.sent.size(), sends + 8);
+  EXPECT_EQ(bench.sends.sent.back().second, (spec::QpSends{.qpn = 5, .outstanding = 0}));
+  EXPECT_EQ(bench.came_again, 12u);
+  EXPECT_EQ(bench.request.count, requests + 9);
+  EXPECT_EQ(bench.came[5] + bench.came[6] + bench.came[7], 8u);
+
+  bench.hold.on = false;
+  bench.hold_records = false;
+  ASSERT_EQ(bench.Run(2), "");
+  EXPECT_FALSE(bench.p.idle_o);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came[5], 17u);
+  EXPECT_EQ(bench.came[6], 9u);
+  EXPECT_EQ(bench.came[7], 9u);
+}
+
+// In whatever cycle it is held: what has been asked for comes, and the rest later, in order and once.
+TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
+  unsigned waited = 0, ended = 0;
+  for (uint64_t at = 0; at < 60; ++at) {
+    Bench bench;
+    for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.fetch.rate = bench.work.rate = 8;
+    for (const uint32_t qpn : {5u, 6u}) {
+      bench.Post(qpn, 8);
+      bench.Ring(qpn);
+    }
+    ASSERT_EQ(bench.Run(at), "");
+    bench.hold.on = true;
+    const uint64_t requests = bench.request.count;
+    const Cycle begin = bench.bench.cycle();
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_LE(bench.bench.cycle() - begin, 200u);
+    // One that was decided on in the cycle in which the hold came, and one that was in the register.
+    EXPECT_LE(bench.request.count, requests + 2);
+    EXPECT_TRUE(bench.p.idle_o);
+    ++(bench.came[5] + bench.came[6] < 16 ? waited : ended);
+    bench.hold.on = false;
+    ASSERT_EQ(bench.Run(2), "");
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 8u);
+    EXPECT_EQ(bench.came[6], 8u);
+  }
+  EXPECT_GT(waited, 3u);
+  EXPECT_GT(ended, 3u);
+}
+
+TEST(SendQueue, ARingThatWaitedIsAskedThreeCyclesAfterTheHold) {
+  Bench bench;
+  bench.hold.on = true;
+  bench.SetState(5, IbQpState::kRts);
+  bench.Post(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.request.count, 0u);
+  bench.hold.on = false;
+  ASSERT_EQ(bench.Run(SendQueue::kReleaseToRequest), "");
+  EXPECT_EQ(bench.request.count, 0u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, 1u);
+  ASSERT_EQ(bench.Settle(), "");
+  // Held in time or a cycle too late.
+  for (const bool late : {false, true}) {
+    const uint64_t requests = bench.request.count;
+    bench.Post(5);
+    bench.Ring(5);
+    ASSERT_EQ(bench.Run(SendQueue::kDoorbellToRequest - (late ? 2 : 3)), "");
+    bench.hold.on = true;
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.request.count, requests + (late ? 1 : 0));
+    bench.hold.on = false;
+    ASSERT_EQ(bench.Run(2), "");
+    ASSERT_EQ(bench.Settle(), "");
+  }
+}
+
 TEST(SendQueue, ItsSizesAreThoseOfTheContract) {
   constexpr SendQueue::Sizes kDefault;
   EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
@@ -703,6 +828,7 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
       bench.fault_rate = 5;
       bench.request.keep = bench.fetch.keep = bench.work.keep = bench.failure.keep = false;
       bench.hold_answers = bench.hold_records = true;
+      bench.hold.toggles = out_rate == 16 ? 1 : out_rate;
       for (int step = 0; step < 6000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 32;
@@ -735,6 +861,8 @@ TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
         ASSERT_EQ(bench.Run(random() % 8), "");
       }
       bench.hold_answers = bench.hold_records = false;
+      bench.hold.toggles = 0;
+      bench.hold.on = false;
       bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.fetched.rate = bench.replay.rate = 16;
       bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = 16;
       bench.AnswerAll();

@@ -17,6 +17,7 @@
 
 #include "Vtx_builder_512.h"
 #include "Vtx_builder_64.h"
+#include "model/eth/net_frames.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
@@ -53,6 +54,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.packet_ready_o);
     add(top.answer_ready_o);
     add(top.payload_ready_o);
+    add(top.net_ready_o);
     add(top.m_axis_tvalid_o);
     add(top.m_axis_tdata_o);
     add(top.m_axis_tkeep_o);
@@ -74,6 +76,70 @@ class Payloads final : public model::PayloadSource {
   }
   std::deque<Bytes> waiting;
   std::deque<Cycle> taken;
+};
+
+// EtherType of the test's net frames, which no packet has. [IEEE 802, 9.2.4: local experimental]
+constexpr std::array<uint8_t, 2> kNetType = {0x88, 0xb5};
+bool IsNet(const Bytes& frame) { return std::equal(kNetType.begin(), kNetType.end(), frame.begin() + 12); }
+
+// Net frames, one after the other, for both sides; what is not valid is random.
+template <typename Top>
+class Net final : public BenchStream, public model::NetFrameSource {
+ public:
+  Net(Top& top, Random& random) : top_(top), random_(random) { top_.net_valid_i = 0; }
+
+  void Begin(Cycle cycle) override {
+    const std::string at = "net: cycle " + std::to_string(cycle) + ": ";
+    if (!valid_ && !frames.empty() && random_() % 16 < rate) {
+      valid_ = true;
+      frame_ = std::move(frames.front());
+      frames.pop_front();
+      at_ = 0;
+      since_ = cycle;
+      taken_.reset();
+      offered.push_back(cycle);
+      reader_->WakeAt(cycle);
+    }
+    top_.net_valid_i = valid_;
+    Scramble(top_.net_bytes_i, random_, 14);
+    Scramble(top_.net_data_i, random_);
+    const bool ready = top_.net_ready_o != 0;
+    if (!valid_) {
+      if (ready) difference = at + "asked for too much";
+      return;
+    }
+    top_.net_bytes_i = static_cast<SData>(frame_.size());
+    const auto beat = BytesOf(top_.net_data_i);
+    const size_t size = std::min(beat.size(), frame_.size() - at_);
+    std::fill(beat.begin(), beat.end(), uint8_t{0});
+    std::copy_n(frame_.begin() + static_cast<ptrdiff_t>(at_), size, beat.begin());
+    if (at_ == 0 && ready != (taken_ == cycle)) difference = at + "begins in another cycle than in the model";
+    if (at_ != 0 && !ready) difference = at + "a gap";
+    if (!ready) return;
+    at_ += size;
+    valid_ = at_ < frame_.size();
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return frames.empty() && !valid_; }
+
+  bool HasFrame(Cycle now) const override { return valid_ && !taken_ && now >= since_; }
+  Bytes TakeFrame(Cycle first) override {
+    taken_ = first;
+    return frame_;
+  }
+
+  std::deque<Bytes> frames;
+  std::vector<Cycle> offered;  // first beats
+  unsigned rate = 16;          // how often the next frame is there, in 16ths
+
+ private:
+  Top& top_;
+  Random& random_;
+  bool valid_ = false;  // there is a frame whose last beat is not taken
+  Bytes frame_;
+  size_t at_ = 0;
+  Cycle since_ = 0;
+  std::optional<Cycle> taken_;  // its first beat, by the model
 };
 
 // Everything of the block that is neither stream nor pulse.
@@ -231,6 +297,14 @@ struct Bench {
     answer.tokens.push_back(token);
     answers.push_back({token, {}});
   }
+  void AddNet(size_t bytes) {
+    Bytes frame(bytes);
+    for (auto& byte : frame) byte = static_cast<uint8_t>(random());
+    std::copy(kNetType.begin(), kNetType.end(), frame.begin() + 12);
+    net.frames.push_back(frame);
+    nets.push_back(std::move(frame));
+  }
+  size_t RandomNetBytes() { return 60 + (random() % 8 == 0 ? random() % (9728 - 59) : random() % 200); }
   TxPacket RandomPacket(bool is_answer) {
     static constexpr std::array kOpcodes = {BthOpcode::kRcRdmaWriteOnly,
                                             BthOpcode::kRcRdmaWriteFirst,
@@ -266,7 +340,7 @@ struct Bench {
     for (unsigned i = 0; i < 100 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
-    EXPECT_EQ(frames.sent.size(), packets.size() + answers.size());
+    EXPECT_EQ(frames.sent.size(), packets.size() + answers.size() + nets.size());
     EXPECT_TRUE(outside.for_rtl.empty());
     const auto is_response = [](const auto& sent) { return sent.first.is_response; };
     const auto responses = std::count_if(packets.begin(), packets.end(), is_response) +
@@ -310,11 +384,16 @@ struct Bench {
     ASSERT_EQ(read.payload_bytes, payload.size());
     ASSERT_TRUE(std::equal(payload.begin(), payload.end(), frame.begin() + read.payload_offset));
   }
-  // Every frame is the next packet or the next answer.
+  // Every frame is the next packet, the next answer, or the next net frame as it is.
   void CheckAll() const {
     size_t packet_at = 0;
     size_t answer_at = 0;
+    size_t net_at = 0;
     for (const SentFrame& frame : frames.sent) {
+      if (IsNet(frame.bytes)) {
+        ASSERT_EQ(frame.bytes, nets.at(net_at++));
+        continue;
+      }
       const RxToken read = RxParser::Parse(frame.bytes, false);
       const bool is_answer = read.bth.opcode == BthOpcode::kRcAcknowledge;
       const auto& [token, payload] = is_answer ? answers.at(answer_at++) : packets.at(packet_at++);
@@ -328,11 +407,12 @@ struct Bench {
   model::Agenda agenda;
   Payloads payloads;
   SentFrames frames;
-  TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames};
+  Net<Top> net{p, random};
+  TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames, &net};
   Outside<Top> outside{p, block, payloads, frames, random};
   BlockBench<Top> bench;
   // Before all streams: what it compares is the state before the cycle.
-  const bool others_ = (bench.AddOther(outside), true);
+  const bool others_ = (bench.AddOther(outside), bench.AddOther(net), true);
   decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
       bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
   decltype(bench.In("answer", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
@@ -344,6 +424,7 @@ struct Bench {
   std::map<uint32_t, TableQpContext> qps;
   std::map<uint32_t, TablePath> ahs;
   std::vector<std::pair<TxPacket, Bytes>> packets, answers;
+  std::vector<Bytes> nets;
 };
 
 template <typename Top>
@@ -366,25 +447,29 @@ TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
   for (unsigned i = 0; i < 300; ++i) {
     b.AddPacket(b.RandomPacket(false));
     b.AddAnswer(b.RandomPacket(true));
+    b.AddNet(b.RandomNetBytes());
   }
   b.packet.rate = 12;
   b.answer.rate = 3;
+  b.net.rate = 2;
   b.Finish();
   b.CheckAll();
 }
 
 TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
   struct Rates {
-    unsigned packet, answer, ready, toggle;
+    unsigned packet, answer, net, ready, toggle;
   };
-  for (const Rates rates : {Rates{16, 16, 16, 0}, Rates{16, 2, 16, 1}, Rates{2, 16, 16, 1}, Rates{16, 16, 3, 0},
-                            Rates{8, 8, 8, 4}, Rates{1, 1, 16, 0}}) {
+  for (const Rates rates :
+       {Rates{16, 16, 16, 16, 0}, Rates{16, 16, 0, 16, 0}, Rates{16, 2, 1, 16, 1}, Rates{2, 16, 16, 16, 1},
+        Rates{16, 16, 16, 3, 0}, Rates{8, 8, 8, 8, 4}, Rates{1, 1, 1, 16, 0}, Rates{1, 1, 16, 8, 1}}) {
     Bench<TypeParam> b(this->rtl);
     b.Setup();
     if (testing::Test::HasFatalFailure()) return;
     for (unsigned i = 0; i < 150; ++i) {
       b.AddPacket(b.RandomPacket(false));
       b.AddAnswer(b.RandomPacket(true));
+      if (rates.net != 0) b.AddNet(b.RandomNetBytes());
     }
     // Rows change meanwhile; those of other tables do not matter.
     for (unsigned i = 0; i < 2000; ++i) {
@@ -395,6 +480,7 @@ TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
     b.writes.rate = 5;
     b.packet.rate = rates.packet;
     b.answer.rate = rates.answer;
+    b.net.rate = rates.net;
     b.outside.ready_rate = rates.ready;
     b.outside.toggle_rate = rates.toggle;
     ASSERT_EQ(b.bench.RunOut(0), "");
@@ -420,6 +506,92 @@ TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
   for (size_t i = 0; i < b.frames.sent.size(); ++i) {
     EXPECT_EQ(RxParser::Parse(b.frames.sent[i].bytes, false).bth.opcode == BthOpcode::kRcAcknowledge, i % 2 != 0);
   }
+}
+
+TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesTakeTurns) {
+  Bench<TypeParam> b(this->rtl);
+  b.outside.enable = false;
+  b.Setup();
+  for (unsigned i = 0; i < 10; ++i) {
+    b.AddPacket(b.RandomPacket(false));
+    b.AddAnswer(b.RandomPacket(true));
+    b.AddNet(60 + 100 * i);
+  }
+  ASSERT_EQ(b.bench.Run(20), "");
+  b.outside.enable = true;
+  b.Finish();
+  for (size_t i = 0; i < b.frames.sent.size(); ++i) {
+    const Bytes& frame = b.frames.sent[i].bytes;
+    ASSERT_EQ(IsNet(frame), i % 3 == 2);
+    if (!IsNet(frame)) {
+      ASSERT_EQ(RxParser::Parse(frame, false).bth.opcode == BthOpcode::kRcAcknowledge, i % 3 == 1);
+    }
+  }
+  b.CheckAll();
+}
+
+TYPED_TEST(TxBuilderTest, ANetFrameOfAnyLengthLeavesAsItCame) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  // Every end of the last beat, alone and behind whole ones.
+  for (size_t bytes = 60; bytes <= 60 + 2 * b.kBeatBytes; ++bytes) b.AddNet(bytes);
+  for (const size_t bytes : {1514u, 9000u, 9727u, 9728u}) b.AddNet(bytes);
+  b.Finish();
+  b.CheckAll();
+}
+
+TYPED_TEST(TxBuilderTest, BeginsNoNetFrameWhileItIsOffOrTheMacIsNotReady) {
+  Bench<TypeParam> b(this->rtl);
+  b.outside.enable = false;
+  b.Setup();
+  b.AddNet(100);
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_TRUE(b.block.IsIdle()) << "it is the source's until it is chosen";
+  b.outside.enable = true;
+  b.outside.ready_rate = 0;
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.p.net_ready_o, 0);
+  EXPECT_FALSE(b.block.IsIdle());
+  EXPECT_EQ(b.frames.sent.size(), 0u);
+  b.outside.ready_rate = 16;
+  const Cycle ready = b.bench.cycle();
+  b.Finish();
+  EXPECT_EQ(b.frames.sent.at(0).start, ready + TxBuilder::kNetReady);
+}
+
+TYPED_TEST(TxBuilderTest, NetFramesTakeAsLongAsThePageSays) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  ASSERT_EQ(b.bench.Run(5), "");
+  // Not one cycle before, and in it.
+  const Cycle start = b.bench.cycle();
+  for (unsigned i = 0; i < 3; ++i) b.AddNet(300);
+  ASSERT_EQ(b.bench.Run(TxBuilder::kNetLatency - 1), "");
+  EXPECT_EQ(b.p.m_axis_tvalid_o, 0) << "not visible in the cycle that comes";
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.m_axis_tvalid_o, 1) << "visible in the cycle that comes";
+  b.Finish();
+  const auto& sent = b.frames.sent;
+  const uint64_t beats = (300 + b.kBeatBytes - 1) / b.kBeatBytes;
+  EXPECT_EQ(sent[0].start, start + TxBuilder::kNetLatency);
+  EXPECT_EQ(b.net.offered[0], start);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(sent[i].end, sent[i].start + beats - 1);
+  for (size_t i = 1; i < 3; ++i) EXPECT_EQ(sent[i].start, sent[i - 1].end + TxBuilder::kNetInterval);
+
+  // Behind a packet, and before one.
+  b.outside.enable = false;
+  ASSERT_EQ(b.bench.Run(2), "");
+  for (unsigned i = 0; i < 2; ++i) {
+    b.AddPacket(b.RandomPacket(false));
+    b.AddNet(300);
+  }
+  ASSERT_EQ(b.bench.Run(10), "");
+  b.outside.enable = true;
+  b.Finish();
+  ASSERT_EQ(sent.size(), 7u);
+  EXPECT_EQ(sent[4].start, sent[3].end + TxBuilder::kNetGap);
+  EXPECT_EQ(sent[5].start, sent[4].end + TxBuilder::kPacketGap);
+  EXPECT_EQ(sent[6].start, sent[5].end + TxBuilder::kNetGap);
 }
 
 TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
@@ -528,9 +700,11 @@ TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
     for (unsigned i = 0; i < 40; ++i) {
       b.AddPacket(b.RandomPacket(false));
       b.AddAnswer(b.RandomPacket(true));
+      b.AddNet(b.RandomNetBytes());
     }
     ASSERT_EQ(b.bench.Run(100 + 13 * round), "");
     b.p.packet_valid_i = 0;
+    b.p.net_valid_i = 0;
     b.p.answer_valid_i = 0;
     b.p.enable_i = 0;
     b.p.m_axis_tready_i = 0;

@@ -16,6 +16,8 @@
 
 #include "Vtx_gather_512.h"
 #include "Vtx_gather_64.h"
+#include "Vtx_gather_net_512.h"
+#include "Vtx_gather_net_64.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/harness/seed.h"
@@ -34,7 +36,15 @@ using spec::TxJob;
 using spec::TxPacket;
 using Random = std::mt19937_64;
 
+template <typename Top>
 constexpr size_t kBufferBytes = 8192;
+template <>
+constexpr size_t kBufferBytes<Vtx_gather_net_64> = 16384;
+template <>
+constexpr size_t kBufferBytes<Vtx_gather_net_512> = 16384;
+
+// The longest net frame, behind its header.
+constexpr size_t kNetBytes = spec::NetHdr::kBytes + 9728;
 
 template <typename Top>
 typename RtlTop<Top>::Outputs Outputs() {
@@ -266,6 +276,18 @@ struct Bench {
     }
     for (const TxJob& one : jobs) Add(one);
   }
+  // A net frame behind its header: `bytes` in runs of at most `most`, as eth/net_tx has them read.
+  void AddNet(size_t bytes, size_t most, unsigned bad = 0) {
+    std::vector<Run> runs;
+    for (size_t done = 0; done < bytes; done += runs.back().bytes) {
+      const size_t size = std::min(bytes - done, 1 + random() % most);
+      runs.push_back({(random() & ~kBadBit) | (random() % (16 * (bytes / most + 1)) < bad ? kBadBit : 0), size});
+    }
+    for (TxJob job : Jobs(runs)) {
+      job.packet = {.payload_bytes = static_cast<uint16_t>(bytes), .reports = true};
+      Add(job);
+    }
+  }
   static TxJob Job(uint64_t address0, size_t bytes0, uint64_t address1, size_t bytes1) {
     TxJob job{.address0 = address0,
               .bytes0 = static_cast<uint16_t>(bytes0),
@@ -315,7 +337,7 @@ struct Bench {
   Random random = MakeRandom("tx_gather");
   Top& p;
   model::Agenda agenda;
-  TxGather block{agenda, kBeatBytes, kBufferBytes};
+  TxGather block{agenda, kBeatBytes, kBufferBytes<Top>};
   Channel<DmaReadRequest> read_request_sink = Channel<DmaReadRequest>::Sink();
   Channel<TxPacket> packet_sink = Channel<TxPacket>::Sink();
   Channel<QpFailure> failed_sink = Channel<QpFailure>::Sink();
@@ -744,6 +766,129 @@ TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
     ASSERT_EQ(b.bench.Run(300 + 17 * round), "");
     b.p.job_valid_i = 0;
     b.p.response_valid_i = 0;
+    b.p.train_valid_i = 0;
+    this->rtl.Reset();
+    ASSERT_EQ(b.p.idle_o, 1);
+  }
+}
+
+// --- Payloads as long as a net frame, which come on one input: the other one is never used.
+template <typename Top>
+class TxGatherNetTest : public TxGatherTest<Top> {};
+using NetTops = testing::Types<Vtx_gather_net_64, Vtx_gather_net_512>;
+TYPED_TEST_SUITE(TxGatherNetTest, NetTops, WidthNames);
+
+TYPED_TEST(TxGatherNetTest, AgreesWithTheModelAtEveryRate) {
+  struct Rates {
+    unsigned job, request, memory, packet, wire, failed, sent, bad;
+  };
+  for (const Rates rates :
+       {Rates{16, 16, 16, 16, 16, 16, 16, 0}, Rates{16, 16, 16, 16, 16, 16, 16, 4}, Rates{4, 16, 16, 16, 16, 16, 16, 2},
+        Rates{16, 3, 16, 16, 16, 16, 16, 2}, Rates{16, 16, 2, 16, 16, 16, 16, 2}, Rates{16, 16, 16, 2, 16, 16, 16, 1},
+        Rates{16, 16, 16, 16, 1, 16, 16, 2}, Rates{8, 8, 8, 8, 8, 1, 1, 4}}) {
+    Bench<TypeParam> b(this->rtl);
+    b.job.rate = rates.job;
+    b.read_request.rate = rates.request;
+    b.memory.rate = rates.memory;
+    b.packet.rate = rates.packet;
+    b.wire.rate = rates.wire;
+    b.failed.rate = rates.failed;
+    b.sent.rate = rates.sent;
+    for (unsigned i = 0; i < 60; ++i) {
+      const size_t bytes = i % 3 == 0 ? kNetBytes - b.random() % 3 : 26 + b.random() % (kNetBytes - 25);
+      b.AddNet(bytes, std::array<size_t, 3>{60, 700, 4096}[b.random() % 3], rates.bad);
+    }
+    b.Finish();
+    if (testing::Test::HasFatalFailure()) return;
+    EXPECT_EQ(b.response.accepted, 0u);
+    EXPECT_EQ(b.bad > 0, rates.bad > 0);
+    this->rtl.Reset();
+  }
+}
+
+// As many runs as a chain of a net buffer may have, or a run for every byte.
+TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
+  auto& b = this->b;
+  for (const size_t count : {size_t{3}, size_t{spec::kNetChainDescriptors}, size_t{1000}, kNetBytes}) {
+    std::vector<typename Bench<TypeParam>::Run> runs;
+    size_t begin = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t end = kNetBytes * (i + 1) / count;
+      runs.push_back({b.random() & ~kBadBit, end - begin});
+      begin = end;
+    }
+    for (const TxJob& job : b.Jobs(runs)) b.Add(job);
+  }
+  b.Finish();
+  EXPECT_EQ(b.packet.count, 4u);
+}
+
+TYPED_TEST(TxGatherNetTest, TheLongestPayloadWaitsUntilTheOneBeforeLeaves) {
+  auto& b = this->b;
+  b.wire.rate = 0;
+  // Room is beats, and the first one of what waits is at the output and takes none.
+  constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
+  const auto whole = [](size_t bytes) { return (bytes + kBeat - 1) / kBeat * kBeat; };
+  const size_t rest = kBufferBytes<TypeParam> - whole(kNetBytes) + kBeat;
+  const auto add = [&](size_t bytes) {
+    std::vector<typename Bench<TypeParam>::Run> runs;
+    for (size_t done = 0; done < bytes; done += runs.back().bytes) {
+      runs.push_back({b.random() & ~kBadBit, std::min<size_t>(bytes - done, 4096)});
+    }
+    for (const TxJob& job : b.Jobs(runs)) b.Add(job);
+  };
+  add(kNetBytes);
+  ASSERT_EQ(b.bench.Run(3000), "");
+  EXPECT_EQ(b.packet.count, 1u);
+  add(rest + 1);
+  ASSERT_EQ(b.bench.Run(3000), "");
+  EXPECT_EQ(b.read_request.count, 3u) << "there is no room for one byte more than is left";
+  b.wire.rate = 16;
+  b.Finish();
+  b.wire.rate = 0;
+  add(kNetBytes);
+  ASSERT_EQ(b.bench.Run(3000), "");
+  add(rest);
+  ASSERT_EQ(b.bench.Run(3000), "");
+  EXPECT_EQ(b.packet.count, 4u) << "what is left is used to the last byte";
+  b.wire.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherNetTest, ALongPayloadThatCannotBeReadGivesItsRoomBack) {
+  auto& b = this->b;
+  for (unsigned i = 0; i < 10; ++i) {
+    for (TxJob job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {kBadBit, kNetBytes - 2 * 4096}})) {
+      job.packet.reports = true;
+      b.Add(job);
+    }
+    b.AddNet(kNetBytes, 4096);
+  }
+  b.Finish();
+  EXPECT_EQ(b.failed.count, 10u);
+  EXPECT_EQ(b.packet.count, 10u);
+  EXPECT_EQ(b.sent.count, 10u);
+}
+
+TYPED_TEST(TxGatherNetTest, ALongPayloadTakesAsLongAsThePageSays) {
+  auto& b = this->b;
+  for (const TxJob& job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {0x3000, kNetBytes - 2 * 4096}})) b.Add(job);
+  ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
+  EXPECT_EQ(b.read_request.count, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.read_request.count, 1u);
+  b.Finish();
+  ASSERT_EQ(b.packet.count, 1u);
+  EXPECT_EQ(b.packet_sink.sent()[0].cycle,
+            b.memory.last_beat + TxGather::kPacketLatency + (b.packet_sink.sent()[0].token.reports ? 1 : 0));
+}
+
+TYPED_TEST(TxGatherNetTest, BeginsAnewAfterAReset) {
+  for (unsigned round = 0; round < 4; ++round) {
+    Bench<TypeParam> b(this->rtl);
+    for (unsigned i = 0; i < 20; ++i) b.AddNet(kNetBytes, 700, 1);
+    ASSERT_EQ(b.bench.Run(700 + 117 * round), "");
+    b.p.job_valid_i = 0;
     b.p.train_valid_i = 0;
     this->rtl.Reset();
     ASSERT_EQ(b.p.idle_o, 1);

@@ -15,6 +15,7 @@ module vireo_reception
   input  logic                  rst_ni,
   input  logic                  enable_i,
   input  logic [47:0]           mac_i,
+  input  logic                  hold_i,
 
   input  logic                  s_axis_tvalid_i,
   output logic                  s_axis_tready_o,
@@ -64,6 +65,12 @@ module vireo_reception
   input  logic                  answer_ready_i,
   output rx_answer_t            answer_o,
 
+  output logic                  net_valid_o,
+  output logic [DataBits-1:0]   net_data_o,
+  output logic                  net_last_o,
+  output logic [13:0]           net_bytes_o,
+
+  output logic                  quiet_o,  // but for frames that wait in the buffer
   output logic                  idle_o
 );
 
@@ -120,6 +127,7 @@ module vireo_reception
     .enable_i,
     .mq_i(1'b0),
     .mac_i,
+    .hold_i,
     .table_write_valid_i,
     .table_write_i,
     .qp_state_write_valid_i,
@@ -191,9 +199,14 @@ module vireo_reception
     .ack_valid_o,
     .ack_ready_i,
     .ack_o,
+    .net_valid_o,
+    .net_data_o,
+    .net_last_o,
+    .net_bytes_o,
     .idle_o(scatter_idle)
   );
 
+  assign quiet_o = responder_idle && scatter_idle;
   assign idle_o = buffer_idle && responder_idle && scatter_idle;
 
 endmodule

@@ -54,6 +54,7 @@ module vireo_tx_path_top
   logic packet_valid, packet_ready, payload_valid, payload_ready;
   tx_packet_t packet;
   logic [DataBits-1:0] payload;
+  logic unused_net_ready;
 
   vireo_tx_gather #(
     .DataBits(DataBits),
@@ -112,6 +113,10 @@ module vireo_tx_path_top
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i(payload),
+    .net_valid_i(1'b0),
+    .net_ready_o(unused_net_ready),
+    .net_bytes_i('0),
+    .net_data_i('0),
     .m_axis_tvalid_o,
     .m_axis_tready_i,
     .m_axis_tdata_o,

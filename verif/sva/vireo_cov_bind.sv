@@ -68,13 +68,20 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorBadDescriptor)
 `VIREO_POINT(vireo_cq_writer, failure_queue_dma_error,
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorQueueDmaError)
-`VIREO_POINT(vireo_cq_writer, interrupt, interrupt_valid_o)
+`VIREO_POINT(vireo_cq_writer, interrupt, queue_interrupt_valid_o)
 `VIREO_POINT(vireo_cq_writer, event, host_event_valid_i && host_event_ready_o)
 `VIREO_POINT(vireo_cq_writer, arm, cq_arm_valid_i && cq_arm_ready_o)
 `VIREO_POINT(vireo_cq_writer, write_fails, done_valid_i && done_i.resp != vireo_dma_pkg::AxiRespOkay)
 `VIREO_POINT(vireo_cq_writer, packed, store_valid_o && ring_packed_i)
 `VIREO_POINT(vireo_cq_writer, split, store_valid_o && !ring_packed_i)
 `VIREO_POINT(vireo_cq_writer, waits_for_a_buffer, completion_valid_i && !completion_ready_o && buffer_valid_i)
+
+// Notification coalescing
+`VIREO_POINT(vireo_moderation, counts, deadline_ns_o != '1)
+`VIREO_POINT(vireo_moderation, deadline_is_over, idle_o && time_ns_i >= deadline_ns_o)
+`VIREO_POINT(vireo_moderation, new_numbers_while_it_counts,
+    deadline_ns_o != '1 && table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue)
+`VIREO_POINT(vireo_moderation, row_while_it_counts, deadline_ns_o != '1 && queue_row_write_valid_i)
 
 // Mailbox
 `VIREO_POINT(vireo_mailbox, dma_error, dma_error_o)

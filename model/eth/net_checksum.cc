@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/eth/net_checksum.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "model/common/fifo.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::NetHdr;
+
+// From a frame's last beat of payload: its end is seen, its last words are added in four stages and to those before,
+// the sum is folded twice. Then the list of frames, reading, and putting in.
+constexpr uint64_t kTail = 1;
+constexpr uint64_t kSum = 6;
+constexpr uint64_t kRead = 2;
+static_assert(NetChecksum::kLatency == kTail + kSum + FifoTiming::kFifoLatency + kRead);
+static_assert(NetChecksum::kDropLatency == kTail + 1);
+static_assert(NetChecksum::kTakeLatency == FifoTiming::kSliceLatency + 1);
+
+// The Internet checksum of what lies behind `start`, what stands in its field included. [RFC 1071]
+uint16_t Checksum(const std::vector<uint8_t>& bytes, size_t start) {
+  uint32_t sum = 0;
+  size_t at = start;
+  for (; at + 1 < bytes.size(); at += 2) sum += static_cast<uint32_t>(bytes[at] << 8 | bytes[at + 1]);
+  if (at < bytes.size()) sum += static_cast<uint32_t>(bytes[at] << 8);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
+  return sum == 0xffff ? uint16_t{0xffff} : static_cast<uint16_t>(~sum);
+}
+
+}  // namespace
+
+NetChecksum::NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload)
+    : Block(agenda), beat_bytes_(beat_bytes), payload_(payload), free_(buffer_bytes / beat_bytes) {
+  packet_in.SetConsumer(this);
+}
+
+bool NetChecksum::Complete(std::vector<uint8_t>& frame) {
+  assert(frame.size() >= NetHdr::kBytes);
+  const NetHdr header = NetHdr::Decode(frame.data());
+  const bool needs_csum = (header.flags & spec::NetHdrFlags::kNeedsCsum) != 0;
+  const size_t at = size_t{header.csum_start} + header.csum_offset;
+  // No kind of segmentation is offered. [virtio 1.3, 5.1.6.2]
+  if (header.gso_type != spec::NetHdrGso::kNone || header.gso_udp_tunnel_ipv4 || header.gso_udp_tunnel_ipv6 ||
+      header.gso_ecn || (needs_csum && at + 2 > frame.size() - NetHdr::kBytes)) {
+    return false;
+  }
+  frame.erase(frame.begin(), frame.begin() + NetHdr::kBytes);
+  if (needs_csum) {
+    const uint16_t checksum = Checksum(frame, header.csum_start);
+    frame[at] = static_cast<uint8_t>(checksum >> 8);
+    frame[at + 1] = static_cast<uint8_t>(checksum & 0xff);
+  }
+  return true;
+}
+
+bool NetChecksum::HasFrame(Cycle now) const {
+  return !frames_.empty() && std::max(frames_.front().visible, sent_) <= now;
+}
+
+std::vector<uint8_t> NetChecksum::TakeFrame(Cycle first) {
+  assert(HasFrame(first));
+  Frame frame = std::move(frames_.front());
+  frames_.pop_front();
+  frame.bytes.resize(std::max<size_t>(frame.bytes.size(), spec::kEthernetFrameBytesMin));
+  sent_ = first + Beats(frame.bytes.size());
+  ReturnIn(sent_ - 1, frame.beats);
+  if (!frames_.empty() && reader_ != nullptr) reader_->WakeAt(std::max(frames_.front().visible, sent_));
+  return std::move(frame.bytes);
+}
+
+void NetChecksum::ReturnIn(Cycle cycle, size_t beats) {
+  returns_.emplace(cycle, beats);
+  WakeAt(cycle);
+}
+
+bool NetChecksum::ReturnThrough(Cycle last) {
+  bool any = false;
+  for (; !returns_.empty() && returns_.begin()->first <= last; any = true) {
+    free_ += returns_.begin()->second;
+    --kept_;
+    returns_.erase(returns_.begin());
+  }
+  return any;
+}
+
+void NetChecksum::Run(Cycle now) {
+  while (!drops_.empty() && drops_.front() <= now) {
+    if (on_drop) on_drop(now);
+    drops_.pop_front();
+  }
+  if (now > 0) ReturnThrough(now - 1);
+  TakePacket(now);
+  const bool room = ReturnThrough(now);
+  if (packet_in.size() == 0) return;
+  if (now < take_from_) WakeAt(take_from_);
+  if (room) WakeAt(now + 1);
+}
+
+void NetChecksum::TakePacket(Cycle now) {
+  if (!packet_in.CanPop(now) || now < take_from_ || kept_ == kFrames) return;
+  const size_t bytes = packet_in.front().payload_bytes;
+  assert(bytes >= NetHdr::kBytes + spec::Ethernet::kBytes);
+  const size_t beats = Beats(bytes - NetHdr::kBytes);
+  if (beats > free_) return;
+  packet_in.Pop(now);
+  free_ -= beats;
+  ++kept_;
+
+  std::vector<uint8_t> frame = payload_.TakePayload(now + 1);
+  assert(frame.size() == bytes);
+  const Cycle last = now + Beats(bytes);
+  take_from_ = last;
+  if (!Complete(frame)) {
+    drops_.push_back(last + kDropLatency);
+    return ReturnIn(last + kDropLatency, beats);
+  }
+  frames_.push_back({.visible = last + kLatency, .beats = beats, .bytes = std::move(frame)});
+  if (frames_.size() == 1 && reader_ != nullptr) reader_->WakeAt(std::max(frames_.front().visible, sent_));
+}
+
+bool NetChecksum::IsIdle() const { return packet_in.size() == 0 && kept_ == 0; }
+
+}  // namespace vireo::model

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores received net frames and passes on, in order, those that the host wants: the counterpart of
+// rtl/eth/vireo_net_filter.sv. A frame for which there is no room when its first beat comes is dropped whole, as is one
+// that is longer than the largest frame.
+//
+// With t the cycle of a frame's last beat: it is taken up in t + NetClassify::kLatency + kClassLatency, not before the
+// frame before it is decided, + 1; decided kDecisionCycles later, and as many more as addresses of the table are looked
+// at; its token and its place as the oldest frame come 2 cycles later, each not before those of the frame before it,
+// + 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/cycle.h"
+#include "model/common/fifo.h"
+#include "model/common/frame_store.h"
+#include "model/common/level.h"
+#include "model/common/table.h"
+#include "model/eth/net_frames.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class NetFilter final : public Block, public FrameStore, public NetFrameSink {
+ public:
+  // Of the RTL's parameters; the default of the last.
+  static constexpr uint32_t kBytesPerFrame = 128;
+  // Of the list in which classes wait.
+  static constexpr unsigned kClassLatency = FifoTiming::kFifoLatency;
+  // From taken up to decided, without the table of addresses.
+  static constexpr unsigned kDecisionCycles = 2;
+  struct Sizes {
+    uint32_t data_bits;
+    uint32_t buffer_bytes;
+    uint32_t max_frame_bytes;
+    uint32_t bytes_per_frame = kBytesPerFrame;
+  };
+
+  NetFilter(Agenda& agenda, const Sizes& sizes);
+  NetFilter(Agenda& agenda, const spec::Config& config)
+      : NetFilter(agenda, {config.datapath_bits, spec::kNetBufferBytes, config.max_frame_bytes}) {}
+
+  Output<spec::NetFrame> frame_out;
+  // Pulses, in the cycle in which they are visible; set by the parent or left empty.
+  std::function<void(Cycle)> on_drop;
+  std::function<void(Cycle)> on_filtered;
+
+  // Levels, from cycle `from` on, which is not over; all 0 before the first call.
+  void SetRxMode(Cycle from, const spec::MgmtRxMode& mode) { rx_mode_.Set(from, mode); }
+  void SetMac(Cycle from, uint64_t mac) { mac_.Set(from, mac); }  // its first byte in bits 7:0
+  void SetActivePairs(Cycle from, uint16_t pairs) { active_pairs_.Set(from, pairs); }
+  void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  // Frames in their order; each has 1 byte or more.
+  void OnNetFrame(Cycle first, std::span<const uint8_t> bytes) override;
+
+  bool HasOldest(Cycle now) const override;
+  // Without the room in front.
+  std::span<const uint8_t> oldest() const override { return records_.front().bytes; }
+  void Free(Cycle now) override;
+
+  void Run(Cycle now) override;
+  bool IsIdle() const { return frames_ == freed_.size() && drops_.empty(); }
+
+ private:
+  struct Arrival {
+    Cycle first;
+    std::vector<uint8_t> bytes;
+  };
+  struct Kept {
+    Cycle class_visible;
+    spec::NetClass frame_class;
+    std::vector<uint8_t> bytes;
+  };
+  struct Record {
+    bool good;
+    size_t beats;
+    std::vector<uint8_t> bytes;  // of a good frame
+  };
+  struct Freed {
+    Cycle cycle;
+    size_t beats;
+  };
+  enum class State { kWait, kDecide, kScan, kSay };
+
+  size_t BeatsOf(size_t bytes) const { return (spec::NetHdr::kBytes + bytes + beat_bytes_ - 1) / beat_bytes_; }
+  void Admit(Arrival arrival);
+  void Step(Cycle now);
+  // Nothing: the table of addresses decides.
+  std::optional<bool> Decide(Cycle now, const spec::NetClass& said);
+  void Say(Cycle now);
+  void WakeForNext();
+  void Pop(Cycle now);
+  void WakeForRecord();
+
+  const size_t beat_bytes_;
+  const size_t beats_;
+  const size_t max_frame_bytes_;
+  const size_t max_frames_;
+
+  Level<spec::MgmtRxMode> rx_mode_;
+  Level<uint64_t> mac_;
+  Level<uint16_t> active_pairs_;
+  Table<spec::TableMacFilter> macs_;
+  Table<uint32_t> vlans_;
+
+  // Frames whose first beat is to come.
+  std::deque<Arrival> arrivals_;
+  Cycle ran_ = 0;  // the last cycle in which Run was
+  bool has_run_ = false;
+
+  // Of room, what was taken so far and what was given back since; the latter counts one cycle later.
+  size_t used_ = 0;
+  size_t frames_ = 0;
+  std::deque<Freed> freed_;
+  std::deque<Cycle> drops_;
+
+  // What is to be decided, and how far the decision on the first of it is.
+  std::deque<Kept> kept_;
+  State state_ = State::kWait;
+  Cycle wait_from_ = 0;  // not taken up before
+  uint32_t vlan_members_ = 0;
+  bool pass_ = false;
+  uint8_t pair_ = 0;
+  size_t index_ = 0;
+  spec::TableMacFilter entry_;
+
+  FifoTiming record_timing_;
+  std::deque<Record> records_;
+  Channel<spec::NetFrame> tokens_;
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/eth/net_rx.h"
+
+#include <algorithm>
+
+#include "model/common/output_register.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::BufferStatus;
+
+constexpr size_t kDescriptors = spec::kNetChainDescriptors;
+constexpr size_t kMost = spec::kBuffersPerRequest;
+constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
+constexpr size_t kWriteBytesMax = spec::kPcieRequestBoundary;
+
+}  // namespace
+
+NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store)
+    : Block(agenda), beat_bytes_(data_bits / 8), store_(store), pairs_(net_queue_pairs) {
+  frame_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  jobs_.SetProducer(this);
+  jobs_.SetConsumer(this);
+  waiting_.SetProducer(this);
+  waiting_.SetConsumer(this);
+  store_.SetReader(this);
+}
+
+void NetRx::OnAccepted(Cycle now) {
+  accepts_.push_back(now);
+  WakeAt(now + 1);
+}
+
+void NetRx::OnTableWrite(Cycle now, const spec::TableWrite& write) {
+  if (write.table_id != spec::MgmtTable::kVirtqueue || write.index % 2 != 0 || write.index / 2 >= pairs_.size()) return;
+  const auto row = spec::TableVirtqueue::Decode(write.data);
+  offloads_.push_back({now, write.index / 2, (row.guest_offloads & spec::NetGuestOffloads::kGuestCsum) != 0});
+}
+
+void NetRx::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write) {
+  // Pair i has receive queue 2 * i. [virtio 1.3, 5.1.2]
+  if (write.vq_index % 2 != 0 || write.vq_index / 2u >= pairs_.size()) return;
+  rows_.emplace_back(now, write);
+  WakeAt(now + 1);
+}
+
+void NetRx::Settle(Cycle now) {
+  for (; !accepts_.empty() && accepts_.front() < now; accepts_.pop_front()) ++accepted_;
+  for (; !offloads_.empty() && offloads_.front().cycle < now; offloads_.pop_front()) {
+    pairs_[offloads_.front().pair].guest_csum = offloads_.front().guest_csum;
+  }
+  for (; !rows_.empty() && rows_.front().first < now; rows_.pop_front()) {
+    const spec::QueueRowWrite& row = rows_.front().second;
+    const size_t index = row.vq_index / 2u;
+    Pair& pair = pairs_[index];
+    pair.enabled = row.enabled;
+    pair.dead = false;
+    pair.is_short = false;
+    pair.cache.clear();
+    if (asked_pair_ == index) stale_ = true;
+    if (state_ != State::kFrame && pair_ == index) gone_ = true;
+  }
+}
+
+void NetRx::Run(Cycle now) {
+  Settle(now);
+  RunBeats(now);
+  bool moved = Leave(now, request_, buffer_request_out);
+  moved |= Leave(now, failure_, queue_failure_out);
+  moved |= RunCompletions(now);
+  // Each sees the others' registers as they were before the cycle: what one changes and another looks at in the same
+  // cycle, the other looks at first.
+  moved |= RunBuffers(now);
+  moved |= RunCache(now);
+  moved |= RunWrites(now);
+  if (moved) WakeAt(now + 1);
+}
+
+// --- Buffers ------------------------------------------------------------------------------------------------------
+
+bool NetRx::RunBuffers(Cycle now) {
+  switch (state_) {
+    case State::kFrame:
+      // There is room for what comes of it, however long its list.
+      if (!frame_in.CanPop(now) || !jobs_.CanPush(now) || listed_ > kDescriptors) return false;
+      BeginFrame(frame_in.Pop(now), mrg_rxbuf_.At(now));
+      return true;
+    case State::kLook: return Look();
+    case State::kTake: Take(gone_ ? spec::Buffer{} : pair().cache[taken_]); return true;
+    case State::kAsk:
+      if (gone_) {
+        state_ = State::kDrop;
+        return true;
+      }
+      if (asked_ != Asked::kNone) return false;
+      asked_ = Asked::kIndex;
+      Ask({.by_index = true,
+           .index = piece_.next_index,
+           .count = 1,
+           .indirect = piece_.indirect,
+           .table_address = piece_.table_address,
+           .table_entries = piece_.table_entries});
+      state_ = State::kAnswer;
+      return true;
+    case State::kAnswer: {
+      if (!buffer_in.CanPop(now)) return false;
+      asked_ = Asked::kNone;
+      const spec::Buffer answer = buffer_in.Pop(now);
+      if (answer.status == BufferStatus::kOk) {
+        Take(answer);
+      } else {
+        state_ = State::kDrop;  // if it failed, descriptor fetch has told
+      }
+      return true;
+    }
+    case State::kGo: {
+      if (gone_) {
+        state_ = State::kDrop;
+        return true;
+      }
+      job_.data_valid = checksum_valid_ && pair().guest_csum;
+      job_.buffers = taken_;
+      for (auto& entry : job_.entries) {
+        entry.completion.vq_index = VqIndex();
+        entry.completion.more = &entry != &job_.entries.back();
+      }
+      listed_ += job_.entries.size();
+      jobs_.Push(now, std::move(job_));
+      auto& cache = pair().cache;
+      cache.erase(cache.begin(), cache.begin() + static_cast<ptrdiff_t>(taken_));
+      // Ahead, while there is more.
+      if (cache.size() <= spec::kNetReceivesAhead - kMost && !pair().is_short && asked_ == Asked::kNone) {
+        AskRing(kDescriptors - cache.size());
+      }
+      state_ = State::kFrame;
+      return true;
+    }
+    case State::kFail:
+      if (gone_) {
+        state_ = State::kDrop;
+        return true;
+      }
+      if (failure_) return false;
+      failure_ = spec::QueueFailure{.vq_index = VqIndex(), .code = spec::RdmaError::kBadDescriptor};
+      pair().dead = true;
+      state_ = State::kDrop;
+      return true;
+    case State::kDrop:
+      if (on_drop) on_drop(now);
+      jobs_.Push(now, Job{.drop = true});
+      state_ = State::kFrame;
+      return true;
+  }
+  return false;
+}
+
+void NetRx::BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf) {
+  gone_ = frame.pair_index >= pairs_.size();
+  pair_ = gone_ ? 0 : frame.pair_index;
+  checksum_valid_ = frame.checksum_valid;
+  mrg_ = mrg_rxbuf;
+  looked_ = false;
+  left_ = frame.bytes + kHeaderBytes;
+  taken_ = 0;
+  used_ = 0;
+  job_ = {};
+  state_ = State::kLook;
+}
+
+bool NetRx::Look() {
+  if (gone_ || !pair().enabled || pair().dead) {
+    state_ = State::kDrop;
+    return true;
+  }
+  if (pair().cache.size() != taken_) {
+    state_ = State::kTake;
+    return true;
+  }
+  if (taken_ == kDescriptors) {
+    state_ = State::kDrop;
+    return true;
+  }
+  if (asked_ != Asked::kNone) return false;
+  if (looked_) {
+    state_ = State::kDrop;
+    return true;
+  }
+  // Also after a request that was made before the frame needed a buffer: one may have been added since.
+  looked_ = true;
+  AskRing(kDescriptors - pair().cache.size());
+  return true;
+}
+
+// The next descriptor of the frame.
+void NetRx::Take(const spec::Buffer& piece) {
+  if (gone_) {
+    state_ = State::kDrop;
+    return;
+  }
+  // A receive buffer is device-writable throughout. [virtio 1.3, 5.1.6.3] A chain that fills the list alone is too
+  // long; if several buffers fill it, the frame is: its length was the peer's choice.
+  const bool is_full = job_.entries.size() == kDescriptors;
+  if (!piece.writable || is_full) {
+    state_ = !piece.writable || taken_ == 0 ? State::kFail : State::kDrop;
+    return;
+  }
+  const size_t bytes = std::min<size_t>(piece.bytes, left_);
+  if (state_ == State::kTake) head_ = piece.head;
+  used_ += bytes;
+  left_ -= bytes;
+  Entry entry{.address = piece.address, .bytes = bytes, .ends = !piece.more};
+  entry.completion.head = head_;
+  entry.completion.used_bytes = static_cast<uint32_t>(used_);
+  entry.completion.has_id = piece.has_id;
+  if (piece.has_id) {
+    entry.completion.id = piece.id;
+    entry.completion.behind = piece.next_index;
+  }
+  job_.entries.push_back(entry);
+  job_.writes += (bytes + kWriteBytesMax - 1) / kWriteBytesMax;
+  piece_ = piece;
+  if (piece.more) {
+    state_ = State::kAsk;
+    return;
+  }
+  used_ = 0;
+  ++taken_;
+  looked_ = false;
+  // Without mrg_rxbuf a frame has one buffer, or it cannot be given. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
+  state_ = left_ == 0 ? State::kGo : mrg_ ? State::kLook : State::kDrop;
+}
+
+void NetRx::Ask(const spec::BufferRequest& request) {
+  asked_pair_ = pair_;
+  stale_ = false;
+  request_ = request;
+  request_->client = spec::BufferClient::kNetReceive;
+  request_->vq_index = VqIndex();
+}
+
+void NetRx::AskRing(size_t room) {
+  asked_ = Asked::kRing;
+  missing_ = std::min(room, kMost);
+  Ask({.count = static_cast<uint8_t>(missing_)});
+}
+
+bool NetRx::RunCache(Cycle now) {
+  if (asked_ != Asked::kRing || !buffer_in.CanPop(now)) return false;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  Pair& pair = pairs_[asked_pair_];
+  if (buffer.status == BufferStatus::kOk) {
+    --missing_;
+    if (!stale_) pair.cache.push_back(buffer);
+  }
+  if (buffer.last) {
+    asked_ = Asked::kNone;
+    if (!stale_) pair.is_short = missing_ != 0;
+  }
+  return true;
+}
+
+// --- Writing ------------------------------------------------------------------------------------------------------
+
+bool NetRx::RunWrites(Cycle now) {
+  switch (write_state_) {
+    case WriteState::kJob:
+      if (!jobs_.CanPop(now) || !store_.HasOldest(now)) return false;
+      writing_ = jobs_.Pop(now);
+      if (writing_.drop) {
+        write_state_ = WriteState::kFree;
+        return true;
+      }
+      {
+        spec::NetHdr header;
+        // Everything else is 0: no segmentation, and the driver does not look at what belongs to it.
+        // [virtio 1.3, 5.1.6.4]
+        if (writing_.data_valid) header.flags = spec::NetHdrFlags::kDataValid;
+        header.num_buffers = static_cast<uint16_t>(writing_.buffers);
+        frame_.assign(kHeaderBytes, 0);
+        header.Encode(frame_.data());
+        const auto bytes = store_.oldest();
+        frame_.insert(frame_.end(), bytes.begin(), bytes.end());
+      }
+      entry_ = 0;
+      --listed_;
+      position_ = 0;
+      write_state_ = WriteState::kEntry;
+      return true;
+    case WriteState::kEntry:
+      if (!waiting_.CanPush(now)) return false;
+      BeginEntry(now);
+      return true;
+    case WriteState::kRun: return Step(now);
+    case WriteState::kFree:
+      store_.Free(now);
+      write_state_ = WriteState::kJob;
+      return true;
+  }
+  return false;
+}
+
+void NetRx::BeginEntry(Cycle now) {
+  const Entry& entry = writing_.entries[entry_++];
+  if (entry.ends) waiting_.Push(now, {std::exchange(writing_.writes, 0), entry.completion});
+  if (entry.bytes != 0) {
+    BeginWrite(entry.address, entry.bytes);
+    write_state_ = WriteState::kRun;
+  } else if (entry_ == writing_.entries.size()) {
+    write_state_ = WriteState::kFree;
+  } else {
+    --listed_;
+  }
+}
+
+void NetRx::BeginWrite(uint64_t address, size_t left) {
+  const size_t bytes = std::min(left, kWriteBytesMax);
+  const size_t lane = position_ % beat_bytes_;
+  const size_t frame_beats = (lane + bytes + beat_bytes_ - 1) / beat_bytes_;
+  const size_t run_beats = (bytes + beat_bytes_ - 1) / beat_bytes_;
+  const size_t lag = lane != 0 && frame_beats != 1 ? 1 : 0;
+  write_ = {position_, address, bytes, lag, run_beats - 1 + lag, 0};
+  position_ += bytes;
+  address_ = address + bytes;
+  bytes_ = left - bytes;
+}
+
+bool NetRx::Step(Cycle now) {
+  if (write_.step >= write_.lag) {
+    if (room_.Available(1) > now) return false;
+    room_.Take(1);
+    beats_.push_back({now + kBeatLatency, MakeBeat()});
+    if (beats_.size() == 1) WakeAt(now + kBeatLatency);
+  }
+  if (write_.step++ != write_.last_step) return true;
+  if (bytes_ != 0) {
+    BeginWrite(address_, bytes_);
+  } else if (entry_ != writing_.entries.size()) {
+    --listed_;
+    write_state_ = WriteState::kEntry;
+  } else {
+    store_.Free(now);
+    write_state_ = WriteState::kJob;
+  }
+  return true;
+}
+
+WriteBeat NetRx::MakeBeat() const {
+  const size_t from = (write_.step - write_.lag) * beat_bytes_;
+  const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
+  WriteBeat beat{{.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = false, .tag = 0},
+                 {},
+                 write_.step == write_.last_step};
+  const auto first = frame_.begin() + static_cast<ptrdiff_t>(write_.position + from);
+  beat.data.assign(first, first + static_cast<ptrdiff_t>(bytes));
+  // Zero behind the end of the write; inside it a beat is full.
+  beat.data.resize(beat_bytes_);
+  return beat;
+}
+
+void NetRx::RunBeats(Cycle now) {
+  if (!beats_.empty() && beats_.front().cycle <= now && next_beat_ <= now && write_out.CanPush(now)) {
+    write_out.Push(now, std::move(beats_.front().beat));
+    beats_.pop_front();
+    room_.Return(now);
+    next_beat_ = now + 1;
+    WakeAt(now + 1);  // there is room for a step again
+  }
+  if (!beats_.empty() && beats_.front().cycle > now) WakeAt(beats_.front().cycle);
+}
+
+bool NetRx::RunCompletions(Cycle now) {
+  if (!waiting_.CanPop(now) || accepted_ < waiting_.front().writes || !completion_out.CanPush(now)) return false;
+  const Waiting waiting = waiting_.Pop(now);
+  accepted_ -= waiting.writes;
+  completion_out.Push(now, waiting.completion);
+  return true;
+}
+
+bool NetRx::IsIdle() const {
+  return frame_in.size() == 0 && state_ == State::kFrame && asked_ == Asked::kNone && !failure_ && jobs_.size() == 0 &&
+         write_state_ == WriteState::kJob && waiting_.size() == 0;
+}
+
+}  // namespace vireo::model

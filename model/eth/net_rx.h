@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings received net frames into the buffers of their queue pair: finds buffers for a frame, writes header and frame
+// over their descriptors, gives them back when all writes have left the DMA write port's arbiter, and drops a frame for
+// which there are none: the counterpart of rtl/eth/vireo_net_rx.sv. It looks into no frame and filters none.
+//
+// Four machines. Buffers are found in one cycle for the frame, two per buffer from the cache, two and an answer per
+// further descriptor of a chain, and one at the end. A frame is written in one cycle, one more per descriptor, and one
+// per step, as the dma_reader's trains; a beat is visible 4 cycles after its step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/credits.h"
+#include "model/common/cycle.h"
+#include "model/common/frame_store.h"
+#include "model/common/level.h"
+#include "model/dma/write_beat.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class NetRx final : public Block {
+ public:
+  // Cycles from a step to its beat at the output.
+  static constexpr Cycle kBeatLatency = 4;
+  static constexpr size_t kStreamDepth = 8;                       // beats under way
+  static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions whose frame is not all accepted
+
+  // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
+  // frame's first.
+  static constexpr Cycle kFrameToBeat = 11;          // from the cache
+  static constexpr Cycle kFrameToBufferRequest = 3;  // the cache is empty
+  static constexpr Cycle kBufferToBeat = 11;         // the one that was waited for
+  static constexpr Cycle kBufferToDrop = 3;          // there is none
+  static constexpr Cycle kBufferToDescriptor = 5;    // to the request for the next one of its chain
+  static constexpr Cycle kFrameToDrop = 3;           // its queue is not served
+  static constexpr Cycle kBufferToFailure = 5;       // it is bad
+  static constexpr Cycle kAcceptedToCompletion = 1;  // from the pulse of the frame's last write
+  static constexpr Cycle kCyclesPerFrame = 2;        // and one per step, of one descriptor of 4096 bytes or less
+
+  // `store` outlives the block.
+  NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store);
+  NetRx(Agenda& agenda, const spec::Config& config, FrameStore& store)
+      : NetRx(agenda, config.datapath_bits, config.net_queue_pairs, store) {}
+
+  Channel<spec::NetFrame> frame_in = Channel<spec::NetFrame>::Slice();
+  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Slice();
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<WriteBeat> write_out;
+  Output<spec::Completion> completion_out;
+  Output<spec::QueueFailure> queue_failure_out;
+  std::function<void(Cycle)> on_drop;  // drop_o, in its cycle; may be empty
+
+  // accepted_i in cycle `now`.
+  void OnAccepted(Cycle now);
+  void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write);
+  // The input from cycle `from` on; at first 0.
+  void SetMrgRxbuf(Cycle from, bool mrg_rxbuf) { mrg_rxbuf_.Set(from, mrg_rxbuf); }
+
+  void Run(Cycle now) override;
+  // Nothing is under way after the cycles that have run.
+  bool IsIdle() const;
+
+ private:
+  enum class State : uint8_t { kFrame, kLook, kTake, kAsk, kAnswer, kGo, kFail, kDrop };
+  enum class Asked : uint8_t { kNone, kRing, kIndex };
+  enum class WriteState : uint8_t { kJob, kEntry, kRun, kFree };
+
+  struct Pair {
+    bool enabled = false;     // the queue is
+    bool dead = false;        // it broke a rule
+    bool is_short = false;    // its last answer had fewer buffers than were asked for
+    bool guest_csum = false;  // the offload is on
+    std::deque<spec::Buffer> cache{};
+  };
+  // A descriptor of a frame: what of it is written, and, if it ends a buffer, the buffer's completion.
+  struct Entry {
+    uint64_t address = 0;
+    size_t bytes = 0;
+    bool ends = false;
+    spec::Completion completion{};
+  };
+  // What becomes of the oldest frame.
+  struct Job {
+    bool drop = false;
+    bool data_valid = false;
+    size_t buffers = 0;
+    size_t writes = 0;
+    std::vector<Entry> entries{};
+  };
+  struct Waiting {
+    size_t writes = 0;  // that must be accepted first: all of the frame's, in its first buffer
+    spec::Completion completion{};
+  };
+  // One write and how far it is.
+  struct Write {
+    size_t position = 0;  // in header and frame
+    uint64_t address = 0;
+    size_t bytes = 0;
+    size_t lag = 0;  // steps before the first beat
+    size_t last_step = 0;
+    size_t step = 0;
+  };
+  struct Ready {
+    Cycle cycle;  // visible from then on
+    WriteBeat beat;
+  };
+
+  // What was told of cycles before `now`.
+  void Settle(Cycle now);
+  // Each does what happens in a cycle and says whether anything did.
+  bool RunBuffers(Cycle now);
+  bool RunCache(Cycle now);
+  bool RunWrites(Cycle now);
+  bool RunCompletions(Cycle now);
+  void RunBeats(Cycle now);
+  bool Look();
+  void Take(const spec::Buffer& piece);
+  void Ask(const spec::BufferRequest& request);
+  void AskRing(size_t room);
+  void BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf);
+  void BeginEntry(Cycle now);
+  void BeginWrite(uint64_t address, size_t bytes);
+  bool Step(Cycle now);
+  WriteBeat MakeBeat() const;
+  Pair& pair() { return pairs_[pair_]; }
+  uint16_t VqIndex() const { return static_cast<uint16_t>(2 * pair_); }
+
+  const size_t beat_bytes_;
+  FrameStore& store_;
+  std::vector<Pair> pairs_;
+  Level<bool> mrg_rxbuf_{false};
+  std::deque<std::pair<Cycle, spec::QueueRowWrite>> rows_;
+  struct Offloads {
+    Cycle cycle;
+    size_t pair;
+    bool guest_csum;
+  };
+  std::deque<Offloads> offloads_;
+  std::deque<Cycle> accepts_;
+
+  // The request under way.
+  Asked asked_ = Asked::kNone;
+  bool stale_ = false;
+  size_t asked_pair_ = 0;
+  size_t missing_ = 0;
+
+  // The frame whose buffers are sought.
+  State state_ = State::kFrame;
+  size_t pair_ = 0;
+  bool checksum_valid_ = false;
+  bool mrg_ = false;
+  bool gone_ = false;    // its queue is not there, or not the one of before
+  bool looked_ = false;  // a request was made after it needed a buffer
+  size_t left_ = 0;      // bytes for which there is no descriptor yet
+  size_t taken_ = 0;     // buffers
+  Job job_;              // as far as it is
+  spec::Buffer piece_;   // the last descriptor
+  uint16_t head_ = 0;    // of the buffer
+  size_t used_ = 0;      // bytes of it
+
+  std::optional<spec::BufferRequest> request_;
+  std::optional<spec::QueueFailure> failure_;
+
+  Channel<Job> jobs_ = Channel<Job>::Slice();
+  size_t listed_ = 0;  // descriptors of frames that are to be written, which the machine has not read
+
+  // The frame that is written.
+  WriteState write_state_ = WriteState::kJob;
+  Job writing_;
+  size_t entry_ = 0;     // the next one
+  size_t position_ = 0;  // in header and frame, of what comes behind the write
+  uint64_t address_ = 0;
+  size_t bytes_ = 0;  // of the descriptor, behind the write
+  Write write_;
+  std::vector<uint8_t> frame_;  // with its header
+  Credits room_{kStreamDepth};
+  std::deque<Ready> beats_;  // on their way to the output
+  Cycle next_beat_ = 0;      // leaves not before
+
+  Channel<Waiting> waiting_ = Channel<Waiting>::Fifo(kWaiting);
+  size_t accepted_ = 0;
+};
+
+}  // namespace vireo::model

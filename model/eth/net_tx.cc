@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/eth/net_tx.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "model/common/output_register.h"
+
+namespace vireo::model {
+namespace {
+
+using spec::BufferStatus;
+
+constexpr uint32_t kMost = spec::kBuffersPerRequest;
+// One answer is worked on while the next is fetched.
+constexpr uint32_t kHeads = 2 * kMost;
+
+// Transmit queues are the odd ones. [virtio 1.3, 5.1.2]
+uint16_t QueueOf(uint32_t pair) { return static_cast<uint16_t>(2 * pair + 1); }
+std::optional<uint32_t> PairOf(uint16_t vq_index, size_t pairs) {
+  if (vq_index % 2 == 0 || vq_index >= 2 * pairs) return std::nullopt;
+  return vq_index / 2u;
+}
+
+}  // namespace
+
+NetTx::NetTx(Agenda& agenda, uint32_t net_queue_pairs, uint32_t max_frame_bytes)
+    : Block(agenda),
+      max_frame_bytes_(max_frame_bytes),
+      heads_(Channel<spec::Buffer>::Fifo(kHeads)),
+      records_(Channel<Record>::Fifo(spec::kNetTxFrames)),
+      pairs_(net_queue_pairs),
+      last_pair_(net_queue_pairs - 1) {
+  doorbell_in.SetConsumer(this);
+  buffer_in.SetConsumer(this);
+  sent_in.SetConsumer(this);
+  failed_in.SetConsumer(this);
+  heads_.SetConsumer(this);
+  records_.SetConsumer(this);
+  records_.SetProducer(this);
+}
+
+void NetTx::SetHold(Cycle from, bool hold) {
+  hold_.Set(from, hold);
+  WakeAt(from);
+}
+
+void NetTx::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& write) {
+  if (const auto pair = PairOf(write.vq_index, pairs_.size())) rows_.emplace_back(cycle, *pair);
+}
+
+void NetTx::Run(Cycle now) {
+  if (std::exchange(drop_, false)) on_drop(now);
+  while (!rows_.empty() && rows_.front().first < now) {
+    const uint32_t pair = rows_.front().second;
+    rows_.pop_front();
+    Forget(pair);
+    pairs_[pair].dead = false;
+    if (walk_.pair == pair) walk_.live = false;
+  }
+  bool moved = Leave(now, request_, buffer_request_out);
+  moved |= Leave(now, job_, job_out);
+  moved |= Leave(now, completion_, completion_out);
+  moved |= Leave(now, failure_, queue_failure_out);
+  moved |= RunCompletions(now);
+  // The machines see each other's registers as they were before the cycle.
+  const State state = state_;
+  const bool answers_walk = state == State::kWait && (!ring_ || walk_first_);
+  moved |= RunAsk(now);
+  if (!answers_walk) moved |= RunAnswer(now);
+  if (state != State::kWait || answers_walk) moved |= RunWalk(now);
+  if (doorbell_in.CanPop(now)) {
+    const auto pair = PairOf(doorbell_in.Pop(now).vq_index, pairs_.size());
+    if (pair && !pairs_[*pair].dead) pairs_[*pair].wants = true;
+    moved = true;
+  }
+  // Last, so that what happened in the same cycle does not outlive it.
+  if (const auto pair = std::exchange(forget_, std::nullopt)) {
+    Forget(*pair);
+    if (std::exchange(breaks_, false)) pairs_[*pair] = {.wants = false, .dead = true};
+  }
+  const bool hold = hold_.At(now);
+  moved |= hold != held_;
+  held_ = hold;
+  if (moved) WakeAt(now + 1);
+}
+
+bool NetTx::RunCompletions(Cycle now) {
+  bool moved = false;
+  if (!completion_ && records_.CanPop(now) && (records_.front().dropped || ended_ != 0)) {
+    const Record record = records_.Pop(now);
+    completion_ = record.completion;
+    if (!record.dropped) --ended_;
+    moved = true;
+  }
+  // Frames end in the order of their jobs, so that it ended is all there is to know.
+  const auto end = [&](auto& input) {
+    if (!input.CanPop(now)) return;
+    input.Pop(now);
+    ++ended_;
+    moved = true;
+  };
+  end(sent_in);
+  end(failed_in);
+  return moved;
+}
+
+// The next buffers of a ring. A walk is worth more: the buffer that is under way is older.
+bool NetTx::RunAsk(Cycle now) {
+  if (hold_.At(now) || ring_ || reserved_ > kHeads - kMost || request_ || state_ == State::kAsk) return false;
+  for (uint32_t i = 1; i <= pairs_.size(); ++i) {
+    const auto pair = static_cast<uint32_t>((last_pair_ + i) % pairs_.size());
+    if (!pairs_[pair].wants) continue;
+    pairs_[pair].wants = false;
+    last_pair_ = pair;
+    ring_ = Ring{.pair = pair};
+    walk_first_ = state_ == State::kWait;
+    reserved_ += kMost;
+    request_ = spec::BufferRequest{
+        .client = spec::BufferClient::kNetTransmit, .vq_index = QueueOf(pair), .count = spec::kBuffersPerRequest};
+    return true;
+  }
+  return false;
+}
+
+bool NetTx::RunAnswer(Cycle now) {
+  if (!buffer_in.CanPop(now)) return false;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  if (ring_->live && buffer.status == BufferStatus::kOk) {
+    heads_.Push(now, buffer);
+    head_of_.push_back({.pair = ring_->pair, .live = true});
+    ++ring_->got;
+  }
+  if (buffer.last) {
+    reserved_ -= kMost - ring_->got;
+    // Fewer means that the ring has no more, and the driver will ring.
+    if (ring_->got == kMost) pairs_[ring_->pair].wants = true;
+    ring_.reset();
+  }
+  return true;
+}
+
+bool NetTx::RunWalk(Cycle now) {
+  switch (state_) {
+    case State::kTake: return Take(now);
+    case State::kAsk:
+      if (request_) return false;
+      walk_first_ = !ring_;
+      request_ = spec::BufferRequest{.client = spec::BufferClient::kNetTransmit,
+                                     .vq_index = QueueOf(walk_.pair),
+                                     .by_index = true,
+                                     .index = walk_.last.next_index,
+                                     .count = 1,
+                                     .indirect = walk_.last.indirect,
+                                     .table_address = walk_.last.table_address,
+                                     .table_entries = walk_.last.table_entries};
+      state_ = State::kWait;
+      return true;
+    case State::kWait: return Follow(now);
+    case State::kDecide: Decide(now); return true;
+    case State::kRun:
+      if (job_) return false;
+      CutRun();
+      return true;
+    case State::kFail: return Fail();
+  }
+  return false;
+}
+
+bool NetTx::Take(Cycle now) {
+  if (!heads_.CanPop(now)) return false;
+  const Head head = head_of_.front();
+  if (head.live && !records_.CanPush(now)) return false;
+  head_of_.pop_front();
+  --reserved_;
+  const spec::Buffer buffer = heads_.Pop(now);
+  walk_ = Walk{.pair = head.pair,
+               .head = buffer.head,
+               .last = buffer,
+               .has_id = buffer.has_id,
+               .total = buffer.bytes,
+               .entries = {{buffer.address, buffer.bytes}}};
+  if (!head.live) return true;
+  // The driver puts nothing device-writable into a transmit queue. [virtio 1.3, 5.1.6.2]
+  state_ = buffer.writable ? State::kFail : buffer.more ? State::kAsk : State::kDecide;
+  return true;
+}
+
+// The answer to a walk.
+bool NetTx::Follow(Cycle now) {
+  if (!buffer_in.CanPop(now)) return false;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  if (!walk_.live) {
+    state_ = State::kTake;
+  } else if (buffer.status != BufferStatus::kOk) {
+    // Descriptor fetch has told why; the queue has no more.
+    forget_ = walk_.pair;
+    state_ = State::kTake;
+  } else if (buffer.writable || (buffer.more && walk_.entries.size() == spec::kNetChainDescriptors - 1)) {
+    state_ = State::kFail;
+  } else {
+    walk_.entries.push_back({buffer.address, buffer.bytes});
+    walk_.total += buffer.bytes;
+    // A table as a whole is one descriptor of the ring.
+    walk_.has_id = buffer.has_id && !walk_.last.indirect;
+    walk_.last = buffer;
+    state_ = buffer.more ? State::kAsk : State::kDecide;
+  }
+  return true;
+}
+
+void NetTx::Decide(Cycle now) {
+  const bool dropped = walk_.total < spec::NetHdr::kBytes + spec::Ethernet::kBytes ||
+                       walk_.total > spec::NetHdr::kBytes + max_frame_bytes_;
+  spec::Completion completion{.vq_index = QueueOf(walk_.pair), .head = walk_.head, .has_id = walk_.has_id};
+  if (walk_.has_id) {
+    completion.id = walk_.last.id;
+    completion.behind = walk_.last.next_index;
+  }
+  records_.Push(now, {.completion = completion, .dropped = dropped});
+  drop_ = dropped;
+  state_ = dropped ? State::kTake : State::kRun;
+}
+
+void NetTx::CutRun() {
+  Entry& entry = walk_.entries[walk_.entry];
+  const auto bytes = static_cast<uint16_t>(std::min(entry.bytes, kRunBytes));
+  auto job = std::exchange(walk_.first_half, std::nullopt);
+  const bool second = job.has_value();
+  if (!job) {
+    job.emplace();
+    job->packet.payload_bytes = static_cast<uint16_t>(walk_.total);
+    job->packet.reports = true;
+  }
+  (second ? job->address1 : job->address0) = entry.address;
+  (second ? job->bytes1 : job->bytes0) = bytes;
+  entry.address += bytes;
+  entry.bytes -= bytes;
+  if (entry.bytes == 0) ++walk_.entry;
+  const bool last = walk_.entry == walk_.entries.size();
+  job->more = !last;
+  (second || last ? job_ : walk_.first_half) = job;
+  if (last) state_ = State::kTake;
+}
+
+bool NetTx::Fail() {
+  if (walk_.live) {
+    if (failure_) return false;
+    failure_ = spec::QueueFailure{.vq_index = QueueOf(walk_.pair), .code = spec::RdmaError::kBadDescriptor};
+    forget_ = walk_.pair;
+    breaks_ = true;
+  }
+  state_ = State::kTake;
+  return true;
+}
+
+// What was fetched of the pair's queue does not count.
+void NetTx::Forget(uint32_t pair) {
+  for (Head& head : head_of_) head.live = head.live && head.pair != pair;
+  if (ring_ && ring_->pair == pair) ring_->live = false;
+}
+
+bool NetTx::IsIdle() const {
+  const auto wants = [](const Pair& pair) { return pair.wants; };
+  return doorbell_in.size() == 0 && (held_ || std::none_of(pairs_.begin(), pairs_.end(), wants)) && !ring_ &&
+         reserved_ == 0 && state_ == State::kTake && records_.size() == 0 && !job_ && !completion_ && !failure_;
+}
+
+}  // namespace vireo::model

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the descriptors of net transmit queues and has their frames read: the counterpart of rtl/eth/vireo_net_tx.sv. A
+// doorbell makes a pair ask descriptor fetch for buffers; each buffer becomes jobs that cover its bytes in order and,
+// when the gather says that they were read or could not be, a completion. It reads no byte of a frame.
+//
+// Two machines that ask through one stream: one for the next buffers of a ring (one request under way), one for the
+// descriptors of the chain that is walked (likewise). Unloaded, from the cycle in which one token is accepted to the
+// one in which the next is visible: see the constants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/common/agenda.h"
+#include "model/common/channel.h"
+#include "model/common/level.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+class NetTx final : public Block {
+ public:
+  static constexpr Cycle kDoorbellToRequest = 3;
+  static constexpr Cycle kBufferToJob = 5;   // one more for each of the job's runs; without chain
+  static constexpr Cycle kBufferToWalk = 5;  // the request for the second descriptor
+  static constexpr Cycle kWalkToWalk = 3;    // for each one behind
+  static constexpr Cycle kWalkToJob = 3;     // from the last one; one more for each of the job's runs
+  static constexpr Cycle kBufferToDrop = 5;
+  static constexpr Cycle kBufferToFailure = 5;
+  static constexpr Cycle kSentToCompletion = 3;
+  // Between the jobs of single descriptors of one or two runs: 2 cycles and one for each run.
+  static constexpr Cycle kCyclesPerBuffer = 2;
+
+  // Longest run of a job.
+  static constexpr uint32_t kRunBytes = 4096;
+
+  // max_frame_bytes: without header.
+  NetTx(Agenda& agenda, uint32_t net_queue_pairs, uint32_t max_frame_bytes);
+  NetTx(Agenda& agenda, const spec::Config& config) : NetTx(agenda, config.net_queue_pairs, config.max_frame_bytes) {}
+
+  // The input from cycle `from` on; at first 0.
+  void SetHold(Cycle from, bool hold);
+  void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& write);
+
+  Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
+  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Slice();
+  Channel<spec::RxAck> sent_in = Channel<spec::RxAck>::Slice();
+  Channel<spec::QpFailure> failed_in = Channel<spec::QpFailure>::Slice();
+  Output<spec::BufferRequest> buffer_request_out;
+  Output<spec::TxJob> job_out;
+  Output<spec::Completion> completion_out;
+  Output<spec::QueueFailure> queue_failure_out;
+
+  // Called in the cycle of the pulse; need not be set.
+  std::function<void(Cycle)> on_drop = [](Cycle) {};
+
+  void Run(Cycle now) override;
+  // Nothing is under way after the cycles that have run.
+  bool IsIdle() const;
+
+ private:
+  enum class State : uint8_t { kTake, kAsk, kWait, kDecide, kRun, kFail };
+
+  struct Pair {
+    bool wants = false;  // may have buffers
+    bool dead = false;   // broken, until the row is written
+  };
+  struct Ring {
+    uint32_t pair;
+    bool live = true;  // the answer counts
+    uint32_t got = 0;
+  };
+  struct Head {
+    uint32_t pair;
+    bool live;
+  };
+  struct Record {
+    spec::Completion completion;
+    bool dropped;  // it has no jobs
+  };
+  struct Entry {
+    uint64_t address;
+    uint32_t bytes;
+  };
+  struct Walk {
+    bool live = true;  // its row was not written since
+    uint32_t pair = 0;
+    uint16_t head = 0;
+    spec::Buffer last{};  // the last descriptor that came
+    bool has_id = false;
+    uint64_t total = 0;                       // bytes
+    std::vector<Entry> entries{};             // of the one that is being cut: what is left
+    size_t entry = 0;                         // that one
+    std::optional<spec::TxJob> first_half{};  // a job with one run, which is not its last
+  };
+
+  // Each does what happens in a cycle and says whether anything did.
+  bool RunCompletions(Cycle now);
+  bool RunAsk(Cycle now);
+  bool RunAnswer(Cycle now);
+  bool RunWalk(Cycle now);
+  bool Take(Cycle now);
+  bool Follow(Cycle now);
+  void Decide(Cycle now);
+  void CutRun();
+  bool Fail();
+  void Forget(uint32_t pair);
+
+  const uint32_t max_frame_bytes_;
+
+  Channel<spec::Buffer> heads_;  // that were fetched
+  Channel<Record> records_;
+  std::deque<Head> head_of_;  // by place in heads_
+  uint32_t reserved_ = 0;     // places in heads_: what is there and what was asked for
+  std::vector<Pair> pairs_;
+  uint32_t last_pair_;
+  std::optional<Ring> ring_;  // its request is under way
+  bool walk_first_ = false;   // the walker's request, if there is one, is answered before
+
+  State state_ = State::kTake;
+  Walk walk_;
+  std::optional<uint32_t> forget_;  // the pair, at the end of the cycle
+  bool breaks_ = false;             // and it is dead from then on
+  uint32_t ended_ = 0;              // frames whose completion has not left
+
+  Level<bool> hold_{false};
+  bool held_ = false;                            // as it was in the last cycle that ran
+  std::deque<std::pair<Cycle, uint32_t>> rows_;  // pairs whose row was written, not told yet
+
+  std::optional<spec::BufferRequest> request_;
+  std::optional<spec::TxJob> job_;
+  std::optional<spec::Completion> completion_;
+  std::optional<spec::QueueFailure> failure_;
+  bool drop_ = false;  // the pulse of the next cycle
+};
+
+}  // namespace vireo::model

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Takes net packets, which are a net_hdr and a frame behind it, carries out what the header asks for, and keeps the
+// frame until it is sent: as it is, or with a checksum put in. Frames leave in the order of their packets, each when it
+// is whole; short ones are padded. What the header asks for and cannot be done drops the frame. It does not segment,
+// and it does not know IP, TCP or UDP: where to sum from and where to put the sum is the driver's word.
+//
+// Room for a frame is taken with its packet, before its payload is. One beat per cycle goes in while another leaves.
+module vireo_net_checksum
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,                   // 64 ... 1024, a power of two
+  parameter int unsigned BufferBytes = 32'(NetBufferBytes),  // a power of two, at least MaxFrameBytes
+  parameter int unsigned MaxFrameBytes = 9728              // without header; less than 16,384 with it
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic                packet_valid_i,
+  output logic                packet_ready_o,
+  input  tx_packet_t          packet_i,         // its payload_bytes is all that counts: header and frame
+
+  // Header and frame of the accepted packets, in their order, each from lane 0 of a beat on, zero behind its last byte.
+  input  logic                payload_valid_i,  // must be 1 whenever payload_ready_o is
+  output logic                payload_ready_o,
+  input  logic [DataBits-1:0] payload_data_i,
+
+  // Frames, each from lane 0 of a beat on, zero behind its last byte. From a frame's first beat on there is one in
+  // every cycle, and one that is not taken stays.
+  output logic                net_valid_o,
+  input  logic                net_ready_i,
+  output logic [13:0]         net_bytes_o,      // of the frame, with padding; stays for the whole frame
+  output logic [DataBits-1:0] net_data_o,
+
+  output logic                drop_o,           // a frame was dropped
+  output logic                idle_o
+);
+
+  localparam int unsigned Frames = 64;  // between packet and wire
+  localparam int unsigned BeatBytes = DataBits / 8;
+  localparam int unsigned LaneBits = $clog2(BeatBytes);
+  localparam int unsigned Beats = BufferBytes / BeatBytes;
+  localparam int unsigned PlaceBits = $clog2(Beats);
+  localparam int unsigned BytesBits = 14;                     // of header and frame
+  localparam int unsigned CountBits = BytesBits - LaneBits;   // of their beats
+  localparam int unsigned FramesBits = $clog2(Frames) + 1;
+
+  // The header's last beat, and those of the frame, begin with bytes that belong to the beat before.
+  localparam int unsigned HeaderBeats = (NetHdrBytes + BeatBytes - 1) / BeatBytes;
+  localparam int unsigned ShiftBytes = NetHdrBytes % BeatBytes;
+  localparam int unsigned LeftBytes = BeatBytes - ShiftBytes;
+
+  // Adders: words of a beat, in groups of four, twice; then the rest.
+  localparam int unsigned Words = BeatBytes / 2;
+  localparam int unsigned Sums2 = (Words + 3) / 4;
+  localparam int unsigned Sums3 = (Sums2 + 3) / 4;
+  localparam int unsigned TotalBits = 16 + $clog2((MaxFrameBytes + 1) / 2 + 1);  // of a frame's sum
+
+  function automatic logic [CountBits-1:0] beats_of(input logic [BytesBits-1:0] bytes);
+    return CountBits'(((BytesBits + 1)'(bytes) + (BytesBits + 1)'(BeatBytes - 1)) >> LaneBits);
+  endfunction
+
+  // Of the frame in a packet of so many bytes: one adder.
+  function automatic logic [CountBits-1:0] frame_beats_of(input logic [BytesBits-1:0] bytes);
+    return CountBits'(((BytesBits + 1)'(bytes) + (BytesBits + 1)'(BeatBytes - 1 - NetHdrBytes)) >> LaneBits);
+  endfunction
+
+  // --- Packets: room, then all beats of the payload.
+  logic in_valid;
+  logic [BytesBits-1:0] in_bytes;
+  logic [CountBits-1:0] in_beats;           // of the frame
+  logic take;
+  logic busy_d, busy_q;                     // a beat of payload is taken in this cycle
+  logic [CountBits-1:0] left_d, left_q;     // beats of it that are not taken yet
+  logic [1:0] header_left_d, header_left_q; // of them, those in which the header lies
+  logic last;
+  logic [BytesBits-1:0] bytes_q;            // of the frame whose payload is taken
+  logic [PlaceBits:0] free_d, free_q;       // beats of the ring that belong to no frame
+  logic [FramesBits-1:0] frames_d, frames_q;
+  logic drop_d, drop_q;
+  logic sent;
+  logic [CountBits-1:0] drop_beats_q, sent_beats;
+
+  vireo_slice #(
+    .Width(BytesBits)
+  ) u_packet (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(packet_valid_i),
+    .s_ready_o(packet_ready_o),
+    .s_data_i(packet_i.payload_bytes),
+    .m_valid_o(in_valid),
+    .m_ready_i(take),
+    .m_data_o(in_bytes)
+  );
+
+  always_comb begin
+    in_beats = frame_beats_of(in_bytes);
+    last = left_q == CountBits'(1);
+    take = in_valid && (!busy_q || last) && frames_q != FramesBits'(Frames)
+        && (PlaceBits + 1)'(in_beats) <= free_q;
+
+    busy_d = take || (busy_q && !last);
+    left_d = left_q - CountBits'(busy_q);
+    header_left_d = header_left_q - 2'(busy_q && header_left_q != '0);
+    if (take) begin
+      left_d = beats_of(in_bytes);
+      header_left_d = 2'(HeaderBeats);
+    end
+
+    free_d = free_q - (take ? (PlaceBits + 1)'(in_beats) : '0)
+           + (sent ? (PlaceBits + 1)'(sent_beats) : '0) + (drop_q ? (PlaceBits + 1)'(drop_beats_q) : '0);
+    frames_d = frames_q + FramesBits'(take) - FramesBits'(sent) - FramesBits'(drop_q);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= 1'b0;
+      free_q <= (PlaceBits + 1)'(Beats);
+      frames_q <= '0;
+      drop_q <= 1'b0;
+    end else begin
+      busy_q <= busy_d;
+      free_q <= free_d;
+      frames_q <= frames_d;
+      drop_q <= drop_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    left_q <= left_d;
+    header_left_q <= header_left_d;
+    if (take) bytes_q <= in_bytes - BytesBits'(NetHdrBytes);
+  end
+
+  assign payload_ready_o = busy_q;
+
+  // --- The header comes off. One cycle behind the last beat of payload the frame ends, whether a beat of it is left
+  // then or not; in this cycle the next packet's first beat may come, in which nothing of a frame is written.
+  typedef struct packed {
+    logic [BytesBits-1:0] bytes;
+    logic needs_csum;
+    logic odd;                     // the sum begins at an odd byte
+    logic [BytesBits-1:0] at;      // place of the checksum
+  } info_t;
+
+  logic [8*NetHdrBytes-1:0] header_d, header_q;
+  net_hdr_t header;
+  logic [BytesBits-1:0] frame_bytes_q;        // of the frame that belongs to the header
+  logic [8*LeftBytes-1:0] left_data_q;
+  logic tail_q;                               // the cycle behind the last beat
+  logic [LaneBits-1:0] last_lane;
+  logic needs_csum, bad;
+  logic [16:0] at;
+  logic whole, write;
+  logic [CountBits-1:0] index_d, index_q;     // of the frame's beat
+  logic [DataBits-1:0] data1_d;
+  logic [BeatBytes-1:0] mask1_d;
+  info_t info1_d;
+
+  always_comb begin
+    header_d = header_q;
+    for (int unsigned i = 0; i < NetHdrBytes; i++) begin
+      if (busy_q && header_left_q == 2'(HeaderBeats - i / BeatBytes)) begin
+        header_d[8*i +: 8] = payload_data_i[8*(i%BeatBytes) +: 8];
+      end
+    end
+
+    header = unpack_net_hdr(header_q);
+    needs_csum = (header.flags & NetHdrFlagsNeedsCsum) != '0;
+    at = 17'(header.csum_start) + 17'(header.csum_offset);
+    // No kind of segmentation is offered. [virtio 1.3, 5.1.6.2]
+    bad = {header.gso_ecn, header.gso_udp_tunnel_ipv6, header.gso_udp_tunnel_ipv4, header.gso_type} != '0
+       || (needs_csum && 18'(at) + 18'd2 > 18'(frame_bytes_q));
+
+    last_lane = LaneBits'(frame_bytes_q - 1'b1);
+    whole = busy_q && header_left_q == '0;
+    write = !bad && (whole || (tail_q && (LaneBits + 1)'(last_lane) < (LaneBits + 1)'(LeftBytes)));
+    index_d = tail_q ? '0 : index_q + CountBits'(whole);
+    data1_d = {tail_q ? {(8*ShiftBytes){1'b0}} : payload_data_i[8*ShiftBytes-1:0], left_data_q};
+
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      mask1_d[i] = (16 - LaneBits)'(index_q) > header.csum_start[15:LaneBits]
+                || ((16 - LaneBits)'(index_q) == header.csum_start[15:LaneBits]
+                    && LaneBits'(i) >= header.csum_start[LaneBits-1:0]);
+    end
+    info1_d = '{bytes: frame_bytes_q, needs_csum: needs_csum, odd: header.csum_start[0], at: at[BytesBits-1:0]};
+
+    drop_d = tail_q && bad;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      tail_q <= 1'b0;
+      index_q <= '0;
+    end else begin
+      tail_q <= busy_q && last;
+      index_q <= index_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    header_q <= header_d;
+    drop_beats_q <= beats_of(frame_bytes_q);
+    if (busy_q) begin
+      frame_bytes_q <= bytes_q;
+      left_data_q <= payload_data_i[DataBits-1:8*ShiftBytes];
+    end
+  end
+
+  // --- Stage 1: a beat of the frame is written. Stages 1 ... 4: its words are added; stage 5: to those before.
+  //
+  // The sum is the same, but for the order of its bytes, whether it is taken of words that begin at even or at odd
+  // bytes, and in which order of their bytes. [RFC 1071, 2 (B)] So words begin at even bytes of the frame, lower lane
+  // less significant; if it was to begin at an odd byte, the result is swapped.
+  localparam int unsigned FoldStage = 6;
+
+  logic [FoldStage:1] end_q;   // a frame that is not dropped ends with this stage's beat, if there is one
+  logic [4:1] beat_q;
+  info_t [FoldStage:1] info_q;
+  logic [DataBits-1:0] data1_q;
+  logic [BeatBytes-1:0] mask1_q;
+  logic [PlaceBits-1:0] write_place_q;
+  logic [Sums2-1:0][17:0] sum2_d, sum2_q;
+  logic [Sums3-1:0][19:0] sum3_d, sum3_q;
+  logic [21:0] sum4_d, sum4_q;
+  logic [TotalBits-1:0] total_d, total_q;
+  logic [16:0] folded_q;
+
+  always_comb begin
+    sum2_d = '0;
+    for (int unsigned i = 0; i < Words; i++) begin
+      sum2_d[i/4] = sum2_d[i/4] + 18'({data1_q[16*i + 8 +: 8] & {8{mask1_q[2*i + 1]}},
+                                      data1_q[16*i +: 8] & {8{mask1_q[2*i]}}});
+    end
+    sum3_d = '0;
+    for (int unsigned i = 0; i < Sums2; i++) sum3_d[i/4] = sum3_d[i/4] + 20'(sum2_q[i]);
+    sum4_d = '0;
+    for (int unsigned i = 0; i < Sums3; i++) sum4_d = sum4_d + 22'(sum3_q[i]);
+    total_d = end_q[5] ? '0 : total_q;
+    if (beat_q[4]) total_d = total_d + TotalBits'(sum4_q);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      end_q <= '0;
+      beat_q <= '0;
+      write_place_q <= '0;
+      total_q <= '0;
+    end else begin
+      end_q <= {end_q[FoldStage-1:1], tail_q && !bad};
+      beat_q <= {beat_q[3:1], write};
+      if (beat_q[1]) write_place_q <= write_place_q + 1'b1;
+      total_q <= total_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    info_q <= {info_q[FoldStage-1:1], info1_d};
+    data1_q <= data1_d;
+    mask1_q <= mask1_d;
+    sum2_q <= sum2_d;
+    sum3_q <= sum3_d;
+    sum4_q <= sum4_d;
+    folded_q <= 17'(total_q[15:0]) + 17'(total_q[TotalBits-1:16]);
+  end
+
+  // Stage 6: the checksum is known, the frame is whole.
+  typedef struct packed {
+    logic [BytesBits-1:0] bytes;       // with padding
+    logic [CountBits-1:0] beats;       // that are stored
+    logic [CountBits-1:0] last_index;  // of the last beat, with padding
+    logic needs_csum;
+    logic [BytesBits-1:0] at;
+    logic [15:0] checksum;             // low byte first
+  } record_t;
+
+  logic [15:0] sum, inverted;
+  logic [BytesBits-1:0] whole_bytes;
+  record_t whole_record, record;
+  logic record_space, record_valid, record_take;
+
+  always_comb begin
+    // The carry comes back in and gives no other: the upper part was far less than a word's.
+    sum = folded_q[15:0] + 16'(folded_q[16]);
+    inverted = info_q[FoldStage].odd ? ~{sum[7:0], sum[15:8]} : ~sum;
+    whole_bytes = info_q[FoldStage].bytes < BytesBits'(EthernetFrameBytesMin) ? BytesBits'(EthernetFrameBytesMin)
+                                                                            : info_q[FoldStage].bytes;
+    whole_record = '{bytes: whole_bytes, beats: beats_of(info_q[FoldStage].bytes),
+                     last_index: CountBits'((whole_bytes - 1'b1) >> LaneBits),
+                     needs_csum: info_q[FoldStage].needs_csum, at: info_q[FoldStage].at,
+                     // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
+                     checksum: inverted == '0 ? 16'hffff : inverted};
+  end
+
+  // Never full: frames_q counts its room.
+  vireo_fifo #(
+    .Width($bits(record_t)),
+    .Depth(Frames)
+  ) u_records (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(end_q[FoldStage]),
+    .s_ready_o(record_space),
+    .s_data_i(whole_record),
+    .m_valid_o(record_valid),
+    .m_ready_i(record_take),
+    .m_data_o(record)
+  );
+
+  // --- Out: a beat is read, then the checksum is put in.
+  typedef struct packed {
+    logic last;
+    logic [BytesBits-1:0] bytes;    // with padding
+    logic [CountBits-1:0] beats;    // that were stored
+  } out_t;
+
+  logic [CountBits-1:0] out_index_d, out_index_q;
+  logic issue, read, read_space, out_space;
+  logic read_valid_q, out_valid_q;
+  logic [PlaceBits-1:0] read_place_q;
+  out_t read_d, read_q, out_q;
+  logic stored_q;                        // there is something of the frame in the beat, not padding alone
+  logic [BytesBits-1:0] at_high;
+  logic put_low_q, put_high_q;           // the beat holds the checksum's low byte, the high one, in these lanes:
+  logic [LaneBits-1:0] low_lane_q, high_lane_q;
+  logic [15:0] checksum_q;
+  logic [DataBits-1:0] ring_data, out_data_d, out_data_q;
+
+  always_comb begin
+    out_space = !out_valid_q || net_ready_i;
+    read_space = !read_valid_q || out_space;
+    issue = record_valid && read_space;
+
+    read_d = '{last: out_index_q == record.last_index, bytes: record.bytes, beats: record.beats};
+    read = issue && out_index_q < record.beats;
+    record_take = issue && read_d.last;
+    out_index_d = out_index_q;
+    if (issue) out_index_d = read_d.last ? '0 : out_index_q + 1'b1;
+    at_high = record.at + 1'b1;
+
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      out_data_d[8*i +: 8] = stored_q ? ring_data[8*i +: 8] : 8'h0;
+      if (put_low_q && low_lane_q == LaneBits'(i)) out_data_d[8*i +: 8] = checksum_q[7:0];
+      if (put_high_q && high_lane_q == LaneBits'(i)) out_data_d[8*i +: 8] = checksum_q[15:8];
+    end
+    sent = out_valid_q && net_ready_i && out_q.last;
+    sent_beats = out_q.beats;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+      out_valid_q <= 1'b0;
+      out_index_q <= '0;
+      read_place_q <= '0;
+    end else begin
+      if (read_space) read_valid_q <= issue;
+      if (out_space) out_valid_q <= read_valid_q;
+      out_index_q <= out_index_d;
+      if (read) read_place_q <= read_place_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (issue) begin
+      read_q <= read_d;
+      stored_q <= read;
+      put_low_q <= record.needs_csum && record.at[BytesBits-1:LaneBits] == out_index_q;
+      put_high_q <= record.needs_csum && at_high[BytesBits-1:LaneBits] == out_index_q;
+      low_lane_q <= record.at[LaneBits-1:0];
+      high_lane_q <= at_high[LaneBits-1:0];
+      checksum_q <= record.checksum;
+    end
+    if (out_space) begin
+      out_q <= read_q;
+      out_data_q <= out_data_d;
+    end
+  end
+
+  vireo_ram_1r1w #(
+    .Width(DataBits),
+    .Depth(Beats)
+  ) u_ring (
+    .clk_i,
+    .write_i(beat_q[1]),
+    .write_address_i(write_place_q),
+    .write_data_i(data1_q),
+    .read_i(read),
+    .read_address_i(read_place_q),
+    .read_data_o(ring_data)
+  );
+
+  assign net_valid_o = out_valid_q;
+  assign net_bytes_o = out_q.bytes;
+  assign net_data_o = out_data_q;
+  assign drop_o = drop_q;
+  assign idle_o = !in_valid && frames_q == '0;  // a drop counts as a frame until it was said
+
+  // Bits that do not matter here.
+  logic unused;
+  assign unused = ^{packet_i, payload_valid_i, header, at, record_space};
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) disable iff (!rst_ni) payload_ready_o |-> payload_valid_i)
+  else $error("the payload is not there");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take
+                   |-> 32'(in_bytes) >= NetHdrBytes + EthernetBytes && 32'(in_bytes) <= NetHdrBytes + MaxFrameBytes)
+  else $error("the frame is too short or too long");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) end_q[FoldStage] |-> record_space)
+  else $error("the list of frames is full");
+`endif
+
+endmodule

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Stores received net frames in a ring of beats and passes on, in order, those that the host wants: firmware's receive
+// modes, the device's MAC address, the table of further addresses and that of VLANs decide. A frame for which there is
+// no room when its first beat comes is dropped whole, as is one that is longer than MaxFrameBytes; one that is refused
+// gives its room back when all before it have. It never stalls whom the frames come from.
+//
+// A frame is stored with room for its header (net_hdr) in front, so that header and frame leave as one row of bytes.
+// The reader gets the beats of the oldest frame by index and frees it when it has read all that it wants; it does so
+// only after it has seen the frame's token. What lies behind the frame's last byte is anything.
+//
+// Order of decisions: virtio 1.3, 5.1.6.5.1 to 5.1.6.5.3, and where it leaves something open as in QEMU
+// (hw/net/virtio-net.c, receive_filter).
+module vireo_net_filter
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,         // 64 ... 1024, a power of two
+  parameter int unsigned BufferBytes = 32'(NetBufferBytes),  // a power of two, at least 12 + MaxFrameBytes
+  parameter int unsigned MaxFrameBytes = 9728,   // at most 16,383
+  // There is room for as many frames as fit if they have so many bytes, header included: the smallest has 72, in beats
+  // of 64. A power of two, BufferBytes / 4 or less.
+  parameter int unsigned BytesPerFrame = 128,
+  localparam int unsigned BeatBytes = DataBits / 8,
+  localparam int unsigned Beats = BufferBytes / BeatBytes,
+  localparam int unsigned PlaceBits = $clog2(Beats)
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  // Frames without check sequence, from lane 0, without gaps.
+  input  logic                 net_valid_i,
+  input  logic [DataBits-1:0]  net_data_i,
+  input  logic                 net_last_i,
+  input  logic [13:0]          net_bytes_i,       // of the frame, 1 or more; in every beat of it
+
+  input  mgmt_rx_mode_t        rx_mode_i,
+  input  logic [47:0]          mac_i,             // the device's own; its first byte in 7:0
+  input  logic [15:0]          active_pairs_i,    // at most 256
+  input  logic                 table_write_valid_i,
+  input  table_write_t         table_write_i,
+
+  output logic                 drop_o,            // pulse: a frame was dropped for want of room
+  output logic                 filtered_o,        // pulse: a frame was refused
+
+  output logic                 frame_valid_o,
+  input  logic                 frame_ready_i,
+  output net_frame_t           frame_o,
+
+  output logic                 oldest_valid_o,    // the oldest frame that passed is here
+  input  logic                 oldest_read_i,
+  input  logic [PlaceBits-1:0] oldest_beat_i,     // of the oldest frame with the room in front, from 0
+  output logic [DataBits-1:0]  oldest_data_o,     // one cycle later; stays until the next
+  input  logic                 oldest_free_i,     // with oldest_valid_o; may come with the last read
+
+  output logic                 idle_o
+);
+
+  localparam int unsigned MaxBeats = (NetHdrBytes + MaxFrameBytes + BeatBytes - 1) / BeatBytes;
+  localparam int unsigned CountBits = $clog2(MaxBeats + 1);
+  localparam int unsigned Frames = BufferBytes / BytesPerFrame;
+  localparam int unsigned FrameBits = $clog2(Frames);
+  localparam int unsigned BytesBits = 14;
+  // The room in front: beats, none or one, and bytes of the beat behind.
+  localparam int unsigned LeadBeats = NetHdrBytes / BeatBytes;
+  localparam int unsigned LowBytes = NetHdrBytes % BeatBytes;
+  localparam int unsigned LowBits = 8 * LowBytes;
+  localparam int unsigned HighBits = DataBits - LowBits;
+  localparam int unsigned MacEntries = 32'(TableMacFilterEntries);
+  localparam int unsigned MacIndexBits = $clog2(MacEntries);
+  localparam int unsigned VlanBits = 12;
+  localparam int unsigned VlanMemberBits = $clog2(32'(TableVlanFilterBits));
+  localparam int unsigned VlanIndexBits = VlanBits - VlanMemberBits;
+
+  typedef struct packed {
+    logic good;                   // it passed
+    logic [CountBits-1:0] beats;  // with the room in front
+  } record_t;
+
+  function automatic logic [CountBits-1:0] beats_of(input logic [BytesBits-1:0] bytes);
+    return CountBits'((32'(bytes) + NetHdrBytes + BeatBytes - 1) / BeatBytes);
+  endfunction
+
+  // --- Into the ring. Room is counted in beats and in frames; it is that of the frame that begins, which says how long
+  // it is.
+  logic first_q;                                     // the next beat is the first of its frame
+  logic kept_q;                                      // the frame is
+  logic [PlaceBits-1:0] head_d, head_q, tail_q;      // first beat behind all frames, and of the oldest one
+  logic [PlaceBits-1:0] high, low, high_q;
+  logic [PlaceBits:0] used_d, used_q;
+  logic [FrameBits:0] frames_d, frames_q;
+  logic drop_d, drop_q;
+  logic begins, keep, write;
+  logic [CountBits-1:0] beats;
+  logic pop;
+  record_t record;
+
+  always_comb begin
+    beats = beats_of(net_bytes_i);
+    begins = net_valid_i && first_q;
+    keep = kept_q;
+    if (first_q) begin
+      keep = frames_q != (FrameBits + 1)'(Frames) && net_bytes_i <= BytesBits'(MaxFrameBytes)
+             && (PlaceBits + 2)'(used_q) + (PlaceBits + 2)'(beats) <= (PlaceBits + 2)'(Beats);
+    end
+    drop_d = begins && !keep;
+    write = net_valid_i && keep;
+
+    head_d = begins && keep ? head_q + PlaceBits'(beats) : head_q;
+    // A beat's low bytes go to the high ones of its place, the others to the low ones of the next: one write of each
+    // half, whatever the length, so that frames follow each other without a gap.
+    high = first_q ? head_q + PlaceBits'(LeadBeats) : high_q;
+    low = high + 1'b1;
+    used_d = used_q + (begins && keep ? (PlaceBits + 1)'(beats) : '0) - (pop ? (PlaceBits + 1)'(record.beats) : '0);
+    frames_d = frames_q + (FrameBits + 1)'(begins && keep) - (FrameBits + 1)'(pop);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      first_q <= 1'b1;
+      kept_q <= 1'b0;
+      head_q <= '0;
+      tail_q <= '0;
+      used_q <= '0;
+      frames_q <= '0;
+      drop_q <= 1'b0;
+    end else begin
+      if (net_valid_i) first_q <= net_last_i;
+      if (net_valid_i) kept_q <= keep;
+      head_q <= head_d;
+      if (pop) tail_q <= tail_q + PlaceBits'(record.beats);
+      used_q <= used_d;
+      frames_q <= frames_d;
+      drop_q <= drop_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) if (net_valid_i) high_q <= low;
+
+  logic [PlaceBits-1:0] read_place;
+  logic [HighBits-1:0] high_data;
+  logic [LowBits-1:0] low_data;
+
+  assign read_place = tail_q + oldest_beat_i;
+
+  vireo_ram_1r1w #(
+    .Width(HighBits),
+    .Depth(Beats)
+  ) u_high (
+    .clk_i,
+    .write_i(write),
+    .write_address_i(high),
+    .write_data_i(net_data_i[HighBits-1:0]),
+    .read_i(oldest_read_i),
+    .read_address_i(read_place),
+    .read_data_o(high_data)
+  );
+
+  vireo_ram_1r1w #(
+    .Width(LowBits),
+    .Depth(Beats)
+  ) u_low (
+    .clk_i,
+    // Of a frame's last beat this may be the place behind it: another frame's room in front, where nobody sees it.
+    .write_i(write),
+    .write_address_i(low),
+    .write_data_i(net_data_i[DataBits-1:HighBits]),
+    .read_i(oldest_read_i),
+    .read_address_i(read_place),
+    .read_data_o(low_data)
+  );
+
+  // The room in front is never written.
+  logic blank_q, blank_low_q;  // all of the beat that was read, its low bytes
+
+  always_ff @(posedge clk_i) begin
+    if (oldest_read_i) begin
+      blank_q <= LeadBeats != 0 && oldest_beat_i == '0;
+      blank_low_q <= oldest_beat_i == PlaceBits'(LeadBeats);
+    end
+  end
+
+  assign oldest_data_o = {blank_q ? HighBits'(0) : high_data, blank_q || blank_low_q ? LowBits'(0) : low_data};
+
+  // --- What a frame says of itself comes some time after its end; only of those that are kept is it asked.
+  logic class_pulse;
+  net_class_t class_said;
+  logic class_valid, decided;
+  net_class_t class_head;
+  logic [BytesBits-1:0] bytes_head;
+  // None of the lists is ever full: frames_q counts their room. A length is there before its class.
+  logic unused_length_space, unused_length_valid, unused_class_space, unused_record_space, unused_frame_space;
+
+  vireo_net_classify #(
+    .DataBits(DataBits)
+  ) u_classify (
+    .clk_i,
+    .rst_ni,
+    .valid_i(write),
+    .data_i(net_data_i),
+    .last_i(net_last_i),
+    .bytes_i(net_bytes_i),
+    .class_valid_o(class_pulse),
+    .class_o(class_said)
+  );
+
+  vireo_fifo #(
+    .Width(BytesBits),
+    .Depth(Frames)
+  ) u_lengths (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(begins && keep),
+    .s_ready_o(unused_length_space),
+    .s_data_i(net_bytes_i),
+    .m_valid_o(unused_length_valid),
+    .m_ready_i(decided),
+    .m_data_o(bytes_head)
+  );
+
+  vireo_fifo #(
+    .Width(NetClassBits),
+    .Depth(Frames)
+  ) u_classes (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(class_pulse),
+    .s_ready_o(unused_class_space),
+    .s_data_i(class_said),
+    .m_valid_o(class_valid),
+    .m_ready_i(decided),
+    .m_data_o(class_head)
+  );
+
+  // --- Decisions, one after the other.
+  typedef enum logic [1:0] {
+    StWait,    // the VLAN's word is being read
+    StDecide,  // the levels count now; the first address is being read
+    StScan,    // one address per cycle
+    StSay
+  } state_e;
+
+  state_e state_d, state_q;
+  logic pass_d, pass_q;
+  logic [MacIndexBits-1:0] index_d, index_q;  // of the address that is here
+  logic [7:0] pair_d, pair_q;
+
+  table_mac_filter_t written_mac, mac_entry;
+  table_vlan_filter_t vlan_entry;
+  logic group, broadcast, refused_vlan;
+  logic found;
+
+  assign written_mac = unpack_table_mac_filter(table_write_i.data[8*TableMacFilterBytes-1:0]);
+
+  vireo_table #(
+    .Width(48 + 1),
+    .Depth(MacEntries)
+  ) u_macs (
+    .clk_i,
+    .rst_ni,
+    .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableMacFilter),
+    .write_address_i(table_write_i.index[MacIndexBits-1:0]),
+    .write_data_i({written_mac.mac, written_mac.valid}),
+    .read_i(state_q == StDecide || state_q == StScan),
+    .read_address_i(state_q == StScan ? index_q + 1'b1 : '0),
+    .read_data_o({mac_entry.mac, mac_entry.valid})
+  );
+  assign {mac_entry.reserved, mac_entry.reserved1} = '0;
+
+  vireo_table #(
+    .Width(8 * TableVlanFilterBytes),
+    .Depth(1 << VlanIndexBits)
+  ) u_vlans (
+    .clk_i,
+    .rst_ni,
+    .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableVlanFilter),
+    .write_address_i(table_write_i.index[VlanIndexBits-1:0]),
+    .write_data_i(table_write_i.data[8*TableVlanFilterBytes-1:0]),
+    .read_i(state_q == StWait),
+    .read_address_i(class_head.vlan_id[VlanBits-1:VlanMemberBits]),
+    .read_data_o(vlan_entry)
+  );
+
+  always_comb begin
+    group = class_head.destination_mac[0];  // of the first byte, IEEE 802
+    broadcast = &class_head.destination_mac;
+    refused_vlan = class_head.vlan_present && rx_mode_i.vlan_filter
+                   && !vlan_entry.members[class_head.vlan_id[VlanMemberBits-1:0]];
+    found = mac_entry.valid && mac_entry.mac == class_head.destination_mac;
+    // The high bits of hash times number of pairs: even, without a division.
+    pair_d = pair_q;
+
+    state_d = state_q;
+    pass_d = pass_q;
+    index_d = index_q;
+    unique case (state_q)
+      StWait: begin
+        if (class_valid) state_d = StDecide;
+      end
+      StDecide: begin
+        state_d = StSay;
+        pair_d = 8'((32'(class_head.flow_hash) * 32'(active_pairs_i)) >> 16);
+        index_d = '0;
+        pass_d = 1'b0;
+        if (rx_mode_i.promiscuous) begin
+          pass_d = 1'b1;
+        end else if (refused_vlan) begin
+          pass_d = 1'b0;
+        end else if (broadcast) begin
+          pass_d = !rx_mode_i.no_broadcast;
+        end else if (group ? rx_mode_i.no_multicast : rx_mode_i.no_unicast) begin
+          pass_d = 1'b0;
+        end else if (group ? rx_mode_i.all_multicast
+                           : rx_mode_i.all_unicast || class_head.destination_mac == mac_i) begin
+          pass_d = 1'b1;
+        end else begin
+          state_d = StScan;
+        end
+      end
+      StScan: begin
+        index_d = index_q + 1'b1;
+        pass_d = found;
+        // Entries without a gap from the first on: the first invalid one is the end.
+        if (found || !mac_entry.valid || index_q == MacIndexBits'(MacEntries - 1)) state_d = StSay;
+      end
+      default: state_d = StWait;  // StSay
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= StWait;
+    else state_q <= state_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    pass_q <= pass_d;
+    index_q <= index_d;
+    pair_q <= pair_d;
+  end
+
+  assign decided = state_q == StSay;
+
+  // --- What was decided.
+  net_frame_t frame;
+  logic record_valid;
+
+  assign frame = '{bytes: bytes_head, pair_index: pair_q, checksum_valid: class_head.checksum_valid};
+
+  vireo_fifo #(
+    .Width(NetFrameBits),
+    .Depth(Frames)
+  ) u_frames (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(decided && pass_q),
+    .s_ready_o(unused_frame_space),
+    .s_data_i(frame),
+    .m_valid_o(frame_valid_o),
+    .m_ready_i(frame_ready_i),
+    .m_data_o(frame_o)
+  );
+
+  vireo_fifo #(
+    .Width($bits(record_t)),
+    .Depth(Frames)
+  ) u_records (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(decided),
+    .s_ready_o(unused_record_space),
+    .s_data_i({pass_q, beats_of(bytes_head)}),
+    .m_valid_o(record_valid),
+    .m_ready_i(pop),
+    .m_data_o(record)
+  );
+
+  // A ring gives back room only in order, so a frame that nobody wants waits until it is the oldest.
+  assign pop = record_valid && (!record.good || oldest_free_i);
+
+  assign oldest_valid_o = record_valid && record.good;
+  assign drop_o = drop_q;
+  assign filtered_o = decided && !pass_q;
+  assign idle_o = frames_q == '0 && !drop_q;
+
+  logic unused;
+  assign unused = ^{table_write_i, written_mac, rx_mode_i, mac_entry};
+
+endmodule

@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Brings received net frames into the buffers of their queue pair: takes them in order, finds as many buffers of
+// receive queue 2 * pair as header and frame need, writes both over the buffers' descriptors, and gives the buffers
+// back when all writes have left the arbiter of the DMA write port. A frame for which there is no room is dropped, and
+// the buffers stay where they are: nothing is taken before all of it is there. It looks into no frame and filters none.
+//
+// Four machines: the one that finds buffers (for the next frame, while one is written), the one that stores answers in
+// the cache, the one that writes, and the completions that wait for their writes. One buffer_request is under way at a
+// time.
+module vireo_net_rx
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned DataBits = 512,                      // 64 ... 1024, a power of two
+  parameter int unsigned BufferBytes = 32'(NetBufferBytes),   // of the net store; a power of two
+  parameter int unsigned NetQueuePairs = 16,                  // 1 ... 128
+  localparam int unsigned BeatBytes = DataBits / 8,
+  localparam int unsigned PlaceBits = $clog2(BufferBytes / BeatBytes)
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 mrg_rxbuf_i,  // net_feature.mrg_rxbuf was accepted: a frame may take several buffers
+
+  input  logic                 table_write_valid_i,
+  input  table_write_t         table_write_i,
+  input  logic                 queue_row_write_valid_i,
+  input  queue_row_write_t     queue_row_write_i,
+
+  input  logic                 frame_valid_i,
+  output logic                 frame_ready_o,
+  input  net_frame_t           frame_i,
+
+  input  logic                 oldest_valid_i,   // of vireo_net_filter: the frames of these tokens, in their order
+  output logic                 oldest_read_o,
+  output logic [PlaceBits-1:0] oldest_beat_o,
+  input  logic [DataBits-1:0]  oldest_data_i,    // in beat 0 the frame begins behind NetHdrBytes bytes
+  output logic                 oldest_free_o,
+
+  output logic                 buffer_request_valid_o,
+  input  logic                 buffer_request_ready_i,
+  output buffer_request_t      buffer_request_o,
+
+  input  logic                 buffer_valid_i,
+  output logic                 buffer_ready_o,
+  input  buffer_t              buffer_i,
+
+  output logic                 write_valid_o,
+  input  logic                 write_ready_i,
+  output dma_write_request_t   write_request_o,  // the same in every beat of a write
+  output logic [DataBits-1:0]  write_data_o,     // zero behind the last byte
+  output logic                 write_last_o,
+  input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
+
+  output logic                 completion_valid_o,
+  input  logic                 completion_ready_i,
+  output completion_t          completion_o,
+
+  output logic                 queue_failure_valid_o,
+  input  logic                 queue_failure_ready_i,
+  output queue_failure_t       queue_failure_o,
+
+  output logic                 drop_o,           // a frame is dropped
+  output logic                 idle_o
+);
+
+  localparam int unsigned LaneBits = $clog2(BeatBytes);
+  localparam int unsigned PairBits = NetQueuePairs > 1 ? $clog2(NetQueuePairs) : 1;
+  localparam int unsigned Pairs = 2**PairBits;
+  // A frame takes at most so many descriptors, thus buffers, and all of them may have to stay: a pair's cache has room
+  // for them, though no more than NetReceivesAhead are asked for ahead.
+  localparam int unsigned Descriptors = 32'(NetChainDescriptors);
+  localparam int unsigned SpotBits = $clog2(Descriptors);
+  localparam int unsigned CountBits = SpotBits + 1;
+  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned Most = 32'(BuffersPerRequest);
+  // Of a position in header and frame, and of their length.
+  localparam int unsigned PosBits = $bits(frame_i.bytes);
+  localparam int unsigned StepBits = PosBits - LaneBits;
+  localparam int unsigned WriteBytesMax = vireo_dma_pkg::BurstBytesMax;
+  localparam int unsigned WriteBits = $clog2(WriteBytesMax);
+  // Writes of a frame: one per descriptor, and one more per WriteBytesMax.
+  localparam int unsigned WritesBits = CountBits;
+  // Completions that wait: at least those of one frame, or the first would wait for writes that wait for the last.
+  localparam int unsigned Waiting = Descriptors;
+  localparam int unsigned AcceptedBits = SpotBits + WritesBits + 1;
+
+  // A descriptor, as descriptor fetch gave it.
+  typedef struct packed {
+    logic [15:0] head;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic writable;
+    logic more;
+    logic [15:0] next_index;
+    logic has_id;
+    logic [15:0] id;
+    logic indirect;
+    logic [63:0] table_address;
+    logic [15:0] table_entries;
+  } piece_t;
+
+  // A descriptor of a frame: what of it is written, and, if it ends a buffer, the buffer's completion.
+  typedef struct packed {
+    logic [63:0] address;
+    logic [PosBits-1:0] bytes;
+    logic ends;
+    logic [15:0] head;
+    logic [PosBits-1:0] used_bytes;
+    logic has_id;
+    logic [15:0] id;
+    logic [15:0] behind;
+  } entry_t;
+
+  // What becomes of the oldest frame.
+  typedef struct packed {
+    logic drop;                       // the rest does not count
+    logic [PairBits-1:0] pair;
+    logic data_valid;
+    logic [CountBits-1:0] buffers;
+    logic [CountBits-1:0] entries;
+    logic [WritesBits-1:0] writes;
+  } job_t;
+
+  typedef struct packed {
+    logic [WritesBits-1:0] writes;    // that must be accepted first: all of the frame's, in its first buffer
+    logic [PairBits-1:0] pair;
+    logic more;
+    logic [15:0] head;
+    logic [PosBits-1:0] used_bytes;
+    logic has_id;
+    logic [15:0] id;
+    logic [15:0] behind;
+  } pending_t;
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic frame_valid, frame_pop, buffer_valid, buffer_pop;
+  net_frame_t frame;
+  buffer_t buffer;
+
+  vireo_slice #(.Width(NetFrameBits)) u_frame (
+    .clk_i, .rst_ni,
+    .s_valid_i(frame_valid_i), .s_ready_o(frame_ready_o), .s_data_i(frame_i),
+    .m_valid_o(frame_valid), .m_ready_i(frame_pop), .m_data_o(frame)
+  );
+  vireo_slice #(.Width(BufferBits)) u_buffer (
+    .clk_i, .rst_ni,
+    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
+  );
+
+  logic row_hit, offloads_hit;
+  logic [PairBits-1:0] row_pair, offloads_pair;
+
+  // Pair i has receive queue 2 * i. [virtio 1.3, 5.1.2]
+  assign row_hit = queue_row_write_valid_i && !queue_row_write_i.vq_index[0]
+                && 32'(queue_row_write_i.vq_index) < 2 * NetQueuePairs;
+  assign row_pair = queue_row_write_i.vq_index[1 +: PairBits];
+  assign offloads_hit = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue
+                     && !table_write_i.index[0] && 32'(table_write_i.index) < 2 * NetQueuePairs;
+  assign offloads_pair = table_write_i.index[1 +: PairBits];
+
+  // Fields of other blocks; one request is under way, so an answer needs no name.
+  logic unused_fields;
+  assign unused_fields = ^{queue_row_write_i, table_write_i, buffer.vq_index};
+
+  // --- Buffers -------------------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StFrame,   // waits for a frame
+    StLook,    // needs a buffer
+    StTake,    // has one
+    StAsk,     // needs the next descriptor of a chain
+    StAnswer,  // waits for it
+    StGo,      // has all: the frame is to be written
+    StFail,    // the queue is broken
+    StDrop
+  } state_e;
+  typedef enum logic [1:0] {AskedNone, AskedRing, AskedIndex} asked_e;
+
+  state_e state_d, state_q;
+
+  // Per pair. The cache: `count` buffers from spot `first` on.
+  logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is
+  logic [Pairs-1:0] dead_d, dead_q;        // it broke a rule
+  logic [Pairs-1:0] short_d, short_q;      // its last answer had fewer buffers than were asked for
+  logic [Pairs-1:0] guest_csum_d, guest_csum_q;
+  logic [Pairs-1:0][SpotBits-1:0] first_d, first_q;
+  logic [Pairs-1:0][CountBits-1:0] count_d, count_q;
+
+  // The request under way.
+  asked_e asked_d, asked_q;
+  logic stale_d, stale_q;                         // what it brings is not wanted any more
+  logic [PairBits-1:0] asked_pair_d, asked_pair_q;
+  logic [AskBits-1:0] missing_d, missing_q;       // buffers that have not come
+  logic ask_valid_d, ask_valid_q;
+  buffer_request_t ask_d, ask_q;
+
+  // The frame.
+  logic [PairBits-1:0] pair_d, pair_q;
+  logic checksum_valid_d, checksum_valid_q;
+  logic mrg_d, mrg_q;
+  logic gone_d, gone_q;                           // its queue is not there, or not the one of before
+  logic looked_d, looked_q;                       // a request was made after it needed a buffer
+  logic [PosBits-1:0] left_d, left_q;             // bytes for which there is no descriptor yet
+  logic [CountBits-1:0] taken_d, taken_q;         // buffers
+  logic [CountBits-1:0] entries_d, entries_q;     // descriptors
+  logic [WritesBits-1:0] writes_d, writes_q;
+  // The buffer.
+  logic [15:0] head_d, head_q;
+  logic [PosBits-1:0] used_d, used_q;             // bytes of it
+  logic [15:0] next_index_d, next_index_q;
+  logic indirect_d, indirect_q;
+  logic [63:0] table_address_d, table_address_q;
+  logic [15:0] table_entries_d, table_entries_q;
+
+  logic failure_valid_d, failure_valid_q;
+  queue_failure_t failure_d, failure_q;
+
+  logic cache_write, cache_read;
+  logic [SpotBits-1:0] cache_write_spot, cache_read_spot;
+  piece_t answer, cached, piece;
+
+  logic entry_write;
+  entry_t entry_in;
+  logic [CountBits:0] listed_d, listed_q;         // descriptors of frames that are to be written, so far, modulo
+  logic [CountBits:0] walked_d, walked_q;         // of them, those that the writing machine has read
+  logic [CountBits:0] entry_spot;
+
+  logic job_push, job_space;
+  job_t job_in;
+
+  logic takes, store, ask, is_full, is_bad;
+  logic [PosBits-1:0] use_bytes, used_new;
+  logic [CountBits-1:0] my_count, rest, ask_room;
+
+  always_comb begin
+    answer.head = buffer.head;
+    answer.address = buffer.address;
+    answer.bytes = buffer.bytes;
+    answer.writable = buffer.writable;
+    answer.more = buffer.more;
+    answer.next_index = buffer.next_index;
+    answer.has_id = buffer.has_id;
+    answer.id = buffer.id;
+    answer.indirect = buffer.indirect;
+    answer.table_address = buffer.table_address;
+    answer.table_entries = buffer.table_entries;
+    piece = state_q == StAnswer ? answer : cached;
+  end
+
+  vireo_ram_1r1w #(.Width($bits(piece_t)), .Depth(Pairs * Descriptors)) u_cache (
+    .clk_i,
+    .write_i(cache_write), .write_address_i({asked_pair_q, cache_write_spot}), .write_data_i(answer),
+    .read_i(cache_read), .read_address_i({pair_q, cache_read_spot}), .read_data_o(cached)
+  );
+
+  always_comb begin
+    state_d = state_q;
+    enabled_d = enabled_q;
+    dead_d = dead_q;
+    short_d = short_q;
+    guest_csum_d = guest_csum_q;
+    first_d = first_q;
+    count_d = count_q;
+    asked_d = asked_q;
+    stale_d = stale_q;
+    asked_pair_d = asked_pair_q;
+    missing_d = missing_q;
+    ask_valid_d = ask_valid_q && !buffer_request_ready_i;
+    ask_d = ask_q;
+    pair_d = pair_q;
+    checksum_valid_d = checksum_valid_q;
+    mrg_d = mrg_q;
+    gone_d = gone_q;
+    looked_d = looked_q;
+    left_d = left_q;
+    taken_d = taken_q;
+    entries_d = entries_q;
+    writes_d = writes_q;
+    head_d = head_q;
+    used_d = used_q;
+    next_index_d = next_index_q;
+    indirect_d = indirect_q;
+    table_address_d = table_address_q;
+    table_entries_d = table_entries_q;
+    failure_valid_d = failure_valid_q && !queue_failure_ready_i;
+    failure_d = failure_q;
+    listed_d = listed_q;
+    frame_pop = 1'b0;
+    cache_read = 1'b0;
+    entry_write = 1'b0;
+    job_push = 1'b0;
+    ask = 1'b0;
+    takes = 1'b0;
+
+    my_count = count_q[pair_q];
+    rest = my_count - taken_q;
+    cache_read_spot = first_q[pair_q] + taken_q[SpotBits-1:0];
+
+    // What of the descriptor is used, and what is known of its buffer then.
+    use_bytes = piece.bytes < 32'(left_q) ? piece.bytes[PosBits-1:0] : left_q;
+    used_new = used_q + use_bytes;
+    // A receive buffer is device-writable throughout. [virtio 1.3, 5.1.6.3] A chain that fills the list alone is too long;
+    // if several buffers fill it, the frame is: its length was the peer's choice.
+    is_full = entries_q == CountBits'(Descriptors);
+    is_bad = !piece.writable || (is_full && taken_q == '0);
+    entry_in.address = piece.address;
+    entry_in.bytes = use_bytes;
+    entry_in.ends = !piece.more;
+    entry_in.head = state_q == StTake ? piece.head : head_q;
+    entry_in.used_bytes = used_new;
+    entry_in.has_id = piece.has_id;
+    entry_in.id = piece.has_id ? piece.id : '0;
+    entry_in.behind = piece.has_id ? piece.next_index : '0;
+    entry_spot = listed_q + (CountBits + 1)'(entries_q);
+
+    job_in = '{drop: state_q == StDrop, pair: pair_q, data_valid: checksum_valid_q && guest_csum_q[pair_q],
+               buffers: taken_q, entries: entries_q, writes: writes_q};
+
+    unique case (state_q)
+      StFrame: begin
+        gone_d = 1'b0;
+        // There is room for what comes of it, however long its list.
+        if (frame_valid && job_space && listed_q - walked_q <= (CountBits + 1)'(Descriptors)) begin
+          frame_pop = 1'b1;
+          pair_d = PairBits'(frame.pair_index);
+          gone_d = 32'(frame.pair_index) >= NetQueuePairs;
+          checksum_valid_d = frame.checksum_valid;
+          mrg_d = mrg_rxbuf_i;
+          looked_d = 1'b0;
+          left_d = frame.bytes + PosBits'(NetHdrBytes);
+          taken_d = '0;
+          entries_d = '0;
+          writes_d = '0;
+          used_d = '0;
+          state_d = StLook;
+        end
+      end
+
+      StLook: begin
+        if (gone_q || !enabled_q[pair_q] || dead_q[pair_q]) begin
+          state_d = StDrop;
+        end else if (rest != '0) begin
+          cache_read = 1'b1;
+          state_d = StTake;
+        end else if (taken_q == CountBits'(Descriptors)) begin
+          state_d = StDrop;
+        end else if (asked_q == AskedNone) begin
+          // Also after a request that was made before the frame needed a buffer: one may have been added since.
+          looked_d = 1'b1;
+          ask = !looked_q;
+          if (looked_q) state_d = StDrop;
+        end
+      end
+
+      StTake: takes = 1'b1;
+
+      StAsk: begin
+        if (gone_q) begin
+          state_d = StDrop;
+        end else if (asked_q == AskedNone) begin
+          ask = 1'b1;
+          state_d = StAnswer;
+        end
+      end
+
+      StAnswer: begin
+        if (buffer_valid) begin
+          takes = buffer.status == BufferStatusOk;
+          if (!takes) state_d = StDrop;  // if it failed, descriptor fetch has told
+        end
+      end
+
+      StGo: begin
+        if (gone_q) begin
+          state_d = StDrop;
+        end else begin
+          job_push = 1'b1;
+          listed_d = entry_spot;
+          first_d[pair_q] = cache_read_spot;
+          count_d[pair_q] = rest;
+          // Ahead, while there is more.
+          ask = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q] && asked_q == AskedNone;
+          state_d = StFrame;
+        end
+      end
+
+      StFail: begin
+        if (gone_q) begin
+          state_d = StDrop;
+        end else if (!failure_valid_d) begin
+          failure_valid_d = 1'b1;
+          failure_d = '{vq_index: 16'({pair_q, 1'b0}), code: RdmaErrorBadDescriptor};
+          dead_d[pair_q] = 1'b1;
+          state_d = StDrop;
+        end
+      end
+
+      default: begin  // StDrop
+        job_push = 1'b1;
+        state_d = StFrame;
+      end
+    endcase
+
+    // A descriptor.
+    if (takes) begin
+      if (gone_q) begin
+        state_d = StDrop;
+      end else if (is_bad) begin
+        state_d = StFail;
+      end else if (is_full) begin
+        state_d = StDrop;
+      end else begin
+        entry_write = 1'b1;
+        entries_d = entries_q + 1'b1;
+        writes_d = writes_q + WritesBits'(({1'b0, use_bytes} + (PosBits + 1)'(WriteBytesMax - 1)) >> WriteBits);
+        left_d = left_q - use_bytes;
+        head_d = entry_in.head;
+        next_index_d = piece.next_index;
+        indirect_d = piece.indirect;
+        table_address_d = piece.table_address;
+        table_entries_d = piece.table_entries;
+        if (piece.more) begin
+          used_d = used_new;
+          state_d = StAsk;
+        end else begin
+          used_d = '0;
+          taken_d = taken_q + 1'b1;
+          looked_d = 1'b0;
+          // Without mrg_rxbuf a frame has one buffer, or it cannot be given. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
+          if (left_d == '0) state_d = StGo;
+          else state_d = mrg_q ? StLook : StDrop;
+        end
+      end
+    end
+
+    // The answer goes into the cache, or to the machine above.
+    store = buffer_valid && asked_q == AskedRing;
+    cache_write = store && buffer.status == BufferStatusOk && !stale_q;
+    cache_write_spot = first_q[asked_pair_q] + count_q[asked_pair_q][SpotBits-1:0];
+    buffer_pop = store || state_q == StAnswer;
+    if (cache_write) count_d[asked_pair_q] = count_d[asked_pair_q] + 1'b1;
+    if (store && buffer.status == BufferStatusOk) missing_d = missing_q - 1'b1;
+    if (store && buffer.last) begin
+      asked_d = AskedNone;
+      if (!stale_q) short_d[asked_pair_q] = missing_d != '0;
+    end
+    if (state_q == StAnswer && buffer_valid) asked_d = AskedNone;
+
+    // Never while one is under way.
+    ask_room = CountBits'(Descriptors) - rest - (state_q == StGo ? '0 : taken_q);
+    if (ask) begin
+      ask_valid_d = 1'b1;
+      asked_d = state_q == StAsk ? AskedIndex : AskedRing;
+      asked_pair_d = pair_q;
+      stale_d = 1'b0;
+      missing_d = 32'(ask_room) < Most ? AskBits'(ask_room) : BuffersPerRequest;
+      ask_d = '{client: BufferClientNetReceive, vq_index: 16'({pair_q, 1'b0}), count: missing_d, default: '0};
+      if (state_q == StAsk) begin
+        ask_d.by_index = 1'b1;
+        ask_d.count = AskBits'(1);
+        ask_d.index = next_index_q;
+        ask_d.indirect = indirect_q;
+        ask_d.table_address = table_address_q;
+        ask_d.table_entries = table_entries_q;
+      end
+    end
+
+    if (offloads_hit) begin
+      guest_csum_d[offloads_pair] =
+          (table_write_i.data[8*TableVirtqueueGuestOffloadsOffset +: 64] & NetGuestOffloadsGuestCsum) != '0;
+    end
+    // Last: nothing of before counts any more.
+    if (row_hit) begin
+      enabled_d[row_pair] = queue_row_write_i.enabled;
+      dead_d[row_pair] = 1'b0;
+      short_d[row_pair] = 1'b0;
+      first_d[row_pair] = '0;
+      count_d[row_pair] = '0;
+      if (asked_pair_d == row_pair) stale_d = 1'b1;
+      if (state_d != StFrame && pair_d == row_pair) gone_d = 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StFrame;
+      enabled_q <= '0;
+      dead_q <= '0;
+      short_q <= '0;
+      guest_csum_q <= '0;
+      first_q <= '0;
+      count_q <= '0;
+      asked_q <= AskedNone;
+      ask_valid_q <= 1'b0;
+      failure_valid_q <= 1'b0;
+      listed_q <= '0;
+    end else begin
+      state_q <= state_d;
+      enabled_q <= enabled_d;
+      dead_q <= dead_d;
+      short_q <= short_d;
+      guest_csum_q <= guest_csum_d;
+      first_q <= first_d;
+      count_q <= count_d;
+      asked_q <= asked_d;
+      ask_valid_q <= ask_valid_d;
+      failure_valid_q <= failure_valid_d;
+      listed_q <= listed_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    stale_q <= stale_d;
+    asked_pair_q <= asked_pair_d;
+    missing_q <= missing_d;
+    ask_q <= ask_d;
+    pair_q <= pair_d;
+    checksum_valid_q <= checksum_valid_d;
+    mrg_q <= mrg_d;
+    gone_q <= gone_d;
+    looked_q <= looked_d;
+    left_q <= left_d;
+    taken_q <= taken_d;
+    entries_q <= entries_d;
+    writes_q <= writes_d;
+    head_q <= head_d;
+    used_q <= used_d;
+    next_index_q <= next_index_d;
+    indirect_q <= indirect_d;
+    table_address_q <= table_address_d;
+    table_entries_q <= table_entries_d;
+    failure_q <= failure_d;
+  end
+
+  assign buffer_request_valid_o = ask_valid_q;
+  assign buffer_request_o = ask_q;
+  assign queue_failure_valid_o = failure_valid_q;
+  assign queue_failure_o = failure_q;
+  assign drop_o = state_q == StDrop;
+
+  // --- Writing -------------------------------------------------------------------------------------------------------
+
+  logic entry_read;
+  entry_t entry;
+  logic job_valid, job_pop;
+  job_t job;
+
+  // Lists of two frames: one is written while the next one's is made.
+  vireo_ram_1r1w #(.Width($bits(entry_t)), .Depth(2 * Descriptors)) u_list (
+    .clk_i,
+    .write_i(entry_write), .write_address_i(entry_spot[SpotBits:0]), .write_data_i(entry_in),
+    .read_i(entry_read), .read_address_i(walked_q[SpotBits:0]), .read_data_o(entry)
+  );
+  vireo_slice #(.Width($bits(job_t))) u_job (
+    .clk_i, .rst_ni,
+    .s_valid_i(job_push), .s_ready_o(job_space), .s_data_i(job_in),
+    .m_valid_o(job_valid), .m_ready_i(job_pop), .m_data_o(job)
+  );
+
+  // One write: how the beats of the frame become its beats, see vireo_dma_align.
+  typedef struct packed {
+    logic lag;
+    logic dummy;
+    logic [StepBits-1:0] last_step;
+    logic [LaneBits-1:0] lane;
+    logic [63:0] address;
+    logic [12:0] bytes;
+  } run_t;
+
+  function automatic run_t run_of(input logic [LaneBits-1:0] lane, input logic [63:0] address,
+                                  input logic [12:0] bytes);
+    vireo_dma_pkg::align_t align = vireo_dma_pkg::align_of(32'(lane), 32'(bytes), LaneBits);
+    run_of.lane = lane;
+    run_of.lag = align.lag;
+    run_of.dummy = align.dummy;
+    run_of.last_step = StepBits'(align.last_step);
+    run_of.address = address;
+    run_of.bytes = bytes;
+  endfunction
+
+  typedef enum logic [1:0] {
+    WrJob,    // waits for a frame
+    WrEntry,  // has a descriptor
+    WrRun,    // writes to it
+    WrFree    // the frame leaves the store
+  } write_state_e;
+
+  write_state_e write_state_d, write_state_q;
+  job_t job_d, job_q;
+  logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been begun
+  logic fresh_d, fresh_q;                       // no buffer of the frame has been given back
+  run_t run_d, run_q;
+  logic [PosBits-1:0] position_d, position_q;   // in header and frame, of what comes behind the run
+  logic [63:0] address_d, address_q;            // of the descriptor's bytes behind the run
+  logic [PosBits-1:0] bytes_d, bytes_q;         // of them
+  logic [PlaceBits-1:0] beat_d, beat_q;
+  logic run_done, run_begins;
+  logic [63:0] run_address;
+  logic [PosBits-1:0] run_left;
+  logic [12:0] run_bytes;
+
+  logic pending_push, pending_space, pending_valid, pending_pop;
+  pending_t pending_in, pending;
+
+  always_comb begin
+    write_state_d = write_state_q;
+    job_d = job_q;
+    to_walk_d = to_walk_q;
+    fresh_d = fresh_q;
+    run_d = run_q;
+    position_d = position_q;
+    address_d = address_q;
+    bytes_d = bytes_q;
+    beat_d = beat_q;
+    walked_d = walked_q;
+    job_pop = 1'b0;
+    entry_read = 1'b0;
+    pending_push = 1'b0;
+    run_begins = 1'b0;
+    oldest_free_o = 1'b0;
+
+    unique case (write_state_q)
+      WrJob: begin
+        if (job_valid && oldest_valid_i) begin
+          job_pop = 1'b1;
+          job_d = job;
+          to_walk_d = job.entries;
+          fresh_d = 1'b1;
+          position_d = '0;
+          entry_read = !job.drop;
+          write_state_d = job.drop ? WrFree : WrEntry;
+        end
+      end
+
+      WrEntry: begin
+        if (pending_space) begin
+          to_walk_d = to_walk_q - 1'b1;
+          pending_push = entry.ends;
+          if (entry.ends) fresh_d = 1'b0;
+          run_begins = entry.bytes != '0;
+          if (run_begins) write_state_d = WrRun;
+          else if (to_walk_q == CountBits'(1)) write_state_d = WrFree;
+          else entry_read = 1'b1;
+        end
+      end
+
+      WrRun: begin
+        if (oldest_read_o) beat_d = beat_q + 1'b1;
+        if (run_done) begin
+          if (bytes_q != '0) begin
+            run_begins = 1'b1;
+          end else if (to_walk_q != '0) begin
+            entry_read = 1'b1;
+            write_state_d = WrEntry;
+          end else begin
+            oldest_free_o = 1'b1;
+            write_state_d = WrJob;
+          end
+        end
+      end
+
+      default: begin  // WrFree
+        oldest_free_o = 1'b1;
+        write_state_d = WrJob;
+      end
+    endcase
+
+    if (entry_read) walked_d = walked_q + 1'b1;
+
+    run_address = write_state_q == WrEntry ? entry.address : address_q;
+    run_left = write_state_q == WrEntry ? entry.bytes : bytes_q;
+    run_bytes = run_left > PosBits'(WriteBytesMax) ? 13'(WriteBytesMax) : 13'(run_left);
+    if (run_begins) begin
+      run_d = run_of(position_q[LaneBits-1:0], run_address, run_bytes);
+      beat_d = PlaceBits'(position_q[PosBits-1:LaneBits]);
+      position_d = position_q + PosBits'(run_bytes);
+      address_d = run_address + 64'(run_bytes);
+      bytes_d = run_left - PosBits'(run_bytes);
+    end
+
+    pending_in = '{writes: fresh_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
+                   head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
+                   behind: entry.behind};
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write_state_q <= WrJob;
+      walked_q <= '0;
+    end else begin
+      write_state_q <= write_state_d;
+      walked_q <= walked_d;
+    end
+  end
+
+  logic [PlaceBits-1:0] read_beat_q;  // of the data that is here
+
+  always_ff @(posedge clk_i) begin
+    job_q <= job_d;
+    to_walk_q <= to_walk_d;
+    fresh_q <= fresh_d;
+    run_q <= run_d;
+    position_q <= position_d;
+    address_q <= address_d;
+    bytes_q <= bytes_d;
+    beat_q <= beat_d;
+    read_beat_q <= beat_q;
+  end
+
+  assign oldest_beat_o = beat_q;
+
+  // The header lies in the first beat, or in the first two. Everything else in it is 0: no segmentation, and the driver
+  // does not look at what belongs to it. [virtio 1.3, 5.1.6.4]
+  logic [NetHdrBytes-1:0][7:0] header;
+  logic [BeatBytes-1:0][7:0] data;
+
+  always_comb begin
+    header = '0;
+    header[NetHdrFlagsOffset] = job_q.data_valid ? NetHdrFlagsDataValid : '0;
+    header[NetHdrNumBuffersOffset] = 8'(job_q.buffers);
+    data = oldest_data_i;
+    for (int unsigned i = 0; i < NetHdrBytes; i++) begin
+      if (read_beat_q == PlaceBits'(i / BeatBytes)) data[i % BeatBytes] = header[i];
+    end
+  end
+
+  // Who wants to know that a write failed asks the port.
+  assign write_request_o.notify = 1'b0;
+  assign write_request_o.tag = '0;
+
+  vireo_dma_align #(
+    .DataBits(DataBits),
+    .StepBits(StepBits),
+    .MetaBits($bits(run_q.address) + $bits(run_q.bytes))
+  ) u_align (
+    .clk_i,
+    .rst_ni,
+    .run_valid_i(write_state_q == WrRun),
+    .run_ready_o(run_done),
+    .run_lag_i(run_q.lag),
+    .run_dummy_i(run_q.dummy),
+    .run_last_step_i(run_q.last_step),
+    .run_lane_i(run_q.lane),
+    .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
+    .run_meta_i({run_q.address, run_q.bytes}),
+    .read_o(oldest_read_o),
+    .data_i(data),
+    .train_valid_o(write_valid_o),
+    .train_ready_i(write_ready_i),
+    .train_data_o(write_data_o),
+    .train_last_o(write_last_o),
+    .train_meta_o({write_request_o.address, write_request_o.bytes})
+  );
+
+  // --- Completions ---------------------------------------------------------------------------------------------------
+
+  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // writes accepted for frames of which no buffer was given back
+  logic [CountBits-1:0] pendings_d, pendings_q;
+
+  vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting)) u_pending (
+    .clk_i, .rst_ni,
+    .s_valid_i(pending_push), .s_ready_o(pending_space), .s_data_i(pending_in),
+    .m_valid_o(pending_valid), .m_ready_i(pending_pop), .m_data_o(pending)
+  );
+
+  assign completion_valid_o = pending_valid && accepted_q >= AcceptedBits'(pending.writes);
+  assign completion_o = '{vq_index: 16'({pending.pair, 1'b0}), head: pending.head,
+                          used_bytes: 32'(pending.used_bytes), more: pending.more, has_id: pending.has_id,
+                          id: pending.id, behind: pending.behind, default: '0};
+
+  always_comb begin
+    pending_pop = completion_valid_o && completion_ready_i;
+    accepted_d = accepted_q + AcceptedBits'(accepted_i) - (pending_pop ? AcceptedBits'(pending.writes) : '0);
+    pendings_d = pendings_q + CountBits'(pending_push) - CountBits'(pending_pop);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      accepted_q <= '0;
+      pendings_q <= '0;
+    end else begin
+      accepted_q <= accepted_d;
+      pendings_q <= pendings_d;
+    end
+  end
+
+  assign idle_o = !frame_valid && state_q == StFrame && asked_q == AskedNone && !failure_valid_q && !job_valid
+               && write_state_q == WrJob && pendings_q == '0;
+
+endmodule

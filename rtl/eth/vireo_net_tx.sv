@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Walks the descriptors of net transmit queues (virtqueues 2p + 1): a doorbell makes a pair ask descriptor fetch for
+// buffers, pairs round robin; each buffer becomes tx_jobs that cover its bytes, header and frame, in order, and when the
+// gather says that they were read (or could not be), a completion. It reads no byte of a frame; what is in header and
+// frame is net_checksum's.
+//
+// Two machines. One asks for the next buffers of a ring as soon as there is room for all of the answer. The other takes
+// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both ask through one stream,
+// which is answered in order; each has at most one request under way.
+//
+// A buffer that breaks the rules breaks its queue until the row is written: what was fetched of the queue is thrown
+// away, and so it is if the row is written. What has its jobs goes on to its completion.
+module vireo_net_tx
+  import vireo_spec_pkg::*;
+#(
+  parameter int unsigned NetQueuePairs = 16,   // 1 ... 16
+  parameter int unsigned MaxFrameBytes = 9728  // without header
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+
+  input  logic             hold_i,  // 1: no new request of a ring, and who waits for one does not count for idle_o
+
+  input  logic             queue_row_write_valid_i,
+  input  queue_row_write_t queue_row_write_i,
+
+  input  logic             doorbell_valid_i,  // of net queues; those of receive queues mean nothing
+  output logic             doorbell_ready_o,
+  input  doorbell_t        doorbell_i,
+
+  output logic             buffer_request_valid_o,
+  input  logic             buffer_request_ready_i,
+  output buffer_request_t  buffer_request_o,
+
+  input  logic             buffer_valid_i,
+  output logic             buffer_ready_o,
+  input  buffer_t          buffer_i,
+
+  output logic             job_valid_o,
+  input  logic             job_ready_i,
+  output tx_job_t          job_o,
+
+  input  logic             sent_valid_i,    // the oldest frame with jobs was read
+  output logic             sent_ready_o,
+  input  rx_ack_t          sent_i,
+
+  input  logic             failed_valid_i,  // it could not be read, and is gone
+  output logic             failed_ready_o,
+  input  qp_failure_t      failed_i,
+
+  output logic             completion_valid_o,
+  input  logic             completion_ready_i,
+  output completion_t      completion_o,
+
+  output logic             queue_failure_valid_o,
+  input  logic             queue_failure_ready_i,
+  output queue_failure_t   queue_failure_o,
+
+  output logic             drop_o,  // pulse: a buffer's frame is too short or too long, and is not sent
+  output logic             idle_o
+);
+
+  localparam int unsigned Pairs = NetQueuePairs < 2 ? 2 : NetQueuePairs;  // of the round robin
+  localparam int unsigned PairBits = $clog2(Pairs);
+  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned GotBits = $clog2(Most + 1);
+  // One answer is worked on while the next is fetched.
+  localparam int unsigned Heads = 2 * Most;
+  localparam int unsigned HeadBits = $clog2(Heads);
+  localparam int unsigned Frames = 32'(NetTxFrames);
+  localparam int unsigned FrameBits = $clog2(Frames + 1);
+  localparam int unsigned Entries = 32'(NetChainDescriptors);
+  localparam int unsigned EntryBits = $clog2(Entries);
+  localparam int unsigned TotalBits = 32 + EntryBits;
+  localparam int unsigned RunBytes = 4096;  // the most of a dma_read_request
+  localparam int unsigned BytesMin = NetHdrBytes + EthernetBytes;
+  localparam int unsigned BytesMax = NetHdrBytes + MaxFrameBytes;
+
+  // --- Inputs --------------------------------------------------------------------------------------------------------
+
+  logic doorbell_valid, buffer_valid, sent_valid, failed_valid;
+  doorbell_t doorbell;
+  buffer_t buffer;
+  logic unused_token;
+
+  // All are taken as they come.
+  vireo_slice #(.Width(DoorbellBits)) u_doorbell (
+    .clk_i, .rst_ni,
+    .s_valid_i(doorbell_valid_i), .s_ready_o(doorbell_ready_o), .s_data_i(doorbell_i),
+    .m_valid_o(doorbell_valid), .m_ready_i(1'b1), .m_data_o(doorbell)
+  );
+  vireo_slice #(.Width(BufferBits)) u_buffer (
+    .clk_i, .rst_ni,
+    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
+    .m_valid_o(buffer_valid), .m_ready_i(1'b1), .m_data_o(buffer)
+  );
+  // Frames end in the order of their jobs, so that it ended is all there is to know.
+  logic [1:0] unused_end;
+  vireo_slice #(.Width(1)) u_sent (
+    .clk_i, .rst_ni,
+    .s_valid_i(sent_valid_i), .s_ready_o(sent_ready_o), .s_data_i(1'b0),
+    .m_valid_o(sent_valid), .m_ready_i(1'b1), .m_data_o(unused_end[0])
+  );
+  vireo_slice #(.Width(1)) u_failed (
+    .clk_i, .rst_ni,
+    .s_valid_i(failed_valid_i), .s_ready_o(failed_ready_o), .s_data_i(1'b0),
+    .m_valid_o(failed_valid), .m_ready_i(1'b1), .m_data_o(unused_end[1])
+  );
+  assign unused_token = ^{sent_i, failed_i, buffer.vq_index, unused_end};
+
+  // Transmit queues of this device. A row of another kind of queue may have such a number too, if the driver did not
+  // accept mq; then there is nothing of that pair to forget.
+  function automatic logic is_transmit(input logic [15:0] vq_index);
+    return vq_index[0] && vq_index < 16'(2 * NetQueuePairs);
+  endfunction
+
+  logic rung, row_written;
+  logic [PairBits-1:0] rung_pair, row_pair;
+  assign rung = doorbell_valid && is_transmit(doorbell.vq_index);
+  assign rung_pair = doorbell.vq_index[1 +: PairBits];
+  assign row_written = queue_row_write_valid_i && is_transmit(queue_row_write_i.vq_index);
+  assign row_pair = queue_row_write_i.vq_index[1 +: PairBits];
+  logic unused_row;
+  assign unused_row = ^queue_row_write_i;
+
+  // --- State ---------------------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StTake,    // takes the next buffer
+    StAsk,     // asks for the next descriptor of its chain
+    StWait,    // waits for it
+    StDecide,  // the whole buffer is known
+    StRun,     // a run per cycle into the job
+    StFail     // the buffer breaks its queue
+  } state_e;
+  state_e state_d, state_q;
+
+  typedef struct packed {
+    logic [PairBits-1:0] pair;
+    logic [15:0] head;
+    logic has_id;
+    logic [15:0] id;
+    logic [15:0] behind;
+    logic dropped;  // it has no jobs
+  } record_t;
+
+  logic hold_q;
+
+  // Pairs.
+  logic [Pairs-1:0] wants_d, wants_q;  // may have buffers
+  logic [Pairs-1:0] dead_d, dead_q;    // broken, until the row is written
+  logic [PairBits-1:0] last_pair_d, last_pair_q, pick;
+
+  // The request of a ring.
+  logic ring_d, ring_q;                      // under way
+  logic ring_live_d, ring_live_q;            // its answer counts
+  logic [PairBits-1:0] ring_pair_d, ring_pair_q;
+  logic [GotBits-1:0] got_d, got_q;          // buffers of its answer
+  logic walk_first_d, walk_first_q;          // the walker's request, if there is one, is answered before
+  logic request_valid_d, request_valid_q, request_free;
+  buffer_request_t request_d, request_q;
+  logic ask;
+
+  // Buffers that were fetched, in order.
+  logic [HeadBits:0] heads_d, heads_q;       // they, and what was asked for
+  logic [Heads-1:0] live_d, live_q;          // by place in the queue
+  logic [Heads-1:0][PairBits-1:0] pair_of_d, pair_of_q;
+  logic [HeadBits-1:0] head_in_d, head_in_q, head_out_d, head_out_q;
+  logic head_push, head_valid, head_pop, unused_head_ready;
+  buffer_t head_token;
+  logic unused_head;
+
+  // The buffer under way.
+  logic walk_live_d, walk_live_q;            // its row was not written since
+  logic [PairBits-1:0] pair_d, pair_q;
+  logic [15:0] head_d, head_q, next_index_d, next_index_q, id_d, id_q;
+  logic has_id_d, has_id_q, indirect_d, indirect_q;
+  logic [63:0] table_address_d, table_address_q;
+  logic [15:0] table_entries_d, table_entries_q;
+  logic [TotalBits-1:0] total_d, total_q;    // bytes
+  logic [EntryBits:0] count_d, count_q;      // descriptors
+  logic [EntryBits:0] next_d, next_q;        // the descriptor after the one that is being cut
+  logic [63:0] address_d, address_q;         // of that one
+  logic [31:0] bytes_d, bytes_q;             // left of it
+  logic entry_write;
+  logic [63:0] entry_address;
+  logic [31:0] entry_bytes;
+  logic kill, breaks;                        // what was fetched of its queue does not count; the queue is broken
+
+  // Job, record, completion.
+  logic job_valid_d, job_valid_q, job_second_d, job_second_q;  // complete; has its first run
+  logic [13:0] payload_bytes_d, payload_bytes_q;
+  logic [63:0] address0_d, address0_q, address1_d, address1_q;
+  logic [12:0] bytes0_d, bytes0_q, bytes1_d, bytes1_q;
+  logic more_d, more_q;
+  logic [12:0] run;
+  logic run_ends, last_run;
+  logic record_push, record_ready, record_valid, record_pop;
+  record_t record_in, record;
+  logic [FrameBits-1:0] records_d, records_q;
+  logic [FrameBits-1:0] ended_d, ended_q;    // frames whose completion has not left
+  logic completion_valid_d, completion_valid_q;
+  record_t completion_q;
+  logic failure_valid_d, failure_valid_q, failure_load;
+  logic [PairBits-1:0] failure_pair_q;
+  logic drop_d, drop_q;
+
+  vireo_rr_pick #(.Inputs(Pairs)) u_pick (.wants_i(wants_q), .last_i(last_pair_q), .pick_o(pick));
+
+  // Never full: there is room for all that is asked for.
+  vireo_fifo #(.Width(BufferBits), .Depth(Heads)) u_heads (
+    .clk_i, .rst_ni,
+    .s_valid_i(head_push), .s_ready_o(unused_head_ready), .s_data_i(buffer),
+    .m_valid_o(head_valid), .m_ready_i(head_pop), .m_data_o(head_token)
+  );
+  assign unused_head = ^{head_token.status, head_token.last, head_token.vq_index};
+
+  // Of the buffer's chain all descriptors but the first.
+  vireo_ram_1r1w #(.Width(64 + 32), .Depth(Entries)) u_chain (
+    .clk_i,
+    .write_i(entry_write), .write_address_i(count_q[EntryBits-1:0]), .write_data_i({buffer.address, buffer.bytes}),
+    .read_i(state_q == StDecide || state_q == StRun), .read_address_i(next_d[EntryBits-1:0]),
+    .read_data_o({entry_address, entry_bytes})
+  );
+
+  vireo_fifo #(.Width($bits(record_t)), .Depth(Frames)) u_records (
+    .clk_i, .rst_ni,
+    .s_valid_i(record_push), .s_ready_o(record_ready), .s_data_i(record_in),
+    .m_valid_o(record_valid), .m_ready_i(record_pop), .m_data_o(record)
+  );
+
+  // --- What happens --------------------------------------------------------------------------------------------------
+
+  always_comb begin
+    state_d = state_q;
+    wants_d = wants_q;
+    dead_d = dead_q;
+    last_pair_d = last_pair_q;
+    ring_d = ring_q;
+    ring_live_d = ring_live_q;
+    ring_pair_d = ring_pair_q;
+    got_d = got_q;
+    walk_first_d = walk_first_q;
+    request_free = !request_valid_q || buffer_request_ready_i;
+    request_valid_d = request_valid_q && !buffer_request_ready_i;
+    request_d = request_q;
+    heads_d = heads_q;
+    live_d = live_q;
+    pair_of_d = pair_of_q;
+    head_in_d = head_in_q;
+    head_out_d = head_out_q;
+    head_push = 1'b0;
+    head_pop = 1'b0;
+    walk_live_d = walk_live_q;
+    pair_d = pair_q;
+    head_d = head_q;
+    next_index_d = next_index_q;
+    has_id_d = has_id_q;
+    id_d = id_q;
+    indirect_d = indirect_q;
+    table_address_d = table_address_q;
+    table_entries_d = table_entries_q;
+    total_d = total_q;
+    count_d = count_q;
+    next_d = next_q;
+    address_d = address_q;
+    bytes_d = bytes_q;
+    entry_write = 1'b0;
+    kill = 1'b0;
+    breaks = 1'b0;
+    job_valid_d = job_valid_q && !job_ready_i;
+    job_second_d = job_second_q;
+    payload_bytes_d = payload_bytes_q;
+    address0_d = address0_q;
+    bytes0_d = bytes0_q;
+    address1_d = address1_q;
+    bytes1_d = bytes1_q;
+    more_d = more_q;
+    record_push = 1'b0;
+    failure_valid_d = failure_valid_q && !queue_failure_ready_i;
+    failure_load = 1'b0;
+    drop_d = 1'b0;
+
+    run = bytes_q < RunBytes ? bytes_q[12:0] : 13'(RunBytes);
+    run_ends = bytes_q <= RunBytes;
+    last_run = run_ends && next_q == count_q;
+    record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
+                  behind: has_id_q ? next_index_q : '0, dropped: 1'b0};
+
+    // The next buffers of a ring. A walk is worth more: the buffer that is under way is older.
+    ask = wants_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free && state_q != StAsk;
+    if (ask) begin
+      ring_d = 1'b1;
+      ring_live_d = 1'b1;
+      ring_pair_d = pick;
+      got_d = '0;
+      walk_first_d = state_q == StWait;
+      last_pair_d = pick;
+      wants_d[pick] = 1'b0;
+      heads_d = heads_d + (HeadBits + 1)'(Most);
+      request_valid_d = 1'b1;
+      request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pick, 1'b1}), count: BuffersPerRequest,
+                    default: '0};
+    end
+
+    // Their answer.
+    if (buffer_valid && !(state_q == StWait && (!ring_q || walk_first_q))) begin
+      if (ring_live_q && buffer.status == BufferStatusOk) begin
+        head_push = 1'b1;
+        live_d[head_in_q] = 1'b1;
+        pair_of_d[head_in_q] = ring_pair_q;
+        head_in_d = head_in_q + 1'b1;
+        got_d = got_q + 1'b1;
+      end
+      if (buffer.last) begin
+        ring_d = 1'b0;
+        heads_d = heads_d - ((HeadBits + 1)'(Most) - (HeadBits + 1)'(got_d));
+        // Fewer means that the ring has no more, and the driver will ring.
+        if (got_d == GotBits'(Most)) wants_d[ring_pair_q] = 1'b1;
+      end
+    end
+
+    unique case (state_q)
+      StTake: if (head_valid && (record_ready || !live_q[head_out_q])) begin
+        head_pop = 1'b1;
+        head_out_d = head_out_q + 1'b1;
+        heads_d = heads_d - 1'b1;
+        walk_live_d = 1'b1;
+        pair_d = pair_of_q[head_out_q];
+        head_d = head_token.head;
+        next_index_d = head_token.next_index;
+        has_id_d = head_token.has_id;
+        id_d = head_token.id;
+        indirect_d = head_token.indirect;
+        table_address_d = head_token.table_address;
+        table_entries_d = head_token.table_entries;
+        address_d = head_token.address;
+        bytes_d = head_token.bytes;
+        total_d = TotalBits'(head_token.bytes);
+        count_d = (EntryBits + 1)'(1);
+        next_d = (EntryBits + 1)'(1);
+        if (live_q[head_out_q]) begin
+          state_d = StDecide;
+          // The driver puts nothing device-writable into a transmit queue. [virtio 1.3, 5.1.6.2]
+          if (head_token.writable) state_d = StFail;
+          else if (head_token.more) state_d = StAsk;
+        end
+      end
+
+      StAsk: if (request_free) begin
+        walk_first_d = !ring_q;
+        request_valid_d = 1'b1;
+        request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pair_q, 1'b1}), by_index: 1'b1,
+                      index: next_index_q, count: 4'd1, indirect: indirect_q, table_address: table_address_q,
+                      table_entries: table_entries_q};
+        state_d = StWait;
+      end
+
+      StWait: if (buffer_valid && (!ring_q || walk_first_q)) begin
+        if (!walk_live_q) begin
+          state_d = StTake;
+        end else if (buffer.status != BufferStatusOk) begin
+          // Descriptor fetch has told why; the queue has no more.
+          kill = 1'b1;
+          state_d = StTake;
+        end else if (buffer.writable || (buffer.more && count_q == (EntryBits + 1)'(Entries - 1))) begin
+          state_d = StFail;
+        end else begin
+          entry_write = 1'b1;
+          count_d = count_q + 1'b1;
+          total_d = total_q + TotalBits'(buffer.bytes);
+          next_index_d = buffer.next_index;
+          // A table as a whole is one descriptor of the ring.
+          has_id_d = buffer.has_id && !indirect_q;
+          id_d = buffer.id;
+          indirect_d = buffer.indirect;
+          table_address_d = buffer.table_address;
+          table_entries_d = buffer.table_entries;
+          state_d = buffer.more ? StAsk : StDecide;
+        end
+      end
+
+      StDecide: begin
+        record_push = 1'b1;
+        state_d = StRun;
+        if (total_q < TotalBits'(BytesMin) || total_q > TotalBits'(BytesMax)) begin
+          record_in.dropped = 1'b1;
+          drop_d = 1'b1;
+          state_d = StTake;
+        end
+      end
+
+      // A descriptor has 1 byte or more: descriptor fetch says so.
+      StRun: if (!job_valid_q || job_ready_i) begin
+        payload_bytes_d = total_q[13:0];
+        if (job_second_q) begin
+          address1_d = address_q;
+          bytes1_d = run;
+        end else begin
+          address0_d = address_q;
+          bytes0_d = run;
+          address1_d = '0;
+          bytes1_d = '0;
+        end
+        more_d = !last_run;
+        job_valid_d = job_second_q || last_run;
+        job_second_d = !job_valid_d;
+        address_d = address_q + 64'(run);
+        bytes_d = bytes_q - 32'(run);
+        if (run_ends) begin
+          address_d = entry_address;
+          bytes_d = entry_bytes;
+          next_d = next_q + 1'b1;
+        end
+        if (last_run) state_d = StTake;
+      end
+
+      StFail: if (!walk_live_q) begin
+        state_d = StTake;
+      end else if (!failure_valid_q || queue_failure_ready_i) begin
+        failure_load = 1'b1;
+        failure_valid_d = 1'b1;
+        kill = 1'b1;
+        breaks = 1'b1;
+        state_d = StTake;
+      end
+
+      default: state_d = StTake;
+    endcase
+
+    if (rung && !dead_q[rung_pair]) wants_d[rung_pair] = 1'b1;
+
+    // Last, so that what happens in the same cycle does not outlive it.
+    for (int unsigned i = 0; i < Heads; i++) begin
+      if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) live_d[i] = 1'b0;
+    end
+    if ((kill && ring_pair_d == pair_q) || (row_written && ring_pair_d == row_pair)) ring_live_d = 1'b0;
+    if (row_written && pair_d == row_pair) walk_live_d = 1'b0;
+    if (breaks) begin
+      wants_d[pair_q] = 1'b0;
+      dead_d[pair_q] = 1'b1;
+    end
+    if (row_written) dead_d[row_pair] = 1'b0;
+  end
+
+  always_comb begin
+    record_pop = record_valid && (record.dropped || ended_q != '0) && (!completion_valid_q || completion_ready_i);
+    completion_valid_d = record_pop || (completion_valid_q && !completion_ready_i);
+    records_d = records_q + FrameBits'(record_push) - FrameBits'(record_pop);
+    ended_d = ended_q + FrameBits'(sent_valid) + FrameBits'(failed_valid) - FrameBits'(record_pop && !record.dropped);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StTake;
+      hold_q <= 1'b0;
+      wants_q <= '0;
+      dead_q <= '0;
+      last_pair_q <= PairBits'(Pairs - 1);
+      ring_q <= 1'b0;
+      request_valid_q <= 1'b0;
+      heads_q <= '0;
+      head_in_q <= '0;
+      head_out_q <= '0;
+      job_valid_q <= 1'b0;
+      job_second_q <= 1'b0;
+      records_q <= '0;
+      ended_q <= '0;
+      completion_valid_q <= 1'b0;
+      failure_valid_q <= 1'b0;
+      drop_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      hold_q <= hold_i;
+      wants_q <= wants_d;
+      dead_q <= dead_d;
+      last_pair_q <= last_pair_d;
+      ring_q <= ring_d;
+      request_valid_q <= request_valid_d;
+      heads_q <= heads_d;
+      head_in_q <= head_in_d;
+      head_out_q <= head_out_d;
+      job_valid_q <= job_valid_d;
+      job_second_q <= job_second_d;
+      records_q <= records_d;
+      ended_q <= ended_d;
+      completion_valid_q <= completion_valid_d;
+      failure_valid_q <= failure_valid_d;
+      drop_q <= drop_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    ring_live_q <= ring_live_d;
+    ring_pair_q <= ring_pair_d;
+    got_q <= got_d;
+    walk_first_q <= walk_first_d;
+    request_q <= request_d;
+    live_q <= live_d;
+    pair_of_q <= pair_of_d;
+    walk_live_q <= walk_live_d;
+    pair_q <= pair_d;
+    head_q <= head_d;
+    next_index_q <= next_index_d;
+    has_id_q <= has_id_d;
+    id_q <= id_d;
+    indirect_q <= indirect_d;
+    table_address_q <= table_address_d;
+    table_entries_q <= table_entries_d;
+    total_q <= total_d;
+    count_q <= count_d;
+    next_q <= next_d;
+    address_q <= address_d;
+    bytes_q <= bytes_d;
+    payload_bytes_q <= payload_bytes_d;
+    address0_q <= address0_d;
+    bytes0_q <= bytes0_d;
+    address1_q <= address1_d;
+    bytes1_q <= bytes1_d;
+    more_q <= more_d;
+    if (record_pop) completion_q <= record;
+    if (failure_load) failure_pair_q <= pair_q;
+  end
+
+  // --- Outputs -------------------------------------------------------------------------------------------------------
+
+  always_comb begin
+    job_o = '0;
+    job_o.packet.payload_bytes = payload_bytes_q;
+    job_o.packet.reports = 1'b1;
+    job_o.address0 = address0_q;
+    job_o.bytes0 = bytes0_q;
+    job_o.address1 = address1_q;
+    job_o.bytes1 = bytes1_q;
+    job_o.more = more_q;
+    // Nothing was written into the buffer, and there is no completion queue.
+    completion_o = '0;
+    completion_o.vq_index = 16'({completion_q.pair, 1'b1});
+    completion_o.head = completion_q.head;
+    completion_o.has_id = completion_q.has_id;
+    completion_o.id = completion_q.id;
+    completion_o.behind = completion_q.behind;
+  end
+  logic unused_dropped;
+  assign unused_dropped = completion_q.dropped;
+
+  assign buffer_request_valid_o = request_valid_q;
+  assign buffer_request_o = request_q;
+  assign job_valid_o = job_valid_q;
+  assign completion_valid_o = completion_valid_q;
+  assign queue_failure_valid_o = failure_valid_q;
+  assign queue_failure_o = '{vq_index: 16'({failure_pair_q, 1'b1}), code: RdmaErrorBadDescriptor};
+  assign drop_o = drop_q;
+  assign idle_o = !doorbell_valid && (wants_q == '0 || hold_q) && !ring_q && heads_q == '0 && state_q == StTake &&
+                  records_q == '0 && !job_valid_q && !completion_valid_q && !failure_valid_q;
+
+endmodule

@@ -1,0 +1,1195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Net reception into host memory: RTL against model in every cycle, and both against drivers' buffers and a memory that
+// the test keeps: every byte, every completion, and what becomes of buffers when a frame is dropped.
+#include "model/eth/net_rx.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "Vnet_rx_512.h"
+#include "Vnet_rx_64.h"
+#include "Vnet_rx_one.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/common/level_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using model::Agenda;
+using model::Channel;
+using model::Cycle;
+using model::NetRx;
+using model::WriteBeat;
+using spec::BufferStatus;
+
+constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
+constexpr size_t kDescriptors = spec::kNetChainDescriptors;
+
+// The net store as the block sees it: frames behind 12 bytes of anything, each of them the oldest some time after the
+// one before was freed.
+template <typename Top>
+class Store final : public BenchStream, public model::FrameStore {
+ public:
+  Store(Top& ports, std::mt19937_64& random) : p_(ports), random_(random) { p_.oldest_valid_i = 0; }
+
+  bool HasOldest(Cycle now) const override { return !frames_.empty() && visible_ <= now; }
+  std::span<const uint8_t> oldest() const override { return frames_.front(); }
+  void Free(Cycle now) override {
+    EXPECT_TRUE(HasOldest(now));
+    freed_ = now;
+    frames_.pop_front();
+    Show(now + 1);
+  }
+  void Add(Cycle now, Bytes frame) {
+    frames_.push_back(std::move(frame));
+    if (frames_.size() == 1) Show(freed_ ? std::max(now, *freed_ + 1) : now);
+  }
+
+  void Begin(Cycle cycle) override {
+    p_.oldest_valid_i = HasOldest(cycle);
+    // A read's beat is there in the cycle after it; the rest is noise.
+    std::copy(beat_.begin(), beat_.end(), BytesOf(p_.oldest_data_i).begin());
+    for (auto& byte : beat_) byte = static_cast<uint8_t>(random_());
+    if (!p_.oldest_read_o) return;
+    if (!HasOldest(cycle)) {
+      difference = "reads a frame that is not there";
+      return;
+    }
+    const Bytes& frame = frames_.front();
+    const size_t from = p_.oldest_beat_o * beat_.size();
+    for (size_t i = 0; i < beat_.size(); ++i) {
+      if (from + i >= kHeaderBytes && from + i < kHeaderBytes + frame.size()) beat_[i] = frame[from + i - kHeaderBytes];
+    }
+    if (from >= kHeaderBytes + frame.size()) difference = "reads behind the end of the frame";
+  }
+  void End(Cycle cycle) override {
+    if ((p_.oldest_free_o != 0) != (freed_ == cycle)) difference = "free: cycle " + std::to_string(cycle);
+  }
+  bool IsEmpty() const override { return true; }
+  size_t size() const { return frames_.size(); }
+
+  unsigned late = 0;  // at most so many cycles between two frames
+
+ private:
+  void Show(Cycle from) {
+    visible_ = from + (late != 0 ? random_() % (late + 1) : 0);
+    if (!frames_.empty()) reader_->WakeAt(visible_);
+  }
+
+  Top& p_;
+  std::mt19937_64& random_;
+  std::deque<Bytes> frames_;
+  Cycle visible_ = 0;
+  std::optional<Cycle> freed_;
+  Bytes beat_ = Bytes(sizeof(Top::oldest_data_i));
+};
+
+// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted.
+template <typename Top>
+class WritePort final : public BenchStream {
+ public:
+  using OnWrite = std::function<void(const spec::DmaWriteRequest&, const Bytes&)>;
+  WritePort(Top& ports, NetRx& model, Channel<WriteBeat>& sink, std::mt19937_64& random)
+      : p_(ports), model_(model), sink_(sink), random_(random) {
+    p_.write_ready_i = 0;
+    p_.accepted_i = 0;
+  }
+
+  void Begin(Cycle cycle) override {
+    p_.write_ready_i = random_() % 16 < rate;
+    sink_.SetOpen(cycle, p_.write_ready_i != 0);
+    p_.accepted_i = accepted < limit && !due_.empty() && due_.front() <= cycle;
+    if (!p_.accepted_i) return;
+    model_.OnAccepted(cycle);
+    due_.pop_front();
+    ++accepted;
+  }
+  void End(Cycle cycle) override {
+    const bool in_rtl = p_.write_valid_o != 0 && p_.write_ready_i != 0;
+    const bool in_model = !sink_.sent().empty();
+    const std::string at = "write: cycle " + std::to_string(cycle);
+    if (in_rtl != in_model) {
+      difference = at + ": a beat leaves the " + (in_rtl ? "RTL" : "model") + " only";
+      return;
+    }
+    if (!in_rtl) return;
+    const WriteBeat beat = sink_.sent().front().token;
+    sink_.sent().clear();
+    const auto request = TokenFrom<spec::DmaWriteRequest>(BytesOf(std::as_const(p_.write_request_o)));
+    const auto data = BytesOf(std::as_const(p_.write_data_o));
+    if (request != beat.request || !std::equal(data.begin(), data.end(), beat.data.begin(), beat.data.end()) ||
+        (p_.write_last_o != 0) != beat.last) {
+      difference = at + ": RTL: " + TokenText(request) + "\nmodel: " + TokenText(beat.request) + " or data or last";
+      return;
+    }
+    if (data_.empty()) firsts.push_back(cycle);
+    if (!data_.empty() && !(request == request_)) difference = at + ": the request changes within a write";
+    request_ = request;
+    data_.insert(data_.end(), data.begin(), data.end());
+    if (!beat.last) return;
+    lasts.push_back(cycle);
+    const Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
+    due_.push_back(due_.empty() ? due : std::max(due, due_.back() + 1));
+    on_write(request, std::exchange(data_, {}));
+  }
+  bool IsEmpty() const override { return true; }
+
+  unsigned rate = 16;
+  unsigned late = 0;              // at most so many cycles more until a write is accepted
+  uint64_t limit = ~uint64_t{0};  // no more are accepted
+  uint64_t accepted = 0;
+  std::vector<Cycle> firsts, lasts;  // beats of writes
+  OnWrite on_write;
+
+ private:
+  Top& p_;
+  NetRx& model_;
+  Channel<WriteBeat>& sink_;
+  std::mt19937_64& random_;
+  spec::DmaWriteRequest request_;
+  Bytes data_;
+  std::deque<Cycle> due_;
+};
+
+struct Descriptor {
+  uint32_t bytes = 0;
+  bool writable = true;
+};
+enum class Format { kSplit, kPacked, kSplitTable, kPackedTable };
+
+// A buffer that a driver has added.
+struct Posted {
+  std::vector<spec::Buffer> tokens{};  // its descriptors as descriptor fetch gives them
+  std::vector<uint64_t> regions{};     // where each of them is in the test's memory
+  size_t capacity = 0;
+};
+// What a descriptor points to.
+struct Region {
+  uint64_t address = 0;
+  size_t bytes = 0;
+  Bytes data{};
+  uint64_t last_write = 0;  // number of the last one to it, from 1
+};
+
+template <typename T>
+using Port = std::remove_reference_t<T>;  // Verilated ports are references
+
+template <typename Top>
+constexpr size_t kPairs = std::is_same_v<Top, Vnet_rx_one> ? 1 : 4;
+
+template <typename Top>
+struct Bench {
+  static constexpr size_t kBeatBytes = sizeof(Top::oldest_data_i);
+
+  static std::shared_ptr<RtlTop<Top>> MakeRtl() {
+    return std::make_shared<RtlTop<Top>>([](const Top& top, Bytes& bytes) {
+      const auto add = [&](const auto& port) {
+        const auto data = BytesOf(port);
+        bytes.insert(bytes.end(), data.begin(), data.end());
+      };
+      add(top.frame_ready_o);
+      add(top.oldest_read_o);
+      add(top.oldest_beat_o);
+      add(top.oldest_free_o);
+      add(top.buffer_request_valid_o);
+      add(top.buffer_request_o);
+      add(top.buffer_ready_o);
+      add(top.write_valid_o);
+      add(top.write_request_o);
+      add(top.write_data_o);
+      add(top.write_last_o);
+      add(top.completion_valid_o);
+      add(top.completion_o);
+      add(top.queue_failure_valid_o);
+      add(top.queue_failure_o);
+      add(top.drop_o);
+      add(top.idle_o);
+    });
+  }
+
+  // `again`: a simulation that is under way, to be reset.
+  explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
+    if (again) rtl.Reset();
+    block.write_out.Connect(beats, block);
+    block.completion_out.Connect(completions, block);
+    block.buffer_request_out.Connect(requests, block);
+    block.queue_failure_out.Connect(failures, block);
+    block.on_drop = [this](Cycle now) { model_drop = now; };
+    bench.AddOther(store);
+    bench.AddOther(port);
+    bench.AddOther(probe);
+    request.on_token = [this](Cycle cycle, const spec::BufferRequest& token) { Answer(cycle, token); };
+    completion.on_token = [this](Cycle, const spec::Completion& token) { Complete(token); };
+    failure.on_token = [this](Cycle, const spec::QueueFailure& token) {
+      EXPECT_EQ(token.code, spec::RdmaError::kBadDescriptor);
+      EXPECT_EQ(token.vq_index % 2, 0);
+      failed.push_back(token.vq_index / 2u);
+    };
+    port.on_write = [this](const spec::DmaWriteRequest& write, const Bytes& data) { Write(write, data); };
+    SetMrg(false);
+  }
+
+  std::string Begin(Cycle) { return Same("idle", p.idle_o, idle ? 1 : 0); }
+  std::string End(Cycle cycle) {
+    idle = block.IsIdle();
+    if (p.drop_o) ++dropped;
+    return Same("drop", p.drop_o, model_drop == cycle ? 1 : 0);
+  }
+
+  // --- The driver and firmware
+  void SetMrg(bool value) {
+    mrg = value;
+    p.mrg_rxbuf_i = value;
+    block.SetMrgRxbuf(bench.cycle(), value);
+  }
+  void WriteRow(size_t pair, bool enable) {
+    row.tokens.push_back({.vq_index = static_cast<uint16_t>(2 * pair), .enabled = enable, .queue_size = 256});
+  }
+  void Enable() {
+    for (size_t pair = 0; pair < kPairs<Top>; ++pair) WriteRow(pair, true);
+    ASSERT_EQ(bench.RunOut(1), "");
+  }
+  void TellRow(Cycle cycle, const spec::QueueRowWrite& token) {
+    block.OnQueueRowWrite(cycle, token);
+    const size_t pair = token.vq_index / 2u;
+    if (token.vq_index % 2 != 0 || pair >= kPairs<Top>) return;
+    enabled[pair] = token.enabled;
+    row_at[pair] = cycle;
+    ring[pair].clear();
+    std::move(given[pair].begin(), given[pair].end(), std::back_inserter(old[pair]));
+    given[pair].clear();
+  }
+  void SetOffloads(uint32_t index, uint64_t offloads, spec::MgmtTable table_id = spec::MgmtTable::kVirtqueue) {
+    spec::TableWrite write{.table_id = table_id, .index = index};
+    spec::TableVirtqueue entry;
+    entry.guest_offloads = offloads;
+    entry.Encode(write.data);
+    table.tokens.push_back(write);
+  }
+  void Post(size_t pair, const std::vector<Descriptor>& chain, Format format = Format::kSplit) {
+    Posted posted;
+    const bool in_table = format == Format::kSplitTable || format == Format::kPackedTable;
+    const bool packed = format == Format::kPacked;
+    const uint64_t table_address = 0x7700'0000'0000 + (uint64_t{++tables} << 20);
+    const auto vq = static_cast<uint16_t>(2 * pair);
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const uint64_t name = ++last_region;
+      const uint64_t address = name << 20 | random() % 5000;
+      regions[name] = {address, chain[i].bytes, {}, 0};
+      posted.regions.push_back(name);
+      posted.capacity += chain[i].bytes;
+      spec::Buffer token{.status = BufferStatus::kOk,
+                         .vq_index = vq,
+                         .head = i == 0 || !in_table ? index[pair]++ : static_cast<uint16_t>(i),
+                         .address = address,
+                         .bytes = chain[i].bytes,
+                         .writable = chain[i].writable,
+                         .more = i + 1 != chain.size()};
+      if (packed) {
+        token.has_id = true;
+        token.id = static_cast<uint16_t>(random());
+        token.next_index = index[pair];
+      } else if (token.more && in_table) {
+        token.indirect = true;
+        token.table_address = table_address;
+        token.table_entries = static_cast<uint16_t>(chain.size());
+        token.next_index = static_cast<uint16_t>(i + 1);
+      } else if (token.more) {
+        token.next_index = index[pair];
+      }
+      if (i != 0) by_index[{vq, in_table, in_table ? table_address : 0, token.head}] = token;
+      posted.tokens.push_back(token);
+    }
+    ring[pair].push_back(std::move(posted));
+  }
+  void PostOne(size_t pair, uint32_t bytes, size_t count = 1) {
+    for (size_t i = 0; i < count; ++i) Post(pair, {{bytes}});
+  }
+
+  // --- Descriptor fetch
+  void Answer(Cycle cycle, const spec::BufferRequest& token) {
+    EXPECT_EQ(token.client, spec::BufferClient::kNetReceive);
+    ASSERT_EQ(token.vq_index % 2, 0);
+    const size_t pair = token.vq_index / 2u;
+    ASSERT_LT(pair, kPairs<Top>);
+    EXPECT_TRUE(buffer.IsEmpty()) << "two requests are under way";
+    asked.push_back(token);
+    const auto none = [&](BufferStatus status) {
+      buffer.tokens.push_back({.status = status, .last = true, .vq_index = token.vq_index});
+    };
+    if (!enabled[pair]) return none(BufferStatus::kEmpty);
+    // Asked for in the cycle of the row's write or before: not wanted any more, whatever it is.
+    if (row_at[pair] && cycle <= *row_at[pair] + 1) {
+      for (unsigned i = 0; i < token.count; ++i) {
+        buffer.tokens.push_back(
+            {.last = i + 1 == token.count, .vq_index = token.vq_index, .bytes = 3000, .writable = true});
+      }
+      return;
+    }
+    if (token.by_index) {
+      EXPECT_EQ(token.count, 1);
+      if (index_status != BufferStatus::kOk) return none(index_status);
+      const auto at = by_index.find({token.vq_index, token.indirect, token.table_address, token.index});
+      ASSERT_NE(at, by_index.end());
+      EXPECT_EQ(token.table_entries, at->second.indirect ? at->second.table_entries : token.table_entries);
+      buffer.tokens.push_back(at->second);
+      buffer.tokens.back().last = true;
+      return;
+    }
+    EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+    EXPECT_FALSE(token.indirect);
+    const size_t got = std::min<size_t>(token.count, ring[pair].size());
+    if (got == 0) return none(ring_status);
+    for (size_t i = 0; i < got; ++i) {
+      buffer.tokens.push_back(ring[pair].front().tokens[0]);
+      buffer.tokens.back().last = i + 1 == got;
+      given[pair].push_back(std::move(ring[pair].front()));
+      ring[pair].pop_front();
+    }
+    EXPECT_LE(given[pair].size(), kDescriptors + 80) << "more than the cache holds";
+  }
+
+  // --- The wire
+  struct Frame {
+    Bytes bytes;
+    size_t pair = 0;
+    bool checksum_valid = false;
+    bool done = false;
+  };
+  void Send(size_t pair, size_t bytes, bool checksum_valid = false) {
+    Frame frame{Bytes(bytes), pair, checksum_valid, false};
+    for (auto& byte : frame.bytes) byte = static_cast<uint8_t>(random());
+    const auto number = static_cast<uint32_t>(frames.size());
+    for (unsigned i = 0; i < 4; ++i) frame.bytes[i] = static_cast<uint8_t>(number >> 8 * i);
+    store.Add(bench.cycle(), frame.bytes);
+    frame_in.tokens.push_back({.bytes = static_cast<uint16_t>(bytes),
+                               .pair_index = static_cast<uint8_t>(pair),
+                               .checksum_valid = checksum_valid});
+    frames.push_back(std::move(frame));
+  }
+
+  // --- Host memory
+  void Write(const spec::DmaWriteRequest& write, const Bytes& data) {
+    ++writes;
+    ASSERT_TRUE(write.bytes >= 1 && write.bytes <= 4096);
+    EXPECT_FALSE(write.notify);
+    ASSERT_EQ(data.size(), (write.bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
+    const auto at = regions.find(write.address >> 20);
+    ASSERT_NE(at, regions.end());
+    Region& region = at->second;
+    EXPECT_EQ(write.address, region.address + region.data.size()) << "not behind what was written";
+    region.data.insert(region.data.end(), data.begin(), data.begin() + write.bytes);
+    EXPECT_LE(region.data.size(), region.bytes) << "behind the end of a buffer";
+    region.last_write = writes;
+  }
+  void Complete(const spec::Completion& token) {
+    if (batch.empty()) accepted_then = port.accepted;
+    batch.push_back(token);
+    if (token.more) return;
+    const size_t pair = token.vq_index / 2u;
+    ASSERT_LT(pair, kPairs<Top>);
+    Bytes stream;
+    for (const spec::Completion& one : batch) {
+      EXPECT_EQ(one.vq_index, token.vq_index);
+      EXPECT_FALSE(one.has_cqe);
+      // A frame that was begun before its queue was set up anew comes back then.
+      const auto before = std::find_if(old[pair].begin(), old[pair].end(),
+                                       [&](const Posted& posted) { return posted.tokens[0].head == one.head; });
+      const bool is_old = before != old[pair].end();
+      old[pair].erase(old[pair].begin(), before);
+      auto& from = is_old ? old[pair] : given[pair];
+      ASSERT_FALSE(from.empty());
+      const Posted posted = std::move(from.front());
+      from.pop_front();
+      ASSERT_EQ(one.head, posted.tokens[0].head) << "not in the order of the ring";
+      const spec::Buffer& last = posted.tokens.back();
+      EXPECT_EQ(one.has_id, last.has_id);
+      if (last.has_id) {
+        EXPECT_EQ(one.id, last.id);
+        EXPECT_EQ(one.behind, last.next_index);
+      }
+      size_t used = 0;
+      bool ended = false;
+      for (const uint64_t name : posted.regions) {
+        const Region& region = regions.at(name);
+        if (ended) {
+          EXPECT_TRUE(region.data.empty());
+        }
+        ended = region.data.size() != region.bytes;
+        used += region.data.size();
+        stream.insert(stream.end(), region.data.begin(), region.data.end());
+        EXPECT_LE(region.last_write, accepted_then) << "told before it was written";
+        regions.erase(name);
+      }
+      EXPECT_EQ(one.used_bytes, used);
+      // Every buffer but the last is full, and none is there for nothing.
+      if (&one != &batch.back()) {
+        EXPECT_EQ(used, posted.capacity);
+      }
+      EXPECT_TRUE(used != 0);
+    }
+    if (!mrg && !toggles) {
+      EXPECT_EQ(batch.size(), 1u);
+    }
+    ASSERT_GE(stream.size(), kHeaderBytes + 14);
+    const auto header = spec::NetHdr::Decode(stream.data());
+    const Bytes bytes(stream.begin() + kHeaderBytes, stream.end());
+    uint32_t number = 0;
+    for (unsigned i = 0; i < 4; ++i) number |= static_cast<uint32_t>(bytes[i]) << 8 * i;
+    ASSERT_LT(number, frames.size());
+    EXPECT_GE(number, next_number) << "out of order";
+    next_number = number + 1;
+    Frame& frame = frames[number];
+    EXPECT_EQ(bytes, frame.bytes);
+    EXPECT_EQ(pair, frame.pair);
+    frame.done = true;
+    spec::NetHdr expected;
+    expected.num_buffers = static_cast<uint16_t>(batch.size());
+    if (frame.checksum_valid && guest_csum[pair]) expected.flags = spec::NetHdrFlags::kDataValid;
+    EXPECT_EQ(header, expected);
+    ++done;
+    batch.clear();
+  }
+
+  // Until everything has left.
+  std::string Finish(uint64_t limit = 2'000'000) {
+    while (!(frame_in.IsEmpty() && row.IsEmpty() && table.IsEmpty() && block.IsIdle())) {
+      if (std::string difference = bench.Run(1); !difference.empty()) return difference;
+      if (limit-- == 0) return "it does not come to an end";
+    }
+    return bench.Run(20);
+  }
+  // All frames are there or were dropped.
+  void Check() {
+    EXPECT_EQ(store.size(), 0u);
+    EXPECT_TRUE(batch.empty());
+    EXPECT_EQ(done + dropped, frames.size());
+    EXPECT_TRUE(buffer.IsEmpty());
+  }
+
+  std::mt19937_64 random = MakeRandom("net_rx");
+  Agenda agenda;
+  std::shared_ptr<RtlTop<Top>> owner;
+  RtlTop<Top>& rtl = *owner;
+  Top& p = rtl.ports();
+  Store<Top> store{p, random};
+  NetRx block{agenda, 8 * kBeatBytes, kPairs<Top>, store};
+  Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
+  Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
+  Channel<spec::BufferRequest> requests = Channel<spec::BufferRequest>::Sink();
+  Channel<spec::QueueFailure> failures = Channel<spec::QueueFailure>::Sink();
+  BlockBench<Top> bench{rtl, agenda, random};
+  WritePort<Top> port{p, block, beats, random};
+  Probe probe{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
+  decltype(bench.In("frame", block.frame_in, p.frame_valid_i, p.frame_ready_o, p.frame_i)) frame_in =
+      bench.In("frame", block.frame_in, p.frame_valid_i, p.frame_ready_o, p.frame_i);
+  decltype(bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer =
+      bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
+  decltype(bench.Out("request", requests, p.buffer_request_valid_o, p.buffer_request_ready_i,
+                     p.buffer_request_o)) request =
+      bench.Out("request", requests, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
+  decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
+                     p.completion_o)) completion =
+      bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i, p.completion_o);
+  decltype(bench.Out("failure", failures, p.queue_failure_valid_o, p.queue_failure_ready_i,
+                     p.queue_failure_o)) failure =
+      bench.Out("failure", failures, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  InPulse<spec::QueueRowWrite, Port<decltype(Top::queue_row_write_valid_i)>, Port<decltype(Top::queue_row_write_i)>>&
+      row = bench.template Pulse<spec::QueueRowWrite>(
+          p.queue_row_write_valid_i, p.queue_row_write_i,
+          [this](Cycle cycle, const spec::QueueRowWrite& token) { TellRow(cycle, token); });
+  InPulse<spec::TableWrite, Port<decltype(Top::table_write_valid_i)>, Port<decltype(Top::table_write_i)>>& table =
+      bench.template Pulse<spec::TableWrite>(
+          p.table_write_valid_i, p.table_write_i,
+          [this](Cycle cycle, const spec::TableWrite& token) { block.OnTableWrite(cycle, token); });
+
+  bool mrg = false;
+  bool toggles = false;  // mrg does, at any time
+  bool idle = true;
+  std::optional<Cycle> model_drop;
+  uint64_t dropped = 0, done = 0, writes = 0, accepted_then = 0;
+  std::array<bool, kPairs<Top>> enabled{}, guest_csum{};
+  std::array<std::deque<Posted>, kPairs<Top>> ring, given, old;  // not fetched; fetched; of a queue's life before
+  std::array<std::optional<Cycle>, kPairs<Top>> row_at{};        // the row's last write
+  std::array<uint16_t, kPairs<Top>> index{};                     // the next descriptor
+  uint64_t last_region = 0, tables = 0;
+  std::unordered_map<uint64_t, Region> regions;
+  std::map<std::tuple<uint16_t, bool, uint64_t, uint16_t>, spec::Buffer> by_index;
+  BufferStatus index_status = BufferStatus::kOk;    // of answers to by_index
+  BufferStatus ring_status = BufferStatus::kEmpty;  // of a ring that has no more
+  std::vector<spec::BufferRequest> asked;
+  std::vector<size_t> failed;  // pairs
+  std::vector<spec::Completion> batch;
+  std::deque<Frame> frames;
+  uint32_t next_number = 0;
+};
+
+template <typename Top>
+class NetRxTest : public ::testing::Test {};
+using Tops = ::testing::Types<Vnet_rx_64, Vnet_rx_512, Vnet_rx_one>;
+TYPED_TEST_SUITE(NetRxTest, Tops);
+
+TYPED_TEST(NetRxTest, EveryByteOfEveryLengthIsInTheBuffer) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  std::vector<size_t> lengths;
+  for (size_t i = 14; i < 14 + 2 * bench.kBeatBytes; i += 1 + bench.kBeatBytes / 40) lengths.push_back(i);
+  for (const size_t i : {1514u, 1518u, 4083u, 4084u, 4085u, 8179u, 8180u, 8181u, 9728u}) lengths.push_back(i);
+  for (const size_t length : lengths) {
+    // The one that just holds it, and a larger one.
+    bench.PostOne(0, static_cast<uint32_t>(length + kHeaderBytes));
+    bench.PostOne(0, static_cast<uint32_t>(length + kHeaderBytes + 1 + bench.random() % 3000));
+    bench.Send(0, length);
+    bench.Send(0, length);
+  }
+  ASSERT_EQ(bench.Finish(), "");
+  bench.Check();
+  EXPECT_EQ(bench.dropped, 0u);
+}
+
+TYPED_TEST(NetRxTest, AFrameMaySpanBuffersOfAnySize) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  for (uint32_t first = 1; first < 40; first += 2) {
+    bench.PostOne(0, first);
+    bench.PostOne(0, first + 3);
+    bench.PostOne(0, 2000);
+    bench.Send(0, 60 + bench.random() % 100);
+    while (bench.frame_in.tokens.size() > 4) ASSERT_EQ(bench.bench.Run(1), "");
+  }
+  ASSERT_EQ(bench.Finish(), "");
+  // 64 buffers, of one size and of another.
+  for (const uint32_t size : {30u, 64u, 152u}) {
+    bench.WriteRow(0, true);  // what frames before did not need is forgotten
+    ASSERT_EQ(bench.bench.RunOut(0), "");
+    bench.PostOne(0, size, kDescriptors);
+    bench.Send(0, size * kDescriptors - kHeaderBytes);
+    ASSERT_EQ(bench.Finish(), "");
+  }
+  bench.Check();
+  EXPECT_EQ(bench.dropped, 0u);
+}
+
+TYPED_TEST(NetRxTest, ChainsAreWalkedToTheirEnd) {
+  for (const bool mrg : {false, true}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.SetMrg(mrg);
+    for (const Format format : {Format::kSplit, Format::kPacked, Format::kSplitTable, Format::kPackedTable}) {
+      bench.Post(0, {{12}, {1514}}, format);
+      bench.Send(0, 1514);
+      bench.Post(0, {{5}, {1}, {6}, {1}, {40}, {5000}}, format);  // the last one is not needed
+      bench.Send(0, 14);
+      bench.Post(0, {{9000}}, format);
+      bench.Send(0, 5000);
+      std::vector<Descriptor> longest(kDescriptors, Descriptor{30});
+      bench.Post(0, longest, format);
+      bench.Send(0, 30 * kDescriptors - kHeaderBytes);
+      if (mrg) {
+        bench.Post(0, {{20}, {30}}, format);
+        bench.Post(0, {{1}}, format);
+        bench.Post(0, {{20}, {3000}}, format);
+        bench.Send(0, 800);
+      }
+    }
+    ASSERT_EQ(bench.Finish(), "");
+    bench.Check();
+    EXPECT_EQ(bench.dropped, 0u);
+  }
+}
+
+TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 2000, 40);
+  const auto send = [&] {
+    bench.Send(0, 100, true);
+    bench.Send(0, 100, false);
+    ASSERT_EQ(bench.Finish(), "");
+  };
+  send();
+  bench.SetOffloads(0, spec::NetGuestOffloads::kGuestCsum | spec::NetGuestOffloads::kGuestTso4);
+  bench.guest_csum[0] = true;
+  ASSERT_EQ(bench.bench.RunOut(0), "");
+  send();
+  // What is not about this queue.
+  bench.SetOffloads(0, 0, spec::MgmtTable::kWindow);
+  bench.SetOffloads(1, 0);
+  bench.SetOffloads(2 * kPairs<TypeParam>, 0);
+  ASSERT_EQ(bench.bench.RunOut(0), "");
+  send();
+  bench.SetOffloads(0, ~spec::NetGuestOffloads::kGuestCsum);
+  bench.guest_csum[0] = false;
+  ASSERT_EQ(bench.bench.RunOut(0), "");
+  send();
+  bench.Check();
+  EXPECT_EQ(bench.done, 8u);
+}
+
+TYPED_TEST(NetRxTest, AFrameForAQueueThatIsNotServedIsDropped) {
+  Bench<TypeParam> bench;
+  bench.Send(0, 100);
+  bench.Send(255, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 2u);
+  EXPECT_TRUE(bench.asked.empty());
+  bench.Enable();
+  bench.PostOne(0, 2000);
+  bench.Send(kPairs<TypeParam>, 100);
+  bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 3u);
+  EXPECT_EQ(bench.done, 1u);
+  bench.WriteRow(0, false);
+  ASSERT_EQ(bench.bench.RunOut(1), "");
+  bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 4u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, AFrameForAnEmptyRingIsDroppedAfterOneLook) {
+  for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.ring_status = status;
+    bench.Send(0, 100);
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.dropped, 2u);
+    EXPECT_EQ(bench.asked.size(), 2u);
+    EXPECT_TRUE(bench.failed.empty());
+    bench.PostOne(0, 2000);
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done, 1u);
+    bench.Check();
+  }
+}
+
+TYPED_TEST(NetRxTest, WithoutMergingAFrameThatDoesNotFitLeavesItsBuffer) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 112);
+  bench.PostOne(0, 2000);
+  bench.Send(0, 101);
+  bench.Send(0, 1000);
+  bench.Send(0, 100);  // the buffer is still there
+  bench.Send(0, 101);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 2u);
+  EXPECT_TRUE(bench.frames[2].done && bench.frames[3].done);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, AFrameThatTheRingCannotHoldLeavesAllBuffers) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  for (unsigned i = 0; i < 40; ++i) bench.Post(0, {{10}, {22}}, i % 2 == 0 ? Format::kSplit : Format::kPackedTable);
+  bench.Send(0, 9000);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 1u);
+  EXPECT_TRUE(bench.failed.empty());  // though 40 chains of two are more than 64 descriptors
+  bench.WriteRow(0, true);
+  ASSERT_EQ(bench.bench.RunOut(0), "");
+  for (unsigned i = 0; i < 20; ++i) bench.Post(0, {{10}, {22}}, i % 2 == 0 ? Format::kSplit : Format::kPackedTable);
+  bench.Send(0, 9000);
+  bench.Send(0, 20 * 32 - kHeaderBytes + 1);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 3u);
+  EXPECT_TRUE(bench.failed.empty());
+  bench.Send(0, 20 * 32 - kHeaderBytes);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 1u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, ABufferThatIsAddedLateIsFound) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  // The request that was made ahead has found nothing; then a buffer is added.
+  bench.PostOne(0, 200, 8);
+  for (unsigned i = 0; i < 2; ++i) {
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+  }
+  ASSERT_EQ(bench.asked.size(), 2u);
+  bench.PostOne(0, 4000);
+  bench.Send(0, 3000);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 3u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, WhatIsNotDeviceWritableStopsTheQueue) {
+  for (const size_t bad : {0u, 1u, 3u}) {
+    for (const Format format : {Format::kSplit, Format::kPackedTable}) {
+      Bench<TypeParam> bench;
+      bench.Enable();
+      std::vector<Descriptor> chain(4, Descriptor{100});
+      chain[bad].writable = false;
+      bench.Post(0, {{1000}});
+      bench.Post(0, chain, format);
+      bench.Post(0, {{1000}});
+      for (unsigned i = 0; i < 3; ++i) bench.Send(0, 100);
+      ASSERT_EQ(bench.Finish(), "");
+      EXPECT_EQ(bench.done, 1u);
+      EXPECT_EQ(bench.dropped, 2u);
+      EXPECT_EQ(bench.failed, std::vector<size_t>{0});
+      bench.WriteRow(0, true);
+      ASSERT_EQ(bench.bench.RunOut(0), "");
+      bench.PostOne(0, 2000);
+      bench.Send(0, 100);
+      ASSERT_EQ(bench.Finish(), "");
+      EXPECT_EQ(bench.done, 2u);
+      bench.Check();
+    }
+  }
+}
+
+TYPED_TEST(NetRxTest, AChainOfMoreThan64DescriptorsStopsTheQueue) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  bench.Post(0, std::vector<Descriptor>(kDescriptors + 1, Descriptor{20}));
+  bench.Send(0, 20 * kDescriptors - kHeaderBytes + 1);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 1u);
+  EXPECT_EQ(bench.failed, std::vector<size_t>{0});
+  EXPECT_EQ(bench.writes, 0u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDroppedAlone) {
+  for (const bool chain : {false, true}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.SetMrg(true);
+    if (chain) {
+      bench.PostOne(0, 40);
+      bench.Post(0, std::vector<Descriptor>(kDescriptors, Descriptor{20}));
+    } else {
+      bench.PostOne(0, 20, kDescriptors + 5);
+    }
+    bench.Send(0, 20 * kDescriptors - kHeaderBytes + 1);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.dropped, 1u);
+    EXPECT_TRUE(bench.failed.empty());
+    EXPECT_EQ(bench.writes, 0u);
+    // The buffers are there for the next one.
+    bench.Send(0, (chain ? 40 : 20 * kDescriptors) - kHeaderBytes);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done, 1u);
+    bench.Check();
+  }
+}
+
+TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
+  Bench<TypeParam> bench;
+  bench.failure.rate = 0;
+  bench.Enable();
+  for (unsigned i = 0; i < 2; ++i) {
+    bench.Post(0, {{300, false}});
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.bench.Run(100), "");
+    bench.WriteRow(0, true);
+    ASSERT_EQ(bench.bench.Run(100), "");
+  }
+  // The second one waited until the row was written, and was of no interest then.
+  EXPECT_EQ(bench.dropped, 2u);
+  bench.Post(0, {{300, false}});
+  bench.Send(0, 100);
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.dropped, 2u);
+  EXPECT_TRUE(bench.failed.empty());
+  bench.failure.rate = 16;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 3u);
+  EXPECT_EQ(bench.failed, (std::vector<size_t>{0, 0}));
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, NoMoreIsAskedForThanTheCacheHolds) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  bench.PostOne(0, 20, kDescriptors - 3);
+  bench.Send(0, 20 * kDescriptors - kHeaderBytes);
+  while (bench.asked.size() < 8) ASSERT_EQ(bench.bench.Run(1), "");
+  bench.PostOne(0, 20, 10);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 1u);
+  ASSERT_EQ(bench.asked.size(), 10u);
+  EXPECT_EQ(bench.asked[8].count, 3u);
+  EXPECT_EQ(bench.asked[9].count, 8u);  // ahead
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, AChainThatCannotBeWalkedIsLeft) {
+  for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.Post(0, {{12}, {12}, {500}});
+    bench.index_status = status;
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.dropped, 1u);
+    EXPECT_TRUE(bench.failed.empty());
+    bench.index_status = BufferStatus::kOk;
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done, 1u);
+    bench.Check();
+  }
+}
+
+TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  const auto counts = [&] {
+    std::vector<unsigned> result;
+    for (const auto& one : bench.asked) result.push_back(one.count);
+    return result;
+  };
+  const auto send = [&](unsigned frames) {
+    for (unsigned i = 0; i < frames; ++i) bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+  };
+  bench.PostOne(0, 2000, 30);
+  send(1);
+  EXPECT_EQ(counts(), (std::vector<unsigned>{8}));  // the answer is under way when the frame is ready
+  send(1);
+  EXPECT_EQ(counts(), (std::vector<unsigned>{8, 8}));
+  // 14 are left. At 8 the next ones are asked for.
+  send(5);
+  EXPECT_EQ(bench.asked.size(), 2u);
+  send(1);
+  EXPECT_EQ(bench.asked.size(), 3u);
+  // 24 of 30 are given; the next answer is short, and then nothing is asked ahead.
+  send(21);
+  EXPECT_EQ(bench.asked.size(), 4u);
+  EXPECT_EQ(bench.done, 29u);
+  bench.PostOne(0, 2000, 30);
+  send(1);
+  EXPECT_EQ(bench.asked.size(), 4u);
+  send(1);
+  EXPECT_EQ(bench.asked.size(), 5u);
+  send(1);
+  EXPECT_EQ(bench.asked.size(), 6u);
+  EXPECT_EQ(bench.dropped, 0u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, ARowWriteForgetsTheCache) {
+  for (const bool enable : {false, true}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.PostOne(0, 2000, 30);
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    bench.WriteRow(0, enable);
+    if (!enable) bench.WriteRow(0, true);
+    ASSERT_EQ(bench.bench.RunOut(0), "");
+    bench.PostOne(0, 2000, 3);
+    for (unsigned i = 0; i < 4; ++i) bench.Send(0, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done, 4u);
+    EXPECT_EQ(bench.dropped, 1u);
+    bench.Check();
+  }
+}
+
+TYPED_TEST(NetRxTest, AnAnswerThatWasUnderWayAtARowWriteIsThrownAway) {
+  // In every cycle of a frame: before it is decided the frame is dropped, then the row write changes nothing for it.
+  constexpr size_t kPair = kPairs<TypeParam> - 1;
+  unsigned completed = 0, thrown = 0;
+  for (unsigned after = 0; after < 120; ++after) {
+    const bool enable = after % 2 != 0;  // a row that follows the other one at once
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.buffer.rate = 6;
+    bench.PostOne(kPair, 50);
+    bench.Post(kPair, {{10}, {200}});
+    bench.PostOne(kPair, 50, 3);
+    bench.SetMrg(true);
+    bench.Send(kPair, 100);
+    ASSERT_EQ(bench.bench.Run(after / 2), "");
+    bench.WriteRow(kPair, enable);
+    ASSERT_EQ(bench.bench.Run(1), "");
+    if (enable) bench.PostOne(kPair, 2000, 12);
+    bench.buffer.rate = 16;
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done + bench.dropped, 1u);
+    completed += bench.done != 0;
+    thrown += bench.dropped != 0;
+    if (!enable) {
+      bench.WriteRow(kPair, true);
+      ASSERT_EQ(bench.bench.RunOut(0), "");
+      bench.PostOne(kPair, 2000, 12);
+    }
+    for (unsigned i = 0; i < 11; ++i) bench.Send(kPair, 100);
+    ASSERT_EQ(bench.Finish(), "");
+    EXPECT_EQ(bench.done + bench.dropped, 12u);
+    EXPECT_LE(bench.dropped, 1u);
+    bench.Check();
+  }
+  EXPECT_GE(completed, 10u);
+  EXPECT_GE(thrown, 10u);
+}
+
+TYPED_TEST(NetRxTest, NoBufferComesBackBeforeAllOfItsFrameIsAccepted) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.SetMrg(true);
+  bench.PostOne(0, 100, 3);
+  bench.PostOne(0, 5000);
+  bench.Send(0, 280);
+  bench.Send(0, 5000 - kHeaderBytes);
+  bench.port.limit = 2;
+  ASSERT_EQ(bench.bench.Run(3000), "");
+  EXPECT_EQ(bench.writes, 5u);
+  EXPECT_EQ(bench.completion.count, 0u);
+  bench.port.limit = 4;
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.completion.count, 3u);
+  EXPECT_FALSE(bench.block.IsIdle());
+  bench.port.limit = 5;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.completion.count, 4u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, SixtyFourCompletionsMayWait) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.completion.rate = 0;
+  bench.PostOne(0, 200, 80);
+  for (unsigned i = 0; i < 80; ++i) bench.Send(0, 60);
+  ASSERT_EQ(bench.bench.Run(4000), "");
+  EXPECT_EQ(bench.writes, NetRx::kWaiting);
+  bench.completion.rate = 16;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 80u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, LatenciesAreThoseOfThePage) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  ASSERT_EQ(bench.bench.Run(10), "");
+  // Asks, and is answered.
+  bench.buffer.rate = 0;
+  bench.PostOne(0, 2000, 20);
+  bench.Send(0, 30);
+  Cycle start = bench.bench.cycle();
+  ASSERT_EQ(bench.bench.Run(NetRx::kFrameToBufferRequest), "");
+  EXPECT_EQ(bench.asked.size(), 0u);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  ASSERT_EQ(bench.asked.size(), 1u);
+  EXPECT_EQ(bench.requests.sent()[0].cycle, start + NetRx::kFrameToBufferRequest);
+  bench.buffer.rate = 16;
+  start = bench.bench.cycle();
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.port.firsts.at(0), start + NetRx::kBufferToBeat);
+  // From the cache.
+  bench.Send(0, 30);
+  start = bench.bench.cycle();
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.port.firsts.at(1), start + NetRx::kFrameToBeat);
+  // The accept is in the cycle behind the last beat.
+  EXPECT_EQ(bench.completions.sent().at(1).cycle, bench.port.lasts.at(1) + 1 + NetRx::kAcceptedToCompletion);
+  // Dropped.
+  bench.WriteRow(0, false);
+  ASSERT_EQ(bench.bench.RunOut(5), "");
+  bench.Send(0, 30);
+  start = bench.bench.cycle();
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.model_drop, start + NetRx::kFrameToDrop);
+  bench.WriteRow(0, true);
+  ASSERT_EQ(bench.bench.RunOut(5), "");
+  bench.Send(0, 30);
+  bench.buffer.rate = 0;
+  ASSERT_EQ(bench.bench.Run(20), "");
+  start = bench.bench.cycle();
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.model_drop, start + NetRx::kBufferToDrop);
+  // A chain.
+  bench.Post(0, {{10}, {300}});
+  bench.buffer.rate = 0;
+  bench.Send(0, 30);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  start = bench.bench.cycle();
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.bench.Run(1), "");
+  bench.buffer.rate = 0;
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.requests.sent().back().cycle, start + NetRx::kBufferToDescriptor);
+  EXPECT_TRUE(bench.asked.back().by_index);
+}
+
+TYPED_TEST(NetRxTest, ABadBufferIsToldInTime) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.Post(0, {{300, false}});
+  bench.buffer.rate = 0;
+  bench.Send(0, 30);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  const Cycle start = bench.bench.cycle();
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.bench.Run(NetRx::kBufferToFailure), "");
+  EXPECT_TRUE(bench.failed.empty());
+  ASSERT_EQ(bench.Finish(), "");
+  ASSERT_EQ(bench.failures.sent().size(), 1u);
+  EXPECT_EQ(bench.failures.sent()[0].cycle, start + NetRx::kBufferToFailure);
+}
+
+TYPED_TEST(NetRxTest, FramesOfOneBufferFollowEachOtherAtTheRateOfThePage) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 2000, 200);
+  for (unsigned i = 0; i < 60; ++i) bench.Send(0, 1514);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 60u);
+  const size_t beats = (kHeaderBytes + 1514 + bench.kBeatBytes - 1) / bench.kBeatBytes;
+  ASSERT_EQ(bench.port.firsts.size(), 60u);
+  for (size_t i = 1; i < 60; ++i) {
+    EXPECT_EQ(bench.port.firsts[i] - bench.port.firsts[i - 1], beats + NetRx::kCyclesPerFrame);
+  }
+  bench.Check();
+}
+
+// Drivers that add buffers of every kind, at random, to all pairs; queues that end and begin, and broken ones.
+template <typename Top>
+void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, unsigned bad) {
+  auto& random = bench.random;
+  bench.Enable();
+  for (size_t pair = 0; pair < kPairs<Top>; ++pair) {
+    bench.guest_csum[pair] = random() % 2 != 0;
+    bench.SetOffloads(static_cast<uint32_t>(2 * pair),
+                      bench.guest_csum[pair] ? spec::NetGuestOffloads::kGuestCsum : uint64_t{0});
+  }
+  ASSERT_EQ(bench.bench.RunOut(1), "");
+  const auto post = [&](size_t pair) {
+    std::vector<Descriptor> chain;
+    const bool small = bench.mrg && random() % 2 != 0;
+    for (size_t i = random() % 3 == 0 ? 1 + random() % 4 : 1; i > 0; --i) {
+      chain.push_back({static_cast<uint32_t>(small ? 40 + random() % 200 : 1 + random() % 3000)});
+    }
+    if (ample) chain.back().bytes += 1600;
+    if (bad != 0 && random() % bad == 0) chain[random() % chain.size()].writable = false;
+    bench.Post(pair, chain, static_cast<Format>(random() % 4));
+  };
+  constexpr size_t kNone = kPairs<Top>;
+  size_t resetting = kNone;
+  unsigned sent = 0;
+  for (uint64_t limit = 0; limit < 400'000; ++limit) {
+    const size_t pair = random() % kPairs<Top>;
+    if (sent < frames && bench.frame_in.tokens.size() < 3) {
+      bench.Send(pair, random() % 8 == 0 ? 1514 : 14 + random() % 300, random() % 2 != 0);
+      ++sent;
+    }
+    if (bench.toggles && random() % 64 == 0) bench.SetMrg(random() % 2 != 0);
+    if (ample) {
+      while (bench.ring[pair].size() < 20) post(pair);
+    } else if (random() % 16 == 0 && bench.ring[pair].size() < 12) {
+      post(pair);
+    }
+    if (!bench.failed.empty() && resetting == kNone) {
+      resetting = bench.failed.back();
+      bench.failed.clear();
+      bench.WriteRow(resetting, false);
+    } else if (resets != 0 && resetting == kNone && random() % resets == 0) {
+      resetting = pair;
+      bench.WriteRow(pair, false);
+    } else if (resetting != kNone && bench.row.IsEmpty() && bench.buffer.IsEmpty() && !bench.p.buffer_request_valid_o &&
+               random() % 32 == 0) {
+      bench.WriteRow(resetting, true);
+      resetting = kNone;
+    }
+    ASSERT_EQ(bench.bench.Run(1), "");
+    if (sent == frames && bench.frame_in.IsEmpty() && bench.block.IsIdle()) break;
+  }
+  ASSERT_EQ(bench.Finish(), "");
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, AgreesWithTheModelAtEveryRate) {
+  struct Rates {
+    unsigned frame, buffer, request, write, completion, failure, late_accept, late_frame;
+  };
+  for (const Rates& rates :
+       {Rates{16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 2, 16, 16, 16, 16, 0, 0}, Rates{16, 16, 1, 16, 16, 16, 0, 0},
+        Rates{16, 16, 16, 4, 16, 16, 0, 0}, Rates{16, 16, 16, 16, 1, 16, 0, 0}, Rates{16, 16, 16, 16, 16, 16, 90, 0},
+        Rates{16, 16, 16, 16, 16, 1, 0, 30}, Rates{2, 16, 16, 16, 16, 16, 5, 5}, Rates{9, 9, 9, 9, 9, 9, 9, 9}}) {
+    for (const unsigned mrg : {0u, 1u, 2u}) {
+      Bench<TypeParam> bench;
+      bench.SetMrg(mrg != 0);
+      bench.toggles = mrg == 2;
+      bench.frame_in.rate = rates.frame;
+      bench.buffer.rate = rates.buffer;
+      bench.request.rate = rates.request;
+      bench.port.rate = rates.write;
+      bench.completion.rate = rates.completion;
+      bench.failure.rate = rates.failure;
+      bench.port.late = rates.late_accept;
+      bench.store.late = rates.late_frame;
+      Traffic(bench, 80, false, 400, 25);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(NetRxTest, WithAmpleBuffersNothingIsDropped) {
+  for (const bool mrg : {false, true}) {
+    Bench<TypeParam> bench;
+    bench.SetMrg(mrg);
+    Traffic(bench, 200, true, 0, 0);
+    if (this->HasFatalFailure()) return;
+    EXPECT_EQ(bench.dropped, 0u);
+    EXPECT_EQ(bench.done, 200u);
+  }
+}
+
+TYPED_TEST(NetRxTest, AResetInTrafficForgetsEverything) {
+  std::shared_ptr<RtlTop<TypeParam>> rtl;
+  for (unsigned i = 0; i < 8; ++i) {
+    Bench<TypeParam> bench(rtl);
+    rtl = bench.owner;
+    bench.Enable();
+    bench.SetMrg(true);
+    bench.port.rate = 5;
+    for (unsigned n = 0; n < 30; ++n) {
+      bench.Post(0, {{20}, {300}});
+      bench.PostOne(0, 200);
+      bench.Send(0, 14 + bench.random() % 400);
+    }
+    ASSERT_EQ(bench.bench.Run(20 + bench.random() % 400), "");
+  }
+  Bench<TypeParam> bench(rtl);
+  bench.SetMrg(true);
+  Traffic(bench, 60, true, 0, 0);
+  EXPECT_EQ(bench.dropped, 0u);
+}
+
+}  // namespace
+}  // namespace vireo::verif
