@@ -61,6 +61,8 @@ FeatureSet VirtioNetDevice::KnownFeatures() {
           NetFeature::kGuestAnnounce,
           NetFeature::kMq,
           NetFeature::kCtrlMacAddr,
+          NetFeature::kVqNotfCoal,
+          NetFeature::kNotfCoal,
           NetFeature::kSpeedDuplex};
 }
 
@@ -268,13 +270,15 @@ Status VirtioNetDevice::SetUpNetQueues() {
   const uint32_t buffer_bytes =
       mergeable ? options_.mergeable_buffer_bytes : static_cast<uint32_t>(spec::NetHdr::kBytes) + max_frame_bytes_;
   for (uint32_t pair = 0; pair < options_.queue_pairs; ++pair) {
-    Result<Queue> receive = OpenQueueUpTo(2 * pair, options_.net_queue_size, SpreadVector(pair), 0);
+    Result<Queue> receive =
+        OpenQueueUpTo(2 * pair, options_.net_queue_size, SpreadVector(pair), options_.net_indirect_segments);
     if (!receive.ok()) return receive.error();
     Result<ReceiveQueue> receiver =
         ReceiveQueue::Create(function(), std::move(receive).value(), buffer_bytes, mergeable);
     if (!receiver.ok()) return receiver.error();
     receive_.push_back(std::move(receiver).value());
-    Result<Queue> transmit = OpenQueueUpTo(2 * pair + 1, options_.net_queue_size, SpreadVector(pair), 0);
+    Result<Queue> transmit =
+        OpenQueueUpTo(2 * pair + 1, options_.net_queue_size, SpreadVector(pair), options_.net_indirect_segments);
     if (!transmit.ok()) return transmit.error();
     Result<TransmitQueue> transmitter =
         TransmitQueue::Create(function(), std::move(transmit).value(), max_frame_bytes_);

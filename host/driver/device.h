@@ -35,6 +35,8 @@ struct DeviceOptions {
   uint16_t queue_pairs = 1;  // more than 1 needs feature mq
   // Entries; what is above the device's largest size is cut down to it.
   uint16_t net_queue_size = 256;
+  // Buffers of 2 up to so many segments go into indirect tables, with feature ring_indirect_desc. 0: none does.
+  uint16_t net_indirect_segments = 0;
   uint16_t control_queue_size = 64;
   uint16_t event_queue_size = 64;
   // Longest frame to send or receive, without FCS and packet header. 0: from the device's MTU if it tells, else

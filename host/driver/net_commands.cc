@@ -66,4 +66,16 @@ Status NetCommands::AcknowledgeAnnounce() {
               NoPayload{});
 }
 
+Status NetCommands::SetCoalescing(Direction direction, const spec::NetCtrlCoal& coalescing) {
+  const bool transmit = direction == Direction::kTransmit;
+  return Send(NetFeature::kNotfCoal, NetCtrlClass::kNotfCoal,
+              static_cast<uint8_t>(transmit ? spec::NetCtrlNotfCoalCmd::kTxSet : spec::NetCtrlNotfCoalCmd::kRxSet),
+              coalescing);
+}
+
+Status NetCommands::SetQueueCoalescing(uint16_t vq_index, const spec::NetCtrlCoal& coalescing) {
+  return Send(NetFeature::kVqNotfCoal, NetCtrlClass::kNotfCoal, static_cast<uint8_t>(spec::NetCtrlNotfCoalCmd::kVqSet),
+              spec::NetCtrlCoalVq{.vq_index = vq_index, .coal = coalescing});
+}
+
 }  // namespace vireo::host

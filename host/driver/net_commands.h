@@ -16,6 +16,8 @@ using MacAddress = std::array<uint8_t, sizeof(spec::NetCtrlMacAddr{}.mac)>;
 
 class NetCommands {
  public:
+  enum class Direction { kReceive, kTransmit };
+
   // `control` must outlive the object; `features` are the accepted ones.
   NetCommands(ControlQueue& control, const FeatureSet& features) : control_(&control), features_(features) {}
 
@@ -32,6 +34,11 @@ class NetCommands {
   Status DeleteVlan(uint16_t vlan_id);
   // Answers spec::NetStatus::kAnnounce. Feature guest_announce.
   Status AcknowledgeAnnounce();
+  // Interrupts of all queues of a direction, also of those that come back from a reset; the last setting of a queue
+  // counts. Feature notf_coal.
+  Status SetCoalescing(Direction direction, const spec::NetCtrlCoal& coalescing);
+  // Of one queue, which must be enabled; until it is reset. Feature vq_notf_coal.
+  Status SetQueueCoalescing(uint16_t vq_index, const spec::NetCtrlCoal& coalescing);
 
  private:
   template <typename Request>

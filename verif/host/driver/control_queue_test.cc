@@ -51,6 +51,10 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
     options.offered = AllMockFeatures();
     options.vectors = GetParam().vectors;
     if (GetParam().packed) options.offered.set(static_cast<size_t>(spec::VirtioFeature::kRingPacked));
+    if (vireo()) {  // withheld in the other
+      options.offered.set(static_cast<size_t>(spec::NetFeature::kNotfCoal));
+      options.offered.set(static_cast<size_t>(spec::NetFeature::kVqNotfCoal));
+    }
     if (!GetParam().event_idx) options.offered.reset(static_cast<size_t>(spec::VirtioFeature::kRingEventIdx));
     mock_ = std::make_unique<MockDevice>(options);
     mock_->on_control = [this](const Bytes& request, uint64_t room) {
@@ -376,6 +380,24 @@ TEST_P(ControlTest, NetCommandsSendTheirRequests) {
   EXPECT_TRUE(net().DeleteVlan(0x123).ok());
   ExpectSent(number(NetCtrlClass::kVlan), number(spec::NetCtrlVlanCmd::kDel), {0x23, 0x01}, 0);
   EXPECT_EQ(net().AcknowledgeAnnounce().error().code, ErrorCode::kUnsupported) << "guest_announce is not offered";
+  EXPECT_TRUE(requests_.empty());
+
+  using Direction = host::NetCommands::Direction;
+  const spec::NetCtrlCoal coalescing{.max_packets = 0x0a0b, .max_usecs = 0x01020304};
+  if (vireo()) {
+    EXPECT_TRUE(net().SetCoalescing(Direction::kTransmit, coalescing).ok());
+    ExpectSent(number(NetCtrlClass::kNotfCoal), number(spec::NetCtrlNotfCoalCmd::kTxSet),
+               {0x0b, 0x0a, 0, 0, 4, 3, 2, 1}, 0);
+    EXPECT_TRUE(net().SetCoalescing(Direction::kReceive, coalescing).ok());
+    ExpectSent(number(NetCtrlClass::kNotfCoal), number(spec::NetCtrlNotfCoalCmd::kRxSet),
+               {0x0b, 0x0a, 0, 0, 4, 3, 2, 1}, 0);
+    EXPECT_TRUE(net().SetQueueCoalescing(0x1234, coalescing).ok());
+    ExpectSent(number(NetCtrlClass::kNotfCoal), number(spec::NetCtrlNotfCoalCmd::kVqSet),
+               {0x34, 0x12, 0, 0, 0x0b, 0x0a, 0, 0, 4, 3, 2, 1}, 0);
+  } else {
+    EXPECT_EQ(net().SetCoalescing(Direction::kTransmit, coalescing).error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(net().SetQueueCoalescing(0, coalescing).error().code, ErrorCode::kUnsupported);
+  }
   EXPECT_TRUE(requests_.empty());
 }
 
