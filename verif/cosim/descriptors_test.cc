@@ -130,7 +130,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       ASSERT_NE(wanted_, 0U) << "VIREO_DESCRIPTORS is a number from 1";
     }
     auto built = RdmaSystem::Build(
-        {.device = device, .config = config, .wanted = packed ? host::DefaultFeatures() : SplitRings()});
+        {.device = device, .config = config, .driver = {.wanted = packed ? host::DefaultFeatures() : SplitRings()}});
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
     for (size_t i = 0; i < 2; ++i) {

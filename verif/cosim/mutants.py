@@ -29,6 +29,7 @@ STAGES = [
     ("read", "*/*Read.*/lockstep_nic1_*", {}),
     ("uc", "*/Uc.*/lockstep_nic1_*", {}),
     ("datagram", "*/Datagram.*/lockstep_nic1_*", {}),
+    ("net", "*/Net.*/lockstep_nic1_*", {}),
     ("loss", "*/Loss.*/lockstep_nic1_*", {}),
     ("random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "3"}),
     ("frames", "*/Frames.*/lockstep_nic1", {"VIREO_FRAMES": "1500"}),

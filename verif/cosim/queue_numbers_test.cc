@@ -24,8 +24,8 @@ host::FeatureSet WithoutMq() { return host::DefaultFeatures() - host::FeatureSet
 class QueueNumbers : public testing::TestWithParam<EveryDevice> {
  protected:
   void Build(const host::FeatureSet& wanted) {
-    auto built =
-        RdmaSystem::Build({.device = std::get<0>(GetParam()), .config = std::get<1>(GetParam()), .wanted = wanted});
+    auto built = RdmaSystem::Build(
+        {.device = std::get<0>(GetParam()), .config = std::get<1>(GetParam()), .driver = {.wanted = wanted}});
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
   }

@@ -35,7 +35,7 @@ TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
     auto built = RdmaSystem::Build({.device = device,
                                     .config = config,
                                     .pcie_preset = pcie.name,
-                                    .wanted = packed ? host::DefaultFeatures() : SplitRings()});
+                                    .driver = {.wanted = packed ? host::DefaultFeatures() : SplitRings()}});
     ASSERT_NE(built.system, nullptr) << built.error;
     {
       RandomTraffic traffic(*built.system, *config, random);

@@ -19,8 +19,8 @@ constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kByt
 // --- Hosts
 
 RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
-                   const host::FeatureSet& wanted)
-    : station_(station), number_(number), wanted_(wanted) {
+                   const host::DeviceOptions& driver)
+    : station_(station), number_(number), driver_(driver) {
   FirmwareRunner::Options options;
   options.firmware.has_mac = true;
   std::ranges::copy(mac(), options.firmware.mac);
@@ -64,7 +64,9 @@ std::string RdmaHost::AddIpv6Gid() {
 }
 
 std::string RdmaHost::Open(const host::FeatureSet& wanted) {
-  auto opened = verbs::Device::Open(*function_, {.wanted = wanted});
+  host::DeviceOptions options = driver_;
+  options.wanted = wanted;
+  auto opened = verbs::Device::Open(*function_, options);
   if (!opened.ok()) return station_.name() + ": " + host::ToString(opened.error());
   device_ = std::move(opened).value();
   uint8_t bytes[16];
@@ -103,7 +105,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   system->topology_ = std::move(built.topology);
   for (size_t i = 0; i < options.nics; ++i) {
     system->hosts_.push_back(std::make_unique<RdmaHost>(system->scheduler_, system->topology_->station(i),
-                                                        static_cast<uint16_t>(i), *options.config, options.wanted));
+                                                        static_cast<uint16_t>(i), *options.config, options.driver));
   }
   for (const auto& host : system->hosts_) {
     if (std::string error = host->Open(); !error.empty()) {

@@ -39,8 +39,7 @@ struct RdmaSystemOptions {
   std::string capture_path{};
   // On frames that a NIC sent, by its number; short: none.
   std::vector<std::vector<FaultRule>> faults_out{};
-  // What every host's driver wants, if the device offers it.
-  host::FeatureSet wanted = SplitRings();
+  host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
 };
 
 // One host. GID 0 is ::ffff:10.0.0.<number + 1>; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its
@@ -48,13 +47,13 @@ struct RdmaSystemOptions {
 class RdmaHost {
  public:
   RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
-           const host::FeatureSet& wanted);
+           const host::DeviceOptions& driver);
 
   verbs::Device& device() { return *device_; }
   // Lets go of the device: it is reset, if nothing made from it is left, or with the last of that.
   void Close() { device_.reset(); }
   // Opens it (again) and gives it GID 0. Empty, or what went wrong. For a device that is closed.
-  std::string Open() { return Open(wanted_); }
+  std::string Open() { return Open(driver_.wanted); }
   std::string Open(const host::FeatureSet& wanted);
   host::PciFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
@@ -72,7 +71,7 @@ class RdmaHost {
 
   Station& station_;
   const uint16_t number_;
-  const host::FeatureSet wanted_;
+  const host::DeviceOptions driver_;
   std::unique_ptr<FirmwareRunner> firmware_;
   std::unique_ptr<SimulatedFunction> function_;
   std::shared_ptr<verbs::Device> device_;

@@ -86,7 +86,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     options.device = std::get<0>(GetParam());
     options.config = std::get<1>(GetParam());
     const bool packed = std::get<2>(GetParam());
-    options.wanted = packed ? host::DefaultFeatures() : SplitRings();
+    options.driver.wanted = packed ? host::DefaultFeatures() : SplitRings();
     auto built = RdmaSystem::Build(options);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
@@ -123,6 +123,8 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
   const spec::Config& config() const { return *std::get<1>(GetParam()); }
   // So that a test may carry more bytes where they cost few cycles.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
+  // So that a test may try more where a cycle costs little. Nothing that it expects may depend on this.
+  bool has_cheap_cycles() const { return std::get<0>(GetParam()) == "model"; }
 
   // The next completion of a CQ of this host; a failure of the test if none comes in time.
   std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {
