@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two whole NICs on a wire, each with driver, firmware, PCIe link and host memory, carrying RDMA or Ethernet frames:
+// throughput and latency in simulated time, and how fast model and RTL simulate. docs/bench.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verif/bench/breakdown.h"
+#include "verif/bench/net_workload.h"
+#include "verif/bench/rdma_workload.h"
+#include "verif/bench/report.h"
+
+namespace vireo::verif {
+namespace {
+
+// Nothing, or an exit code.
+std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
+  CLI::App app(
+      "RDMA and Ethernet between two simulated NICs: throughput and latency in simulated time, and speed of "
+      "simulation.");
+  app.name("vireo bench");
+  std::string config = options.config->name;
+  std::vector<std::string> configs, presets, workloads;
+  for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
+  for (const auto& known : kPciePresets) presets.emplace_back(known.name);
+  for (const auto& known : Workloads()) workloads.emplace_back(known.name);
+  for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
+  workloads.emplace_back(kBreakdown);
+  options.workloads = workloads;
+  app.add_option("--device", options.devices, "model, rtl, lockstep (default: model,rtl)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"model", "rtl", "lockstep"}));
+  app.add_option("--config", config, "configuration of both NICs")
+      ->check(CLI::IsMember(configs))
+      ->capture_default_str();
+  app.add_option("--preset", options.preset, "PCIe link of both NICs")
+      ->check(CLI::IsMember(presets))
+      ->capture_default_str();
+  app.add_option("--workload", options.workloads, "only these (default: all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(workloads));
+  app.add_option("--json", options.json, "write all figures to this file");
+  app.add_flag("--quick", options.quick, "a tenth of the messages");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const auto* known : spec::kConfigs) {
+    if (config == known->name) options.config = known;
+  }
+  return std::nullopt;
+}
+
+int Run(int argc, char** argv) {
+  Options options;
+  if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
+  // Figures are repeated by the same command: chance decides only if somebody asks for it.
+  setenv("VIREO_SEED", "1", /*overwrite=*/0);
+
+  std::vector<Row> rows;
+  const auto is_wanted = [&](const char* name) { return std::ranges::count(options.workloads, name) != 0; };
+  const auto fail = [](const std::string& device, const char* workload, const std::string& error) {
+    fmt::print(stderr, "vireo bench: {} {}: {}\n", device, workload, error);
+    return 1;
+  };
+  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config->name, options.config->core_clock_khz / 1000,
+             options.config->link_mbps / 1000, options.preset);
+  for (const std::string& device : options.devices) {
+    std::string error;
+    const auto run = [&](const auto& workloads, const auto& run_one) {
+      for (const auto& workload : workloads) {
+        if (!is_wanted(workload.name)) continue;
+        fmt::print(stderr, "{} {}\n", device, workload.name);
+        Row& row = rows.emplace_back(Row{device, workload.name, {}});
+        error = run_one(options, device, workload, row);
+        if (!error.empty()) return false;
+      }
+      return true;
+    };
+    if (!run(Workloads(), RunWorkload) || !run(NetWorkloads(), RunNetWorkload)) {
+      return fail(device, rows.back().workload.c_str(), error);
+    }
+    if (is_wanted(kBreakdown)) {
+      Row& row = rows.emplace_back(Row{device, kBreakdown, {}});
+      std::vector<Step> steps;
+      error = RunBreakdown(options, device, row, steps);
+      if (!error.empty()) return fail(device, kBreakdown, error);
+      PrintSteps(options, row, steps);
+    }
+  }
+  PrintTables(rows);
+  const uint64_t different = Compare(options, rows);
+  if (!options.json.empty()) {
+    if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);
+  }
+  return different == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vireo::verif
+
+int main(int argc, char** argv) {
+  try {
+    return vireo::verif::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vireo bench: %s\n", error.what());
+    return 1;
+  }
+}
