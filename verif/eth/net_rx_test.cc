@@ -25,6 +25,7 @@
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
+#include "verif/common/store_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -40,65 +41,6 @@ using spec::BufferStatus;
 
 constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
-
-// The net store as the block sees it: frames behind 12 bytes of anything, each of them the oldest some time after the
-// one before was freed.
-template <typename Top>
-class Store final : public BenchStream, public model::FrameStore {
- public:
-  Store(Top& ports, std::mt19937_64& random) : p_(ports), random_(random) { p_.oldest_valid_i = 0; }
-
-  bool HasOldest(Cycle now) const override { return !frames_.empty() && visible_ <= now; }
-  std::span<const uint8_t> oldest() const override { return frames_.front(); }
-  void Free(Cycle now) override {
-    EXPECT_TRUE(HasOldest(now));
-    freed_ = now;
-    frames_.pop_front();
-    Show(now + 1);
-  }
-  void Add(Cycle now, Bytes frame) {
-    frames_.push_back(std::move(frame));
-    if (frames_.size() == 1) Show(freed_ ? std::max(now, *freed_ + 1) : now);
-  }
-
-  void Begin(Cycle cycle) override {
-    p_.oldest_valid_i = HasOldest(cycle);
-    // A read's beat is there in the cycle after it; the rest is noise.
-    std::copy(beat_.begin(), beat_.end(), BytesOf(p_.oldest_data_i).begin());
-    for (auto& byte : beat_) byte = static_cast<uint8_t>(random_());
-    if (!p_.oldest_read_o) return;
-    if (!HasOldest(cycle)) {
-      difference = "reads a frame that is not there";
-      return;
-    }
-    const Bytes& frame = frames_.front();
-    const size_t from = p_.oldest_beat_o * beat_.size();
-    for (size_t i = 0; i < beat_.size(); ++i) {
-      if (from + i >= kHeaderBytes && from + i < kHeaderBytes + frame.size()) beat_[i] = frame[from + i - kHeaderBytes];
-    }
-    if (from >= kHeaderBytes + frame.size()) difference = "reads behind the end of the frame";
-  }
-  void End(Cycle cycle) override {
-    if ((p_.oldest_free_o != 0) != (freed_ == cycle)) difference = "free: cycle " + std::to_string(cycle);
-  }
-  bool IsEmpty() const override { return true; }
-  size_t size() const { return frames_.size(); }
-
-  unsigned late = 0;  // at most so many cycles between two frames
-
- private:
-  void Show(Cycle from) {
-    visible_ = from + (late != 0 ? random_() % (late + 1) : 0);
-    if (!frames_.empty()) reader_->WakeAt(visible_);
-  }
-
-  Top& p_;
-  std::mt19937_64& random_;
-  std::deque<Bytes> frames_;
-  Cycle visible_ = 0;
-  std::optional<Cycle> freed_;
-  Bytes beat_ = Bytes(sizeof(Top::oldest_data_i));
-};
 
 // The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted.
 template <typename Top>
@@ -488,7 +430,7 @@ struct Bench {
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;
   Top& p = rtl.ports();
-  Store<Top> store{p, random};
+  StoreBench<Top, kHeaderBytes> store{p, random};
   NetRx block{agenda, 8 * kBeatBytes, kPairs<Top>, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();

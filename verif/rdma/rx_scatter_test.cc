@@ -18,6 +18,7 @@
 #include "Vrx_scatter_64.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/store_bench.h"
 #include "verif/harness/seed.h"
 #include "verif/rdma/reception_bench.h"
 
@@ -29,66 +30,6 @@ using model::Channel;
 using model::Cycle;
 using model::RxScatter;
 using model::WriteBeat;
-
-// The receive buffer as the block sees it: frames, each of them the oldest some time after the one before was freed.
-template <typename Top>
-class Store final : public BenchStream, public model::FrameStore {
- public:
-  Store(Top& ports, std::mt19937_64& random) : p_(ports), random_(random) { p_.oldest_valid_i = 0; }
-
-  bool HasOldest(Cycle now) const override { return !frames_.empty() && visible_ <= now; }
-  std::span<const uint8_t> oldest() const override { return frames_.front(); }
-  void Free(Cycle now) override {
-    EXPECT_TRUE(HasOldest(now));
-    freed_ = now;
-    frames_.pop_front();
-    Show(now + 1);
-  }
-
-  void Add(Cycle now, Bytes frame) {
-    frames_.push_back(std::move(frame));
-    if (frames_.size() == 1) Show(freed_ ? std::max(now, *freed_ + 1) : now);
-  }
-
-  void Begin(Cycle cycle) override {
-    p_.oldest_valid_i = HasOldest(cycle);
-    // A read's beat is there in the cycle after it; the rest is noise.
-    std::copy(beat_.begin(), beat_.end(), BytesOf(p_.oldest_data_i).begin());
-    Scramble(beat_);
-    if (!p_.oldest_read_o) return;
-    if (!HasOldest(cycle)) {
-      difference = "reads a frame that is not there";
-      return;
-    }
-    const Bytes& frame = frames_.front();
-    const size_t from = p_.oldest_beat_o * beat_.size();
-    for (size_t i = 0; i < beat_.size() && from + i < frame.size(); ++i) beat_[i] = frame[from + i];
-    if (from >= frame.size()) difference = "reads behind the end of the frame";
-  }
-  void End(Cycle cycle) override {
-    if ((p_.oldest_free_o != 0) != (freed_ == cycle)) difference = "free: cycle " + std::to_string(cycle);
-  }
-  bool IsEmpty() const override { return true; }
-  size_t size() const { return frames_.size(); }
-
-  unsigned late = 0;  // at most so many cycles between two frames
-
- private:
-  void Show(Cycle from) {
-    visible_ = from + (late != 0 ? random_() % (late + 1) : 0);
-    if (!frames_.empty()) reader_->WakeAt(visible_);
-  }
-  void Scramble(Bytes& bytes) {
-    for (auto& byte : bytes) byte = static_cast<uint8_t>(random_());
-  }
-
-  Top& p_;
-  std::mt19937_64& random_;
-  std::deque<Bytes> frames_;
-  Cycle visible_ = 0;
-  std::optional<Cycle> freed_;
-  Bytes beat_ = Bytes(sizeof(Top::oldest_data_i));
-};
 
 template <typename Top>
 class Idle final : public BenchStream {
@@ -290,7 +231,7 @@ struct Bench {
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;
   Top& p = rtl.ports();
-  Store<Top> store{p, random};
+  StoreBench<Top> store{p, random};
   RxScatter block{agenda, 8 * kBeatBytes, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
