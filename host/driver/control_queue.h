@@ -21,15 +21,12 @@ struct NoPayload {
   void Encode(uint8_t*) const {}
 };
 
-class ControlQueue {
+// Where control commands go: the control queue of a device that this process owns, or the service that owns it.
+class CommandChannel {
  public:
-  // `queue` has at least 2 entries. Both must outlive the object, and the device must be stopped before it goes.
-  ControlQueue(PciFunction& function, Queue& queue, spec::Profile profile)
-      : function_(&function), queue_(&queue), profile_(profile) {}
+  virtual ~CommandChannel() = default;
 
-  // How long a command may take; 1 s at first.
-  void set_timeout_ns(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
-  spec::Profile profile() const { return profile_; }
+  virtual spec::Profile profile() const = 0;
 
   // One command: header, request and tail out; ack and response in. `ctrl_class` is a spec::NetCtrlClass or the
   // profile's net_ctrl_class_roce. Errors:
@@ -51,8 +48,22 @@ class ControlQueue {
   }
 
   // The same without types.
+  virtual Status Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request,
+                         std::span<const uint8_t> tail, std::span<uint8_t> response) = 0;
+};
+
+class ControlQueue final : public CommandChannel {
+ public:
+  // `queue` has at least 2 entries. Both must outlive the object, and the device must be stopped before it goes.
+  ControlQueue(PciFunction& function, Queue& queue, spec::Profile profile)
+      : function_(&function), queue_(&queue), profile_(profile) {}
+
+  // How long a command may take; 1 s at first.
+  void set_timeout_ns(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
+  spec::Profile profile() const override { return profile_; }
+
   Status Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request, std::span<const uint8_t> tail,
-                 std::span<uint8_t> response);
+                 std::span<uint8_t> response) override;
 
   // After the queue or device was reset: no command is with the device any more.
   void Forget() { stuck_ = false; }

@@ -18,6 +18,7 @@
 #include "host/driver/net_commands.h"
 #include "host/driver/net_queue.h"
 #include "host/driver/roce_commands.h"
+#include "host/driver/roce_device.h"
 #include "host/driver/virtio_pci.h"
 
 namespace vireo::host {
@@ -53,18 +54,7 @@ struct DeviceOptions {
 // What DeviceOptions may hold for a fast and simple driver: everything known but offloads.
 FeatureSet DefaultFeatures();
 
-// Something that happened without being asked for.
-struct DeviceEvent {
-  enum class Kind : uint8_t {
-    kRdma,           // see `rdma`; rdma.lost events before it were dropped for want of a buffer
-    kConfigChanged,  // the device configuration may have changed: link status, MTU, MAC address
-    kNeedsReset,     // the device gave up; destroy the object and open it again
-  };
-  Kind kind = Kind::kConfigChanged;
-  spec::RdmaEvent rdma;
-};
-
-class VirtioNetDevice {
+class VirtioNetDevice final : public RoceDevice {
  public:
   // Resets the device and brings it up to DRIVER_OK with all network queues, the control queue (feature ctrl_vq) and
   // the event queue (RoCE, profile vireo) running. Afterwards receive buffers are posted. `function` must outlive the
@@ -72,7 +62,7 @@ class VirtioNetDevice {
   static Result<std::unique_ptr<VirtioNetDevice>> Open(PciFunction& function, const DeviceOptions& options);
 
   // Resets the device. If it does not answer, bus mastering is turned off before the memory goes.
-  ~VirtioNetDevice();
+  ~VirtioNetDevice() override;
   VirtioNetDevice(const VirtioNetDevice&) = delete;
   VirtioNetDevice& operator=(const VirtioNetDevice&) = delete;
 
@@ -82,8 +72,8 @@ class VirtioNetDevice {
   const FeatureSet& features() const { return pci_.features(); }  // accepted
   bool has_roce() const { return has_roce_; }
   spec::Profile profile() const { return profile_; }  // vireo if the device has no RoCE
-  const spec::ProfileConstants& constants() const { return spec::ConstantsOf(profile_); }
-  PciFunction& function() { return pci_.function(); }
+  const spec::ProfileConstants& constants() const override { return spec::ConstantsOf(profile_); }
+  PciFunction& function() override { return pci_.function(); }
   VirtioPci& pci() { return pci_; }
   const DeviceOptions& options() const { return options_; }
 
@@ -103,33 +93,28 @@ class VirtioNetDevice {
   NetCommands* net() { return net_commands_.has_value() ? &*net_commands_ : nullptr; }
 
   // --- RoCE; only with has_roce()
-  RoceCommands& roce() { return *roce_commands_; }
+  RoceCommands& roce() override { return *roce_commands_; }
   spec::NetConfigRdma rdma_config() const { return rdma_config_; }
-  // Virtqueue of CQ `cqn`, below max_rdma_cqs; of QP `qpn`, below max_rdma_qps. kInvalidArgument.
-  Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const;
-  Result<uint16_t> SendQueueIndex(uint32_t qpn) const;
-  Result<uint16_t> ReceiveQueueIndex(uint32_t qpn) const;
+  Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const override;
+  Result<uint16_t> SendQueueIndex(uint32_t qpn) const override;
+  Result<uint16_t> ReceiveQueueIndex(uint32_t qpn) const override;
 
   // --- Virtqueues on demand: those of CQs and QPs
-  // Makes a ring in the accepted format and enables the queue. `size` must suit the format and the device
-  // (VirtioPci::MaxQueueSize). The caller keeps the Queue until it is stopped or the device is destroyed.
+  Result<uint16_t> MaxQueueSize(uint16_t index) override { return pci_.MaxQueueSize(index); }
   Result<Queue> OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
-                          uint16_t indirect_segments = 0);
-  // Resets the queue and returns the tokens of all buffers that had not come back. In rfc-v2 without ring_reset,
-  // `destroyed` says that the object was destroyed, after which the device has let go of the ring by itself; else
-  // kUnsupported.
-  Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed = false);
+                          uint16_t indirect_segments) override;
+  Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed) override;
   // Enables a stopped queue again, empty.
   Status RestartQueue(Queue& queue) { return pci_.EnableQueue(queue.index, *queue.ring, queue.vector); }
 
   // Vectors in use: 0 is the configuration's; control and event queue have 1; the rest is spread over the others. With
   // fewer than 3, they share. 0: everything is polled.
-  uint16_t vectors() const { return vectors_; }
+  uint16_t vectors() const override { return vectors_; }
   // The vector for the n-th queue of those that share what is left: pair i of the network has n = i.
   std::optional<uint16_t> SpreadVector(uint32_t n) const;
 
   // --- Events. The oldest that waits, or none; does not wait. Without MSI-X each call reads a register.
-  Result<std::optional<DeviceEvent>> PollEvent();
+  Result<std::optional<DeviceEvent>> PollEvent() override;
 
  private:
   VirtioNetDevice(const VirtioPci& pci, const DeviceOptions& options) : pci_(pci), options_(options) {}

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "host/driver/result.h"
 
@@ -34,6 +35,15 @@ class DmaMemory {
 };
 
 using DmaBuffer = std::unique_ptr<DmaMemory>;
+
+// Memory of another process, which this one has no pointer to. Offsets count from its start and stay inside it. False:
+// it could not be done (the process is gone, the page is not there); the device then gets an error completion.
+class ForeignMemory {
+ public:
+  virtual ~ForeignMemory() = default;
+  virtual bool Read(uint64_t offset, std::span<uint8_t> data) = 0;
+  virtual bool Write(uint64_t offset, std::span<const uint8_t> data) = 0;
+};
 
 // Calls come from one thread at a time, except DMA memory, which is ordinary memory, and WriteBar, which several
 // threads may call at once for different doorbells.
@@ -66,6 +76,10 @@ class PciFunction {
   // Shows memory that exists already to the device; it stays the caller's. Start and size are multiples of 4096.
   // kInvalidArgument, kNoMemory, or kUnsupported by a transport that cannot.
   virtual Result<DmaBuffer> MapDma(uint8_t* memory, size_t bytes) = 0;
+  // Shows memory of another process to the device; data() is null. `bytes` is a multiple of 4096. address() is
+  // congruent to `like`, the other's address of it, modulo the largest power of 2 that is not above `bytes`, so that
+  // large pages can describe it. Errors as MapDma.
+  virtual Result<DmaBuffer> MapForeign(std::unique_ptr<ForeignMemory> memory, uint64_t like, size_t bytes);
 
   // --- MSI-X
   // Vectors that the function has and the host can receive; 0: none, everything is polled.

@@ -17,7 +17,7 @@ namespace vireo::host {
 class RoceCommands {
  public:
   // `control` must outlive the object.
-  explicit RoceCommands(ControlQueue& control) : control_(&control) {}
+  explicit RoceCommands(CommandChannel& control) : control_(&control) {}
 
   Result<spec::RdmaAckQueryDevice> QueryDevice();
   Result<spec::RdmaAckQueryPort> QueryPort();
@@ -66,7 +66,7 @@ class RoceCommands {
   Status SendOnly(spec::RdmaCtrlCmd command, const Request& request);
   bool has_additions() const { return spec::ConstantsOf(control_->profile()).rdma_has_additions; }
 
-  ControlQueue* control_;
+  CommandChannel* control_;
 };
 
 }  // namespace vireo::host

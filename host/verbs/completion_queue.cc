@@ -12,12 +12,12 @@ static_assert(spec::RdmaCqReq::kBytes <= kSlotBytes);
 
 Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr<Device> device, uint32_t cqe,
                                                                  std::optional<uint16_t> vector) {
-  Result<uint32_t> cqn = device->net().roce().CreateCq(cqe);
+  Result<uint32_t> cqn = device->base().roce().CreateCq(cqe);
   if (!cqn.ok()) return cqn.error();
   // From here on the destructor ends what was begun.
   std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn));
   Device& owner = *cq->device_;
-  Result<uint16_t> index = owner.net().CompletionQueueIndex(*cqn);
+  Result<uint16_t> index = owner.base().CompletionQueueIndex(*cqn);
   if (!index.ok()) return index.error();
   Result<host::Queue> queue = owner.OpenQueue(*index, cqe, vector);
   if (!queue.ok()) return queue.error();
@@ -33,7 +33,7 @@ Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr
   return cq;
 }
 
-CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_->net().roce().DestroyCq(cqn_)); }
+CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_->base().roce().DestroyCq(cqn_)); }
 
 Status CompletionQueue::GiveBuffer(host::Token slot) {
   const host::Segment segment{.address = queue_->memory->address() + slot * kSlotBytes,
@@ -77,7 +77,7 @@ Result<std::optional<spec::RdmaCqReq>> CompletionQueue::Wait(uint64_t deadline_n
 
 Status CompletionQueue::Arm(bool solicited_only) {
   const uint32_t flags = solicited_only ? spec::IbNotifyFlags::kSolicited : spec::IbNotifyFlags::kNextCompletion;
-  if (!device_->net().constants().rdma_has_cq_arm) return device_->net().roce().ReqNotifyCq(cqn_, flags);
+  if (!device_->base().constants().rdma_has_cq_arm) return device_->base().roce().ReqNotifyCq(cqn_, flags);
   queue_->queue.doorbell.ArmCq(*queue_->queue.ring, flags);
   return {};
 }

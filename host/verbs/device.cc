@@ -14,9 +14,16 @@ Result<std::shared_ptr<Device>> Device::Open(host::PciFunction& function, host::
   options.roce = host::DeviceOptions::Roce::kRequired;
   Result<std::unique_ptr<host::VirtioNetDevice>> net = host::VirtioNetDevice::Open(function, options);
   if (!net.ok()) return net.error();
-  Result<spec::RdmaAckQueryDevice> attributes = (*net)->roce().QueryDevice();
+  host::VirtioNetDevice* const owned = net->get();
+  Result<std::shared_ptr<Device>> device = Attach(std::move(net).value());
+  if (device.ok()) (*device)->net_ = owned;
+  return device;
+}
+
+Result<std::shared_ptr<Device>> Device::Attach(std::unique_ptr<host::RoceDevice> base) {
+  Result<spec::RdmaAckQueryDevice> attributes = base->roce().QueryDevice();
   if (!attributes.ok()) return attributes.error();
-  return std::shared_ptr<Device>(new Device(std::move(net).value(), *attributes));
+  return std::shared_ptr<Device>(new Device(std::move(base), *attributes));
 }
 
 Status Device::AddGid(uint16_t index, const uint8_t (&gid)[16], std::optional<uint16_t> vlan) {
@@ -26,11 +33,11 @@ Status Device::AddGid(uint16_t index, const uint8_t (&gid)[16], std::optional<ui
     request.flags = spec::RdmaGidFlags::kVlanPresent;
     request.vlan = *vlan;
   }
-  return net_->roce().AddGid(request);
+  return base_->roce().AddGid(request);
 }
 
 Result<std::shared_ptr<ProtectionDomain>> Device::CreatePd() {
-  Result<uint32_t> pdn = net_->roce().CreatePd();
+  Result<uint32_t> pdn = base_->roce().CreatePd();
   if (!pdn.ok()) return pdn.error();
   return std::shared_ptr<ProtectionDomain>(new ProtectionDomain(shared_from_this(), *pdn));
 }
@@ -40,19 +47,19 @@ Result<std::shared_ptr<CompletionQueue>> Device::CreateCq(uint32_t cqe, std::opt
 }
 
 Result<host::Queue> Device::OpenQueue(uint16_t index, uint32_t entries, std::optional<uint16_t> vector) {
-  Result<uint16_t> max_size = net_->pci().MaxQueueSize(index);
+  Result<uint16_t> max_size = base_->MaxQueueSize(index);
   if (!max_size.ok()) return max_size.error();
   const uint32_t size = std::bit_ceil(std::max(entries, uint32_t{1}));
   if (size > *max_size) {
     return Error{ErrorCode::kUnsupported, std::to_string(entries) + " entries, but virtqueue " + std::to_string(index) +
                                               " holds at most " + std::to_string(*max_size)};
   }
-  return net_->OpenQueue(index, static_cast<uint16_t>(size), vector);
+  return base_->OpenQueue(index, static_cast<uint16_t>(size), vector, 0);
 }
 
 void Device::Close(std::optional<WorkQueue> queue, const Status& status) {
   if (!queue.has_value()) return;
-  if (status.ok() && net_->StopQueue(queue->queue, true).ok()) return;
+  if (status.ok() && base_->StopQueue(queue->queue, true).ok()) return;
   kept_.push_back(std::move(*queue));
 }
 

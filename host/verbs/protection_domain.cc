@@ -9,9 +9,9 @@
 namespace vireo::verbs {
 
 // The end of an object that holds no memory of the device's: what the device answers changes nothing for the caller.
-MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().net().roce().DeregMr(mrn_)); }
-AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().net().roce().DestroyAh(pd_->pdn(), handle_)); }
-ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->net().roce().DestroyPd(pdn_)); }
+MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().base().roce().DeregMr(mrn_)); }
+AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().base().roce().DestroyAh(pd_->pdn(), handle_)); }
+ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->base().roce().DestroyPd(pdn_)); }
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(const host::DmaMemory& memory, uint32_t access,
                                                                  uint64_t virtual_address) {
@@ -27,21 +27,21 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtua
                                                                  std::span<const uint64_t> pages) {
   const spec::RdmaCmdRegUserMr request{
       .pdn = pdn_, .access_flags = access, .virt_addr = virtual_address, .length = length, .page_shift = page_shift};
-  Result<spec::RdmaAckRegUserMr> region = device_->net().roce().RegUserMr(request, pages);
+  Result<spec::RdmaAckRegUserMr> region = device_->base().roce().RegUserMr(request, pages);
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(
       new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, virtual_address, length));
 }
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::RegisterAll(uint32_t access) {
-  Result<spec::RdmaAckGetDmaMr> region = device_->net().roce().GetDmaMr(pdn_, access);
+  Result<spec::RdmaAckGetDmaMr> region = device_->base().roce().GetDmaMr(pdn_, access);
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(
       new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, 0, ~uint64_t{0}));
 }
 
 Result<std::shared_ptr<AddressHandle>> ProtectionDomain::CreateAh(const spec::RdmaAhAttr& attributes) {
-  Result<uint32_t> handle = device_->net().roce().CreateAh(pdn_, attributes);
+  Result<uint32_t> handle = device_->base().roce().CreateAh(pdn_, attributes);
   if (!handle.ok()) return handle.error();
   return std::shared_ptr<AddressHandle>(new AddressHandle(shared_from_this(), *handle));
 }

@@ -14,7 +14,7 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
   if (options.send_cq == nullptr || options.recv_cq == nullptr) {
     return Error{ErrorCode::kInvalidArgument, "a queue pair needs two completion queues"};
   }
-  host::VirtioNetDevice& net = pd->device().net();
+  host::RoceDevice& base = pd->device().base();
   const spec::RdmaCmdCreateQp request{.pdn = pd->pdn(),
                                       .qp_type = options.type,
                                       .sq_sig_all = options.signal_all,
@@ -25,13 +25,13 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
                                               .max_send_sge = options.max_send_sge,
                                               .max_recv_sge = options.max_recv_sge,
                                               .max_inline_data = options.max_inline_data}};
-  Result<uint32_t> qpn = net.roce().CreateQp(request);
+  Result<uint32_t> qpn = base.roce().CreateQp(request);
   if (!qpn.ok()) return qpn.error();
   // From here on the destructor ends what was begun.
   std::shared_ptr<QueuePair> qp(new QueuePair(std::move(pd), options, *qpn));
-  Result<uint16_t> send = net.SendQueueIndex(*qpn);
+  Result<uint16_t> send = base.SendQueueIndex(*qpn);
   if (!send.ok()) return send.error();
-  Result<uint16_t> receive = net.ReceiveQueueIndex(*qpn);
+  Result<uint16_t> receive = base.ReceiveQueueIndex(*qpn);
   if (!receive.ok()) return receive.error();
   Status opened = qp->Open(qp->send_, *send, options.max_send_wr, options.max_send_sge, spec::RdmaSqReq::kBytes);
   if (opened.ok()) {
@@ -59,7 +59,7 @@ Status QueuePair::Open(Half& half, uint16_t index, uint32_t entries, uint32_t ma
 
 QueuePair::~QueuePair() {
   Device& device = pd_->device();
-  const Status destroyed = device.net().roce().DestroyQp(qpn_);
+  const Status destroyed = device.base().roce().DestroyQp(qpn_);
   device.Close(std::move(send_.work), destroyed);
   device.Close(std::move(recv_.work), destroyed);
 }
@@ -67,10 +67,10 @@ QueuePair::~QueuePair() {
 Status QueuePair::Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask) {
   attributes.qpn = qpn_;
   attributes.attr_mask = attr_mask;
-  return pd_->device().net().roce().ModifyQp(attributes);
+  return pd_->device().base().roce().ModifyQp(attributes);
 }
 
-Result<spec::RdmaAckQueryQp> QueuePair::Query() { return pd_->device().net().roce().QueryQp(qpn_, 0); }
+Result<spec::RdmaAckQueryQp> QueuePair::Query() { return pd_->device().base().roce().QueryQp(qpn_, 0); }
 
 Status QueuePair::Connect(const Connection& connection) {
   const bool reliable = type_ == spec::IbQpType::kRc;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -63,6 +64,19 @@ std::optional<DmaRegion> HostMemory::Map(std::span<uint8_t> memory, Permission p
   uint64_t address = TakeAddresses(memory.size(), kPageBytes);
   while (!Map(address, memory, permission)) address = TakeAddresses(memory.size(), kPageBytes);
   return DmaRegion{address, memory};
+}
+
+std::optional<uint64_t> HostMemory::MapLike(uint64_t like, uint64_t bytes, std::unique_ptr<MemoryBackend> backend,
+                                            Permission permission) {
+  if (bytes == 0 || bytes > uint64_t{1} << 46) return std::nullopt;
+  Window window;
+  window.permission = permission;
+  window.backend = std::move(backend);
+  const uint64_t unit = std::max(std::bit_floor(bytes), kPageBytes);
+  for (;;) {
+    const uint64_t address = TakeAddresses(bytes + unit, unit) + like % unit;
+    if (Add(address, bytes, window)) return address;
+  }
 }
 
 // Moves from `window` if it fits, else leaves it alone.

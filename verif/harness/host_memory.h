@@ -72,6 +72,10 @@ class HostMemory {
   bool Map(uint64_t address, std::span<uint8_t> memory, Permission permission);
   bool Map(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> backend, Permission permission);
   std::optional<DmaRegion> Map(std::span<uint8_t> memory, Permission permission = Permission::kReadWrite);
+  // The address is ours, and congruent to `like` modulo the largest power of 2 that is not above `bytes` (at least a
+  // page), so that large pages can describe it. Nothing if it is empty.
+  std::optional<uint64_t> MapLike(uint64_t like, uint64_t bytes, std::unique_ptr<MemoryBackend> backend,
+                                  Permission permission = Permission::kReadWrite);
 
   // Removes the window that starts at `address`, and its memory if Allocate() made it. Its addresses are not given out
   // again, so that late accesses show. False: no window starts there.

@@ -36,13 +36,30 @@ spec::PcieSize SizeCode(uint32_t bytes) {
 
 class SimulatedFunction::Memory final : public host::DmaMemory {
  public:
+  Memory(HostMemory& memory, uint8_t* data, uint64_t address, size_t bytes)
+      : DmaMemory(data, address, bytes), memory_(memory) {}
   Memory(HostMemory& memory, const DmaRegion& region)
-      : DmaMemory(region.data.data(), region.address, region.data.size()), memory_(memory) {}
+      : Memory(memory, region.data.data(), region.address, region.data.size()) {}
   ~Memory() override { memory_.Remove(address()); }
 
  private:
   HostMemory& memory_;
 };
+
+namespace {
+
+// The driver's idea of memory elsewhere as the harness's.
+class ForeignWindow final : public MemoryBackend {
+ public:
+  explicit ForeignWindow(std::unique_ptr<host::ForeignMemory> memory) : memory_(std::move(memory)) {}
+  bool Read(uint64_t offset, std::span<uint8_t> data) override { return memory_->Read(offset, data); }
+  bool Write(uint64_t offset, std::span<const uint8_t> data) override { return memory_->Write(offset, data); }
+
+ private:
+  std::unique_ptr<host::ForeignMemory> memory_;
+};
+
+}  // namespace
 
 SimulatedFunction::SimulatedFunction(Scheduler& scheduler, Station& station)
     : SimulatedFunction(scheduler, station, Options{}) {}
@@ -209,6 +226,17 @@ host::Result<host::DmaBuffer> SimulatedFunction::MapDma(uint8_t* memory, size_t 
   const auto region = station_.memory().Map(std::span(memory, bytes));
   if (!region) return Error{ErrorCode::kNoMemory, "no address for " + std::to_string(bytes) + " bytes"};
   return host::DmaBuffer(std::make_unique<Memory>(station_.memory(), *region));
+}
+
+host::Result<host::DmaBuffer> SimulatedFunction::MapForeign(std::unique_ptr<host::ForeignMemory> memory, uint64_t like,
+                                                            size_t bytes) {
+  if (bytes == 0 || bytes % kPageBytes != 0 || like % kPageBytes != 0) {
+    return Error{ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"};
+  }
+  const std::optional<uint64_t> address =
+      station_.memory().MapLike(like, bytes, std::make_unique<ForeignWindow>(std::move(memory)));
+  if (!address) return Error{ErrorCode::kNoMemory, "no address for " + std::to_string(bytes) + " bytes"};
+  return host::DmaBuffer(std::make_unique<Memory>(station_.memory(), nullptr, *address, bytes));
 }
 
 // --- Interrupts

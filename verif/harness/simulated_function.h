@@ -44,6 +44,8 @@ class SimulatedFunction final : public host::PciFunction {
   void WriteBar(unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) override;
   host::Result<host::DmaBuffer> AllocateDma(size_t bytes, size_t alignment) override;
   host::Result<host::DmaBuffer> MapDma(uint8_t* memory, size_t bytes) override;
+  host::Result<host::DmaBuffer> MapForeign(std::unique_ptr<host::ForeignMemory> memory, uint64_t like,
+                                           size_t bytes) override;
   unsigned MsixVectors() const override { return vectors_; }
   // kRefused if the device does not take the table or the enable bit.
   host::Status EnableMsix(unsigned count) override;

@@ -526,7 +526,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, FrameTest,
 TEST_F(DeviceTest, AQueueIsOpenedStoppedAndRestarted) {
   Open();
   const uint16_t index = device_->CompletionQueueIndex(2).value();
-  auto opened = device_->OpenQueue(index, 32, device_->SpreadVector(1));
+  auto opened = device_->OpenQueue(index, 32, device_->SpreadVector(1), 0);
   ASSERT_TRUE(opened.ok()) << host::ToString(opened.error());
   host::Queue queue = std::move(opened).value();
   EXPECT_TRUE(mock_->queue(index).enabled);
@@ -545,24 +545,24 @@ TEST_F(DeviceTest, AQueueIsOpenedStoppedAndRestarted) {
     mock_->UseChain(index, mock_->queue(index).chains[4], 48);
     ASSERT_EQ(queue.ring->Harvest().value().value().token, 4U);
     std::erase(expected, 4U);
-    const auto stopped = device_->StopQueue(queue);
+    const auto stopped = device_->StopQueue(queue, false);
     ASSERT_TRUE(stopped.ok()) << host::ToString(stopped.error());
     EXPECT_EQ(*stopped, expected);
     EXPECT_FALSE(mock_->queue(index).enabled);
     ASSERT_TRUE(device_->RestartQueue(queue).ok());
   }
-  EXPECT_TRUE(device_->StopQueue(queue).value().empty());
+  EXPECT_TRUE(device_->StopQueue(queue, false).value().empty());
 }
 
 TEST_F(DeviceTest, AQueueCannotBeOpenedTwiceOrWithAnUnusedVector) {
   Open();
   const uint16_t index = device_->SendQueueIndex(1).value();
-  auto queue = device_->OpenQueue(index, 8, std::nullopt);
+  auto queue = device_->OpenQueue(index, 8, std::nullopt, 0);
   ASSERT_TRUE(queue.ok());
-  EXPECT_EQ(device_->OpenQueue(index, 8, std::nullopt).error().code, ErrorCode::kBadState);
-  EXPECT_EQ(device_->OpenQueue(index, 7, std::nullopt).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(device_->OpenQueue(index, 8, 8).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_TRUE(device_->StopQueue(*queue).ok());
+  EXPECT_EQ(device_->OpenQueue(index, 8, std::nullopt, 0).error().code, ErrorCode::kBadState);
+  EXPECT_EQ(device_->OpenQueue(index, 7, std::nullopt, 0).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(device_->OpenQueue(index, 8, 8, 0).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(device_->StopQueue(*queue, false).ok());
 }
 
 TEST_F(DeviceTest, InRfcV2WithoutRingResetTheEndOfTheObjectFreesItsQueue) {
@@ -570,12 +570,12 @@ TEST_F(DeviceTest, InRfcV2WithoutRingResetTheEndOfTheObjectFreesItsQueue) {
   Offer(VirtioFeature::kRingReset, false);
   Open();
   const uint16_t index = device_->CompletionQueueIndex(0).value();
-  auto queue = device_->OpenQueue(index, 8, std::nullopt);
+  auto queue = device_->OpenQueue(index, 8, std::nullopt, 0);
   ASSERT_TRUE(queue.ok());
   const host::DmaBuffer memory = device_->function().AllocateDma(4096, 64).value();
   const host::Segment segment{memory->address(), 48};
   ASSERT_TRUE(queue->ring->Add({}, {&segment, 1}, 5).ok());
-  EXPECT_EQ(device_->StopQueue(*queue).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(device_->StopQueue(*queue, false).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(device_->StopQueue(*queue, true).value(), std::vector<host::Token>{5});
   device_.reset();
 }
