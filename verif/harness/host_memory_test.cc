@@ -2,6 +2,7 @@
 // Windows and their edges, permissions, errors that change nothing, and that memory costs nothing before it is used.
 #include "verif/harness/host_memory.h"
 
+#include <bit>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -190,6 +191,24 @@ TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
 }
 
 // Against the slow obvious one: a map of single bytes.
+TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
+  HostMemory memory;
+  constexpr uint64_t kMiB = 1 << 20;
+  uint64_t last = 0;
+  for (const uint64_t bytes : {HostMemory::kPageBytes, 3 * HostMemory::kPageBytes, kMiB, 5 * kMiB / 2}) {
+    const uint64_t like = 0x7fff'1234'5000;
+    auto address = memory.MapLike(like, bytes, std::make_unique<Mirror>());
+    ASSERT_TRUE(address.has_value());
+    EXPECT_EQ((*address - like) % std::bit_floor(bytes), 0U) << bytes;
+    EXPECT_GT(*address, last) << "the page behind a window is never used";
+    last = *address + bytes;
+    uint8_t byte = 0;
+    EXPECT_NE(memory.Read(last - 1, {&byte, 1}), MemoryError::kNoWindow);
+    EXPECT_EQ(memory.Read(last, {&byte, 1}), MemoryError::kNoWindow);
+  }
+  EXPECT_FALSE(memory.MapLike(0, 0, std::make_unique<Mirror>()).has_value());
+}
+
 TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {
   auto random = MakeRandom("host_memory_test");
   HostMemory memory;
