@@ -136,10 +136,12 @@ struct Bench {
   std::vector<std::unique_ptr<ConnectedPair>> pairs;
 
   ~Bench() { pairs.clear(); }
-  // Empty, or why there is none.
-  std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {}) {
+  // `faults`: of what each of both NICs sends. Empty, or why there is none.
+  std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
+                   const std::vector<FaultRule>& faults = {}) {
     RdmaSystemOptions system_options{
         .device = device, .config = options.config, .pcie_preset = options.preset, .driver = driver};
+    if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
     auto built = RdmaSystem::Build(system_options);
     if (built.system == nullptr) return built.error;

@@ -19,9 +19,11 @@ struct Workload {
   uint32_t signal_every;  // of how many work requests one asks for a CQE
   spec::IbMtu path_mtu;
   uint64_t messages, quick_messages;  // measured, after as many as fill the pipe
+  uint32_t lost_per_million = 0;      // frames, of those that each NIC sends
 };
 // All that there are, in the order of the table.
 std::span<const Workload> Workloads();
+inline constexpr uint32_t kReservedQueuePairs = 2;  // 0 and 1
 inline constexpr uint32_t kMinMemoryBytes = 65536;  // so that small messages do not all lie in one place
 
 // One message, at `offset` of both memories.

@@ -7,17 +7,18 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace vireo::verif {
 
 void PrintTables(const std::vector<Row>& rows) {
-  fmt::print("\n{:<9}{:<16}{:>4}{:>9}{:>9}{:>11}{:>10}{:>10}{:>10}{:>9}{:>11}{:>11}{:>10}\n", "device", "workload",
+  fmt::print("\n{:<9}{:<24}{:>4}{:>9}{:>9}{:>11}{:>10}{:>10}{:>10}{:>9}{:>11}{:>11}{:>10}\n", "device", "workload",
              "qps", "goodput", "wire", "msgs/s", "cyc/msg", "p50 ns", "p99 ns", "cpu s", "cycles/s", "packets/s",
              "events");
   for (const Row& row : rows) {
     if (std::isnan(row.Value("messages"))) continue;  // no workload of messages
     fmt::print(
-        "{:<9}{:<16}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
+        "{:<9}{:<24}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
         row.device, row.workload, row.Value("queue_pairs"), row.Value("goodput_gbps"),
         std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),  // the way of the data
         row.Value("msgs_per_s"), row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
@@ -25,18 +26,38 @@ void PrintTables(const std::vector<Row>& rows) {
   }
   fmt::print(
       "\nper message, at the sender and (back, peer) at the "
-      "receiver\n{:<9}{:<16}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>11}{:>11}\n",
+      "receiver\n{:<9}{:<24}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>11}{:>11}\n",
       "device", "workload", "frames", "back", "bar_wr", "reads", "read B", "writes", "peer wr", "read cyc",
       "under way");
   for (const Row& row : rows) {
     if (std::isnan(row.Value("messages"))) continue;  // no workload of messages
-    fmt::print("{:<9}{:<16}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.0f}{:>8.2f}{:>8.2f}{:>11.1f}{:>11.2f}\n", row.device,
+    fmt::print("{:<9}{:<24}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.0f}{:>8.2f}{:>8.2f}{:>11.1f}{:>11.2f}\n", row.device,
                row.workload, row.Value("frames_per_msg"), row.Value("frames_back_per_msg"),
                row.Value("bar_writes_per_msg"), row.Value("dma_reads_per_msg"), row.Value("dma_read_bytes_per_msg"),
                row.Value("dma_writes_per_msg"), row.Value("peer_dma_writes_per_msg"), row.Value("dma_read_cycles"),
                row.Value("dma_reads_under_way"));
   }
 }
+
+namespace {
+
+// What it costs that each event is compared: time of one device over that of another, of the workloads of both.
+void PrintCost(const std::vector<Row>& rows, std::string_view device, std::string_view other) {
+  double wall = 0, other_wall = 0, cpu = 0, other_cpu = 0;
+  for (const Row& a : rows) {
+    for (const Row& b : rows) {
+      if (a.device != device || b.device != other || a.workload != b.workload) continue;
+      if (std::isnan(a.Value("wall_s")) || std::isnan(b.Value("wall_s"))) continue;
+      wall += a.Value("wall_s"), other_wall += b.Value("wall_s");
+      cpu += a.Value("cpu_s"), other_cpu += b.Value("cpu_s");
+    }
+  }
+  if (other_wall == 0) return;
+  fmt::print("{} takes {:.2f} times the wall time of {}, {:.2f} times its CPU time\n", device, wall / other_wall, other,
+             cpu / other_cpu);
+}
+
+}  // namespace
 
 uint64_t Compare(const Options& options, const std::vector<Row>& rows) {
   uint64_t different = 0;
@@ -64,6 +85,7 @@ uint64_t Compare(const Options& options, const std::vector<Row>& rows) {
     fmt::print("{} and {}: {} figures in simulated time compared, {} differ\n", first, second, compared, differ);
     different += differ;
   }
+  PrintCost(rows, "lockstep", "rtl");
   return different;
 }
 

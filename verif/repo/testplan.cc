@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks docs/testplan.toml against the tests that ctest knows: every requirement names at least one test, and every
-// named test exists. usage: vireo_testplan PLAN CTEST BUILD_FOLDER
+// Checks docs/testplan.toml against the tests that ctest knows: every requirement names at least one test, every named
+// test exists, and every line of the error table (spec/errors.toml) has a requirement. usage: vireo_testplan PLAN CTEST
+// BUILD_FOLDER
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -9,6 +10,8 @@
 #include <memory>
 #include <set>
 #include <string>
+
+#include "spec/gen/vireo_spec.h"
 
 namespace {
 
@@ -48,6 +51,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "ctest lists no tests in {}\n", argv[3]);
     return 1;
   }
+  std::set<std::string> codes;  // that no requirement has named yet
+  constexpr unsigned kCodes = 1U << 8 * sizeof(vireo::spec::RdmaError);
+  for (unsigned value = 1; value < kCodes; ++value) {  // 0 is no error
+    const char* name = vireo::spec::ToString(static_cast<vireo::spec::RdmaError>(value));
+    if (name != nullptr) codes.insert(name);
+  }
   int errors = 0, requirements = 0, tests = 0;
   const toml::array* rows = plan["requirement"].as_array();
   for (size_t i = 0; rows != nullptr && i < rows->size(); ++i) {
@@ -60,6 +69,10 @@ int main(int argc, char** argv) {
       ++errors;
       continue;
     }
+    if (const std::string code = (*row)["error"].value_or(std::string()); !code.empty() && codes.erase(code) == 0) {
+      fmt::print(stderr, "{}: \"{}\": error {} does not exist, or has a requirement already\n", argv[1], text, code);
+      ++errors;
+    }
     for (const auto& node : *named) {
       const std::string name = node.value_or(std::string());
       ++tests;
@@ -71,6 +84,10 @@ int main(int argc, char** argv) {
   if (requirements == 0) {
     fmt::print(stderr, "{}: no [[requirement]]\n", argv[1]);
     return 1;
+  }
+  for (const std::string& code : codes) {
+    fmt::print(stderr, "{}: no requirement has error = \"{}\"\n", argv[1], code);
+    ++errors;
   }
   fmt::print("{} requirements, {} tests named, {} errors\n", requirements, tests, errors);
   return errors == 0 ? 0 : 1;
