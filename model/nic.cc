@@ -355,6 +355,7 @@ void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ 
 void Nic::ApplyHold(Cycle from) {
   const bool hold = pause_ || order_hold_;
   send_queue_.SetHold(from, hold);
+  completer_.SetHold(from, hold);
   responder_.SetHold(from, hold);
   read_responder_.SetHold(from, hold);
   net_tx_.SetHold(from, hold);

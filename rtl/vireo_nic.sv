@@ -1103,6 +1103,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
+    .hold_i(hold),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),

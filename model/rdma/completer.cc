@@ -17,6 +17,9 @@ using spec::NakCode;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
+// ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
+constexpr uint32_t kMtuShift = 7;
+
 // States in which records count; in others they are left from before a clear.
 bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
 
@@ -41,10 +44,11 @@ bool IsSequenceNak(uint8_t syndrome) {
 
 }  // namespace
 
-Completer::Completer(Agenda& agenda, const spec::Config& config)
+Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes)
     : Block(agenda),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
+      burst_bytes_(burst_bytes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       clear_(config.num_qps),
       flush_(config.num_qps),
@@ -59,11 +63,17 @@ Completer::Completer(Agenda& agenda, const spec::Config& config)
 
 void Completer::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
+void Completer::SetHold(Cycle from, bool hold) {
+  hold_level_.Set(from, hold);
+  WakeAt(from);
+}
+
 void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
   attributes_table_.Write(cycle, write.index,
                           {.reliable = context.qp_type == spec::IbQpType::kRc,
+                           .path_mtu = static_cast<uint8_t>(static_cast<uint8_t>(context.path_mtu) % 8),
                            .cqn = context.send_cqn,
                            .timeout = context.timeout,
                            .retry_cnt = context.retry_cnt,
@@ -92,6 +102,10 @@ void Completer::Run(Cycle now) {
   moved |= Leave(now, replay_, replay_out);
   moved |= Leave(now, timer_set_, timer_set_out);
   moved |= Step(now);
+  if (const bool hold = hold_level_.At(now); hold != held_) {
+    held_ = hold;
+    moved = true;
+  }
   if (moved) WakeAt(now + 1);
 }
 
@@ -127,7 +141,8 @@ bool Completer::Choose(Cycle now) {
   } else if (record_in.CanPop(now)) {
     op_ = Op::kRecord;
     qpn_ = record_in.front().qpn;
-  } else if (turn_.CanPop(now) && !replay_ && (!replayed_ || (!timer_expired_in.CanPop(now) && !ack_in.CanPop(now)))) {
+  } else if (turn_.CanPop(now) && !held_ && !replay_ &&
+             (!replayed_ || (!timer_expired_in.CanPop(now) && !ack_in.CanPop(now)))) {
     op_ = Op::kReplay;
     qpn_ = turn_.Pop(now);
     WakeAt(turn_.PopReady());
@@ -182,11 +197,19 @@ Completer::State Completer::DecideRecord(Cycle now) {
   const spec::SendRecord& record = kept.record;
   if (ring.records.empty()) ring.unacked = record.first_psn;
   ring.newest = record.last_psn;
+  if (!record.unsent) {
+    ring.sent = Psn(record.packets != 0 ? record.first_psn + record.packets : record.last_psn + 1);
+  } else if (ring.records.empty()) {
+    ring.sent = record.first_psn;
+  }
   State next = State::kRead;
   if (why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent) {
-    if (record.unsent && !ring.paused && !ring.replaying) {
-      // The requester holds the QP itself, or the resume was given before it made this record.
+    if ((record.unsent || record.packets != 0) && !ring.paused && !ring.replaying) {
+      // The requester holds the QP itself, or will when the first part of the message has left, or the resume was given
+      // before it made this record.
       then_ = Then::kGoOn;
+      ring.part = !record.unsent;
+      ring.next = Psn(record.first_psn + record.packets);
       ring.cursor = static_cast<uint32_t>(ring.records.size());
       ring.reads_given = ring.reads;
       next = State::kEnd;
@@ -292,7 +315,9 @@ Completer::State Completer::Settle() {
 
 Completer::State Completer::DecideReplay() {
   Ring& ring = rings_[qpn_];
-  if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying) return State::kChoose;
+  if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
+    return State::kChoose;
+  }
   if (ring.cursor != ring.records.size()) return State::kReplay;
   replay_ = spec::Replay{.qpn = qpn_, .resume = true, .generation = ring.generation, .psn = Psn(ring.newest + 1)};
   ring.replaying = false;
@@ -309,12 +334,27 @@ Completer::State Completer::Amend(Cycle now) {
       (record.again && ring.records[index].record.first_psn != record.first_psn)) {
     return State::kChoose;  // its message is complete
   }
+  const bool awaited = IsAwaited(ring, index);
+  if (record.packets != 0) {
+    // A part of it has begun: the next one may be asked for, unless a later hold has asked for all anew.
+    if (awaited && record.generation == ring.generation) {
+      ring.awaits = false;
+      PushTurn(now);
+    }
+    return State::kChoose;
+  }
+  // The part that was asked for will not be sent.
+  if (awaited) ring.replaying = ring.awaits = false;
   // Only its status: what else the record says was so when it was kept.
   Kept& kept = ring.records[index];
   kept.record.status = record.status;
   kept.record.vendor_err = record.vendor_err;
   kept.tell = record.again;
   return State::kRead;
+}
+
+bool Completer::IsAwaited(const Ring& ring, uint32_t index) const {
+  return ring.replaying && ring.awaits && index == ring.cursor;
 }
 
 void Completer::Replay(Cycle now) {
@@ -330,13 +370,26 @@ void Completer::Replay(Cycle now) {
     ring.stands = true;
     return;
   }
+  // What was acknowledged meanwhile is not sent again.
+  uint32_t psn = ring.cursor == 0 ? ring.unacked : record.first_psn;
+  if (ring.part && (ring.cursor != 0 || Psn(psn - record.first_psn) < Psn(ring.next - record.first_psn))) {
+    psn = ring.next;
+  }
+  const auto burst = static_cast<uint16_t>(burst_bytes_ >> kMtuShift >> attributes_.path_mtu);
+  const bool cuts = !kept.IsRead() && burst != 0 && Psn(record.last_psn - psn) >= burst;
   replay_ = spec::Replay{.qpn = qpn_,
                          .generation = ring.generation,
                          .head = record.head,
                          .slot = static_cast<uint8_t>((ring.oldest + ring.cursor) % send_records_),
-                         .psn = ring.cursor == 0 ? ring.unacked : record.first_psn,
+                         .psn = psn,
                          .first_psn = record.first_psn,
-                         .last_psn = record.last_psn};
+                         .last_psn = record.last_psn,
+                         .packets = cuts ? burst : uint16_t{0},
+                         .fresh = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
+  ring.part = ring.awaits = cuts;
+  ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
+  if (Psn(ring.next - ring.unacked) > Psn(ring.sent - ring.unacked)) ring.sent = ring.next;
+  if (cuts) return;
   ++ring.cursor;
   if (kept.IsRead()) ++ring.reads_given;
   PushTurn(now);
@@ -394,7 +447,8 @@ Completer::State Completer::Check(Cycle now) {
   }
   if (why_ != Why::kForget) {
     // UC and UD are in SQE, and each record says itself what becomes of it. [IBTA vol. 1, 10.3.1.6]
-    if (record.silent || (status != IbWcStatus::kSuccess && attributes_.reliable)) ring.failed = true;
+    // What failed in a replay stops them for good, too.
+    if (record.silent || (status != IbWcStatus::kSuccess && (attributes_.reliable || kept.tell))) ring.failed = true;
     if (ring.failed) why_ = Why::kFlush;
   }
   if (kept.IsRead()) {
@@ -403,6 +457,11 @@ Completer::State Completer::Check(Cycle now) {
     ++ring.reads_ended;
     reads_ = spec::QpReads{.qpn = qpn_, .ended = ring.reads_ended};
     if (std::exchange(ring.stands, false)) PushTurn(now);
+  }
+  if (ring.cursor == 0) {
+    // The replay goes on with the next one.
+    if (std::exchange(ring.awaits, false)) PushTurn(now);
+    ring.part = false;
   }
   ring.records.pop_front();
   ring.oldest = (ring.oldest + 1) % send_records_;
@@ -443,6 +502,7 @@ Completer::State Completer::End(Cycle now) {
     ring.replaying = false;
     ring.paused = false;
     ring.stands = false;
+    ring.awaits = false;
   } else if (then_ == Then::kReplay || then_ == Then::kPause) {
     ++ring.generation;
     hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
@@ -451,6 +511,8 @@ Completer::State Completer::End(Cycle now) {
     ring.cursor = 0;
     ring.reads_given = 0;
     ring.stands = false;
+    ring.part = false;
+    ring.awaits = false;
     if (ring.replaying) PushTurn(now);
   } else if (then_ == Then::kGoOn) {
     ring.replaying = true;
@@ -470,9 +532,9 @@ void Completer::PushTurn(Cycle now) {
 }
 
 bool Completer::IsIdle() const {
-  return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && turn_.IsEmpty() && record_in.size() == 0 &&
-         ack_in.size() == 0 && timer_expired_in.size() == 0 && !completion_ && !retired_ && !failure_ && !replay_ &&
-         !timer_set_ && !hold_ && !reads_;
+  return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && (turn_.IsEmpty() || held_) &&
+         record_in.size() == 0 && ack_in.size() == 0 && timer_expired_in.size() == 0 && !completion_ && !retired_ &&
+         !failure_ && !replay_ && !timer_set_ && !hold_ && !reads_;
 }
 
 }  // namespace vireo::model

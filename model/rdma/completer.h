@@ -15,6 +15,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/qp_set.h"
@@ -33,12 +34,16 @@ class Completer final : public Block {
   static constexpr Cycle kExpiredToHold = 4;      // the pulse
   static constexpr Cycle kHoldToReplay = 4;       // from the pulse on; the first one
   static constexpr Cycle kReadsToReplay = 6;      // from the pulse qp_reads on; one that stood for that READ
+  static constexpr Cycle kReleaseToReplay = 4;    // from the first cycle without hold_i on; one that waited
   static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: without end [IBTA vol. 1, 9.7.5.2.8]
 
-  Completer(Agenda& agenda, const spec::Config& config);
+  // burst_bytes: the requester's.
+  Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);
 
   // The input from cycle `from` on; at first 0.
   void SetMq(Cycle from, bool mq);
+  // Likewise: from the next cycle on no replay begins.
+  void SetHold(Cycle from, bool hold);
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
@@ -74,6 +79,7 @@ class Completer final : public Block {
   enum class Then { kNothing, kReplay, kPause, kGoOn };
   struct Attributes {
     bool reliable = false;  // RC: somebody acknowledges
+    uint8_t path_mtu = 0;   // the requester sends nothing with another one
     uint16_t cqn = 0;
     uint8_t timeout = 0;
     uint8_t retry_cnt = 0;
@@ -95,6 +101,10 @@ class Completer final : public Block {
     uint8_t generation = 0;        // of the last hold
     bool replaying = false;        // replays or the resume of that hold are still to be given
     uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
+    bool part = false;             // of the record at the cursor, a part was asked for, up to
+    uint32_t next = 0;             //   this PSN
+    bool awaits = false;           // no turn before the requester has begun that part
+    uint32_t sent = 0;             // what is before this PSN was asked for once; less than 2^24 from `unacked` on
     uint32_t reads = 0;            // READs among the records
     uint32_t reads_given = 0;      // READs before the cursor
     uint8_t reads_ended = 0;       // READs that have left, ever
@@ -116,6 +126,7 @@ class Completer final : public Block {
   State DecideAck(Cycle now);
   State DecideReplay();
   State Amend(Cycle now);
+  bool IsAwaited(const Ring& ring, uint32_t index) const;
   void Replay(Cycle now);
   State Check(Cycle now);
   State Settle();
@@ -124,6 +135,7 @@ class Completer final : public Block {
 
   const uint32_t num_qps_;
   const uint32_t send_records_;
+  const uint32_t burst_bytes_;
 
   QpQueues queues_;
   QpSet clear_;
@@ -146,6 +158,9 @@ class Completer final : public Block {
   bool replayed_ = false;  // the last turn but for records was a replay's
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
+
+  Level<bool> hold_level_;
+  bool held_ = false;  // as it was in the last cycle: what counts in the next one
 
   std::optional<spec::Completion> completion_;
   std::optional<spec::Doorbell> retired_;

@@ -135,11 +135,12 @@ const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcod
   return row == std::end(kOperations) ? nullptr : row;
 }
 
-Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets)
+Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets, uint32_t burst_bytes)
     : Block(agenda),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
+      burst_bytes_(burst_bytes),
       attributes_(config.num_qps),
       front_state_(config.num_qps),
       back_state_(config.num_qps),
@@ -478,6 +479,12 @@ void Requester::EndCheck() {
   }
   const bool sends = record.status == IbWcStatus::kSuccess;
   if (sends && message.is_read) record.bytes = message.length;
+  message.packets = 0;
+  if (sends && !message.is_read) {
+    const bool is_long = message.length > burst_bytes_;
+    message.packets = work.again ? work.packets : is_long ? static_cast<uint16_t>(burst_bytes_ >> message.shift) : 0;
+    message.end_psn = (message.psn + message.packets - 1) & kPsnMask;
+  }
   message.left = sends && !message.is_read ? message.length : 0;  // the request of a READ has no payload
   front_ = sends && work.again && !message.is_read ? Front::kSkip : Front::kPacket;
 }
@@ -525,6 +532,7 @@ bool Requester::SendPacket(Cycle now) {
   }
   const uint32_t mtu = 1U << message.shift;
   const bool last = message.left <= mtu;
+  const bool ends = last || (message.packets != 0 && message.psn == message.end_psn);
   const uint32_t payload = last ? message.left : mtu;
   const uint32_t rest = payload - message.given;
   if (rest != 0 && message.element_left == 0) {
@@ -541,10 +549,12 @@ bool Requester::SendPacket(Cycle now) {
               .direct = message.is_inline,
               .revives = message.first && message.revives,
               .send_only = IsSendOnly(message.service),
+              .fresh = work.fresh,
+              .packets = message.packets,
               .generation = work.generation,
               .address = message.address,
               .record = record};
-  if (message.operation != nullptr) entry.packet = PacketOf(payload, last);
+  if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
   if (message.is_read && record.status == IbWcStatus::kSuccess) {
     entry.read = true;
     entry.read_record = ReadRecordOf();
@@ -564,8 +574,13 @@ bool Requester::SendPacket(Cycle now) {
   message.given = 0;
   message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
+  if (ends && !last && !work.again) {
+    // The completer has a record that says so, and asks for the rest.
+    const uint8_t generation = front_resumed_.Read(now - 1, record.qpn).generation;
+    front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = generation});
+  }
   // What fails before its first packet takes no PSN: its last one is that before its first.
-  if (last) EndMessage(now, record.last_psn + 1);
+  if (ends) EndMessage(now, record.last_psn + 1);
   return true;
 }
 
@@ -577,7 +592,7 @@ void Requester::CountRead(Cycle now) {
 }
 
 // The packet that begins at the message's PSN.
-spec::TxPacket Requester::PacketOf(uint32_t payload, bool last) const {
+spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const {
   const Message& message = message_;
   const bool is_connected = message.service == BthService::kRc;
   const bool begins = message.psn == message.record.first_psn;
@@ -587,7 +602,7 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last) const {
       .qpn = message.record.qpn,
       .opcode = opcode,
       .solicited_event = last && info.may_solicit && (message.request.send_flags & IbSendFlags::kSolicited) != 0,
-      .ack_req = is_connected && (last || (message.psn + 1) % spec::kSendAckPackets == 0),
+      .ack_req = is_connected && (ends || (message.psn + 1) % spec::kSendAckPackets == 0),
       .psn = message.psn,
       .payload_bytes = static_cast<uint16_t>(payload),
       .reports = last && !is_connected,
@@ -664,7 +679,7 @@ bool Requester::RunBack(Cycle now) {
         job_->address0 = entry.address;
         job_->bytes0 = entry.packet.payload_bytes;
       }
-      resent_ = entry.record.again && !job_->more && !drop_;
+      resent_ = entry.record.again && !entry.fresh && !job_->more && !drop_;
       if (drop_ && !entry.record.again) {
         back_ = Back::kFail;
       } else {
@@ -728,7 +743,13 @@ bool Requester::Decide(Cycle now) {
   }
   const bool fails = record.status != IbWcStatus::kSuccess;
   record.unsent = held && entry.first && !fails;
-  if (fails || (entry.first && !again)) record_ = record;
+  // A burst begins, of new work or of a replay, and more of the message is behind it.
+  const bool goes_on = entry.first && entry.packets != 0 && !fails && !held;
+  if (goes_on) {
+    record.packets = entry.packets;
+    if (again) record.generation = entry.generation;
+  }
+  if (fails || (entry.first && !again) || goes_on) record_ = record;
   stop_ = fails || (entry.first && held);
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;

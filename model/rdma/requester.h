@@ -3,8 +3,10 @@
 // memory of each checked, and gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. An RDMA READ is
 // one packet with as many PSNs as responses will come; before its job the responder hears where they go. It sees no
 // acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays bring work
-// requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
-// After an error RC is dead until it is loaded anew; UC and UD until a work request comes that was checked after SQE.
+// requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself. So does
+// one whose message is longer than a burst: it sends the burst, and replays ask for the rest, a burst each, so that
+// other QPs have their turn between them. After an error RC is dead until it is loaded anew; UC and UD until a work
+// request comes that was checked after SQE.
 //
 // Two machines with a queue between them: the front checks, cuts and asks for memory (2 cycles per work request and one
 // per run of an element in a packet), the back decides with the answer, in order (3 cycles per run, 4 per READ).
@@ -46,7 +48,9 @@ class Requester final : public Block {
   // From a hold to the first cycle in which a packet is decided otherwise.
   static constexpr Cycle kHoldToDecision = 3;
 
-  Requester(Agenda& agenda, const spec::Config& config, uint32_t packets = kPackets);
+  // burst_bytes: a power of two, 2^12 to 2^23.
+  Requester(Agenda& agenda, const spec::Config& config, uint32_t packets = kPackets,
+            uint32_t burst_bytes = spec::kSendBurstBytes);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
@@ -129,6 +133,8 @@ class Requester final : public Block {
     bool unsent = false;     // of a held QP: a record and no packet
     bool revives = false;    // with `first`: the QP's first one since SQE has ended
     bool send_only = false;  // a failure stops only the send half
+    bool fresh = false;      // of a replay: it was never sent
+    uint16_t packets = 0;    // with `first`, not 0: so many are sent now
     uint8_t generation = 0;
     uint64_t address = 0;
     spec::SendRecord record{};
@@ -160,7 +166,9 @@ class Requester final : public Block {
     bool bad = false;   // an element could not be read
     uint32_t skip = 0;  // bytes that are not sent again
     uint32_t psn = 0;
-    uint32_t shift = 0;  // path MTU: 2 to the power of it
+    uint16_t packets = 0;  // not 0: it gives way after so many,
+    uint32_t end_psn = 0;  //   of which this is the last one
+    uint32_t shift = 0;    // path MTU: 2 to the power of it
     uint16_t pdn = 0;
   };
   enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
@@ -168,7 +176,7 @@ class Requester final : public Block {
 
   bool WaitsForReads(Cycle now);
   void CountRead(Cycle now);
-  spec::TxPacket PacketOf(uint32_t payload, bool last) const;
+  spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
   spec::ReadRecord ReadRecordOf() const;
   void WriteHolds(Cycle now);
   void WriteSqes(Cycle now);
@@ -187,6 +195,7 @@ class Requester final : public Block {
   void PopEntry(Cycle now);
 
   const uint32_t max_send_sge_;
+  const uint32_t burst_bytes_;
   Table<Attributes> attributes_;
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;

@@ -264,6 +264,8 @@ bool SendQueue::RunAssemble(Cycle now) {
     work.psn = replay.psn;
     work.first_psn = replay.first_psn;
     work.last_psn = replay.last_psn;
+    work.packets = replay.packets;
+    work.fresh = replay.fresh;
   }
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
   if (failed != RdmaError::kOk && !info.again) {

@@ -24,18 +24,21 @@
 //
 // To send again: qp_hold with a new generation, then one replay per record in order, one per turn of the QP, then a
 // replay with resume. Records that come meanwhile are at the end of the ring, so the cursor gets to them. At a fence,
-// and at a READ too many, the replay stands still until a READ has left the ring.
+// and at a READ too many, the replay stands still until a READ has left the ring. Of a record that is longer than a
+// burst a replay asks for one burst, and the next turn comes when the requester says that this one has begun.
 module vireo_completer
   import vireo_spec_pkg::*;
 #(
   parameter int unsigned NetQueuePairs = 16,
   parameter int unsigned NumCqs = 1024,
   parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned SendRecords = 32   // per QP; a power of two, 2 or more
+  parameter int unsigned SendRecords = 32,  // per QP; a power of two, 2 or more
+  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // the requester's
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic              hold_i,  // from the next cycle on no replay begins
 
   input  logic              table_write_valid_i,
   input  table_write_t      table_write_i,
@@ -84,6 +87,9 @@ module vireo_completer
 
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned SlotBits = $clog2(SendRecords);
+
+  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
+  localparam int unsigned MtuShift = 7;
 
   // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryForEver = 3'd7;
@@ -160,6 +166,10 @@ module vireo_completer
     logic [7:0] generation;      // of the last hold
     logic replaying;             // replays or the resume of that hold are still to be given
     logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
+    logic part;                  // of the record at the cursor, a part was asked for, up to
+    logic [23:0] next;           //   this PSN
+    logic awaits;                // no turn before the requester has begun that part
+    logic [23:0] sent;           // what is before this PSN was asked for once; less than 2^24 from `unacked` on
     logic [SlotBits:0] reads;    // READs among the records
     logic [SlotBits:0] reads_given;  // READs before the cursor
     logic [7:0] reads_ended;     // READs that have left, ever
@@ -191,6 +201,7 @@ module vireo_completer
   // What completions and retries need of a QP's attributes.
   typedef struct packed {
     logic reliable;  // RC: somebody acknowledges
+    logic [2:0] path_mtu;  // ib_mtu_e; the requester sends nothing with another one
     logic [15:0] cqn;
     logic [4:0] timeout;
     logic [2:0] retry_cnt;
@@ -210,7 +221,8 @@ module vireo_completer
   logic unused_bits;
 
   assign context_in = unpack_table_qp_context(table_write_i.data);
-  assign attributes_in = '{reliable: context_in.qp_type == 8'(IbQpTypeRc), cqn: context_in.send_cqn,
+  assign attributes_in = '{reliable: context_in.qp_type == 8'(IbQpTypeRc), path_mtu: context_in.path_mtu[2:0],
+                           cqn: context_in.send_cqn,
                            timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
                            rnr_retry: context_in.rnr_retry, max_rd_atomic: context_in.max_rd_atomic};
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits]};
@@ -276,7 +288,11 @@ module vireo_completer
   rdma_cq_req_t cqe;
 
   logic counts, has_timer, fatal, retries_left;
-  logic done, leaves, completes, own, kept_is_read, waits;
+  logic done, leaves, completes, own, kept_is_read, waits, awaited, cuts;
+  logic level_q;  // hold_i
+  logic [15:0] burst;  // packets
+  logic [23:0] asked, rest, behind;  // where a replay begins, how many packets follow that one, where it ends
+  logic fresh;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
   logic [1:0] timer_kind;
@@ -410,9 +426,22 @@ module vireo_completer
 
     waits = ring_q.reads_given != '0
          && (kept.fence || (kept_is_read && 32'(ring_q.reads_given) >= 32'(attributes.max_rd_atomic)));
+    // What was acknowledged meanwhile is not sent again.
+    burst = 16'(32'(BurstBytes) >> MtuShift >> attributes.path_mtu);
+    asked = kept.first_psn;
+    if (ring_q.cursor == '0) asked = ring_q.unacked;
+    if (ring_q.part && (ring_q.cursor != '0 || asked - kept.first_psn < ring_q.next - kept.first_psn)) begin
+      asked = ring_q.next;
+    end
+    rest = kept.last_psn - asked;
+    cuts = !kept_is_read && burst != '0 && rest >= 24'(burst);
+    behind = cuts ? asked + 24'(burst) : kept.last_psn + 24'd1;
+    fresh = asked - ring_q.unacked >= ring_q.sent - ring_q.unacked;
     retries_left = ring.retries < attributes.retry_cnt;
     newest_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
     slot_index = record.slot[SlotBits-1:0] - ring.oldest;
+    awaited = ring_q.replaying && ring_q.awaits
+           && {1'b0, (record.again ? record.slot[SlotBits-1:0] : newest_slot) - ring_q.oldest} == ring_q.cursor;
 
     // The timer at an event's end.
     stops = why_q == WhyForget || why_q == WhyFlush;
@@ -449,7 +478,7 @@ module vireo_completer
         end else if (record_valid) begin
           op_d = OpRecord;
           qpn_d = record.qpn[QpBits-1:0];
-        end else if (turn_valid && replay_free && (!replayed_q || (!expired_valid && !ack_valid))) begin
+        end else if (turn_valid && !level_q && replay_free && (!replayed_q || (!expired_valid && !ack_valid))) begin
           op_d = OpReplay;
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
@@ -497,11 +526,19 @@ module vireo_completer
               kept_write = 1'b1;
               if (ring.count == '0) ring.unacked = record.first_psn;
               ring.newest = record.last_psn;
+              if (!record.unsent) begin
+                ring.sent = record.packets != '0 ? record.first_psn + 24'(record.packets) : record.last_psn + 24'd1;
+              end else if (ring.count == '0) begin
+                ring.sent = record.first_psn;
+              end
               if (why_d == WhyOwn && !ring.failed && record.status == IbWcStatusSuccess && !record.silent) begin
-                if (record.unsent && !ring.paused && !ring.replaying) begin
-                  // The requester holds the QP itself, or the resume was given before it made this record.
+                if ((record.unsent || record.packets != '0) && !ring.paused && !ring.replaying) begin
+                  // The requester holds the QP itself, or will when the first part of the message has left, or the
+                  // resume was given before it made this record.
                   then_d = ThenGoOn;
                   ring.cursor = ring.count;
+                  ring.part = !record.unsent;
+                  ring.next = record.first_psn + 24'(record.packets);
                   ring.reads_given = ring.reads;
                   state_d = StEnd;
                 end else if (!ring.timer && !ring.paused && has_timer) begin
@@ -537,7 +574,7 @@ module vireo_completer
           end
           OpReplay: begin
             kept_read_slot = ring.oldest + SlotBits'(ring.cursor);
-            if (!keeps(qp_state) || ring.failed || !ring.replaying) begin
+            if (!keeps(qp_state) || ring.failed || !ring.replaying || ring.awaits) begin
               state_d = StChoose;
             end else if (ring.cursor != ring.count) begin
               kept_read = 1'b1;
@@ -545,7 +582,8 @@ module vireo_completer
             end else begin
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
-                           psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0};
+                           psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
+                           fresh: 1'b0};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -574,8 +612,23 @@ module vireo_completer
         if (record.again ? 32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count
                            && kept.first_psn == record.first_psn
                          : ring_q.count != '0) begin
-          kept_write = 1'b1;
-          state_d = StRead;
+          if (record.packets != '0) begin
+            // A part of it has begun: the next one may be asked for, unless a later hold has asked for all anew.
+            if (awaited && record.generation == ring_q.generation) begin
+              ring_d.awaits = 1'b0;
+              ring_write = 1'b1;
+              turn_push = 1'b1;
+            end
+            state_d = StChoose;
+          end else begin
+            kept_write = 1'b1;
+            // The part that was asked for will not be sent.
+            if (awaited) begin
+              ring_d.replaying = 1'b0;
+              ring_d.awaits = 1'b0;
+            end
+            state_d = StRead;
+          end
         end else begin
           state_d = StChoose;  // its message is complete
         end
@@ -590,11 +643,17 @@ module vireo_completer
           replay_valid_d = 1'b1;
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
-                       psn: ring_q.cursor == '0 ? ring_q.unacked : kept.first_psn, first_psn: kept.first_psn,
-                       last_psn: kept.last_psn};
-          ring_d.cursor = ring_q.cursor + 1'b1;
-          if (kept_is_read) ring_d.reads_given = ring_q.reads_given + 1'b1;
-          turn_push = 1'b1;
+                       psn: asked, first_psn: kept.first_psn, last_psn: kept.last_psn, packets: cuts ? burst : '0,
+                       fresh: fresh};
+          if (behind - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = behind;
+          ring_d.part = cuts;
+          ring_d.next = behind;
+          ring_d.awaits = cuts;
+          if (!cuts) begin
+            ring_d.cursor = ring_q.cursor + 1'b1;
+            if (kept_is_read) ring_d.reads_given = ring_q.reads_given + 1'b1;
+            turn_push = 1'b1;
+          end
         end
         ring_write = 1'b1;
         state_d = StChoose;
@@ -622,17 +681,25 @@ module vireo_completer
           end
           ring_d.oldest = ring_q.oldest + 1'b1;
           ring_d.count = ring_q.count - 1'b1;
-          if (ring_q.cursor != '0) ring_d.cursor = ring_q.cursor - 1'b1;
+          if (ring_q.cursor != '0) begin
+            ring_d.cursor = ring_q.cursor - 1'b1;
+          end else begin
+            // The replay goes on with the next one.
+            turn_push = ring_q.awaits;
+            ring_d.part = 1'b0;
+            ring_d.awaits = 1'b0;
+          end
           if (kept_is_read) begin
             ring_d.reads = ring_q.reads - 1'b1;
             if (ring_q.cursor != '0) ring_d.reads_given = ring_q.reads_given - 1'b1;
             ring_d.reads_ended = ring_q.reads_ended + 1'b1;
             reads_valid_d = 1'b1;
             reads_d = '{qpn: 24'(qpn_q), ended: ring_d.reads_ended};
-            turn_push = ring_q.stands;
+            turn_push = turn_push || ring_q.stands;
             ring_d.stands = 1'b0;
           end
-          if (why_q != WhyForget && (kept.silent || (status != IbWcStatusSuccess && attributes.reliable))) begin
+          if (why_q != WhyForget
+              && (kept.silent || (status != IbWcStatusSuccess && (attributes.reliable || kept.tell)))) begin
             ring_d.failed = 1'b1;
           end
           if (why_q == WhyNak && completes && status != IbWcStatusSuccess && kept.status == IbWcStatusSuccess) begin
@@ -694,6 +761,7 @@ module vireo_completer
           ring_d.replaying = 1'b0;
           ring_d.paused = 1'b0;
           ring_d.stands = 1'b0;
+          ring_d.awaits = 1'b0;
         end else begin
           unique case (then_q)
             ThenReplay, ThenPause: begin
@@ -705,6 +773,8 @@ module vireo_completer
               ring_d.cursor = '0;
               ring_d.reads_given = '0;
               ring_d.stands = 1'b0;
+              ring_d.part = 1'b0;
+              ring_d.awaits = 1'b0;
               turn_push = then_q == ThenReplay;
             end
             ThenGoOn: begin
@@ -740,7 +810,9 @@ module vireo_completer
       hold_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
       replayed_q <= 1'b0;
+      level_q <= 1'b0;
     end else begin
+      level_q <= hold_i;
       state_q <= state_d;
       completion_valid_q <= completion_valid_d;
       retired_valid_q <= retired_valid_d;
@@ -787,8 +859,8 @@ module vireo_completer
   assign qp_hold_o = hold_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
-  assign idle_o = state_q == StChoose && clear_empty && flush_empty && turn_empty && !record_valid && !ack_valid
-               && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q && !replay_valid_q
-               && !timer_set_valid_q && !hold_valid_q && !reads_valid_q;
+  assign idle_o = state_q == StChoose && clear_empty && flush_empty && (turn_empty || level_q) && !record_valid
+               && !ack_valid && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q
+               && !replay_valid_q && !timer_set_valid_q && !hold_valid_q && !reads_valid_q;
 
 endmodule

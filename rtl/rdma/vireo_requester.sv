@@ -11,6 +11,8 @@
 //
 // It sees no acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays
 // bring work requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
+// So does one whose message is longer than a burst: it sends the burst, and replays ask for the rest, a burst each, so
+// that other QPs have their turn between them.
 //
 // Two halves with a queue between them: the front checks, cuts and asks for memory; the back decides with the answer,
 // so that the latency of the memory check costs no throughput. All of one QP's decisions are the back's, in order.
@@ -21,7 +23,8 @@ module vireo_requester
   parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
   parameter int unsigned NumAhs = 1024,  // 2 to 65536
   parameter int unsigned Packets = 16,   // runs of packets between front and back; a power of two, 4 or more
-  parameter int unsigned MaxSendSge = 30  // elements of a list, 1 to 255
+  parameter int unsigned MaxSendSge = 30,  // elements of a list, 1 to 255
+  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // a power of two, 2^12 to 2^23
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -375,6 +378,8 @@ module vireo_requester
     logic again;               // of a replay: no record if all goes well
     logic revives;             // with `first`: the QP's first one since SQE has ended
     logic send_only;           // a failure stops only the send half
+    logic fresh;               // of a replay: it was never sent
+    logic [15:0] packets;      // with `first`, not 0: so many are sent now
     logic [7:0] generation;
     logic [7:0] slot;
     logic [QpBits-1:0] qpn;
@@ -428,6 +433,9 @@ module vireo_requester
   logic bad_d, bad_q;
   logic [31:0] skip_d, skip_q;
   logic [23:0] psn_d, psn_q, first_psn_d, first_psn_q, last_psn_d, last_psn_q;
+  logic cut_d, cut_q;  // it gives way before its last packet
+  logic [15:0] packets_d, packets_q;  // then: those that are sent now, and the last of them
+  logic [23:0] end_psn_d, end_psn_q;
   logic [3:0] shift_d, shift_q;  // path MTU: 2 to the power of it
   logic [12:0] mtu;
   logic [15:0] pdn_d, pdn_q;
@@ -460,7 +468,7 @@ module vireo_requester
   logic [ListBits-1:0] to_ask;
   logic advance, element_write, element_read;
   rdma_sge_t element_in, element;
-  logic last, leaves, placed;
+  logic last, ends, leaves, placed;
   logic [12:0] payload_bytes, rest, piece;
   logic [7:0] opcode;
   opcode_info_t info;
@@ -518,6 +526,9 @@ module vireo_requester
     psn_d = psn_q;
     first_psn_d = first_psn_q;
     last_psn_d = last_psn_q;
+    cut_d = cut_q;
+    packets_d = packets_q;
+    end_psn_d = end_psn_q;
     shift_d = shift_q;
     pdn_d = pdn_q;
     service_d = service_q;
@@ -568,6 +579,7 @@ module vireo_requester
     if (32'(to_ask) > FetchElements) to_ask = ListBits'(FetchElements);
 
     last = left_q <= 32'(mtu);
+    ends = last || (cut_q && psn_q == end_psn_q);
     payload_bytes = last ? left_q[12:0] : mtu;
     rest = payload_bytes - given_q;
     piece = element_q < 32'(rest) ? element_q[12:0] : rest;
@@ -579,7 +591,8 @@ module vireo_requester
     unused_info = &{1'b0, info};
     entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: given_q == '0, more: piece != rest, placed: placed,
                  direct: is_inline, unsent: 1'b0, again: work.again, revives: first_q && revives_q,
-                 send_only: service_q == BthServiceUc || is_datagram, generation: work.generation, slot: work.slot,
+                 send_only: service_q == BthServiceUc || is_datagram,
+                 fresh: work.fresh, packets: cut_q ? packets_q : '0, generation: work.generation, slot: work.slot,
                  qpn: front_qpn, head: work.head, wr_id: wr_id,
                  wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                  silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
@@ -590,7 +603,7 @@ module vireo_requester
                  address: is_read ? work.address + 64'(RdmaSqReqBytes) : address_q, opcode: opcode,
                  solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
                  ack_req: is_connected
-                          && (last || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
+                          && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
                  psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
                  remote_address: rdma.remote_addr + 64'(skip_q), rkey: rdma.rkey, dma_length: length_q - skip_q,
                  has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
@@ -779,8 +792,13 @@ module vireo_requester
             given_d = '0;
             left_d = left_q - 32'(payload_bytes);
             psn_d = psn_q + 24'd1;
-            if (last) begin
+            if (ends) begin
               half_write = !work.again;
+              if (!last && !work.again) begin
+                // The completer has a record that says so, and asks for the rest.
+                front_resumed_write = 1'b1;
+                front_resumed_new = '{by_itself: 1'b1, generation: front_resumed.generation};
+              end
               // What fails before its first packet takes no PSN: its last one is that before its first.
               next_psn = last_psn_q + 24'd1;
               work_pop = 1'b1;
@@ -819,6 +837,10 @@ module vireo_requester
       last_psn_d = summed_last_psn;
       if (work.again) last_psn_d = work.last_psn;
       else if (status_d != IbWcStatusSuccess) last_psn_d = first_psn_d - 24'd1;
+      cut_d = status_d == IbWcStatusSuccess && !is_read
+           && (work.again ? work.packets != '0 : length_d > 32'(BurstBytes));
+      packets_d = work.again ? work.packets : 16'(32'(BurstBytes) >> shift_d);
+      end_psn_d = psn_d + 24'(packets_d) - 24'd1;
     end
     if (advance) begin
       address_d = element.addr;
@@ -843,7 +865,7 @@ module vireo_requester
   read_record_t read_d, read_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
-  logic alive, back_held, skips, fails, dies;
+  logic alive, back_held, skips, fails, dies, goes_on;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
@@ -907,6 +929,8 @@ module vireo_requester
     // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
     // failure is the completer's to judge: the record may have been acknowledged.
     dies = fails && !entry.again && (status != IbWcStatusWrFlushErr || entry.silent);
+    // A burst begins, of new work or of a replay, and more of the message is behind it.
+    goes_on = entry.first && entry.packets != '0 && !fails && !back_held;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
 
@@ -937,13 +961,14 @@ module vireo_requester
           entry_pop = 1'b1;
           back_d = BkIdle;
         end else if (record_free) begin
-          if (fails || (entry.first && !entry.again)) begin
+          if (fails || (entry.first && !entry.again) || goes_on) begin
             record_valid_d = 1'b1;
             record_d = '{qpn: 24'(entry.qpn), head: entry.head, wr_id: entry.wr_id, opcode: entry.wc_opcode,
                          status: status, vendor_err: vendor, signaled: entry.signaled, last_psn: entry.last_psn,
                          first_psn: entry.first_psn, amends: !entry.first || entry.again, again: entry.again,
                          slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
-                         bytes: entry.bytes, silent: entry.silent};
+                         bytes: entry.bytes, silent: entry.silent, packets: goes_on ? entry.packets : '0,
+                         generation: goes_on && entry.again ? entry.generation : '0};
           end
           stop_d = fails || (entry.first && back_held);
           dead_write = dies || entry.revives;
@@ -1007,7 +1032,7 @@ module vireo_requester
               job_d.bytes0 = entry.payload_bytes;
             end
           end
-          resent_d = entry.again && !drop_q && !entry.more;
+          resent_d = entry.again && !entry.fresh && !drop_q && !entry.more;
           if (drop_q && !entry.again) begin
             back_d = BkFail;
           end else begin
@@ -1077,6 +1102,9 @@ module vireo_requester
     psn_q <= psn_d;
     first_psn_q <= first_psn_d;
     last_psn_q <= last_psn_d;
+    cut_q <= cut_d;
+    packets_q <= packets_d;
+    end_psn_q <= end_psn_d;
     shift_q <= shift_d;
     pdn_q <= pdn_d;
     service_q <= service_d;

@@ -527,6 +527,8 @@ module vireo_send_queue
         work_d.psn = replays.psn;
         work_d.first_psn = replays.first_psn;
         work_d.last_psn = replays.last_psn;
+        work_d.packets = replays.packets;
+        work_d.fresh = replays.fresh;
       end
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;

@@ -309,6 +309,9 @@ inline constexpr uint8_t kSendQueueFetches = 32u;
 // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
+// What a message sends at most before other queue pairs have their turn. (tokens.toml) Unit: bytes.
+inline constexpr uint32_t kSendBurstBytes = 0x20000u;
+
 // Receive work requests of a QP that are read before they are asked for. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 16u;
 
@@ -9550,7 +9553,7 @@ struct CqArm {
 
 // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
 struct WorkRequest {
-  static constexpr size_t kBits = 874;
+  static constexpr size_t kBits = 891;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
@@ -9565,6 +9568,8 @@ struct WorkRequest {
   uint32_t psn{};  // Of the replay
   uint32_t first_psn{};  // Of the replay
   uint32_t last_psn{};  // Of the replay
+  uint16_t packets{};  // Of the replay
+  bool fresh{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9581,6 +9586,8 @@ struct WorkRequest {
     f("psn", self.psn, 24);
     f("first_psn", self.first_psn, 24);
     f("last_psn", self.last_psn, 24);
+    f("packets", self.packets, 16);
+    f("fresh", self.fresh, 1);
   }
 
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
@@ -9602,7 +9609,7 @@ struct QpHold {
 
 // The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
 struct Replay {
-  static constexpr size_t kBits = 129;
+  static constexpr size_t kBits = 146;
   uint32_t qpn{};  // Queue pair
   bool resume{};  // 1: no record: every packet below `psn` was asked for, and if that is the requester's next one, the hold of this generation ends
   uint8_t generation{};  // Of the hold
@@ -9611,6 +9618,8 @@ struct Replay {
   uint32_t psn{};  // Of the first packet to send
   uint32_t first_psn{};  // Of the record's message
   uint32_t last_psn{};  // Of the record's message: nothing beyond it is sent
+  uint16_t packets{};  // Not 0: so many from `psn` on are sent, and a record with `amends` says when they begin. 0: all up to last_psn
+  bool fresh{};  // None of them was asked for before: they do not count as retransmissions
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9621,6 +9630,8 @@ struct Replay {
     f("psn", self.psn, 24);
     f("first_psn", self.first_psn, 24);
     f("last_psn", self.last_psn, 24);
+    f("packets", self.packets, 16);
+    f("fresh", self.fresh, 1);
   }
 
   friend constexpr bool operator==(const Replay&, const Replay&) = default;
@@ -9762,7 +9773,7 @@ struct TxJob {
 
 // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 246;
+  static constexpr size_t kBits = 270;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -9779,6 +9790,8 @@ struct SendRecord {
   bool fence{};  // Nothing of it is sent before all READs before it are complete
   uint32_t bytes{};  // RDMA READ: of the message, for the CQE; else 0
   bool silent{};  // It could not be read: leaves without CQE and without used element
+  uint16_t packets{};  // Not 0: so many of its packets leave now, and the rest when a replay asks for it; with amends and again, those that the replay asked for
+  uint8_t generation{};  // With packets, amends and again: of the replay. Else 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9797,6 +9810,8 @@ struct SendRecord {
     f("fence", self.fence, 1);
     f("bytes", self.bytes, 32);
     f("silent", self.silent, 1);
+    f("packets", self.packets, 16);
+    f("generation", self.generation, 8);
   }
 
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;

@@ -252,6 +252,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},
     {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
+    {"send_burst_bytes", static_cast<uint64_t>(kSendBurstBytes)},
     {"receives_ahead", static_cast<uint64_t>(kReceivesAhead)},
     {"net_buffer_bytes", static_cast<uint64_t>(kNetBufferBytes)},
     {"net_tx_frames", static_cast<uint64_t>(kNetTxFrames)},

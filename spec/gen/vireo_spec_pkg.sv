@@ -235,6 +235,9 @@ package vireo_spec_pkg;
   // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 
+  // What a message sends at most before other queue pairs have their turn. (tokens.toml)
+  localparam logic [31:0] SendBurstBytes = 32'h20000;
+
   // Receive work requests of a QP that are read before they are asked for. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h10;
 
@@ -4370,8 +4373,10 @@ package vireo_spec_pkg;
     logic [23:0] psn;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
+    logic [15:0] packets;
+    logic fresh;
   } work_request_t;
-  localparam int unsigned WorkRequestBits = 874;
+  localparam int unsigned WorkRequestBits = 891;
 
   // A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
   typedef struct packed {
@@ -4390,8 +4395,10 @@ package vireo_spec_pkg;
     logic [23:0] psn;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
+    logic [15:0] packets;
+    logic fresh;
   } replay_t;
-  localparam int unsigned ReplayBits = 129;
+  localparam int unsigned ReplayBits = 146;
 
   // Sets the one timer of a QP anew, from now on. (tokens.toml)
   typedef struct packed {
@@ -4478,8 +4485,10 @@ package vireo_spec_pkg;
     logic fence;
     logic [31:0] bytes;
     logic silent;
+    logic [15:0] packets;
+    logic [7:0] generation;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 246;
+  localparam int unsigned SendRecordBits = 270;
 
   // A pulse: how many RDMA READs of a QP have ended since the hardware reset, modulo 256. Who begins them counts likewise, so the difference is what is under way; neither number is ever set back. Said by the completer (whose record was retired, however) for the requester, and by the read responder (answered or dropped) for the responder. (tokens.toml)
   typedef struct packed {

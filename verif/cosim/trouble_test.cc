@@ -378,7 +378,80 @@ TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
   }
 }
 
+// A message of 128 bursts, of 12 where a cycle is dear.
+class LongMessage : public Trouble {
+ protected:
+  static constexpr uint32_t kMtu = 4096;
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(Trouble::SetUp());
+    const bool is_cheap = std::get<0>(GetParam()) == "model" && config().link_mbps >= 10'000;
+    bytes_ = (is_cheap ? 128U : 12U) * spec::kSendBurstBytes + 5;
+    Begin();
+  }
+  const spec::Config& config() const { return *std::get<1>(GetParam()); }
+  void Begin() {
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.memory_bytes = bytes_, .path_mtu = spec::IbMtu::kMtu4096}));
+    ASSERT_TRUE(Post(*bad_, 1, 0, bytes_).ok());
+    RunFor(BurstNs());  // it is under way
+  }
+  uint64_t Now() { return system_->host(0).function().NowNs(); }
+  // On the wire.
+  uint64_t NsOf(uint64_t bytes) const { return bytes * 8 * 1000 / config().link_mbps; }
+  uint64_t BurstNs() const { return NsOf(spec::kSendBurstBytes + spec::kSendBurstBytes / kMtu * 100); }
+  void ExpectAllOfIt() {
+    const auto completion = bad_->side[0].cq->Wait(Now() + 10 * kMillisecond + 2 * NsOf(bytes_));
+    ASSERT_TRUE(completion.ok() && completion->has_value());
+    EXPECT_EQ((*completion)->status, spec::IbWcStatus::kSuccess) << spec::ToString((*completion)->status);
+    RunFor(50 * kMicrosecond);
+    EXPECT_EQ(std::memcmp(bad_->side[0].memory->data(), bad_->side[1].memory->data(), bytes_), 0);
+  }
+  uint32_t bytes_ = 0;
+};
+
+TEST_P(LongMessage, LetsShortOnesOfOthersThrough) {
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t begin = Now();
+    ASSERT_TRUE(Post(*good_, i, 64 * i, 64).ok());
+    const auto completion = good_->side[0].cq->Wait(begin + 10 * kMillisecond);
+    ASSERT_TRUE(completion.ok() && completion->has_value());
+    // The rest of a burst and one more, what is between requester and wire, and the time of a message for which nothing
+    // is in the way.
+    EXPECT_LT(Now() - begin, 3 * BurstNs() + 20 * kMicrosecond) << i;
+    EXPECT_EQ(bad_->side[0].cq->Wait(Now())->has_value(), false);
+  }
+  ExpectAllOfIt();
+  ExpectWorks(*good_);
+  EXPECT_EQ(Events(0), Texts{});
+}
+
+TEST_P(LongMessage, MakesTheStopOfAnotherQpNoLonger) {
+  const uint64_t begin = Now();
+  good_->side[0].qp.reset();
+  // What is under way at each of its holds, and the firmware.
+  EXPECT_LT(Now() - begin, 9 * BurstNs() + 150 * kMicrosecond);
+  good_.reset();
+  ExpectAllOfIt();
+  ASSERT_NO_FATAL_FAILURE(Connect(&good_));
+  ExpectWorks(*good_);
+}
+
+TEST_P(LongMessage, EndsWhenItsOwnQpIsStopped) {
+  const uint64_t begin = Now();
+  bad_->side[0].qp.reset();
+  EXPECT_LT(Now() - begin, 9 * BurstNs() + 150 * kMicrosecond);
+  // Its memory is the host's again.
+  bad_->side[0].region.reset();
+  bad_->side[0].memory.reset();
+  RunFor(100 * kMicrosecond);
+  ExpectWorks(*good_);
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  ExpectAllOfIt();
+  ExpectWorks(*good_);
+}
+
 VIREO_ON_EVERY_DEVICE_ONCE(Trouble);
+VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 
 }  // namespace
 }  // namespace vireo::verif

@@ -15,6 +15,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
+#include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -37,6 +38,7 @@ constexpr spec::Config MakeConfig() {
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();
+constexpr uint32_t kBurstBytes = 4096;
 constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
@@ -54,6 +56,7 @@ struct Bench {
     block.on_qp_reads = [this](Cycle cycle, const spec::QpReads& token) { reads.Tell(cycle, token); };
     bench.AddOther(hold);
     bench.AddOther(reads);
+    bench.AddOther(pause);
   }
 
   // Cycles, with idle compared in each.
@@ -83,11 +86,13 @@ struct Bench {
     uint8_t rnr_retry = 0;
     uint8_t max_rd_atomic = 0;
     spec::IbQpType qp_type = spec::IbQpType::kRc;
+    spec::IbMtu path_mtu{};  // 32 packets are a burst
   };
   void SetCq(uint32_t qpn, uint16_t cqn) { SetCq(qpn, cqn, Retries{}); }
   void SetCq(uint32_t qpn, uint16_t cqn, const Retries& retries) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
     spec::TableQpContext{.qp_type = retries.qp_type,
+                         .path_mtu = retries.path_mtu,
                          .max_rd_atomic = retries.max_rd_atomic,
                          .retry_cnt = retries.retry_cnt,
                          .timeout = retries.timeout,
@@ -110,7 +115,7 @@ struct Bench {
   uint32_t first_queue = 0;
   std::mt19937_64 random = MakeRandom("completer");
   Agenda agenda;
-  Completer block{agenda, kConfig};
+  Completer block{agenda, kConfig, kBurstBytes};
   Channel<spec::Completion> completion_sink = Channel<spec::Completion>::Sink();
   Channel<spec::Doorbell> retired_sink = Channel<spec::Doorbell>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
@@ -164,6 +169,7 @@ struct Bench {
                                                                                   p.qp_hold_o};
   OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
                                                                                       p.qp_reads_o};
+  Hold<Completer> pause{p.hold_i, block, random};
 };
 
 constexpr uint32_t kQp = 5;
@@ -197,7 +203,10 @@ struct OneQp : Bench {
     made.back() = record;
     return record;
   }
-  void PostRead(uint32_t packets) { record.tokens.push_back(Read(packets)); }
+  void PostRead(uint32_t packets) {
+    record.tokens.push_back(Read(packets));
+    never_sent = next_psn;
+  }
   void PostUnsentRead(uint32_t packets) {
     spec::SendRecord unsent = Read(packets);
     unsent.unsent = true;
@@ -215,7 +224,10 @@ struct OneQp : Bench {
   void Responses(uint32_t first, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) Response(first + i);
   }
-  void Post(uint32_t packets, bool signaled = true) { record.tokens.push_back(Record(packets, signaled)); }
+  void Post(uint32_t packets, bool signaled = true) {
+    record.tokens.push_back(Record(packets, signaled));
+    never_sent = next_psn;
+  }
   void PostFailed(IbWcStatus status, uint32_t vendor) {
     spec::SendRecord failed = Record(0);
     failed.status = status;
@@ -239,7 +251,15 @@ struct OneQp : Bench {
   // What was told since the last call.
   std::vector<spec::Replay> Replays() {
     EXPECT_EQ(Settle(), "");
-    return Taken(replay_sink);
+    auto replays = Taken(replay_sink);
+    // Whether it was sent before, is looked at here.
+    for (auto& replay : replays) {
+      if (replay.resume) continue;
+      EXPECT_EQ(replay.fresh, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
+      if (replay.fresh) never_sent = Psn(replay.last_psn + 1);
+      replay.fresh = false;
+    }
+    return replays;
   }
   std::vector<spec::TimerSet> Timers() {
     EXPECT_EQ(Settle(), "");
@@ -319,6 +339,7 @@ struct OneQp : Bench {
   }
 
   uint32_t next_psn;
+  uint32_t never_sent = next_psn;  // this PSN and what follows
   uint32_t posted = 0;
   std::vector<spec::SendRecord> made;
   uint32_t completed = 0;
@@ -1839,6 +1860,7 @@ struct Network {
   struct Qp {
     // Requester
     uint32_t next_psn = 0;
+    uint32_t never_sent = 0;
     uint8_t hold = 0, resumed = 0;
     bool holds_itself = false;
     uint8_t reads_begun = 0, reads_ended = 0;
@@ -1870,7 +1892,9 @@ struct Network {
   static constexpr Cycle kHoldCycles = 3;
 
   // Without loss a peer still says what it lacks, so that nothing depends on the ack timer.
-  Network(Bench& b, bool is_lossy, uint8_t most_reads) : bench(b), lossy(is_lossy), max_rd_atomic(most_reads) {
+  // With a burst its requesters give way after so many packets.
+  Network(Bench& b, bool is_lossy, uint8_t most_reads, uint32_t packets_of_burst)
+      : bench(b), lossy(is_lossy), max_rd_atomic(most_reads), burst(packets_of_burst) {
     bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
     bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
       --qps[(token.vq_index - bench.first_queue) / 2].open;
@@ -1885,7 +1909,13 @@ struct Network {
       ++qp.done;
     };
     bench.replay.on_token = [this](Cycle cycle, const spec::Replay& token) {
-      qps[token.qpn].replays.emplace_back(cycle + 20 + bench.random() % 60, token);
+      Qp& qp = qps[token.qpn];
+      qp.replays.emplace_back(cycle + 20 + bench.random() % 60, token);
+      if (token.fresh) {
+        ASSERT_LT(Psn(token.psn - qp.never_sent), 0x80'0000U);
+      }
+      ASSERT_TRUE(token.packets == 0 || token.packets == burst);
+      ++(token.fresh ? fresh : stale);
     };
     bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {
       Qp& qp = qps[token.qpn];
@@ -1966,13 +1996,16 @@ struct Network {
         ASSERT_GE(read.message, packet.message);
       }
     }
+    const uint32_t behind = Psn(packet.psn + std::max(packet.responses, 1U));
+    if (Psn(behind - qp.never_sent) < 0x80'0000) qp.never_sent = behind;
     if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
     ++sent;
   }
-  // Cuts what is from `psn` on.
-  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again) {
+  // Cuts what is from `psn` on: all of it, or so many packets.
+  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again, uint32_t most_packets) {
     const Message& message = qp.messages[number];
-    const uint32_t packets = Psn(message.last_psn - psn) + 1;
+    uint32_t packets = Psn(message.last_psn - psn) + 1;
+    if (most_packets != 0) packets = std::min(packets, most_packets);
     if (message.is_read) {
       qp.sends.push_back({psn, packets, number, generation, again});
       return;
@@ -1990,6 +2023,7 @@ struct Network {
       qp.holds_itself = true;
       ++(message.fence ? fences : limits);
     }
+    const bool cuts = burst != 0 && packets > burst && !message.is_read && !qp.IsHeld();
     bench.record.tokens.push_back(
         {.qpn = qpn,
          .head = static_cast<uint16_t>(number),
@@ -1999,7 +2033,8 @@ struct Network {
          .last_psn = message.last_psn,
          .first_psn = message.first_psn,
          .unsent = qp.IsHeld(),
-         .fence = message.fence});
+         .fence = message.fence,
+         .packets = static_cast<uint16_t>(cuts ? burst : 0)});
     qp.messages.push_back(message);
     if (message.is_read) ++qp.reads_begun;
     qp.next_psn = Psn(qp.next_psn + packets);
@@ -2007,7 +2042,8 @@ struct Network {
     if (qp.IsHeld()) {
       ++unsent;
     } else {
-      Cut(qp, number, message.first_psn, 0, false);
+      Cut(qp, number, message.first_psn, 0, false, cuts ? burst : 0);
+      qp.holds_itself = cuts;
     }
   }
   void Step(bool posts) {
@@ -2027,7 +2063,7 @@ struct Network {
       // A message under way stops when the QP is held, a replay when another hold comes.
       if (!qp.sends.empty() && bench.random() % 2 == 0) {
         const Packet packet = qp.sends.front();
-        if (packet.again ? packet.generation != qp.hold : qp.IsHeld()) {
+        if (packet.again ? packet.generation != qp.hold : qp.hold != qp.resumed) {
           qp.sends.clear();
         } else {
           qp.sends.pop_front();
@@ -2038,7 +2074,18 @@ struct Network {
         const spec::Replay replay = qp.replays.front().second;
         qp.replays.pop_front();
         if (!replay.resume) {
-          Cut(qp, replay.head, replay.psn, replay.generation, true);
+          Cut(qp, replay.head, replay.psn, replay.generation, true, replay.packets);
+          if (replay.packets != 0 && replay.generation == qp.hold) {
+            ++parts;
+            bench.record.tokens.push_back({.qpn = qpn,
+                                           .head = replay.head,
+                                           .first_psn = replay.first_psn,
+                                           .amends = true,
+                                           .again = true,
+                                           .slot = replay.slot,
+                                           .packets = replay.packets,
+                                           .generation = replay.generation});
+          }
         } else if (replay.generation == qp.hold && replay.psn == qp.next_psn) {
           qp.resumed = qp.hold;
           qp.holds_itself = false;
@@ -2066,8 +2113,10 @@ struct Network {
   Bench& bench;
   const bool lossy;
   const uint8_t max_rd_atomic;  // 0: no READs
+  const uint32_t burst;         // 0: messages are sent to their end
   std::vector<Qp> qps{kQps};
   uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
+  uint64_t parts = 0, fresh = 0, stale = 0;
   size_t most = 0;  // READs at a time
 };
 
@@ -2076,26 +2125,33 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     bool lossy;
     unsigned out_rate;
     uint8_t reads;
+    uint32_t burst = 0;
   };
-  for (const auto& [lossy, out_rate, reads] : {Case{true, 16, 0},
-                                               {true, 4, 0},
-                                               {false, 16, 0},
-                                               {false, 6, 0},
-                                               {true, 16, 1},
-                                               {true, 6, 2},
-                                               {true, 16, 4},
-                                               {false, 16, 1},
-                                               {false, 6, 3}}) {
+  for (const auto& [lossy, out_rate, reads, burst] : {Case{true, 16, 0},
+                                                      {true, 4, 0},
+                                                      {false, 16, 0},
+                                                      {false, 6, 0},
+                                                      {true, 16, 1},
+                                                      {true, 6, 2},
+                                                      {true, 16, 4},
+                                                      {false, 16, 1},
+                                                      {false, 6, 3},
+                                                      {true, 16, 0, 1},
+                                                      {false, 6, 0, 2},
+                                                      {true, 6, 3, 1}}) {
     Bench bench;
     bench.Rates(16, out_rate);
-    Network network(bench, lossy, reads);
+    Network network(bench, lossy, reads, burst);
+    if (burst != 0) bench.pause.toggles = 2;
     for (uint32_t qpn = 0; qpn < Network::kQps; ++qpn) {
       Bench::Retries retries = lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7};
       retries.max_rd_atomic = reads;
+      if (burst != 0) retries.path_mtu = burst == 1 ? spec::IbMtu::kMtu4096 : spec::IbMtu::kMtu2048;
       bench.SetCq(qpn, 0, retries);
       bench.SetState(qpn, IbQpState::kRts);
       auto& qp = network.qps[qpn];
       qp.next_psn = qp.expected = Psn(0u - 50 * qpn);
+      qp.never_sent = qp.next_psn;
       qp.newest_read = Psn(qp.next_psn - 1);
     }
     ASSERT_EQ(bench.Settle(), "");
@@ -2105,6 +2161,8 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       ASSERT_EQ(bench.Run(1), "");
       ASSERT_FALSE(HasFatalFailure());
     }
+    bench.pause.toggles = 0;
+    bench.pause.on = false;
     for (int i = 0; i < 30'000 && !network.IsDone(); ++i) {
       network.Step(false);
       ASSERT_EQ(bench.Run(1), "");
@@ -2127,12 +2185,235 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       EXPECT_GT(network.lost, 50u);
     }
     EXPECT_GT(network.unsent, 50u);
+    EXPECT_GT(network.fresh, 50u);
+    EXPECT_GT(network.stale, 50u);
+    EXPECT_EQ(network.parts > 50, burst != 0);
     EXPECT_GT(network.pauses, 10u);
     EXPECT_EQ(network.most, reads);
     if (reads != 0) {
-      EXPECT_GT(network.fences + network.limits, 0u);
+      if (burst == 0) {
+        EXPECT_GT(network.fences + network.limits, 0u);
+      }
       EXPECT_EQ(network.gaps != 0, lossy);
     }
+  }
+}
+
+// Long messages: 32 packets are a burst of these QPs.
+constexpr uint32_t kBurst = 32;
+struct LongQp : OneQp {
+  using OneQp::OneQp;
+  // A burst of it leaves at once.
+  void PostLong(uint32_t packets) {
+    spec::SendRecord long_one = Record(packets);
+    long_one.packets = kBurst;
+    record.tokens.push_back(long_one);
+  }
+  spec::Replay Part(uint8_t generation, uint32_t number, uint32_t psn, bool fresh, bool last = false) const {
+    const auto& message = made[number];
+    spec::Replay replay = Again(generation, number, psn, message.first_psn, message.last_psn);
+    replay.packets = last ? 0 : kBurst;
+    replay.fresh = fresh;
+    return replay;
+  }
+  std::vector<spec::Replay> Replays() {
+    EXPECT_EQ(Settle(), "");
+    return Taken(replay_sink);
+  }
+  // The requester begins what was asked for.
+  void Begin(const spec::Replay& replay) {
+    record.tokens.push_back({.qpn = kQp,
+                             .head = replay.head,
+                             .last_psn = replay.last_psn,
+                             .first_psn = replay.first_psn,
+                             .amends = true,
+                             .again = true,
+                             .slot = replay.slot,
+                             .packets = replay.packets,
+                             .generation = replay.generation});
+  }
+};
+
+TEST(CompleterBurst, ALongMessageIsAskedForBurstByBurstEachWhenTheLastHasBegun) {
+  LongQp qp(0xff'fff0);
+  const uint32_t first = 0xff'fff0;
+  qp.PostLong(3 * kBurst + 1);
+  qp.PostUnsent(2);
+  const auto part = [&](uint32_t index) { return qp.Part(0, 0, first + index * kBurst, true, index == 3); };
+  EXPECT_EQ(qp.Replays(), Replays{part(1)});
+  qp.Begin(part(1));
+  EXPECT_EQ(qp.Replays(), Replays{part(2)});
+  qp.Begin(part(2));
+  spec::Replay behind = qp.Again(0, 1, first + 97, first + 97, first + 98);
+  behind.fresh = true;
+  EXPECT_EQ(qp.Replays(), (Replays{part(3), behind, qp.Resume(0)}));
+  EXPECT_TRUE(qp.Holds().empty());
+  qp.Ack(first + 98);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
+}
+
+TEST(CompleterBurst, WhatIsLeftAndNoLongerThanABurstIsAskedForInOne) {
+  for (const uint32_t left : {1u, kBurst - 1, kBurst, kBurst + 1}) {
+    LongQp qp;
+    qp.PostLong(kBurst + left);
+    const bool is_last = left <= kBurst;
+    Replays expected{qp.Part(0, 0, 1000 + kBurst, true, is_last)};
+    if (is_last) expected.push_back(qp.Resume(0));
+    EXPECT_EQ(qp.Replays(), expected);
+  }
+}
+
+TEST(CompleterBurst, OnlyTheBeginningOfWhatWasAskedForLastCounts) {
+  LongQp qp;
+  qp.PostLong(4 * kBurst);
+  const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
+  EXPECT_EQ(qp.Replays(), Replays{part});
+  for (int i = 0; i < 5; ++i) {
+    spec::Replay other = part;
+    if (i == 0) other.generation = 1;
+    if (i == 1) other.slot = 1;
+    if (i == 2) other.slot = 8;
+    if (i == 3) other.first_psn = 1001;
+    if (i == 4) other.qpn = 6;
+    qp.Begin(other);
+    if (i == 4) qp.record.tokens.back().qpn = 6;
+    EXPECT_TRUE(qp.Replays().empty()) << i;
+  }
+  qp.Begin(part);
+  EXPECT_EQ(qp.Replays(), Replays{qp.Part(0, 0, 1000 + 2 * kBurst, true)});
+  qp.Ack(999 + 4 * kBurst);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+}
+
+// A burst's end does not matter to where a replay begins, but to what has been sent before.
+TEST(CompleterBurst, GoingBackBeginsAtAnyPacketAndGoesOnByBursts) {
+  for (const uint32_t lost : {0u, 1u, kBurst - 1, kBurst, kBurst + 1, 2 * kBurst - 1}) {
+    SCOPED_TRACE(lost);
+    LongQp qp(1000, {.retry_cnt = 7});
+    qp.PostLong(4 * kBurst);
+    const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
+    EXPECT_EQ(qp.Replays(), Replays{part});
+    // The first burst has left, the second is on its way.
+    qp.SequenceNak(1000 + lost);
+    EXPECT_EQ(qp.Holds(), std::vector<uint8_t>{1});
+    qp.Begin(part);  // it began before the hold
+    uint32_t psn = 1000 + lost;
+    while (999 + 4 * kBurst - psn >= kBurst) {
+      const spec::Replay next = qp.Part(1, 0, psn, psn >= 1000 + 2 * kBurst);
+      EXPECT_EQ(qp.Replays(), Replays{next});
+      qp.Begin(next);
+      psn += kBurst;
+    }
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Part(1, 0, psn, psn >= 1000 + 2 * kBurst, true), qp.Resume(1)}));
+  }
+}
+
+TEST(CompleterBurst, AMessageThatIsAcknowledgedBetweenItsPartsMakesWayForTheNextOne) {
+  LongQp qp(1000, {.timeout = 1, .retry_cnt = 7});
+  qp.Post(3 * kBurst);
+  qp.Post(1);
+  qp.Timers();
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), Replays{qp.Part(1, 0, 1000, false)});
+  // Half of it was there all the time.
+  qp.Ack(1000 + kBurst + 9);
+  EXPECT_TRUE(qp.Statuses().empty());
+  qp.Begin(qp.Part(1, 0, 1000, false));
+  EXPECT_EQ(qp.Replays(), Replays{qp.Part(1, 0, 1000 + kBurst + 10, false)});
+  // All of it.
+  qp.Ack(999 + 3 * kBurst);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  const uint32_t second = 1000 + 3 * kBurst;
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, second, second, second), qp.Resume(1)}));
+  qp.Begin(qp.Part(1, 0, 1000 + kBurst + 10, false));
+  EXPECT_TRUE(qp.Replays().empty());
+  qp.Ack(second);
+  EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+}
+
+TEST(CompleterBurst, InAPauseALongMessageIsNotAskedForAndBehindItFromTheBeginning) {
+  LongQp qp(1000, {.timeout = 1, .retry_cnt = 7, .rnr_retry = 7});
+  qp.Post(1);
+  qp.RnrNak(1000);
+  qp.Timers();
+  EXPECT_EQ(qp.Holds(), std::vector<uint8_t>{1});
+  qp.PostLong(2 * kBurst);
+  EXPECT_TRUE(qp.Replays().empty());
+  qp.Expire();
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 0, 1000, 1000, 1000), qp.Part(2, 1, 1001, false)}));
+}
+
+TEST(CompleterBurst, AReadIsOneReplayHoweverLong) {
+  OneQp qp(1000, {.max_rd_atomic = 1});
+  qp.PostUnsentRead(1000);
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 0, 1000, 1000, 1999), qp.Resume(0)}));
+}
+
+TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
+  for (const bool in_first : {true, false}) {
+    LongQp qp(1000, {.qp_type = spec::IbQpType::kUc});
+    qp.PostLong(3 * kBurst);
+    const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
+    EXPECT_EQ(qp.Replays(), Replays{part});
+    spec::SendRecord amendment{.qpn = kQp,
+                               .status = IbWcStatus::kLocProtErr,
+                               .vendor_err = 5,
+                               .first_psn = 1000,
+                               .amends = true,
+                               .again = !in_first};
+    qp.record.tokens.push_back(amendment);
+    EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
+    // In the first burst the requester has said so, and SQE may end; later nobody has, and the QP is to stop.
+    EXPECT_EQ(qp.failure.count, in_first ? 0u : 1u);
+    qp.PostUnsent(1);
+    const uint32_t psn = 1000 + 3 * kBurst;
+    spec::Replay next = qp.Again(0, 1, psn, psn, psn);
+    next.fresh = true;
+    EXPECT_EQ(qp.Replays(), in_first ? (Replays{next, qp.Resume(0)}) : Replays{});
+    EXPECT_EQ(qp.Statuses(), in_first ? Statuses{} : Statuses{kFlush});
+  }
+}
+
+TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
+  LongQp qp;
+  qp.PostLong(4 * kBurst);
+  const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
+  EXPECT_EQ(qp.Replays(), Replays{part});
+  qp.pause.on = true;
+  ASSERT_EQ(qp.Run(2), "");
+  qp.Begin(part);
+  EXPECT_TRUE(qp.Replays().empty());
+  EXPECT_EQ(qp.p.idle_o, 1);
+  // Acknowledges are heard all the same.
+  qp.Ack(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  EXPECT_TRUE(qp.Replays().empty());
+  qp.pause.on = false;
+  ASSERT_EQ(qp.Run(Completer::kReleaseToReplay - 1), "");
+  EXPECT_EQ(qp.p.replay_valid_o, 0);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.p.replay_valid_o, 1);
+  EXPECT_EQ(qp.Replays(), Replays{qp.Part(0, 0, 1000 + 2 * kBurst, true)});
+}
+
+TEST(CompleterBurst, ErrAndClearEndWhatIsAwaited) {
+  for (const bool clear : {true, false}) {
+    LongQp qp;
+    qp.PostLong(3 * kBurst);
+    const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
+    EXPECT_EQ(qp.Replays(), Replays{part});
+    qp.SetState(kQp, clear ? IbQpState::kReset : IbQpState::kErr, clear);
+    EXPECT_EQ(qp.Statuses(), clear ? Statuses{} : Statuses{kFlush});
+    qp.Begin(part);
+    EXPECT_TRUE(qp.Replays().empty());
+    if (clear) ++qp.completed;
+    qp.SetState(kQp, IbQpState::kReset, true);
+    qp.SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(qp.Settle(), "");
+    qp.PostUnsent(1);
+    spec::Replay next = qp.Again(0, 1, 1000 + 3 * kBurst, 1000 + 3 * kBurst, 1000 + 3 * kBurst);
+    next.fresh = true;
+    EXPECT_EQ(qp.Replays(), (Replays{next, qp.Resume(0)}));
   }
 }
 
@@ -2150,13 +2431,20 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
           false;
       std::map<uint32_t, uint8_t> timers;
       bench.timer_set.on_token = [&](Cycle, const spec::TimerSet& token) { timers[token.qpn] = token.generation; };
+      std::map<uint32_t, spec::Replay> asked;  // for a part
+      bench.replay.on_token = [&](Cycle, const spec::Replay& token) {
+        if (token.packets != 0) asked[token.qpn] = token;
+      };
+      bench.pause.toggles = 4;
+      uint64_t parts = 0;
       const auto set_context = [&](uint32_t qpn) {
         bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
                     {.timeout = static_cast<uint8_t>(random() % 4 == 0 ? 0 : random() % 32),
                      .retry_cnt = static_cast<uint8_t>(random() % 8),
                      .rnr_retry = static_cast<uint8_t>(random() % 8),
                      .max_rd_atomic = static_cast<uint8_t>(random() % 4),
-                     .qp_type = random() % 4 == 0 ? static_cast<spec::IbQpType>(random() % 6) : spec::IbQpType::kRc});
+                     .qp_type = random() % 4 == 0 ? static_cast<spec::IbQpType>(random() % 6) : spec::IbQpType::kRc,
+                     .path_mtu = static_cast<spec::IbMtu>(random() % 8)});
       };
       bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
         ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
@@ -2185,6 +2473,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
             record.silent = random() % 4 == 0;
           }
           record.unsent = random() % 4 == 0;
+          if (random() % 4 == 0) record.packets = static_cast<uint16_t>(1 + random() % 3);
           record.fence = random() % 4 == 0;
           record.bytes = static_cast<uint32_t>(random());
           psn[qpn] = Psn(psn[qpn] + packets);
@@ -2199,6 +2488,18 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
             if (record.opcode == spec::IbWcOpcode::kRdmaRead) ++reads[qpn];
           }
           bench.record.tokens.push_back(record);
+        } else if (dice >= 61 && asked.contains(qpn)) {
+          // The part that was asked for begins, or another one.
+          const spec::Replay& part = asked[qpn];
+          bench.record.tokens.push_back(
+              {.qpn = qpn,
+               .first_psn = part.first_psn,
+               .amends = true,
+               .again = true,
+               .slot = part.slot,
+               .packets = part.packets,
+               .generation = static_cast<uint8_t>(part.generation - (random() % 8 == 0 ? 1 : 0))});
+          ++parts;
         } else if (dice < 52 && bench.ack.tokens.size() < 4) {
           auto syndrome = static_cast<uint8_t>(random() % 12 == 0 ? random() : random() % 32);
           if (random() % 4 == 0) syndrome = static_cast<uint8_t>(random() % 2 == 0 ? 0x60 : 0x20 + random() % 32);
@@ -2223,7 +2524,10 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
       }
       // Everything ends, and nothing is forgotten.
       bench.Rates(16, 16);
+      bench.pause.toggles = 0;
+      bench.pause.on = false;
       ASSERT_EQ(bench.Settle(), "");
+      EXPECT_GT(parts, 50U);
       for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kErr);
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.retired.count, records);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "Vrequester.h"
+#include "Vrequester_burst.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
@@ -146,6 +147,8 @@ struct Replay {
   uint32_t psn = 0;
   uint32_t first_psn = 0;
   uint32_t last_psn = 0;
+  uint16_t packets = 0;
+  bool fresh = false;
 
   spec::WorkRequest Token(const WorkRequest& work) const {
     spec::WorkRequest token = work.Token();
@@ -155,6 +158,8 @@ struct Replay {
     token.psn = psn;
     token.first_psn = first_psn;
     token.last_psn = last_psn;
+    token.packets = packets;
+    token.fresh = fresh;
     return token;
   }
 };
@@ -432,8 +437,10 @@ struct Reference {
   }
 };
 
-struct Bench {
-  Bench() : bench(rtl, agenda, random) {
+template <typename Top, uint32_t kBurst>
+struct BasicBench {
+  static constexpr uint32_t kBurstBytes = kBurst;
+  BasicBench() : bench(rtl, agenda, random) {
     block.memory_check_out.Connect(check_sink, block);
     block.job_out.Connect(job_sink, block);
     block.record_out.Connect(record_sink, block);
@@ -610,7 +617,7 @@ struct Bench {
 
   std::mt19937_64 random = MakeRandom("requester");
   Agenda agenda;
-  Requester block{agenda, kConfig};
+  Requester block{agenda, kConfig, Requester::kPackets, kBurst};
   uint64_t resent = 0, resent_in_rtl = 0;  // packets of replays
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
@@ -618,7 +625,7 @@ struct Bench {
   Channel<spec::SendRecord> record_sink = Channel<spec::SendRecord>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
   Channel<spec::ReadRecord> read_sink = Channel<spec::ReadRecord>::Sink();
-  RtlTop<Vrequester> rtl{[](const Vrequester& top, std::vector<uint8_t>& bytes) {
+  RtlTop<Top> rtl{[](const Top& top, std::vector<uint8_t>& bytes) {
     for (const auto bit :
          {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
           top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.fetched_ready_o, top.fetch_request_valid_o,
@@ -637,8 +644,8 @@ struct Bench {
     add(top.read_record_o);
     add(top.next_psn_o);
   }};
-  BlockBench<Vrequester> bench;
-  Vrequester& p = rtl.ports();
+  BlockBench<Top> bench;
+  Top& p = rtl.ports();
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =
@@ -650,16 +657,20 @@ struct Bench {
       bench.In("memory_place", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o, p.memory_place_i);
   decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched =
       bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
-  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
-      bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
-                                    [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
-  decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
-      bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
-                                      [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
-  decltype(bench.Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i, {})) hold = bench.Pulse<spec::QpHold>(
-      p.qp_hold_valid_i, p.qp_hold_i, [this](Cycle cycle, const auto& token) { block.OnQpHold(cycle, token); });
-  decltype(bench.Pulse<spec::QpReads>(p.qp_reads_valid_i, p.qp_reads_i, {})) reads = bench.Pulse<spec::QpReads>(
-      p.qp_reads_valid_i, p.qp_reads_i, [this](Cycle cycle, const auto& token) { block.OnQpReads(cycle, token); });
+  decltype(bench.template Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
+      bench.template Pulse<spec::TableWrite>(
+          p.table_write_valid_i, p.table_write_i,
+          [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
+  decltype(bench.template Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
+      bench.template Pulse<spec::QpStateWrite>(
+          p.qp_state_write_valid_i, p.qp_state_write_i,
+          [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.template Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i, {})) hold =
+      bench.template Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i,
+                                         [this](Cycle cycle, const auto& token) { block.OnQpHold(cycle, token); });
+  decltype(bench.template Pulse<spec::QpReads>(p.qp_reads_valid_i, p.qp_reads_i, {})) reads =
+      bench.template Pulse<spec::QpReads>(p.qp_reads_valid_i, p.qp_reads_i,
+                                          [this](Cycle cycle, const auto& token) { block.OnQpReads(cycle, token); });
   decltype(bench.Out("", read_sink, p.read_record_valid_o, p.read_record_ready_i, p.read_record_o)) read =
       bench.Out("read_record", read_sink, p.read_record_valid_o, p.read_record_ready_i, p.read_record_o);
   decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
@@ -673,6 +684,9 @@ struct Bench {
   decltype(bench.Out("", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
 };
+// Most messages are shorter than a burst of this one, and many longer than one of that.
+using Bench = BasicBench<Vrequester, 1U << 22>;
+using BurstBench = BasicBench<Vrequester_burst, 1U << 12>;
 
 TEST(Requester, CutsMessagesOfEveryLengthByEveryPathMtu) {
   for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::kMtu1024, IbMtu::kMtu2048, IbMtu::kMtu4096}) {
@@ -2320,7 +2334,8 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
 
 // States, attributes, loads, holds and replays come at any time: what a work request meets is a matter of cycles, which
 // RTL and model must agree on. Every work request has one record all the same.
-TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
+template <typename Bench>
+void ChangeEverything() {
   for (const unsigned out_rate : {16u, 6u}) {
     Bench bench;
     auto& random = bench.random;
@@ -2339,12 +2354,14 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
       bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kSqe});
       if (random() % 2 == 0) bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kRts});
     };
-    uint64_t records = 0, posted = 0, again = 0;
+    uint64_t records = 0, posted = 0, again = 0, cut = 0, parts = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
-      EXPECT_TRUE(!token.again || (token.amends && token.status != IbWcStatus::kSuccess));
+      EXPECT_TRUE(!token.again || (token.amends && (token.status != IbWcStatus::kSuccess) == (token.packets == 0)));
+      EXPECT_TRUE(token.packets == 0 || !token.unsent);
+      if (token.packets != 0) ++(token.again ? parts : cut);
       EXPECT_TRUE(!token.unsent || (!token.amends && token.status == IbWcStatus::kSuccess));
-      again += token.again ? 1 : 0;
+      again += token.again && token.packets == 0 ? 1 : 0;
       if (token.amends) return;
       ++records;
       ASSERT_EQ(token.head, heads.front());
@@ -2399,7 +2416,9 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
                                            .slot = static_cast<uint8_t>(random()),
                                            .psn = Psn(first + static_cast<uint32_t>(random() % packets)),
                                            .first_psn = Psn(first),
-                                           .last_psn = Psn(first + packets - 1)}
+                                           .last_psn = Psn(first + packets - 1),
+                                           .packets = static_cast<uint16_t>(random() % 3 == 0 ? random() % 8 : 0),
+                                           .fresh = random() % 2 == 0}
                                         .Token(request));
       } else {
         // A PSN that is right now and then is a matter of the next test.
@@ -2414,13 +2433,18 @@ TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) {
     EXPECT_GT(again, 5u);
     EXPECT_GT(send_only, 10u);
     EXPECT_GT(bench.read.count, 10u);
+    EXPECT_GT(parts, 5u);
+    EXPECT_EQ(cut > 5, Bench::kBurstBytes < 10'000);
   }
 }
+TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<Bench>(); }
+TEST(RequesterBurst, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<BurstBench>(); }
 
 // Against the other half of going back: who holds, replays and resumes at any time, as the completer does. Whatever
 // happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, in
 // the end all have left, and there are never more READs under way than may be, nor any where a fence forbids them.
-TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
+template <typename Bench>
+void GoBackAtAnyTime() {
   struct Kept {
     WorkRequest work;
     uint32_t first, last;
@@ -2431,6 +2455,9 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     size_t cursor = 0;     // of the replay
     bool replays = false;
     bool begins = false;  // the replay, with the oldest
+    bool part = false;    // of the record at the cursor a part was asked for, up to
+    uint32_t next = 0;    //   this PSN
+    bool awaits = false;  // that part has not begun
     uint8_t generation = 0;
     Cycle hold = 0;
     uint32_t expected = 0;
@@ -2465,20 +2492,34 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     bench.Rates(16, rate, rate);
     std::map<uint16_t, WorkRequest> posted;
     size_t runs = 0;  // of the packet under way
-    uint64_t unsent = 0, repeated = 0, holds = 0, reads = 0, waited = 0, alone = 0;
+    uint64_t unsent = 0, repeated = 0, holds = 0, reads = 0, waited = 0, alone = 0, cut = 0, parts = 0;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
       ASSERT_EQ(token.status, IbWcStatus::kSuccess);
+      Peer& peer = peers[token.qpn];
+      if (token.again) {
+        // A part of it has begun.
+        ASSERT_TRUE(token.amends);
+        ASSERT_NE(token.packets, 0U);
+        ++parts;
+        if (peer.replays && peer.cursor < peer.all.size() && token.first_psn == peer.all[peer.cursor].first &&
+            token.generation == peer.generation) {
+          peer.awaits = false;
+        }
+        return;
+      }
       ASSERT_FALSE(token.amends);
       bench.begun[token.qpn] = token;
-      Peer& peer = peers[token.qpn];
       peer.all.push_back({posted.at(token.head), token.first_psn, token.last_psn});
       ASSERT_EQ(token.fence, (peer.all.back().work.flags & IbSendFlags::kFence) != 0);
-      if (!token.unsent) return;
-      ++unsent;
+      if (!token.unsent && token.packets == 0) return;
+      ++(token.unsent ? unsent : cut);
       if (peer.replays) return;
       ++alone;
       peer.replays = true;
+      peer.awaits = false;
       peer.cursor = peer.all.size() - 1;
+      peer.part = token.packets != 0;
+      peer.next = Psn(token.first_psn + token.packets);
     };
     bench.job.on_token = [&](Cycle cycle, const spec::TxJob& token) {
       bench.ExpectReadRecord(cycle, token.packet);
@@ -2487,8 +2528,12 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
       const auto kept = std::find_if(peer.all.rbegin(), peer.all.rend(),
                                      [&](const Kept& k) { return Psn(psn - k.first) <= Psn(k.last - k.first); });
       ASSERT_NE(kept, peer.all.rend());
-      const Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
+      Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
       ASSERT_LT(runs, packet.jobs.size());
+      // Who gives way asks for an acknowledge.
+      if (Psn(kept->last - kept->first) >= Bench::kBurstBytes / bench.qps[token.packet.qpn].Mtu()) {
+        packet.jobs[runs].packet.ack_req |= token.packet.ack_req;
+      }
       ASSERT_EQ(token, packet.jobs[runs]) << TokenText(token) << "\n" << TokenText(packet.jobs[runs]);
       ++runs;
       if (token.more) return;
@@ -2507,23 +2552,30 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     };
     const auto step = [&](uint32_t qpn) {
       Peer& peer = peers[qpn];
-      if (!peer.replays || bench.bench.cycle() < peer.hold + 8) return;
+      if (!peer.replays || peer.awaits || bench.bench.cycle() < peer.hold + 8) return;
       if (peer.cursor < peer.all.size()) {
         const Kept& kept = peer.all[peer.cursor];
-        if (peer.Waits(peer.cursor, bench.qps[qpn].max_rd_atomic)) {
+        if (!peer.part && peer.Waits(peer.cursor, bench.qps[qpn].max_rd_atomic)) {
           ++waited;
           return;
         }
-        uint32_t psn = kept.first;
+        uint32_t psn = peer.part ? peer.next : kept.first;
         if (peer.begins && Psn(peer.expected - kept.first) < 0x80'0000) {
           psn += static_cast<uint32_t>(random() %
                                        (std::min(Psn(peer.expected - kept.first), Psn(kept.last - kept.first)) + 1));
         }
+        psn = Psn(psn);
         peer.begins = false;
-        ++peer.cursor;
-        bench.work.tokens.push_back(
-            Replay{.generation = peer.generation, .psn = Psn(psn), .first_psn = kept.first, .last_psn = kept.last}
-                .Token(kept.work));
+        const uint32_t burst = Bench::kBurstBytes / bench.qps[qpn].Mtu();
+        peer.awaits = peer.part = !kept.work.IsRead() && Psn(kept.last - psn) >= burst;
+        peer.next = Psn(psn + burst);
+        if (!peer.part) ++peer.cursor;
+        bench.work.tokens.push_back(Replay{.generation = peer.generation,
+                                           .psn = psn,
+                                           .first_psn = kept.first,
+                                           .last_psn = kept.last,
+                                           .packets = static_cast<uint16_t>(peer.part ? burst : 0)}
+                                        .Token(kept.work));
       } else if (bench.p.record_valid_o == 0) {
         // Every record that was made before the hold was seen has come.
         peer.replays = false;
@@ -2539,7 +2591,7 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
       const bool is_read = peer.all[peer.oldest].work.IsRead();
       if (peer.replays && peer.cursor == peer.oldest) {
         ++peer.cursor;
-        peer.begins = false;
+        peer.begins = peer.part = peer.awaits = false;
       }
       ++peer.oldest;
       if (is_read) bench.reads.tokens.push_back({.qpn = qpn, .ended = ++peer.ended});
@@ -2583,13 +2635,14 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
         ++holds;
         peer.hold = bench.bench.cycle() + bench.hold.tokens.size();
         peer.replays = peer.begins = true;
+        peer.part = peer.awaits = false;
         peer.cursor = peer.oldest;
       }
       for (uint32_t each = 0; each < kQps; ++each) {
         if (random() % 4 == 0) step(each);
       }
       ASSERT_EQ(bench.Run(random() % 12), "");
-      if (HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     }
     const auto replays = [&] {
       return std::any_of(peers, peers + kQps, [](const Peer& peer) { return peer.replays; });
@@ -2619,7 +2672,225 @@ TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) {
     EXPECT_GT(reads, 100u);
     EXPECT_GT(waited, 20u);
     EXPECT_GT(alone, 10u);
+    const bool is_short = Bench::kBurstBytes < 10'000;
+    EXPECT_EQ(cut != 0, is_short);
+    EXPECT_EQ(parts > 20, is_short) << parts;
   }
+}
+TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<Bench>(); }
+TEST(RequesterBurst, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<BurstBench>(); }
+
+// What the completer is told of a part of a message that begins.
+spec::SendRecord PartOf(const spec::SendRecord& record, const Replay& replay) {
+  spec::SendRecord part = record;
+  part.amends = part.again = true;
+  part.unsent = false;
+  part.slot = replay.slot;
+  part.packets = replay.packets;
+  part.generation = replay.generation;
+  return part;
+}
+
+TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest) {
+  for (const IbQpType type : {IbQpType::kRc, IbQpType::kUc}) {
+    for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
+      for (const uint32_t length : {4095u, 4096u, 4097u, 8192u, 8193u, 20'000u}) {
+        SCOPED_TRACE(length);
+        BurstBench bench;
+        bench.qps[3] = {.type = type, .mtu = mtu, .psn = 0xff'fffb};
+        bench.SetUp(3);
+        bench.SetUp(4);
+        const uint32_t burst = BurstBench::kBurstBytes / bench.qps[3].Mtu();
+        const bool is_long = length > BurstBench::kBurstBytes;
+        WorkRequest request{.head = 1, .opcode = 3};
+        request.SetList(
+            {{.addr = 0x1'0000, .length = 3000, .lkey = 1}, {.addr = 0x2'0000, .length = length - 3000, .lkey = 2}});
+        bench.Keep(request);
+        const WorkRequest other{.qpn = 4, .head = 2};
+        const WorkRequest behind{.head = 3};
+        for (const auto& each : {request, behind, other}) bench.work.tokens.push_back(each.Token());
+        ASSERT_EQ(bench.Settle(), "");
+
+        const uint32_t first = bench.qps[3].psn;
+        const uint32_t packets = bench.qps[3].Packets(length);
+        const uint32_t last = Psn(first + packets - 1);
+        std::vector<spec::SendRecord> records;
+        for (const auto& sent : bench.record_sink.sent()) records.push_back(sent.token);
+        ASSERT_EQ(records.size(), 3u);
+        EXPECT_EQ(records[0].packets, is_long ? burst : 0);
+        EXPECT_EQ(records[0].first_psn, first);
+        EXPECT_EQ(records[0].last_psn, last);
+        EXPECT_FALSE(records[0].unsent || records[0].amends);
+        EXPECT_EQ(records[1].first_psn, Psn(last + 1));
+        EXPECT_EQ(records[1].unsent, is_long);
+        EXPECT_FALSE(records[2].unsent);
+        bench.record_sink.sent().clear();
+
+        // What leaves is what would leave at once, but for others in between, and for acknowledges at each end.
+        std::vector<spec::TxJob> expected;
+        const auto add = [&](uint32_t from, uint32_t to) {
+          for (uint32_t i = from; i < to; ++i) {
+            for (auto& job : PacketOf(bench.qps[3], request, first, i).jobs) {
+              if (i + 1 == to) job.packet.ack_req = type == IbQpType::kRc;
+              expected.push_back(job);
+            }
+          }
+        };
+        add(0, std::min(burst, packets));
+        if (!is_long) expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 1), 0).jobs.front());
+        expected.push_back(PacketOf(bench.qps[4], other, bench.qps[4].psn, 0).jobs.front());
+        for (uint32_t from = burst; from < packets; from += burst) {
+          const bool goes_on = packets - from > burst;
+          const Replay replay{.generation = 0,
+                              .slot = 5,
+                              .psn = Psn(first + from),
+                              .first_psn = first,
+                              .last_psn = last,
+                              .packets = static_cast<uint16_t>(goes_on ? burst : 0),
+                              .fresh = true};
+          bench.work.tokens.push_back(replay.Token(request));
+          ASSERT_EQ(bench.Settle(), "");
+          add(from, std::min(from + burst, packets));
+          ASSERT_EQ(bench.record_sink.sent().size(), goes_on ? 1u : 0u);
+          if (goes_on) {
+            const auto& part = bench.record_sink.sent().front().token;
+            EXPECT_EQ(part, PartOf(records[0], replay)) << TokenText(part);
+            bench.record_sink.sent().clear();
+          }
+        }
+        EXPECT_EQ(bench.resent, 0u);
+        if (is_long) {
+          bench.work.tokens.push_back(
+              Replay{.generation = 0, .psn = Psn(last + 1), .first_psn = Psn(last + 1), .last_psn = Psn(last + 1)}
+                  .Token(behind));
+          expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 1), 0).jobs.front());
+        }
+        bench.work.tokens.push_back(ResumeToken(3, 0, Psn(last + 2)));
+        bench.work.tokens.push_back(behind.Token());
+        expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 2), 0).jobs.front());
+        ASSERT_EQ(bench.Settle(), "");
+        EXPECT_EQ(bench.resent, is_long ? 1u : 0u);
+        ASSERT_EQ(bench.job_sink.sent().size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i) {
+          const auto& job = bench.job_sink.sent()[i].token;
+          ASSERT_EQ(job, expected[i]) << i << ": " << TokenText(job) << "\n" << TokenText(expected[i]);
+        }
+        EXPECT_EQ(bench.failure.count, 0u);
+      }
+    }
+  }
+}
+
+// Go-back-N to both sides of a burst's end, in a message of which two bursts have left.
+TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
+  for (const uint32_t from : {0u, 1u, 14u, 15u, 16u, 17u, 31u, 32u, 33u, 62u, 63u, 64u}) {
+    SCOPED_TRACE(from);
+    BurstBench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.SetUp(3);
+    WorkRequest request{.head = 1, .opcode = 0};
+    request.sge.length = 64 * 256 + 1;
+    bench.work.tokens.push_back(request.Token());
+    const uint32_t first = 1000, last = 1064;
+    Replay replay{.generation = 0, .slot = 1, .psn = first + 16, .first_psn = first, .last_psn = last, .packets = 16};
+    bench.work.tokens.push_back(replay.Token(request));
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.job.count, 32u);
+    const spec::SendRecord record = bench.record_sink.sent().front().token;
+    bench.record_sink.sent().clear();
+    bench.job_sink.sent().clear();
+    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    ASSERT_EQ(bench.Run(8), "");
+    // The next part, which was asked for before the hold: neither it nor its beginning is told.
+    replay.psn = first + 32;
+    bench.work.tokens.push_back(replay.Token(request));
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_TRUE(bench.job_sink.sent().empty());
+    EXPECT_TRUE(bench.record_sink.sent().empty());
+
+    const bool goes_on = from + 16 < 65;
+    replay.generation = 1;
+    replay.psn = first + from;
+    replay.packets = goes_on ? 16 : 0;
+    bench.work.tokens.push_back(replay.Token(request));
+    ASSERT_EQ(bench.Settle(), "");
+    const uint32_t count = std::min(16u, 65 - from);
+    ASSERT_EQ(bench.job_sink.sent().size(), count);
+    for (uint32_t i = 0; i < count; ++i) {
+      auto expected = PacketOf(bench.qps[3], request, first, from + i).jobs.front();
+      expected.packet.ack_req |= i + 1 == count;
+      ASSERT_EQ(bench.job_sink.sent()[i].token, expected);
+    }
+    ASSERT_EQ(bench.record_sink.sent().size(), goes_on ? 1u : 0u);
+    if (goes_on) {
+      EXPECT_EQ(bench.record_sink.sent().front().token, PartOf(record, replay));
+    }
+    EXPECT_EQ(bench.resent, 16 + count);
+  }
+}
+
+TEST(RequesterBurst, ALongMessageThatIsHeldFromTheFirstHasNoParts) {
+  BurstBench bench;
+  bench.SetUp(3);
+  bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+  ASSERT_EQ(bench.Run(8), "");
+  WorkRequest request;
+  request.sge.length = 100'000;
+  bench.work.tokens.push_back(request.Token());
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.record.count, 1u);
+  EXPECT_TRUE(bench.record_sink.sent()[0].token.unsent);
+  EXPECT_EQ(bench.record_sink.sent()[0].token.packets, 0);
+  EXPECT_EQ(bench.job.count, 0u);
+}
+
+TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
+  BurstBench bench;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  WorkRequest request;
+  // Its first burst is there; of the second, one element.
+  request.SetList({{.addr = 0x2'0000, .length = 5000, .lkey = 1}, {.addr = 0x3'0000, .length = 10'000, .lkey = 0xf0}});
+  bench.Keep(request);
+  bench.work.tokens.push_back(request.Token());
+  Replay replay{.generation = 0, .slot = 1, .psn = 1016, .first_psn = 1000, .last_psn = 1058, .packets = 16};
+  bench.work.tokens.push_back(replay.Token(request));
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.record.count, 3u);
+  EXPECT_EQ(bench.record_sink.sent()[1].token, PartOf(bench.record_sink.sent()[0].token, replay));
+  const spec::SendRecord& failed = bench.record_sink.sent()[2].token;
+  EXPECT_TRUE(failed.amends && failed.again);
+  EXPECT_EQ(failed.status, IbWcStatus::kLocProtErr);
+  EXPECT_EQ(failed.packets, 0);
+  EXPECT_EQ(bench.failure.count, 0u);  // which is the completer's to tell
+  EXPECT_TRUE(bench.job_sink.sent().back().token.drop);
+  // From its first packet on: nothing has begun.
+  replay.psn = 1032;
+  bench.work.tokens.push_back(replay.Token(request));
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.record.count, 4u);
+  EXPECT_EQ(bench.record_sink.sent()[3].token.status, IbWcStatus::kLocProtErr);
+}
+
+// Behind a message of 2 GiB of another QP.
+TEST(RequesterBurst, AShortMessageWaitsForOneBurstOfAnotherQp) {
+  BurstBench bench;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  bench.SetUp(4);
+  WorkRequest request;
+  request.sge.length = Requester::kMaxMessageBytes;
+  bench.work.tokens.push_back(request.Token());
+  bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+  ASSERT_EQ(bench.Run(2), "");
+  const Cycle begin = bench.bench.cycle();
+  ASSERT_EQ(bench.Settle(), "");
+  constexpr uint32_t kBurst = BurstBench::kBurstBytes / 256;
+  ASSERT_EQ(bench.job.count, kBurst + 1);
+  const auto& job = bench.job_sink.sent().back();
+  EXPECT_EQ(job.token.packet.qpn, 4u);
+  // Three cycles for each packet of the burst, and for each message once its own.
+  EXPECT_LE(job.cycle - begin, 3 * kBurst + 2 * (Requester::kWorkRequestToCheck + Requester::kPlaceToJob));
 }
 
 }  // namespace
