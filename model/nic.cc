@@ -404,9 +404,9 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
 }
 
 void Nic::RunThrough(Cycle last) {
-  while (agenda_.next() <= last) {
-    now_ = agenda_.next();
-    agenda_.RunThrough(now_);
+  for (Cycle cycle = agenda_.next(); cycle <= last; cycle = agenda_.next()) {
+    now_ = cycle;
+    agenda_.RunThrough(cycle);
     if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(now_ + 1, IsQuiet());
   }
   now_ = last;

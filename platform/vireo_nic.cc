@@ -80,7 +80,6 @@ VireoNic::VireoNic(const sc_core::sc_module_name& name, const Options& options)
   frame_in.bind(*frame_input_);
   model_.read_port().ar_out.Connect(read_bursts_, model_.read_port());
   model_.write_port().aw_out.Connect(write_bursts_, model_.write_port());
-  model_.write_port().w_out.Connect(write_beats_, model_.write_port());
   SetControls(0, config_space_.controls());
   model_.SetMacLink(0, true);
 
@@ -554,8 +553,6 @@ void VireoNic::OpenBus(Cycle cycle) {
   const model::DmaWriter& writer = model_.write_port().writer();
   write_bursts_.SetOpen(
       cycle, writer.BurstCycle() <= cycle && Beats(writer.burst().address, writer.burst().bytes) <= write_room_);
-  // Data follow their address: the buffer's room is taken with it.
-  write_beats_.SetOpen(cycle, writer.WriteCycle() <= cycle && !writes_.empty() && writes_.front().taken < cycle);
 }
 
 void VireoNic::TakeBus(Cycle cycle) {
@@ -563,16 +560,20 @@ void VireoNic::TakeBus(Cycle cycle) {
     PutOnBus({.kind = BusItem::Kind::kRead, .burst = sent.token});
   }
   read_bursts_.sent().clear();
-  for (const auto& sent : write_beats_.sent()) {
+  // Data follow their address: the buffer's room is taken with it.
+  if (model_.write_port().writer().WriteCycle() <= cycle && !writes_.empty() && writes_.front().taken < cycle) {
     OpenWrite& write = writes_.front();
-    write.data.insert(write.data.end(), sent.token.data.begin(), sent.token.data.end());
-    if (!sent.token.last) continue;
-    const uint32_t beats = Beats(write.address, write.bytes);
-    PutOnBus({.kind = BusItem::Kind::kWrite, .address = write.address, .data = std::move(write.data), .beats = beats});
-    writes_.pop_front();
-    answer_cycle_ = cycle + 1;
+    const model::DmaWriter::WriteBeat beat = model_.write_port().writer().write_beat();
+    write.data.insert(write.data.end(), beat.data.begin(), beat.data.end());
+    model_.write_port().OnWriteBeatTaken(cycle, cycle);
+    if (beat.last) {
+      const uint32_t beats = Beats(write.address, write.bytes);
+      PutOnBus(
+          {.kind = BusItem::Kind::kWrite, .address = write.address, .data = std::move(write.data), .beats = beats});
+      writes_.pop_front();
+      answer_cycle_ = cycle + 1;
+    }
   }
-  write_beats_.sent().clear();
   for (const auto& sent : write_bursts_.sent()) {
     writes_.push_back({cycle, sent.token.address, sent.token.bytes, {}});
     write_room_ -= Beats(sent.token.address, sent.token.bytes);

@@ -201,7 +201,6 @@ class VireoNic final : public sc_core::sc_module, private model::NicOutputs {
   model::Nic model_;
   model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
   model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
-  model::Channel<model::DmaWritePort::BusBeat> write_beats_ = model::Channel<model::DmaWritePort::BusBeat>::Sink();
 
   sc_core::sc_event wake_, bus_event_, line_event_, csr_event_, interrupt_event_;
   bool is_started_ = false;

@@ -7,11 +7,12 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <vector>
 
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 
 namespace vireo::model {
 
@@ -34,22 +35,23 @@ class ArbRr {
 
   // The oldest beat at the output (output() must have one) is visible from this cycle on; kUnknown if there is none.
   Cycle PopReady() const { return output_.PopReady(); }
-  const std::deque<Beat>& output() const { return beats_; }
+  const Ring<Beat>& output() const { return beats_; }
   void Pop(Cycle cycle);
 
  private:
   struct Input {
     FifoTiming slice = FifoTiming::Slice();
-    std::deque<bool> last{};  // of each beat in the slice
+    Ring<uint8_t> last{};  // of each beat in the slice: whether it is
   };
 
   bool Move(Cycle now);
 
   std::vector<Input> inputs_;
+  uint64_t waiting_ = 0;  // inputs with beats, a bit for each
   FifoTiming output_ = FifoTiming::Slice();
-  std::deque<Beat> beats_;  // at the output
-  size_t winner_;           // of the current transaction, else of the one before
-  bool busy_ = false;       // between the first and the last beat of a transaction
+  Ring<Beat> beats_;   // at the output
+  size_t winner_;      // of the current transaction, else of the one before
+  bool busy_ = false;  // between the first and the last beat of a transaction
 };
 
 }  // namespace vireo::model

@@ -8,13 +8,13 @@
 #pragma once
 
 #include <cassert>
-#include <deque>
 #include <optional>
 #include <utility>
 
 #include "model/common/agenda.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 
 namespace vireo::model {
 
@@ -60,7 +60,7 @@ class Channel {
   size_t size() const { return tokens_.size(); }
 
   // --- Sink
-  std::deque<Sent>& sent() { return tokens_; }
+  Ring<Sent>& sent() { return tokens_; }
   // Whether it takes a token in cycle `now`; to be said before the blocks of that cycle run.
   void SetOpen(Cycle now, bool open) {
     open_ = open;
@@ -71,7 +71,7 @@ class Channel {
   explicit Channel(std::optional<FifoTiming> timing) : timing_(std::move(timing)) {}
 
   std::optional<FifoTiming> timing_;
-  std::deque<Sent> tokens_;
+  Ring<Sent> tokens_;
   bool open_ = true;
   Block* producer_ = nullptr;
   Block* consumer_ = nullptr;

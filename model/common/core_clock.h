@@ -17,10 +17,12 @@ inline constexpr Picoseconds kPicosecondsPerNanosecond = 1000;
 // so a period that is no whole number of picoseconds does not drift. Exact up to 2^64 ps.
 class CoreClock {
  public:
-  explicit constexpr CoreClock(uint32_t khz) : khz_(khz) {}  // 1 to 1,000,000,000
+  explicit constexpr CoreClock(uint32_t khz)  // 1 to 1,000,000,000
+      : khz_(khz), period_(kPicosecondsPerMillisecond / khz), rest_(kPicosecondsPerMillisecond % khz) {}
 
   constexpr Picoseconds Begin(Cycle cycle) const {
-    return cycle / khz_ * kPicosecondsPerMillisecond + cycle % khz_ * kPicosecondsPerMillisecond / khz_;
+    // Divisions are slow, and a period of whole picoseconds needs none.
+    return cycle * period_ + (rest_ == 0 ? 0 : cycle / khz_ * rest_ + cycle % khz_ * rest_ / khz_);
   }
   // The first cycle that begins at `time` or later: where something enters that arrives at `time`.
   constexpr Cycle AtOrAfter(Picoseconds time) const {
@@ -33,6 +35,7 @@ class CoreClock {
   }
   // The cycle to which `time` belongs.
   constexpr Cycle Containing(Picoseconds time) const {
+    if (rest_ == 0) return time / period_;
     Cycle cycle = time / kPicosecondsPerMillisecond * khz_ +
                   time % kPicosecondsPerMillisecond * khz_ / kPicosecondsPerMillisecond;
     while (Begin(cycle + 1) <= time) ++cycle;
@@ -46,6 +49,8 @@ class CoreClock {
  private:
   static constexpr Picoseconds kPicosecondsPerMillisecond = 1'000'000'000;
   uint32_t khz_;
+  Picoseconds period_;  // rounded down
+  uint64_t rest_;       // in 1/khz_ ps
 };
 
 }  // namespace vireo::model

@@ -23,22 +23,32 @@ class Credits {
     assert(count <= returned_at_.size());
     const uint64_t needed = taken_ + count;  // credits that have been there then, in all
     if (needed <= returned_at_.size()) return 0;
-    const uint64_t returns = needed - returned_at_.size();
-    return returns > returned_ ? kUnknown : returned_at_[(returns - 1) % returned_at_.size()] + 1;
+    if (needed - returned_at_.size() > returned_) return kUnknown;
+    return returned_at_[Wrap(next_taken_ + count - 1)] + 1;
   }
 
-  void Take(size_t count) { taken_ += count; }
+  void Take(size_t count) {
+    assert(count <= returned_at_.size());
+    taken_ += count;
+    next_taken_ = Wrap(next_taken_ + count);
+  }
   void Return(Cycle cycle) {
     assert(returned_ < taken_);
-    returned_at_[returned_++ % returned_at_.size()] = cycle;
+    ++returned_;
+    returned_at_[next_returned_] = cycle;
+    next_returned_ = Wrap(next_returned_ + 1);
   }
 
   size_t taken() const { return static_cast<size_t>(taken_ - returned_); }
 
  private:
+  size_t Wrap(size_t index) const { return index < returned_at_.size() ? index : index - returned_at_.size(); }
+
   std::vector<Cycle> returned_at_;  // the last returns; return n in element n modulo the size
   uint64_t taken_ = 0;
   uint64_t returned_ = 0;
+  size_t next_taken_ = 0;  // the same modulo the size
+  size_t next_returned_ = 0;
 };
 
 }  // namespace vireo::model

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <deque>
 
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
+#include "model/common/ring.h"
 
 namespace vireo::model {
 
@@ -53,7 +53,7 @@ class FifoTiming {
 
   unsigned latency_;
   Credits room_;
-  std::deque<Cycle> pushed_at_;  // entries that have not been popped
+  Ring<Cycle> pushed_at_;  // entries that have not been popped
   Cycle next_push_ = 0;
   Cycle next_pop_ = 0;
 };

@@ -97,18 +97,16 @@ bool DmaReadPort::Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>&
 // Nobody makes a train wait, so all that it does follows from its first beat, and the reader can be told at once.
 void DmaReadPort::TakeTrain(Cycle now) {
   assert(reader_.TrainCycle() == now);
-  Train train{};
-  size_t client = 0;
-  uint32_t beats = 0;
-  for (bool last = false; !last; ++beats) {
-    const DmaReader::TrainBeat beat = reader_.train_beat();
-    client = beat.tag >> kTagBits;
-    train.tag = static_cast<uint8_t>(beat.tag);
-    train.resp = beat.resp;
-    train.data.insert(train.data.end(), beat.data.begin(), beat.data.end());
-    last = beat.last;
-    assert(reader_.TrainCycle() == now + beats);
-    reader_.OnTrainBeatTaken(now + beats);
+  const DmaReader::TrainBeat first = reader_.train_beat();
+  const size_t client = first.tag >> kTagBits;
+  const uint32_t beats = BusBeats(0, first.bytes, beat_bytes_);
+  Train train{.tag = static_cast<uint8_t>(first.tag),
+              .bytes = first.bytes,
+              .resp = first.resp,
+              .data = reader_.TakeTrainData()};
+  for (uint32_t beat = 0; beat < beats; ++beat) {
+    assert(reader_.TrainCycle() == now + beat);
+    reader_.OnTrainBeatTaken(now + beat);
   }
   const Cycle end = now + beats - 1;
   if (train.resp != AxiResp::kOkay && on_dma_error) on_dma_error(now);
@@ -119,7 +117,6 @@ void DmaReadPort::TakeTrain(Cycle now) {
       train_ends_.push_back(end);
       WakeAt(end);
     }
-    train.bytes = static_cast<uint32_t>(train.data.size());
     train_sink[client - whole()]->OnTrain(now, train);
     return;
   }

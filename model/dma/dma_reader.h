@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/common/credits.h"
@@ -96,6 +97,8 @@ class DmaReader {
   Cycle TrainCycle() const { return train_timing_.PopReady(); }
   TrainBeat train_beat() const;
   void OnTrainBeatTaken(Cycle cycle);
+  // All of the oldest train, for who takes it as a whole: nobody looks at its beats any more.
+  std::vector<uint8_t> TakeTrainData() { return std::move(flights_.front().data); }
 
   const Waits& waits() const { return waits_; }
 

@@ -66,12 +66,6 @@ void DmaWritePort::Run(Cycle now) {
     writer_.OnBurstTaken(now);
     moved = true;
   }
-  if (writer_.WriteCycle() <= now && w_out.CanPush(now)) {
-    const DmaWriter::WriteBeat beat = writer_.write_beat();
-    w_out.Push(now, {.lane = beat.lane, .data = {beat.data.begin(), beat.data.end()}, .last = beat.last});
-    writer_.OnWriteBeatTaken(now);
-    moved = true;
-  }
 
   if (moved) WakeAt(now + 1);
   Wake(now);
@@ -151,6 +145,11 @@ bool DmaWritePort::IntoWriter(Cycle now) {
   return true;
 }
 
+void DmaWritePort::OnWriteBeatTaken(Cycle now, Cycle taken) {
+  writer_.OnWriteBeatTaken(taken);
+  Wake(now);
+}
+
 void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
   writer_.OnAnswer(cycle, resp);
   if (!writer_.completions().empty()) WakeAt(writer_.completions().back().cycle);
@@ -170,7 +169,6 @@ void DmaWritePort::Wake(Cycle now) {
     if (cycle > now) WakeAt(cycle);
   };
   at(writer_.BurstCycle());
-  at(writer_.WriteCycle());
   at(std::max({arb_.PopReady(), writer_.TrainReady(), bytes_left_ == 0 ? requests_timing_.PushReady() : 0}));
   at(std::max(requests_timing_.PopReady(), writer_.RequestReady()));
 }

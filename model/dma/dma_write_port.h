@@ -36,12 +36,6 @@ class DmaWritePort final : public Block {
   };
 
   using WriteBeat = model::WriteBeat;  // of a whole client
-  // A beat of the bus.
-  struct BusBeat {
-    uint32_t lane;              // of the first byte
-    std::vector<uint8_t> data;  // what is written; all other lanes are 0
-    bool last;                  // of its burst
-  };
   using OnDone = std::function<void(Cycle, const spec::DmaDone&)>;
 
   static constexpr uint64_t kAcceptedLatency = 3;
@@ -53,7 +47,6 @@ class DmaWritePort final : public Block {
   std::deque<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
   std::deque<Channel<WriteBeat>> write_in;       // per whole client
   Output<DmaWriter::Burst> aw_out;
-  Output<BusBeat> w_out;
   // Called in the cycle of the pulse; may be empty.
   std::deque<OnDone> on_done;                          // per small client
   std::deque<OnDone> on_write_done;                    // per whole client
@@ -64,7 +57,11 @@ class DmaWritePort final : public Block {
 
   void Run(Cycle now) override;
 
-  // Answers come in the order of the bursts, each after w_out took its burst's last beat.
+  // The beats of the bus are writer().write_beat(), from writer().WriteCycle() on. Told in cycle `now` that the bus
+  // takes one in cycle `taken`, this one or a later one: who knows when it will be ready tells a whole burst at once.
+  void OnWriteBeatTaken(Cycle now, Cycle taken);
+
+  // Answers come in the order of the bursts, each after its burst's last beat was taken.
   void OnAnswer(Cycle cycle, AxiResp resp);
 
   // What idle_o shows in a cycle before anything of that cycle was told.

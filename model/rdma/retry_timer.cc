@@ -17,7 +17,7 @@ std::optional<uint64_t> DurationOf(const spec::TimerSet& set) {
 
 }  // namespace
 
-RetryTimer::RetryTimer(Agenda& agenda, uint32_t num_qps) : Block(agenda), timers_(num_qps) {
+RetryTimer::RetryTimer(Agenda& agenda, uint32_t num_qps) : Block(agenda, Wishes::kMayBeWithdrawn), timers_(num_qps) {
   timer_set_in.SetConsumer(this);
   WakeAt(num_qps - 1);  // the end of the sweep
 }

@@ -9,7 +9,7 @@
 namespace vireo::model {
 
 Moderation::Moderation(Agenda& agenda, uint32_t net_queue_pairs)
-    : Block(agenda), queues_(2 * net_queue_pairs), settings_(queues_), rows_(queues_) {
+    : Block(agenda, Wishes::kMayBeWithdrawn), queues_(2 * net_queue_pairs), settings_(queues_), rows_(queues_) {
   assert(queues_ <= std::numeric_limits<Queues>::digits);
   queue_interrupt_in.SetConsumer(this);
 }

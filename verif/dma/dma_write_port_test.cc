@@ -105,7 +105,6 @@ class Rig {
     }
     port.on_dma_error = [this](Cycle cycle) { error_ = cycle; };
     port.aw_out.Connect(aw_, port);
-    port.w_out.Connect(w_, port);
     bench.AddOther(after_);
   }
 
@@ -168,6 +167,12 @@ class Rig {
     uint32_t bytes;
     bool last;  // of its write
   };
+  // A beat of the bus as it was taken.
+  struct BusBeat {
+    uint32_t lane;
+    std::vector<uint8_t> data;
+    bool last;
+  };
   struct Due {
     Cycle cycle;
     DmaDone done;
@@ -213,7 +218,6 @@ class Rig {
     top_.m_axi_awready_i = random_() % 16 < policy_.address_rate;
     top_.m_axi_wready_i = random_() % 16 < policy_.beat_rate;
     aw_.SetOpen(cycle, top_.m_axi_awready_i != 0);
-    w_.SetOpen(cycle, top_.m_axi_wready_i != 0);
 
     std::optional<AxiResp> answer = memory.Next(cycle);
     top_.m_axi_bvalid_i = answer.has_value();
@@ -310,10 +314,13 @@ class Rig {
   std::string CompareBeat(Cycle cycle) {
     if (top_.m_axi_wvalid_o != 0) first_beat = std::min(first_beat, cycle);
     const bool taken = top_.m_axi_wvalid_o != 0 && top_.m_axi_wready_i != 0;
-    if (taken != !w_.sent().empty()) return std::string("a beat leaves the ") + (taken ? "RTL" : "model") + " only";
+    const bool valid = port.writer().WriteCycle() <= cycle;
+    if (valid != (top_.m_axi_wvalid_o != 0))
+      return std::string("a beat is visible in the ") + (valid ? "model" : "RTL") + " only";
     if (!taken) return {};
-    const DmaWritePort::BusBeat beat = w_.sent().front().token;
-    w_.sent().clear();
+    const DmaWriter::WriteBeat visible = port.writer().write_beat();
+    const BusBeat beat{visible.lane, {visible.data.begin(), visible.data.end()}, visible.last};
+    port.OnWriteBeatTaken(cycle, cycle);
     last_beat = cycle;
     const auto data = BytesOf(std::as_const(top_.m_axi_wdata_o));
     const auto strobes = uint64_t{top_.m_axi_wstrb_o};
@@ -332,7 +339,7 @@ class Rig {
   std::string CheckBeats() {
     while (!to_fill_.empty() && !seen_.empty()) {
       const Burst& burst = to_fill_.front();
-      const DmaWritePort::BusBeat& beat = seen_.front();
+      const BusBeat& beat = seen_.front();
       const uint64_t address = burst.address + filled_;
       if (address % beat_bytes_ != beat.lane) return "a beat in the wrong lanes";
       const Write& write = left[burst.write];
@@ -393,10 +400,9 @@ class Rig {
   };
   std::vector<Whole> wholes_;
   Channel<DmaWriter::Burst> aw_ = Channel<DmaWriter::Burst>::Sink();
-  Channel<DmaWritePort::BusBeat> w_ = Channel<DmaWritePort::BusBeat>::Sink();
   std::deque<Burst> bursts_;   // not answered
   std::deque<Burst> to_fill_;  // not all beats seen
-  std::deque<DmaWritePort::BusBeat> seen_;
+  std::deque<BusBeat> seen_;
   uint32_t filled_ = 0;
   uint32_t bytes_left_ = 0;
   uint64_t next_address_ = 0;

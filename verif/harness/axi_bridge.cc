@@ -96,6 +96,7 @@ void AxiBridge::OnAddress(Cycle cycle, uint64_t address, uint32_t bytes) {
   if (!IsAddressReady(cycle, address, bytes)) Defect(cycle, "write burst without credits");
   write_.Take(cycle, DmaBeats(address, bytes, beat_bytes_));
   writes_.push_back({cycle, {address, {}}, bytes});
+  writes_.back().write.data.reserve(bytes);
 }
 
 bool AxiBridge::IsDataReady(Cycle cycle) const { return !writes_.empty() && writes_.front().taken < cycle; }

@@ -37,7 +37,9 @@ void ModelNic::Reset(Cycle cycle) {
   messages_.clear();
   read_bursts_.sent().clear();
   write_bursts_.sent().clear();
-  write_beats_.sent().clear();
+  read_ends_.clear();
+  write_beats_.clear();
+  write_ends_.clear();
   first_input_ = cycle + kResetCycles;
   beats_counted_ = first_input_;
   transmit_ready_ = false;
@@ -45,7 +47,6 @@ void ModelNic::Reset(Cycle cycle) {
   model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this));
   model_->read_port().ar_out.Connect(read_bursts_, model_->read_port());
   model_->write_port().aw_out.Connect(write_bursts_, model_->write_port());
-  model_->write_port().w_out.Connect(write_beats_, model_->write_port());
   SetControls(first_input_, config_space_.controls());
   model_->SetMacLink(0, true);
   Plan(first_input_);
@@ -101,7 +102,10 @@ void ModelNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned byt
 
 void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   Enter(cycle);
+  const size_t beats = bridge_.read_beats().size();
   bridge_.OnCompletion(cycle, completion);
+  if (bridge_.read_beats().size() == beats || !bridge_.read_beats().back().last) return;
+  read_ends_.push_back(bridge_.read_beats().back().cycle);
 }
 
 void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
@@ -144,17 +148,16 @@ void ModelNic::OnTime(uint64_t cookie) {
 
 void ModelNic::Plan(Cycle next) {
   Cycle cycle = Theirs(model_->next());
-  if (!bridge_.read_beats().empty()) cycle = std::min(cycle, bridge_.read_beats().front().cycle);
+  if (!read_ends_.empty()) cycle = std::min(cycle, read_ends_.front());
+  if (!write_ends_.empty()) cycle = std::min(cycle, write_ends_.front());
   if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
   // Credits that came in the cycle that ran: their own wish to be woken was behind that cycle's.
   if (bridge_.IsTransmitReady(next) != transmit_ready_) cycle = std::min(cycle, next);
   // What waits for the bus is looked at in every cycle: what it waits for is not the model's.
-  const model::DmaWriter& writer = model_->write_port().writer();
-  for (const Cycle waiting : {writer.BurstCycle(), writer.WriteCycle()}) {
-    if (waiting != model::kUnknown) cycle = std::min(cycle, std::max(Theirs(waiting), next));
-  }
+  const Cycle waiting = model_->write_port().writer().BurstCycle();
+  if (waiting != model::kUnknown) cycle = std::min(cycle, std::max(Theirs(waiting), next));
   if (cycle != kNever) Wake(std::max(cycle, next));
 }
 
@@ -173,9 +176,10 @@ void ModelNic::RunCycle(Cycle cycle) {
   auto& beats = bridge_.read_beats();
   while (!beats.empty() && beats.front().cycle <= cycle) {
     const AxiBridge::ReadBeat& beat = beats.front();
-    model_->read_port().OnReadBeat(Ours(cycle), beat.id, beat.data, RespOf(beat.resp), beat.last);
+    model_->read_port().OnReadBeat(Ours(beat.cycle), beat.id, beat.data, RespOf(beat.resp), beat.last);
     beats.pop_front();
   }
+  while (!read_ends_.empty() && read_ends_.front() <= cycle) read_ends_.pop_front();
   if (bridge_.IsAnswer(cycle)) model_->write_port().OnAnswer(Ours(cycle), RespOf(kAxiOkay));
   OpenBus(cycle);
   model_->RunThrough(Ours(cycle));
@@ -193,7 +197,22 @@ void ModelNic::OpenBus(Cycle cycle) {
   const bool has_burst = writer.BurstCycle() <= Ours(cycle);
   write_bursts_.SetOpen(Ours(cycle),
                         has_burst && bridge_.IsAddressReady(cycle, writer.burst().address, writer.burst().bytes));
-  write_beats_.SetOpen(Ours(cycle), writer.WriteCycle() <= Ours(cycle) && bridge_.IsDataReady(cycle));
+}
+
+// With its address taken, nothing stops a burst's beats (rule W2).
+void ModelNic::TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst) {
+  bridge_.OnAddress(cycle, burst.address, burst.bytes);
+  model::DmaWritePort& port = model_->write_port();
+  for (bool last = false; !last;) {
+    const model::DmaWriter::WriteBeat from = port.writer().write_beat();
+    WriteBeat& beat = write_beats_.Extend();
+    beat.cycle = std::max(Theirs(port.writer().WriteCycle()), cycle + 1);
+    beat.data.assign(beat_bytes_, 0);
+    std::copy(from.data.begin(), from.data.end(), beat.data.begin() + static_cast<std::ptrdiff_t>(from.lane));
+    last = beat.last = from.last;
+    port.OnWriteBeatTaken(Ours(cycle), Ours(beat.cycle));
+  }
+  write_ends_.push_back(write_beats_.back().cycle);
 }
 
 void ModelNic::TakeBus(Cycle cycle) {
@@ -204,15 +223,13 @@ void ModelNic::TakeBus(Cycle cycle) {
     environment_.ReadDma(cycle, read);
   }
   read_bursts_.sent().clear();
-  for (const auto& sent : write_beats_.sent()) {
-    std::vector<uint8_t> beat(beat_bytes_);
-    std::copy(sent.token.data.begin(), sent.token.data.end(),
-              beat.begin() + static_cast<std::ptrdiff_t>(sent.token.lane));
-    const auto write = bridge_.OnData(cycle, beat, sent.token.last);
+  for (; !write_beats_.empty() && write_beats_.front().cycle <= cycle; write_beats_.pop_front()) {
+    const WriteBeat& beat = write_beats_.front();
+    const auto write = bridge_.OnData(beat.cycle, beat.data, beat.last);
     if (write) environment_.WriteDma(cycle, {write->address, write->data});
   }
-  write_beats_.sent().clear();
-  for (const auto& sent : write_bursts_.sent()) bridge_.OnAddress(cycle, sent.token.address, sent.token.bytes);
+  while (!write_ends_.empty() && write_ends_.front() <= cycle) write_ends_.pop_front();
+  for (const auto& sent : write_bursts_.sent()) TakeWriteBurst(cycle, sent.token);
   write_bursts_.sent().clear();
 }
 

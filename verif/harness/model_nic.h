@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "model/common/ring.h"
 #include "model/nic.h"
 #include "verif/harness/axi_bridge.h"
 #include "verif/harness/nic.h"
@@ -45,6 +46,11 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
     Cycle cycle = 0;
     PciConfig::Controls controls;
   };
+  struct WriteBeat {
+    Cycle cycle = 0;  // in which the bus takes it
+    std::vector<uint8_t> data;
+    bool last = false;  // of its burst
+  };
   struct Frame {
     Cycle start = 0, end = 0;
   };
@@ -71,6 +77,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void TellTransmitReady(Cycle cycle);
   void OpenBus(Cycle cycle);
   void TakeBus(Cycle cycle);
+  void TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst);
   void Plan(Cycle next);
   void SetControls(Cycle cycle, const PciConfig::Controls& controls);
 
@@ -86,7 +93,9 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   std::unique_ptr<model::Nic> model_;
   model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
   model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
-  model::Channel<model::DmaWritePort::BusBeat> write_beats_ = model::Channel<model::DmaWritePort::BusBeat>::Sink();
+  model::Ring<Cycle> read_ends_;        // last beats of read bursts: the others change nothing that could be seen
+  model::Ring<WriteBeat> write_beats_;  // of bursts whose address is taken
+  model::Ring<Cycle> write_ends_;       // last beats of bursts among them
 
   uint64_t generation_ = 0;
   Cycle first_input_ = 0;

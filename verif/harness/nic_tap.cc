@@ -221,12 +221,14 @@ void NicTap::ReadDma(Cycle cycle, const DmaRead& read) {
   CheckOutput(cycle, "DMA read");
   CheckTrain(dma_read_, cycle, 1, "DMA read");
   Report(EventKind::kDmaRead, cycle, {}, read.address, read.tag, read.bytes);
-  const std::string name = "DMA read of " + std::to_string(read.bytes) + " bytes with tag " + std::to_string(read.tag);
-  if (read.tag >= reads_.size()) return Violation(cycle, name + ": there is no such tag");
-  if (reads_[read.tag].bytes != 0) return Violation(cycle, name + ": the tag is in use");
+  const auto name = [&] {
+    return "DMA read of " + std::to_string(read.bytes) + " bytes with tag " + std::to_string(read.tag);
+  };
+  if (read.tag >= reads_.size()) return Violation(cycle, name() + ": there is no such tag");
+  if (reads_[read.tag].bytes != 0) return Violation(cycle, name() + ": the tag is in use");
   if (read.bytes == 0 || read.bytes > limits_.max_read_request_bytes)
-    return Violation(cycle, name + ": the length is not allowed");
-  if (CrossesBoundary(read.address, read.bytes)) Violation(cycle, name + " crosses a 4 KiB boundary");
+    return Violation(cycle, name() + ": the length is not allowed");
+  if (CrossesBoundary(read.address, read.bytes)) Violation(cycle, name() + " crosses a 4 KiB boundary");
   reads_[read.tag] = {.address = read.address, .bytes = read.bytes, .done = 0};
   pcie_->ReadDma(cycle, read);
 }
@@ -237,12 +239,12 @@ void NicTap::WriteDma(Cycle cycle, const DmaWrite& write) {
   const uint32_t beats = DmaBeats(write.address, bytes, beat_bytes_);
   CheckTrain(dma_write_, cycle + 1 - beats, beats, "DMA write");
   Report(EventKind::kDmaWrite, cycle, write.data, write.address, 0, bytes);
-  const std::string name = "DMA write of " + std::to_string(bytes) + " bytes";
-  if (bytes == 0 || bytes > limits_.max_payload_bytes) return Violation(cycle, name + ": the length is not allowed");
-  if (CrossesBoundary(write.address, bytes)) Violation(cycle, name + " crosses a 4 KiB boundary");
+  const auto name = [&] { return "DMA write of " + std::to_string(bytes) + " bytes"; };
+  if (bytes == 0 || bytes > limits_.max_payload_bytes) return Violation(cycle, name() + ": the length is not allowed");
+  if (CrossesBoundary(write.address, bytes)) Violation(cycle, name() + " crosses a 4 KiB boundary");
   auto& credits = credits_[static_cast<size_t>(CreditKind::kDmaWrite)];
   credits -= beats;
-  if (credits < 0) Violation(cycle, name + " without credits");
+  if (credits < 0) Violation(cycle, name() + " without credits");
   pcie_->WriteDma(cycle, write);
 }
 

@@ -4,6 +4,8 @@
 // asked for them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -42,8 +44,12 @@ class Scheduler {
   void Call(Picoseconds time, std::function<void()> function);
 
   virtual Picoseconds now() const = 0;
-  Picoseconds next() const { return heap_.empty() ? kForever : heap_.front().time; }  // of the earliest callback
-  bool empty() const { return heap_.empty(); }
+  // Of the earliest callback.
+  Picoseconds next() {
+    if (due_.empty()) Refill();
+    return due_.empty() ? kForever : due_.back().time;
+  }
+  bool empty() const { return pending_ == 0; }
   uint64_t callbacks() const { return callbacks_; }  // that have run
 
   // Runs what is due before `deadline`. Ends with true, at that time, as soon as done() says true; it is asked first
@@ -54,7 +60,7 @@ class Scheduler {
  protected:
   // Runs everything that is due at `time`, including what is added for `time` meanwhile.
   void RunDue(Picoseconds time);
-  // A callback was added that is earlier than all others.
+  // A callback was added that is earlier than all others, and not by a callback.
   virtual void OnEarlier() = 0;
 
  private:
@@ -65,8 +71,23 @@ class Scheduler {
     bool operator>(const Entry& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
   static constexpr ClientNumber kFunctions = 0xff'ffff;
+  // Time in slots. Nearly everything is asked for less than kSlots slots ahead.
+  static constexpr unsigned kSlotBits = 12;  // 4,096 ps, about a cycle
+  static constexpr size_t kSlots = 1024;     // a power of two
 
-  std::vector<Entry> heap_;  // earliest first
+  static uint64_t SlotOf(Picoseconds time) { return time >> kSlotBits; }
+  void Insert(const Entry& entry);
+  void Store(const Entry& entry);
+  void Refill();
+
+  std::vector<Entry> due_;  // of all slots up to due_slot_, latest first
+  uint64_t due_slot_ = 0;
+  uint64_t first_slot_ = 0;                        // of the time that ran last
+  std::vector<std::vector<Entry>> slots_{kSlots};  // those from first_slot_ on behind due_slot_, by slot modulo kSlots
+  std::array<uint64_t, kSlots / 64> used_{};       // a bit for each of them that is not empty
+  std::vector<Entry> far_;                         // what was too far ahead; earliest first
+  size_t pending_ = 0;
+  bool is_running_ = false;
   std::vector<Client*> clients_;
   std::vector<std::function<void()>> functions_;
   std::vector<uint64_t> free_functions_;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue in one piece of memory, which it keeps: std::deque takes and gives back memory all the time while entries
+// pass through it. Entries that have left keep what they own until others come to their places.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace vireo::model {
+
+template <typename T>
+class Ring {
+ public:
+  template <typename R, typename V>
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = V*;
+    using reference = V&;
+    Iterator() = default;
+    Iterator(R* ring, size_t index) : ring_(ring), index_(index) {}
+    V& operator*() const { return (*ring_)[index_]; }
+    V* operator->() const { return &(*ring_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    Iterator operator++(int) { return {ring_, index_++}; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    R* ring_ = nullptr;
+    size_t index_ = 0;
+  };
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  T& operator[](size_t index) { return slots_[(first_ + index) & (slots_.size() - 1)]; }
+  const T& operator[](size_t index) const { return slots_[(first_ + index) & (slots_.size() - 1)]; }
+  // Throws if there is none, as std::deque does.
+  T& at(size_t index) { return slots_.at(index < size_ ? (first_ + index) & (slots_.size() - 1) : slots_.size()); }
+  T& front() { return slots_[first_]; }
+  const T& front() const { return slots_[first_]; }
+  T& back() { return (*this)[size_ - 1]; }
+  const T& back() const { return (*this)[size_ - 1]; }
+  auto begin() { return Iterator<Ring, T>(this, 0); }
+  auto end() { return Iterator<Ring, T>(this, size_); }
+  auto begin() const { return Iterator<const Ring, const T>(this, 0); }
+  auto end() const { return Iterator<const Ring, const T>(this, size_); }
+
+  // A place behind the last one, with whatever was left in it: for who wants to use its memory again.
+  T& Extend() {
+    if (size_ == slots_.size()) Grow();
+    return (*this)[size_++];
+  }
+  void push_back(T value) { Extend() = std::move(value); }
+  void pop_front() {
+    assert(size_ != 0);
+    first_ = (first_ + 1) & (slots_.size() - 1);
+    --size_;
+  }
+  void clear() { first_ = size_ = 0; }
+
+ private:
+  static constexpr size_t kFirstSlots = 4;
+
+  void Grow() {
+    std::vector<T> slots(slots_.empty() ? kFirstSlots : 2 * slots_.size());  // a power of two
+    for (size_t i = 0; i < size_; ++i) slots[i] = std::move((*this)[i]);
+    slots_ = std::move(slots);
+    first_ = 0;
+  }
+
+  std::vector<T> slots_;
+  size_t first_ = 0;
+  size_t size_ = 0;
+  static_assert(!std::is_same_v<T, bool>, "std::vector has none that could be referred to");
+};
+
+}  // namespace vireo::model

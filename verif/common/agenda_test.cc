@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agenda against a list of wishes that is searched.
+#include "model/common/agenda.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+namespace {
+
+using model::Agenda;
+using model::Block;
+using model::Cycle;
+using model::kUnknown;
+
+class Sleeper final : public Block {
+ public:
+  Sleeper(Agenda& agenda, Wishes wishes, std::mt19937_64& random) : Block(agenda, wishes), random_(random) {}
+
+  void Run(Cycle now) override {
+    ran.push_back(now);
+    wishes.erase(now);
+    for (uint64_t i = random_() % 3; i > 0; --i) Ask(now + 1 + random_() % (random_() % 4 == 0 ? 1000 : 70));
+    WakeAt(now);  // it has run
+  }
+  bool Wants(Cycle cycle) const override { return !withdrawn.contains(cycle); }
+  void Ask(Cycle cycle) {
+    wishes.insert(cycle);
+    withdrawn.erase(cycle);
+    WakeAt(cycle);
+  }
+
+  std::vector<Cycle> ran;
+  std::set<Cycle> wishes, withdrawn;
+
+ private:
+  std::mt19937_64& random_;
+};
+
+TEST(Agenda, RunsEveryBlockInTheCyclesItAskedForAndOnce) {
+  auto random = MakeRandom("agenda");
+  Agenda agenda;
+  EXPECT_EQ(agenda.next(), kUnknown);
+  std::vector<std::unique_ptr<Sleeper>> blocks;
+  for (size_t i = 0; i < Agenda::kBlocksMax; ++i) {
+    blocks.push_back(std::make_unique<Sleeper>(agenda, Block::Wishes::kStay, random));
+  }
+  Cycle now = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    Sleeper& block = *blocks[random() % blocks.size()];
+    if (random() % 8 == 0) block.Ask(now + 1 + random() % 300);
+    Cycle first = kUnknown;
+    for (const auto& each : blocks) {
+      if (!each->wishes.empty()) first = std::min(first, *each->wishes.begin());
+    }
+    ASSERT_EQ(agenda.next(), first);
+    if (first == kUnknown) continue;
+    std::vector<size_t> due;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i]->wishes.contains(first)) due.push_back(i);
+    }
+    for (const auto& each : blocks) each->ran.clear();
+    agenda.RunThrough(first);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const bool is_due = std::find(due.begin(), due.end(), i) != due.end();
+      ASSERT_EQ(blocks[i]->ran, is_due ? std::vector<Cycle>{first} : std::vector<Cycle>{});
+    }
+    now = first;
+  }
+}
+
+TEST(Agenda, GoesNowhereForWishesThatWereWithdrawn) {
+  auto random = MakeRandom("agenda");
+  Agenda agenda;
+  Sleeper block(agenda, Block::Wishes::kMayBeWithdrawn, random);
+  for (const Cycle cycle : {Cycle{5}, Cycle{63}, Cycle{64}, Cycle{5000}}) {
+    block.Ask(cycle);
+    EXPECT_EQ(agenda.next(), cycle);
+    block.withdrawn.insert(cycle);
+    EXPECT_EQ(agenda.next(), kUnknown);
+    block.Ask(cycle);  // again
+    EXPECT_EQ(agenda.next(), cycle);
+    block.withdrawn.insert(cycle);
+    EXPECT_EQ(agenda.next(), kUnknown);
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif
