@@ -38,9 +38,10 @@ module vireo_slice #(
   end
 
   always_ff @(posedge clk_i) begin
-    // As enables: of "next value or itself" in always_comb Yosys makes three LUTs per bit, not one.
-    if (load0) data0_q <= valid1_q ? data1_q : s_data_i;
-    if (!valid1_q) data1_q <= s_data_i;
+    // As enables: of "next value or itself" in always_comb Yosys makes three LUTs per bit, not one. Nothing moves while
+    // nothing comes, neither in hardware nor in simulation.
+    if (load0 && valid0_d) data0_q <= valid1_q ? data1_q : s_data_i;
+    if (push) data1_q <= s_data_i;
   end
 
   assign s_ready_o = !valid1_q;

@@ -52,13 +52,15 @@ module vireo_table #(
   end
 
   always_ff @(posedge clk_i) begin
-    write_address_q <= write_address_i;
-    write_data_q <= write_data_i;
+    if (write_i) begin
+      write_address_q <= write_address_i;
+      write_data_q <= write_data_i;
+    end
     if (write_q) memory[write_address_q] <= write_data_q;
     if (read_i) begin
       forward_q <= forward;
-      forward_data_q <= write_data_q;
-      if (!forward) memory_data_q <= memory[read_address_i];
+      if (forward) forward_data_q <= write_data_q;
+      else memory_data_q <= memory[read_address_i];
     end
   end
 

@@ -80,13 +80,20 @@ module vireo_dma_align
   step_t step1_q, step2_q;
   logic [DataBits-1:0] rotated_q, rotated_before_q;
   logic [DataBits-1:0] joined;
-  logic from_before;
 
   always_comb begin
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      from_before = step2_q.lag && (LaneBits + 1)'(i) + (LaneBits + 1)'(step2_q.lane) < (LaneBits + 1)'(BeatBytes);
-      joined[8*i +: 8] = from_before ? rotated_before_q[8*i +: 8] : rotated_q[8*i +: 8];
-      if (step2_q.last && LaneBits'(i) > step2_q.end_lane) joined[8*i +: 8] = '0;
+    joined = rotated_q;
+    if (step2_valid_q && step2_q.lag) begin
+      for (int unsigned i = 0; i < BeatBytes; i++) begin
+        if ((LaneBits + 1)'(i) + (LaneBits + 1)'(step2_q.lane) < (LaneBits + 1)'(BeatBytes)) begin
+          joined[8*i +: 8] = rotated_before_q[8*i +: 8];
+        end
+      end
+    end
+    if (step2_valid_q && step2_q.last) begin
+      for (int unsigned i = 0; i < BeatBytes; i++) begin
+        if (LaneBits'(i) > step2_q.end_lane) joined[8*i +: 8] = '0;
+      end
     end
   end
 
@@ -101,8 +108,8 @@ module vireo_dma_align
   end
 
   always_ff @(posedge clk_i) begin
-    step1_q <= step0;
-    step2_q <= step1_q;
+    if (advance) step1_q <= step0;
+    if (step1_valid_q) step2_q <= step1_q;
     if (step1_valid_q) begin
       rotated_q <= DataBits'({data_i, data_i} >> {step1_q.lane, 3'b000});
       rotated_before_q <= rotated_q;

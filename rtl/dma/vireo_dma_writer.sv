@@ -247,10 +247,14 @@ module vireo_dma_writer
   logic [BeatBytes-1:0] strobes;
 
   always_comb begin
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      strobes[i] = LaneBits'(i) >= step1_q.begin_lane && LaneBits'(i) <= step1_q.end_lane;
-      joined[8*i +: 8] = LaneBits'(i) < step1_q.lane ? rotated_before_q[8*i +: 8] : rotated_q[8*i +: 8];
-      if (!strobes[i]) joined[8*i +: 8] = '0;
+    strobes = '0;
+    joined = rotated_q;
+    if (step1_valid_q) begin
+      for (int unsigned i = 0; i < BeatBytes; i++) begin
+        strobes[i] = LaneBits'(i) >= step1_q.begin_lane && LaneBits'(i) <= step1_q.end_lane;
+        if (LaneBits'(i) < step1_q.lane) joined[8*i +: 8] = rotated_before_q[8*i +: 8];
+        if (!strobes[i]) joined[8*i +: 8] = '0;
+      end
     end
   end
 
@@ -260,8 +264,8 @@ module vireo_dma_writer
   end
 
   always_ff @(posedge clk_i) begin
-    step1_q <= step0;
     if (advance) begin
+      step1_q <= step0;
       rotated_q <= DataBits'(({data, data} << {job.lane, 3'b000}) >> DataBits);
       rotated_before_q <= rotated_q;
     end

@@ -107,10 +107,13 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    data1_q <= data_i;
-    beat1_q <= beat1_d;
-    bytes1_q <= bytes_i;
-    header_q <= header_d;
+    // Here and below: a stage without a beat stays as it is.
+    if (valid_i) begin
+      data1_q <= data_i;
+      beat1_q <= beat1_d;
+      bytes1_q <= bytes_i;
+      header_q <= header_d;
+    end
   end
 
   // --- Stage 2: Ethernet header and tag ------------------------------------------------------------------------------
@@ -147,14 +150,16 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    data2_q <= data1_q;
-    beat2_q <= beat1_q;
-    bytes2_q <= bytes1_q;
-    facts2_q <= facts2_d;
-    ip4_type_q <= ip4_type_d;
-    ip6_type_q <= ip6_type_d;
-    mac_xor_q <= mac_xor_d;
-    l3_q <= l3_d;
+    if (valid_q[1]) begin
+      data2_q <= data1_q;
+      beat2_q <= beat1_q;
+      bytes2_q <= bytes1_q;
+      facts2_q <= facts2_d;
+      ip4_type_q <= ip4_type_d;
+      ip6_type_q <= ip6_type_d;
+      mac_xor_q <= mac_xor_d;
+      l3_q <= l3_d;
+    end
   end
 
   // --- Stage 3: IP header --------------------------------------------------------------------------------------------
@@ -233,9 +238,11 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    data3_q <= data2_q;
-    beat3_q <= beat2_q;
-    places_q <= places_d;
+    if (valid_q[2]) begin
+      data3_q <= data2_q;
+      beat3_q <= beat2_q;
+      places_q <= places_d;
+    end
     facts_q <= {facts_q[8:3], facts3_d};
   end
 
@@ -273,7 +280,8 @@ module vireo_net_classify
     lane_udp_end = lane_of(14'(places_q.l4) + 14'(UdpBytes), beat3_q.index);
     lane_l4_end = lane_of(places_q.l4_end, beat3_q.index);
     address = 1'b0;
-    for (int unsigned w = 0; w < Words; w++) begin
+    words_d = '0;
+    if (valid_q[3]) for (int unsigned w = 0; w < Words; w++) begin
       address = places_q.ip && (LaneBits + 1)'(2*w) >= lane_addresses && (LaneBits + 1)'(2*w) < lane_addresses_end;
       // The addresses are part of the pseudo header. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
       words_d[w].l4_high = address
@@ -290,8 +298,10 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    data4_q <= data3_q;
-    words_q <= words_d;
+    if (valid_q[3]) begin
+      data4_q <= data3_q;
+      words_q <= words_d;
+    end
     first_q <= {first_q[6:4], beat3_q.index == '0};
     last_q <= {last_q[6:4], beat3_q.last};
   end

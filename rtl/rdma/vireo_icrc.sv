@@ -141,43 +141,50 @@ module vireo_icrc
   end
 
   always_ff @(posedge clk_i) begin
-    type_q <= type_d;
-    data1_q <= s_axis_tdata_i;
-    index1_q <= next_index_q;
-    vlan1_q <= vlan_d;
-    ip6_1_q <= ip6_d;
-    end1_q <= end_d;
-    beat1_q <= beat1_d;
+    // Here and below: a stage without a beat stays as it is.
+    if (s_axis_tvalid_i) begin
+      type_q <= type_d;
+      data1_q <= s_axis_tdata_i;
+      index1_q <= next_index_q;
+      vlan1_q <= vlan_d;
+      ip6_1_q <= ip6_d;
+      end1_q <= end_d;
+      beat1_q <= beat1_d;
+    end
   end
 
   // Stage 2: the beat as the CRC sees it.
   logic valid2_q;
-  logic [DataBits-1:0] forced, value;
-  logic [DataBits-1:0] covered;  // bits of the beat before the datagram's end
   logic before_end;              // every byte is
   logic at_end;                  // some bytes are, unless the end lies between two beats
-  logic [DataBits-1:0] data2_d, data2_q;
+  logic [DataBits-1:0] data2_q;
   logic update2_d, update2_q;
   beat_t beat2_q;
 
+  // The covered bytes of the beat with the variant bits as ones.
+  function automatic logic [DataBits-1:0] crc_data(input logic [DataBits-1:0] data, input logic [IndexBits-1:0] index,
+                                                   input logic [1:0] kind, input logic all, input logic some,
+                                                   input logic [LaneBits-1:0] end_lane);
+    crc_data = data;
+    for (int unsigned i = 0; i < HeaderBeats; i++) begin
+      if (index == IndexBits'(i)) begin
+        crc_data = (crc_data & ~Forced[kind][DataBits*i +: DataBits]) ^ Values[kind][DataBits*i +: DataBits];
+      end
+    end
+    if (!all) begin
+      for (int unsigned i = 0; i < BeatBytes; i++) begin
+        if (!some || LaneBits'(i) >= end_lane) crc_data[8*i +: 8] = '0;
+      end
+    end
+  endfunction
+
   always_comb begin
-    forced = '0;
-    value = '0;
     before_end = index1_q < end1_q[EndBits-1:LaneBits];
     for (int unsigned i = 0; i < HeaderBeats; i++) begin
-      if (index1_q == IndexBits'(i)) begin
-        forced = Forced[{vlan1_q, ip6_1_q}][DataBits*i +: DataBits];
-        value = Values[{vlan1_q, ip6_1_q}][DataBits*i +: DataBits];
-        before_end = before_end || Sure[i];
-      end
+      if (index1_q == IndexBits'(i)) before_end = before_end || Sure[i];
     end
 
     at_end = index1_q == end1_q[EndBits-1:LaneBits];
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      covered[8*i +: 8] = {8{before_end || (at_end && LaneBits'(i) < end1_q[LaneBits-1:0])}};
-    end
-
-    data2_d = ((data1_q & ~forced) ^ value) & covered;
     update2_d = before_end || (at_end && end1_q[LaneBits-1:0] != '0);
   end
 
@@ -187,20 +194,22 @@ module vireo_icrc
   end
 
   always_ff @(posedge clk_i) begin
-    data2_q <= data2_d;
-    update2_q <= update2_d;
-    beat2_q <= beat1_q;
+    if (valid1_q) begin
+      data2_q <= crc_data(data1_q, index1_q, {vlan1_q, ip6_1_q}, before_end, at_end, end1_q[LaneBits-1:0]);
+      update2_q <= update2_d;
+      beat2_q <= beat1_q;
+    end
   end
 
   // Stage 3: the beat's contribution to the state.
   logic valid3_q;
-  logic [31:0] contribution_d, contribution_q;
+  logic [31:0] contribution_q;
   logic update3_q;
   beat_t beat3_q;
 
-  always_comb begin
-    for (int unsigned b = 0; b < 32; b++) contribution_d[b] = ^(data2_q & Matrix[b]);
-  end
+  function automatic logic [31:0] contribution(input logic [DataBits-1:0] data);
+    for (int unsigned b = 0; b < 32; b++) contribution[b] = ^(data & Matrix[b]);
+  endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid3_q <= 1'b0;
@@ -208,9 +217,11 @@ module vireo_icrc
   end
 
   always_ff @(posedge clk_i) begin
-    contribution_q <= contribution_d;
-    update3_q <= update2_q;
-    beat3_q <= beat2_q;
+    if (valid2_q) begin
+      contribution_q <= contribution(data2_q);
+      update3_q <= update2_q;
+      beat3_q <= beat2_q;
+    end
   end
 
   // Stage 4: the state, which is the only loop.

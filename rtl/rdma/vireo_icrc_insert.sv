@@ -101,7 +101,7 @@ module vireo_icrc_insert
   } beat_t;
 
   logic [IcrcInsertLatency-1:1] valid_q;
-  beat_t [IcrcInsertLatency-1:1] beat_q;  // [k]: after stage k
+  beat_t [IcrcInsertLatency-1:1] beat_q;  // [k]: after stage k; without a beat it stays as it is
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
@@ -109,97 +109,95 @@ module vireo_icrc_insert
   end
 
   always_ff @(posedge clk_i) begin
-    beat_q <= {beat_q[IcrcInsertLatency-2:1],
-               beat_t'{last: last_i, at_end: end_i, icrc_word: icrc_word_i, keep: keep_i, data: data_i}};
-  end
-
-  // Stage 1: the beat as the CRC sees it.
-  logic [DataBits-1:0] crc_data1_d, crc_data1_q;
-  logic first1_q;
-
-  always_comb begin
-    crc_data1_d = data_i;
-    for (int unsigned i = 0; i < HeaderBeats; i++) begin
-      if (index_i == IndexBits'(i)) begin
-        crc_data1_d = (data_i & ~Forced[{vlan_i, ip6_i}][DataBits*i +: DataBits])
-                    ^ Values[{vlan_i, ip6_i}][DataBits*i +: DataBits];
-      end
+    if (valid_i) begin
+      beat_q[1] <= beat_t'{last: last_i, at_end: end_i, icrc_word: icrc_word_i, keep: keep_i, data: data_i};
+    end
+    for (int unsigned k = 2; k < IcrcInsertLatency; k++) begin
+      if (valid_q[k-1]) beat_q[k] <= beat_q[k-1];
     end
   end
 
+  // Stage 1: the beat as the CRC sees it.
+  logic [DataBits-1:0] crc_data1_q;
+  logic first1_q;
+
+  function automatic logic [DataBits-1:0] crc_data(input logic [DataBits-1:0] data, input logic [IndexBits-1:0] index,
+                                                   input logic [1:0] kind);
+    crc_data = data;
+    for (int unsigned i = 0; i < HeaderBeats; i++) begin
+      if (index == IndexBits'(i)) begin
+        crc_data = (data & ~Forced[kind][DataBits*i +: DataBits]) ^ Values[kind][DataBits*i +: DataBits];
+      end
+    end
+  endfunction
+
   always_ff @(posedge clk_i) begin
-    crc_data1_q <= crc_data1_d;
-    first1_q <= index_i == '0;
+    if (valid_i) begin
+      crc_data1_q <= crc_data(data_i, index_i, {vlan_i, ip6_i});
+      first1_q <= index_i == '0;
+    end
   end
 
   // Stage 2: the beat's contribution to the state.
-  logic [31:0] contribution2_d, contribution2_q;
+  logic [31:0] contribution2_q;
   logic first2_q;
 
-  always_comb begin
-    for (int unsigned b = 0; b < 32; b++) contribution2_d[b] = ^(crc_data1_q & Matrix[b]);
-  end
+  function automatic logic [31:0] contribution(input logic [DataBits-1:0] data);
+    for (int unsigned b = 0; b < 32; b++) contribution[b] = ^(data & Matrix[b]);
+  endfunction
 
   always_ff @(posedge clk_i) begin
-    contribution2_q <= contribution2_d;
-    first2_q <= first1_q;
+    if (valid_q[1]) begin
+      contribution2_q <= contribution(crc_data1_q);
+      first2_q <= first1_q;
+    end
   end
 
   // Stage 3: the state, which is the only loop. What comes after the end does no harm: the state is looked at before,
   // and begins anew with each frame.
-  logic [31:0] state3_d, state3_q;
-
-  always_comb begin
-    state3_d = contribution2_q;
-    if (!first2_q) state3_d = state3_d ^ multiply(BeatMatrix, state3_q);
-  end
-
-  always_ff @(posedge clk_i) state3_q <= state3_d;
-
-  // Stages 4 and 5: the state before the zero words that fill the beat, and the final inversion.
-  logic [WordBits-1:0] zeros3, zeros4;  // words of zeros, but for the two bytes in Matrix
-  logic [31:0] state4_d, state4_q;
-  logic [31:0] state5_d, state5_q;
-
-  always_comb begin
-    zeros3 = -beat_q[3].icrc_word;
-    state4_d = state3_q;
-    for (int unsigned i = 0; i < EarlyBits; i++) begin
-      if (zeros3[i]) state4_d = multiply(BackMatrices[i], state4_d);
-    end
-  end
-
-  always_comb begin
-    zeros4 = -beat_q[4].icrc_word;
-    state5_d = state4_q;
-    for (int unsigned i = EarlyBits; i < WordBits; i++) begin
-      if (zeros4[i]) state5_d = multiply(BackMatrices[i], state5_d);
-    end
-  end
+  logic [31:0] state3_q;
 
   always_ff @(posedge clk_i) begin
-    state4_q <= state4_d;
-    state5_q <= state5_d;
+    if (valid_q[2]) state3_q <= contribution2_q ^ (first2_q ? '0 : multiply(BeatMatrix, state3_q));
+  end
+
+  // Stages 4 and 5: the state before the zero words that fill the beat, and the final inversion.
+  logic [31:0] state4_q, state5_q;
+
+  // Takes back as many words of zeros as the bits from, ..., to - 1 of their number say.
+  function automatic logic [31:0] take_back(input logic [31:0] state, input logic [WordBits-1:0] zeros,
+                                            input int unsigned from, input int unsigned to);
+    take_back = state;
+    for (int unsigned i = 0; i < WordBits; i++) begin
+      if (i >= from && i < to && zeros[i]) take_back = multiply(BackMatrices[i], take_back);
+    end
+  endfunction
+
+  // Words of zeros, but for the two bytes in Matrix: as many as there are from the ICRC's word to the beat's end.
+  always_ff @(posedge clk_i) begin
+    if (valid_q[3]) state4_q <= take_back(state3_q, -beat_q[3].icrc_word, 0, EarlyBits);
+    if (valid_q[4]) state5_q <= take_back(state4_q, -beat_q[4].icrc_word, EarlyBits, WordBits);
   end
 
   // Stage 6: the ICRC in its place. Its halves may lie in two beats.
   logic [31:0] icrc;  // least significant byte first
   logic [15:0] half_q;
   logic valid6_q;
-  logic [DataBits-1:0] data6_d, data6_q;
+  logic [DataBits-1:0] data6_q;
   logic [BeatBytes-1:0] keep6_q;
   logic last6_q;
 
-  always_comb begin
-    icrc = ~state5_q;
-    data6_d = beat_q[5].data;
+  assign icrc = ~state5_q;
+
+  function automatic logic [DataBits-1:0] with_icrc(input logic [DataBits-1:0] data, input logic last,
+                                                    input logic at_end, input logic [WordBits-1:0] icrc_word,
+                                                    input logic [31:0] value, input logic [15:0] half);
+    with_icrc = data;
     for (int unsigned w = 0; w < Words; w++) begin
-      if (beat_q[5].last && beat_q[5].icrc_word == WordBits'(w)) begin
-        data6_d[32*w +: 16] = w == 0 ? half_q : icrc[31:16];
-      end
-      if (beat_q[5].at_end && beat_q[5].icrc_word == WordBits'(w + 1)) data6_d[32*w + 16 +: 16] = icrc[15:0];
+      if (last && icrc_word == WordBits'(w)) with_icrc[32*w +: 16] = w == 0 ? half : value[31:16];
+      if (at_end && icrc_word == WordBits'(w + 1)) with_icrc[32*w + 16 +: 16] = value[15:0];
     end
-  end
+  endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid6_q <= 1'b0;
@@ -207,10 +205,12 @@ module vireo_icrc_insert
   end
 
   always_ff @(posedge clk_i) begin
-    half_q <= icrc[31:16];
-    data6_q <= data6_d;
-    keep6_q <= beat_q[5].keep;
-    last6_q <= beat_q[5].last;
+    if (valid_q[5]) begin
+      half_q <= icrc[31:16];
+      data6_q <= with_icrc(beat_q[5].data, beat_q[5].last, beat_q[5].at_end, beat_q[5].icrc_word, icrc, half_q);
+      keep6_q <= beat_q[5].keep;
+      last6_q <= beat_q[5].last;
+    end
   end
 
   assign m_axis_tvalid_o = valid6_q;

@@ -72,21 +72,17 @@ module vireo_rx_parser
     logic [DataBits-1:0]  data;
   } beat_t;
 
+  function automatic logic [DataBits-1:0] kept(input logic [DataBits-1:0] data, input logic [BeatBytes-1:0] keep);
+    for (int unsigned i = 0; i < BeatBytes; i++) kept[8*i +: 8] = data[8*i +: 8] & {8{keep[i]}};
+  endfunction
+
   logic [IndexBits-1:0] next_index_d, next_index_q;
-  beat_t beat_d;
   logic [BeatDelay-1:0] beat_valid_q;
-  beat_t [BeatDelay-1:0] beat_q;  // [0] youngest
+  beat_t [BeatDelay-1:0] beat_q;  // [0] youngest; without a beat they stay as they are
 
   always_comb begin
     next_index_d = next_index_q;
     if (s_axis_tvalid_i) next_index_d = s_axis_tlast_i ? '0 : next_index_q + 1'b1;
-    beat_d.last = s_axis_tlast_i;
-    beat_d.bad = s_axis_tuser_i;
-    beat_d.index = next_index_q;
-    beat_d.bytes = (LaneBits + 1)'($countones(s_axis_tkeep_i));
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      beat_d.data[8*i +: 8] = s_axis_tdata_i[8*i +: 8] & {8{s_axis_tkeep_i[i]}};
-    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -99,7 +95,15 @@ module vireo_rx_parser
     end
   end
 
-  always_ff @(posedge clk_i) beat_q <= {beat_q[BeatDelay-2:0], beat_d};
+  always_ff @(posedge clk_i) begin
+    if (s_axis_tvalid_i) begin
+      beat_q[0] <= '{last: s_axis_tlast_i, bad: s_axis_tuser_i, index: next_index_q,
+                     bytes: (LaneBits + 1)'($countones(s_axis_tkeep_i)), data: kept(s_axis_tdata_i, s_axis_tkeep_i)};
+    end
+    for (int unsigned k = 1; k < BeatDelay; k++) begin
+      if (beat_valid_q[k-1]) beat_q[k] <= beat_q[k-1];
+    end
+  end
 
   // The frame's headers; bytes after its end are zero.
   logic valid_in;
@@ -147,7 +151,7 @@ module vireo_rx_parser
   end
 
   always_ff @(posedge clk_i) begin
-    header_q <= header_d;
+    if (valid_in) header_q <= header_d;
     bad_q <= beat_in.bad;
     frame_bytes_q <= frame_bytes_d;
     vlan_q <= vlan_d;
@@ -266,7 +270,7 @@ module vireo_rx_parser
   always_ff @(posedge clk_i) begin
     checksum_q <= checksum_d;
     checks_q <= checks_d;
-    token1_q <= token1_d;
+    if (header_done_q) token1_q <= token1_d;
   end
 
   // Verdict: the first check that applies. It meets the ICRC's answer here.
@@ -313,7 +317,9 @@ module vireo_rx_parser
     else done2_q <= done1_q;
   end
 
-  always_ff @(posedge clk_i) token2_q <= token2_d;
+  always_ff @(posedge clk_i) begin
+    if (done1_q) token2_q <= token2_d;
+  end
 
   assign token_valid_o = done2_q;
   assign token_o = token2_q;

@@ -72,6 +72,15 @@ module vireo_tx_framer
     return (data << (8 * bytes)) | (data >> (DataBits - 8 * bytes));
   endfunction
 
+  // Rotates a beat upwards by as many words as the bits from, ..., to - 1 of a number say.
+  function automatic logic [DataBits-1:0] rotate_words(input logic [DataBits-1:0] data, input logic [4:0] words,
+                                                       input int unsigned from, input int unsigned to);
+    rotate_words = data;
+    for (int unsigned i = 0; i < WordBits; i++) begin
+      if (i >= from && i < to && words[i]) rotate_words = rotate(rotate_words, 4 << i);
+    end
+  endfunction
+
   // The sequencer: one slot per beat. Lengths of the frame are known as soon as its token is accepted, so that a frame
   // of one beat can be followed by the next one at once.
   logic ready_q;  // of the frames' destination
@@ -198,7 +207,7 @@ module vireo_tx_framer
   logic [12:0] payload_end2_q;       // offset in the frame
   logic [4:0] header_words2_q;
   logic header_all2_q, header_edge2_q;
-  logic [DataBits-1:0] shifted2_d, shifted2_q;
+  logic [DataBits-1:0] shifted2_q;
 
   always_comb begin
     header2_d = '0;
@@ -208,11 +217,6 @@ module vireo_tx_framer
 
     sum2_d = '0;
     for (int unsigned i = 0; i < Ipv4Bytes / 2; i++) sum2_d[i%3] = sum2_d[i%3] + 18'(ip4[16*i +: 16]);
-
-    shifted2_d = rotate(payload_data_i, BeatBytes - WordOffset);
-    for (int unsigned i = 0; i < EarlyBits; i++) begin
-      if (header_words1_q[i]) shifted2_d = rotate(shifted2_d, 4 << i);
-    end
 
     beat2_d.last = last1_q;
     beat2_d.at_end = index1_q == beat_of(end_words1_q - 11'd1);
@@ -229,14 +233,17 @@ module vireo_tx_framer
   end
 
   always_ff @(posedge clk_i) begin
-    beat2_q <= beat2_d;
-    header2_q <= header2_d;
+    // Here and below: a stage without a beat stays as it is.
+    if (valid1_q) begin
+      beat2_q <= beat2_d;
+      header2_q <= header2_d;
+      shifted2_q <= rotate_words(rotate(payload_data_i, BeatBytes - WordOffset), header_words1_q, 0, EarlyBits);
+    end
     sum2_q <= sum2_d;
     payload_end2_q <= {6'h0, header_words1_q, 2'b00} - 13'(WordOffset) + token1_q.payload_bytes;
     header_words2_q <= header_words1_q;
     header_all2_q <= index1_q < payload_beat(header_words1_q);
     header_edge2_q <= index1_q == payload_beat(header_words1_q);
-    shifted2_q <= shifted2_d;
   end
 
   // Stage 2: the rest of the shift, and where each byte of the beat comes from: the headers, this beat of payload or
@@ -244,7 +251,7 @@ module vireo_tx_framer
   logic valid3_q;
   beat_t beat3_q;
   logic [DataBits-1:0] header3_q;
-  logic [DataBits-1:0] shifted3_d, shifted3_q;
+  logic [DataBits-1:0] shifted3_q;
   logic [19:0] sum3_d, sum3_q;
   logic [LaneBits-1:0] payload_lane;
   logic payload_all, payload_edge;
@@ -253,11 +260,6 @@ module vireo_tx_framer
   logic [BeatBytes-1:0] from_previous3_d, from_previous3_q;
 
   always_comb begin
-    shifted3_d = shifted2_q;
-    for (int unsigned i = EarlyBits; i < WordBits; i++) begin
-      if (header_words2_q[i]) shifted3_d = rotate(shifted3_d, 4 << i);
-    end
-
     sum3_d = 20'(sum2_q[0]) + 20'(sum2_q[1]) + 20'(sum2_q[2]);
 
     payload_lane = {header_words2_q[WordBits-1:0], 2'b00} - LaneBits'(WordOffset);
@@ -279,9 +281,11 @@ module vireo_tx_framer
   end
 
   always_ff @(posedge clk_i) begin
-    beat3_q <= beat2_q;
-    header3_q <= header2_q;
-    shifted3_q <= shifted3_d;
+    if (valid2_q) begin
+      beat3_q <= beat2_q;
+      header3_q <= header2_q;
+      shifted3_q <= rotate_words(shifted2_q, header_words2_q, EarlyBits, WordBits);
+    end
     sum3_q <= sum3_d;
     from_header3_q <= from_header3_d;
     from_beat3_q <= from_beat3_d;
@@ -295,8 +299,8 @@ module vireo_tx_framer
   logic [16:0] folded;
   logic [15:0] checksum;
   logic [DataBits-1:0] header3;
-  logic [DataBits-1:0] data4_d, data4_q;
-  logic [BeatBytes-1:0] keep4_d, keep4_q;
+  logic [DataBits-1:0] data4_q;
+  logic [BeatBytes-1:0] keep4_q;
 
   always_comb begin
     // The carries come back in; so may the one that this gives, which cannot give another. [RFC 1071, 2]
@@ -312,16 +316,29 @@ module vireo_tx_framer
         header3[8*(ChecksumTagged % BeatBytes) +: 16] = network16(checksum);
       end
     end
-
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      data4_d[8*i +: 8] = (header3[8*i +: 8] & {8{from_header3_q[i]}})
-                        | (shifted3_q[8*i +: 8] & {8{from_beat3_q[i]}})
-                        | (previous_q[8*i +: 8] & {8{from_previous3_q[i]}});
-      // The ICRC ends in the middle of a word; the shortest frame is padded to the word's end.
-      keep4_d[i] = !beat3_q.last || LaneBits'(i) < {beat3_q.icrc_word, 1'b1, 1'b0}
-                || (beat3_q.short_frame && LaneBits'(i / 4) == LaneBits'(beat3_q.icrc_word));
-    end
   end
+
+  function automatic logic [DataBits-1:0] merge(input logic [DataBits-1:0] header_beat,
+                                                input logic [DataBits-1:0] beat,
+                                                input logic [DataBits-1:0] previous,
+                                                input logic [BeatBytes-1:0] from_headers,
+                                                input logic [BeatBytes-1:0] from_beat,
+                                                input logic [BeatBytes-1:0] from_previous);
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      merge[8*i +: 8] = (header_beat[8*i +: 8] & {8{from_headers[i]}})
+                      | (beat[8*i +: 8] & {8{from_beat[i]}})
+                      | (previous[8*i +: 8] & {8{from_previous[i]}});
+    end
+  endfunction
+
+  // The ICRC ends in the middle of a word; the shortest frame is padded to the word's end.
+  function automatic logic [BeatBytes-1:0] keep_of(input logic last, input logic short_frame,
+                                                   input logic [WordBits-1:0] icrc_word);
+    for (int unsigned i = 0; i < BeatBytes; i++) begin
+      keep_of[i] = !last || LaneBits'(i) < {icrc_word, 1'b1, 1'b0}
+                || (short_frame && LaneBits'(i / 4) == LaneBits'(icrc_word));
+    end
+  endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid4_q <= 1'b0;
@@ -329,10 +346,12 @@ module vireo_tx_framer
   end
 
   always_ff @(posedge clk_i) begin
-    beat4_q <= beat3_q;
-    previous_q <= shifted3_q;
-    data4_q <= data4_d;
-    keep4_q <= keep4_d;
+    if (valid3_q) begin
+      beat4_q <= beat3_q;
+      previous_q <= shifted3_q;
+      data4_q <= merge(header3, shifted3_q, previous_q, from_header3_q, from_beat3_q, from_previous3_q);
+      keep4_q <= keep_of(beat3_q.last, beat3_q.short_frame, beat3_q.icrc_word);
+    end
   end
 
   vireo_icrc_insert #(

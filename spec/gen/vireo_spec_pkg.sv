@@ -3706,10 +3706,14 @@ package vireo_spec_pkg;
     logic [15:0] ethertype;  // ethertype_e
   } ethernet_t;
   function automatic ethernet_t unpack_ethernet(input logic [111:0] bytes);
-    return ethernet_t'({<<8{bytes}});
+    return ethernet_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8]});
   endfunction
   function automatic logic [111:0] pack_ethernet(input ethernet_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8]};
   endfunction
 
   // 802.1Q tag; stands after an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
@@ -3722,10 +3726,10 @@ package vireo_spec_pkg;
     logic [15:0] ethertype;  // ethertype_e
   } vlan_tag_t;
   function automatic vlan_tag_t unpack_vlan_tag(input logic [31:0] bytes);
-    return vlan_tag_t'({<<8{bytes}});
+    return vlan_tag_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8]});
   endfunction
   function automatic logic [31:0] pack_vlan_tag(input vlan_tag_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8]};
   endfunction
 
   // IPv4 header without options (RoCEv2 packets carry none: ihl = 5). [RFC 791, 3.1; which fields the ICRC masks: IBTA A17.3.3] (wire.toml)
@@ -3755,10 +3759,16 @@ package vireo_spec_pkg;
     logic [31:0] destination;
   } ipv4_t;
   function automatic ipv4_t unpack_ipv4(input logic [159:0] bytes);
-    return ipv4_t'({<<8{bytes}});
+    return ipv4_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8], bytes[112 +: 8], bytes[120 +: 8], bytes[128 +: 8], bytes[136 +: 8],
+            bytes[144 +: 8], bytes[152 +: 8]});
   endfunction
   function automatic logic [159:0] pack_ipv4(input ipv4_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8], fields[128 +: 8], fields[136 +: 8],
+            fields[144 +: 8], fields[152 +: 8]};
   endfunction
   // Bits that the ICRC sees as ones, whatever they are.
   localparam ipv4_t Ipv4IcrcOnes = '{version: 4'h0, ihl: 4'h0, dscp: 6'h3f, ecn: 2'h3, total_length: 16'h0, identification: 16'h0, reserved: 1'h0, dont_fragment: 1'h0, more_fragments: 1'h0, fragment_offset: 13'h0, time_to_live: 8'hff, protocol: 8'h0, header_checksum: 16'hffff, source: 32'h0, destination: 32'h0};
@@ -3782,10 +3792,22 @@ package vireo_spec_pkg;
     logic [127:0] destination;
   } ipv6_t;
   function automatic ipv6_t unpack_ipv6(input logic [319:0] bytes);
-    return ipv6_t'({<<8{bytes}});
+    return ipv6_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8], bytes[112 +: 8], bytes[120 +: 8], bytes[128 +: 8], bytes[136 +: 8],
+            bytes[144 +: 8], bytes[152 +: 8], bytes[160 +: 8], bytes[168 +: 8], bytes[176 +: 8], bytes[184 +: 8],
+            bytes[192 +: 8], bytes[200 +: 8], bytes[208 +: 8], bytes[216 +: 8], bytes[224 +: 8], bytes[232 +: 8],
+            bytes[240 +: 8], bytes[248 +: 8], bytes[256 +: 8], bytes[264 +: 8], bytes[272 +: 8], bytes[280 +: 8],
+            bytes[288 +: 8], bytes[296 +: 8], bytes[304 +: 8], bytes[312 +: 8]});
   endfunction
   function automatic logic [319:0] pack_ipv6(input ipv6_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8], fields[128 +: 8], fields[136 +: 8],
+            fields[144 +: 8], fields[152 +: 8], fields[160 +: 8], fields[168 +: 8], fields[176 +: 8], fields[184 +: 8],
+            fields[192 +: 8], fields[200 +: 8], fields[208 +: 8], fields[216 +: 8], fields[224 +: 8], fields[232 +: 8],
+            fields[240 +: 8], fields[248 +: 8], fields[256 +: 8], fields[264 +: 8], fields[272 +: 8], fields[280 +: 8],
+            fields[288 +: 8], fields[296 +: 8], fields[304 +: 8], fields[312 +: 8]};
   endfunction
   // Bits that the ICRC sees as ones, whatever they are.
   localparam ipv6_t Ipv6IcrcOnes = '{version: 4'h0, dscp: 6'h3f, ecn: 2'h3, flow_label: 20'hfffff, payload_length: 16'h0, next_header: 8'h0, hop_limit: 8'hff, source: 128'h0, destination: 128'h0};
@@ -3803,10 +3825,12 @@ package vireo_spec_pkg;
     logic [15:0] checksum;
   } udp_t;
   function automatic udp_t unpack_udp(input logic [63:0] bytes);
-    return udp_t'({<<8{bytes}});
+    return udp_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8]});
   endfunction
   function automatic logic [63:0] pack_udp(input udp_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8]};
   endfunction
   // Bits that the ICRC sees as ones, whatever they are.
   localparam udp_t UdpIcrcOnes = '{source_port: 16'h0, destination_port: 16'h0, length: 16'h0, checksum: 16'hffff};
@@ -3829,10 +3853,22 @@ package vireo_spec_pkg;
     logic [127:0] dgid;
   } grh_t;
   function automatic grh_t unpack_grh(input logic [319:0] bytes);
-    return grh_t'({<<8{bytes}});
+    return grh_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8], bytes[112 +: 8], bytes[120 +: 8], bytes[128 +: 8], bytes[136 +: 8],
+            bytes[144 +: 8], bytes[152 +: 8], bytes[160 +: 8], bytes[168 +: 8], bytes[176 +: 8], bytes[184 +: 8],
+            bytes[192 +: 8], bytes[200 +: 8], bytes[208 +: 8], bytes[216 +: 8], bytes[224 +: 8], bytes[232 +: 8],
+            bytes[240 +: 8], bytes[248 +: 8], bytes[256 +: 8], bytes[264 +: 8], bytes[272 +: 8], bytes[280 +: 8],
+            bytes[288 +: 8], bytes[296 +: 8], bytes[304 +: 8], bytes[312 +: 8]});
   endfunction
   function automatic logic [319:0] pack_grh(input grh_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8], fields[128 +: 8], fields[136 +: 8],
+            fields[144 +: 8], fields[152 +: 8], fields[160 +: 8], fields[168 +: 8], fields[176 +: 8], fields[184 +: 8],
+            fields[192 +: 8], fields[200 +: 8], fields[208 +: 8], fields[216 +: 8], fields[224 +: 8], fields[232 +: 8],
+            fields[240 +: 8], fields[248 +: 8], fields[256 +: 8], fields[264 +: 8], fields[272 +: 8], fields[280 +: 8],
+            fields[288 +: 8], fields[296 +: 8], fields[304 +: 8], fields[312 +: 8]};
   endfunction
 
   // Base Transport Header: first header after UDP in every RoCEv2 packet. [IBTA vol. 1, 9.2; FECN and BECN: A17.9] (wire.toml)
@@ -3857,10 +3893,12 @@ package vireo_spec_pkg;
     logic [23:0] psn;
   } bth_t;
   function automatic bth_t unpack_bth(input logic [95:0] bytes);
-    return bth_t'({<<8{bytes}});
+    return bth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8]});
   endfunction
   function automatic logic [95:0] pack_bth(input bth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8]};
   endfunction
   // Bits that the ICRC sees as ones, whatever they are.
   localparam bth_t BthIcrcOnes = '{opcode: 8'h0, solicited_event: 1'h0, mig_req: 1'h0, pad_count: 2'h0, transport_version: 4'h0, pkey: 16'h0, fecn: 1'h1, becn: 1'h1, reserved: 6'h3f, dest_qp: 24'h0, ack_req: 1'h0, reserved1: 7'h0, psn: 24'h0};
@@ -3876,10 +3914,14 @@ package vireo_spec_pkg;
     logic [31:0] dma_length;
   } reth_t;
   function automatic reth_t unpack_reth(input logic [127:0] bytes);
-    return reth_t'({<<8{bytes}});
+    return reth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8], bytes[112 +: 8], bytes[120 +: 8]});
   endfunction
   function automatic logic [127:0] pack_reth(input reth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8]};
   endfunction
 
   // ACK Extended Transport Header. [IBTA vol. 1, 9.3.5] (wire.toml)
@@ -3892,10 +3934,10 @@ package vireo_spec_pkg;
     logic [23:0] msn;
   } aeth_t;
   function automatic aeth_t unpack_aeth(input logic [31:0] bytes);
-    return aeth_t'({<<8{bytes}});
+    return aeth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8]});
   endfunction
   function automatic logic [31:0] pack_aeth(input aeth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8]};
   endfunction
 
   // Datagram Extended Transport Header. [IBTA vol. 1, 9.3.2] (wire.toml)
@@ -3908,10 +3950,12 @@ package vireo_spec_pkg;
     logic [23:0] source_qp;
   } deth_t;
   function automatic deth_t unpack_deth(input logic [63:0] bytes);
-    return deth_t'({<<8{bytes}});
+    return deth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8]});
   endfunction
   function automatic logic [63:0] pack_deth(input deth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8]};
   endfunction
 
   // Immediate data: four opaque bytes, handed to the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
@@ -3921,10 +3965,10 @@ package vireo_spec_pkg;
     logic [31:0] immediate_data;
   } immdt_t;
   function automatic immdt_t unpack_immdt(input logic [31:0] bytes);
-    return immdt_t'({<<8{bytes}});
+    return immdt_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8]});
   endfunction
   function automatic logic [31:0] pack_immdt(input immdt_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8]};
   endfunction
 
   // Invalidate Extended Transport Header. [IBTA vol. 1, 9.3.7] (wire.toml)
@@ -3934,10 +3978,10 @@ package vireo_spec_pkg;
     logic [31:0] rkey;
   } ieth_t;
   function automatic ieth_t unpack_ieth(input logic [31:0] bytes);
-    return ieth_t'({<<8{bytes}});
+    return ieth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8]});
   endfunction
   function automatic logic [31:0] pack_ieth(input ieth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8]};
   endfunction
 
   // Atomic Extended Transport Header. [IBTA vol. 1, 9.3.4] (wire.toml)
@@ -3953,10 +3997,18 @@ package vireo_spec_pkg;
     logic [63:0] compare_data;
   } atomic_eth_t;
   function automatic atomic_eth_t unpack_atomic_eth(input logic [223:0] bytes);
-    return atomic_eth_t'({<<8{bytes}});
+    return atomic_eth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8], bytes[64 +: 8], bytes[72 +: 8], bytes[80 +: 8], bytes[88 +: 8],
+            bytes[96 +: 8], bytes[104 +: 8], bytes[112 +: 8], bytes[120 +: 8], bytes[128 +: 8], bytes[136 +: 8],
+            bytes[144 +: 8], bytes[152 +: 8], bytes[160 +: 8], bytes[168 +: 8], bytes[176 +: 8], bytes[184 +: 8],
+            bytes[192 +: 8], bytes[200 +: 8], bytes[208 +: 8], bytes[216 +: 8]});
   endfunction
   function automatic logic [223:0] pack_atomic_eth(input atomic_eth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8],
+            fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8], fields[128 +: 8], fields[136 +: 8],
+            fields[144 +: 8], fields[152 +: 8], fields[160 +: 8], fields[168 +: 8], fields[176 +: 8], fields[184 +: 8],
+            fields[192 +: 8], fields[200 +: 8], fields[208 +: 8], fields[216 +: 8]};
   endfunction
 
   // Atomic Acknowledge Extended Transport Header. [IBTA vol. 1, 9.3.5.3] (wire.toml)
@@ -3966,10 +4018,12 @@ package vireo_spec_pkg;
     logic [63:0] original_data;
   } atomic_ack_eth_t;
   function automatic atomic_ack_eth_t unpack_atomic_ack_eth(input logic [63:0] bytes);
-    return atomic_ack_eth_t'({<<8{bytes}});
+    return atomic_ack_eth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8], bytes[32 +: 8], bytes[40 +: 8],
+            bytes[48 +: 8], bytes[56 +: 8]});
   endfunction
   function automatic logic [63:0] pack_atomic_ack_eth(input atomic_ack_eth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
+            fields[48 +: 8], fields[56 +: 8]};
   endfunction
 
   // FLUSH Extended Transport Header. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
@@ -3981,10 +4035,10 @@ package vireo_spec_pkg;
     logic [3:0] placement;
   } feth_t;
   function automatic feth_t unpack_feth(input logic [31:0] bytes);
-    return feth_t'({<<8{bytes}});
+    return feth_t'({bytes[0 +: 8], bytes[8 +: 8], bytes[16 +: 8], bytes[24 +: 8]});
   endfunction
   function automatic logic [31:0] pack_feth(input feth_t fields);
-    return {<<8{fields}};
+    return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8]};
   endfunction
 
   // Version of this register block; firmware refuses another major number (csr.toml)

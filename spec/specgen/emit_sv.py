@@ -94,6 +94,13 @@ def field_type(struct, field):
     return f"logic [{field.count - 1}:0][{field.bits - 1}:0] "
 
 
+def _swapped(value, count):
+    """The bytes of a vector in the opposite order; {<<8{...}} is a loop over single bits in Verilated code."""
+    parts = [f"{value}[{8 * i} +: 8]" for i in range(count)]
+    lines = [", ".join(parts[at:at + 6]) for at in range(0, count, 6)]
+    return "{" + ",\n            ".join(lines) + "}"
+
+
 def _struct(struct, out):
     name = camel(struct.name)
     out.append(_doc(struct) + f"  localparam int unsigned {name}Bytes = {struct.bytes};\n")
@@ -107,7 +114,8 @@ def _struct(struct, out):
         out.append(f"    {field_type(struct, field)}{field.name};{note}\n")
     width = struct.bytes * 8
     out.append(f"  }} {struct.name}_t;\n")
-    into, back = (f"{{<<8{{{x}}}}}" if struct.network and struct.bytes > 1 else x for x in ("bytes", "fields"))
+    swapped = struct.network and struct.bytes > 1
+    into, back = (_swapped(x, struct.bytes) if swapped else x for x in ("bytes", "fields"))
     out.append(f"  function automatic {struct.name}_t unpack_{struct.name}(input logic [{width - 1}:0] bytes);\n"
                f"    return {struct.name}_t'({into});\n  endfunction\n"
                f"  function automatic logic [{width - 1}:0] pack_{struct.name}(input {struct.name}_t fields);\n"

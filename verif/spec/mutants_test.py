@@ -25,8 +25,8 @@ def swap(first, second):
 PACKAGE = [
     (*swap("logic solicited_event", "logic mig_req"), "struct bth"),
     (*swap(r"logic \[31:0\] rkey", r"logic \[31:0\] dma_length"), "struct reth"),
-    (r"return aeth_t'\(\{<<8\{bytes\}\}\)", "return aeth_t'(bytes)", "struct aeth"),
-    (r"(pack_immdt\(input immdt_t fields\);\n    return )\{<<8\{fields\}\}", r"\1fields", "struct immdt"),
+    (r"return aeth_t'\(\{bytes\[0 \+: 8\][^}]*\}\)", "return aeth_t'(bytes)", "struct aeth"),
+    (r"(pack_immdt\(input immdt_t fields\);\n    return )\{[^}]*\}", r"\1fields", "struct immdt"),
     (r"UdpPortRocev2 = 16'h12b7", "UdpPortRocev2 = 16'h12b8", "number udp_port_rocev2"),
     (r"BthOpcodeRcAcknowledge = 8'h11", "BthOpcodeRcAcknowledge = 8'h1f", "number bth_opcode.rc_acknowledge"),
     (r"(Ipv4IcrcOnes = .*header_checksum: )16'hffff", r"\g<1>16'h7fff", "struct ipv4"),
