@@ -94,6 +94,8 @@ class VirtioNetDevice final : public RoceDevice {
 
   // --- RoCE; only with has_roce()
   RoceCommands& roce() override { return *roce_commands_; }
+  // For who passes on commands of others.
+  CommandChannel& control() { return *control_; }
   spec::NetConfigRdma rdma_config() const { return rdma_config_; }
   Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const override;
   Result<uint16_t> SendQueueIndex(uint32_t qpn) const override;

@@ -343,7 +343,8 @@ Result<uint16_t> VirtioPci::MaxQueueSize(uint16_t queue) {
   return size;
 }
 
-Status VirtioPci::EnableQueue(uint16_t queue, const Virtqueue& ring, std::optional<uint16_t> vector) {
+Status VirtioPci::EnableQueue(uint16_t queue, uint16_t size, const RingAddresses& addresses,
+                              std::optional<uint16_t> vector) {
   const std::string name = "queue " + std::to_string(queue);
   Result<uint16_t> max_size = MaxQueueSize(queue);
   if (Status lost = Lost(name); !lost.ok()) return lost;
@@ -351,18 +352,17 @@ Status VirtioPci::EnableQueue(uint16_t queue, const Virtqueue& ring, std::option
   if (Read(CommonCfg::kQueueEnableOffset, 2) != 0) {
     return Error{ErrorCode::kBadState, name + " is enabled already; reset it first"};
   }
-  if (ring.size() > *max_size) {
+  if (size > *max_size) {
     return Error{ErrorCode::kUnsupported, name + " takes at most " + std::to_string(*max_size) +
-                                              " entries, the ring has " + std::to_string(ring.size())};
+                                              " entries, the ring has " + std::to_string(size)};
   }
-  Write(CommonCfg::kQueueSizeOffset, 2, ring.size());
+  Write(CommonCfg::kQueueSizeOffset, 2, size);
   const uint16_t vector_value = vector.value_or(spec::kVirtioMsiNoVector);
   Write(CommonCfg::kQueueMsixVectorOffset, 2, vector_value);
   if (Read(CommonCfg::kQueueMsixVectorOffset, 2) != vector_value) {
     return Error{ErrorCode::kRefused, "the device has no resources for vector " + std::to_string(vector_value) +
                                           " for " + name + "; use fewer vectors"};
   }
-  const RingAddresses addresses = ring.addresses();
   WriteAddress(CommonCfg::kQueueDescOffset, addresses.descriptors);
   WriteAddress(CommonCfg::kQueueDriverOffset, addresses.driver);
   WriteAddress(CommonCfg::kQueueDeviceOffset, addresses.device);

@@ -53,6 +53,7 @@ class Doorbell {
 
   uint8_t bar() const { return bar_; }
   uint64_t offset() const { return offset_; }  // in the BAR, for who maps the page
+  uint16_t value() const { return value_; }    // the queue's name in what is written
 
  private:
   PciFunction* function_;
@@ -112,7 +113,11 @@ class VirtioPci {
   Result<uint16_t> MaxQueueSize(uint16_t queue);
   // Tells the device where the ring is and enables it. The queue must not be enabled: after reset of device or queue.
   // kUnsupported: no such queue, or smaller than the ring; kBadState: enabled; kRefused: vector or enable not accepted.
-  Status EnableQueue(uint16_t queue, const Virtqueue& ring, std::optional<uint16_t> vector);
+  Status EnableQueue(uint16_t queue, const Virtqueue& ring, std::optional<uint16_t> vector) {
+    return EnableQueue(queue, ring.size(), ring.addresses(), vector);
+  }
+  // The same for a ring that another process keeps.
+  Status EnableQueue(uint16_t queue, uint16_t size, const RingAddresses& addresses, std::optional<uint16_t> vector);
   // Stops one queue: when this succeeds, the device touches neither ring nor buffers, and the tokens can be detached.
   // Needs feature ring_reset. kUnsupported, kTimeout, kMisbehaved, kLost.
   Status ResetQueue(uint16_t queue, uint64_t timeout_ns);

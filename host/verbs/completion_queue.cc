@@ -41,21 +41,51 @@ Status CompletionQueue::GiveBuffer(host::Token slot) {
   return queue_->queue.ring->Add({}, {&segment, 1}, slot);
 }
 
+Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
+  Result<std::optional<host::UsedBuffer>> used = queue_->queue.ring->Harvest();
+  if (!used.ok()) return used.error();
+  if (!used->has_value()) return false;
+  if ((*used)->written < spec::RdmaCqReq::kBytes) {
+    return Error{ErrorCode::kMisbehaved,
+                 "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
+  }
+  completion = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
+  if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
+  return true;
+}
+
 Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
   size_t count = 0;
-  while (count < completions.size()) {
-    Result<std::optional<host::UsedBuffer>> used = queue_->queue.ring->Harvest();
-    if (!used.ok()) return used.error();
-    if (!used->has_value()) break;
-    if ((*used)->written < spec::RdmaCqReq::kBytes) {
-      return Error{ErrorCode::kMisbehaved,
-                   "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
-    }
-    completions[count++] = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
-    if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
+  for (; count < completions.size() && !kept_.empty(); ++count) {
+    completions[count] = kept_.front();
+    kept_.pop_front();
   }
-  if (count != 0) static_cast<void>(queue_->queue.ring->Publish());
+  const size_t from_ring = count;
+  while (count < completions.size()) {
+    Result<bool> taken = Take(completions[count]);
+    if (!taken.ok()) return taken.error();
+    if (!*taken) break;
+    ++count;
+  }
+  if (count != from_ring) static_cast<void>(queue_->queue.ring->Publish());
   return count;
+}
+
+Status CompletionQueue::Collect() {
+  for (spec::RdmaCqReq completion;;) {
+    Result<bool> taken = Take(completion);
+    if (!taken.ok()) return taken.error();
+    if (!*taken) break;
+    kept_.push_back(completion);
+  }
+  static_cast<void>(queue_->queue.ring->Publish());
+  return {};
+}
+
+Status CompletionQueue::Discard(uint32_t qpn) {
+  Status collected = Collect();
+  std::erase_if(kept_, [qpn](const spec::RdmaCqReq& completion) { return completion.qp_num == qpn; });
+  return collected;
 }
 
 Result<std::optional<spec::RdmaCqReq>> CompletionQueue::Wait(uint64_t deadline_ns) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,8 +32,16 @@ class CompletionQueue {
   // last Poll counts (in profile rfc-v2 not: there, poll once more before sleeping).
   Status Arm(bool solicited_only = false);
 
+  // Takes all completions out of the ring and keeps them for Poll. Arm says nothing of those that are kept: look at
+  // kept() before. Errors as Poll.
+  Status Collect();
+  size_t kept() const { return kept_.size(); }
+  // The same, and throws away those of a queue pair: after it was destroyed, or went back to RESET.
+  Status Discard(uint32_t qpn);
+
  private:
   friend class Device;
+  Result<bool> Take(spec::RdmaCqReq& completion);
   CompletionQueue(std::shared_ptr<Device> device, uint32_t cqn) : device_(std::move(device)), cqn_(cqn) {}
   static Result<std::shared_ptr<CompletionQueue>> Create(std::shared_ptr<Device> device, uint32_t cqe,
                                                          std::optional<uint16_t> vector);
@@ -41,6 +50,7 @@ class CompletionQueue {
   std::shared_ptr<Device> device_;
   uint32_t cqn_;
   std::optional<Device::WorkQueue> queue_;
+  std::deque<spec::RdmaCqReq> kept_;  // older than what is in the ring
 };
 
 }  // namespace vireo::verbs

@@ -42,6 +42,7 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
 }
 
 Status QueuePair::Open(Half& half, uint16_t index, uint32_t entries, uint32_t max_sge, size_t fixed_bytes) {
+  half.entries = entries;
   half.max_sge = max_sge;
   if (entries == 0) return {};  // never posted to; the device needs no virtqueue then
   Device& device = pd_->device();
@@ -67,7 +68,31 @@ QueuePair::~QueuePair() {
 Status QueuePair::Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask) {
   attributes.qpn = qpn_;
   attributes.attr_mask = attr_mask;
-  return pd_->device().base().roce().ModifyQp(attributes);
+  Status modified = pd_->device().base().roce().ModifyQp(attributes);
+  if (!modified.ok() || (attr_mask & Mask::kState) == 0 || attributes.qp_state != spec::IbQpState::kReset) {
+    return modified;
+  }
+  // The device has let go of both queues, and takes nothing from them before they are reset.
+  Status reopened = Reopen(send_);
+  return reopened.ok() ? Reopen(recv_) : reopened;
+}
+
+Status QueuePair::Reopen(Half& half) {
+  if (!half.work.has_value()) return {};
+  Device& device = pd_->device();
+  const uint16_t index = half.work->queue.index;
+  Result<std::vector<host::Token>> stopped = device.base().StopQueue(half.work->queue, false);
+  // In rfc-v2 without ring_reset the command has done it.
+  if (!stopped.ok() && stopped.error().code == ErrorCode::kUnsupported) {
+    stopped = device.base().StopQueue(half.work->queue, true);
+  }
+  if (!stopped.ok()) return stopped.error();
+  Result<host::Queue> queue = device.OpenQueue(index, half.entries, std::nullopt);
+  if (!queue.ok()) return queue.error();
+  half.work->queue = std::move(queue).value();
+  half.free_slots.clear();
+  for (host::Token slot = half.entries; slot-- > 0;) half.free_slots.push_back(slot);
+  return {};
 }
 
 Result<spec::RdmaAckQueryQp> QueuePair::Query() { return pd_->device().base().roce().QueryQp(qpn_, 0); }
@@ -105,14 +130,24 @@ Status QueuePair::Start(const Datagrams& datagrams) {
   return Modify({.qp_state = spec::IbQpState::kRts, .sq_psn = datagrams.local_psn}, Mask::kState | Mask::kSqPsn);
 }
 
+Status QueuePair::Reclaim(Half& half) {
+  while (half.work.has_value()) {
+    Result<std::optional<host::UsedBuffer>> used = half.work->queue.ring->Harvest();
+    if (!used.ok()) return used.error();
+    if (!used->has_value()) break;
+    half.free_slots.push_back((*used)->token);
+  }
+  return {};
+}
+
+Result<size_t> QueuePair::SendRoom() {
+  if (Status reclaimed = Reclaim(send_); !reclaimed.ok()) return reclaimed.error();
+  return send_.free_slots.size();
+}
+
 Result<host::Token> QueuePair::TakeSlot(Half& half, const char* what) {
-  if (half.free_slots.empty() && half.work.has_value()) {
-    for (;;) {
-      Result<std::optional<host::UsedBuffer>> used = half.work->queue.ring->Harvest();
-      if (!used.ok()) return used.error();
-      if (!used->has_value()) break;
-      half.free_slots.push_back((*used)->token);
-    }
+  if (half.free_slots.empty()) {
+    if (Status reclaimed = Reclaim(half); !reclaimed.ok()) return reclaimed.error();
   }
   if (half.free_slots.empty()) {
     return Error{ErrorCode::kNoSpace,

@@ -54,7 +54,8 @@ class QueuePair {
   uint32_t qpn() const { return qpn_; }
   spec::IbQpType type() const { return type_; }
 
-  // The command as it is; qpn is set here. `attr_mask`: spec::IbQpAttrMask.
+  // The command as it is; qpn is set here. `attr_mask`: spec::IbQpAttrMask. To RESET: what was posted is forgotten, and
+  // nobody may post meanwhile; completions that were written before stay in their queues (CompletionQueue::Discard).
   Status Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask);
   Result<spec::RdmaAckQueryQp> Query();
   // What brings a connected QP (RC, UC) from RESET to RTS, in three steps of Modify.
@@ -84,6 +85,8 @@ class QueuePair {
   // than the QP was made for. What else is wrong with a work request, its completion says.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
+  // So many send work requests can be posted now without kNoSpace.
+  Result<size_t> SendRoom();
 
  private:
   friend class ProtectionDomain;
@@ -100,11 +103,16 @@ class QueuePair {
   // One direction: a virtqueue and a slot of memory for each work request.
   struct Half {
     std::optional<Device::WorkQueue> work;
+    uint32_t entries = 0;
     uint32_t max_sge = 0;
     size_t slot_bytes = 0;
     std::vector<host::Token> free_slots;
   };
   Status Open(Half& half, uint16_t index, uint32_t entries, uint32_t max_sge, size_t fixed_bytes);
+  // A stopped virtqueue begins anew.
+  Status Reopen(Half& half);
+  // Takes back the slots of work requests that are complete.
+  Status Reclaim(Half& half);
   // A free slot; takes back those whose work requests are complete. kNoSpace.
   Result<host::Token> TakeSlot(Half& half, const char* what);
   Status Post(Half& half, host::Token slot, size_t bytes);

@@ -91,6 +91,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   if (!factory) return {nullptr, "there is no device " + options.device + ": " + std::string(kDeviceNames)};
   TopologyParameters parameters;
   parameters.fabric = options.fabric;
+  parameters.network_switch = options.network_switch;
   parameters.capture_path = options.capture_path;
   for (size_t i = 0; i < options.nics; ++i) {
     NicParameters& nic = parameters.nics.emplace_back();
@@ -108,6 +109,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
                                                         static_cast<uint16_t>(i), *options.config, options.driver));
   }
   for (const auto& host : system->hosts_) {
+    if (!options.open) break;
     if (std::string error = host->Open(); !error.empty()) {
       for (const std::string& mismatch : system->mismatches_) error += "\n" + mismatch;
       return {nullptr, error};

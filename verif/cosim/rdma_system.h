@@ -36,10 +36,12 @@ struct RdmaSystemOptions {
   std::string_view pcie_preset = "gen3x16";
   size_t nics = 2;
   Fabric fabric = Fabric::kDirect;
+  SwitchParameters network_switch{};
   std::string capture_path{};
   // On frames that a NIC sent, by its number; short: none.
   std::vector<std::vector<FaultRule>> faults_out{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
+  bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
 };
 
 // One host. GID 0 is ::ffff:10.0.0.<number + 1>; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its

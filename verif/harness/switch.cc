@@ -69,7 +69,8 @@ void Switch::Forward(Forwarding forwarding) {
   if (!IsGroup(source)) learned_[source] = forwarding.port;
   const auto known = IsGroup(destination) ? learned_.end() : learned_.find(destination);
   if (known != learned_.end()) {
-    if (known->second != forwarding.port) Enqueue(*ports_[known->second], std::move(forwarding.frame));
+    if (known->second != forwarding.port || parameters_.hairpin)
+      Enqueue(*ports_[known->second], std::move(forwarding.frame));
     return;
   }
   for (const auto& port : ports_) {

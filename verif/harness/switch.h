@@ -19,12 +19,15 @@ namespace vireo::verif {
 struct SwitchParameters {
   uint32_t latency_ns = 400;          // from a frame's last bit in to its place in the output queue
   uint32_t queue_bytes = 256 * 1024;  // per output port, the frame that is being sent included
+  // Reflective relay (IEEE 802.1Q, 5.23): a frame for a host behind the port that it came from goes back there. A NIC
+  // whose two functions or queue pairs talk to each other needs it.
+  bool hairpin = false;
 };
 
 // A frame goes to the port where its destination was last seen as a source, to all others if that is not known or a
-// group address, nowhere if that port is its own. Frames with a wrong FCS, shorter than an Ethernet header, or to
-// 01-80-c2-00-00-0x (IEEE 802.1Q, 8.6.3: pause frames, for example) go no further. A frame that does not fit into its
-// queue is dropped there. Frames that arrive at one time are served in the order of the ports' wires.
+// group address, nowhere if that port is its own (but see hairpin). Frames with a wrong FCS, shorter than an Ethernet
+// header, or to 01-80-c2-00-00-0x (IEEE 802.1Q, 8.6.3: pause frames, for example) go no further. A frame that does not
+// fit into its queue is dropped there. Frames that arrive at one time are served in the order of the ports' wires.
 class Switch final : private Scheduler::Client {
  public:
   struct PortCounters {

@@ -107,6 +107,20 @@ TEST(Switch, SendsNothingBackWhereItCameFrom) {
   EXPECT_EQ(world.Counts(), before);
 }
 
+TEST(Switch, AHairpinSendsBackWhatIsForItsOwnPort) {
+  World world(2, {.hairpin = true});
+  world.Send(0, Host(5), Host(5));  // learned from itself: the first frame comes back already
+  world.Run();
+  EXPECT_EQ(world.Counts(), (std::vector<size_t>{1, 0}));
+  world.Send(0, Host(5), Host(0));
+  world.Run();
+  EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 0}));
+  // What is for all others is still not for itself.
+  world.Send(0, kBroadcast, Host(0));
+  world.Run();
+  EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 1}));
+}
+
 TEST(Switch, AGroupAddressIsNeverLearned) {
   World world(2);
   world.Send(0, Host(1), kBroadcast);

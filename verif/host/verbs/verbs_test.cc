@@ -123,6 +123,48 @@ TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
   EXPECT_EQ(mock_->queue(CqIndex()).resets, 1U);
 }
 
+TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
+  Pair pair = MakePair({.max_send_wr = 2, .max_recv_wr = 2});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(pair.qp->PostSend({}).ok());
+    EXPECT_TRUE(pair.qp->PostRecv({}).ok());
+  }
+  EXPECT_EQ(pair.qp->SendRoom().value(), 0U);
+  ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
+  EXPECT_EQ(SendQueue().resets, 0U);  // only RESET stops them
+  ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
+  EXPECT_EQ(SendQueue().resets, 1U);
+  EXPECT_EQ(ReceiveQueue().resets, 1U);
+  EXPECT_EQ(pair.qp->SendRoom().value(), 2U);
+  EXPECT_TRUE(pair.qp->PostSend({.wr_id = 7}).ok());
+  EXPECT_TRUE(pair.qp->PostRecv({.wr_id = 8}).ok());
+  EXPECT_TRUE(SendQueue().ring->Fetch().has_value());
+  EXPECT_TRUE(ReceiveQueue().ring->Fetch().has_value());
+}
+
+TEST_F(VerbsTest, ARefusedResetLeavesTheQueuesAlone) {
+  Pair pair = MakePair();
+  refuse_[RdmaCtrlCmd::kModifyQp] = spec::RdmaError::kInternal;
+  EXPECT_FALSE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
+  EXPECT_EQ(SendQueue().resets, 0U);
+}
+
+TEST_F(VerbsTest, CompletionsOfAQueuePairThatIsGoneAreThrownAway) {
+  Pair pair = MakePair();
+  for (uint32_t i = 0; i < 4; ++i) Complete({.wr_id = i, .qp_num = i % 2 == 0 ? 2U : 3U});
+  EXPECT_EQ(pair.cq->kept(), 0U);
+  ASSERT_TRUE(pair.cq->Discard(2).ok());
+  EXPECT_EQ(pair.cq->kept(), 2U);
+  Complete({.wr_id = 4, .qp_num = 2});  // of a new one with the same number
+  std::array<spec::RdmaCqReq, 8> completions;
+  ASSERT_EQ(pair.cq->Poll(std::span(completions).first(1)).value(), 1U);
+  ASSERT_EQ(pair.cq->Poll(std::span(completions).subspan(1)).value(), 2U);
+  EXPECT_EQ(completions[0].wr_id, 1U);
+  EXPECT_EQ(completions[1].wr_id, 3U);
+  EXPECT_EQ(completions[2].wr_id, 4U);
+  EXPECT_EQ(pair.cq->kept(), 0U);
+}
+
 TEST_F(VerbsTest, AQueuePairThatCannotBeDestroyedKeepsItsMemoryForTheDevice) {
   const size_t before = mock_->live_allocations();
   {

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queues: made, armed, polled by both interfaces, destroyed.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "host/ibverbs/objects.h"
+
+namespace vireo::ibverbs {
+namespace {
+
+constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM |
+                              IBV_WC_EX_WITH_SRC_QP | IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL |
+                              IBV_WC_EX_WITH_DLID_PATH_BITS;
+
+Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector) {
+  Context& ours = Of(context);
+  if (!ours.IsOurs()) return Null(EIO);
+  if (cqe == 0 || cqe > ours.device->attributes().max_cqe) return Null(EINVAL);
+  if (vector >= static_cast<uint32_t>(std::max(context->num_comp_vectors, 1))) return Null(EINVAL);
+  if (channel != nullptr && (channel->context != context || ours.shared->vectors() == 0)) return Null(EINVAL);
+
+  auto cq = std::make_unique<Cq>();
+  std::lock_guard guard(ours.control);
+  std::optional<uint16_t> own_vector;
+  if (channel != nullptr) {
+    // The program's comp_vector is a wish: what it is for, to spread CQs, is done better here.
+    if (ours.watcher == nullptr) ours.watcher = std::make_unique<VectorWatcher>(ours);
+    own_vector = cq->vector = ours.watcher->Choose();
+  }
+  auto impl = ours.device->CreateCq(cqe, own_vector);
+  if (!impl.ok()) return Null(impl.error());
+  cq->impl = std::move(impl).value();
+  cq->ex.context = context;
+  cq->ex.channel = channel;
+  cq->ex.cq_context = cq_context;
+  cq->ex.handle = cq->impl->cqn();
+  cq->ex.cqe = static_cast<int>(cqe);
+  pthread_mutex_init(&cq->ex.mutex, nullptr);
+  pthread_cond_init(&cq->ex.cond, nullptr);
+  if (channel != nullptr) {
+    if (int error = ours.watcher->Add(*cq); error != 0) return Null(error);
+    cq->channel = &Of(channel);
+    ++channel->refcnt;
+  }
+  ours.cqs.emplace(cq->impl->cqn(), cq.get());
+  return cq.release();
+}
+
+void SetImm(ibv_wc& wc, const uint8_t (&imm_data)[4]) { std::memcpy(&wc.imm_data, imm_data, sizeof wc.imm_data); }
+
+}  // namespace
+
+ibv_wc_status ToWcStatus(spec::IbWcStatus status) {
+  switch (status) {
+    case spec::IbWcStatus::kSuccess: return IBV_WC_SUCCESS;
+    case spec::IbWcStatus::kLocLenErr: return IBV_WC_LOC_LEN_ERR;
+    case spec::IbWcStatus::kLocQpOpErr: return IBV_WC_LOC_QP_OP_ERR;
+    case spec::IbWcStatus::kLocProtErr: return IBV_WC_LOC_PROT_ERR;
+    case spec::IbWcStatus::kWrFlushErr: return IBV_WC_WR_FLUSH_ERR;
+    case spec::IbWcStatus::kBadRespErr: return IBV_WC_BAD_RESP_ERR;
+    case spec::IbWcStatus::kLocAccessErr: return IBV_WC_LOC_ACCESS_ERR;
+    case spec::IbWcStatus::kRemInvReqErr: return IBV_WC_REM_INV_REQ_ERR;
+    case spec::IbWcStatus::kRemAccessErr: return IBV_WC_REM_ACCESS_ERR;
+    case spec::IbWcStatus::kRemOpErr: return IBV_WC_REM_OP_ERR;
+    case spec::IbWcStatus::kRetryExcErr: return IBV_WC_RETRY_EXC_ERR;
+    case spec::IbWcStatus::kRnrRetryExcErr: return IBV_WC_RNR_RETRY_EXC_ERR;
+    case spec::IbWcStatus::kRemAbortErr: return IBV_WC_REM_ABORT_ERR;
+    case spec::IbWcStatus::kFatalErr: return IBV_WC_FATAL_ERR;
+    case spec::IbWcStatus::kRespTimeoutErr: return IBV_WC_RESP_TIMEOUT_ERR;
+    case spec::IbWcStatus::kGeneralErr: break;
+  }
+  return IBV_WC_GENERAL_ERR;
+}
+
+ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
+  switch (opcode) {
+    case spec::IbWcOpcode::kSend: return IBV_WC_SEND;
+    case spec::IbWcOpcode::kRdmaWrite: return IBV_WC_RDMA_WRITE;
+    case spec::IbWcOpcode::kRdmaRead: return IBV_WC_RDMA_READ;
+    case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
+    case spec::IbWcOpcode::kRecv: break;
+  }
+  return IBV_WC_RECV;
+}
+
+ibv_wc ToWc(const spec::RdmaCqReq& completion) {
+  static_assert(spec::IbWcFlags::kGrh == IBV_WC_GRH && spec::IbWcFlags::kWithImm == IBV_WC_WITH_IMM);
+  ibv_wc wc{};
+  wc.wr_id = completion.wr_id;
+  wc.status = ToWcStatus(completion.status);
+  wc.opcode = ToWcOpcode(completion.opcode);
+  wc.vendor_err = completion.vendor_err;
+  wc.byte_len = completion.byte_len;
+  SetImm(wc, completion.imm_data);
+  wc.qp_num = completion.qp_num;
+  wc.src_qp = completion.src_qp;
+  wc.wc_flags = completion.wc_flags & (spec::IbWcFlags::kGrh | spec::IbWcFlags::kWithImm);
+  return wc;
+}
+
+int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
+  Cq& ours = Of(cq);
+  if (!ours.context().IsOurs() || count < 0) return -1;
+  std::array<spec::RdmaCqReq, 16> batch;
+  size_t done = 0;
+  const auto wanted = static_cast<size_t>(count);
+  {
+    std::lock_guard guard(ours.lock);
+    while (done < wanted) {
+      const size_t room = std::min(batch.size(), wanted - done);
+      Result<size_t> polled = ours.impl->Poll(std::span(batch).first(room));
+      if (!polled.ok()) {
+        Log(ToString(polled.error()));
+        if (done == 0) return -1;
+        break;
+      }
+      if (*polled != 0) ours.seen_since = true;
+      for (size_t i = 0; i < *polled; ++i) completions[done++] = ToWc(batch[i]);
+      if (*polled < room) break;
+    }
+  }
+  // Programs poll without a pause; the simulation may need the processor that they do it on.
+  if (done == 0) sched_yield();
+  return static_cast<int>(done);
+}
+
+int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
+  Cq& ours = Of(cq);
+  Context& context = ours.context();
+  if (!context.IsOurs()) return EIO;
+  if (ours.channel == nullptr) return 0;  // nobody would hear of it
+  std::unique_lock control(context.control, std::defer_lock);
+  if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // then it takes a command
+  std::lock_guard guard(ours.lock);
+  if (ours.impl->kept() != 0) {
+    ours.armed = false;
+    ours.channel->Push(ours);
+    return 0;
+  }
+  ours.armed = true;
+  ours.seen_since = false;
+  if (Status armed = ours.impl->Arm(solicited_only != 0); !armed.ok()) {
+    ours.armed = false;
+    return ErrnoOf(armed.error());
+  }
+  return 0;
+}
+
+void Cq::OnInterrupt() {
+  std::lock_guard guard(lock);
+  if (!armed) return;
+  // The device notifies once: if the completion that it did so for was polled before we got here, none follows.
+  if (!seen_since) {
+    if (Status collected = impl->Collect(); !collected.ok()) Log(ToString(collected.error()));
+    if (impl->kept() == 0) return;
+  }
+  armed = false;
+  channel->Push(*this);
+}
+
+ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init) {
+  if ((init->comp_mask & ~static_cast<uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) return Null(EOPNOTSUPP);
+  if ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
+      (init->flags & ~static_cast<uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
+    return Null(EOPNOTSUPP);
+  }
+  if ((init->wc_flags & ~kWcFlags) != 0) return Null(EOPNOTSUPP);
+  Cq* cq = CreateCq(context, init->cqe, init->cq_context, init->channel, init->comp_vector);
+  if (cq == nullptr) return nullptr;
+  SetCqApi(*cq);
+  return &cq->ex;
+}
+
+namespace {
+
+int TakeOne(Cq& cq) {
+  Result<size_t> polled = cq.impl->Poll({&cq.current, 1});
+  if (!polled.ok()) return ErrnoOf(polled.error());
+  if (*polled == 0) return ENOENT;
+  cq.seen_since = true;
+  cq.ex.wr_id = cq.current.wr_id;
+  cq.ex.status = ToWcStatus(cq.current.status);
+  return 0;
+}
+
+}  // namespace
+
+void SetCqApi(Cq& cq) {
+  ibv_cq_ex& ex = cq.ex;
+  ex.start_poll = [](ibv_cq_ex* current, ibv_poll_cq_attr* attributes) {
+    if (attributes->comp_mask != 0) return EINVAL;
+    Cq& ours = Of(current);
+    if (!ours.context().IsOurs()) return EIO;
+    std::unique_lock guard(ours.lock);
+    const int error = TakeOne(ours);
+    if (error == 0) {
+      ours.polling = std::move(guard);
+    } else {
+      guard.unlock();
+      sched_yield();
+    }
+    return error;
+  };
+  ex.next_poll = [](ibv_cq_ex* current) { return TakeOne(Of(current)); };
+  ex.end_poll = [](ibv_cq_ex* current) { std::unique_lock<std::mutex> guard = std::move(Of(current).polling); };
+  ex.read_opcode = [](ibv_cq_ex* current) { return ToWcOpcode(Of(current).current.opcode); };
+  ex.read_vendor_err = [](ibv_cq_ex* current) { return Of(current).current.vendor_err; };
+  ex.read_byte_len = [](ibv_cq_ex* current) { return Of(current).current.byte_len; };
+  ex.read_imm_data = [](ibv_cq_ex* current) { return ToWc(Of(current).current).imm_data; };
+  ex.read_qp_num = [](ibv_cq_ex* current) { return Of(current).current.qp_num; };
+  ex.read_src_qp = [](ibv_cq_ex* current) { return Of(current).current.src_qp; };
+  ex.read_wc_flags = [](ibv_cq_ex* current) { return ToWc(Of(current).current).wc_flags; };
+  // InfiniBand's: there is nothing of the kind on Ethernet.
+  ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
+  ex.read_sl = [](ibv_cq_ex*) { return uint8_t{0}; };
+  ex.read_dlid_path_bits = [](ibv_cq_ex*) { return uint8_t{0}; };
+}
+
+}  // namespace vireo::ibverbs
+
+using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
+
+VIREO_API ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
+                                int vector) {
+  VIREO_PASS(ibv_create_cq, context, cqe, cq_context, channel, vector);
+  if (cqe <= 0 || vector < 0) return Null(EINVAL);
+  Cq* cq = CreateCq(context, static_cast<uint32_t>(cqe), cq_context, channel, static_cast<uint32_t>(vector));
+  return cq == nullptr ? nullptr : cq->base();
+}
+
+VIREO_API int ibv_resize_cq(ibv_cq* cq, int cqe) {
+  VIREO_PASS(ibv_resize_cq, cq, cqe);
+  return EOPNOTSUPP;
+}
+
+VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
+  VIREO_PASS(ibv_destroy_cq, cq);
+  Cq& ours = Of(cq);
+  Context& context = ours.context();
+  if (!context.IsOurs()) return 0;
+  {
+    std::lock_guard guard(context.control);
+    if (ours.impl.use_count() != 1) return EBUSY;
+    context.cqs.erase(ours.impl->cqn());  // no event finds it any more
+    if (ours.channel != nullptr) context.watcher->Remove(ours);
+  }
+  if (ours.channel != nullptr) ours.channel->Forget(ours);
+  // Who has read events still has the pointer.
+  pthread_mutex_lock(&cq->mutex);
+  while (cq->comp_events_completed != ours.events_read || cq->async_events_completed != ours.async_events_read) {
+    pthread_cond_wait(&cq->cond, &cq->mutex);
+  }
+  pthread_mutex_unlock(&cq->mutex);
+  std::lock_guard guard(context.control);
+  if (ours.channel != nullptr) --ours.channel->channel.refcnt;
+  pthread_cond_destroy(&cq->cond);
+  pthread_mutex_destroy(&cq->mutex);
+  delete &ours;
+  return 0;
+}

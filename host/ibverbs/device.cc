@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices and contexts: found by VIREO_SOCKET, one connection to the service for each ibv_open_device.
+#include <endian.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "host/ibverbs/objects.h"
+
+namespace vireo::ibverbs {
+namespace {
+
+std::atomic<uint32_t> process_generation{0};
+
+// Devices live as long as the process: programs keep ibv_device pointers for as long as they like.
+struct Registry {
+  std::mutex lock;
+  std::vector<std::unique_ptr<Device>> devices;
+};
+Registry& TheRegistry() {
+  static Registry& registry = *new Registry;
+  static const int forks = pthread_atfork([] { TheRegistry().lock.lock(); }, [] { TheRegistry().lock.unlock(); },
+                                          [] {
+                                            ++process_generation;
+                                            TheRegistry().lock.unlock();
+                                          });
+  static_cast<void>(forks);
+  return registry;
+}
+
+template <size_t kSize>
+void CopyText(char (&to)[kSize], std::string_view text) {
+  const size_t count = std::min(text.size(), kSize - 1);
+  std::memcpy(to, text.data(), count);
+  to[count] = '\0';
+}
+
+// The number that a name ends with.
+std::string Ordinal(const std::string& name) {
+  const size_t last = name.find_last_not_of("0123456789");
+  return last + 1 < name.size() ? name.substr(last + 1) : "0";
+}
+
+void Describe(Device& device) {
+  const std::string& name = device.info.name;
+  device.device.node_type = IBV_NODE_CA;
+  device.device.transport_type = IBV_TRANSPORT_IB;
+  CopyText(device.device.name, name);
+  CopyText(device.device.dev_name, "uverbs" + Ordinal(name));
+  CopyText(device.device.dev_path, "/sys/class/infiniband_verbs/uverbs" + Ordinal(name));
+  CopyText(device.device.ibdev_path, "/sys/class/infiniband/" + name);
+}
+
+// The device behind a socket; null if nobody answers.
+Device* Find(Registry& registry, const std::string& socket) {
+  for (const auto& device : registry.devices) {
+    if (device->socket == socket) return device.get();
+  }
+  Result<std::unique_ptr<service::SharedDevice>> shared = service::SharedDevice::Connect(socket);
+  if (!shared.ok()) {
+    Log(socket + ": " + ToString(shared.error()));
+    return nullptr;
+  }
+  auto device = std::make_unique<Device>();
+  device->socket = socket;
+  device->info = (*shared)->info();
+  Describe(*device);
+  registry.devices.push_back(std::move(device));
+  return registry.devices.back().get();
+}
+
+std::vector<std::string> Sockets() {
+  std::vector<std::string> sockets;
+  const char* variable = std::getenv("VIREO_SOCKET");
+  std::string_view rest = variable == nullptr ? "" : variable;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    if (end != 0) sockets.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return sockets;
+}
+
+Device& Of(ibv_device* device) { return *reinterpret_cast<Device*>(device); }
+
+}  // namespace
+
+uint32_t ProcessGeneration() { return process_generation.load(std::memory_order_relaxed); }
+
+void Log(const std::string& text) {
+  static const bool is_wanted = std::getenv("VIREO_LOG") != nullptr;
+  if (is_wanted) static_cast<void>(std::fprintf(stderr, "vireo: %s\n", text.c_str()));
+}
+
+int ErrnoOf(const host::Error& error) {
+  Log(ToString(error));
+  switch (error.code) {
+    case host::ErrorCode::kInvalidArgument: return EINVAL;
+    case host::ErrorCode::kUnsupported: return EOPNOTSUPP;
+    case host::ErrorCode::kNoDevice: return ENODEV;
+    case host::ErrorCode::kNoSpace:
+    case host::ErrorCode::kNoMemory: return ENOMEM;
+    case host::ErrorCode::kTimeout: return ETIMEDOUT;
+    case host::ErrorCode::kRefused: break;
+    default: return EIO;
+  }
+  const char* const name = spec::ErrnoOf(error.rdma);
+  if (name == nullptr) return EIO;
+  constexpr std::pair<std::string_view, int> kNumbers[] = {
+      {"EINVAL", EINVAL}, {"EBUSY", EBUSY}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
+      {"EEXIST", EEXIST}, {"EIO", EIO},     {"EFAULT", EFAULT}};
+  for (const auto& [text, number] : kNumbers) {
+    if (text == name) return number;
+  }
+  return EIO;
+}
+
+std::nullptr_t Null(int error) {
+  errno = error;
+  return nullptr;
+}
+
+int Minus(int error) {
+  errno = error;
+  return -1;
+}
+
+Context& Of(ibv_context* context) {
+  return *reinterpret_cast<Context*>(reinterpret_cast<uint8_t*>(context) - offsetof(verbs_context, context));
+}
+
+bool Context::IsOurs() const { return generation == ProcessGeneration(); }
+
+const service::SharedDevice::Info::Gid* Context::FindGid(uint32_t index) const {
+  const auto& gids = shared->info().gids;
+  const auto found = std::ranges::find_if(gids, [index](const auto& gid) { return gid.index == index; });
+  return found == gids.end() ? nullptr : &*found;
+}
+
+Context::~Context() {
+  watcher.reset();
+  if (extended.context.cmd_fd >= 0) close(extended.context.cmd_fd);
+  pthread_mutex_destroy(&extended.context.mutex);
+}
+
+}  // namespace vireo::ibverbs
+
+using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
+
+VIREO_API ibv_device** ibv_get_device_list(int* count) {
+  VIREO_PASS(ibv_get_device_list, count);
+  Registry& registry = TheRegistry();
+  std::lock_guard guard(registry.lock);
+  std::vector<ibv_device*> found;
+  for (const std::string& socket : Sockets()) {
+    if (Device* device = Find(registry, socket); device != nullptr) found.push_back(&device->device);
+  }
+  auto** list = static_cast<ibv_device**>(std::calloc(found.size() + 1, sizeof(ibv_device*)));
+  if (list == nullptr) return Null(ENOMEM);
+  std::ranges::copy(found, list);
+  if (count != nullptr) *count = static_cast<int>(found.size());
+  return list;
+}
+
+VIREO_API void ibv_free_device_list(ibv_device** list) {
+  VIREO_PASS(ibv_free_device_list, list);
+  std::free(list);
+}
+
+VIREO_API const char* ibv_get_device_name(ibv_device* device) {
+  VIREO_PASS(ibv_get_device_name, device);
+  return device->name;
+}
+
+VIREO_API int ibv_get_device_index(ibv_device* device) {
+  VIREO_PASS(ibv_get_device_index, device);
+  // Any number that is the device's own; the service's answers on rdma_cm name it by this one.
+  return static_cast<int>(Of(device).info.ifindex);
+}
+
+VIREO_API __be64 ibv_get_device_guid(ibv_device* device) {
+  VIREO_PASS(ibv_get_device_guid, device);
+  return htobe64(Of(device).info.node_guid);
+}
+
+VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
+  VIREO_PASS(ibv_open_device, device);
+  // The service reads and writes this process's memory: where Yama guards it, that needs permission. It may be refused;
+  // then the service asks the client's agent.
+  static_cast<void>(prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0));
+  Result<std::unique_ptr<vireo::service::SharedDevice>> shared =
+      vireo::service::SharedDevice::Connect(Of(device).socket);
+  if (!shared.ok()) return Null(shared.error());
+  auto context = std::make_unique<Context>();
+  context->shared = shared->get();
+  auto attached = vireo::verbs::Device::Attach(std::move(shared).value());
+  if (!attached.ok()) return Null(attached.error());
+  context->device = std::move(attached).value();
+  context->generation = ProcessGeneration();
+  context->link_up = context->shared->info().link_up;
+
+  verbs_context& extended = context->extended;
+  extended.sz = sizeof extended;
+  extended.query_port = QueryPort;
+  extended.query_device_ex = QueryDeviceEx;
+  extended.create_cq_ex = CreateCqEx;
+  extended.create_qp_ex = CreateQpEx;
+  ibv_context& base = extended.context;
+  base.device = device;
+  base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // there are no commands, but programs copy the descriptor
+  base.async_fd = context->shared->event_fd();
+  base.num_comp_vectors = context->shared->vectors();
+  base.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  pthread_mutex_init(&base.mutex, nullptr);
+  base.ops._compat_query_device = ibv_query_device;
+  base.ops._compat_query_port = ibv_query_port;
+  base.ops.poll_cq = PollCq;
+  base.ops.req_notify_cq = ReqNotifyCq;
+  base.ops.post_send = PostSend;
+  base.ops.post_recv = PostRecv;
+  base.ops.post_srq_recv = PostSrqRecv;
+  return &context.release()->extended.context;
+}
+
+VIREO_API int ibv_close_device(ibv_context* context) {
+  VIREO_PASS(ibv_close_device, context);
+  // What a child of fork() got stays as it is: the other process uses it.
+  if (Of(context).IsOurs()) delete &Of(context);
+  return 0;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion channels, the thread behind them, and asynchronous events.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "host/ibverbs/objects.h"
+
+namespace vireo::ibverbs {
+
+// --- Channel
+
+Channel::~Channel() {
+  if (channel.fd >= 0) close(channel.fd);
+  if (other_end >= 0) close(other_end);
+}
+
+void Channel::Show() {
+  if (has_token || events.empty()) return;
+  const char token = 0;
+  has_token = send(other_end, &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+void Channel::Push(Cq& cq) {
+  std::lock_guard guard(lock);
+  events.push_back(&cq);
+  Show();
+}
+
+int Channel::Take(Cq*& cq) {
+  for (;;) {
+    char token = 0;
+    // Waits, or does not, as the descriptor says. Zero bytes do not come: we hold the other end.
+    if (recv(channel.fd, &token, 1, 0) < 0) return errno;
+    std::lock_guard guard(lock);
+    has_token = false;
+    if (events.empty()) continue;  // the token was for a CQ that went meanwhile
+    cq = events.front();
+    events.pop_front();
+    ++cq->events_read;
+    Show();
+    return 0;
+  }
+}
+
+void Channel::Forget(const Cq& cq) {
+  std::lock_guard guard(lock);
+  std::erase(events, &cq);
+  if (!events.empty() || !has_token) return;
+  char token = 0;
+  if (recv(channel.fd, &token, 1, MSG_DONTWAIT) == 1) has_token = false;
+}
+
+// --- VectorWatcher
+
+VectorWatcher::VectorWatcher(Context& context)
+    : context_(&context), vectors_(context.shared->vectors()), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  // Signals are the program's business.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+VectorWatcher::~VectorWatcher() {
+  {
+    std::lock_guard guard(lock_);
+    ends_ = true;
+  }
+  eventfd_write(wake_, 1);
+  thread_.join();
+  close(wake_);
+}
+
+uint16_t VectorWatcher::Choose() const {
+  std::lock_guard guard(lock_);
+  const auto least = std::ranges::min_element(vectors_, {}, [](const Vector& vector) { return vector.users.size(); });
+  return static_cast<uint16_t>(least - vectors_.begin());
+}
+
+int VectorWatcher::Add(Cq& cq) {
+  const int fd = context_->shared->vector_fd(cq.vector);
+  if (fd < 0) return EIO;
+  {
+    std::lock_guard guard(lock_);
+    vectors_[cq.vector].fd = fd;
+    vectors_[cq.vector].users.push_back(&cq);
+  }
+  eventfd_write(wake_, 1);  // it has one more to wait for
+  return 0;
+}
+
+void VectorWatcher::Remove(Cq& cq) {
+  std::lock_guard guard(lock_);
+  std::erase(vectors_[cq.vector].users, &cq);
+}
+
+void VectorWatcher::Run() {
+  std::vector<pollfd> fds;
+  std::vector<size_t> of;  // vector of fds[i + 1]
+  for (;;) {
+    fds.assign(1, {.fd = wake_, .events = POLLIN, .revents = 0});
+    of.clear();
+    {
+      std::lock_guard guard(lock_);
+      if (ends_) return;
+      for (size_t vector = 0; vector < vectors_.size(); ++vector) {
+        if (vectors_[vector].users.empty()) continue;
+        fds.push_back({.fd = vectors_[vector].fd, .events = POLLIN, .revents = 0});
+        of.push_back(vector);
+      }
+    }
+    if (poll(fds.data(), fds.size(), -1) < 0) continue;
+    eventfd_t ignored = 0;
+    if (fds[0].revents != 0) eventfd_read(wake_, &ignored);
+    for (size_t i = 1; i < fds.size(); ++i) {
+      if (fds[i].revents == 0) continue;
+      // Take it before the look, so that none is lost.
+      eventfd_read(fds[i].fd, &ignored);
+      std::lock_guard guard(lock_);
+      for (Cq* cq : vectors_[of[i - 1]].users) cq->OnInterrupt();
+    }
+  }
+}
+
+// --- Asynchronous events
+
+namespace {
+
+// The event as verbs has it, counted as read; false if there is nobody (any more) whom it concerns.
+bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& out) {
+  out = {};
+  if (in.kind == host::DeviceEvent::Kind::kNeedsReset) {
+    out.event_type = IBV_EVENT_DEVICE_FATAL;
+    return true;
+  }
+  if (in.kind != host::DeviceEvent::Kind::kRdma) return false;
+  out.event_type = static_cast<ibv_event_type>(in.rdma.event_type);
+  switch (in.rdma.event_type) {
+    case spec::RdmaEventType::kCqErr: {
+      const auto cq = context.cqs.find(in.rdma.element);
+      if (cq == context.cqs.end()) return false;
+      ++cq->second->async_events_read;
+      out.element.cq = cq->second->base();
+      return true;
+    }
+    case spec::RdmaEventType::kQpFatal:
+    case spec::RdmaEventType::kQpReqErr:
+    case spec::RdmaEventType::kQpAccessErr:
+    case spec::RdmaEventType::kCommEst:
+    case spec::RdmaEventType::kSqDrained: {
+      const auto qp = context.qps.find(in.rdma.element);
+      if (qp == context.qps.end()) return false;
+      ++qp->second->async_events_read;
+      out.element.qp = &qp->second->ex.qp_base;
+      return true;
+    }
+    case spec::RdmaEventType::kDeviceFatal: return true;
+    case spec::RdmaEventType::kPortActive:
+    case spec::RdmaEventType::kPortErr:
+      context.link_up = in.rdma.event_type == spec::RdmaEventType::kPortActive;
+      out.element.port_num = kPort;
+      return true;
+    default: return false;  // a virtqueue's failure: its QP or CQ has an event of its own
+  }
+}
+
+}  // namespace
+}  // namespace vireo::ibverbs
+
+using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
+
+VIREO_API ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  VIREO_PASS(ibv_create_comp_channel, context);
+  if (!Of(context).IsOurs()) return Null(EIO);
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
+  auto channel = std::make_unique<Channel>();
+  channel->channel = {.context = context, .fd = ends[0], .refcnt = 0};
+  channel->other_end = ends[1];
+  return &channel.release()->channel;
+}
+
+VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  VIREO_PASS(ibv_destroy_comp_channel, channel);
+  if (!Of(channel->context).IsOurs()) return 0;
+  {
+    std::lock_guard guard(Of(channel->context).control);
+    if (channel->refcnt != 0) return EBUSY;
+  }
+  delete &Of(channel);
+  return 0;
+}
+
+VIREO_API int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  VIREO_PASS(ibv_get_cq_event, channel, cq, cq_context);
+  Cq* ours = nullptr;
+  if (int error = Of(channel).Take(ours); error != 0) return Minus(error);
+  *cq = ours->base();
+  *cq_context = ours->ex.cq_context;
+  return 0;
+}
+
+VIREO_API void ibv_ack_cq_events(ibv_cq* cq, unsigned int count) {
+  VIREO_PASS(ibv_ack_cq_events, cq, count);
+  if (count == 0) return;
+  pthread_mutex_lock(&cq->mutex);
+  cq->comp_events_completed += count;
+  pthread_cond_broadcast(&cq->cond);
+  pthread_mutex_unlock(&cq->mutex);
+}
+
+VIREO_API int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  VIREO_PASS(ibv_get_async_event, context, event);
+  Context& ours = Of(context);
+  if (!ours.IsOurs()) return Minus(EIO);
+  for (;;) {
+    {
+      std::lock_guard guard(ours.control);
+      Result<std::optional<vireo::host::DeviceEvent>> polled = ours.device->PollEvent();
+      if (!polled.ok()) return Minus(ErrnoOf(polled.error()));
+      if (polled->has_value()) {
+        if (Translate(ours, **polled, *event)) return 0;
+        continue;
+      }
+    }
+    if ((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0) return Minus(EAGAIN);
+    pollfd waits{.fd = context->async_fd, .events = POLLIN, .revents = 0};
+    if (poll(&waits, 1, -1) < 0) return -1;
+  }
+}
+
+VIREO_API void ibv_ack_async_event(ibv_async_event* event) {
+  VIREO_PASS(ibv_ack_async_event, event);
+  pthread_mutex_t* mutex = nullptr;
+  pthread_cond_t* cond = nullptr;
+  uint32_t* completed = nullptr;
+  switch (event->event_type) {
+    case IBV_EVENT_CQ_ERR:
+      mutex = &event->element.cq->mutex;
+      cond = &event->element.cq->cond;
+      completed = &event->element.cq->async_events_completed;
+      break;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+      mutex = &event->element.qp->mutex;
+      cond = &event->element.qp->cond;
+      completed = &event->element.qp->events_completed;
+      break;
+    default: return;
+  }
+  pthread_mutex_lock(mutex);
+  ++*completed;
+  pthread_cond_broadcast(cond);
+  pthread_mutex_unlock(mutex);
+}

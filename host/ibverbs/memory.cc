@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protection domains and memory regions. A region is the program's own memory: the service reaches it where it is, so
+// nothing is copied, pinned or limited by memlock.
+#include <sys/mman.h>
+
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+
+#include "host/ibverbs/objects.h"
+
+namespace vireo::ibverbs {
+namespace {
+
+constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
+constexpr uint32_t kDeviceAccess =
+    spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+// What changes nothing here: pages are reached as they are, and atomics are never carried out (IBV_ATOMIC_NONE), but
+// programs ask for them by habit.
+constexpr uint32_t kIgnoredAccess =
+    IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
+
+// By the list of this process's mappings.
+bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; begin < end && std::getline(maps, line);) {
+    uint64_t first = 0;
+    uint64_t last = 0;
+    char rights[5] = "";
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &first, &last, rights) != 3) continue;
+    if (first <= begin && begin < last) {
+      if (rights[0] != 'r' || (writable && rights[1] != 'w')) return false;
+      begin = last;
+    }
+  }
+  return begin >= end;
+}
+
+// What the kernel finds out when it pins pages: that they are there, and may be written if the region says so.
+int CheckPages(uint64_t begin, uint64_t bytes, bool writable) {
+  void* const start = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr): a program's address
+  if (madvise(start, bytes, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return 0;
+  // EINVAL: no right to, memory of a device file, or a kernel before 5.14.
+  return errno == EINVAL && IsMapped(begin, begin + bytes, writable) ? 0 : EFAULT;
+}
+
+// The largest pages that describe memory at `device` under the addresses from `iova` on; 0: none do.
+uint8_t PageShift(uint64_t page_size_cap, uint64_t iova, uint64_t device, uint64_t length) {
+  for (uint8_t shift = spec::kRdmaPageShiftMax; shift >= spec::kRdmaPageShiftMin; --shift) {
+    if ((page_size_cap >> shift & 1) == 0) continue;
+    // Larger ones than the region would do no good.
+    if (shift > spec::kRdmaPageShiftMin && (uint64_t{1} << shift) > std::bit_ceil(length)) continue;
+    if (((iova ^ device) & ((uint64_t{1} << shift) - 1)) == 0) return shift;
+  }
+  return 0;
+}
+
+struct Registered {
+  host::DmaBuffer memory;
+  std::shared_ptr<verbs::MemoryRegion> impl;
+};
+
+// 0 or an errno.
+int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned int access, Registered& out) {
+  Context& context = Of(pd.pd.context);
+  if (!context.IsOurs()) return EIO;
+  if ((access & ~(kDeviceAccess | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
+  if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return EINVAL;
+  }
+  const auto start = reinterpret_cast<uint64_t>(address);
+  if (length == 0 || start + length < start || start + length > ~uint64_t{0} - kPageBytes) return EINVAL;
+  if ((access & IBV_ACCESS_ZERO_BASED) != 0) {
+    if (start % kPageBytes != 0) return EOPNOTSUPP;  // address 0 would lie inside a page
+    iova = 0;
+  }
+  if (iova % kPageBytes != start % kPageBytes) return EINVAL;
+  const uint64_t begin = start / kPageBytes * kPageBytes;
+  const uint64_t end = (start + length + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (int error = CheckPages(begin, end - begin, (access & IBV_ACCESS_LOCAL_WRITE) != 0); error != 0) return error;
+
+  std::lock_guard guard(context.control);
+  Result<host::DmaBuffer> memory = context.device->function().MapDma(
+      reinterpret_cast<uint8_t*>(begin), end - begin);  // NOLINT(performance-no-int-to-ptr): a program's address
+  if (!memory.ok()) return ErrnoOf(memory.error());
+  const uint64_t device = (*memory)->address() + (start - begin);
+  const uint8_t shift = PageShift(context.device->attributes().page_size_cap, iova, device, length);
+  if (shift == 0) return EINVAL;
+  const uint64_t page_bytes = uint64_t{1} << shift;
+  std::vector<uint64_t> pages;
+  for (uint64_t page = device / page_bytes * page_bytes; page < device + length; page += page_bytes) {
+    pages.push_back(page);
+  }
+  auto region = pd.impl->Register(iova, length, access & kDeviceAccess, shift, pages);
+  if (!region.ok()) return ErrnoOf(region.error());
+  out = {.memory = std::move(memory).value(), .impl = std::move(region).value()};
+  return 0;
+}
+
+ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned int access) {
+  Registered registered;
+  if (int error = Register(Of(pd), address, length, iova, access, registered); error != 0) return Null(error);
+  auto mr = std::make_unique<Mr>();
+  mr->memory = std::move(registered.memory);
+  mr->impl = std::move(registered.impl);
+  mr->access = access;
+  mr->iova = iova;
+  mr->mr = {.context = pd->context,
+            .pd = pd,
+            .addr = address,
+            .length = length,
+            .handle = mr->impl->lkey(),
+            .lkey = mr->impl->lkey(),
+            .rkey = mr->impl->rkey()};
+  return &mr.release()->mr;
+}
+
+}  // namespace
+}  // namespace vireo::ibverbs
+
+using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
+
+VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
+  VIREO_PASS(ibv_alloc_pd, context);
+  Context& ours = Of(context);
+  if (!ours.IsOurs()) return Null(EIO);
+  std::lock_guard guard(ours.control);
+  auto impl = ours.device->CreatePd();
+  if (!impl.ok()) return Null(impl.error());
+  auto pd = std::make_unique<Pd>();
+  pd->impl = std::move(impl).value();
+  pd->pd = {.context = context, .handle = pd->impl->pdn()};
+  return &pd.release()->pd;
+}
+
+VIREO_API int ibv_dealloc_pd(ibv_pd* pd) {
+  VIREO_PASS(ibv_dealloc_pd, pd);
+  Context& context = Of(pd->context);
+  if (!context.IsOurs()) return 0;
+  std::lock_guard guard(context.control);
+  if (Of(pd).impl.use_count() != 1) return EBUSY;
+  delete &Of(pd);
+  return 0;
+}
+
+VIREO_API ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
+  VIREO_PASS(ibv_reg_mr, pd, address, length, access);
+  return MakeMr(pd, address, length, reinterpret_cast<uint64_t>(address), static_cast<unsigned int>(access));
+}
+
+VIREO_API ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length, uint64_t iova, int access) {
+  VIREO_PASS(ibv_reg_mr_iova, pd, address, length, iova, access);
+  return MakeMr(pd, address, length, iova, static_cast<unsigned int>(access));
+}
+
+VIREO_API ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned int access) {
+  VIREO_PASS(ibv_reg_mr_iova2, pd, address, length, iova, access);
+  return MakeMr(pd, address, length, iova, access);
+}
+
+VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
+  VIREO_PASS(ibv_dereg_mr, mr);
+  Context& context = Of(mr->context);
+  if (!context.IsOurs()) return 0;
+  std::lock_guard guard(context.control);
+  delete &Of(mr);
+  return 0;
+}
+
+// A region under new keys takes the place of the old one, which stays if the new one cannot be made.
+VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
+  VIREO_PASS(ibv_rereg_mr, mr, flags, pd, address, length, access);
+  constexpr int kAll = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  if (flags == 0 || (flags & ~kAll) != 0 || (moves && (length == 0 || address == nullptr)) ||
+      ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == nullptr || pd->context != mr->context))) {
+    errno = EINVAL;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  Mr& ours = Of(mr);
+  ibv_pd* const new_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? pd : mr->pd;
+  const unsigned int rights =
+      (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? static_cast<unsigned int>(access) : ours.access;
+  void* const start = moves ? address : mr->addr;
+  const size_t bytes = moves ? length : mr->length;
+  const uint64_t iova = moves ? reinterpret_cast<uint64_t>(address) : ours.iova;
+  Registered registered;
+  if (int error = Register(Of(new_pd), start, bytes, iova, rights, registered); error != 0) {
+    errno = error;
+    return IBV_REREG_MR_ERR_CMD;
+  }
+  std::lock_guard guard(Of(mr->context).control);
+  ours.impl = std::move(registered.impl);  // ends the old region, then its memory
+  ours.memory = std::move(registered.memory);
+  ours.access = rights;
+  ours.iova = iova;
+  mr->pd = new_pd;
+  mr->addr = start;
+  mr->length = bytes;
+  mr->handle = mr->lkey = ours.impl->lkey();
+  mr->rkey = ours.impl->rkey();
+  return 0;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes /dev/infiniband/rdma_cm be there for librdmacm as it is: opening it gives a socket to the service, which
+// behaves as the device does. poll(), select() and fcntl() need no help: the socket is readable when an event waits
+// (or, for a moment, another thread's answer; who then reads the event waits or is told EAGAIN, as after any race).
+//
+// Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path); fstat, fstat64 (a character device);
+// write (commands); close; dup, which nobody does, is not. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so that librdmacm
+// does not ask the kernel for its device. Everything else goes to libc. A socket is found by its number: a table under
+// a lock that a command holds only to find it. Commands on one socket go one at a time, as in the kernel.
+#include "host/ibverbs/ucma_overlay.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// After libc's own.
+#include <netinet/in.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "host/service/ucma_protocol.h"
+
+#define VIREO_UCMA_API extern "C" __attribute__((visibility("default")))
+
+namespace vireo::ibverbs {
+namespace {
+
+using service::UcmaMessage;
+
+constexpr std::string_view kPath = "/dev/infiniband/rdma_cm";
+
+// libc's own function behind ours.
+template <typename Function>
+Function* Next(const char* name) {
+  auto* const found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));  // NOLINT(performance-no-int-to-ptr)
+  if (found == nullptr) std::abort();
+  return found;
+}
+
+struct File {
+  std::mutex lock;  // one command at a time
+};
+
+// Never destroyed: programs close descriptors from their own destructors.
+struct Files {
+  std::mutex lock;
+  std::map<int, std::shared_ptr<File>> open;
+  std::atomic<size_t> count = 0;  // without the lock: almost no program has any
+};
+Files& TheFiles() {
+  static Files* const files = new Files;
+  return *files;
+}
+
+std::shared_ptr<File> Find(int fd) {
+  Files& files = TheFiles();
+  if (files.count.load(std::memory_order_acquire) == 0) return nullptr;
+  const std::lock_guard guard(files.lock);
+  const auto found = files.open.find(fd);
+  return found == files.open.end() ? nullptr : found->second;
+}
+
+bool IsDevice(const char* path) { return path != nullptr && kPath == path && IsUcmaActive(); }
+
+int OpenDevice(int flags) {
+  const int fd = OpenUcmaSocket();
+  if (fd < 0) return -1;
+  // As the program wants it, whatever the service made it.
+  fcntl(fd, F_SETFL, (fcntl(fd, F_GETFL) & ~O_NONBLOCK) | (flags & O_NONBLOCK));
+  if ((flags & O_CLOEXEC) == 0) fcntl(fd, F_SETFD, 0);
+  Files& files = TheFiles();
+  const std::lock_guard guard(files.lock);
+  files.open[fd] = std::make_shared<File>();
+  files.count.store(files.open.size(), std::memory_order_release);
+  return fd;
+}
+
+void Forget(int fd) {
+  Files& files = TheFiles();
+  if (files.count.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard guard(files.lock);
+  files.open.erase(fd);
+  files.count.store(files.open.size(), std::memory_order_release);
+}
+
+// Until the socket can be read, whatever its flags. False: errno.
+bool AwaitReadable(int fd) {
+  pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+  return poll(&one, 1, -1) >= 0;
+}
+
+// Sends a command and waits for its answer: 0 or -errno; `response` is what follows.
+int Exchange(int fd, const std::vector<uint8_t>& command, std::vector<uint8_t>& response) {
+  ssize_t sent = 0;
+  do sent = send(fd, command.data(), command.size(), MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent < 0) return -ENODEV;
+  std::vector<uint8_t> bytes(service::kUcmaAnswerBytesMax);
+  while (true) {
+    const ssize_t got = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      // A command that was sent is carried out: signals do not end it.
+      if (!AwaitReadable(fd) && errno != EINTR) return -ENODEV;
+      continue;
+    }
+    UcmaMessage message;
+    if (got < static_cast<ssize_t>(sizeof message)) return -ENODEV;  // the service is gone
+    std::memcpy(&message, bytes.data(), sizeof message);
+    if (message.type == UcmaMessage::Type::kToken) continue;  // another follows the answer, if it still means anything
+    response.assign(bytes.begin() + sizeof message, bytes.begin() + got);
+    return message.result;
+  }
+}
+
+template <typename T>
+T Field(const std::vector<uint8_t>& command, size_t offset) {
+  T value{};
+  if (command.size() >= offset + sizeof value) std::memcpy(&value, command.data() + offset, sizeof value);
+  return value;
+}
+
+// The number of the file that the service has for another of this process's descriptors; false: it is none.
+bool FileNumber(int fd, uint32_t& number) {
+  const auto file = Find(fd);
+  if (file == nullptr) return false;
+  const rdma_ucm_cmd_hdr header{.cmd = service::kUcmaFileNumber, .in = 0, .out = sizeof number};
+  std::vector<uint8_t> command(sizeof header), response;
+  std::memcpy(command.data(), &header, sizeof header);
+  const std::lock_guard guard(file->lock);
+  if (Exchange(fd, command, response) != 0 || response.size() != sizeof number) return false;
+  std::memcpy(&number, response.data(), sizeof number);
+  return true;
+}
+
+int Command(int fd, const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+  rdma_ucm_cmd_hdr header;
+  constexpr size_t kBody = sizeof header;
+  if (bytes < kBody || bytes > service::kUcmaCommandBytesMax) return -EINVAL;
+  std::vector<uint8_t> command(static_cast<const uint8_t*>(buffer), static_cast<const uint8_t*>(buffer) + bytes);
+  std::memcpy(&header, command.data(), sizeof header);
+  // What the kernel would reach by addresses.
+  if (header.cmd == RDMA_USER_CM_CMD_SET_OPTION) {
+    const auto address = Field<uint64_t>(command, kBody + offsetof(rdma_ucm_set_option, optval));
+    const auto length = Field<uint32_t>(command, kBody + offsetof(rdma_ucm_set_option, optlen));
+    if (length > 4096) return -EINVAL;
+    const auto* const option = reinterpret_cast<const uint8_t*>(address);  // NOLINT(performance-no-int-to-ptr)
+    if (option != nullptr) command.insert(command.end(), option, option + length);
+  }
+  if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
+    constexpr size_t kAt = kBody + offsetof(rdma_ucm_migrate_id, fd);
+    uint32_t number = 0;
+    if (command.size() < kAt + sizeof number || !FileNumber(Field<int>(command, kAt), number)) return -EBADF;
+    std::memcpy(command.data() + kAt, &number, sizeof number);
+  }
+  std::vector<uint8_t> response;
+  int result = 0;
+  {
+    const std::lock_guard guard(file->lock);
+    result = Exchange(fd, command, response);
+  }
+  if (result == 0 && !response.empty()) {
+    // Every structure with an answer begins with its address, but for the first.
+    const size_t at = header.cmd == RDMA_USER_CM_CMD_CREATE_ID ? offsetof(rdma_ucm_create_id, response) : 0;
+    auto* const to =
+        reinterpret_cast<void*>(Field<uint64_t>(command, kBody + at));  // NOLINT(performance-no-int-to-ptr)
+    if (to == nullptr) return -EFAULT;
+    std::memcpy(to, response.data(), std::min<size_t>(response.size(), header.out));
+  }
+  return result;
+}
+
+ssize_t WriteDevice(int fd, const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+  const bool is_event = bytes >= sizeof(rdma_ucm_cmd_hdr) &&
+                        Field<uint32_t>({static_cast<const uint8_t*>(buffer), static_cast<const uint8_t*>(buffer) + 4},
+                                        0) == RDMA_USER_CM_CMD_GET_EVENT;
+  while (true) {
+    const int result = Command(fd, file, buffer, bytes);
+    if (result == 0) return static_cast<ssize_t>(bytes);
+    const bool must_wait = is_event && result == -EAGAIN && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+    if (!must_wait) {
+      errno = -result;
+      return -1;
+    }
+    if (!AwaitReadable(fd)) return -1;  // EINTR: as a read that waits
+  }
+}
+
+// What tells librdmacm that this is the device: its kind. Its number is asked for only where sysfs has one.
+void Disguise(auto* status) {
+  status->st_mode = S_IFCHR | 0666;
+  status->st_rdev = 0;
+}
+
+mode_t ModeOf(int flags, va_list& rest) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
+}
+
+}  // namespace
+}  // namespace vireo::ibverbs
+
+namespace overlay = vireo::ibverbs;
+
+#define VIREO_OPEN(name)                                                        \
+  VIREO_UCMA_API int name(const char* path, int flags, ...) {                   \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);             \
+    va_list rest;                                                               \
+    va_start(rest, flags);                                                      \
+    const mode_t mode = overlay::ModeOf(flags, rest);                           \
+    va_end(rest);                                                               \
+    static auto* const next = overlay::Next<int(const char*, int, ...)>(#name); \
+    return next(path, flags, mode);                                             \
+  }
+#define VIREO_OPENAT(name)                                                           \
+  VIREO_UCMA_API int name(int folder, const char* path, int flags, ...) {            \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                  \
+    va_list rest;                                                                    \
+    va_start(rest, flags);                                                           \
+    const mode_t mode = overlay::ModeOf(flags, rest);                                \
+    va_end(rest);                                                                    \
+    static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name); \
+    return next(folder, path, flags, mode);                                          \
+  }
+// What open() becomes in programs that are built with _FORTIFY_SOURCE.
+#define VIREO_OPEN_2(name)                                                 \
+  VIREO_UCMA_API int name(const char* path, int flags) {                   \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);        \
+    static auto* const next = overlay::Next<int(const char*, int)>(#name); \
+    return next(path, flags);                                              \
+  }
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp)
+VIREO_OPEN(open)
+VIREO_OPEN(open64)
+VIREO_OPENAT(openat)
+VIREO_OPENAT(openat64)
+VIREO_OPEN_2(__open_2)
+VIREO_OPEN_2(__open64_2)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp)
+
+VIREO_UCMA_API int fstat(int fd, struct stat* status) {
+  static auto* const next = overlay::Next<int(int, struct stat*)>("fstat");
+  const int result = next(fd, status);
+  if (result == 0 && overlay::Find(fd) != nullptr) overlay::Disguise(status);
+  return result;
+}
+
+VIREO_UCMA_API int fstat64(int fd, struct stat64* status) {
+  static auto* const next = overlay::Next<int(int, struct stat64*)>("fstat64");
+  const int result = next(fd, status);
+  if (result == 0 && overlay::Find(fd) != nullptr) overlay::Disguise(status);
+  return result;
+}
+
+VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
+  if (const auto file = overlay::Find(fd); file != nullptr) return overlay::WriteDevice(fd, file, buffer, bytes);
+  static auto* const next = overlay::Next<ssize_t(int, const void*, size_t)>("write");
+  return next(fd, buffer, bytes);
+}
+
+VIREO_UCMA_API int close(int fd) {
+  overlay::Forget(fd);
+  static auto* const next = overlay::Next<int(int)>("close");
+  return next(fd);
+}
+
+VIREO_UCMA_API int socket(int domain, int type, int protocol) {
+  if (domain == AF_NETLINK && protocol == NETLINK_RDMA && overlay::IsUcmaActive()) {
+    errno = EPROTONOSUPPORT;
+    return -1;
+  }
+  static auto* const next = overlay::Next<int(int, int, int)>("socket");
+  return next(domain, type, protocol);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device does not have. Verbs that programs reach through verbs_context need no word here: an empty slot is
+// EOPNOTSUPP by itself.
+#include "host/ibverbs/objects.h"
+
+namespace vireo::ibverbs {
+
+// Never called by programs that keep the rules: there are no SRQs. A table entry may not be null.
+int PostSrqRecv(ibv_srq* /*srq*/, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  *bad = request;
+  return EOPNOTSUPP;
+}
+
+}  // namespace vireo::ibverbs
+
+using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
+
+// --- Shared receive queues
+VIREO_API ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
+  VIREO_PASS(ibv_create_srq, pd, init);
+  return Null(EOPNOTSUPP);
+}
+VIREO_API int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
+  VIREO_PASS(ibv_modify_srq, srq, attributes, mask);
+  return EOPNOTSUPP;
+}
+VIREO_API int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {
+  VIREO_PASS(ibv_query_srq, srq, attributes);
+  return EOPNOTSUPP;
+}
+VIREO_API int ibv_destroy_srq(ibv_srq* srq) {
+  VIREO_PASS(ibv_destroy_srq, srq);
+  return EOPNOTSUPP;
+}
+
+// --- Multicast
+VIREO_API int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
+  VIREO_PASS(ibv_attach_mcast, qp, gid, lid);
+  return EOPNOTSUPP;
+}
+VIREO_API int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
+  VIREO_PASS(ibv_detach_mcast, qp, gid, lid);
+  return EOPNOTSUPP;
+}
+
+// --- Memory of other devices
+VIREO_API ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access) {
+  VIREO_PASS(ibv_reg_dmabuf_mr, pd, offset, length, iova, fd, access);
+  return Null(EOPNOTSUPP);
+}
+
+// --- Contexts of other processes
+VIREO_API ibv_context* ibv_import_device(int cmd_fd) {
+  VIREO_PASS(ibv_import_device, cmd_fd);
+  return Null(EOPNOTSUPP);
+}
+VIREO_API ibv_pd* ibv_import_pd(ibv_context* context, uint32_t handle) {
+  VIREO_PASS(ibv_import_pd, context, handle);
+  return Null(EOPNOTSUPP);
+}
+VIREO_API void ibv_unimport_pd(ibv_pd* pd) { VIREO_PASS(ibv_unimport_pd, pd); }
+VIREO_API ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
+  VIREO_PASS(ibv_import_mr, pd, handle);
+  return Null(EOPNOTSUPP);
+}
+VIREO_API void ibv_unimport_mr(ibv_mr* mr) { VIREO_PASS(ibv_unimport_mr, mr); }
+VIREO_API ibv_dm* ibv_import_dm(ibv_context* context, uint32_t handle) {
+  VIREO_PASS(ibv_import_dm, context, handle);
+  return Null(EOPNOTSUPP);
+}
+VIREO_API void ibv_unimport_dm(ibv_dm* dm) { VIREO_PASS(ibv_unimport_dm, dm); }
+
+// --- Enhanced connection establishment: nothing to agree about
+VIREO_API int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
+  VIREO_PASS(ibv_set_ece, qp, ece);
+  return EOPNOTSUPP;
+}
+VIREO_API int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
+  VIREO_PASS(ibv_query_ece, qp, ece);
+  return EOPNOTSUPP;
+}
+VIREO_API int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, uint32_t flags) {
+  VIREO_PASS(ibv_query_qp_data_in_order, qp, opcode, flags);
+  return 0;  // not promised
+}
+
+// --- fork(): pages are reached by address at the time of access, so there is nothing to prepare.
+VIREO_API int ibv_fork_init() {
+  VIREO_PASS(ibv_fork_init);
+  return 0;
+}
+VIREO_API ibv_fork_status ibv_is_fork_initialized() {
+  VIREO_PASS(ibv_is_fork_initialized);
+  return IBV_FORK_UNNEEDED;
+}

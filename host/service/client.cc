@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/client.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "host/driver/packed_ring.h"
+#include "host/driver/split_ring.h"
+#include "host/service/context_function.h"
+#include "host/service/memory_agent.h"
+#include "host/service/packet_socket.h"
+
+namespace vireo::service {
+
+using host::Error;
+using host::ErrorCode;
+
+// --- Connection
+
+bool Connection::is_owner() const { return ::getpid() == owner_; }
+
+Status Connection::health() const {
+  if (!is_owner()) return Error{ErrorCode::kBadState, "the device belongs to the process that opened it"};
+  if (is_lost_) return Error{ErrorCode::kLost, "the service is gone"};
+  return {};
+}
+
+Error Connection::Lose(const std::string& why) {
+  is_lost_ = true;
+  return {ErrorCode::kLost, "the service is gone: " + why};
+}
+
+Result<std::vector<uint8_t>> Connection::CallBytes(std::span<uint8_t> message, size_t payload_bytes,
+                                                   std::span<const uint8_t> more, int fd,
+                                                   std::vector<FileDescriptor>* fds) {
+  const std::lock_guard lock(mutex_);
+  if (Status healthy = health(); !healthy.ok()) return healthy.error();
+  auto header = Get<Header>(message);
+  header.bytes = static_cast<uint32_t>(message.size() + more.size());
+  header.serial = ++serial_;
+  std::memcpy(message.data(), &header, sizeof header);
+  const std::span<const int> sent_fds(&fd, fd >= 0 ? 1 : 0);
+  if (!SendPacket(socket_.get(), message, more, sent_fds)) return Lose(std::strerror(errno));
+
+  std::vector<uint8_t> buffer(kMaxMessageBytes);
+  Packet packet = ReceivePacket(socket_.get(), buffer, true);
+  if (packet.received != Received::kPacket) return Lose("it closed the connection");
+  if (packet.bytes < sizeof(Answer) || packet.bytes > buffer.size()) return Lose("an answer of a wrong length");
+  const auto answer = Get<Answer>(buffer);
+  if (answer.bytes != packet.bytes || answer.serial != header.serial) return Lose("an answer to something else");
+  const auto payload = std::span(buffer).subspan(sizeof(Answer), packet.bytes - sizeof(Answer));
+  if (answer.error != 0) {
+    return Error{static_cast<ErrorCode>(answer.error - 1), std::string(payload.begin(), payload.end()),
+                 static_cast<spec::RdmaError>(answer.rdma)};
+  }
+  if (payload.size() < payload_bytes) return Lose("an answer that is too short");
+  if (fds != nullptr) *fds = std::move(packet.fds);
+  return std::vector<uint8_t>(payload.begin(), payload.end());
+}
+
+void Connection::Ring(DoorbellWrite doorbell) {
+  if (is_lost_) return;
+  doorbell.header.bytes = sizeof doorbell;
+  // Without the lock: a message is whole or not there, and order among doorbells of different queues means nothing.
+  if (!SendPacket(socket_.get(), BytesOf(doorbell))) is_lost_ = true;
+}
+
+// --- Commands
+
+class SharedDevice::Commands final : public host::CommandChannel {
+ public:
+  Commands(Connection& connection, spec::Profile profile) : connection_(connection), profile_(profile) {}
+  spec::Profile profile() const override { return profile_; }
+
+  Status Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request, std::span<const uint8_t> tail,
+                 std::span<uint8_t> response) override {
+    service::Execute message;
+    message.ctrl_class = ctrl_class;
+    message.command = command;
+    message.request_bytes = static_cast<uint32_t>(request.size());
+    message.tail_bytes = static_cast<uint32_t>(tail.size());
+    message.response_bytes = static_cast<uint32_t>(response.size());
+    std::vector<uint8_t> more(request.begin(), request.end());
+    FileDescriptor file;
+    if (sizeof message + request.size() + tail.size() <= kMaxMessageBytes / 2) {
+      more.insert(more.end(), tail.begin(), tail.end());
+    } else {
+      Result<FileDescriptor> made = FileOf(tail);
+      if (!made.ok()) return made.error();
+      file = std::move(made).value();
+      message.tail_in_file = 1;
+    }
+    Result<std::vector<uint8_t>> answer = connection_.Call(message, response.size(), more, file.get());
+    if (!answer.ok()) return answer.error();
+    std::copy_n(answer->begin(), response.size(), response.begin());
+    return {};
+  }
+
+ private:
+  static Result<FileDescriptor> FileOf(std::span<const uint8_t> bytes) {
+    if (bytes.size() > kMaxTailBytes) {
+      return Error{ErrorCode::kInvalidArgument, "a page list of " + std::to_string(bytes.size()) + " bytes"};
+    }
+    FileDescriptor file(::memfd_create("vireo-pages", MFD_CLOEXEC));
+    for (size_t done = 0; file.is_open() && done < bytes.size();) {
+      const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+      if (wrote <= 0) file.Close();
+      done += static_cast<size_t>(std::max<ssize_t>(wrote, 0));
+    }
+    if (!file.is_open()) return Error{ErrorCode::kNoMemory, std::string("page list: ") + std::strerror(errno)};
+    return file;
+  }
+
+  Connection& connection_;
+  const spec::Profile profile_;
+};
+
+// --- The device
+
+SharedDevice::SharedDevice() = default;
+
+SharedDevice::~SharedDevice() {
+  if (agent_ != nullptr && !connection_->is_owner()) agent_->Abandon();
+}
+
+Result<std::unique_ptr<SharedDevice>> SharedDevice::Connect(const std::string& socket_path) {
+  Result<FileDescriptor> socket = ConnectTo(socket_path);
+  if (!socket.ok()) return socket.error();
+  std::unique_ptr<SharedDevice> device(new SharedDevice());
+  device->connection_ = std::make_shared<Connection>(std::move(socket).value(), ::getpid());
+  if (Status greeted = device->Greet(); !greeted.ok()) return greeted.error();
+  Result<std::unique_ptr<ContextFunction>> function = ContextFunction::Create(device->connection_, device->vectors_);
+  if (!function.ok()) return function.error();
+  device->function_ = std::move(function).value();
+  device->channel_ = std::make_unique<Commands>(*device->connection_, device->profile_);
+  device->commands_ = std::make_unique<host::RoceCommands>(*device->channel_);
+  return device;
+}
+
+Status SharedDevice::Greet() {
+#ifdef PR_SET_PTRACER
+  // Where only parents may look into a process (Yama), the service may look into this one.
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getsockopt(connection_->socket(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0) {
+    ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(peer.pid), 0, 0, 0);
+  }
+#endif
+  Hello hello;
+  const char* const dma = std::getenv("VIREO_DMA");  // NOLINT(concurrency-mt-unsafe)
+  hello.force_agent = dma != nullptr && std::string_view(dma) == "agent" ? 1 : 0;
+  // Bytes that the process of another number does not happen to have at this address.
+  std::array<uint8_t, sizeof hello.probe> probe{};
+  if (::getrandom(probe.data(), probe.size(), 0) != static_cast<ssize_t>(probe.size())) {
+    return Error{ErrorCode::kNoMemory, "the system has no random numbers"};
+  }
+  std::ranges::copy(probe, hello.probe);
+  hello.probe_address = reinterpret_cast<uintptr_t>(probe.data());
+  std::vector<FileDescriptor> fds;
+  Result<std::vector<uint8_t>> answer = connection_->Call(hello, sizeof(HelloAnswer), {}, -1, &fds);
+  if (!answer.ok()) return answer.error();
+
+  const auto greeting = Get<HelloAnswer>(*answer);
+  if (greeting.version != kProtocolVersion) {
+    return Error{ErrorCode::kUnsupported, "the service speaks version " + std::to_string(greeting.version)};
+  }
+  if (fds.size() != (greeting.uses_agent != 0 ? 2 : 1) || greeting.gids > kMaxGids ||
+      answer->size() != sizeof greeting + greeting.gids * sizeof(HelloGid)) {
+    return Error{ErrorCode::kMisbehaved, "the service's greeting contradicts itself"};
+  }
+  events_ = std::move(fds[0]);
+  profile_ = static_cast<spec::Profile>(greeting.profile);
+  vectors_ = greeting.vectors;
+  first_queue_ = greeting.first_queue;
+  ring_packed_ = greeting.ring_packed != 0;
+  ring_event_idx_ = greeting.ring_event_idx != 0;
+  ring_indirect_ = greeting.ring_indirect != 0;
+  sends_position_ = greeting.sends_position != 0;
+  info_.name.assign(greeting.name, ::strnlen(greeting.name, sizeof greeting.name));
+  info_.netdev.assign(greeting.netdev, ::strnlen(greeting.netdev, sizeof greeting.netdev));
+  info_.ifindex = greeting.ifindex;
+  std::ranges::copy(greeting.mac, info_.mac);
+  info_.node_guid = greeting.node_guid;
+  info_.active_mtu = static_cast<spec::IbMtu>(greeting.active_mtu);
+  info_.link_mbps = greeting.link_mbps;
+  info_.link_up = greeting.link_up != 0;
+  info_.max_cqs = greeting.max_cqs;
+  info_.max_qps = greeting.max_qps;
+  info_.uses_agent = greeting.uses_agent != 0;
+  for (size_t i = 0; i < greeting.gids; ++i) {
+    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof greeting + i * sizeof(HelloGid)));
+    Info::Gid& gid = info_.gids.emplace_back();
+    gid.index = entry.index;
+    gid.type = static_cast<spec::RdmaGidType>(entry.type);
+    std::ranges::copy(entry.gid, gid.gid);
+  }
+  if (greeting.uses_agent != 0) {
+    Result<std::unique_ptr<MemoryAgent>> agent = MemoryAgent::Start(std::move(fds[1]));
+    if (!agent.ok()) return agent.error();
+    agent_ = std::move(agent).value();
+  }
+  return {};
+}
+
+const spec::ProfileConstants& SharedDevice::constants() const { return spec::ConstantsOf(profile_); }
+host::PciFunction& SharedDevice::function() { return *function_; }
+
+int SharedDevice::vector_fd(uint16_t vector) {
+  const Result<int> fd = function_->VectorFd(vector);
+  return fd.ok() ? *fd : -1;
+}
+
+Result<int> SharedDevice::OpenUcma() {
+  std::vector<FileDescriptor> fds;
+  Result<std::vector<uint8_t>> opened = connection_->Call(service::OpenUcma{}, 0, {}, -1, &fds);
+  if (!opened.ok()) return opened.error();
+  if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service gave no descriptor for a channel"};
+  return fds[0].Release();
+}
+
+// --- Queues
+
+Result<uint16_t> SharedDevice::CompletionQueueIndex(uint32_t cqn) const {
+  if (cqn >= info_.max_cqs) {
+    return Error{ErrorCode::kInvalidArgument, "CQ " + std::to_string(cqn) + " of " + std::to_string(info_.max_cqs)};
+  }
+  return static_cast<uint16_t>(first_queue_ + spec::kRdmaCompleteqOffset + cqn);
+}
+
+Result<uint16_t> SharedDevice::SendQueueIndex(uint32_t qpn) const {
+  if (qpn >= info_.max_qps) {
+    return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn) + " of " + std::to_string(info_.max_qps)};
+  }
+  return static_cast<uint16_t>(first_queue_ + info_.max_cqs + spec::kRdmaTransmitqOffset + 2 * qpn);
+}
+
+Result<uint16_t> SharedDevice::ReceiveQueueIndex(uint32_t qpn) const {
+  Result<uint16_t> send = SendQueueIndex(qpn);
+  if (!send.ok()) return send;
+  return static_cast<uint16_t>(*send - spec::kRdmaTransmitqOffset + spec::kRdmaReceiveqOffset);
+}
+
+Result<uint16_t> SharedDevice::MaxQueueSize(uint16_t index) {
+  service::MaxQueueSize message;
+  message.index = index;
+  Result<std::vector<uint8_t>> answer = connection_->Call(message, sizeof(MaxQueueSizeAnswer));
+  if (!answer.ok()) return answer.error();
+  return static_cast<uint16_t>(Get<MaxQueueSizeAnswer>(*answer).size);
+}
+
+Result<host::Queue> SharedDevice::OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
+                                            uint16_t indirect_segments) {
+  if (vector.has_value()) {
+    // Also makes Wait listen to it.
+    if (Result<int> fd = function_->VectorFd(*vector); !fd.ok()) return fd.error();
+  }
+  const host::RingOptions options{.event_idx = ring_event_idx_,
+                                  .indirect_segments = ring_indirect_ ? indirect_segments : uint16_t{0}};
+  Result<std::unique_ptr<host::Virtqueue>> ring = ring_packed_ ? host::PackedRing::Create(*function_, size, options)
+                                                               : host::SplitRing::Create(*function_, size, options);
+  if (!ring.ok()) return ring.error();
+  const host::RingAddresses addresses = (*ring)->addresses();
+  EnableQueue message;
+  message.index = index;
+  message.size = size;
+  message.vector = vector.has_value() ? *vector : kNoVector;
+  message.descriptors = addresses.descriptors;
+  message.driver = addresses.driver;
+  message.device = addresses.device;
+  Result<std::vector<uint8_t>> answer = connection_->Call(message, sizeof(EnableQueueAnswer));
+  if (!answer.ok()) return answer.error();
+  const auto enabled = Get<EnableQueueAnswer>(*answer);
+  return host::Queue{index, std::move(ring).value(),
+                     host::Doorbell(*function_, enabled.doorbell_bar, enabled.doorbell_offset, enabled.doorbell_value,
+                                    sends_position_),
+                     vector};
+}
+
+Result<std::vector<host::Token>> SharedDevice::StopQueue(host::Queue& queue, bool destroyed) {
+  // The service has reset the queues of what it destroyed, and their numbers may be another's by now.
+  if (!destroyed) {
+    ResetQueue message;
+    message.index = queue.index;
+    if (Result<std::vector<uint8_t>> reset = connection_->Call(message, 0); !reset.ok()) return reset.error();
+  }
+  return queue.ring->Detach();
+}
+
+// --- Events
+
+Result<std::optional<host::DeviceEvent>> SharedDevice::PollEvent() {
+  if (Status healthy = connection_->health(); !healthy.ok()) return healthy.error();
+  std::array<uint8_t, spec::RdmaEvent::kBytes> bytes{};
+  const Packet packet = ReceivePacket(events_.get(), bytes, false);
+  if (packet.received == Received::kNothing) return std::optional<host::DeviceEvent>();
+  if (packet.received == Received::kClosed) return Error{ErrorCode::kLost, "the service is gone"};
+  using Kind = host::DeviceEvent::Kind;
+  if (packet.bytes == bytes.size()) {
+    return std::optional(host::DeviceEvent{Kind::kRdma, spec::RdmaEvent::Decode(bytes.data())});
+  }
+  return std::optional(host::DeviceEvent{bytes[0] == kEventNeedsReset ? Kind::kNeedsReset : Kind::kConfigChanged, {}});
+}
+
+}  // namespace vireo::service

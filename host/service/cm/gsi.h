@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Management datagrams over queue pair 1 of a NIC: sends them, and hands on what comes. What it sends to one of the
+// NIC's own GIDs does not go to the wire (the device does not loop back) but comes back by itself.
+//
+// A datagram is dropped, and counted, if its destination's MAC address is not known, more than kWaitingMax wait for a
+// work request, or it is no MAD: wrong length, not from QP 1, not to one of this NIC's GIDs.
+//
+// One thread; Poll() is for the interrupt of `vector`, or to be called again and again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "host/service/cm/cm.h"
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/device.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
+
+namespace vireo::service::cm {
+
+class Gsi final : public MadTransport {
+ public:
+  struct LocalGid {
+    uint8_t index = 0;
+    Gid gid{};
+  };
+  struct Options {
+    std::vector<LocalGid> gids;
+    // The MAC address of the host with a GID, if there is one.
+    std::function<std::optional<std::array<uint8_t, 6>>(const Gid&)> neighbors;
+    std::optional<uint16_t> vector;  // for its completion queue
+    uint32_t receives = 64;
+    uint32_t sends = 32;
+    size_t handles = 32;  // address handles kept
+  };
+  static constexpr size_t kWaitingMax = 1024;
+  using Receiver = std::function<void(const Path&, MadView)>;
+
+  // Takes QP 1 of the device. It must go before the device does.
+  static host::Result<std::unique_ptr<Gsi>> Create(std::shared_ptr<verbs::Device> device, Options options);
+  ~Gsi() override;
+  void SetReceiver(Receiver receiver) { receiver_ = std::move(receiver); }
+
+  void SendMad(const Path& path, MadView mad) override;
+  // Hands on what has come, sends what waited, and asks for the next interrupt. What fails is the device's end.
+  host::Status Poll();
+  // Something waits that no interrupt will tell of: Poll() again.
+  bool IsPending() const { return !loop_.empty(); }
+  uint64_t dropped() const { return dropped_; }
+  const verbs::QueuePair& qp() const { return *qp_; }
+
+ private:
+  struct Waiting {
+    Path path;
+    Mad mad;
+  };
+  using HandleKey = std::tuple<uint8_t, Gid, uint8_t, uint8_t, uint32_t>;  // all that a handle is made from
+  explicit Gsi(Options options) : options_(std::move(options)) {}
+  host::Status Open(std::shared_ptr<verbs::Device> device);
+  host::Status Receive(uint32_t slot);
+  std::shared_ptr<verbs::AddressHandle> Handle(const Path& path);
+  void Post(const Waiting& what);
+  void Deliver(uint32_t slot, const spec::RdmaCqReq& completion);
+  const LocalGid* FindOwn(const Gid& gid) const;
+
+  const Options options_;
+  Receiver receiver_;
+  std::shared_ptr<verbs::ProtectionDomain> pd_;
+  std::shared_ptr<verbs::CompletionQueue> cq_;
+  host::DmaBuffer memory_;
+  std::shared_ptr<verbs::MemoryRegion> region_;
+  std::map<HandleKey, std::shared_ptr<verbs::AddressHandle>> handles_;
+  std::vector<std::shared_ptr<verbs::AddressHandle>> used_;  // by send slot, while it is under way
+  std::vector<uint32_t> free_sends_;
+  std::deque<Waiting> waiting_, loop_;
+  uint64_t dropped_ = 0;
+  std::shared_ptr<verbs::QueuePair> qp_;  // goes first
+};
+
+}  // namespace vireo::service::cm

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Linux' rdma_ucm and rdma_cm are to a program: the commands of /dev/infiniband/rdma_cm (<rdma/rdma_user_cm.h>,
+// ABI 4), for one NIC and any number of open files. Below it is cm::ConnectionManager.
+//
+// Port spaces TCP (RC) and UDP (UD by SIDR) on the NIC's IPv4 and IPv6 addresses; space IB with a queue pair type, too,
+// but no addresses of family AF_IB: librdmacm then takes IP. No multicast (-EOPNOTSUPP). Ports belong to the NIC: all
+// its files share them. IDs are unique among them.
+//
+// Errors are what Linux gives, as -errno. One thread. A file's `on_event` is called when an event waits where none did;
+// it must not call back.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "host/service/cm/cm.h"
+#include "host/service/cm/ucma_address.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::service {
+
+class Ucma;
+class UcmaFile;
+
+// One rdma_cm identifier. [Linux: struct rdma_id_private and ucma_context]
+struct UcmaId final : cm::Handler {
+  enum class State : uint8_t { kIdle, kBound, kAddressResolved, kRouteResolved, kConnect, kListen, kDisconnected };
+
+  uint32_t number = 0;
+  uint64_t uid = 0;  // the program's; 0: it does not know this one yet
+  UcmaFile* file = nullptr;
+  uint16_t space = 0;
+  bool is_datagram = false;
+  State state = State::kIdle;
+  UcmaAddress source, destination;
+  bool has_device = false;
+  cm::Path path;
+  bool owns_port = false;
+  bool reuse_address = false, family_only = false;
+  uint8_t type_of_service = 0;
+  std::optional<uint8_t> ack_timeout;
+  uint32_t connection = 0;  // of the connection manager; 0: none
+  uint32_t psn = 0;
+  uint32_t qpn = 0, qkey = 0;
+  bool srq = false;
+  uint8_t responder_resources = 0;
+  uint32_t backlog = 0;  // requests that may still wait
+  uint32_t events_reported = 0;
+
+  void OnCmEvent(uint32_t id, const cm::Event& event) override;
+  bool Is(State is) const { return state == is; }
+};
+
+// One open file. Closed by its destructor: all its IDs end.
+class UcmaFile {
+ public:
+  ~UcmaFile();
+  UcmaFile(const UcmaFile&) = delete;
+  UcmaFile& operator=(const UcmaFile&) = delete;
+
+  // A command, and the option's bytes behind it. 0 or -errno; GET_EVENT without an event: -EAGAIN. `response` is
+  // replaced; it is empty if it failed.
+  int Write(std::span<const uint8_t> command, std::vector<uint8_t>& response);
+  bool HasEvent() const { return !events_.empty(); }
+  uint32_t number() const { return number_; }
+
+ private:
+  friend class Ucma;
+  friend struct UcmaId;
+  struct Pending {
+    uint32_t id = 0;     // that counts it
+    uint32_t child = 0;  // of a request: the new ID
+    std::vector<uint8_t> response;
+  };
+  UcmaFile(Ucma& ucma, uint32_t number, std::function<void()> on_event)
+      : ucma_(ucma), number_(number), on_event_(std::move(on_event)) {}
+
+  void Queue(Pending event);
+  void DropEvents(uint32_t id);  // and the new IDs that nobody has heard of
+  struct Call {                  // a command without its header
+    std::span<const uint8_t> in;
+    std::span<const uint8_t> option;
+    size_t out = 0;
+    std::vector<uint8_t>& response;
+  };
+  using Command = int (UcmaFile::*)(const Call&);
+  static const Command kCommands[];
+
+  // The ID, if it is this file's. Else null, and *error is set.
+  UcmaId* Find(uint32_t number, int* error);
+
+  int CreateId(const Call& call);
+  int DestroyId(const Call& call);
+  int BindIp(const Call& call);
+  int Bind(const Call& call);
+  int ResolveIp(const Call& call);
+  int ResolveAddress(const Call& call);
+  int ResolveRoute(const Call& call);
+  int QueryRoute(const Call& call);
+  int Query(const Call& call);
+  int Connect(const Call& call);
+  int Listen(const Call& call);
+  int Accept(const Call& call);
+  int Reject(const Call& call);
+  int Disconnect(const Call& call);
+  int InitQpAttr(const Call& call);
+  int GetEvent(const Call& call);
+  int SetOption(const Call& call);
+  int Notify(const Call& call);
+  int MigrateId(const Call& call);
+  int Unsupported(const Call& call);
+
+  Ucma& ucma_;
+  const uint32_t number_;
+  const std::function<void()> on_event_;
+  std::deque<Pending> events_;
+};
+
+class Ucma {
+ public:
+  struct Identity {
+    uint64_t node_guid = 0;     // as a number
+    uint32_t device_index = 0;  // what ibv_get_device_index() says
+    struct Gid {
+      uint8_t index = 0;
+      cm::Gid gid{};
+    };
+    std::vector<Gid> gids;
+    spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
+    uint32_t link_mbps = 0;
+    uint64_t seed = 0;  // of first PSNs and ports
+  };
+  // Whether a peer with this GID can be reached.
+  using Neighbors = std::function<bool(const cm::Gid&)>;
+
+  // Becomes the manager's acceptor. The manager outlives it, it its files.
+  Ucma(cm::ConnectionManager& manager, Identity identity, Neighbors neighbors);
+  ~Ucma();
+  std::unique_ptr<UcmaFile> Open(std::function<void()> on_event);
+  size_t ids() const { return ids_.size(); }
+
+ private:
+  friend class UcmaFile;
+  friend struct UcmaId;
+
+  UcmaId& Create(UcmaFile& file, uint16_t space, bool is_datagram);
+  UcmaId* Find(uint32_t number);
+  void Destroy(UcmaId& id);
+  // 0 or -errno. Port 0: one is chosen.
+  int Bind(UcmaId& id, const UcmaAddress& address);
+  int CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) const;
+  int Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const UcmaAddress& destination);
+  const Identity::Gid* OwnGid(const UcmaAddress& address) const;
+  uint8_t PacketLifeTime(const UcmaId& id) const;
+  cm::ConnectionManager::Answer OnIncoming(const cm::Incoming& incoming);
+  void Report(UcmaId& id, uint32_t event, int status);
+  void Report(UcmaId& id, uint32_t event, int status, const cm::Event& what, uint32_t child = 0);
+  void OnCmEvent(UcmaId& id, const cm::Event& event);
+
+  cm::ConnectionManager& manager_;
+  const Identity identity_;
+  const Neighbors neighbors_;
+  std::mt19937_64 random_;
+  std::map<uint32_t, std::unique_ptr<UcmaId>> ids_;
+  std::map<uint32_t, UcmaFile*> files_;
+  uint32_t next_id_ = 0, next_file_ = 1;
+};
+
+}  // namespace vireo::service

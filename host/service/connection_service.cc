@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/connection_service.h"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include "host/service/cm/cm.h"
+#include "host/service/cm/gsi.h"
+#include "host/service/cm/ucma.h"
+#include "host/service/cm/ucma_channel.h"
+
+namespace vireo::service {
+namespace {
+
+uint64_t MonotonicNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+class ConnectionService final : public UcmaServer {
+ public:
+  ConnectionService(Service& service, std::unique_ptr<cm::Gsi> gsi, uint64_t seed)
+      : service_(service),
+        gsi_(std::move(gsi)),
+        manager_(*gsi_, MonotonicNs, {.node_guid = service.node_guid(), .seed = seed}),
+        ucma_(manager_, IdentityOf(service, seed),
+              [&service](const cm::Gid& gid) { return service.options().neighbors(gid).has_value(); }) {
+    gsi_->SetReceiver([this](const cm::Path& path, cm::MadView mad) { manager_.OnMad(path, mad); });
+  }
+  ~ConnectionService() override {
+    for (const auto& [socket, channel] : channels_) service_.loop().Unwatch(socket);
+  }
+
+  void OnChannel(FileDescriptor channel) override {
+    const int socket = channel.Release();
+    channels_[socket] = std::make_unique<UcmaChannel>(ucma_, socket);
+    service_.loop().Watch(socket, [this, socket] {
+      if (channels_.at(socket)->Serve()) return;
+      service_.loop().Unwatch(socket);
+      channels_.erase(socket);
+    });
+  }
+
+  void Progress() override {
+    if (!is_failed_) is_failed_ = !gsi_->Poll().ok();
+    if (const std::optional<uint64_t> deadline = manager_.NextDeadline(); deadline && *deadline <= MonotonicNs()) {
+      manager_.Tick();
+    }
+  }
+
+  uint64_t NextDeadlineNs() const override {
+    if (!is_failed_ && gsi_->IsPending()) return 0;
+    return manager_.NextDeadline().value_or(EventLoop::kForeverNs);
+  }
+
+ private:
+  static Ucma::Identity IdentityOf(const Service& service, uint64_t seed) {
+    Ucma::Identity identity;
+    identity.node_guid = service.node_guid();
+    identity.device_index = service.options().ifindex;
+    for (const GidEntry& entry : service.options().gids) {
+      Ucma::Identity::Gid& gid = identity.gids.emplace_back();
+      gid.index = static_cast<uint8_t>(entry.index);
+      std::ranges::copy(entry.gid, gid.gid.begin());
+    }
+    identity.active_mtu = service.active_mtu();
+    identity.link_mbps = service.link_mbps();
+    identity.seed = seed;
+    return identity;
+  }
+
+  Service& service_;
+  std::unique_ptr<cm::Gsi> gsi_;
+  cm::ConnectionManager manager_;
+  Ucma ucma_;
+  std::map<int, std::unique_ptr<UcmaChannel>> channels_;  // by socket
+  bool is_failed_ = false;                                // QP 1 has gone to error: what is connected stays so
+};
+
+}  // namespace
+
+host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint64_t seed) {
+  if (!service.options().neighbors) {
+    return host::Error{host::ErrorCode::kInvalidArgument, "connection management without knowing the neighbours"};
+  }
+  cm::Gsi::Options options;
+  for (const GidEntry& entry : service.options().gids) {
+    cm::Gsi::LocalGid& gid = options.gids.emplace_back();
+    gid.index = static_cast<uint8_t>(entry.index);
+    std::ranges::copy(entry.gid, gid.gid.begin());
+  }
+  options.neighbors = service.options().neighbors;
+  host::Result<std::unique_ptr<cm::Gsi>> gsi = cm::Gsi::Create(service.device(), std::move(options));
+  if (!gsi.ok()) return gsi.error();
+  return std::unique_ptr<UcmaServer>(std::make_unique<ConnectionService>(service, std::move(gsi).value(), seed));
+}
+
+}  // namespace vireo::service

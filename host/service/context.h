@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client of the service: its connection, and all that ends with it. Used by Service only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/driver/roce_device.h"
+#include "host/service/context_memory.h"
+#include "host/service/context_objects.h"
+#include "host/service/event_loop.h"
+#include "host/service/file_descriptor.h"
+#include "host/service/packet_socket.h"
+#include "host/service/protocol.h"
+
+namespace vireo::service {
+
+class Service;
+
+class Context {
+ public:
+  Context(Service& service, FileDescriptor socket);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  bool is_ended() const { return is_ended_; }
+  const ContextObjects& objects() const { return objects_; }
+
+  // The device's vector, counted from the first that contexts may have, has fired.
+  void OnInterrupt(uint16_t device_vector);
+  // Of an object of this context, or of the device.
+  void OnEvent(const host::DeviceEvent& event);
+
+ private:
+  struct Queue {
+    ContextMemory::Use memory;
+    uint8_t bar = 0;
+    uint64_t doorbell = 0;
+  };
+  struct Vector {
+    FileDescriptor fd;
+    std::optional<uint16_t> device_vector;
+  };
+  struct Reply {
+    std::vector<uint8_t> payload;
+    std::vector<int> fds;
+  };
+
+  void Receive();
+  // False: it was no message.
+  bool Take(std::span<const uint8_t> message, std::vector<FileDescriptor> fds);
+  host::Result<Reply> Serve(std::span<const uint8_t> message, std::span<const FileDescriptor> fds);
+  host::Result<Reply> OnHello(const Hello& message);
+  host::Result<Reply> OnExecute(std::span<const uint8_t> message, std::span<const FileDescriptor> fds);
+  host::Result<Reply> OnMap(const Map& message, std::span<const FileDescriptor> fds);
+  host::Result<Reply> OnMapUser(const MapUser& message);
+  host::Result<Reply> OnUnmap(const Unmap& message);
+  host::Result<Reply> OnMaxQueueSize(const MaxQueueSize& message);
+  host::Result<Reply> OnEnableQueue(const EnableQueue& message);
+  host::Result<Reply> OnResetQueue(const ResetQueue& message);
+  host::Result<Reply> OnVectorFd(const VectorFd& message);
+  host::Result<Reply> OnOpenUcma();
+  void OnDoorbell(const DoorbellWrite& message);
+  bool FindMemory(const Hello& message);
+  host::Result<uint16_t> OwnQueue(uint32_t index) const;
+  bool StopQueuesOf(spec::RdmaCtrlCmd command, std::span<const uint8_t> request);
+  bool StopQueue(uint16_t index, bool destroyed);
+  host::Status MakeVector(Vector& vector);
+  // Says good-bye: the service destroys it later.
+  void End();
+
+  Service& service_;
+  FileDescriptor socket_;
+  FileDescriptor process_;  // readable when the client's process has ended
+  FileDescriptor events_;
+  FileDescriptor sent_;  // ends of pairs that the answer takes along
+  FileDescriptor sent_agent_;
+  bool is_greeted_ = false;
+  bool is_ended_ = false;
+  pid_t pid_ = 0;
+  std::shared_ptr<MemoryAccess> access_;
+  uint32_t lost_events_ = 0;
+  ContextMemory memory_;
+  ContextObjects objects_;
+  std::map<uint16_t, Queue> queues_;  // enabled
+  std::vector<Vector> vectors_;
+};
+
+}  // namespace vireo::service

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/context_objects.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace vireo::service {
+namespace {
+
+using host::Error;
+using host::ErrorCode;
+using host::NoPayload;
+using host::Status;
+using spec::RdmaCtrlCmd;
+using spec::RdmaError;
+
+Error Refuse(RdmaError why, const char* text) { return {ErrorCode::kRefused, text, why}; }
+
+struct Sizes {
+  size_t request = 0;
+  size_t response = 0;
+};
+template <typename Request, typename Response>
+constexpr Sizes SizesOf() {
+  return {Request::kBytes, Response::kBytes};
+}
+
+// Of the commands that a context may send.
+std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
+  switch (command) {
+    case RdmaCtrlCmd::kQueryDevice: return SizesOf<NoPayload, spec::RdmaAckQueryDevice>();
+    case RdmaCtrlCmd::kQueryPort: return SizesOf<NoPayload, spec::RdmaAckQueryPort>();
+    case RdmaCtrlCmd::kCreateCq: return SizesOf<spec::RdmaCmdCreateCq, spec::RdmaAckCreateCq>();
+    case RdmaCtrlCmd::kDestroyCq: return SizesOf<spec::RdmaCmdDestroyCq, NoPayload>();
+    case RdmaCtrlCmd::kCreatePd: return SizesOf<NoPayload, spec::RdmaAckCreatePd>();
+    case RdmaCtrlCmd::kDestroyPd: return SizesOf<spec::RdmaCmdDestroyPd, NoPayload>();
+    case RdmaCtrlCmd::kRegUserMr: return SizesOf<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>();
+    case RdmaCtrlCmd::kDeregMr: return SizesOf<spec::RdmaCmdDeregMr, NoPayload>();
+    case RdmaCtrlCmd::kCreateQp: return SizesOf<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>();
+    case RdmaCtrlCmd::kModifyQp: return SizesOf<spec::RdmaCmdModifyQp, NoPayload>();
+    case RdmaCtrlCmd::kQueryQp: return SizesOf<spec::RdmaCmdQueryQp, spec::RdmaAckQueryQp>();
+    case RdmaCtrlCmd::kDestroyQp: return SizesOf<spec::RdmaCmdDestroyQp, NoPayload>();
+    case RdmaCtrlCmd::kCreateAh: return SizesOf<spec::RdmaCmdCreateAh, spec::RdmaAckCreateAh>();
+    case RdmaCtrlCmd::kDestroyAh: return SizesOf<spec::RdmaCmdDestroyAh, NoPayload>();
+    case RdmaCtrlCmd::kReqNotifyCq: return SizesOf<spec::RdmaCmdReqNotify, NoPayload>();
+    default: return std::nullopt;
+  }
+}
+
+uint64_t Little64(std::span<const uint8_t> bytes) {
+  uint64_t value = 0;
+  for (size_t i = 8; i-- > 0;) value = value << 8 | bytes[i];
+  return value;
+}
+
+}  // namespace
+
+Status ContextObjects::Check(const Command& command, const ContextMemory& memory) const {
+  const std::optional<Sizes> sizes = SizesOf(command.command);
+  if (!sizes.has_value()) return Refuse(RdmaError::kUnsupportedCommand, "a client may not send this command");
+  const bool has_tail = command.command == RdmaCtrlCmd::kRegUserMr;
+  if (command.request.size() != sizes->request || command.response_bytes != sizes->response ||
+      (!has_tail && !command.tail.empty())) {
+    return Error{ErrorCode::kInvalidArgument, "a command of a wrong size"};
+  }
+  const uint8_t* const request = command.request.data();
+  const auto need_pd = [&](uint32_t pdn) -> Status {
+    if (pds_.contains(pdn)) return {};
+    return Refuse(RdmaError::kBadPdn, "not a protection domain of this client");
+  };
+  const auto need_cq = [&](uint32_t cqn) -> Status {
+    if (cqs_.contains(cqn)) return {};
+    return Refuse(RdmaError::kBadCqn, "not a completion queue of this client");
+  };
+  const auto need_qp = [&](uint32_t qpn) -> Status {
+    if (qps_.contains(qpn)) return {};
+    return Refuse(RdmaError::kBadQpn, "not a queue pair of this client");
+  };
+  switch (command.command) {
+    case RdmaCtrlCmd::kDestroyCq: return need_cq(spec::RdmaCmdDestroyCq::Decode(request).cqn);
+    case RdmaCtrlCmd::kReqNotifyCq: return need_cq(spec::RdmaCmdReqNotify::Decode(request).cqn);
+    case RdmaCtrlCmd::kDestroyPd: return need_pd(spec::RdmaCmdDestroyPd::Decode(request).pdn);
+    case RdmaCtrlCmd::kRegUserMr: {
+      const auto region = spec::RdmaCmdRegUserMr::Decode(request);
+      if (Status pd = need_pd(region.pdn); !pd.ok()) return pd;
+      return CheckPages(region, command.tail, memory, nullptr);
+    }
+    case RdmaCtrlCmd::kDeregMr:
+      if (mrs_.contains(spec::RdmaCmdDeregMr::Decode(request).mrn)) return {};
+      return Refuse(RdmaError::kBadMrn, "not a memory region of this client");
+    case RdmaCtrlCmd::kCreateQp: {
+      const auto qp = spec::RdmaCmdCreateQp::Decode(request);
+      if (qp.qp_type == spec::IbQpType::kGsi) {
+        return Refuse(RdmaError::kUnsupportedQpType, "the GSI queue pair is the service's");
+      }
+      if (Status pd = need_pd(qp.pdn); !pd.ok()) return pd;
+      if (Status cq = need_cq(qp.send_cqn); !cq.ok()) return cq;
+      return need_cq(qp.recv_cqn);
+    }
+    case RdmaCtrlCmd::kModifyQp: return need_qp(spec::RdmaCmdModifyQp::Decode(request).qpn);
+    case RdmaCtrlCmd::kQueryQp: return need_qp(spec::RdmaCmdQueryQp::Decode(request).qpn);
+    case RdmaCtrlCmd::kDestroyQp: return need_qp(spec::RdmaCmdDestroyQp::Decode(request).qpn);
+    case RdmaCtrlCmd::kCreateAh: return need_pd(spec::RdmaCmdCreateAh::Decode(request).pdn);
+    case RdmaCtrlCmd::kDestroyAh: {
+      const auto handle = spec::RdmaCmdDestroyAh::Decode(request);
+      if (Status pd = need_pd(handle.pdn); !pd.ok()) return pd;
+      if (ahs_.contains({handle.pdn, handle.ah})) return {};
+      return Refuse(RdmaError::kBadAh, "not an address handle of this client");
+    }
+    default: return {};
+  }
+}
+
+// Every byte that the region covers must be memory that the context has mapped. What else is wrong, the device says.
+Status ContextObjects::CheckPages(const spec::RdmaCmdRegUserMr& request, std::span<const uint8_t> tail,
+                                  const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const {
+  const unsigned shift = request.page_shift == 0 ? unsigned{spec::kRdmaPageShiftDefault} : request.page_shift;
+  if (shift < spec::kRdmaPageShiftDefault || shift > 63) {
+    return Refuse(RdmaError::kInvalidPageSize, "a page size that there is not");
+  }
+  if (tail.size() != size_t{request.npages} * sizeof(uint64_t)) {
+    return Error{ErrorCode::kInvalidArgument, "a page list of a wrong size"};
+  }
+  const uint64_t page_bytes = uint64_t{1} << shift;
+  uint64_t offset = request.virt_addr & (page_bytes - 1);
+  uint64_t left = request.length;
+  for (; !tail.empty(); tail = tail.subspan(sizeof(uint64_t))) {
+    const uint64_t page = Little64(tail);
+    const uint64_t bytes = std::min(page_bytes - offset, left);
+    if (bytes == 0) return Refuse(RdmaError::kPageCountMismatch, "more pages than the region has");
+    ContextMemory::Use use = page > ~offset ? nullptr : memory.Find(page + offset, bytes);
+    if (use == nullptr) return Refuse(RdmaError::kInvalidAddress, "a page that this client has not mapped");
+    if (uses != nullptr && (uses->empty() || uses->back() != use)) uses->push_back(std::move(use));
+    left -= bytes;
+    offset = 0;
+  }
+  if (left != 0) return Refuse(RdmaError::kPageCountMismatch, "fewer pages than the region has");
+  return {};
+}
+
+void ContextObjects::Note(const Command& command, std::span<const uint8_t> response, const ContextMemory& memory) {
+  const uint8_t* const request = command.request.data();
+  switch (command.command) {
+    case RdmaCtrlCmd::kCreateCq: cqs_.insert(spec::RdmaAckCreateCq::Decode(response.data()).cqn); break;
+    case RdmaCtrlCmd::kDestroyCq: cqs_.erase(spec::RdmaCmdDestroyCq::Decode(request).cqn); break;
+    case RdmaCtrlCmd::kCreatePd: pds_.insert(spec::RdmaAckCreatePd::Decode(response.data()).pdn); break;
+    case RdmaCtrlCmd::kDestroyPd: pds_.erase(spec::RdmaCmdDestroyPd::Decode(request).pdn); break;
+    case RdmaCtrlCmd::kRegUserMr: {
+      std::vector<ContextMemory::Use> uses;
+      static_cast<void>(CheckPages(spec::RdmaCmdRegUserMr::Decode(request), command.tail, memory, &uses));
+      mrs_[spec::RdmaAckRegUserMr::Decode(response.data()).mrn] = std::move(uses);
+      break;
+    }
+    case RdmaCtrlCmd::kDeregMr: mrs_.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
+    case RdmaCtrlCmd::kCreateQp: qps_.insert(spec::RdmaAckCreateQp::Decode(response.data()).qpn); break;
+    case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
+    case RdmaCtrlCmd::kCreateAh:
+      ahs_.emplace(spec::RdmaCmdCreateAh::Decode(request).pdn, spec::RdmaAckCreateAh::Decode(response.data()).ah);
+      break;
+    case RdmaCtrlCmd::kDestroyAh: {
+      const auto handle = spec::RdmaCmdDestroyAh::Decode(request);
+      ahs_.erase({handle.pdn, handle.ah});
+      break;
+    }
+    default: break;
+  }
+}
+
+}  // namespace vireo::service

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/destination.h"
+
+#include <algorithm>
+
+namespace vireo::service {
+namespace {
+
+using host::Error;
+using host::ErrorCode;
+using host::Status;
+
+Status FillIn(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
+  if (std::ranges::any_of(path.dmac, [](uint8_t byte) { return byte != 0; })) return {};
+  std::array<uint8_t, 16> gid;
+  std::ranges::copy(path.grh.dgid, gid.begin());
+  const auto mac = neighbors ? neighbors(gid) : std::nullopt;
+  if (!mac.has_value()) {
+    return Error{.code = ErrorCode::kRefused,
+                 .text = "nobody on the link has the destination's GID",
+                 .rdma = spec::RdmaError::kInvalidAddress};
+  }
+  std::ranges::copy(*mac, path.dmac);
+  return {};
+}
+
+}  // namespace
+
+Status FillInDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors) {
+  if (command == spec::RdmaCtrlCmd::kModifyQp) {
+    auto modify = spec::RdmaCmdModifyQp::Decode(request.data());
+    if ((modify.attr_mask & spec::IbQpAttrMask::kAv) == 0) return {};
+    if (Status filled = FillIn(modify.ah_attr, neighbors); !filled.ok()) return filled;
+    modify.Encode(request.data());
+  } else if (command == spec::RdmaCtrlCmd::kCreateAh) {
+    auto create = spec::RdmaCmdCreateAh::Decode(request.data());
+    if (Status filled = FillIn(create.ah_attr, neighbors); !filled.ok()) return filled;
+    create.Encode(request.data());
+  }
+  return {};
+}
+
+}  // namespace vireo::service

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What service and client say to each other: one message per packet of a Unix SOCK_SEQPACKET socket, file descriptors
+// by SCM_RIGHTS. Both ends run on one machine, so structures are copied as they lie in memory: little-endian, without
+// padding, every reserved byte 0.
+//
+// A client says kHello first. It then has at most one request under way; each gets one answer, in order: Answer, and
+// behind it the payload that the request's comment names, or the text of the error. A doorbell has no answer. A request
+// that asks for what it may not have is answered with an error; one that is no message at all (unknown type, wrong
+// length, not greeted) ends the connection.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace vireo::service {
+
+static_assert(std::endian::native == std::endian::little);
+
+inline constexpr uint32_t kProtocolVersion = 1;
+// Longest message. Longer page lists go by a memory file.
+inline constexpr size_t kMaxMessageBytes = 64 * 1024;
+inline constexpr size_t kMaxMessageFds = 2;
+inline constexpr size_t kMaxGids = 128;  // in a greeting
+
+enum class MessageType : uint16_t {
+  kHello = 1,
+  kExecute = 2,
+  kMap = 3,
+  kMapUser = 4,
+  kUnmap = 5,
+  kMaxQueueSize = 6,
+  kEnableQueue = 7,
+  kResetQueue = 8,
+  kVectorFd = 9,
+  kOpenUcma = 10,
+  kDoorbell = 11,
+};
+
+// Every request begins with it.
+struct Header {
+  MessageType type{};
+  uint16_t reserved = 0;
+  uint32_t bytes = 0;   // of the whole message
+  uint64_t serial = 0;  // comes back in the answer
+};
+
+struct Answer {
+  uint64_t serial = 0;
+  uint32_t bytes = 0;  // of the whole message
+  uint8_t error = 0;   // 0: it was done; else 1 + host::ErrorCode, and text follows
+  uint8_t rdma = 0;    // spec::RdmaError: the device's reason, if there is one
+  uint16_t reserved = 0;
+};
+
+// --- kHello
+struct Hello {
+  Header header{.type = MessageType::kHello};
+  uint32_t version = kProtocolVersion;
+  uint32_t force_agent = 0;  // 1: do not try to reach the client's memory directly
+  // Where the client has these bytes; the service tries to read them there, and to write them back.
+  uint64_t probe_address = 0;
+  uint8_t probe[16]{};
+};
+// Payload; HelloGid `gids` times behind it. Fds: the events' socket; with uses_agent, the agent's socket.
+struct HelloAnswer {
+  uint32_t version = kProtocolVersion;
+  uint8_t profile = 0;  // spec::Profile
+  uint8_t uses_agent = 0;
+  uint8_t ring_packed = 0;
+  uint8_t ring_event_idx = 0;
+  uint8_t ring_indirect = 0;
+  uint8_t sends_position = 0;  // feature notification_data
+  uint8_t active_mtu = 0;      // spec::IbMtu
+  uint8_t link_up = 0;
+  uint16_t vectors = 0;      // of this context
+  uint16_t first_queue = 0;  // index of the control queue
+  uint32_t max_cqs = 0;
+  uint32_t max_qps = 0;
+  uint32_t ifindex = 0;
+  uint32_t link_mbps = 0;
+  uint32_t gids = 0;
+  uint32_t reserved0 = 0;
+  uint64_t node_guid = 0;  // as a number: its most significant byte comes first on the wire
+  uint8_t mac[6]{};
+  uint8_t reserved[2]{};
+  char name[32]{};  // both end with a 0
+  char netdev[32]{};
+};
+struct HelloGid {
+  uint16_t index = 0;
+  uint8_t type = 0;  // spec::RdmaGidType
+  uint8_t reserved[5]{};
+  uint8_t gid[16]{};
+};
+
+// --- kExecute: a RoCE command for the control queue. `request_bytes` and `tail_bytes` follow; with tail_in_file, the
+// tail is the begin of the memory file that comes along. Payload: the response.
+struct Execute {
+  Header header{.type = MessageType::kExecute};
+  uint8_t ctrl_class = 0;
+  uint8_t command = 0;
+  uint8_t tail_in_file = 0;
+  uint8_t reserved = 0;
+  uint32_t request_bytes = 0;
+  uint32_t tail_bytes = 0;
+  uint32_t response_bytes = 0;
+};
+inline constexpr uint32_t kMaxTailBytes = 64U << 20;
+
+// --- kMap: part of a memory file that cannot shrink (F_SEAL_SHRINK), in pages; the file comes along. kMapUser: memory
+// of the client, in pages. Payload of both: MapAnswer.
+struct Map {
+  Header header{.type = MessageType::kMap};
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+struct MapUser {
+  Header header{.type = MessageType::kMapUser};
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+struct MapAnswer {
+  uint64_t address = 0;  // where the device finds it
+};
+// --- kUnmap: what starts at this device address. kBadState while a region or queue uses it.
+struct Unmap {
+  Header header{.type = MessageType::kUnmap};
+  uint64_t address = 0;
+};
+
+// --- kMaxQueueSize: of a queue of a CQ or QP of this context. Payload: MaxQueueSizeAnswer.
+struct MaxQueueSize {
+  Header header{.type = MessageType::kMaxQueueSize};
+  uint32_t index = 0;
+  uint32_t reserved = 0;
+};
+struct MaxQueueSizeAnswer {
+  uint32_t size = 0;
+};
+
+// --- kEnableQueue: ring and buffers lie in one piece of mapped memory. Payload: EnableQueueAnswer.
+inline constexpr uint32_t kNoVector = ~uint32_t{0};
+struct EnableQueue {
+  Header header{.type = MessageType::kEnableQueue};
+  uint32_t index = 0;
+  uint32_t size = 0;
+  uint32_t vector = kNoVector;
+  uint32_t reserved = 0;
+  uint64_t descriptors = 0;
+  uint64_t driver = 0;
+  uint64_t device = 0;
+};
+struct EnableQueueAnswer {
+  uint64_t doorbell_offset = 0;
+  uint16_t doorbell_value = 0;
+  uint8_t doorbell_bar = 0;
+  uint8_t reserved[5]{};
+};
+// --- kResetQueue. Not needed after the queue's CQ or QP was destroyed: that resets its queues.
+struct ResetQueue {
+  Header header{.type = MessageType::kResetQueue};
+  uint32_t index = 0;
+  uint32_t reserved = 0;
+};
+
+// --- kVectorFd. Fd: the vector's eventfd.
+struct VectorFd {
+  Header header{.type = MessageType::kVectorFd};
+  uint32_t vector = 0;
+  uint32_t reserved = 0;
+};
+
+// --- kOpenUcma. Fd: a socket as ucma_protocol.h describes.
+struct OpenUcma {
+  Header header{.type = MessageType::kOpenUcma};
+};
+
+// --- kDoorbell: a write of `width` bytes to the notification address, or the arm register, of a queue that the context
+// has enabled. One that is not is ignored, as the device would do.
+struct DoorbellWrite {
+  Header header{.type = MessageType::kDoorbell};
+  uint64_t offset = 0;
+  uint64_t value = 0;
+  uint8_t bar = 0;
+  uint8_t width = 0;
+  uint8_t reserved[6]{};
+};
+
+// --- The events' socket carries encoded spec::RdmaEvent, or one of these bytes alone.
+inline constexpr uint8_t kEventConfigChanged = 1;
+inline constexpr uint8_t kEventNeedsReset = 2;
+
+// --- The agent's socket: the service asks, the client's thread answers, one at a time. A write's data follows the
+// request, a read's data the answer.
+inline constexpr size_t kAgentChunkBytes = 32 * 1024;
+struct AgentRequest {
+  uint64_t address = 0;
+  uint32_t bytes = 0;  // 1 … kAgentChunkBytes
+  uint32_t is_write = 0;
+};
+struct AgentAnswer {
+  uint32_t is_done = 0;
+  uint32_t reserved = 0;
+};
+
+template <typename Message>
+concept WireMessage = std::is_trivially_copyable_v<Message> && sizeof(Message) % alignof(Message) == 0;
+
+// The message at the begin of `bytes`, of which there are enough.
+template <WireMessage Message>
+Message Get(std::span<const uint8_t> bytes) {
+  Message message;
+  std::memcpy(&message, bytes.data(), sizeof message);
+  return message;
+}
+template <WireMessage Message>
+std::span<const uint8_t> BytesOf(const Message& message) {
+  return {reinterpret_cast<const uint8_t*>(&message), sizeof message};
+}
+
+static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(HelloGid) == 24);
+static_assert(sizeof(HelloAnswer) == 120 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
+static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);
+
+}  // namespace vireo::service

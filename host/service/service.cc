@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/service.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "host/driver/device.h"
+#include "host/service/context.h"
+#include "host/service/packet_socket.h"
+#include "host/service/protocol.h"
+
+namespace vireo::service {
+
+using host::Error;
+using host::ErrorCode;
+using host::Result;
+using host::Status;
+
+Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, EventLoop& loop,
+                                               const ServiceOptions& options) {
+  if (options.gids.size() > kMaxGids || options.name.size() >= sizeof HelloAnswer::name ||
+      options.netdev.size() >= sizeof HelloAnswer::netdev) {
+    return Error{ErrorCode::kInvalidArgument, "more GIDs, or longer names, than a greeting has room for"};
+  }
+  Result<std::shared_ptr<verbs::Device>> device = verbs::Device::Open(function, options.driver);
+  if (!device.ok()) return device.error();
+  std::unique_ptr<Service> service(new Service(loop, options));
+  service->device_ = std::move(device).value();
+  if (Status set_up = service->SetUp(); !set_up.ok()) return set_up.error();
+  return service;
+}
+
+Service::Service(EventLoop& loop, const ServiceOptions& options) : loop_(loop), options_(options) {}
+
+Status Service::SetUp() {
+  Result<spec::NetConfig> config = net().ReadNetConfig();
+  if (!config.ok()) return config.error();
+  net_config_ = *config;
+  for (const GidEntry& entry : options_.gids) {
+    spec::RdmaCmdAddGid request{.index = entry.index, .gid_type = entry.type};
+    std::ranges::copy(entry.gid, request.gid);
+    if (Status added = device_->base().roce().AddGid(request); !added.ok()) return added;
+  }
+  // Vector 0 tells of the configuration, 1 is the driver's own: contexts share the rest.
+  constexpr uint16_t kOwnVectors = 2;
+  first_vector_ = kOwnVectors;
+  if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
+  return {};
+}
+
+Service::~Service() {
+  if (listener_.is_open()) {
+    loop_.Unwatch(listener_.get());
+    ::unlink(path_.c_str());
+  }
+  ucma_.reset();
+  contexts_.clear();
+  device_.reset();  // resets it; then nobody uses what was kept
+}
+
+Status Service::Listen(const std::string& path) {
+  Result<FileDescriptor> listener = ListenAt(path);
+  if (!listener.ok()) return listener.error();
+  listener_ = std::move(listener).value();
+  path_ = path;
+  loop_.Watch(listener_.get(), [this] { Accept(); });
+  return {};
+}
+
+void Service::Accept() {
+  FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.is_open()) Adopt(std::move(socket));
+}
+
+void Service::Adopt(FileDescriptor socket) {
+  Reap();
+  contexts_.push_back(std::make_unique<Context>(*this, std::move(socket)));
+}
+
+void Service::Reap() {
+  std::erase_if(contexts_, [](const auto& context) { return context->is_ended(); });
+}
+
+void Service::Progress() {
+  Reap();
+  for (uint16_t vector = 0; vector < vectors(); ++vector) {
+    if (!device_->function().TakeInterrupt(first_vector_ + vector)) continue;
+    for (const auto& context : contexts_) context->OnInterrupt(vector);
+  }
+  for (;;) {
+    const Result<std::optional<host::DeviceEvent>> event = device_->PollEvent();
+    if (!event.ok() || !event->has_value()) break;
+    RouteEvent(**event);
+  }
+  if (ucma_ != nullptr) ucma_->Progress();
+}
+
+uint64_t Service::NextDeadlineNs() const { return ucma_ == nullptr ? EventLoop::kForeverNs : ucma_->NextDeadlineNs(); }
+
+void Service::RouteEvent(const host::DeviceEvent& event) {
+  using Type = spec::RdmaEventType;
+  std::optional<QueueUser> user;
+  if (event.kind == host::DeviceEvent::Kind::kRdma) {
+    switch (event.rdma.event_type) {
+      case Type::kCqErr: user = QueueUser{.is_cq = true, .number = event.rdma.element}; break;
+      case Type::kQpFatal:
+      case Type::kQpReqErr:
+      case Type::kQpAccessErr:
+      case Type::kCommEst:
+      case Type::kSqDrained: user = QueueUser{.is_cq = false, .number = event.rdma.element}; break;
+      case Type::kVqErr:
+        user = UserOf(event.rdma.element);
+        if (!user.has_value()) return;  // one of the driver's own
+        break;
+      default: break;
+    }
+  }
+  for (const auto& context : contexts_) {
+    const ContextObjects& objects = context->objects();
+    if (!user.has_value() || (user->is_cq ? objects.OwnsCq(user->number) : objects.OwnsQp(user->number))) {
+      context->OnEvent(event);
+    }
+  }
+}
+
+std::optional<Service::QueueUser> Service::UserOf(uint32_t queue) const {
+  const spec::NetConfigRdma limits = net().rdma_config();
+  const Result<uint16_t> first_cq = net().CompletionQueueIndex(0);
+  const Result<uint16_t> first_qp = net().SendQueueIndex(0);
+  if (!first_cq.ok() || !first_qp.ok()) return std::nullopt;
+  if (queue >= *first_cq && queue - *first_cq < limits.max_rdma_cqs) {
+    return QueueUser{.is_cq = true, .number = queue - *first_cq};
+  }
+  if (queue >= *first_qp && queue - *first_qp < 2 * uint32_t{limits.max_rdma_qps}) {
+    return QueueUser{.is_cq = false, .number = (queue - *first_qp) / 2};
+  }
+  return std::nullopt;
+}
+
+bool Service::StopQueue(uint16_t queue, bool destroyed) {
+  // As VirtioNetDevice::StopQueue.
+  const bool let_go =
+      destroyed && !net().constants().rdma_needs_ring_reset && !net().features().Has(spec::VirtioFeature::kRingReset);
+  return let_go || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
+}
+
+uint16_t Service::TakeVector() {
+  const auto fewest = std::ranges::min_element(vector_uses_);
+  ++*fewest;
+  return static_cast<uint16_t>(fewest - vector_uses_.begin());
+}
+
+spec::IbMtu Service::active_mtu() const {
+  // The largest that leaves room for every header of a RoCEv2 packet: IPv6 40, UDP 8, BTH 12, the longest extended
+  // headers 32, ICRC 4. As Linux, iboe_get_mtu().
+  constexpr uint32_t kHeaders = 96;
+  const uint32_t ip_mtu =
+      net().features().Has(spec::NetFeature::kMtu) ? uint32_t{net_config_.mtu} : spec::kNetPacketBytesMax;
+  auto mtu = spec::IbMtu::kMtu256;
+  for (const spec::IbMtu larger :
+       {spec::IbMtu::kMtu512, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu2048, spec::IbMtu::kMtu4096}) {
+    if ((128U << static_cast<unsigned>(larger)) + kHeaders <= ip_mtu) mtu = larger;
+  }
+  return mtu;
+}
+
+uint64_t Service::node_guid() const {
+  // Modified EUI-64. [RFC 4291, appendix A]
+  const auto& mac = net_config_.mac;
+  uint64_t guid = 0;
+  for (const uint8_t byte :
+       {static_cast<uint8_t>(mac[0] ^ 2), mac[1], mac[2], uint8_t{0xff}, uint8_t{0xfe}, mac[3], mac[4], mac[5]}) {
+    guid = guid << 8 | byte;
+  }
+  return guid;
+}
+
+uint32_t Service::link_mbps() const {
+  return net().features().Has(spec::NetFeature::kSpeedDuplex) ? net_config_.speed : 0;
+}
+
+}  // namespace vireo::service

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overlay's functions, called as a program calls them, over a simulated NIC that talks to itself: what is refused
+// and how, events, and what the programs of programs_test do not reach.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "verif/host/ibverbs/processes.h"
+
+namespace vireo::verif {
+namespace {
+
+constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr int kIpv4Gid = 1;
+
+bool IsReadable(int fd, int milliseconds) {
+  pollfd waits{.fd = fd, .events = POLLIN, .revents = 0};
+  return poll(&waits, 1, milliseconds) == 1;
+}
+constexpr int kPatienceMs = kPatienceSeconds * 1000;
+
+class Overlay : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    simulator_ = std::make_unique<SimulatorProcess>();
+    setenv("VIREO_SOCKET", simulator_->socket(0).c_str(), 1);
+  }
+  static void TearDownTestSuite() { simulator_.reset(); }
+
+  void SetUp() override {
+    ASSERT_TRUE(simulator_->is_ready());
+    int count = 0;
+    ibv_device** list = ibv_get_device_list(&count);
+    ASSERT_EQ(count, 1);
+    context_ = ibv_open_device(list[0]);
+    ibv_free_device_list(list);
+    ASSERT_NE(context_, nullptr);
+    pd_ = ibv_alloc_pd(context_);
+    memory_ = static_cast<uint8_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  void TearDown() override {
+    if (context_ == nullptr) return;
+    EXPECT_EQ(ibv_dealloc_pd(pd_), 0);
+    EXPECT_EQ(ibv_close_device(context_), 0);
+    munmap(memory_, kBytes);
+  }
+
+  // Two RC queue pairs of this NIC, connected to each other.
+  struct Pair {
+    ibv_comp_channel* channel = nullptr;
+    ibv_cq* cq = nullptr;
+    std::array<ibv_qp*, 2> qp{};
+    ibv_mr* mr = nullptr;
+  };
+  void Connect(ibv_qp* qp, uint32_t peer) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = 1;
+    attributes.qp_access_flags = kAll;
+    ASSERT_EQ(ibv_modify_qp(qp, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+    attributes.qp_state = IBV_QPS_RTR;
+    attributes.path_mtu = IBV_MTU_1024;
+    attributes.dest_qp_num = peer;
+    attributes.max_dest_rd_atomic = 1;
+    attributes.min_rnr_timer = 12;
+    attributes.ah_attr.is_global = 1;
+    attributes.ah_attr.port_num = 1;
+    attributes.ah_attr.grh.sgid_index = kIpv4Gid;
+    ASSERT_EQ(ibv_query_gid(context_, 1, kIpv4Gid, &attributes.ah_attr.grh.dgid), 0);
+    ASSERT_EQ(ibv_modify_qp(qp, &attributes,
+                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+              0);
+    attributes.qp_state = IBV_QPS_RTS;
+    attributes.timeout = 14;
+    attributes.retry_cnt = attributes.rnr_retry = 7;
+    attributes.max_rd_atomic = 1;
+    ASSERT_EQ(ibv_modify_qp(qp, &attributes,
+                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                                IBV_QP_MAX_QP_RD_ATOMIC),
+              0);
+  }
+  ibv_qp_init_attr_ex QpAttributes(ibv_cq* cq, ibv_qp_type type = IBV_QPT_RC) {
+    ibv_qp_init_attr_ex init{};
+    init.send_cq = init.recv_cq = cq;
+    init.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64};
+    init.qp_type = type;
+    init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    init.pd = pd_;
+    init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+    if (type == IBV_QPT_UD) init.send_ops_flags = IBV_QP_EX_WITH_SEND;
+    return init;
+  }
+  Pair MakePair() {
+    Pair pair;
+    pair.channel = ibv_create_comp_channel(context_);
+    pair.cq = ibv_create_cq(context_, 16, this, pair.channel, 0);
+    for (ibv_qp*& qp : pair.qp) {
+      ibv_qp_init_attr_ex init = QpAttributes(pair.cq);
+      qp = ibv_create_qp_ex(context_, &init);
+    }
+    Connect(pair.qp[0], pair.qp[1]->qp_num);
+    Connect(pair.qp[1], pair.qp[0]->qp_num);
+    pair.mr = ibv_reg_mr(pd_, memory_, kBytes, kAll);
+    return pair;
+  }
+  static void Destroy(const Pair& pair) {
+    for (ibv_qp* qp : pair.qp) EXPECT_EQ(ibv_destroy_qp(qp), 0);
+    EXPECT_EQ(ibv_destroy_cq(pair.cq), 0);
+    EXPECT_EQ(ibv_destroy_comp_channel(pair.channel), 0);
+    EXPECT_EQ(ibv_dereg_mr(pair.mr), 0);
+  }
+  // An RDMA WRITE of the first `bytes` to the second half of memory, signaled.
+  int Write(const Pair& pair, uint32_t bytes, uint32_t rkey, int flags = IBV_SEND_SIGNALED) {
+    ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = bytes, .lkey = pair.mr->lkey};
+    ibv_send_wr request{};
+    request.wr_id = 77;
+    request.sg_list = &sge;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.send_flags = static_cast<unsigned int>(flags);
+    request.wr.rdma = {.remote_addr = reinterpret_cast<uint64_t>(memory_ + kBytes / 2), .rkey = rkey};
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(pair.qp[0], &request, &bad);
+  }
+  static ibv_wc Next(ibv_cq* cq) {
+    ibv_wc wc{};
+    for (int count = 0; count == 0;) {
+      count = ibv_poll_cq(cq, 1, &wc);
+      EXPECT_GE(count, 0);
+      if (count < 0) break;
+    }
+    return wc;
+  }
+
+  static constexpr size_t kBytes = 65536;
+  static std::unique_ptr<SimulatorProcess> simulator_;
+  ibv_context* context_ = nullptr;
+  ibv_pd* pd_ = nullptr;
+  uint8_t* memory_ = nullptr;
+};
+std::unique_ptr<SimulatorProcess> Overlay::simulator_;
+
+TEST_F(Overlay, MemoryThatIsNotThereIsRefused) {
+  const auto error_of = [this](void* address, size_t bytes, int access) {
+    errno = 0;
+    ibv_mr* mr = ibv_reg_mr(pd_, address, bytes, access);
+    if (mr == nullptr) return errno;
+    EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    return 0;
+  };
+  EXPECT_EQ(error_of(memory_ + 100, 5000, kAll), 0);
+  EXPECT_EQ(error_of(memory_, 0, kAll), EINVAL);
+  EXPECT_EQ(error_of(memory_, 4096, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+  EXPECT_EQ(error_of(memory_, 4096, kAll | IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+  EXPECT_EQ(error_of(memory_, 4096, kAll | IBV_ACCESS_MW_BIND), EOPNOTSUPP);
+  EXPECT_EQ(error_of(memory_, ~size_t{0}, kAll), EINVAL);
+  ASSERT_EQ(mprotect(memory_ + kBytes / 2, 4096, PROT_READ), 0);
+  EXPECT_EQ(error_of(memory_, kBytes, kAll), EFAULT);
+  EXPECT_EQ(error_of(memory_, kBytes, IBV_ACCESS_REMOTE_READ), 0);
+  ASSERT_EQ(munmap(memory_ + kBytes / 2, 4096), 0);
+  EXPECT_EQ(error_of(memory_, kBytes, IBV_ACCESS_REMOTE_READ), EFAULT);
+}
+
+TEST_F(Overlay, ARegionMayHaveOtherAddressesThanItsMemory) {
+  EXPECT_EQ(ibv_reg_mr_iova(pd_, memory_, 4096, 0x1001, kAll), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  Pair pair = MakePair();
+  constexpr uint64_t kIova = uint64_t{1} << 40;
+  ibv_mr* target = ibv_reg_mr_iova(pd_, memory_ + kBytes / 2, kBytes / 2, kIova, kAll);
+  ASSERT_NE(target, nullptr);
+  std::memset(memory_, 0x5a, 3000);
+  ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = 3000, .lkey = pair.mr->lkey};
+  ibv_send_wr request{};
+  request.sg_list = &sge;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma = {.remote_addr = kIova + 9, .rkey = target->rkey};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(memory_[kBytes / 2 + 8], 0);
+  EXPECT_EQ(std::memcmp(memory_, memory_ + kBytes / 2 + 9, 3000), 0);
+  EXPECT_EQ(memory_[kBytes / 2 + 9 + 3000], 0);
+  EXPECT_EQ(ibv_dereg_mr(target), 0);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, AFailedReregistrationLeavesTheRegion) {
+  Pair pair = MakePair();
+  const uint32_t rkey = pair.mr->rkey;
+  EXPECT_EQ(ibv_rereg_mr(pair.mr, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
+  EXPECT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, nullptr, 4096, 0), IBV_REREG_MR_ERR_INPUT);
+  EXPECT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, reinterpret_cast<void*>(4096), 4096, 0),
+            IBV_REREG_MR_ERR_CMD);
+  EXPECT_EQ(errno, EFAULT);
+  ASSERT_EQ(Write(pair, 100, rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  // And one that works takes the right away.
+  ASSERT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_LOCAL_WRITE), 0);
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
+  ibv_device_attr device;
+  ASSERT_EQ(ibv_query_device(context_, &device), 0);
+  for (const auto& [cqe, vector] :
+       {std::pair{0, 0}, {-1, 0}, {device.max_cqe + 1, 0}, {8, -1}, {8, context_->num_comp_vectors}}) {
+    EXPECT_EQ(ibv_create_cq(context_, cqe, nullptr, nullptr, vector), nullptr) << cqe << ", " << vector;
+    EXPECT_EQ(errno, EINVAL);
+  }
+  ibv_cq_init_attr_ex init{};
+  init.cqe = 8;
+  init.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  EXPECT_EQ(ibv_create_cq_ex(context_, &init), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  Pair pair = MakePair();
+  EXPECT_EQ(ibv_destroy_cq(pair.cq), EBUSY);
+  EXPECT_EQ(ibv_destroy_comp_channel(pair.channel), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(pd_), EBUSY);
+  EXPECT_EQ(ibv_resize_cq(pair.cq, 4), EOPNOTSUPP);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, QueuePairsOfOtherKindsAreRefused) {
+  ibv_cq* cq = ibv_create_cq(context_, 8, nullptr, nullptr, 0);
+  const auto error_of = [&](ibv_qp_type type, uint64_t operations, const ibv_qp_cap* cap = nullptr) {
+    ibv_qp_init_attr_ex init = QpAttributes(cq, type);
+    init.send_ops_flags = operations;
+    if (cap != nullptr) init.cap = *cap;
+    errno = 0;
+    ibv_qp* qp = ibv_create_qp_ex(context_, &init);
+    if (qp == nullptr) return errno;
+    EXPECT_NE(ibv_qp_to_qp_ex(qp), nullptr);
+    EXPECT_EQ(ibv_destroy_qp(qp), 0);
+    return 0;
+  };
+  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_RDMA_READ), 0);
+  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
+  EXPECT_EQ(error_of(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(error_of(IBV_QPT_RAW_PACKET, IBV_QP_EX_WITH_SEND), EOPNOTSUPP);
+  constexpr ibv_qp_cap kTooMuch = {
+      .max_send_wr = 1u << 20, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_SEND, &kTooMuch), EINVAL);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+  ibv_srq_init_attr srq{};
+  EXPECT_EQ(ibv_create_srq(pd_, &srq), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  EXPECT_EQ(ibv_alloc_mw(pd_, IBV_MW_TYPE_1), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
+  ibv_port_attr port;
+  ASSERT_EQ(ibv_query_port(context_, 1, &port), 0);
+  EXPECT_NE(ibv_query_port(context_, 2, &port), 0);
+  ibv_gid gid;
+  for (int i = 0; i < port.gid_tbl_len; ++i) EXPECT_EQ(ibv_query_gid(context_, 1, i, &gid), 0) << i;
+  EXPECT_EQ(gid.global.interface_id, 0U);
+  EXPECT_NE(ibv_query_gid(context_, 1, port.gid_tbl_len, &gid), 0);
+  EXPECT_NE(ibv_query_gid(context_, 1, -1, &gid), 0);
+  ibv_gid_entry entry;
+  EXPECT_EQ(ibv_query_gid_ex(context_, 1, 5, &entry, 0), ENODATA);
+  EXPECT_EQ(ibv_query_gid_ex(context_, 1, kIpv4Gid, &entry, 0), 0);
+  EXPECT_EQ(entry.gid_type, static_cast<uint32_t>(IBV_GID_TYPE_ROCE_V2));
+  std::array<ibv_gid_entry, 4> table;
+  EXPECT_EQ(ibv_query_gid_table(context_, table.data(), table.size(), 0), 2);
+  EXPECT_EQ(ibv_query_gid_table(context_, table.data(), 1, 0), -EINVAL);
+  __be16 pkey = 0;
+  EXPECT_EQ(ibv_query_pkey(context_, 1, 0, &pkey), 0);
+  EXPECT_EQ(ibv_get_pkey_index(context_, 1, pkey), 0);
+  EXPECT_EQ(ibv_query_pkey(context_, 1, 1, &pkey), -1);
+}
+
+TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
+  Pair pair = MakePair();
+  ibv_cq* cq = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(fcntl(pair.channel->fd, F_SETFL, O_NONBLOCK), 0);
+  EXPECT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+  EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
+  EXPECT_EQ(cq, pair.cq);
+  EXPECT_EQ(cq_context, this);
+  EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+  EXPECT_EQ(Next(pair.cq).wr_id, 77U);
+  ibv_ack_cq_events(pair.cq, 1);
+  // Without a new request, none comes.
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+  // One that nobody reads does not hold up the end of its CQ.
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  Destroy(pair);
+}
+
+TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
+  Pair pair = MakePair();
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // so it is there
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RESET;
+  ASSERT_EQ(ibv_modify_qp(pair.qp[0], &attributes, IBV_QP_STATE), 0);
+  ASSERT_EQ(ibv_modify_qp(pair.qp[1], &attributes, IBV_QP_STATE), 0);
+  ibv_wc wc;
+  EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
+  EXPECT_EQ(Write(pair, 100, pair.mr->rkey), EINVAL);
+  // They work again, from the beginning.
+  Connect(pair.qp[0], pair.qp[1]->qp_num);
+  Connect(pair.qp[1], pair.qp[0]->qp_num);
+  std::memset(memory_, 0x17, 100);
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(memory_[kBytes / 2 + 99], 0x17);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, WorkRequestsThatCannotBeAreRefusedOneByOne) {
+  Pair pair = MakePair();
+  std::array<ibv_sge, 3> sges{};
+  std::array<ibv_send_wr, 2> requests{};
+  requests[0].opcode = requests[1].opcode = IBV_WR_RDMA_WRITE;
+  requests[0].sg_list = requests[1].sg_list = sges.data();
+  requests[0].send_flags = IBV_SEND_SIGNALED;
+  requests[0].next = &requests[1];
+  const auto second = [&] {
+    ibv_send_wr* bad = nullptr;
+    const int error = ibv_post_send(pair.qp[0], requests.data(), &bad);
+    EXPECT_EQ(bad, &requests[1]);
+    EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);  // of the first one
+    return error;
+  };
+  requests[1].num_sge = 3;
+  EXPECT_EQ(second(), EINVAL);
+  requests[1].num_sge = 1;
+  requests[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  EXPECT_EQ(second(), EOPNOTSUPP);
+  requests[1].opcode = IBV_WR_SEND;
+  requests[1].send_flags = IBV_SEND_INLINE;
+  sges[0] = {.addr = reinterpret_cast<uint64_t>(memory_), .length = 65, .lkey = 0};
+  EXPECT_EQ(second(), EINVAL);
+  std::array<ibv_recv_wr, 5> receives{};
+  for (size_t i = 0; i + 1 < receives.size(); ++i) receives[i].next = &receives[i + 1];
+  ibv_recv_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_recv(pair.qp[0], receives.data(), &bad), ENOMEM);
+  EXPECT_EQ(bad, &receives[4]);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, TheBuilderPostsAllOrNothing) {
+  Pair pair = MakePair();
+  ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.qp[0]);
+  ASSERT_NE(qp, nullptr);
+  const auto add = [&](size_t inline_bytes) {
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_rdma_write(qp, pair.mr->rkey, reinterpret_cast<uint64_t>(memory_ + kBytes / 2));
+    ibv_wr_set_inline_data(qp, memory_, inline_bytes);
+  };
+  ibv_wr_start(qp);
+  add(8);
+  add(65);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
+  ibv_wr_start(qp);
+  for (int i = 0; i < 5; ++i) add(8);
+  EXPECT_EQ(ibv_wr_complete(qp), ENOMEM);
+  ibv_wr_start(qp);
+  add(8);
+  ibv_wr_abort(qp);
+  memory_[0] = 0x31;
+  qp->wr_id = 5;
+  ibv_wr_start(qp);
+  add(1);
+  EXPECT_EQ(ibv_wr_complete(qp), 0);
+  EXPECT_EQ(Next(pair.cq).wr_id, 5U);
+  EXPECT_EQ(memory_[kBytes / 2], 0x31);
+  ibv_wc wc;
+  EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, AnAsynchronousEventNamesItsQueuePairWhichWaitsForTheAck) {
+  Pair pair = MakePair();
+  ibv_async_event event;
+  ASSERT_EQ(fcntl(context_->async_fd, F_SETFL, O_NONBLOCK), 0);
+  const auto access_error = [&] {  // there may be others before: communication established
+    while (IsReadable(context_->async_fd, kPatienceMs)) {
+      if (ibv_get_async_event(context_, &event) != 0) continue;
+      if (event.event_type == IBV_EVENT_QP_ACCESS_ERR) return true;
+      ibv_ack_async_event(&event);
+    }
+    return false;
+  };
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey ^ 0xff), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
+  ASSERT_TRUE(access_error());
+  EXPECT_EQ(event.element.qp, pair.qp[1]);
+  ibv_ack_async_event(&event);
+  while (ibv_get_async_event(context_, &event) == 0) ibv_ack_async_event(&event);
+  EXPECT_EQ(errno, EAGAIN);
+  ibv_qp_attr attributes;
+  ibv_qp_init_attr init;
+  ASSERT_EQ(ibv_query_qp(pair.qp[1], &attributes, IBV_QP_STATE, &init), 0);
+  EXPECT_EQ(attributes.qp_state, IBV_QPS_ERR);
+  Destroy(pair);
+}
+
+TEST_F(Overlay, AnAddressComesOutOfWhatWasReceived) {
+  ibv_wc wc{};
+  wc.wc_flags = IBV_WC_GRH;
+  std::array<uint8_t, 40> area{};
+  ibv_gid own;
+  ASSERT_EQ(ibv_query_gid(context_, 1, kIpv4Gid, &own), 0);
+  uint8_t* header = area.data() + 20;
+  header[0] = 0x45;
+  header[1] = 0x2c;
+  const uint8_t source[4] = {10, 0, 0, 2};
+  std::memcpy(header + 12, source, 4);
+  std::memcpy(header + 16, own.raw + 12, 4);
+  uint32_t sum = 0;
+  for (size_t i = 0; i < 20; i += 2) sum += static_cast<uint32_t>(header[i] << 8 | header[i + 1]);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  header[10] = static_cast<uint8_t>(~sum >> 8);
+  header[11] = static_cast<uint8_t>(~sum);
+  ibv_ah_attr attributes;
+  auto* grh = reinterpret_cast<ibv_grh*>(area.data());
+  ASSERT_EQ(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
+  EXPECT_EQ(attributes.grh.sgid_index, kIpv4Gid);
+  EXPECT_EQ(attributes.grh.traffic_class, 0x2c);
+  EXPECT_EQ(std::memcmp(attributes.grh.dgid.raw + 12, source, 4), 0);
+  ibv_ah* ah = ibv_create_ah_from_wc(pd_, &wc, grh, 1);
+  ASSERT_NE(ah, nullptr);
+  EXPECT_EQ(ibv_destroy_ah(ah), 0);
+  header[11] ^= 1;  // no longer an IPv4 header, and an IPv6 header for nobody here
+  EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
+  wc.wc_flags = 0;
+  EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
+}
+
+TEST_F(Overlay, AChildOpensTheDeviceAnewAndDisturbsNothing) {
+  Pair pair = MakePair();
+  const pid_t child = fork();
+  if (child == 0) {
+    // What it has from its parent it can only give up.
+    ibv_port_attr port;
+    if (ibv_query_port(context_, 1, &port) == 0 || Write(pair, 1, pair.mr->rkey) == 0) _exit(1);
+    if (ibv_destroy_qp(pair.qp[0]) != 0 || ibv_close_device(context_) != 0) _exit(2);
+    ibv_device** list = ibv_get_device_list(nullptr);
+    ibv_context* own = list[0] == nullptr ? nullptr : ibv_open_device(list[0]);
+    if (own == nullptr || ibv_query_port(own, 1, &port) != 0) _exit(3);
+    _exit(ibv_close_device(own) == 0 ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  Destroy(pair);
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of /dev/infiniband/rdma_cm as librdmacm writes them: two NICs whose connection managers are joined by a
+// wire in memory, files on both. The sequences are those of rping, ucmatose and udaddy.
+#include "host/service/cm/ucma.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "host/service/ucma_protocol.h"
+
+namespace vireo::verif {
+namespace {
+
+using namespace service;  // NOLINT(google-build-using-namespace): all of it is the subject
+
+// <rdma/rdma_cma.h>
+enum : uint32_t {
+  kAddrResolved = 0,
+  kAddrError = 1,
+  kRouteResolved = 2,
+  kConnectRequest = 4,
+  kConnectResponse = 5,
+  kUnreachable = 7,
+  kRejected = 8,
+  kEstablished = 9,
+  kDisconnected = 10,
+  kTimewaitExit = 15
+};
+enum : uint32_t { kInit = 1, kRtr = 2, kRts = 3 };
+constexpr uint64_t kGuid = 0x5054'00ff'fe00'0001;
+
+cm::Gid Ipv4Gid(uint8_t n) { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, n}; }
+cm::Gid Ipv6Gid(uint8_t n) { return {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x50, 0x54, 0, 0xff, 0xfe, 0, 0, n}; }
+
+sockaddr_in6 V4(uint8_t n, uint16_t port, bool any = false) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  in.sin_addr.s_addr = any ? 0 : htonl(0x0a00'0000U | n);
+  sockaddr_in6 out{};
+  std::memcpy(&out, &in, sizeof in);
+  return out;
+}
+sockaddr_in6 V6(uint8_t n, uint16_t port) {
+  sockaddr_in6 in{};
+  in.sin6_family = AF_INET6;
+  in.sin6_port = htons(port);
+  const cm::Gid gid = Ipv6Gid(n);
+  std::ranges::copy(gid, in.sin6_addr.s6_addr);
+  return in;
+}
+uint16_t PortOf(const sockaddr_in6& address) { return ntohs(address.sin6_port); }
+
+// One NIC with 10.0.0.n.
+struct Host final : cm::MadTransport {
+  Host(uint8_t n, uint64_t* now)
+      : manager(*this, [now] { return *now; }, {.node_guid = kGuid + n, .seed = n}),
+        ucma(manager,
+             {.node_guid = kGuid + n,
+              .device_index = n,
+              .gids = {{0, Ipv6Gid(n)}, {1, Ipv4Gid(n)}},
+              .active_mtu = spec::IbMtu::kMtu4096,
+              .link_mbps = 100'000,
+              .seed = n},
+             [](const cm::Gid& gid) { return gid.back() >= 1 && gid.back() <= 2; }) {}
+  void SendMad(const cm::Path& path, cm::MadView mad) override {
+    cm::Mad copy;
+    std::ranges::copy(mad, copy.begin());
+    sent.emplace_back(path, copy);
+  }
+  std::deque<std::pair<cm::Path, cm::Mad>> sent;
+  cm::ConnectionManager manager;
+  Ucma ucma;
+};
+
+// A program with the device open: what librdmacm does with it.
+struct Program {
+  explicit Program(Host& host) : file(host.ucma.Open([this] { ++wakeups; })) {}
+
+  template <typename Command>
+  static std::vector<uint8_t> Bytes(uint32_t number, const Command& command, size_t out) {
+    const rdma_ucm_cmd_hdr header{.cmd = number, .in = sizeof command, .out = static_cast<uint16_t>(out)};
+    std::vector<uint8_t> bytes(sizeof header + sizeof command);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, &command, sizeof command);
+    return bytes;
+  }
+  template <typename Command>
+  int Do(uint32_t number, const Command& command) {
+    std::vector<uint8_t> response;
+    return file->Write(Bytes(number, command, 0), response);
+  }
+  template <typename Answer, typename Command>
+  Answer Ask(uint32_t number, const Command& command, int expected = 0) {
+    std::vector<uint8_t> response;
+    EXPECT_EQ(file->Write(Bytes(number, command, sizeof(Answer)), response), expected) << "command " << number;
+    Answer answer{};
+    EXPECT_EQ(response.size(), expected == 0 ? sizeof answer : 0U);
+    std::memcpy(static_cast<void*>(&answer), response.data(), std::min(response.size(), sizeof answer));
+    return answer;
+  }
+  uint32_t Create(uint64_t uid, uint16_t space = RDMA_PS_TCP) {
+    rdma_ucm_create_id command{};
+    command.uid = uid;
+    command.ps = space;
+    return Ask<rdma_ucm_create_id_resp>(RDMA_USER_CM_CMD_CREATE_ID, command).id;
+  }
+  int Bind(uint32_t id, const sockaddr_in6& address) {
+    rdma_ucm_bind_ip command{};
+    command.addr = address;
+    command.id = id;
+    return Do(RDMA_USER_CM_CMD_BIND_IP, command);
+  }
+  int ResolveIp(uint32_t id, const sockaddr_in6& to, const sockaddr_in6& from = {}) {
+    rdma_ucm_resolve_ip command{};
+    command.src_addr = from;
+    command.dst_addr = to;
+    command.id = id;
+    command.timeout_ms = 2000;
+    return Do(RDMA_USER_CM_CMD_RESOLVE_IP, command);
+  }
+  int ResolveRoute(uint32_t id) {
+    return Do(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{.id = id, .timeout_ms = 2000});
+  }
+  rdma_ucm_query_route_resp Route(uint32_t id) {
+    return Ask<rdma_ucm_query_route_resp>(RDMA_USER_CM_CMD_QUERY_ROUTE,
+                                          rdma_ucm_query{.response = 0, .id = id, .option = 0});
+  }
+  int Listen(uint32_t id, uint32_t backlog = 3) {
+    return Do(RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{.id = id, .backlog = backlog});
+  }
+  static rdma_ucm_conn_param Parameters(uint32_t qpn, const char* data) {
+    rdma_ucm_conn_param param{};
+    param.qp_num = qpn;
+    param.responder_resources = 1;
+    param.initiator_depth = 1;
+    param.retry_count = 7;
+    param.rnr_retry_count = 7;
+    param.private_data_len = static_cast<uint8_t>(std::strlen(data));
+    std::memcpy(param.private_data, data, param.private_data_len);
+    param.valid = 1;
+    return param;
+  }
+  int Connect(uint32_t id, uint32_t qpn, const char* data = "ask") {
+    rdma_ucm_connect command{};
+    command.conn_param = Parameters(qpn, data);
+    command.id = id;
+    return Do(RDMA_USER_CM_CMD_CONNECT, command);
+  }
+  int Accept(uint32_t id, uint64_t uid, uint32_t qpn, const char* data = "take", bool valid = true) {
+    rdma_ucm_accept command{};
+    command.conn_param = Parameters(qpn, data);
+    if (!valid) command.conn_param = {};
+    command.uid = uid;
+    command.id = id;
+    return Do(RDMA_USER_CM_CMD_ACCEPT, command);
+  }
+  int Disconnect(uint32_t id) { return Do(RDMA_USER_CM_CMD_DISCONNECT, rdma_ucm_disconnect{.id = id}); }
+  ib_uverbs_qp_attr Attributes(uint32_t id, uint32_t state, int expected = 0) {
+    return Ask<ib_uverbs_qp_attr>(RDMA_USER_CM_CMD_INIT_QP_ATTR,
+                                  rdma_ucm_init_qp_attr{.response = 0, .id = id, .qp_state = state}, expected);
+  }
+  uint32_t Destroy(uint32_t id) {
+    return Ask<rdma_ucm_destroy_id_resp>(RDMA_USER_CM_CMD_DESTROY_ID,
+                                         rdma_ucm_destroy_id{.response = 0, .id = id, .reserved = 0})
+        .events_reported;
+  }
+  rdma_ucm_event_resp Event(int expected = 0) {
+    return Ask<rdma_ucm_event_resp>(RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}, expected);
+  }
+  void Expect(uint32_t event, uint64_t uid, uint32_t id, uint32_t status = 0) {
+    const auto is = Event();
+    EXPECT_EQ(is.event, event);
+    EXPECT_EQ(is.uid, uid);
+    EXPECT_EQ(is.id, id);
+    EXPECT_EQ(is.status, status);
+  }
+  int SetOption(uint32_t id, uint32_t name, std::vector<uint8_t> value, uint32_t level = RDMA_OPTION_ID) {
+    auto bytes = Bytes(
+        RDMA_USER_CM_CMD_SET_OPTION,
+        rdma_ucm_set_option{
+            .optval = 0, .id = id, .level = level, .optname = name, .optlen = static_cast<uint32_t>(value.size())},
+        0);
+    bytes.insert(bytes.end(), value.begin(), value.end());
+    std::vector<uint8_t> response;
+    return file->Write(bytes, response);
+  }
+
+  std::unique_ptr<UcmaFile> file;
+  int wakeups = 0;
+};
+
+class UcmaTest : public testing::Test {
+ protected:
+  void Deliver() {
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t i = 0; i < 2; ++i) {
+        auto& sent = host(i).sent;
+        while (!sent.empty()) {
+          auto [path, mad] = sent.front();
+          sent.pop_front();
+          // To itself, or to the other.
+          const bool to_self = path.dgid == path.sgid;
+          std::swap(path.sgid, path.dgid);
+          host(to_self ? i : 1 - i).manager.OnMad(path, mad);
+          more = true;
+        }
+      }
+    }
+  }
+  void PassTime() {
+    while (host(0).manager.NextDeadline().has_value() || host(1).manager.NextDeadline().has_value()) {
+      now_ += 100'000'000;
+      host(0).manager.Tick();
+      host(1).manager.Tick();
+      Deliver();
+    }
+  }
+  Host& host(size_t i) { return hosts_.at(i); }
+  static constexpr uint64_t kUid = 0x7f00'0000'1000;
+
+  // An ID of `program` with its route to `to` resolved.
+  uint32_t Resolved(Program& program, uint64_t uid, const sockaddr_in6& to, uint16_t space = RDMA_PS_TCP) {
+    const uint32_t id = program.Create(uid, space);
+    EXPECT_EQ(program.ResolveIp(id, to), 0);
+    program.Expect(kAddrResolved, uid, id);
+    EXPECT_EQ(program.ResolveRoute(id), 0);
+    program.Expect(kRouteResolved, uid, id);
+    return id;
+  }
+
+  uint64_t now_ = 1;
+  std::array<Host, 2> hosts_{Host(1, &now_), Host(2, &now_)};
+  Program server_{host(0)}, client_{host(1)};
+};
+
+// rping -s, rping -c.
+TEST_F(UcmaTest, Rping) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
+  const auto bound = server_.Route(listener);
+  EXPECT_EQ(bound.node_guid, __builtin_bswap64(kGuid + 1));
+  EXPECT_EQ(bound.ibdev_index, 1U);
+  EXPECT_EQ(bound.port_num, 1U);
+  EXPECT_EQ(PortOf(bound.src_addr), 7174U);
+  ASSERT_EQ(server_.Listen(listener), 0);
+
+  const uint32_t active = client_.Create(kUid + 1);
+  ASSERT_EQ(client_.ResolveIp(active, V4(1, 7174)), 0);
+  EXPECT_EQ(client_.wakeups, 1);
+  client_.Expect(kAddrResolved, kUid + 1, active);
+  const auto at_first = client_.Route(active);
+  EXPECT_EQ(at_first.num_paths, 0U);
+  EXPECT_GE(PortOf(at_first.src_addr), 32768U);
+  ASSERT_EQ(client_.ResolveRoute(active), 0);
+  client_.Expect(kRouteResolved, kUid + 1, active);
+  const auto route = client_.Route(active);
+  ASSERT_EQ(route.num_paths, 1U);
+  EXPECT_TRUE(std::ranges::equal(route.ib_route[0].sgid, Ipv4Gid(2)));
+  EXPECT_TRUE(std::ranges::equal(route.ib_route[0].dgid, Ipv4Gid(1)));
+  EXPECT_EQ(route.ib_route[0].mtu, 5U);
+  EXPECT_EQ(route.ib_route[0].rate, 16U);
+  const auto unconnected = client_.Attributes(active, kInit);  // rdma_create_qp
+  EXPECT_EQ(unconnected.qp_attr_mask, 0x39U);                  // state, access flags, P_Key index, port
+  EXPECT_EQ(unconnected.port_num, 1U);
+  ASSERT_EQ(client_.Connect(active, 0x200), 0);
+  Deliver();
+
+  const auto request = server_.Event();
+  EXPECT_EQ(request.event, kConnectRequest);
+  EXPECT_EQ(request.uid, kUid);  // the listener's
+  const uint32_t passive = request.id;
+  EXPECT_NE(passive, listener);
+  EXPECT_EQ(request.param.conn.qp_num, 0x200U);
+  EXPECT_EQ(request.param.conn.private_data_len, 56U);
+  EXPECT_EQ(std::memcmp(request.param.conn.private_data, "ask\0", 4), 0);
+  const auto passive_route = server_.Route(passive);
+  EXPECT_EQ(PortOf(passive_route.src_addr), 7174U);
+  EXPECT_EQ(PortOf(passive_route.dst_addr), PortOf(route.src_addr));
+  EXPECT_EQ(passive_route.num_paths, 1U);
+
+  // rdma_accept: INIT, RTR, RTS, then the command.
+  EXPECT_EQ(server_.Attributes(passive, kInit).qp_access_flags, 0xeU);
+  const auto passive_rtr = server_.Attributes(passive, kRtr);
+  EXPECT_EQ(passive_rtr.qp_attr_mask, 0x1u | 1u << 7 | 1u << 8 | 1u << 20 | 1u << 12 | 1u << 17 | 1u << 15);
+  EXPECT_EQ(passive_rtr.dest_qp_num, 0x200U);
+  EXPECT_EQ(passive_rtr.path_mtu, 5U);
+  EXPECT_TRUE(std::ranges::equal(passive_rtr.ah_attr.grh.dgid, Ipv4Gid(2)));
+  EXPECT_EQ(passive_rtr.ah_attr.is_global, 1U);
+  EXPECT_EQ(passive_rtr.max_dest_rd_atomic, 1U);
+  const auto passive_rts = server_.Attributes(passive, kRts);
+  EXPECT_EQ(passive_rts.qp_attr_mask, 0x1u | 1u << 16 | 1u << 9 | 1u << 10 | 1u << 11 | 1u << 13);
+  EXPECT_EQ(passive_rts.retry_cnt, 7U);
+  EXPECT_EQ(passive_rts.rnr_retry, 7U);
+  EXPECT_EQ(passive_rts.timeout, 17U);
+  ASSERT_EQ(server_.Accept(passive, kUid + 2, 0x100), 0);
+  Deliver();
+
+  const auto reply = client_.Event();
+  EXPECT_EQ(reply.event, kConnectResponse);
+  EXPECT_EQ(reply.uid, kUid + 1);
+  EXPECT_EQ(reply.param.conn.qp_num, 0x100U);
+  EXPECT_EQ(std::memcmp(reply.param.conn.private_data, "take\0", 5), 0);
+  const auto active_rtr = client_.Attributes(active, kRtr);
+  const auto active_rts = client_.Attributes(active, kRts);
+  EXPECT_EQ(active_rtr.dest_qp_num, 0x100U);
+  EXPECT_EQ(active_rtr.rq_psn, passive_rts.sq_psn);
+  EXPECT_EQ(active_rts.sq_psn, passive_rtr.rq_psn);
+  EXPECT_EQ(active_rtr.ah_attr.grh.sgid_index, 1U);
+  ASSERT_EQ(client_.Accept(active, kUid + 1, 0, "", false), 0);  // RTU
+  Deliver();
+  server_.Expect(kEstablished, kUid + 2, passive);
+
+  ASSERT_EQ(client_.Disconnect(active), 0);
+  Deliver();
+  server_.Expect(kDisconnected, kUid + 2, passive);
+  ASSERT_EQ(server_.Disconnect(passive), 0);
+  Deliver();
+  client_.Expect(kDisconnected, kUid + 1, active);
+  ASSERT_EQ(client_.Disconnect(active), 0);  // rping does, in any case
+  PassTime();
+  server_.Expect(kTimewaitExit, kUid + 2, passive);
+  client_.Event(0);
+  client_.Event(-EAGAIN);
+  EXPECT_FALSE(client_.file->HasEvent());
+  EXPECT_EQ(server_.Destroy(passive), 3U);   // established, disconnected, timewait
+  EXPECT_EQ(server_.Destroy(listener), 1U);  // the request
+  EXPECT_EQ(client_.Destroy(active), 5U);
+  EXPECT_EQ(host(0).ucma.ids() + host(1).ucma.ids(), 0U);
+  EXPECT_EQ(host(0).manager.connections() + host(1).manager.connections(), 0U);
+}
+
+// udaddy: a datagram service, found by SIDR.
+TEST_F(UcmaTest, Udaddy) {
+  const uint32_t listener = server_.Create(kUid, RDMA_PS_UDP);
+  ASSERT_EQ(server_.Bind(listener, V4(0, 7174, true)), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  const uint32_t active = Resolved(client_, kUid + 1, V4(1, 7174), RDMA_PS_UDP);
+  const auto init = client_.Attributes(active, kInit);
+  EXPECT_EQ(init.qp_attr_mask, 0x71U);  // state, P_Key index, port, Q_Key
+  EXPECT_EQ(init.qkey, 0x01234567U);
+  ASSERT_EQ(client_.Connect(active, 0x200), 0);
+  Deliver();
+  const auto request = server_.Event();
+  EXPECT_EQ(request.event, kConnectRequest);
+  EXPECT_EQ(request.param.ud.private_data_len, 180U);
+  EXPECT_EQ(std::memcmp(request.param.ud.private_data, "ask\0", 4), 0);
+  ASSERT_EQ(server_.Accept(request.id, kUid + 2, 0x100), 0);
+  Deliver();
+  const auto established = client_.Event();
+  EXPECT_EQ(established.event, kEstablished);
+  EXPECT_EQ(established.param.ud.qp_num, 0x100U);
+  EXPECT_EQ(established.param.ud.qkey, 0x01234567U);
+  EXPECT_TRUE(std::ranges::equal(established.param.ud.ah_attr.grh.dgid, Ipv4Gid(1)));
+  EXPECT_EQ(established.param.ud.ah_attr.grh.sgid_index, 1U);
+  EXPECT_EQ(established.param.ud.ah_attr.is_global, 1U);
+  EXPECT_EQ(client_.Disconnect(active), -EINVAL);
+
+  const uint32_t refused = Resolved(client_, kUid + 3, V4(1, 7175), RDMA_PS_UDP);
+  ASSERT_EQ(client_.Connect(refused, 0x201), 0);
+  Deliver();
+  client_.Expect(kUnreachable, kUid + 3, refused, 1);  // no such service
+}
+
+// ucmatose -c 8, and rdma_migrate_id: each connection's events go to a channel of its own.
+TEST_F(UcmaTest, SeveralConnectionsAndMigration) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(0, 7471, true)), 0);
+  ASSERT_EQ(server_.Listen(listener, 8), 0);
+  Program other(host(0));
+  std::vector<uint32_t> passives;
+  for (uint32_t i = 0; i < 8; ++i) {
+    const uint32_t active = Resolved(client_, kUid + 10 + i, V4(1, 7471));
+    ASSERT_EQ(client_.Connect(active, 0x200 + i), 0);
+  }
+  Deliver();
+  for (uint32_t i = 0; i < 8; ++i) {
+    const auto request = server_.Event();
+    EXPECT_EQ(request.param.conn.qp_num, 0x200 + i);
+    ASSERT_EQ(server_.Accept(request.id, kUid + 20 + i, 0x100 + i), 0);
+    passives.push_back(request.id);
+  }
+  Deliver();
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_EQ(client_.Accept(client_.Event().id, 0, 0, "", false), 0);
+  Deliver();
+  const rdma_ucm_migrate_id move{.response = 0, .id = passives[3], .fd = server_.file->number()};
+  EXPECT_EQ(other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, move).events_reported, 0U);
+  EXPECT_EQ(other.wakeups, 1);
+  other.Expect(kEstablished, kUid + 23, passives[3]);  // which had waited
+  other.Event(-EAGAIN);
+  for (uint32_t i = 0; i < 8; ++i) {
+    if (i != 3) server_.Expect(kEstablished, kUid + 20 + i, passives[i]);
+  }
+  server_.Event(-EAGAIN);
+  EXPECT_EQ(server_.Disconnect(passives[3]), -EINVAL);  // no longer its own
+  EXPECT_EQ(other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, move, -EINVAL).events_reported, 0U);
+  rdma_ucm_migrate_id wrong = move;
+  wrong.fd = 999;
+  other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, wrong, -EBADF);
+}
+
+TEST_F(UcmaTest, OneNicMayTalkToItself) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  Program near(host(0));
+  const uint32_t active = Resolved(near, kUid + 1, V4(1, 7174));
+  ASSERT_EQ(near.Connect(active, 0x200), 0);
+  Deliver();
+  const auto request = server_.Event();
+  ASSERT_EQ(server_.Accept(request.id, kUid + 2, 0x100), 0);
+  Deliver();
+  near.Expect(kConnectResponse, kUid + 1, active);
+  ASSERT_EQ(near.Accept(active, 0, 0, "", false), 0);
+  Deliver();
+  server_.Expect(kEstablished, kUid + 2, request.id);
+}
+
+TEST_F(UcmaTest, Ipv6) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V6(1, 7174)), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  const uint32_t active = Resolved(client_, kUid + 1, V6(1, 7174));
+  EXPECT_TRUE(std::ranges::equal(client_.Route(active).ib_route[0].sgid, Ipv6Gid(2)));
+  ASSERT_EQ(client_.Connect(active, 1), 0);
+  Deliver();
+  const auto request = server_.Event();
+  EXPECT_EQ(request.event, kConnectRequest);
+  EXPECT_EQ(server_.Route(request.id).dst_addr.sin6_family, AF_INET6);
+}
+
+TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
+  const uint32_t nobody = Resolved(client_, kUid, V4(1, 7174));
+  ASSERT_EQ(client_.Connect(nobody, 1), 0);
+  Deliver();
+  client_.Expect(kRejected, kUid, nobody, 8);
+
+  const uint32_t silent = Resolved(client_, kUid + 1, V4(1, 7174));
+  ASSERT_EQ(client_.Connect(silent, 2), 0);
+  while (!client_.file->HasEvent()) {
+    host(1).sent.clear();
+    now_ += 1'000'000'000;
+    host(1).manager.Tick();
+  }
+  client_.Expect(kUnreachable, kUid + 1, silent, static_cast<uint32_t>(-ETIMEDOUT));
+
+  const uint32_t absent = client_.Create(kUid + 2);
+  ASSERT_EQ(client_.ResolveIp(absent, V4(77, 7174)), 0);
+  client_.Expect(kAddrError, kUid + 2, absent, static_cast<uint32_t>(-EHOSTUNREACH));
+  ASSERT_EQ(client_.ResolveIp(absent, V4(1, 7174)), 0);  // and again
+  client_.Expect(kAddrResolved, kUid + 2, absent);
+}
+
+TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  const uint32_t active = Resolved(client_, kUid + 1, V4(1, 7174));
+  ASSERT_EQ(client_.Connect(active, 1), 0);
+  Deliver();
+  rdma_ucm_reject reject{};
+  reject.id = server_.Event().id;
+  reject.reason = 7;
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_REJECT, reject), -EINVAL);
+  reject.reason = 0;
+  reject.private_data_len = 2;
+  reject.private_data[1] = 9;
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_REJECT, reject), 0);
+  Deliver();
+  const auto rejected = client_.Event();
+  EXPECT_EQ(rejected.event, kRejected);
+  EXPECT_EQ(rejected.status, 28U);
+  EXPECT_EQ(rejected.param.conn.private_data[1], 9U);
+  reject.id = listener;
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_REJECT, reject), -EINVAL);
+}
+
+TEST_F(UcmaTest, AFullBacklogLetsThePeerAskAgain) {
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
+  ASSERT_EQ(server_.Listen(listener, 1), 0);
+  const uint32_t first = Resolved(client_, kUid + 1, V4(1, 7174));
+  const uint32_t second = Resolved(client_, kUid + 2, V4(1, 7174));
+  ASSERT_EQ(client_.Connect(first, 1), 0);
+  ASSERT_EQ(client_.Connect(second, 2), 0);
+  Deliver();
+  EXPECT_EQ(server_.Event().param.conn.qp_num, 1U);
+  server_.Event(-EAGAIN);
+  now_ += 10'000'000'000;
+  host(1).manager.Tick();
+  Deliver();
+  EXPECT_EQ(server_.Event().param.conn.qp_num, 2U);
+}
+
+TEST_F(UcmaTest, WhoClosesLeavesNothing) {
+  {
+    Program dying(host(0));
+    const uint32_t listener = dying.Create(kUid);
+    ASSERT_EQ(dying.Bind(listener, V4(1, 7174)), 0);
+    ASSERT_EQ(dying.Listen(listener), 0);
+    const uint32_t unheard = Resolved(client_, kUid + 1, V4(1, 7174));
+    ASSERT_EQ(client_.Connect(unheard, 1), 0);
+    Deliver();
+  }
+  Deliver();
+  EXPECT_EQ(client_.Event().event, kRejected);
+  EXPECT_EQ(host(0).ucma.ids(), 0U);
+  EXPECT_EQ(host(0).manager.connections(), 0U);
+  const uint32_t again = server_.Create(kUid);
+  EXPECT_EQ(server_.Bind(again, V4(1, 7174)), 0);  // the port is free
+}
+
+TEST_F(UcmaTest, PortsBelongToTheNic) {
+  Program other(host(0));
+  const uint32_t a = server_.Create(1), b = other.Create(2), c = other.Create(3, RDMA_PS_UDP);
+  ASSERT_EQ(server_.Bind(a, V4(1, 5000)), 0);
+  EXPECT_EQ(server_.Bind(a, V4(1, 5001)), -EINVAL);  // bound already
+  EXPECT_EQ(other.Bind(b, V4(1, 5000)), -EADDRINUSE);
+  EXPECT_EQ(other.Bind(b, V4(0, 5000, true)), -EADDRNOTAVAIL);
+  EXPECT_EQ(other.Bind(b, V4(9, 5000)), -EADDRNOTAVAIL);
+  EXPECT_EQ(other.Bind(c, V4(1, 5000)), 0);  // another space
+  const uint32_t d = other.Create(4), e = server_.Create(5);
+  const std::vector<uint8_t> on = {1, 0, 0, 0};
+  ASSERT_EQ(other.SetOption(d, RDMA_OPTION_ID_REUSEADDR, on), 0);
+  ASSERT_EQ(server_.SetOption(e, RDMA_OPTION_ID_REUSEADDR, on), 0);
+  EXPECT_EQ(other.Bind(d, V4(1, 6000)), 0);
+  EXPECT_EQ(server_.Bind(e, V4(1, 6000)), 0);
+  EXPECT_EQ(server_.Listen(e), -EADDRINUSE);
+  other.Destroy(d);
+  EXPECT_EQ(server_.Listen(e), 0);
+  EXPECT_EQ(server_.Listen(e), -EINVAL);
+  EXPECT_EQ(other.Bind(b, V4(0, 0, true)), 0);
+  EXPECT_GE(PortOf(other.Route(b).src_addr), 32768U);
+}
+
+TEST_F(UcmaTest, Options) {
+  const uint32_t id = client_.Create(kUid);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_TOS, {32}), 0);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_TOS, {32, 0}), -EINVAL);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_AFONLY, {1}), -EINVAL);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_AFONLY, {1, 0, 0, 0}), 0);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_ACK_TIMEOUT, {32}), -EINVAL);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_ACK_TIMEOUT, {21}), 0);
+  EXPECT_EQ(client_.SetOption(id, 9, {0}), -ENOSYS);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_IB_PATH, {0}, RDMA_OPTION_IB), -ENOSYS);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_TOS, std::vector<uint8_t>(4097)), -EINVAL);
+  EXPECT_EQ(client_.SetOption(id + 1, RDMA_OPTION_ID_TOS, {32}), -ENOENT);
+  // An option that is not there.
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_SET_OPTION,
+                       rdma_ucm_set_option{.optval = 0, .id = id, .level = 0, .optname = 0, .optlen = 1}),
+            -EINVAL);
+  const uint32_t datagram = client_.Create(kUid, RDMA_PS_UDP);
+  EXPECT_EQ(client_.SetOption(datagram, RDMA_OPTION_ID_ACK_TIMEOUT, {21}), -EINVAL);
+
+  const uint32_t listener = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  ASSERT_EQ(client_.ResolveIp(id, V4(1, 7174)), 0);
+  EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_AFONLY, {1, 0, 0, 0}), -EINVAL);  // too late
+  ASSERT_EQ(client_.ResolveRoute(id), 0);
+  EXPECT_EQ(client_.Route(id).ib_route[0].traffic_class, 32U);
+  ASSERT_EQ(client_.Connect(id, 1), 0);
+  Deliver();
+  const uint32_t passive = server_.Event().id;
+  EXPECT_EQ(server_.Attributes(passive, kRts).timeout, 21U);
+  EXPECT_EQ(server_.Attributes(passive, kRtr).ah_attr.grh.traffic_class, 32U);
+  ASSERT_EQ(server_.Accept(passive, 1, 1), 0);
+  Deliver();
+  EXPECT_EQ(client_.Attributes(id, kRts).timeout, 21U);
+}
+
+TEST_F(UcmaTest, Queries) {
+  const uint32_t id = Resolved(client_, kUid, V4(1, 7174));
+  rdma_ucm_query query{.response = 0, .id = id, .option = RDMA_USER_CM_QUERY_ADDR};
+  const auto addresses = client_.Ask<rdma_ucm_query_addr_resp>(RDMA_USER_CM_CMD_QUERY, query);
+  EXPECT_EQ(addresses.src_size, sizeof(sockaddr_in));
+  EXPECT_EQ(addresses.node_guid, __builtin_bswap64(kGuid + 2));
+  const auto expected = V4(1, 7174);
+  EXPECT_EQ(std::memcmp(&addresses.dst_addr, &expected, sizeof(sockaddr_in)), 0);
+  query.option = RDMA_USER_CM_QUERY_GID;
+  const auto gids = client_.Ask<rdma_ucm_query_addr_resp>(RDMA_USER_CM_CMD_QUERY, query);
+  EXPECT_EQ(gids.dst_size, 48U);
+  EXPECT_EQ(std::memcmp(reinterpret_cast<const uint8_t*>(&gids.dst_addr) + 8, Ipv4Gid(1).data(), 16), 0);
+  query.option = RDMA_USER_CM_QUERY_PATH;
+  std::vector<uint8_t> response;
+  ASSERT_EQ(
+      client_.file->Write(Program::Bytes(RDMA_USER_CM_CMD_QUERY, query, 16 + 6 * sizeof(ib_path_rec_data)), response),
+      0);
+  ASSERT_EQ(response.size(), sizeof(rdma_ucm_query_path_resp) + sizeof(ib_path_rec_data));
+  EXPECT_EQ(response[0], 1U);                                                               // paths
+  EXPECT_TRUE(std::equal(&response[8 + 8 + 8], &response[8 + 8 + 24], Ipv4Gid(1).data()));  // dgid
+  EXPECT_EQ(response[8 + 8 + 54], 2U << 6 | 5U);                                            // exactly this MTU
+  query.option = 3;
+  client_.Ask<rdma_ucm_query_addr_resp>(RDMA_USER_CM_CMD_QUERY, query, -ENOSYS);
+}
+
+TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
+  const uint32_t listener = server_.Create(kUid);
+  rdma_ucm_bind bind{};
+  bind.id = listener;
+  const auto address = V4(1, 7174);
+  std::memcpy(&bind.addr, &address, sizeof(sockaddr_in));
+  bind.addr_size = 4;
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, bind), -EINVAL);
+  bind.addr_size = 200;
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, bind), -EINVAL);
+  bind.addr_size = sizeof(sockaddr_in);
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, bind), 0);
+  // What librdmacm tries first: addresses of InfiniBand.
+  rdma_ucm_create_id create{};
+  create.uid = 1;
+  create.ps = RDMA_PS_IB;
+  create.qp_type = 2;
+  const uint32_t probe = server_.Ask<rdma_ucm_create_id_resp>(RDMA_USER_CM_CMD_CREATE_ID, create).id;
+  rdma_ucm_bind infiniband{};
+  infiniband.id = probe;
+  infiniband.addr_size = 48;
+  const uint16_t af_ib = 27;
+  std::memcpy(&infiniband.addr, &af_ib, sizeof af_ib);
+  EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, infiniband), -EINVAL);
+
+  rdma_ucm_resolve_addr resolve{};
+  resolve.id = client_.Create(kUid);
+  resolve.dst_size = 300;
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_RESOLVE_ADDR, resolve), -EINVAL);
+  resolve.dst_size = sizeof(sockaddr_in);
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_RESOLVE_ADDR, resolve), -EINVAL);
+  std::memcpy(&resolve.dst_addr, &address, sizeof(sockaddr_in));
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_RESOLVE_ADDR, resolve), 0);
+  client_.Expect(kAddrResolved, kUid, resolve.id);
+}
+
+// Every command: cut off, for an ID that is not there or another file's, with too little room for its answer.
+TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
+  Program other(host(1));
+  const uint32_t foreign = other.Create(1);
+  struct Case {
+    uint32_t number;
+    size_t bytes, id_at, out;
+  };
+  const Case cases[] = {
+      {RDMA_USER_CM_CMD_DESTROY_ID, sizeof(rdma_ucm_destroy_id), offsetof(rdma_ucm_destroy_id, id), 4},
+      {RDMA_USER_CM_CMD_BIND_IP, sizeof(rdma_ucm_bind_ip), offsetof(rdma_ucm_bind_ip, id), 0},
+      {RDMA_USER_CM_CMD_RESOLVE_IP, sizeof(rdma_ucm_resolve_ip), offsetof(rdma_ucm_resolve_ip, id), 0},
+      {RDMA_USER_CM_CMD_RESOLVE_ROUTE, sizeof(rdma_ucm_resolve_route), 0, 0},
+      {RDMA_USER_CM_CMD_QUERY_ROUTE, offsetof(rdma_ucm_query, option), 8,
+       offsetof(rdma_ucm_query_route_resp, ibdev_index)},
+      {RDMA_USER_CM_CMD_CONNECT, offsetof(rdma_ucm_connect, ece), offsetof(rdma_ucm_connect, id), 0},
+      {RDMA_USER_CM_CMD_LISTEN, sizeof(rdma_ucm_listen), 0, 0},
+      {RDMA_USER_CM_CMD_ACCEPT, offsetof(rdma_ucm_accept, ece), offsetof(rdma_ucm_accept, id), 0},
+      {RDMA_USER_CM_CMD_REJECT, sizeof(rdma_ucm_reject), 0, 0},
+      {RDMA_USER_CM_CMD_DISCONNECT, sizeof(rdma_ucm_disconnect), 0, 0},
+      {RDMA_USER_CM_CMD_INIT_QP_ATTR, sizeof(rdma_ucm_init_qp_attr), 8, sizeof(ib_uverbs_qp_attr)},
+      {RDMA_USER_CM_CMD_SET_OPTION, sizeof(rdma_ucm_set_option), 8, 0},
+      {RDMA_USER_CM_CMD_NOTIFY, sizeof(rdma_ucm_notify), 0, 0},
+      {RDMA_USER_CM_CMD_BIND, sizeof(rdma_ucm_bind), 0, 0},
+      {RDMA_USER_CM_CMD_RESOLVE_ADDR, sizeof(rdma_ucm_resolve_addr), 0, 0},
+      {RDMA_USER_CM_CMD_QUERY, sizeof(rdma_ucm_query), 8, 0},
+  };
+  std::vector<uint8_t> response;
+  for (const Case& one : cases) {
+    std::vector<uint8_t> body(8 + one.bytes);
+    const auto write = [&](uint32_t id, size_t bytes, size_t out) {
+      const rdma_ucm_cmd_hdr header{
+          .cmd = one.number, .in = static_cast<uint16_t>(bytes), .out = static_cast<uint16_t>(out)};
+      std::memcpy(body.data(), &header, sizeof header);
+      std::memcpy(body.data() + 8 + one.id_at, &id, sizeof id);
+      // A connect says that its parameters are valid.
+      if (one.number == RDMA_USER_CM_CMD_CONNECT) body[8 + offsetof(rdma_ucm_conn_param, valid)] = 1;
+      return client_.file->Write(body, response);
+    };
+    EXPECT_EQ(write(foreign, one.bytes - 1, one.out), -EINVAL) << "command " << one.number;
+    EXPECT_EQ(write(0x7fff'ffff, one.bytes, one.out), -ENOENT) << "command " << one.number;
+    EXPECT_EQ(write(foreign, one.bytes, one.out), -EINVAL) << "command " << one.number;
+    EXPECT_EQ(write(foreign, one.bytes + 1, one.out), -EINVAL) << "command " << one.number;  // more than there is
+    if (one.out != 0) {
+      EXPECT_EQ(write(foreign, one.bytes, one.out - 1), -ENOSPC) << "command " << one.number;
+    }
+    EXPECT_TRUE(response.empty());
+  }
+  EXPECT_EQ(client_.file->Write(std::vector<uint8_t>(7), response), -EINVAL);
+  EXPECT_EQ(client_.Do(23, uint64_t{0}), -EINVAL);
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_GET_OPTION, uint64_t{0}), -ENOSYS);
+  for (const uint32_t multicast :
+       {RDMA_USER_CM_CMD_JOIN_IP_MCAST, RDMA_USER_CM_CMD_LEAVE_MCAST, RDMA_USER_CM_CMD_JOIN_MCAST}) {
+    EXPECT_EQ(client_.Do(multicast, uint64_t{0}), -EOPNOTSUPP);
+  }
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}), -ENOSPC);
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CREATE_ID, rdma_ucm_create_id{}), -ENOSPC);
+  client_.Ask<rdma_ucm_create_id_resp>(RDMA_USER_CM_CMD_CREATE_ID, rdma_ucm_create_id{}, -EINVAL);  // no port space
+  EXPECT_EQ(host(1).ucma.ids(), 1U);
+}
+
+TEST_F(UcmaTest, WhatComesTooEarlyIsRefused) {
+  const uint32_t id = client_.Create(kUid);
+  EXPECT_EQ(client_.ResolveRoute(id), -EINVAL);
+  EXPECT_EQ(client_.Connect(id, 1), -EINVAL);
+  EXPECT_EQ(client_.Accept(id, 1, 1), -EINVAL);
+  EXPECT_EQ(client_.Disconnect(id), -EINVAL);
+  client_.Attributes(id, kInit, -EINVAL);
+  EXPECT_EQ(client_.Route(id).node_guid, 0U);
+  const uint32_t resolved = Resolved(client_, kUid + 1, V4(1, 7174));
+  EXPECT_EQ(client_.ResolveIp(resolved, V4(1, 7174)), -EINVAL);
+  client_.Attributes(resolved, 7, -EINVAL);
+  rdma_ucm_connect too_long{};
+  too_long.conn_param = Program::Parameters(1, "");
+  too_long.conn_param.private_data_len = 57;
+  too_long.id = resolved;
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CONNECT, too_long), -EINVAL);
+  too_long.conn_param.private_data_len = 56;
+  too_long.conn_param.valid = 0;
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CONNECT, too_long), -EINVAL);
+  too_long.conn_param.valid = 1;
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CONNECT, too_long), 0);
+  client_.Attributes(resolved, kRtr, -EINVAL);  // the peer is not known yet
+  EXPECT_EQ(client_.Accept(resolved, 1, 1), -EINVAL);
+  EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_NOTIFY, rdma_ucm_notify{.id = resolved, .event = 4}), -EINVAL);
+}
+
+TEST_F(UcmaTest, FilesHaveNumbers) {
+  Program other(host(1));
+  EXPECT_NE(other.file->number(), client_.file->number());
+  std::vector<uint8_t> response;
+  const rdma_ucm_cmd_hdr header{.cmd = kUcmaFileNumber, .in = 0, .out = 4};
+  std::vector<uint8_t> bytes(sizeof header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  ASSERT_EQ(client_.file->Write(bytes, response), 0);
+  ASSERT_EQ(response.size(), 4U);
+  uint32_t number = 0;
+  std::memcpy(&number, response.data(), 4);
+  EXPECT_EQ(number, client_.file->number());
+}
+
+}  // namespace
+}  // namespace vireo::verif

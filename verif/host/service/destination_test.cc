@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/destination.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace vireo::verif {
+namespace {
+
+using service::FillInDestination;
+using spec::RdmaCtrlCmd;
+
+constexpr uint8_t kKnown = 0x77;  // last byte of the one GID that somebody has
+const service::Neighbors kNeighbors = [](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
+  if (gid[15] != kKnown) return std::nullopt;
+  return std::array<uint8_t, 6>{2, 0, 0, 0, 0, 9};
+};
+
+template <typename Request>
+std::vector<uint8_t> Bytes(const Request& request) {
+  std::vector<uint8_t> bytes(Request::kBytes);
+  request.Encode(bytes.data());
+  return bytes;
+}
+
+spec::RdmaAhAttr PathTo(uint8_t last) {
+  spec::RdmaAhAttr path{};
+  path.grh.dgid[15] = last;
+  return path;
+}
+
+TEST(Destination, IsFilledInWhereItLacks) {
+  auto create = Bytes(spec::RdmaCmdCreateAh{.pdn = 3, .ah_attr = PathTo(kKnown)});
+  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
+  const auto created = spec::RdmaCmdCreateAh::Decode(create.data());
+  EXPECT_EQ(created.ah_attr.dmac[5], 9);
+  EXPECT_EQ(created.pdn, 3U);
+  auto modify = Bytes(spec::RdmaCmdModifyQp{.qpn = 4, .attr_mask = spec::IbQpAttrMask::kAv, .ah_attr = PathTo(kKnown)});
+  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
+  EXPECT_EQ(spec::RdmaCmdModifyQp::Decode(modify.data()).ah_attr.dmac[5], 9);
+}
+
+TEST(Destination, StaysAsTheClientGaveIt) {
+  spec::RdmaAhAttr path = PathTo(kKnown);
+  path.dmac[0] = 6;
+  auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = path});
+  const auto before = create;
+  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
+  EXPECT_EQ(create, before);
+}
+
+TEST(Destination, CommandsWithoutAPathStayAsTheyAre) {
+  auto modify = Bytes(spec::RdmaCmdModifyQp{.qpn = 4, .attr_mask = spec::IbQpAttrMask::kState});
+  auto before = modify;
+  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
+  EXPECT_EQ(modify, before);
+  auto destroy = Bytes(spec::RdmaCmdDestroyQp{.qpn = 4});
+  before = destroy;
+  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kDestroyQp, destroy, kNeighbors).ok());
+  EXPECT_EQ(destroy, before);
+}
+
+TEST(Destination, ThatNobodyIsIsRefused) {
+  auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = PathTo(1)});
+  for (const service::Neighbors& neighbors : {kNeighbors, service::Neighbors()}) {
+    const host::Status filled = FillInDestination(RdmaCtrlCmd::kCreateAh, create, neighbors);
+    ASSERT_FALSE(filled.ok());
+    EXPECT_EQ(filled.error().rdma, spec::RdmaError::kInvalidAddress);
+  }
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/service/event_loop.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace vireo::service {
+namespace {
+
+FileDescriptor Event(unsigned count = 0) { return FileDescriptor(::eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
+  EventLoop loop;
+  const FileDescriptor a = Event(), b = Event(1);
+  int a_calls = 0, b_calls = 0;
+  loop.Watch(a.get(), [&] { ++a_calls; });
+  loop.Watch(b.get(), [&] { ++b_calls; });
+  EXPECT_EQ(loop.Poll(0), 1);
+  EXPECT_EQ(loop.Poll(EventLoop::kForeverNs), 1);  // still readable
+  EXPECT_EQ(a_calls, 0);
+  EXPECT_EQ(b_calls, 2);
+  loop.Unwatch(b.get());
+  EXPECT_EQ(loop.Poll(1'000'000), 0);
+  EXPECT_EQ(b_calls, 2);
+}
+
+// Also if the descriptor's number is already another's.
+TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
+  EventLoop loop;
+  FileDescriptor a = Event(1), b = Event(1);
+  std::vector<int> calls;
+  FileDescriptor reused;
+  const auto end = [&](FileDescriptor& other, int number) {
+    calls.push_back(number);
+    if (!other.is_open()) return;
+    const int fd = other.get();
+    loop.Unwatch(fd);
+    other.Close();
+    reused = Event(1);
+    EXPECT_EQ(reused.get(), fd);
+    loop.Watch(reused.get(), [&] { calls.push_back(3); });
+  };
+  loop.Watch(a.get(), [&] { end(b, 1); });
+  loop.Watch(b.get(), [&] { end(a, 2); });
+  loop.Poll(0);
+  EXPECT_EQ(calls.size(), 1u);
+  loop.Poll(0);
+  EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the one that is left, and the new one
+}
+
+TEST(EventLoop, AWatcherMayUnwatchItself) {
+  EventLoop loop;
+  const FileDescriptor a = Event(1);
+  int calls = 0;
+  loop.Watch(a.get(), [&] {
+    loop.Unwatch(a.get());
+    ++calls;
+  });
+  loop.Poll(0);
+  loop.Poll(0);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(EventLoop, SleepCallsNobody) {
+  EventLoop loop;
+  const FileDescriptor a = Event(1);
+  int calls = 0;
+  loop.Watch(a.get(), [&] { ++calls; });
+  loop.Sleep(EventLoop::kForeverNs);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(loop.Poll(0), 1);
+}
+
+}  // namespace
+}  // namespace vireo::service

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client may say that is wrong: nonsense ends its connection, a request for what it may not have is answered
+// with an error, and a neighbour notices neither.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "host/service/packet_socket.h"
+#include "host/service/protocol.h"
+#include "verif/host/service/service_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using host::ErrorCode;
+using service::Answer;
+using service::BytesOf;
+using service::FileDescriptor;
+using service::Get;
+using service::Header;
+
+template <typename Message>
+std::vector<uint8_t> Bytes(Message message, uint64_t serial = 1) {
+  message.header.bytes = sizeof message;
+  message.header.serial = serial;
+  const auto bytes = BytesOf(message);
+  return {bytes.begin(), bytes.end()};
+}
+
+FileDescriptor MemoryFile(size_t bytes, bool is_sealed) {
+  FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
+  if (is_sealed) {
+    EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  }
+  return file;
+}
+
+// A client that says whatever the test wants.
+class RawClient {
+ public:
+  explicit RawClient(const std::string& path, bool is_greeting = true) {
+    auto socket = service::ConnectTo(path);
+    EXPECT_TRUE(socket.ok());
+    socket_ = std::move(socket).value();
+    if (!is_greeting) return;
+    service::Hello hello;
+    hello.force_agent = 1;
+    EXPECT_EQ(Ask(Bytes(hello)), std::optional<ErrorCode>());
+  }
+  void Say(const std::vector<uint8_t>& bytes, int fd = -1) {
+    ASSERT_TRUE(service::SendPacket(socket_.get(), bytes, {}, std::span<const int>(&fd, fd >= 0 ? 1 : 0)));
+  }
+  // Nothing if it was done, else the error; kLost if the service hung up.
+  std::optional<ErrorCode> Ask(const std::vector<uint8_t>& bytes, int fd = -1) {
+    Say(bytes, fd);
+    std::array<uint8_t, service::kMaxMessageBytes> buffer{};
+    const service::Packet packet = service::ReceivePacket(socket_.get(), buffer, true);
+    if (packet.received != service::Received::kPacket) return ErrorCode::kLost;
+    const auto answer = Get<Answer>(buffer);
+    EXPECT_EQ(answer.bytes, packet.bytes);
+    EXPECT_EQ(answer.serial, Get<Header>(bytes).serial);
+    if (answer.error == 0) {
+      payload.assign(buffer.begin() + sizeof answer, buffer.begin() + static_cast<long>(packet.bytes));
+      return std::nullopt;
+    }
+    EXPECT_GT(packet.bytes, sizeof answer) << "no text";
+    return static_cast<ErrorCode>(answer.error - 1);
+  }
+  std::vector<uint8_t> payload;
+
+ private:
+  FileDescriptor socket_;
+};
+
+class ServiceProtocol : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(simulator_.is_ready());
+    neighbour_ = Endpoint::Open(simulator_.socket(0), 4096);
+    ASSERT_NE(neighbour_, nullptr);
+  }
+  void TearDown() override {
+    ASSERT_NE(neighbour_, nullptr);
+    EXPECT_TRUE(neighbour_->shared->roce().QueryQp(neighbour_->qp->qpn(), 0).ok());
+    EXPECT_TRUE(neighbour_->device->CreatePd().ok());
+  }
+  RawClient Greeted() { return RawClient(simulator_.socket(0)); }
+
+  SimulatorProcess simulator_{{"--nics", "1"}};
+  std::unique_ptr<Endpoint> neighbour_;
+};
+
+TEST_F(ServiceProtocol, NonsenseEndsTheConnection) {
+  const std::vector<std::vector<uint8_t>> messages = {Bytes(service::Execute{}),      Bytes(service::Map{}),
+                                                      Bytes(service::MapUser{}),      Bytes(service::Unmap{}),
+                                                      Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
+                                                      Bytes(service::ResetQueue{}),   Bytes(service::VectorFd{}),
+                                                      Bytes(service::OpenUcma{}),     Bytes(service::DoorbellWrite{})};
+  for (const auto& good : messages) {
+    const auto type = static_cast<int>(Get<Header>(good).type);
+    // Before the greeting.
+    EXPECT_EQ(RawClient(simulator_.socket(0), false).Ask(good), ErrorCode::kLost) << type;
+    // One byte less or more, with and without saying so.
+    for (const bool says_so : {false, true}) {
+      for (const int change : {-1, 1}) {
+        std::vector<uint8_t> bad = good;
+        bad.resize(good.size() + static_cast<size_t>(change));
+        auto header = Get<Header>(good);
+        if (says_so) header.bytes = static_cast<uint32_t>(bad.size());
+        std::memcpy(bad.data(), &header, sizeof header);
+        // A command has a variable length: its parts then do not add up.
+        const bool is_command = header.type == service::MessageType::kExecute && says_so && change > 0;
+        EXPECT_EQ(Greeted().Ask(bad), is_command ? ErrorCode::kInvalidArgument : ErrorCode::kLost) << type << change;
+      }
+    }
+    std::vector<uint8_t> bad = good;
+    bad[offsetof(Header, reserved)] = 1;
+    EXPECT_EQ(Greeted().Ask(bad), ErrorCode::kLost) << type;
+  }
+  for (const int type : {0, 12, 0xffff}) {
+    service::OpenUcma unknown;
+    unknown.header.type = static_cast<service::MessageType>(type);
+    EXPECT_EQ(Greeted().Ask(Bytes(unknown)), ErrorCode::kLost) << type;
+  }
+  EXPECT_EQ(Greeted().Ask(Bytes(service::Hello{})), ErrorCode::kLost);  // a second time
+  EXPECT_EQ(Greeted().Ask({1}), ErrorCode::kLost);
+  EXPECT_EQ(Greeted().Ask(std::vector<uint8_t>(service::kMaxMessageBytes + 1)), ErrorCode::kLost);
+}
+
+TEST_F(ServiceProtocol, AnotherVersionIsToldSo) {
+  RawClient client(simulator_.socket(0), false);
+  service::Hello hello;
+  hello.version = service::kProtocolVersion + 1;
+  EXPECT_EQ(client.Ask(Bytes(hello)), ErrorCode::kUnsupported);
+  hello.version = service::kProtocolVersion;
+  EXPECT_EQ(client.Ask(Bytes(hello)), std::nullopt);
+}
+
+// A client that says it has bytes where it has not is not read directly.
+TEST_F(ServiceProtocol, ALyingProbeGetsTheAgent) {
+  RawClient client(simulator_.socket(0), false);
+  service::Hello hello;
+  static std::array<uint8_t, 16> probe{};
+  hello.probe_address = reinterpret_cast<uintptr_t>(probe.data());
+  hello.probe[3] = 1;
+  EXPECT_EQ(client.Ask(Bytes(hello)), std::nullopt);
+  EXPECT_EQ(Get<service::HelloAnswer>(client.payload).uses_agent, 1);
+  RawClient honest(simulator_.socket(0), false);
+  hello.probe[3] = 0;
+  EXPECT_EQ(honest.Ask(Bytes(hello)), std::nullopt);
+  EXPECT_EQ(Get<service::HelloAnswer>(honest.payload).uses_agent, 0);
+}
+
+TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
+  RawClient client = Greeted();
+  const auto roce_class = neighbour_->shared->constants().net_ctrl_class_roce;
+  const auto command = [&](spec::RdmaCtrlCmd number, uint32_t request, uint32_t tail, uint32_t response, size_t more,
+                           const std::function<void(service::Execute&)>& change = {}, int fd = -1) {
+    service::Execute message;
+    message.ctrl_class = roce_class;
+    message.command = static_cast<uint8_t>(number);
+    message.request_bytes = request;
+    message.tail_bytes = tail;
+    message.response_bytes = response;
+    if (change) change(message);
+    message.header.bytes = static_cast<uint32_t>(sizeof message + more);
+    std::vector<uint8_t> bytes(BytesOf(message).begin(), BytesOf(message).end());
+    bytes.resize(bytes.size() + more);
+    return client.Ask(bytes, fd);
+  };
+  using Cmd = spec::RdmaCtrlCmd;
+  constexpr auto kBad = ErrorCode::kInvalidArgument;
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 0, 4, 0), std::nullopt);
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 0, 4, 0, [](auto& m) { m.ctrl_class = 0; }), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 0, 3, 0), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 0, 5, 0), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 0, ~0U, 0), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, 1, 0, 4, 1), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, 1, 4, 1), kBad);
+  EXPECT_EQ(command(Cmd::kCreatePd, ~0U, 1, 4, 0), kBad);  // wraps to 0
+  EXPECT_EQ(command(Cmd::kCreatePd, 0, ~0U, 4, 0), kBad);
+  EXPECT_EQ(command(Cmd::kCreateCq, 3, 0, 4, 3), kBad);
+  EXPECT_EQ(command(static_cast<Cmd>(0x55), 0, 0, 0, 0), ErrorCode::kRefused);
+  // A tail in a file: without one, with one that is no memory file, with one that is too short.
+  const auto in_file = [](auto& m) { m.tail_in_file = 1; };
+  constexpr uint32_t kRequest = spec::RdmaCmdRegUserMr::kBytes, kResponse = spec::RdmaAckRegUserMr::kBytes;
+  EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file), kBad);
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const FileDescriptor in(pipe[0]), out(pipe[1]), file = MemoryFile(4, false);
+  EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file, in.get()), kBad);
+  EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file, file.get()), kBad);
+  EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, service::kMaxTailBytes + 1, kResponse, kRequest, in_file, file.get()),
+            kBad);
+}
+
+TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
+  RawClient client = Greeted();
+  constexpr auto kBad = ErrorCode::kInvalidArgument;
+  const FileDescriptor sealed = MemoryFile(8192, true), open = MemoryFile(8192, false);
+  const auto map = [&](uint64_t offset, uint64_t bytes, int fd) {
+    service::Map message;
+    message.offset = offset;
+    message.bytes = bytes;
+    return client.Ask(Bytes(message), fd);
+  };
+  EXPECT_EQ(map(4096, 4096, sealed.get()), std::nullopt);
+  EXPECT_EQ(map(0, 4096, -1), kBad);
+  EXPECT_EQ(map(0, 4096, open.get()), kBad);  // could shrink
+  EXPECT_EQ(map(0, 0, sealed.get()), kBad);
+  EXPECT_EQ(map(0, 4095, sealed.get()), kBad);
+  EXPECT_EQ(map(1, 4096, sealed.get()), kBad);
+  EXPECT_EQ(map(4096, 8192, sealed.get()), kBad);
+  EXPECT_EQ(map(~uint64_t{4095}, 8192, sealed.get()), kBad);
+  const FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(map(0, 4096, null.get()), kBad);
+  const auto map_user = [&](uint64_t address, uint64_t bytes) {
+    service::MapUser message;
+    message.address = address;
+    message.bytes = bytes;
+    return client.Ask(Bytes(message));
+  };
+  EXPECT_EQ(map_user(0x10000, 4096), std::nullopt);  // that nothing is there shows when it is used
+  EXPECT_EQ(map_user(0x10001, 4096), kBad);
+  EXPECT_EQ(map_user(0x10000, 0), kBad);
+  EXPECT_EQ(map_user(0x10000, 100), kBad);
+  EXPECT_EQ(map_user(~uint64_t{4095}, 8192), kBad);
+  service::Unmap unmap;
+  unmap.address = 0x1000;
+  EXPECT_EQ(client.Ask(Bytes(unmap)), kBad);
+  unmap.address = neighbour_->mapping->address();
+  EXPECT_EQ(client.Ask(Bytes(unmap)), kBad);
+}
+
+TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
+  RawClient client = Greeted();
+  constexpr auto kBad = ErrorCode::kInvalidArgument;
+  const FileDescriptor file = MemoryFile(65536, true);
+  service::Map map;
+  map.bytes = 65536;
+  ASSERT_EQ(client.Ask(Bytes(map), file.get()), std::nullopt);
+  const uint64_t memory = Get<service::MapAnswer>(client.payload).address;
+  service::Execute create;
+  create.ctrl_class = neighbour_->shared->constants().net_ctrl_class_roce;
+  create.command = static_cast<uint8_t>(spec::RdmaCtrlCmd::kCreateCq);
+  create.request_bytes = create.response_bytes = 4;
+  create.header.bytes = sizeof create + 4;
+  std::vector<uint8_t> bytes(BytesOf(create).begin(), BytesOf(create).end());
+  bytes.insert(bytes.end(), {16, 0, 0, 0});
+  ASSERT_EQ(client.Ask(bytes), std::nullopt);
+  const auto cqn = spec::RdmaAckCreateCq::Decode(client.payload.data()).cqn;
+  const auto index = neighbour_->shared->CompletionQueueIndex(cqn);
+  const auto other = neighbour_->shared->CompletionQueueIndex(neighbour_->cq->cqn());
+  ASSERT_TRUE(index.ok() && other.ok());
+
+  for (const uint32_t bad : {0U, uint32_t{*other}, 70'000U, ~0U}) {
+    service::MaxQueueSize size;
+    size.index = bad;
+    EXPECT_EQ(client.Ask(Bytes(size)), kBad) << bad;
+    service::ResetQueue reset;
+    reset.index = bad;
+    EXPECT_EQ(client.Ask(Bytes(reset)), kBad) << bad;
+  }
+  service::EnableQueue good;
+  good.index = *index;
+  good.size = 16;
+  good.descriptors = memory;
+  good.driver = memory + 4096;
+  good.device = memory + 8192;
+  const auto enable = [&](const std::function<void(service::EnableQueue&)>& change) {
+    service::EnableQueue message = good;
+    change(message);
+    return client.Ask(Bytes(message));
+  };
+  EXPECT_EQ(enable([&](auto& m) { m.index = *other; }), kBad);
+  EXPECT_EQ(enable([](auto& m) { m.size = 0; }), kBad);
+  EXPECT_EQ(enable([](auto& m) { m.size = 65'536; }), kBad);
+  EXPECT_EQ(enable([](auto& m) { m.vector = 60'000; }), kBad);
+  EXPECT_EQ(enable([&](auto& m) { m.descriptors = memory + 65536 - 16 * 15; }), kBad);
+  EXPECT_EQ(enable([](auto& m) { m.descriptors = 0; }), kBad);
+  EXPECT_EQ(enable([&](auto& m) { m.driver = memory + 65536; }), kBad);
+  EXPECT_EQ(enable([&](auto& m) { m.device = memory - 1; }), kBad);
+  EXPECT_EQ(enable([](auto& m) { m.device = ~uint64_t{0}; }), kBad);
+  service::ResetQueue reset;
+  reset.index = *index;
+  EXPECT_EQ(client.Ask(Bytes(reset)), ErrorCode::kBadState);  // not enabled
+  EXPECT_EQ(enable([](auto&) {}), std::nullopt);
+  EXPECT_EQ(enable([](auto&) {}), ErrorCode::kBadState);  // enabled
+  service::Unmap unmap;
+  unmap.address = memory;
+  EXPECT_EQ(client.Ask(Bytes(unmap)), ErrorCode::kBadState);  // the queue lies there
+  EXPECT_EQ(client.Ask(Bytes(reset)), std::nullopt);
+  EXPECT_EQ(client.Ask(Bytes(unmap)), std::nullopt);
+
+  service::VectorFd vector;
+  vector.vector = neighbour_->shared->vectors();
+  EXPECT_EQ(client.Ask(Bytes(vector)), kBad);
+  vector.vector = ~0U;
+  EXPECT_EQ(client.Ask(Bytes(vector)), kBad);
+  EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);
+}
+
+// Doorbells of others are not passed on, and no register behind the doorbells can be written.
+TEST_F(ServiceProtocol, AForeignDoorbellIsIgnored) {
+  RawClient client = Greeted();
+  for (const int width : {0, 1, 2, 4, 8, 255}) {
+    for (const uint64_t offset : {uint64_t{0}, uint64_t{0x4}, uint64_t{0x1000}, uint64_t{0x2004}, ~uint64_t{0}}) {
+      service::DoorbellWrite doorbell;
+      doorbell.offset = offset;
+      doorbell.width = static_cast<uint8_t>(width);
+      doorbell.value = ~uint64_t{0};
+      client.Say(Bytes(doorbell));
+    }
+  }
+  EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);  // still served
+}
+
+TEST(ServiceClient, SaysWhyItCannotConnect) {
+  const auto none = service::SharedDevice::Connect("/nonexistent/socket");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::kLost);
+  const auto empty = service::SharedDevice::Connect("");
+  ASSERT_FALSE(empty.ok());
+  EXPECT_EQ(empty.error().code, ErrorCode::kInvalidArgument);
+  const auto long_path = service::SharedDevice::Connect(std::string(200, 'x'));
+  ASSERT_FALSE(long_path.ok());
+  EXPECT_EQ(long_path.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(ServiceClient, NoticesTheEndOfTheService) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  auto self = Endpoint::Open(simulator.socket(0), 4096);
+  ASSERT_NE(self, nullptr);
+  EXPECT_EQ(simulator.Stop(), 0);
+  EXPECT_EQ(self->shared->roce().QueryDevice().error().code, ErrorCode::kLost);
+  EXPECT_EQ(self->device->PollEvent().error().code, ErrorCode::kLost);
+  EXPECT_EQ(self->shared->function().health().error().code, ErrorCode::kLost);
+  EXPECT_EQ(self->cq->Wait(~uint64_t{0}).error().code, ErrorCode::kLost);
+}
+
+TEST(ServiceClient, BelongsToTheProcessThatConnected) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  auto self = Endpoint::Open(simulator.socket(0), 4096);
+  ASSERT_NE(self, nullptr);
+  ClientProcess child([&] {
+    const auto refused = self->shared->roce().QueryDevice();
+    const bool is_refused = !refused.ok() && refused.error().code == ErrorCode::kBadState;
+    self.reset();
+    auto own = Endpoint::Open(simulator.socket(0), 4096);
+    return is_refused && own != nullptr;
+  });
+  EXPECT_TRUE(child.Succeeds());
+  EXPECT_TRUE(self->shared->roce().QueryQp(self->qp->qpn(), 0).ok());
+}
+
+}  // namespace
+}  // namespace vireo::verif

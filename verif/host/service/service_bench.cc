@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/host/service/service_bench.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+namespace vireo::verif {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kSecondsNs = 1'000'000'000;
+
+bool Fail(const char* what, const host::Error& error) {
+  std::fprintf(stderr, "%s: %s\n", what, host::ToString(error).c_str());
+  return false;
+}
+
+}  // namespace
+
+SimulatorProcess::SimulatorProcess(std::vector<std::string> arguments) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "vireo_service_XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) return;
+  directory_ = pattern;
+  std::array<int, 2> lifeline{}, ready{};
+  if (::pipe2(lifeline.data(), O_CLOEXEC) != 0 || ::pipe2(ready.data(), O_CLOEXEC) != 0) return;
+  lifeline_ = service::FileDescriptor(lifeline[1]);
+  const service::FileDescriptor theirs(lifeline[0]), ready_in(ready[0]);
+  service::FileDescriptor ready_out(ready[1]);
+  arguments.insert(arguments.begin(), {VIREO_SIMULATOR, "--directory", directory_, "--lifeline",
+                                       std::to_string(theirs.get()), "--ready", std::to_string(ready_out.get())});
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    for (const int fd : {theirs.get(), ready_out.get()}) ::fcntl(fd, F_SETFD, 0);
+    ::execv(argv[0], argv.data());
+    std::perror(argv[0]);
+    ::_exit(127);
+  }
+  ready_out.Close();
+  uint8_t byte = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(ready_in.get(), &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  is_ready_ = got == 1;
+}
+
+int SimulatorProcess::Stop() {
+  if (pid_ <= 0) return -1;
+  ::kill(pid_, SIGTERM);
+  int status = 0;
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+SimulatorProcess::~SimulatorProcess() {
+  Stop();
+  std::error_code error;
+  if (!directory_.empty()) std::filesystem::remove_all(directory_, error);
+}
+
+Pipe::Pipe() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
+  for (size_t i = 0; i < 2; ++i) ends_[i] = service::FileDescriptor(ends.at(i));
+}
+
+bool Pipe::Write(size_t end, const void* data, size_t bytes) {
+  return ::send(ends_[end].get(), data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+}
+
+bool Pipe::Read(size_t end, void* data, size_t bytes) {
+  return ::recv(ends_[end].get(), data, bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
+}
+
+ClientProcess::ClientProcess(const std::function<bool()>& body) {
+  std::fflush(nullptr);
+  pid_ = ::fork();
+  if (pid_ == 0) ::_exit(body() ? 0 : 1);
+}
+
+ClientProcess::~ClientProcess() { Kill(); }
+
+void ClientProcess::Kill() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+}
+
+bool ClientProcess::Succeeds() {
+  int status = 1;
+  if (pid_ <= 0 || ::waitpid(std::exchange(pid_, -1), &status, 0) <= 0) return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::unique_ptr<Endpoint> Endpoint::Open(const std::string& socket, size_t memory_bytes) {
+  const auto fail = [](const char* what, const host::Error& error) {
+    Fail(what, error);
+    return std::unique_ptr<Endpoint>();
+  };
+  auto endpoint = std::make_unique<Endpoint>();
+  auto shared = service::SharedDevice::Connect(socket);
+  if (!shared.ok()) return fail("connect", shared.error());
+  endpoint->shared = shared->get();
+  auto device = verbs::Device::Attach(std::move(shared).value());
+  if (!device.ok()) return fail("attach", device.error());
+  endpoint->device = *device;
+  auto pd = endpoint->device->CreatePd();
+  if (!pd.ok()) return fail("PD", pd.error());
+  endpoint->pd = *pd;
+  auto cq = endpoint->device->CreateCq(64, 0);
+  if (!cq.ok()) return fail("CQ", cq.error());
+  endpoint->cq = *cq;
+  verbs::QueuePairOptions options{.send_cq = *cq, .recv_cq = *cq, .max_send_wr = 32, .max_recv_wr = 32};
+  auto qp = endpoint->pd->CreateQp(options);
+  if (!qp.ok()) return fail("QP", qp.error());
+  endpoint->qp = *qp;
+  endpoint->memory.resize(memory_bytes);
+  uint8_t* const data = endpoint->memory.data();
+  const auto first = reinterpret_cast<uintptr_t>(data) / kPageBytes * kPageBytes;
+  const auto last = (reinterpret_cast<uintptr_t>(data) + memory_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  auto mapping = endpoint->shared->function().MapDma(reinterpret_cast<uint8_t*>(first),
+                                                     last - first);  // NOLINT(performance-no-int-to-ptr)
+  if (!mapping.ok()) return fail("mapping", mapping.error());
+  endpoint->mapping = std::move(mapping).value();
+  std::vector<uint64_t> pages;
+  for (uint64_t at = 0; at < last - first; at += kPageBytes) pages.push_back(endpoint->mapping->address() + at);
+  using Access = spec::IbAccessFlags;
+  auto region = endpoint->pd->Register(reinterpret_cast<uintptr_t>(data), memory_bytes,
+                                       Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead, 0, pages);
+  if (!region.ok()) return fail("MR", region.error());
+  endpoint->region = *region;
+  return endpoint;
+}
+
+Endpoint::~Endpoint() {
+  qp.reset();
+  region.reset();
+}
+
+PeerInfo Endpoint::info() const {
+  PeerInfo info;
+  constexpr size_t kIpv4Gid = 1;
+  std::ranges::copy(shared->info().gids.at(kIpv4Gid).gid, info.gid);
+  std::ranges::copy(shared->info().mac, info.mac);
+  info.qpn = qp->qpn();
+  info.rkey = region->rkey();
+  info.address = region->address();
+  return info;
+}
+
+bool Endpoint::Connect(const PeerInfo& peer, uint8_t timeout, uint8_t retries) {
+  verbs::QueuePair::Connection connection;
+  connection.dest_qpn = peer.qpn;
+  connection.local_psn = connection.remote_psn = 0x123456;
+  connection.timeout = timeout;
+  connection.retry_cnt = retries;
+  std::ranges::copy(peer.gid, connection.path.grh.dgid);
+  std::ranges::copy(peer.mac, connection.path.dmac);
+  connection.path.grh.sgid_index = 1;
+  connection.path.grh.hop_limit = 64;
+  const host::Status connected = qp->Connect(connection);
+  return connected.ok() || Fail("connect", connected.error());
+}
+
+bool Endpoint::Complete(spec::RdmaCqReq* completion) {
+  constexpr uint64_t kPatienceNs = 60 * kSecondsNs;
+  auto next = cq->Wait(shared->function().NowNs() + kPatienceNs);
+  if (!next.ok()) return Fail("completion", next.error());
+  if (!next->has_value()) {
+    std::fprintf(stderr, "no completion\n");
+    return false;
+  }
+  if (completion != nullptr) {
+    *completion = **next;
+    return true;
+  }
+  if ((*next)->status == spec::IbWcStatus::kSuccess) return true;
+  std::fprintf(stderr, "a completion with status %d\n", static_cast<int>((*next)->status));
+  return false;
+}
+
+}  // namespace vireo::verif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of the service are made of: a simulator process, client processes, and an endpoint of a connection.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/service/client.h"
+#include "host/service/file_descriptor.h"
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/device.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
+
+namespace vireo::verif {
+
+// A vireo_simulator with a directory of its own; ends with the object, or with this process.
+class SimulatorProcess {
+ public:
+  explicit SimulatorProcess(std::vector<std::string> arguments = {});
+  ~SimulatorProcess();
+  SimulatorProcess(const SimulatorProcess&) = delete;
+  SimulatorProcess& operator=(const SimulatorProcess&) = delete;
+
+  bool is_ready() const { return is_ready_; }
+  std::string socket(size_t nic) const { return directory_ + "/nic" + std::to_string(nic) + ".sock"; }
+  const std::string& directory() const { return directory_; }
+  pid_t pid() const { return pid_; }
+  // Sends SIGTERM and waits. The exit status, or -1.
+  int Stop();
+
+ private:
+  std::string directory_;
+  pid_t pid_ = -1;
+  bool is_ready_ = false;
+  service::FileDescriptor lifeline_;
+};
+
+// Messages of fixed size between processes.
+class Pipe {
+ public:
+  Pipe();  // both ends
+  template <typename Message>
+  bool Send(size_t end, const Message& message) {
+    return Write(end, &message, sizeof message);
+  }
+  template <typename Message>
+  bool Receive(size_t end, Message& message) {
+    return Read(end, &message, sizeof message);
+  }
+  // In a process that does not use this end: so that the other end learns when its user dies.
+  void Close(size_t end) { ends_[end].Close(); }
+
+ private:
+  bool Write(size_t end, const void* data, size_t bytes);
+  bool Read(size_t end, void* data, size_t bytes);
+  service::FileDescriptor ends_[2];
+};
+
+// Runs `body` in a forked process, which ends with 0 if it says true.
+class ClientProcess {
+ public:
+  explicit ClientProcess(const std::function<bool()>& body);
+  ~ClientProcess();  // kills it, if it has not ended
+  ClientProcess(const ClientProcess&) = delete;
+  ClientProcess& operator=(const ClientProcess&) = delete;
+  void Kill();
+  bool Succeeds();  // waits
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// What the other side must know.
+struct PeerInfo {
+  uint8_t gid[16]{};
+  uint8_t mac[6]{};
+  uint32_t qpn = 0;
+  uint32_t rkey = 0;
+  uint64_t address = 0;
+};
+
+// One side of an RC connection, with a region of ordinary memory.
+struct Endpoint {
+  // Null, with a message on standard error, if anything is refused.
+  static std::unique_ptr<Endpoint> Open(const std::string& socket, size_t memory_bytes);
+  ~Endpoint();
+
+  PeerInfo info() const;
+  bool Connect(const PeerInfo& peer, uint8_t timeout = 14, uint8_t retries = 7);
+  // The next completion; it must come in so many seconds and have this status.
+  bool Complete(spec::RdmaCqReq* completion = nullptr);
+  spec::RdmaSge Sge(size_t offset, size_t bytes) const { return region->Sge(offset, static_cast<uint32_t>(bytes)); }
+
+  service::SharedDevice* shared = nullptr;  // device's
+  std::shared_ptr<verbs::Device> device;
+  std::shared_ptr<verbs::ProtectionDomain> pd;
+  std::shared_ptr<verbs::CompletionQueue> cq;
+  std::shared_ptr<verbs::QueuePair> qp;
+  std::vector<uint8_t> memory;  // from malloc, not aligned
+  host::DmaBuffer mapping;
+  std::shared_ptr<verbs::MemoryRegion> region;
+};
+
+// A byte that depends on its place and on the round.
+constexpr uint8_t Pattern(size_t place, size_t round) {
+  return static_cast<uint8_t>(place * 7 + place / 251 + round * 13 + 1);
+}
+
+}  // namespace vireo::verif

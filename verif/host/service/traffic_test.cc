@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that use simulated NICs through the service: traffic, death, and several on one NIC.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "verif/host/service/service_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+constexpr std::array<size_t, 5> kSizes = {64, 1000, 4096, 20'000, 65'536};
+constexpr size_t kMaxBytes = 65'536;
+
+// The passive side: takes a SEND and finds a WRITE in the other half of its memory, for each size.
+bool Serve(const std::string& socket, Pipe& pipe, bool is_agent) {
+  auto self = Endpoint::Open(socket, 2 * kMaxBytes);
+  PeerInfo peer;
+  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
+  if (!pipe.Send(0, self->info()) || !pipe.Receive(0, peer) || !self->Connect(peer)) return false;
+  for (size_t round = 0; round < kSizes.size(); ++round) {
+    const spec::RdmaSge sge = self->Sge(0, kMaxBytes);
+    if (!self->qp->PostRecv({.wr_id = round, .sg_list = {&sge, 1}}).ok() || !pipe.Send(0, round)) return false;
+    spec::RdmaCqReq received;
+    if (!self->Complete(&received) || received.status != spec::IbWcStatus::kSuccess ||
+        received.byte_len != kSizes.at(round)) {
+      std::fprintf(stderr, "round %zu: status %d, %u bytes\n", round, static_cast<int>(received.status),
+                   received.byte_len);
+      return false;
+    }
+    for (size_t i = 0; i < kSizes.at(round); ++i) {
+      if (self->memory[i] != Pattern(i, round) || self->memory[kMaxBytes + i] != Pattern(i, round + 100)) {
+        std::fprintf(stderr, "round %zu, byte %zu\n", round, i);
+        return false;
+      }
+    }
+  }
+  return pipe.Send(0, kSizes.size());
+}
+
+// The active side: a WRITE and a SEND for each size, and a READ of what it wrote.
+bool Talk(const std::string& socket, Pipe& pipe, bool is_agent) {
+  auto self = Endpoint::Open(socket, 3 * kMaxBytes);
+  PeerInfo peer;
+  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
+  if (!pipe.Receive(1, peer) || !self->Connect(peer) || !pipe.Send(1, self->info())) return false;
+  size_t ready = 0;
+  for (size_t round = 0; round < kSizes.size(); ++round) {
+    const size_t bytes = kSizes.at(round);
+    for (size_t i = 0; i < bytes; ++i) {
+      self->memory[i] = Pattern(i, round);
+      self->memory[kMaxBytes + i] = Pattern(i, round + 100);
+    }
+    if (!pipe.Receive(1, ready) || ready != round) return false;
+    const spec::RdmaSge sent = self->Sge(0, bytes), written = self->Sge(kMaxBytes, bytes),
+                        read = self->Sge(2 * kMaxBytes, bytes);
+    using Opcode = spec::IbWrOpcode;
+    const verbs::SendRequest write{.opcode = Opcode::kRdmaWrite,
+                                   .sg_list = {&written, 1},
+                                   .remote_addr = peer.address + kMaxBytes,
+                                   .rkey = peer.rkey};
+    verbs::SendRequest back = write;
+    back.opcode = Opcode::kRdmaRead;
+    back.sg_list = {&read, 1};
+    if (!self->qp->PostSend(write).ok() || !self->qp->PostSend(back).ok() ||
+        !self->qp->PostSend({.opcode = Opcode::kSend, .sg_list = {&sent, 1}}).ok()) {
+      return false;
+    }
+    for (int i = 0; i < 3; ++i) {
+      if (!self->Complete()) return false;
+    }
+    for (size_t i = 0; i < bytes; ++i) {
+      if (self->memory[2 * kMaxBytes + i] != Pattern(i, round + 100)) return false;
+    }
+  }
+  return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has seen everything
+}
+
+struct Way {
+  const char* name;
+  bool is_agent;
+  size_t nics[2];
+  const char* device = "model";
+};
+class ServiceTraffic : public testing::TestWithParam<Way> {};
+
+TEST_P(ServiceTraffic, WritesReadsAndSendsIntoOrdinaryMemory) {
+  const Way& way = GetParam();
+  SimulatorProcess simulator({"--device", way.device});
+  ASSERT_TRUE(simulator.is_ready());
+  EXPECT_TRUE(std::filesystem::exists(simulator.directory() + "/status.json"));
+  if (way.is_agent) ::setenv("VIREO_DMA", "agent", 1);
+  Pipe pipe;
+  ClientProcess passive([&] { return Serve(simulator.socket(way.nics[0]), pipe, way.is_agent); });
+  ClientProcess active([&] { return Talk(simulator.socket(way.nics[1]), pipe, way.is_agent); });
+  for (size_t end = 0; end < 2; ++end) pipe.Close(end);
+  EXPECT_TRUE(active.Succeeds());
+  EXPECT_TRUE(passive.Succeeds());
+  ::unsetenv("VIREO_DMA");
+  EXPECT_EQ(simulator.Stop(), 0);
+  EXPECT_FALSE(std::filesystem::exists(simulator.directory() + "/status.json"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ServiceTraffic,
+                         testing::Values(Way{"Direct", false, {0, 1}}, Way{"Agent", true, {0, 1}},
+                                         Way{"OneNic", false, {0, 0}}, Way{"Rtl", false, {0, 1}, "rtl"},
+                                         Way{"Lockstep", false, {0, 1}, "lockstep"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// --- Death
+
+TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
+  SimulatorProcess simulator;
+  ASSERT_TRUE(simulator.is_ready());
+  Pipe pipe, go;
+  ClientProcess victim([&] {
+    auto self = Endpoint::Open(simulator.socket(0), kMaxBytes);
+    PeerInfo peer;
+    return self != nullptr && pipe.Send(0, self->info()) && pipe.Receive(0, peer) && self->Connect(peer) &&
+           pipe.Send(0, 1) && pipe.Receive(0, peer);  // until it is killed
+  });
+  ClientProcess peer([&] {
+    auto self = Endpoint::Open(simulator.socket(1), kMaxBytes);
+    PeerInfo other;
+    int ready = 0;
+    // 1 ms, twice.
+    if (self == nullptr || !pipe.Receive(1, other) || !self->Connect(other, 8, 1) || !pipe.Send(1, self->info()) ||
+        !pipe.Receive(1, ready)) {
+      return false;
+    }
+    const spec::RdmaSge sge = self->Sge(0, kMaxBytes);
+    const verbs::SendRequest write{
+        .opcode = spec::IbWrOpcode::kRdmaWrite, .sg_list = {&sge, 1}, .remote_addr = other.address, .rkey = other.rkey};
+    // Never without traffic, so that death comes in the middle of it.
+    for (int i = 0; i < 4; ++i) {
+      if (!self->qp->PostSend(write).ok()) return false;
+    }
+    for (uint64_t count = 1;; ++count) {
+      spec::RdmaCqReq completion;
+      if (!self->Complete(&completion)) return false;
+      // The dying process's memory may be gone before its connection is: then the victim's NIC says so.
+      if (completion.status == spec::IbWcStatus::kRetryExcErr || completion.status == spec::IbWcStatus::kRemOpErr) {
+        return true;
+      }
+      if (completion.status != spec::IbWcStatus::kSuccess) {
+        std::fprintf(stderr, "status %d\n", static_cast<int>(completion.status));
+        return false;
+      }
+      if (count == 4 && !go.Send(1, 1)) return false;
+      if (!self->qp->PostSend(write).ok()) return false;
+    }
+  });
+  for (size_t end = 0; end < 2; ++end) pipe.Close(end);
+  go.Close(1);
+  int flowing = 0;
+  ASSERT_TRUE(go.Receive(0, flowing));
+  victim.Kill();
+  EXPECT_TRUE(peer.Succeeds());
+
+  Pipe again;
+  ClientProcess passive([&] { return Serve(simulator.socket(0), again, false); });
+  ClientProcess active([&] { return Talk(simulator.socket(1), again, false); });
+  for (size_t end = 0; end < 2; ++end) again.Close(end);
+  EXPECT_TRUE(active.Succeeds());
+  EXPECT_TRUE(passive.Succeeds());
+}
+
+// The small NIC has 16 of most things: whoever leaves one behind is found out soon.
+TEST(ServiceDeath, NothingIsLeftOfClientsThatEndWithoutAWord) {
+  SimulatorProcess simulator({"--config", "nic1", "--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  for (int i = 0; i < 40; ++i) {
+    ClientProcess client([&] {
+      auto self = Endpoint::Open(simulator.socket(0), 8192);
+      if (self == nullptr) return false;
+      self.release();  // NOLINT(bugprone-unused-return-value): nobody says good-bye
+      return true;
+    });
+    ASSERT_TRUE(client.Succeeds()) << i;
+  }
+}
+
+// --- Several on one NIC
+
+TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096);
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  EXPECT_NE(first->qp->qpn(), second->qp->qpn());
+  EXPECT_NE(first->cq->cqn(), second->cq->cqn());
+  EXPECT_NE(first->pd->pdn(), second->pd->pdn());
+
+  host::RoceCommands& roce = second->shared->roce();
+  const auto refused = [](const auto& result, spec::RdmaError why) {
+    return !result.ok() && result.error().code == host::ErrorCode::kRefused && result.error().rdma == why;
+  };
+  using spec::RdmaError;
+  EXPECT_TRUE(refused(roce.DestroyQp(first->qp->qpn()), RdmaError::kBadQpn));
+  EXPECT_TRUE(refused(roce.QueryQp(first->qp->qpn(), 0), RdmaError::kBadQpn));
+  EXPECT_TRUE(refused(roce.ModifyQp({.qpn = first->qp->qpn()}), RdmaError::kBadQpn));
+  EXPECT_TRUE(refused(roce.DestroyCq(first->cq->cqn()), RdmaError::kBadCqn));
+  EXPECT_TRUE(refused(roce.ReqNotifyCq(first->cq->cqn(), spec::IbNotifyFlags::kNextCompletion), RdmaError::kBadCqn));
+  EXPECT_TRUE(refused(roce.DestroyPd(first->pd->pdn()), RdmaError::kBadPdn));
+  EXPECT_TRUE(refused(roce.CreateAh(first->pd->pdn(), {}), RdmaError::kBadPdn));
+  EXPECT_TRUE(refused(roce.DestroyAh(second->pd->pdn(), 0), RdmaError::kBadAh));
+  EXPECT_TRUE(refused(roce.DestroyAh(first->pd->pdn(), 0), RdmaError::kBadPdn));
+  // Whatever the first client's region is called: of all numbers, only the second's own goes.
+  int gone = 0;
+  for (uint32_t mrn = 0; mrn < 64; ++mrn) {
+    const host::Status ended = roce.DeregMr(mrn);
+    gone += ended.ok() ? 1 : 0;
+    EXPECT_TRUE(ended.ok() || refused(ended, RdmaError::kBadMrn)) << mrn;
+  }
+  EXPECT_EQ(gone, 1);
+  const auto qp = [&](uint32_t pdn, uint32_t send, uint32_t recv, spec::IbQpType type) {
+    return roce.CreateQp({.pdn = pdn, .qp_type = type, .send_cqn = send, .recv_cqn = recv, .cap = {}});
+  };
+  constexpr auto kRc = spec::IbQpType::kRc;
+  const uint32_t pdn = second->pd->pdn(), cqn = second->cq->cqn();
+  EXPECT_TRUE(refused(qp(first->pd->pdn(), cqn, cqn, kRc), RdmaError::kBadPdn));
+  EXPECT_TRUE(refused(qp(pdn, first->cq->cqn(), cqn, kRc), RdmaError::kBadCqn));
+  EXPECT_TRUE(refused(qp(pdn, cqn, first->cq->cqn(), kRc), RdmaError::kBadCqn));
+  EXPECT_TRUE(refused(qp(pdn, cqn, cqn, spec::IbQpType::kGsi), RdmaError::kUnsupportedQpType));
+  // What is the service's own.
+  EXPECT_TRUE(refused(roce.AddGid({.index = 5}), RdmaError::kUnsupportedCommand));
+  EXPECT_TRUE(refused(roce.DelGid(0), RdmaError::kUnsupportedCommand));
+  EXPECT_TRUE(refused(roce.SetWindow({.vq_index = 40}), RdmaError::kUnsupportedCommand));
+  EXPECT_TRUE(refused(roce.GetDmaMr(pdn, 0), RdmaError::kUnsupportedCommand));
+  // Memory and queues of the first client.
+  const std::array<uint64_t, 1> page = {first->mapping->address()};
+  EXPECT_TRUE(
+      refused(second->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page), RdmaError::kInvalidAddress));
+  EXPECT_TRUE(
+      refused(second->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 40, page), RdmaError::kInvalidAddress));
+  const auto queue = second->shared->SendQueueIndex(first->qp->qpn());
+  ASSERT_TRUE(queue.ok());
+  EXPECT_FALSE(second->shared->MaxQueueSize(*queue).ok());
+  EXPECT_FALSE(second->shared->OpenQueue(*queue, 16, std::nullopt, 0).ok());
+  host::Queue foreign{*queue, nullptr, host::Doorbell(second->shared->function(), 0, 0, 0, false), std::nullopt};
+  EXPECT_FALSE(second->shared->StopQueue(foreign, false).ok());
+
+  // The first has noticed nothing; and its own are not refused.
+  EXPECT_TRUE(first->shared->roce().QueryQp(first->qp->qpn(), 0).ok());
+  EXPECT_TRUE(
+      first->shared->roce()
+          .ModifyQp(
+              {.qpn = first->qp->qpn(), .attr_mask = spec::IbQpAttrMask::kState, .qp_state = spec::IbQpState::kReset})
+          .ok());
+}
+
+TEST(ServiceSharing, MemoryInUseStays) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  auto self = Endpoint::Open(simulator.socket(0), 4096);
+  ASSERT_NE(self, nullptr);
+  // A piece beside the endpoint's own.
+  alignas(4096) static std::array<uint8_t, 4096> memory;
+  auto mapping = self->shared->function().MapDma(memory.data(), memory.size());
+  ASSERT_TRUE(mapping.ok());
+  const std::array<uint64_t, 1> page = {(*mapping)->address()};
+  auto region = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page);
+  ASSERT_TRUE(region.ok());
+  mapping->reset();  // refused by the service, as the region uses it: the region still works
+  EXPECT_TRUE(self->shared->function().health().ok());
+  auto second = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page);
+  EXPECT_TRUE(second.ok());
+}
+
+TEST(ServiceSharing, AnEventComesToItsOwnerAlone) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096),
+       third = Endpoint::Open(simulator.socket(0), 4096);
+  ASSERT_TRUE(first != nullptr && second != nullptr && third != nullptr);
+  ASSERT_TRUE(first->Connect(second->info()) && second->Connect(first->info()));
+  const spec::RdmaSge sge = first->Sge(0, 64);
+  ASSERT_TRUE(first->qp
+                  ->PostSend({.opcode = spec::IbWrOpcode::kRdmaWrite,
+                              .sg_list = {&sge, 1},
+                              .remote_addr = second->info().address,
+                              .rkey = second->info().rkey ^ 0x5500})
+                  .ok());
+  spec::RdmaCqReq completion;
+  ASSERT_TRUE(first->Complete(&completion));
+  EXPECT_EQ(completion.status, spec::IbWcStatus::kRemAccessErr);
+  pollfd readable{.fd = second->shared->event_fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&readable, 1, 30'000), 1);
+  std::set<uint32_t> types;
+  for (;;) {
+    const auto event = second->device->PollEvent();
+    ASSERT_TRUE(event.ok());
+    if (!event->has_value()) break;
+    EXPECT_EQ((*event)->kind, host::DeviceEvent::Kind::kRdma);
+    EXPECT_EQ((*event)->rdma.element, second->qp->qpn());
+    types.insert(static_cast<uint32_t>((*event)->rdma.event_type));
+  }
+  EXPECT_TRUE(types.contains(static_cast<uint32_t>(spec::RdmaEventType::kQpAccessErr)));
+  const auto none = third->device->PollEvent();
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
+}
+
+// A path without the MAC address: the service knows who is where, as a kernel's neighbour table does.
+TEST(ServiceSharing, ADestinationIsFoundByItsGid) {
+  SimulatorProcess simulator;
+  ASSERT_TRUE(simulator.is_ready());
+  auto self = Endpoint::Open(simulator.socket(0), 4096), peer = Endpoint::Open(simulator.socket(1), 4096);
+  ASSERT_TRUE(self != nullptr && peer != nullptr);
+  PeerInfo there = peer->info(), here = self->info();
+  std::ranges::fill(there.mac, uint8_t{0});
+  std::ranges::fill(here.mac, uint8_t{0});
+  ASSERT_TRUE(self->Connect(there) && peer->Connect(here));
+  const spec::RdmaSge sge = self->Sge(0, 64);
+  ASSERT_TRUE(self->qp
+                  ->PostSend({.opcode = spec::IbWrOpcode::kRdmaWrite,
+                              .sg_list = {&sge, 1},
+                              .remote_addr = there.address,
+                              .rkey = there.rkey})
+                  .ok());
+  EXPECT_TRUE(self->Complete());
+  spec::RdmaAhAttr path;
+  std::ranges::copy(there.gid, path.grh.dgid);
+  path.grh.sgid_index = 1;
+  path.grh.hop_limit = 64;
+  EXPECT_TRUE(self->pd->CreateAh(path).ok());
+  path.grh.dgid[15] = 77;
+  const auto nobody = self->pd->CreateAh(path);
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_EQ(nobody.error().rdma, spec::RdmaError::kInvalidAddress);
+}
+
+// Pages by a memory file: more than a message holds.
+TEST(ServiceSharing, ALongPageListArrives) {
+  SimulatorProcess simulator({"--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  constexpr size_t kBytes = size_t{64} << 20;
+  auto self = Endpoint::Open(simulator.socket(0), kBytes);  // 16384 pages
+  ASSERT_NE(self, nullptr);
+  EXPECT_EQ(self->region->length(), kBytes);
+}
+
+}  // namespace
+}  // namespace vireo::verif
