@@ -70,11 +70,11 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
 
 bool HoldsOneOf(pid_t pid, const std::set<std::string>& inodes) {
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
     const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
     constexpr std::string_view kPrefix = "socket:[";
-    if (target.starts_with(kPrefix) && inodes.contains(target.substr(kPrefix.size(), target.size() - kPrefix.size() - 1))) {
+    if (target.starts_with(kPrefix) &&
+        inodes.contains(target.substr(kPrefix.size(), target.size() - kPrefix.size() - 1))) {
       return true;
     }
   }

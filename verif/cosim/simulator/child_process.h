@@ -14,7 +14,7 @@ namespace vireo::verif {
 
 struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> environment{};  // added to this process's own
-  int output = -1;  // file descriptor for its stdout and stderr; -1: this process's
+  int output = -1;               // file descriptor for its stdout and stderr; -1: this process's
   std::vector<int> inherited{};  // file descriptors that it gets although they are closed on exec
   // Of a session of its own: it outlives the terminal, and Stop() ends it with all that it started.
   bool own_session = false;

@@ -89,6 +89,26 @@ bool WriteStatus(const CommandLine& line, Simulator& simulator) {
   return file.good() && !error;
 }
 
+// What happened, in a few lines. False: a cycle of model and RTL differs.
+bool PrintSummary(Simulator& simulator) {
+  RdmaSystem& system = simulator.system();
+  bool is_equal = true;
+  fmt::print("simulated time  {:.3f} us\n",
+             static_cast<double>(system.scheduler().now()) / kPicosecondsPerNanosecond / 1000);
+  for (size_t i = 0; i < simulator.size(); ++i) {
+    const MacPort::Counters& counters = system.host(i).station().mac().counters();
+    fmt::print("nic {}           {} frames sent, {} received", i, counters.sent_frames, counters.received_frames);
+    if (LockstepNic* const lockstep = system.lockstep(i); lockstep != nullptr) {
+      const CycleDifferences total = lockstep->TotalDifferences();
+      fmt::print("; {} events of model and RTL compared, {} in different cycles", total.count,
+                 total.count - total.exact);
+      is_equal = is_equal && total.count == total.exact;
+    }
+    fmt::print("\n");
+  }
+  return is_equal;
+}
+
 int Main(int argc, char** argv) {
   CommandLine line;
   if (const std::optional<int> code = Parse(argc, argv, line)) return *code;
@@ -126,7 +146,8 @@ int Main(int argc, char** argv) {
   const std::string flushed = simulator.system().topology().FlushCapture();
   if (!flushed.empty()) fmt::print(stderr, "{}\n", flushed);
   // A client may die in the middle of anything, so DMA that finds no memory is no defect; a device that differs is.
-  return flushed.empty() && !simulator.system().is_mismatched() ? 0 : 1;
+  const bool is_equal = PrintSummary(simulator);
+  return flushed.empty() && is_equal && !simulator.system().is_mismatched() ? 0 : 1;
 }
 
 }  // namespace

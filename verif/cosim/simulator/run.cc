@@ -15,7 +15,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,8 +61,8 @@ int Fail(const std::string& what) {
 std::optional<ChildProcess> StartSimulator(const SimulationDirectory& directory, const SimulationOptions& options,
                                            std::string* error) {
   if (const auto living = directory.Find()) {
-    *error = fmt::format("a simulation lives in {} already (process {}); `vireo down` ends it", directory.path().string(),
-                         living->pid);
+    *error = fmt::format("a simulation lives in {} already (process {}); `vireo down` ends it",
+                         directory.path().string(), living->pid);
     return std::nullopt;
   }
   std::error_code failed;
@@ -74,11 +73,10 @@ std::optional<ChildProcess> StartSimulator(const SimulationDirectory& directory,
     *error = fmt::format("cannot write to {}; choose another --directory", directory.path().string());
     return std::nullopt;
   }
-  std::vector<std::string> command = {VIREO_SIMULATOR, "--directory", directory.path(),
-                                      "--nics",        std::to_string(options.nics),
-                                      "--device",      options.device,
-                                      "--config",      options.config,
-                                      "--preset",      options.preset};
+  std::vector<std::string> command = {
+      VIREO_SIMULATOR, "--directory",  directory.path(), "--nics",       std::to_string(options.nics),
+      "--device",      options.device, "--config",       options.config, "--preset",
+      options.preset};
   if (!options.seed.empty()) command.insert(command.end(), {"--seed", options.seed});
   if (!options.capture.empty()) {
     command.insert(command.end(), {"--capture", std::filesystem::absolute(options.capture)});
@@ -98,8 +96,8 @@ std::optional<ChildProcess> StartSimulator(const SimulationDirectory& directory,
   if (simulator.has_value()) {
     pollfd entry{.fd = ready[0], .events = POLLIN, .revents = 0};
     char byte = 0;
-    is_ready = poll(&entry, 1, static_cast<int>(milliseconds(kReadyPatience).count())) == 1 &&
-               read(ready[0], &byte, 1) == 1;
+    is_ready =
+        poll(&entry, 1, static_cast<int>(milliseconds(kReadyPatience).count())) == 1 && read(ready[0], &byte, 1) == 1;
     if (!is_ready) {
       const auto ended = simulator->Wait(seconds(1));
       *error = fmt::format("the simulator {}:\n{}",
@@ -194,20 +192,6 @@ void PrintOutput(const char* who, const std::filesystem::path& file) {
   for (std::string line; std::getline(stream, line);) fmt::print("{} | {}\n", who, line);
 }
 
-void PrintReport(const SimulationDirectory& directory) {
-  std::ifstream file(directory.report_file());
-  const nlohmann::json report = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!report.is_object()) return;
-  fmt::print("\n");
-  for (const auto& [name, value] : report.items()) {
-    if (value.is_string()) {
-      fmt::print("{:<28} {}\n", name, value.get<std::string>());
-    } else if (value.is_number()) {
-      fmt::print("{:<28} {}\n", name, value.dump());
-    }
-  }
-}
-
 struct PairOptions {
   SimulationOptions simulation;
   std::string server, client;
@@ -259,7 +243,8 @@ int Pair(const PairOptions& options) {
     client_end = client->Wait(seconds(1));
     if (simulator->Wait(milliseconds(0)).has_value()) break;
     if (!client_end.has_value() && isatty(STDERR_FILENO) != 0) {
-      fmt::print(stderr, "\r{} s …", std::chrono::duration_cast<seconds>(std::chrono::steady_clock::now() - begin).count());
+      fmt::print(stderr, "\r{} s …",
+                 std::chrono::duration_cast<seconds>(std::chrono::steady_clock::now() - begin).count());
       progress = true;
     }
   }
@@ -269,6 +254,7 @@ int Pair(const PairOptions& options) {
   client->Stop(seconds(1));
   server->Stop(seconds(1));
   if (!simulator_end.has_value()) simulator->Stop(kEndPatience);
+  const int verdict = simulator->Wait(milliseconds(0)).value_or(1);
 
   PrintOutput("server", directory.path() / "server");
   PrintOutput("client", directory.path() / "client");
@@ -276,13 +262,48 @@ int Pair(const PairOptions& options) {
     return Fail(fmt::format("the simulator ended with status {} before the programs did:\n{}", *simulator_end,
                             directory.LogTail(kLogLines)));
   }
-  PrintReport(directory);
+  fmt::print("\n{}", directory.LogTail(kLogLines));
+  if (verdict != 0) return Fail("the simulation is not good: see above");
   if (!client_end.has_value()) return Fail(fmt::format("the client did not end within {} s", options.timeout_s));
   if (*client_end != 0) return Fail(fmt::format("the client ended with status {}", *client_end));
   if (!server_end.has_value()) {
     return Fail("the server did not end with its client, and was stopped");
   }
   if (*server_end != 0) return Fail(fmt::format("the server ended with status {}", *server_end));
+  return 0;
+}
+
+// What anybody can see in a minute: programs of the distribution, as they are, on both NICs at once.
+int Demo() {
+  struct Program {
+    std::string name, server, client;
+  };
+  const std::vector<Program> programs = {
+      {"pingpong", "ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 localhost"},
+      {"write_bw", "ib_write_bw -F -n 100", "ib_write_bw -F -n 100 localhost"},
+  };
+  const std::filesystem::path files = "build/demo";
+  std::error_code failed;
+  std::filesystem::create_directories(files, failed);
+  if (failed) return Fail(fmt::format("{}: {}", files.string(), failed.message()));
+  for (const Program& program : programs) {
+    PairOptions options;
+    options.server = program.server;
+    options.client = program.client;
+    options.simulation.device = "lockstep";
+    options.simulation.capture = files / (program.name + ".pcapng");
+    fmt::print("$ vireo pair --device lockstep --capture {} '{}' '{}'\n", options.simulation.capture, options.server,
+               options.client);
+    std::fflush(stdout);
+    if (const int code = Pair(options); code != 0) return code;
+    fmt::print("\n");
+  }
+  fmt::print(
+      "Both programs are Debian's own. Model and Verilated RTL ran side by side: one event or cycle that differs ends\n"
+      "the run with both histories. What went over the wire: {0}/pingpong.pcapng, {0}/write_bw.pcapng (Wireshark).\n"
+      "next: ./vireo pair --device rtl 'rping -s -a 10.0.0.1 -C 5 -v' 'rping -c -a 10.0.0.1 -C 5 -v'\n"
+      "      ./vireo up, then in several terminals ./vireo exec --nic 0 -- ibv_devinfo -v\n",
+      files.string());
   return 0;
 }
 
@@ -307,18 +328,20 @@ int Main(int argc, char** argv) {
       with_directory(app.add_subcommand("exec", "run a program that sees one NIC: exec --nic 1 -- ibv_devinfo -v"));
   exec->add_option("--nic", nic, "its number, from 0")->capture_default_str();
   exec->add_option("command", command, "the program and its arguments, after --")->required();
-  CLI::App* const both = app.add_subcommand(
-      "pair", "two programs, on a NIC each, in a simulation of their own:\n"
-              "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
+  CLI::App* const both = app.add_subcommand("pair",
+                                            "two programs, on a NIC each, in a simulation of their own:\n"
+                                            "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
   AddSimulationOptions(*both, pair.simulation);
   both->add_option("--timeout", pair.timeout_s, "seconds until they are stopped")->capture_default_str();
   both->add_option("server", pair.server, "runs on NIC 0; for a shell")->required();
   both->add_option("client", pair.client, "runs on NIC 1, as soon as the server listens; for a shell")->required();
+  CLI::App* const demo = app.add_subcommand("demo", "a pingpong and a bandwidth test in lockstep");
   CLI11_PARSE(app, argc, argv);
 
-  const SimulationDirectory directory =
-      directory_name.empty() ? SimulationDirectory::Default()
-                             : SimulationDirectory(std::filesystem::absolute(directory_name));
+  const SimulationDirectory directory = directory_name.empty()
+                                            ? SimulationDirectory::Default()
+                                            : SimulationDirectory(std::filesystem::absolute(directory_name));
+  if (demo->parsed()) return Demo();
   if (up->parsed()) return Up(directory, up_options);
   if (down->parsed()) return Down(directory);
   if (status->parsed()) return Status(directory);

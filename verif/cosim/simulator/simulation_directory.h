@@ -32,7 +32,6 @@ class SimulationDirectory {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
   std::filesystem::path log_file() const { return path_ / "log"; }
-  std::filesystem::path report_file() const { return path_ / "report.json"; }
 
   // The simulation that lives here; none if there is none, or its process is gone.
   std::optional<SimulationStatus> Find() const;

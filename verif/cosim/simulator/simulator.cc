@@ -104,6 +104,8 @@ void Simulator::Run() {
       pacer.RunSlice(kSliceSteps);
     }
     Progress();
+    // From here on the RTL would go on alone, and nothing could be learned from it.
+    if (system_->is_mismatched()) Stop();
   }
 }
 
