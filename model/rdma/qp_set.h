@@ -30,6 +30,7 @@ class QpSet {
   }
   // The first cycle in which the oldest can be taken; kUnknown if there is none.
   Cycle PopReady() const { return order_.PopReady(); }
+  uint32_t front() const { return qpns_.front(); }
   bool CanPop(Cycle now) const { return order_.PopReady() <= now; }
   uint32_t Pop(Cycle now) {
     assert(CanPop(now));

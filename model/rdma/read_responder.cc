@@ -28,6 +28,10 @@ bool IsAhead(uint32_t psn, uint32_t of) {
 // owed all the same: the responses to READs before the request that failed, and its NAK behind them.
 bool AnswersIn(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kErr; }
 
+bool IsNak(const spec::RxAnswer& answer) {
+  return !answer.is_read && spec::Aeth::Decode(answer.packet.extension).kind != spec::AethKind::kAck;
+}
+
 spec::TxJob Acknowledge(uint32_t qpn, uint32_t psn, const spec::Aeth& aeth) {
   spec::TxJob job{.packet = {.qpn = qpn, .opcode = BthOpcode::kRcAcknowledge, .psn = psn, .is_response = true}};
   aeth.Encode(job.packet.extension);
@@ -42,6 +46,7 @@ ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomi
       max_rd_atomic_(max_rd_atomic),
       drop_(num_qps),
       turn_(num_qps),
+      ack_(num_qps),
       state_table_(num_qps),
       attributes_table_(num_qps),
       rows_(num_qps) {
@@ -88,7 +93,7 @@ bool ReadResponder::Step(Cycle now) {
       Answer(now);
       state_ = State::kChoose;
       return true;
-    case State::kTurn: state_ = Turn(); return true;
+    case State::kTurn: state_ = Turn(now); return true;
     case State::kEntry:
       Cut();
       state_ = State::kGive;
@@ -103,21 +108,33 @@ bool ReadResponder::Step(Cycle now) {
 }
 
 bool ReadResponder::Choose(Cycle now) {
-  // With room for all that can come of a turn, so that answers never wait for jobs.
-  const bool can_turn = turn_.CanPop(now) && !job_ && !failure_ && !held_;
+  // With room for all that can come of a turn, so that answers never wait for jobs. What a QP has given before its job
+  // is out of here before that.
+  const bool can_turn =
+      turn_.CanPop(now) && !job_ && !failure_ && !held_ && !(packet_ && packet_->qpn % num_qps_ == turn_.front());
   if (drop_.CanPop(now)) {
     qpn_ = drop_.Pop(now);
     WakeAt(drop_.PopReady());
     dropping_ = true;
+    acking_ = false;
     state_ = State::kTurn;
-  } else if (answer_in.CanPop(now) && !packet_ && !(can_turn && !turned_)) {
+  } else if (ack_.CanPop(now) && !packet_) {
+    // Before new answers, which would take the register for ever. The transmitter is slower than this.
+    qpn_ = ack_.Pop(now);
+    WakeAt(ack_.PopReady());
+    dropping_ = false;
+    acking_ = true;
+    state_ = State::kTurn;
+  } else if (answer_in.CanPop(now) && (!packet_ || !IsNak(answer_in.front())) && !(can_turn && !turned_)) {
     qpn_ = answer_in.front().packet.qpn % num_qps_;
+    room_ = !packet_;
     turned_ = false;
     state_ = State::kAnswer;
   } else if (can_turn) {
     qpn_ = turn_.Pop(now);
     WakeAt(turn_.PopReady());
     dropping_ = false;
+    acking_ = false;
     turned_ = true;
     state_ = State::kTurn;
   } else {
@@ -147,20 +164,37 @@ void ReadResponder::Answer(Cycle now) {
     return;
   }
   if (row.dead) return;
-  // Of a QP that gave no job for long the number comes to lie ahead again, which is only a detour.
-  const bool on_way = static_cast<int16_t>(row.last - jobs_left_.At(now)) > 0;
-  if (row.reads.empty() && !row.held && !on_way) {
+  const bool is_free = row.reads.empty() && !IsOnWay(now);
+  if (is_free && room_ && (!row.held || (IsNak(answer) && !stays))) {
     packet_ = answer.packet;
+    // A NAK says what an acknowledge before it would say. [IBTA vol. 1, 9.7.5.1.2]
+    row.held.reset();
     return;
   }
   if (!stays) row.held = {.psn = answer.packet.psn, .aeth = aeth};
-  PushTurn(now);
+  if (is_free) {
+    PushAck(now);
+  } else {
+    PushTurn(now);
+  }
 }
 
-ReadResponder::State ReadResponder::Turn() {
+ReadResponder::State ReadResponder::Turn(Cycle now) {
   Row& row = rows_[qpn_];
   const bool alive = AnswersIn(qp_state_) && !row.dead && !dropping_;
-  if (row.held && row.reads.empty() && alive) {
+  const bool leaves = row.held && row.reads.empty() && alive;
+  if (leaves && acking_) {
+    if (IsOnWay(now)) {
+      // A job was given meanwhile, or only its number came to lie ahead.
+      PushTurn(now);
+      return State::kChoose;
+    }
+    packet_ = Acknowledge(qpn_, row.held->psn, row.held->aeth).packet;
+    packet_->is_response = false;
+    row.held.reset();
+    return State::kChoose;
+  }
+  if (leaves) {
     Load(Acknowledge(qpn_, row.held->psn, row.held->aeth));
     row.held.reset();
     return State::kChoose;
@@ -174,7 +208,8 @@ ReadResponder::State ReadResponder::Turn() {
     }
     return State::kChoose;
   }
-  return row.reads.empty() ? State::kChoose : State::kEntry;
+  // A QP with READs has its turns for them.
+  return row.reads.empty() || acking_ ? State::kChoose : State::kEntry;
 }
 
 void ReadResponder::Cut() {
@@ -263,9 +298,14 @@ void ReadResponder::PushTurn(Cycle now) {
   WakeAt(std::max(now, turn_.PopReady()));
 }
 
+void ReadResponder::PushAck(Cycle now) {
+  ack_.Push(now, qpn_);
+  WakeAt(std::max(now, ack_.PopReady()));
+}
+
 bool ReadResponder::IsIdle() const {
-  return state_ == State::kChoose && drop_.IsEmpty() && (turn_.IsEmpty() || held_) && answer_in.size() == 0 &&
-         !packet_ && !job_ && !check_ && !failure_ && !reads_;
+  return state_ == State::kChoose && drop_.IsEmpty() && (turn_.IsEmpty() || held_) && ack_.IsEmpty() &&
+         answer_in.size() == 0 && !packet_ && !job_ && !check_ && !failure_ && !reads_;
 }
 
 }  // namespace vireo::model

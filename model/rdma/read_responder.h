@@ -3,8 +3,11 @@
 // before it: the counterpart of rtl/rdma/vireo_read_responder.sv. It decides on no request and counts none; it knows no
 // path and no payload, only where that lies, which it asks memory_check for one packet at a time.
 //
-// An answer takes 2 cycles, the end of a QP's READs 2, a response without bytes 4, a response with bytes 4 and what its
-// memory check takes.
+// An acknowledge whose way is not free waits, and a later one of its QP takes its place: at most one of each QP waits
+// for the transmitter, and nothing else does but a NAK.
+//
+// An answer takes 2 cycles, one that waited 2 more, the end of a QP's READs 2, a response without bytes 4, a response
+// with bytes 4 and what its memory check takes.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +32,11 @@ class ReadResponder final : public Block {
   // Unloaded, from the cycle in which an answer is accepted to the one in which this is visible:
   static constexpr Cycle kAnswerToPacket = 3;  // the same, of a QP that has nothing here
   static constexpr Cycle kAnswerToJob = 6;     // the same, held back
+  static constexpr Cycle kAnswerToLate = 6;    // its packet, if the way was not free in the cycle after
   static constexpr Cycle kReadToCheck = 7;     // the memory_check of the first response
   static constexpr Cycle kReadToJob = 8;       // the response of a READ without bytes
+  // From the cycle in which a packet is taken to the acknowledge that waited for that, and to a NAK that did.
+  static constexpr Cycle kTakenToPacket = 2;
   // From the cycle in which a place is accepted on.
   static constexpr Cycle kPlaceToJob = 2;
   static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
@@ -72,7 +78,7 @@ class ReadResponder final : public Block {
     uint16_t pdn = 0;
     spec::IbMtu path_mtu{};
   };
-  // An answer that is held back.
+  // An answer that is held back, or waits.
   struct Held {
     uint32_t psn = 0;
     spec::Aeth aeth;
@@ -121,19 +127,24 @@ class ReadResponder final : public Block {
   bool Step(Cycle now);
   bool Choose(Cycle now);
   void Answer(Cycle now);
-  State Turn();
+  State Turn(Cycle now);
   void Cut();
   void Give(Cycle now);
   void Load(const spec::TxJob& job);
   void EndAll();
   void SayReads();
   void PushTurn(Cycle now);
+  void PushAck(Cycle now);
+  // Whether the QP's last job is on its way. Of a QP that gave none for long its number comes to lie ahead again, which
+  // is only a detour.
+  bool IsOnWay(Cycle now) { return static_cast<int16_t>(rows_[qpn_].last - jobs_left_.At(now)) > 0; }
 
   const uint32_t num_qps_;
   const size_t max_rd_atomic_;
 
   QpSet drop_;  // QPs whose READs end, because a state came in which nothing is answered
-  QpSet turn_;  // every QP that has a READ or an answer here, but for the one whose turn is under way
+  QpSet turn_;  // every QP that has a READ here or an answer behind one, but for the one whose turn is under way
+  QpSet ack_;   // every QP that has nothing here but an acknowledge that waits for the transmitter
   Table<spec::IbQpState> state_table_;
   Table<Attributes> attributes_table_;
   std::vector<Row> rows_;  // only this block's machine looks at them, one at a time
@@ -146,6 +157,8 @@ class ReadResponder final : public Block {
   spec::IbQpState qp_state_{};
   Attributes attributes_;
   bool dropping_ = false;  // the turn is one of drop_
+  bool acking_ = false;    // the turn is one of ack_
+  bool room_ = false;      // the packet's register was free when the answer was chosen
   bool turned_ = false;    // the last choice between answers and turns was for a turn
   uint16_t issued_ = 0;    // jobs that were given
   EventCount jobs_left_;

@@ -7,6 +7,9 @@
 // An answer of a QP that has nothing here and no job on its way goes straight on. Else the QP keeps it, one at most,
 // and it leaves as a job without payload behind the READs. Queue pairs with work take turns, one packet each.
 //
+// An acknowledge whose way is not free is kept as well, and a later one of its QP takes its place: so the receive side
+// does not wait for the transmitter, and at most one acknowledge of each QP does. A NAK is not kept for that.
+//
 // It decides on no request and counts none: how many READs a QP may have is the responder's to see to. It knows no path
 // and no payload, only where that lies, which it asks memory_check for, one packet at a time: the key may have gone
 // since the request came.
@@ -87,7 +90,8 @@ module vireo_read_responder
   // QPs whose READs end, because a state came in which nothing is answered; a set of its own, so that a QP that is set
   // up anew before its turn has come forgets all the same.
   logic drop_valid, drop_pop, drop_empty, turn_push, turn_valid, turn_pop, turn_empty;
-  logic [QpBits-1:0] drop_qpn, turn_qpn;
+  logic ack_push, ack_valid, ack_pop, ack_empty;
+  logic [QpBits-1:0] drop_qpn, turn_qpn, ack_qpn;
   logic [QpBits-1:0] qpn_d, qpn_q;  // whose turn it is
 
   // A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
@@ -103,11 +107,18 @@ module vireo_read_responder
     .push_i(qp_state_write_i.qpn[QpBits-1:0]),
     .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn), .empty_o(drop_empty)
   );
-  // Every QP that has a READ or an answer here is in this set, or its turn is under way.
+  // Every QP that has a READ here or an answer behind one is in this set, or its turn is under way.
   vireo_qp_set #(.Entries(NumQps)) u_turn (
     .clk_i, .rst_ni,
     .push_valid_i(turn_push), .push_i(qpn_q),
     .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+  );
+  // Every QP that has nothing here but an acknowledge that waits for the transmitter is in this set: one of its own,
+  // because turns wait for jobs and holds.
+  vireo_qp_set #(.Entries(NumQps)) u_ack (
+    .clk_i, .rst_ni,
+    .push_valid_i(ack_push), .push_i(qpn_q),
+    .pop_valid_o(ack_valid), .pop_ready_i(ack_pop), .pop_o(ack_qpn), .empty_o(ack_empty)
   );
 
   // --- Tables --------------------------------------------------------------------------------------------------------
@@ -122,7 +133,7 @@ module vireo_read_responder
     logic dead;                     // a key has failed: nothing leaves any more in this life of the QP
     logic [7:0] ended;              // READs, as in qp_reads
     logic [JobBits-1:0] last;       // number of the last job that was given
-    logic held;                     // an answer is held back: an acknowledge with what follows
+    logic held;                     // an answer is held back, or waits: an acknowledge with what follows
     logic [PsnBits-1:0] held_psn;
     logic [AethBits-1:0] held_aeth;
     logic [SlotBits:0] count;       // READs
@@ -192,6 +203,8 @@ module vireo_read_responder
 
   state_e state_d, state_q;
   logic dropping_d, dropping_q;  // the turn is one of u_drop
+  logic acking_d, acking_q;      // the turn is one of u_ack
+  logic room_d, room_q;          // the packet's register was free when the answer was chosen
   logic turned_d, turned_q;      // the last choice between the two was for a turn
   logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs that were given, and that have left
   logic [JobBits-1:0] number, on_way;
@@ -201,10 +214,13 @@ module vireo_read_responder
   logic [PacketBytesBits-1:0] bytes_d, bytes_q, mtu;
   logic [31:0] left;
   logic [3:0] shift;
-  logic stays, alive, leaves, fails, first;
+  logic stays, alive, leaves, fails, first, busy, is_nak;
   logic can_turn;  // with room for all that can come of a turn, so that answers never wait for jobs
   logic hold_q;
   aeth_t nak;
+  /* verilator lint_off UNUSEDSIGNAL */  // its kind says it
+  aeth_t answer_aeth;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   logic packet_valid_d, packet_valid_q, packet_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free, check_valid_d, check_valid_q, reads_valid_d, reads_valid_q;
@@ -220,6 +236,8 @@ module vireo_read_responder
     state_d = state_q;
     qpn_d = qpn_q;
     dropping_d = dropping_q;
+    acking_d = acking_q;
+    room_d = room_q;
     turned_d = turned_q;
     issued_d = issued_q;
     checked_d = checked_q;
@@ -233,6 +251,8 @@ module vireo_read_responder
     drop_pop = 1'b0;
     turn_pop = 1'b0;
     turn_push = 1'b0;
+    ack_pop = 1'b0;
+    ack_push = 1'b0;
     row_read = 1'b0;
     row_write = 1'b0;
     row_d = row;
@@ -252,11 +272,16 @@ module vireo_read_responder
     reads_valid_d = 1'b0;
     reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
 
-    can_turn = turn_valid && job_free && failure_free && !hold_q;
+    // What a QP has given before its job is out of here before that.
+    can_turn = turn_valid && job_free && failure_free && !hold_q
+            && (packet_free || packet_q.qpn[QpBits-1:0] != turn_qpn);
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is on its way. Of a QP that gave none for long the number comes to
     // lie ahead again; its next answer then leaves as a job, which is only a detour.
     on_way = row.last - ended_q;
+    busy = on_way != '0 && !on_way[JobBits-1];
+    answer_aeth = unpack_aeth(answer.packet.extension[AethBits-1:0]);
+    is_nak = !answer.is_read && answer_aeth.kind != AethKindAck;
     // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a
     // repeated request does not stand for it.
     distance = row.held_psn - answer.packet.psn;
@@ -278,15 +303,25 @@ module vireo_read_responder
           qpn_d = drop_qpn;
           drop_pop = 1'b1;
           dropping_d = 1'b1;
+          acking_d = 1'b0;
           state_d = StTurn;
-        end else if (answer_valid && packet_free && !(can_turn && !turned_q)) begin
+        end else if (ack_valid && packet_free) begin
+          // Before new answers, which would take the register for ever. The transmitter is slower than this.
+          qpn_d = ack_qpn;
+          ack_pop = 1'b1;
+          dropping_d = 1'b0;
+          acking_d = 1'b1;
+          state_d = StTurn;
+        end else if (answer_valid && (packet_free || !is_nak) && !(can_turn && !turned_q)) begin
           qpn_d = answer.packet.qpn[QpBits-1:0];
+          room_d = packet_free;
           turned_d = 1'b0;
           state_d = StAnswer;
         end else if (can_turn) begin
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
           dropping_d = 1'b0;
+          acking_d = 1'b0;
           turned_d = 1'b1;
           state_d = StTurn;
         end
@@ -302,9 +337,12 @@ module vireo_read_responder
           turn_push = 1'b1;
         end else if (row.dead) begin
           // The NAK was the last to be said.
-        end else if (row.count == '0 && !row.held && (on_way == '0 || on_way[JobBits-1])) begin
+        end else if (row.count == '0 && !busy && room_q && (!row.held || (is_nak && !stays))) begin
           packet_valid_d = 1'b1;
           packet_d = answer.packet;
+          // A NAK says what an acknowledge before it would say. [IBTA vol. 1, 9.7.5.1.2]
+          row_d.held = 1'b0;
+          row_write = 1'b1;
         end else begin
           row_d.held = 1'b1;
           if (!stays) begin
@@ -312,13 +350,26 @@ module vireo_read_responder
             row_d.held_aeth = answer.packet.extension[AethBits-1:0];
           end
           row_write = 1'b1;
-          turn_push = 1'b1;
+          turn_push = row.count != '0 || busy;
+          ack_push = !turn_push;
         end
         state_d = StChoose;
       end
       StTurn: begin
         state_d = StChoose;
-        if (leaves) begin
+        if (leaves && acking_q && !busy) begin
+          packet_valid_d = 1'b1;
+          packet_d = '0;
+          packet_d.qpn = 24'(qpn_q);
+          packet_d.opcode = BthOpcodeRcAcknowledge;
+          packet_d.psn = row.held_psn;
+          packet_d.extension[AethBits-1:0] = row.held_aeth;
+          row_d.held = 1'b0;
+          row_write = 1'b1;
+        end else if (leaves && acking_q) begin
+          // A job was given meanwhile, or only its number came to lie ahead.
+          turn_push = 1'b1;
+        end else if (leaves) begin
           job_valid_d = 1'b1;
           job_d = '0;
           job_d.packet.qpn = 24'(qpn_q);
@@ -338,7 +389,8 @@ module vireo_read_responder
           row_d.ended = row.ended + 8'(row.count);
           row_write = 1'b1;
           reads_valid_d = row.count != '0;
-        end else if (row.count != '0) begin
+        end else if (row.count != '0 && !acking_q) begin
+          // A QP with READs has its turns for them.
           ring_read = 1'b1;
           state_d = StEntry;
         end
@@ -439,6 +491,8 @@ module vireo_read_responder
   always_ff @(posedge clk_i) begin
     qpn_q <= qpn_d;
     dropping_q <= dropping_d;
+    acking_q <= acking_d;
+    room_q <= room_d;
     checked_q <= checked_d;
     last_q <= last_d;
     has_aeth_q <= has_aeth_d;
@@ -462,8 +516,8 @@ module vireo_read_responder
   assign failure_o = failure_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
-  assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && !answer_valid && !packet_valid_q
-               && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
+  assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && ack_empty && !answer_valid
+               && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "verif/cosim/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
 namespace vireo::verif {
@@ -40,6 +43,8 @@ class Write : public PairTest {
     // All of it, so that nothing was written beside.
     EXPECT_EQ(std::memcmp(expected.data(), far.memory->data(), expected.size()), 0) << bytes << " bytes";
   }
+
+  FrameLog log_;  // of host 1, if it is watched
 };
 
 TEST_P(Write, Carries64BytesAnd8KibIntact) {
@@ -137,6 +142,69 @@ TEST_P(Write, ManyAtOnceCompleteInOrder) {
   for (uint64_t i = 0; i < kWrites; ++i) {
     ASSERT_EQ(std::memcmp(near.memory->data() + i * 64 % 4096, far.memory->data() + i * 128, 64), 0) << i;
   }
+}
+
+// Host 1 sends long packets, and between two of them it has one turn for an acknowledge. What host 0 writes meanwhile,
+// in short messages on four connections, is acknowledged by fewer packets than it has messages.
+TEST_P(Write, WhileTheWireIsBusyOneAcknowledgeStandsForMany) {
+  constexpr size_t kShortPairs = 4;
+  constexpr uint64_t kShort = 32, kLong = 4;  // messages of each
+  constexpr uint32_t kShortBytes = 64, kLongBytes = 32'768;
+  std::vector<std::unique_ptr<ConnectedPair>> pairs;  // the last one is that of the long messages
+  while (pairs.size() < kShortPairs + 1) {
+    std::string error;
+    pairs.push_back(MakeConnectedPair(
+        system_->host(0), system_->host(1),
+        {.path_mtu = spec::IbMtu::kMtu4096, .qp = {.max_send_wr = static_cast<uint32_t>(kShort)}}, &error));
+    ASSERT_NE(pairs.back(), nullptr) << error;
+  }
+  auto random = MakeRandom("write.acknowledges");
+  for (const auto& pair : pairs) {
+    for (auto& side : pair->side) Fill(*side.memory, random);
+  }
+  log_.Watch(system_->host(1).station());
+  const auto post = [](ConnectedPair& pair, size_t from, uint64_t wr_id, uint32_t bytes) {
+    auto& [near, far] = pair.side;
+    auto& source = from == 0 ? near : far;
+    auto& target = from == 0 ? far : near;
+    const spec::RdmaSge sge = source.region->Sge(wr_id * bytes % kLongBytes, bytes);
+    const verbs::Status posted =
+        source.qp->PostSend({.wr_id = wr_id,
+                             .opcode = spec::IbWrOpcode::kRdmaWrite,
+                             .sg_list = std::span(&sge, 1),
+                             .remote_addr = target.region->address() + wr_id * bytes % kLongBytes,
+                             .rkey = target.region->rkey()});
+    EXPECT_TRUE(posted.ok()) << host::ToString(posted.error());
+  };
+  for (uint64_t i = 0; i < kLong; ++i) post(*pairs.back(), 1, i, kLongBytes);
+  for (uint64_t i = 0; i < kShort; ++i) {
+    for (size_t k = 0; k < kShortPairs; ++k) post(*pairs[k], 0, i, kShortBytes);
+  }
+  const auto expect_complete = [this](ConnectedPair& pair, size_t from, uint64_t messages) {
+    for (uint64_t i = 0; i < messages; ++i) {
+      const auto completion = NextOf(*pair.side.at(from).cq, from, kSecondNs / 100);
+      ASSERT_TRUE(completion.has_value());
+      ASSERT_EQ(completion->status, spec::IbWcStatus::kSuccess) << spec::ToString(completion->status);
+      ASSERT_EQ(completion->wr_id, i);
+    }
+  };
+  for (size_t k = 0; k < kShortPairs; ++k) ASSERT_NO_FATAL_FAILURE(expect_complete(*pairs[k], 0, kShort));
+  ASSERT_NO_FATAL_FAILURE(expect_complete(*pairs.back(), 1, kLong));
+  Settle();
+
+  // Nothing was sent twice, nothing twice acknowledged, and the last message of each connection was.
+  EXPECT_EQ(log_.Count(false, spec::BthOpcode::kRcRdmaWriteOnly), kShortPairs * kShort);
+  const size_t acknowledges = log_.Count(true, spec::BthOpcode::kRcAcknowledge);
+  RecordProperty("acknowledges", static_cast<int>(acknowledges));
+  EXPECT_GE(acknowledges, kShortPairs);
+  EXPECT_LE(acknowledges, kShortPairs * kShort * 3 / 4);
+  for (size_t k = 0; k < kShortPairs; ++k) {
+    const auto& [near, far] = pairs[k]->side;
+    EXPECT_EQ(std::memcmp(near.memory->data(), far.memory->data(), kShort * kShortBytes), 0) << k;
+  }
+  const auto& [near, far] = pairs.back()->side;
+  EXPECT_EQ(std::memcmp(near.memory->data(), far.memory->data(), kLongBytes), 0);
+  pairs.clear();
 }
 
 VIREO_ON_EVERY_DEVICE(Write);
