@@ -57,7 +57,7 @@ class RdmaHost {
   // Opens it (again) and gives it GID 0. Empty, or what went wrong. For a device that is closed.
   std::string Open() { return Open(driver_.wanted); }
   std::string Open(const host::FeatureSet& wanted);
-  host::PciFunction& function() { return *function_; }
+  SimulatedFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
   Station& station() { return station_; }
   // Gives it GID kIpv6Gid, until it is closed. Empty, or what went wrong.

@@ -308,6 +308,9 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
 void PcieLink::AnswerRead(uint32_t slot) {
   PendingRead& read = reads_[slot];
   if (!read.is_sampled) {
+    if (is_ready_ && !is_ready_(read.request.address, read.request.bytes)) {
+      return Schedule(scheduler_.now() + kAskAgain, Event::kRead, slot);
+    }
     read.is_sampled = true;
     read.data.resize(read.request.bytes);
     if (memory_.Read(read.request.address, read.data) != MemoryError::kNone) {

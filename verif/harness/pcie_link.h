@@ -158,8 +158,15 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   void AddFault(const DmaFault& fault) { faults_.push_back({fault, 0}); }
   void ClearFaults() { faults_.clear(); }
 
+  // Asked when the memory of a DMA read would be looked at. While it says no, the read waits and it is asked again,
+  // kAskAgain later: memory of another process that has not answered. The device knows no difference from slow memory.
+  void OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) { is_ready_ = std::move(is_ready); }
+  static constexpr Picoseconds kAskAgain = 100'000;
+
   // True: nothing under way in either direction.
   bool IsIdle() const;
+  // Accesses to BARs that have not reached the device.
+  size_t bar_accesses_under_way() const { return bar_accesses_.size(); }
   const Counters& counters() const { return counters_; }
   const PcieParameters& parameters() const { return parameters_; }
   HostMemory& memory() { return memory_; }
@@ -233,6 +240,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   const Scheduler::ClientNumber client_;
   Nic* nic_ = nullptr;
   std::function<void(uint16_t)> on_msix_;
+  std::function<bool(uint64_t, uint32_t)> is_ready_;
 
   uint64_t generation_ = 0;  // callbacks of earlier ones are void
   Picoseconds upstream_free_ = 0, downstream_free_ = 0;

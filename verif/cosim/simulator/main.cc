@@ -31,10 +31,12 @@ struct CommandLine {
 std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   CLI::App app(
       "Simulated NICs on a wire or switch. Each has a socket in the directory, nic0.sock and so on, for "
-      "programs that run with the Vireo ibverbs library; status.json is there when all are ready.");
+      "programs that run with the Vireo ibverbs library (or nic0.vfio, for QEMU and drivers of one's own); "
+      "status.json is there when all are ready.");
   app.name("vireo_simulator");
   RdmaSystemOptions& system = line.options.system;
   std::string config = system.config->name, preset(system.pcie_preset), fabric = "switch";
+  std::string export_as = "service";
   std::optional<uint64_t> seed;
   std::vector<std::string> configs, presets;
   for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
@@ -48,6 +50,9 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   app.add_option("--preset", preset, "PCIe link of all NICs")->check(CLI::IsMember(presets))->capture_default_str();
   app.add_option("--fabric", fabric, "direct: 2 NICs on one wire, and none can talk to itself")
       ->check(CLI::IsMember({"switch", "direct"}))
+      ->capture_default_str();
+  app.add_option("--export", export_as, "what a NIC's socket gives: its service, or (vfio-user) the whole PCI function")
+      ->check(CLI::IsMember({"service", "vfio-user"}))
       ->capture_default_str();
   app.add_option("--seed", seed, "of all random numbers");
   app.add_option("--capture", system.capture_path, "write all frames to this file (pcapng)");
@@ -64,6 +69,7 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   for (const auto& known : kPciePresets) {
     if (preset == known.name) system.pcie_preset = known.name;
   }
+  line.options.export_as = export_as == "vfio-user" ? Export::kVfioUser : Export::kService;
   system.fabric = fabric == "direct" ? Fabric::kDirect : Fabric::kSwitch;
   if (seed.has_value()) ::setenv("VIREO_SEED", std::to_string(*seed).c_str(), 1);  // NOLINT: before any thread
   return std::nullopt;
@@ -78,7 +84,7 @@ bool WriteStatus(const CommandLine& line, Simulator& simulator) {
                                    {"preset", system.pcie_preset},
                                    {"nics", nlohmann::json::array()}};
   for (size_t i = 0; i < simulator.size(); ++i) {
-    status["nics"].push_back({{"name", simulator.service(i).options().name}, {"socket", simulator.socket(i)}});
+    status["nics"].push_back({{"name", Simulator::NicName(i)}, {"socket", simulator.socket(i)}});
   }
   const std::string path = line.options.directory + "/status.json";
   std::ofstream file(path + ".new");

@@ -29,50 +29,94 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   RdmaSystem::Built built = RdmaSystem::Build(system);
   if (built.system == nullptr) return {nullptr, built.error};
   simulator->system_ = std::move(built.system);
+  const bool is_service = options.export_as == Export::kService;
   for (size_t i = 0; i < system.nics; ++i) {
-    RdmaHost& host = simulator->system_->host(i);
-    service::ServiceOptions service;
-    service.name = "vireo" + std::to_string(i);
-    service.netdev = "vnet" + std::to_string(i);
-    // Far from the numbers of interfaces that there are.
-    constexpr uint32_t kFirstIfindex = 10'000;
-    service.ifindex = kFirstIfindex + static_cast<uint32_t>(i);
-    service.driver = system.driver;
-    // Everybody's addresses are known here, so nobody has to ask on the wire.
-    service.neighbors = [world = simulator->system_.get(), nics = system.nics](
-                            const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
-      for (size_t n = 0; n < nics; ++n) {
-        const RdmaHost& peer = world->host(n);
-        if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
-      }
-      return std::nullopt;
-    };
-    for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
-      service::GidEntry& entry = service.gids.emplace_back();
-      entry.index = static_cast<uint16_t>(service.gids.size() - 1);
-      std::ranges::copy(host.gid(gid), entry.gid);
-    }
-    auto opened = service::Service::Open(host.function(), simulator->loop_, service);
-    if (!opened.ok()) return {nullptr, service.name + ": " + host::ToString(opened.error())};
-    simulator->services_.push_back(std::move(opened).value());
-    service::Service& running = *simulator->services_.back();
-    auto connections = service::MakeUcmaServer(running, MakeRandom(service.name + ".cm")());
-    if (!connections.ok()) return {nullptr, service.name + ": " + host::ToString(connections.error())};
-    running.SetUcmaServer(std::move(connections).value());
-    simulator->sockets_.push_back(options.directory + "/nic" + std::to_string(i) + ".sock");
+    const std::string error = is_service ? simulator->OpenService(options, i) : simulator->OpenVfioUser(options, i);
+    if (!error.empty()) return {nullptr, NicName(i) + ": " + error};
   }
   // Only when all of them are there: who sees one socket may use every NIC.
-  for (size_t i = 0; i < system.nics; ++i) {
+  for (size_t i = 0; i < simulator->services_.size(); ++i) {
     const host::Status listening = simulator->services_[i]->Listen(simulator->sockets_[i]);
     if (!listening.ok()) return {nullptr, host::ToString(listening.error())};
   }
   return {std::move(simulator), ""};
 }
 
-Simulator::~Simulator() { services_.clear(); }
+std::string Simulator::OpenService(const SimulatorOptions& options, size_t number) {
+  RdmaHost& host = system_->host(number);
+  service::ServiceOptions service;
+  service.name = NicName(number);
+  service.netdev = "vnet" + std::to_string(number);
+  // Far from the numbers of interfaces that there are.
+  constexpr uint32_t kFirstIfindex = 10'000;
+  service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
+  service.driver = options.system.driver;
+  // Everybody's addresses are known here, so nobody has to ask on the wire.
+  service.neighbors = [world = system_.get(), nics = options.system.nics](
+                          const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
+    for (size_t n = 0; n < nics; ++n) {
+      const RdmaHost& peer = world->host(n);
+      if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
+    }
+    return std::nullopt;
+  };
+  for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
+    service::GidEntry& entry = service.gids.emplace_back();
+    entry.index = static_cast<uint16_t>(service.gids.size() - 1);
+    std::ranges::copy(host.gid(gid), entry.gid);
+  }
+  auto opened = service::Service::Open(host.function(), loop_, service);
+  if (!opened.ok()) return host::ToString(opened.error());
+  services_.push_back(std::move(opened).value());
+  service::Service& running = *services_.back();
+  auto connections = service::MakeUcmaServer(running, MakeRandom(service.name + ".cm")());
+  if (!connections.ok()) return host::ToString(connections.error());
+  running.SetUcmaServer(std::move(connections).value());
+  sockets_.push_back(options.directory + "/nic" + std::to_string(number) + ".sock");
+  return "";
+}
+
+std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t number) {
+  RdmaHost& host = system_->host(number);
+  sockets_.push_back(options.directory + "/nic" + std::to_string(number) + ".vfio");
+  const VfioUserPort port{
+      .function = host.function(), .station = host.station(), .reset = [this, number] { Reset(number); }};
+  // A NIC in RTL builds tables first; a client need not wait for them.
+  Reset(number);
+  auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());
+  if (!listening.ok()) return host::ToString(listening.error());
+  vfio_users_.push_back(std::move(listening).value());
+  return "";
+}
+
+void Simulator::Reset(size_t number) {
+  RdmaHost& host = system_->host(number);
+  system_->topology().Reset(number);
+  // It comes at the begin of a cycle; only after that the firmware is another one.
+  system_->topology().RunFor(2 * host.station().clock().Begin(1));
+  constexpr Picoseconds kPatience = 1'000'000'000'000;
+  const auto is_done = [&host] { return host.firmware().is_started() || host.firmware().is_refused(); };
+  system_->scheduler().RunUntil(is_done, system_->scheduler().now() + kPatience);
+  host.function().Enumerate();
+}
+
+Simulator::~Simulator() {
+  services_.clear();
+  vfio_users_.clear();
+}
 
 void Simulator::Progress() {
   for (const auto& service : services_) service->Progress();
+  for (const auto& server : vfio_users_) server->Progress();
+}
+
+uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
+  uint64_t next_ns = service::EventLoop::kForeverNs;
+  for (const auto& service : services_) next_ns = std::min(next_ns, service->NextDeadlineNs());
+  for (const auto& server : vfio_users_) {
+    if (server->has_work()) next_ns = now_ns;
+  }
+  return next_ns;
 }
 
 void Simulator::Run() {
@@ -84,11 +128,8 @@ void Simulator::Run() {
   while (!is_stopping_) {
     const uint64_t now_ns = RealNs();
     uint64_t sleep_ns = pacer.SleepNs(now_ns);
-    for (const auto& service : services_) {
-      const uint64_t deadline_ns = service->NextDeadlineNs();
-      if (deadline_ns != service::EventLoop::kForeverNs) {
-        sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
-      }
+    if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
+      sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
     }
     const uint64_t callbacks = scheduler.callbacks();
     // Sleeping first, then time, then what clients say: it is said at the time to which it was slept.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NICs on a wire or switch, each with a service that processes connect to: what holds the world in which unmodified
-// RDMA programs run. One thread; everything happens in Run().
+// RDMA programs run. Or each whole, as a PCI function for a driver or a guest. One thread; everything happens in Run().
 #pragma once
 
 #include <functional>
@@ -12,11 +12,18 @@
 #include "host/service/service.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/cosim/simulator/pacer.h"
+#include "verif/cosim/vfio_user/server.h"
 
 namespace vireo::verif {
 
+enum class Export : uint8_t {
+  kService,   // NIC k's service listens at directory/nick.sock
+  kVfioUser,  // NIC k's PCI function is at directory/nick.vfio, and nobody has opened it
+};
+
 struct SimulatorOptions {
-  std::string directory;  // exists; NIC k's service listens at directory/nick.sock
+  std::string directory;  // exists
+  Export export_as = Export::kService;
   RdmaSystemOptions system{.nics = 2, .fabric = Fabric::kSwitch, .network_switch = {.hairpin = true}};
 };
 
@@ -36,17 +43,22 @@ class Simulator {
 
   service::EventLoop& loop() { return loop_; }
   RdmaSystem& system() { return *system_; }
-  size_t size() const { return services_.size(); }
-  service::Service& service(size_t number) { return *services_[number]; }
+  size_t size() const { return sockets_.size(); }
+  static std::string NicName(size_t number) { return "vireo" + std::to_string(number); }
   const std::string& socket(size_t number) const { return sockets_[number]; }
 
  private:
   Simulator() = default;
+  std::string OpenService(const SimulatorOptions& options, size_t number);
+  std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
+  void Reset(size_t number);
   void Progress();
+  uint64_t NextDeadlineNs(uint64_t now_ns) const;
 
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
   std::vector<std::unique_ptr<service::Service>> services_;
+  std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
   std::vector<std::string> sockets_;
   bool is_stopping_ = false;
 };

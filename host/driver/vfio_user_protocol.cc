@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/driver/vfio_user_protocol.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace vireo::host::vfio_user {
+namespace {
+
+Result<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' cannot be a socket's path: 1 to " +
+                                                  std::to_string(sizeof address.sun_path - 1) + " characters"};
+  }
+  std::copy(path.begin(), path.end(), address.sun_path);
+  return address;
+}
+
+Error SystemError(const std::string& what) { return {ErrorCode::kLost, what + ": " + std::strerror(errno)}; }
+
+// Descriptors of one recvmsg.
+void TakeFds(msghdr& message, Message& into) {
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof fd);
+      into.fds.emplace_back(fd);
+    }
+  }
+  if ((message.msg_flags & MSG_CTRUNC) != 0 || into.fds.size() > kMaxFds) {
+    into.fds.clear();
+    into.has_lost_fds = true;
+  }
+}
+
+}  // namespace
+
+MessageReader::Got MessageReader::Read(int socket, bool wait, Message& message) {
+  for (;;) {
+    uint8_t* place = reinterpret_cast<uint8_t*>(&message_.header) + got_;
+    size_t wanted = sizeof(Header) - got_;
+    if (got_ >= sizeof(Header)) {
+      place = message_.payload.data() + (got_ - sizeof(Header));
+      wanted = message_.header.bytes - got_;
+    }
+    if (wanted != 0) {
+      iovec part{place, wanted};
+      alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+      msghdr header{};
+      header.msg_iov = &part;
+      header.msg_iovlen = 1;
+      header.msg_control = control.data();
+      header.msg_controllen = control.size();
+      const ssize_t bytes = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+      if (bytes < 0 && errno == EINTR) continue;
+      if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Got::kNothing;
+      if (bytes <= 0) return Got::kClosed;
+      TakeFds(header, message_);
+      got_ += static_cast<size_t>(bytes);
+      if (got_ < sizeof(Header)) continue;
+      if (message_.payload.empty()) {
+        if (message_.header.bytes < sizeof(Header) || message_.header.bytes > kMaxMessageBytes) return Got::kBroken;
+        message_.payload.resize(message_.header.bytes - sizeof(Header));
+      }
+    }
+    if (got_ >= sizeof(Header) && got_ == message_.header.bytes) {
+      message = std::exchange(message_, {});
+      got_ = 0;
+      return Got::kMessage;
+    }
+  }
+}
+
+bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                 std::span<const int> fds) {
+  header.bytes = static_cast<uint32_t>(sizeof header + first.size() + second.size());
+  std::array<iovec, 3> parts{{{&header, sizeof header},
+                              {const_cast<uint8_t*>(first.data()), first.size()},
+                              {const_cast<uint8_t*>(second.data()), second.size()}}};
+  alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  if (!fds.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(head), fds.data(), fds.size_bytes());
+  }
+  size_t left = header.bytes;
+  for (;;) {
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      pollfd writable{.fd = socket, .events = POLLOUT, .revents = 0};
+      ::poll(&writable, 1, -1);
+      continue;
+    }
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    left -= static_cast<size_t>(sent);
+    if (left == 0) return true;
+    message.msg_control = nullptr;  // went with the first byte
+    message.msg_controllen = 0;
+    size_t gone = static_cast<size_t>(sent);
+    for (iovec& part : parts) {
+      const size_t taken = std::min(gone, part.iov_len);
+      part.iov_base = static_cast<uint8_t*>(part.iov_base) + taken;
+      part.iov_len -= taken;
+      gone -= taken;
+    }
+  }
+}
+
+Result<service::FileDescriptor> ListenAt(const std::string& path) {
+  const Result<sockaddr_un> address = AddressOf(path);
+  if (!address.ok()) return address.error();
+  service::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return SystemError("socket");
+  ::unlink(path.c_str());
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0) {
+    return SystemError("listen at " + path);
+  }
+  return socket;
+}
+
+Result<service::FileDescriptor> ConnectTo(const std::string& path) {
+  const Result<sockaddr_un> address = AddressOf(path);
+  if (!address.ok()) return address.error();
+  service::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return SystemError("socket");
+  int connected = 0;
+  do {
+    connected = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  } while (connected != 0 && errno == EINTR);
+  if (connected != 0) return SystemError("connect to " + path);
+  return socket;
+}
+
+}  // namespace vireo::host::vfio_user
