@@ -231,10 +231,12 @@ Cycle LockstepNic::NextDeadline() const {
 
 void LockstepNic::Say(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address,
                       uint32_t id, uint32_t bytes, uint8_t status) {
+  const uint64_t of_kind = side == kMaster ? said_[static_cast<size_t>(kind)]++ : 0;
   if (!IsComparing()) return;
   const Stream stream = StreamOf(kind);
   Lane& lane = lanes_[static_cast<size_t>(stream)];
-  const Event event = {kind, status, cycle, address, id, bytes, lane.said[side]++, {payload.begin(), payload.end()}};
+  const Event event = {
+      kind, status, cycle, address, id, bytes, lane.said[side]++, of_kind, {payload.begin(), payload.end()}};
   auto& history = lane.history[side];
   history.push_back(event);
   if (history.size() > kHistory) history.pop_front();
@@ -268,6 +270,7 @@ void LockstepNic::Say(Side side, EventKind kind, Cycle cycle, std::span<const ui
     return Mismatch(stream, cycle, "event " + std::to_string(mine.number) + " differs in its " + what);
   }
   Count(kind, mine.cycle, shadows.cycle);
+  if (on_pair_) on_pair_(kind, mine.of_kind, mine.cycle, shadows.cycle);
   const Cycle difference = mine.cycle < shadows.cycle ? shadows.cycle - mine.cycle : mine.cycle - shadows.cycle;
   if (options_.max_difference != kNever && difference > options_.max_difference) {
     Mismatch(stream, cycle,

@@ -85,6 +85,12 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   CycleDifferences TotalDifferences() const;
   // One line per kind that happened, and their total.
   std::string DifferenceTable() const;
+  // Called for each pair of equal events: the how manieth of its kind the master's is, from 0 since the start, and
+  // when each device said it. One observer; outlives the NIC.
+  using PairObserver = std::function<void(EventKind kind, uint64_t number, Cycle master, Cycle shadow)>;
+  void OnPair(PairObserver observer) { on_pair_ = std::move(observer); }
+  // So many of that kind the master has said.
+  uint64_t said(EventKind kind) const { return said_[static_cast<size_t>(kind)]; }
   // Events that had no partner yet when a reset came.
   uint64_t cut_off() const { return cut_off_; }
 
@@ -96,7 +102,8 @@ class LockstepNic final : public Nic, private Scheduler::Client {
     Cycle cycle = 0;
     uint64_t address = 0;
     uint32_t id = 0, bytes = 0;
-    uint64_t number = 0;  // in its stream, since the last reset
+    uint64_t number = 0;   // in its stream, since the last reset
+    uint64_t of_kind = 0;  // of its kind, since the start; of the master's only
     std::vector<uint8_t> payload;
   };
   struct Lane {                                // a stream
@@ -136,6 +143,8 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   uint64_t generation_ = 0;
   bool check_planned_ = false;
   uint64_t cut_off_ = 0;
+  std::array<uint64_t, kEventKinds> said_{};  // by the master
+  PairObserver on_pair_;
   std::string mismatch_;
   // By kind: how often each difference, shadow - master.
   std::array<std::map<int64_t, uint64_t>, kEventKinds> differences_;

@@ -17,6 +17,9 @@
 #include <string>
 
 #include "verif/cosim/simulator/simulator.h"
+#include "verif/harness/seed.h"
+#include "verif/report/report.h"
+#include "verif/report/timeline.h"
 
 namespace vireo::verif {
 namespace {
@@ -25,6 +28,8 @@ struct CommandLine {
   SimulatorOptions options;
   int lifeline = -1;  // file descriptors
   int ready = -1;
+  std::string report, timeline;  // files
+  size_t messages = 10'000;      // in them
 };
 
 // Nothing, or an exit code.
@@ -56,6 +61,11 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
       ->capture_default_str();
   app.add_option("--seed", seed, "of all random numbers");
   app.add_option("--capture", system.capture_path, "write all frames to this file (pcapng)");
+  app.add_option("--report", line.report, "at the end, write what became of all messages to this file (JSON)");
+  app.add_option("--timeline", line.timeline, "at the end, write the stages of the last messages to this file (HTML)");
+  app.add_option("--messages", line.messages, "how many messages report and timeline show one by one")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   app.add_option("--lifeline", line.lifeline, "end when this file descriptor is closed at its other end");
   app.add_option("--ready", line.ready, "write one byte to this file descriptor when ready");
   try {
@@ -115,9 +125,37 @@ bool PrintSummary(Simulator& simulator) {
   return is_equal;
 }
 
+bool WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file.good()) fmt::print(stderr, "{}: cannot be written\n", path);
+  return file.good();
+}
+
+// False: something could not be written, and was told.
+bool WriteReports(const CommandLine& line, const Report& report, Simulator& simulator) {
+  std::vector<const LockstepNic*> lockstep;
+  for (size_t i = 0; i < simulator.size(); ++i) lockstep.push_back(simulator.system().lockstep(i));
+  const auto json = report.ToJson(simulator.system().scheduler().now(), lockstep);
+  bool written = line.report.empty() || WriteFile(line.report, json.dump(1) + "\n");
+  written &= line.timeline.empty() || WriteFile(line.timeline, TimelineHtml(json));
+  return written;
+}
+
 int Main(int argc, char** argv) {
   CommandLine line;
   if (const std::optional<int> code = Parse(argc, argv, line)) return *code;
+  const bool reports = !line.report.empty() || !line.timeline.empty();
+  MessageTracker tracker({.keep = line.messages});
+  if (reports) line.options.tracker = &tracker;
+  Report::Run run{.device = line.options.system.device,
+                  .config = line.options.system.config->name,
+                  .preset = std::string(line.options.system.pcie_preset),
+                  .seed = std::to_string(Seed()),
+                  .nics = {}};
+  for (size_t i = 0; i < line.options.system.nics; ++i) run.nics.push_back("vireo" + std::to_string(i));
+  const Report report(tracker, run);
   std::error_code error;
   std::filesystem::create_directories(line.options.directory, error);
   if (error) {
@@ -147,13 +185,14 @@ int Main(int argc, char** argv) {
   }
   if (line.ready >= 0 && ::write(line.ready, "", 1) != 1) return 1;
   simulator.Run();
+  const bool reported = !reports || WriteReports(line, report, simulator);
 
   std::filesystem::remove(line.options.directory + "/status.json", error);
   const std::string flushed = simulator.system().topology().FlushCapture();
   if (!flushed.empty()) fmt::print(stderr, "{}\n", flushed);
   // A client may die in the middle of anything, so DMA that finds no memory is no defect; a device that differs is.
   const bool is_equal = PrintSummary(simulator);
-  return flushed.empty() && is_equal && !simulator.system().is_mismatched() ? 0 : 1;
+  return flushed.empty() && reported && is_equal && !simulator.system().is_mismatched() ? 0 : 1;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 
 #include "verif/cosim/simulator/child_process.h"
 #include "verif/cosim/simulator/simulation_directory.h"
+#include "verif/report/report_table.h"
 
 namespace vireo::verif {
 namespace {
@@ -33,7 +34,7 @@ constexpr auto kEndPatience = seconds(10);
 constexpr size_t kLogLines = 20;
 
 struct SimulationOptions {
-  std::string device = "model", config = "nic100", preset = "gen3x16", seed, capture;
+  std::string device = "model", config = "nic100", preset = "gen3x16", seed, capture, report, timeline;
   size_t nics = 2;
 };
 
@@ -50,6 +51,9 @@ void AddSimulationOptions(CLI::App& command, SimulationOptions& options) {
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of all that is random; one seed, one run");
   command.add_option("--capture", options.capture, "write all frames to this pcapng file");
+  command.add_option("--report", options.report, "at the end, write what became of all messages to this JSON file");
+  command.add_option("--timeline", options.timeline,
+                     "at the end, write the stages of the last messages to this HTML file, for a browser");
 }
 
 int Fail(const std::string& what) {
@@ -80,6 +84,10 @@ std::optional<ChildProcess> StartSimulator(const SimulationDirectory& directory,
   if (!options.seed.empty()) command.insert(command.end(), {"--seed", options.seed});
   if (!options.capture.empty()) {
     command.insert(command.end(), {"--capture", std::filesystem::absolute(options.capture)});
+  }
+  if (!options.report.empty()) command.insert(command.end(), {"--report", std::filesystem::absolute(options.report)});
+  if (!options.timeline.empty()) {
+    command.insert(command.end(), {"--timeline", std::filesystem::absolute(options.timeline)});
   }
   // One byte comes when it is ready; the end of the pipe, when it is not and never will be.
   std::array<int, 2> ready{};
@@ -192,6 +200,12 @@ void PrintOutput(const char* who, const std::filesystem::path& file) {
   for (std::string line; std::getline(stream, line);) fmt::print("{} | {}\n", who, line);
 }
 
+void PrintReport(const std::filesystem::path& report) {
+  std::ifstream file(report);
+  const auto json = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  fmt::print("\n{}", ReportTable(json));
+}
+
 struct PairOptions {
   SimulationOptions simulation;
   std::string server, client;
@@ -262,6 +276,7 @@ int Pair(const PairOptions& options) {
     return Fail(fmt::format("the simulator ended with status {} before the programs did:\n{}", *simulator_end,
                             directory.LogTail(kLogLines)));
   }
+  if (!options.simulation.report.empty()) PrintReport(options.simulation.report);
   fmt::print("\n{}", directory.LogTail(kLogLines));
   if (verdict != 0) return Fail("the simulation is not good: see above");
   if (!client_end.has_value()) return Fail(fmt::format("the client did not end within {} s", options.timeout_s));

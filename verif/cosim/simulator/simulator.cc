@@ -29,6 +29,10 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   RdmaSystem::Built built = RdmaSystem::Build(system);
   if (built.system == nullptr) return {nullptr, built.error};
   simulator->system_ = std::move(built.system);
+  for (size_t i = 0; i < system.nics && options.tracker != nullptr; ++i) {
+    Station& station = simulator->system_->topology().station(i);
+    options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
+  }
   const bool is_service = options.export_as == Export::kService;
   for (size_t i = 0; i < system.nics; ++i) {
     const std::string error = is_service ? simulator->OpenService(options, i) : simulator->OpenVfioUser(options, i);

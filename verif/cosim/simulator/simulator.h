@@ -13,6 +13,7 @@
 #include "verif/cosim/rdma_system.h"
 #include "verif/cosim/simulator/pacer.h"
 #include "verif/cosim/vfio_user/server.h"
+#include "verif/report/message_tracker.h"
 
 namespace vireo::verif {
 
@@ -24,6 +25,8 @@ enum class Export : uint8_t {
 struct SimulatorOptions {
   std::string directory;  // exists
   Export export_as = Export::kService;
+  // Follows the messages from the start; outlives the simulator. Null: nobody does, and it costs nothing.
+  MessageTracker* tracker = nullptr;
   RdmaSystemOptions system{.nics = 2, .fabric = Fabric::kSwitch, .network_switch = {.hairpin = true}};
 };
 
