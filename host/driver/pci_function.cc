@@ -3,7 +3,8 @@
 
 namespace vireo::host {
 
-Result<DmaBuffer> PciFunction::MapForeign(std::unique_ptr<ForeignMemory> /*memory*/, uint64_t /*like*/, size_t /*bytes*/) {
+Result<DmaBuffer> PciFunction::MapForeign(std::unique_ptr<ForeignMemory> /*memory*/, uint64_t /*like*/,
+                                          size_t /*bytes*/) {
   return Error{ErrorCode::kUnsupported, "this kind of function cannot show memory of other processes to its device"};
 }
 

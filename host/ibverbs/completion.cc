@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ctime>
 
 #include "host/ibverbs/objects.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM |
                               IBV_WC_EX_WITH_SRC_QP | IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL |
-                              IBV_WC_EX_WITH_DLID_PATH_BITS;
+                              IBV_WC_EX_WITH_DLID_PATH_BITS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+                              IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
 Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector) {
   Context& ours = Of(context);
@@ -117,7 +119,6 @@ int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
         if (done == 0) return -1;
         break;
       }
-      if (*polled != 0) ours.seen_since = true;
       for (size_t i = 0; i < *polled; ++i) completions[done++] = ToWc(batch[i]);
       if (*polled < room) break;
     }
@@ -135,13 +136,11 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   std::unique_lock control(context.control, std::defer_lock);
   if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // then it takes a command
   std::lock_guard guard(ours.lock);
-  if (ours.impl->kept() != 0) {
-    ours.armed = false;
-    ours.channel->Push(ours);
-    return 0;
-  }
+  // The next completion is what is asked for. Of those that are there already no event tells: programs look for them
+  // after this, and some take an event without a completion for an error (ib_read_lat).
+  if (Status collected = ours.impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
   ours.armed = true;
-  ours.seen_since = false;
+  ours.taken_when_armed = ours.impl->taken();
   if (Status armed = ours.impl->Arm(solicited_only != 0); !armed.ok()) {
     ours.armed = false;
     return ErrnoOf(armed.error());
@@ -152,11 +151,9 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
 void Cq::OnInterrupt() {
   std::lock_guard guard(lock);
   if (!armed) return;
-  // The device notifies once: if the completion that it did so for was polled before we got here, none follows.
-  if (!seen_since) {
-    if (Status collected = impl->Collect(); !collected.ok()) Log(ToString(collected.error()));
-    if (impl->kept() == 0) return;
-  }
+  // One that was polled before we got here counts: the device notifies once, and programs may sleep now.
+  if (Status collected = impl->Collect(); !collected.ok()) Log(ToString(collected.error()));
+  if (impl->taken() == taken_when_armed) return;
   armed = false;
   channel->Push(*this);
 }
@@ -174,13 +171,29 @@ ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init) {
   return &cq->ex;
 }
 
+uint64_t Nanoseconds(const timespec& time) {
+  constexpr uint64_t kPerSecond = 1'000'000'000;
+  return static_cast<uint64_t>(time.tv_sec) * kPerSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
+int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
+  if (!Of(context).IsOurs()) return EIO;
+  const uint32_t wanted = values->comp_mask;
+  values->comp_mask = 0;
+  if ((wanted & IBV_VALUES_MASK_RAW_CLOCK) != 0) {
+    clock_gettime(CLOCK_REALTIME, &values->raw_clock);
+    values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+  }
+  return 0;
+}
+
 namespace {
 
 int TakeOne(Cq& cq) {
   Result<size_t> polled = cq.impl->Poll({&cq.current, 1});
   if (!polled.ok()) return ErrnoOf(polled.error());
   if (*polled == 0) return ENOENT;
-  cq.seen_since = true;
+  clock_gettime(CLOCK_REALTIME, &cq.polled_at);
   cq.ex.wr_id = cq.current.wr_id;
   cq.ex.status = ToWcStatus(cq.current.status);
   return 0;
@@ -213,6 +226,9 @@ void SetCqApi(Cq& cq) {
   ex.read_qp_num = [](ibv_cq_ex* current) { return Of(current).current.qp_num; };
   ex.read_src_qp = [](ibv_cq_ex* current) { return Of(current).current.src_qp; };
   ex.read_wc_flags = [](ibv_cq_ex* current) { return ToWc(Of(current).current).wc_flags; };
+  // The device stamps no completions: this is the host's clock when the program took the completion.
+  ex.read_completion_ts = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
+  ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
   // InfiniBand's: there is nothing of the kind on Ethernet.
   ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
   ex.read_sl = [](ibv_cq_ex*) { return uint8_t{0}; };

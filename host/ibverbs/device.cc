@@ -211,6 +211,7 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   extended.sz = sizeof extended;
   extended.query_port = QueryPort;
   extended.query_device_ex = QueryDeviceEx;
+  extended.query_rt_values = QueryRtValues;
   extended.create_cq_ex = CreateCqEx;
   extended.create_qp_ex = CreateQpEx;
   ibv_context& base = extended.context;

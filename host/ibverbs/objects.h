@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -121,7 +122,8 @@ struct Cq {
   uint16_t vector = 0;
   std::mutex lock;  // of impl and of what follows
   bool armed = false;
-  bool seen_since = false;               // completions have been polled since it was armed
+  uint64_t taken_when_armed = 0;         // impl->taken() then
+  timespec polled_at{};                  // when it took `current`
   uint32_t events_read = 0;              // completion events that a program has got; under Channel::lock
   uint32_t async_events_read = 0;        // under Context::control
   std::unique_lock<std::mutex> polling;  // from start_poll to end_poll
@@ -194,6 +196,8 @@ class VectorWatcher {
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, size_t bytes);
 int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
                   size_t bytes);
+// The host's clock: raw_clock, with which timestamps of completions can be compared.
+int QueryRtValues(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init);
 ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init);
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions);

@@ -55,8 +55,16 @@ Function* Next(const char* name) {
   return found;
 }
 
+// Has a descriptor of its own: a command that is under way when another thread closes the program's goes on, as in the
+// kernel (rping ends while its thread waits for an event).
 struct File {
+  explicit File(int program_fd) : fd(fcntl(program_fd, F_DUPFD_CLOEXEC, 0)) {}
+  ~File() { close(fd); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
   std::mutex lock;  // one command at a time
+  const int fd;
 };
 
 // Never destroyed: programs close descriptors from their own destructors.
@@ -88,7 +96,7 @@ int OpenDevice(int flags) {
   if ((flags & O_CLOEXEC) == 0) fcntl(fd, F_SETFD, 0);
   Files& files = TheFiles();
   const std::lock_guard guard(files.lock);
-  files.open[fd] = std::make_shared<File>();
+  files.open[fd] = std::make_shared<File>(fd);
   files.count.store(files.open.size(), std::memory_order_release);
   return fd;
 }
@@ -96,8 +104,9 @@ int OpenDevice(int flags) {
 void Forget(int fd) {
   Files& files = TheFiles();
   if (files.count.load(std::memory_order_acquire) == 0) return;
+  decltype(files.open)::node_type gone;  // ends without the lock: it closes
   const std::lock_guard guard(files.lock);
-  files.open.erase(fd);
+  gone = files.open.extract(fd);
   files.count.store(files.open.size(), std::memory_order_release);
 }
 
@@ -145,12 +154,12 @@ bool FileNumber(int fd, uint32_t& number) {
   std::vector<uint8_t> command(sizeof header), response;
   std::memcpy(command.data(), &header, sizeof header);
   const std::lock_guard guard(file->lock);
-  if (Exchange(fd, command, response) != 0 || response.size() != sizeof number) return false;
+  if (Exchange(file->fd, command, response) != 0 || response.size() != sizeof number) return false;
   std::memcpy(&number, response.data(), sizeof number);
   return true;
 }
 
-int Command(int fd, const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+int Command(const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
   rdma_ucm_cmd_hdr header;
   constexpr size_t kBody = sizeof header;
   if (bytes < kBody || bytes > service::kUcmaCommandBytesMax) return -EINVAL;
@@ -174,8 +183,10 @@ int Command(int fd, const std::shared_ptr<File>& file, const void* buffer, size_
   int result = 0;
   {
     const std::lock_guard guard(file->lock);
-    result = Exchange(fd, command, response);
+    result = Exchange(file->fd, command, response);
   }
+  // Nothing in the system shows that a program can be connected to now.
+  if (result == 0 && header.cmd == RDMA_USER_CM_CMD_LISTEN) LogUcma("rdma_cm listens");
   if (result == 0 && !response.empty()) {
     // Every structure with an answer begins with its address, but for the first.
     const size_t at = header.cmd == RDMA_USER_CM_CMD_CREATE_ID ? offsetof(rdma_ucm_create_id, response) : 0;
@@ -187,19 +198,19 @@ int Command(int fd, const std::shared_ptr<File>& file, const void* buffer, size_
   return result;
 }
 
-ssize_t WriteDevice(int fd, const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+ssize_t WriteDevice(const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
   const bool is_event = bytes >= sizeof(rdma_ucm_cmd_hdr) &&
                         Field<uint32_t>({static_cast<const uint8_t*>(buffer), static_cast<const uint8_t*>(buffer) + 4},
                                         0) == RDMA_USER_CM_CMD_GET_EVENT;
   while (true) {
-    const int result = Command(fd, file, buffer, bytes);
+    const int result = Command(file, buffer, bytes);
     if (result == 0) return static_cast<ssize_t>(bytes);
-    const bool must_wait = is_event && result == -EAGAIN && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+    const bool must_wait = is_event && result == -EAGAIN && (fcntl(file->fd, F_GETFL) & O_NONBLOCK) == 0;
     if (!must_wait) {
       errno = -result;
       return -1;
     }
-    if (!AwaitReadable(fd)) return -1;  // EINTR: as a read that waits
+    if (!AwaitReadable(file->fd)) return -1;  // EINTR: as a read that waits
   }
 }
 
@@ -270,7 +281,7 @@ VIREO_UCMA_API int fstat64(int fd, struct stat64* status) {
 }
 
 VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
-  if (const auto file = overlay::Find(fd); file != nullptr) return overlay::WriteDevice(fd, file, buffer, bytes);
+  if (const auto file = overlay::Find(fd); file != nullptr) return overlay::WriteDevice(file, buffer, bytes);
   static auto* const next = overlay::Next<ssize_t(int, const void*, size_t)>("write");
   return next(fd, buffer, bytes);
 }

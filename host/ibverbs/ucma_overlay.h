@@ -9,5 +9,7 @@ namespace vireo::ibverbs {
 int OpenUcmaSocket();
 // Whether the overlay works in this process.
 bool IsUcmaActive();
+// One line for who looks for it (VIREO_LOG).
+void LogUcma(const char* text);
 
 }  // namespace vireo::ibverbs

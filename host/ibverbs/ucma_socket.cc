@@ -12,6 +12,7 @@
 namespace vireo::ibverbs {
 
 bool IsUcmaActive() { return IsActive(); }
+void LogUcma(const char* text) { Log(text); }
 
 int OpenUcmaSocket() {
   const char* const variable = std::getenv("VIREO_SOCKET");

@@ -179,7 +179,7 @@ uint64_t Service::node_guid() const {
 }
 
 uint32_t Service::link_mbps() const {
-  return net().features().Has(spec::NetFeature::kSpeedDuplex) ? net_config_.speed : 0;
+  return net().features().Has(spec::NetFeature::kSpeedDuplex) ? net_config_.speed : options_.link_mbps;
 }
 
 }  // namespace vireo::service

@@ -34,6 +34,7 @@ struct ServiceOptions {
   std::string name = "vireo0";  // up to 31 characters, like netdev
   std::string netdev = "vnet0";
   uint32_t ifindex = 1;
+  uint32_t link_mbps = 0;      // told to clients if the device does not say it; 0: not known
   std::vector<GidEntry> gids;  // up to kMaxGids; written to the device
   Neighbors neighbors;         // for clients that know a destination by its GID only
   host::DeviceOptions driver;

@@ -50,6 +50,7 @@ Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
                  "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
   }
   completion = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
+  ++taken_;
   if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
   return true;
 }

@@ -36,6 +36,8 @@ class CompletionQueue {
   // kept() before. Errors as Poll.
   Status Collect();
   size_t kept() const { return kept_.size(); }
+  // How many completions have ever been taken out of the ring, polled or kept.
+  uint64_t taken() const { return taken_; }
   // The same, and throws away those of a queue pair: after it was destroyed, or went back to RESET.
   Status Discard(uint32_t qpn);
 
@@ -50,6 +52,7 @@ class CompletionQueue {
   std::shared_ptr<Device> device_;
   uint32_t cqn_;
   std::optional<Device::WorkQueue> queue_;
+  uint64_t taken_ = 0;
   std::deque<spec::RdmaCqReq> kept_;  // older than what is in the ring
 };
 

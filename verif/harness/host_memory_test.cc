@@ -2,8 +2,8 @@
 // Windows and their edges, permissions, errors that change nothing, and that memory costs nothing before it is used.
 #include "verif/harness/host_memory.h"
 
-#include <bit>
 #include <gtest/gtest.h>
+#include <bit>
 
 #include <algorithm>
 #include <map>

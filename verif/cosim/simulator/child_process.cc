@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ constexpr auto kLookInterval = std::chrono::milliseconds(5);
 // In the child, between fork and exec.
 [[noreturn]] void Become(const std::vector<std::string>& command, const ChildOptions& options, int report) {
   if (options.own_session) setsid();
+  if (options.ends_with_parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (options.output >= 0) {
     dup2(options.output, STDOUT_FILENO);
     dup2(options.output, STDERR_FILENO);

@@ -18,6 +18,7 @@ struct ChildOptions {
   std::vector<int> inherited{};  // file descriptors that it gets although they are closed on exec
   // Of a session of its own: it outlives the terminal, and Stop() ends it with all that it started.
   bool own_session = false;
+  bool ends_with_parent = false;  // is killed when the thread that started it ends
   // Runs only when nobody else wants the processor: programs that spin do not starve the simulator.
   bool yields = false;
 };

@@ -54,6 +54,7 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   // Far from the numbers of interfaces that there are.
   constexpr uint32_t kFirstIfindex = 10'000;
   service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
+  service.link_mbps = options.system.config->link_mbps;
   service.driver = options.system.driver;
   // Everybody's addresses are known here, so nobody has to ask on the wire.
   service.neighbors = [world = system_.get(), nics = options.system.nics](

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 
+#include "verif/cosim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
 namespace vireo::verif {
@@ -35,7 +36,10 @@ class Overlay : public testing::Test {
     simulator_ = std::make_unique<SimulatorProcess>();
     setenv("VIREO_SOCKET", simulator_->socket(0).c_str(), 1);
   }
-  static void TearDownTestSuite() { simulator_.reset(); }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(simulator_->Stop(), 0);
+    simulator_.reset();
+  }
 
   void SetUp() override {
     ASSERT_TRUE(simulator_->is_ready());
@@ -224,7 +228,7 @@ TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
   }
   ibv_cq_init_attr_ex init{};
   init.cqe = 8;
-  init.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  init.wc_flags = IBV_WC_EX_WITH_CVLAN;
   EXPECT_EQ(ibv_create_cq_ex(context_, &init), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   Pair pair = MakePair();

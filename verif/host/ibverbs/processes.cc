@@ -1,62 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verif/host/ibverbs/processes.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace vireo::verif {
+namespace {
 
-Program::Program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment)
+constexpr int kLookMs = 10;  // nobody is told that somebody listens, or that a file grew
+
+}  // namespace
+
+Program::Program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                 bool yields)
     : output_(memfd_create("output", MFD_CLOEXEC)) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_ = fork();
-  if (pid_ == 0) {
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    dup2(output_, STDOUT_FILENO);
-    dup2(output_, STDERR_FILENO);
-    execvp(arguments[0], arguments.data());
-    std::perror(arguments[0]);
-    _exit(127);
-  }
-  pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  std::string error;
+  process_ = ChildProcess::Start(command,
+                                 {.environment = {environment.begin(), environment.end()},
+                                  .output = output_,
+                                  .own_session = true,
+                                  .ends_with_parent = true,
+                                  .yields = yields},
+                                 &error);
+  if (!process_.has_value()) ADD_FAILURE() << error;
 }
 
 Program::~Program() {
-  if (pid_ > 0) {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  close(pidfd_);
+  if (process_.has_value()) process_->Stop(std::chrono::milliseconds(0));
   close(output_);
 }
 
-bool Program::HasEnded(int milliseconds) const {
-  pollfd waits{.fd = pidfd_, .events = POLLIN, .revents = 0};
-  return poll(&waits, 1, milliseconds) == 1;
+bool Program::HasEnded(int milliseconds) {
+  return !process_.has_value() || process_->Wait(std::chrono::milliseconds(milliseconds)).has_value();
 }
 
 int Program::Wait() {
-  if (!HasEnded(kPatienceSeconds * 1000)) return -1;
-  int status = 0;
-  waitpid(pid_, &status, 0);
-  pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (!process_.has_value()) return -1;
+  return process_->Wait(std::chrono::seconds(kPatienceSeconds)).value_or(-1);
 }
 
 std::string Program::Output() const {
@@ -64,39 +51,6 @@ std::string Program::Output() const {
   const ssize_t count = pread(output_, text.data(), text.size(), 0);
   text.resize(count < 0 ? 0 : static_cast<size_t>(count));
   return text;
-}
-
-SimulatorProcess::SimulatorProcess(const std::vector<std::string>& options) {
-  std::string name = std::filesystem::temp_directory_path() / "vireo_ibverbs_XXXXXX";
-  directory_ = mkdtemp(name.data());
-  int ready[2];
-  int lifeline[2];
-  EXPECT_EQ(pipe(ready), 0);
-  EXPECT_EQ(pipe(lifeline), 0);
-  lifeline_ = lifeline[1];
-  // The simulator's copy of this end would keep it alive.
-  fcntl(lifeline_, F_SETFD, FD_CLOEXEC);
-  std::vector<std::string> command = {VIREO_SIMULATOR,
-                                      "--directory",
-                                      directory_,
-                                      "--ready",
-                                      std::to_string(ready[1]),
-                                      "--lifeline",
-                                      std::to_string(lifeline[0])};
-  command.insert(command.end(), options.begin(), options.end());
-  program_ = std::make_unique<Program>(command, std::map<std::string, std::string>());
-  close(ready[1]);
-  close(lifeline[0]);
-  char byte = 0;
-  is_ready_ = read(ready[0], &byte, 1) == 1;
-  close(ready[0]);
-  if (!is_ready_) ADD_FAILURE() << program_->Output();
-}
-
-SimulatorProcess::~SimulatorProcess() {
-  close(lifeline_);
-  EXPECT_EQ(program_->Wait(), 0) << program_->Output();
-  std::filesystem::remove_all(directory_);
 }
 
 unsigned FreePort() {
@@ -109,8 +63,7 @@ unsigned FreePort() {
   return ntohs(address.sin_port);
 }
 
-bool AwaitListener(unsigned port, const Program& program) {
-  constexpr int kLookMs = 10;  // the kernel tells nobody that somebody listens
+bool AwaitListener(unsigned port, Program& program) {
   char wanted[16];
   static_cast<void>(std::snprintf(wanted, sizeof wanted, ":%04X ", port));
   for (int looks = 0; looks < kPatienceSeconds * 1000 / kLookMs; ++looks) {
@@ -122,6 +75,15 @@ bool AwaitListener(unsigned port, const Program& program) {
       }
     }
     if (program.HasEnded(kLookMs)) return false;
+  }
+  return false;
+}
+
+bool AwaitOutput(const std::string& text, Program& program) {
+  for (int looks = 0; looks < kPatienceSeconds * 1000 / kLookMs; ++looks) {
+    const bool has_ended = program.HasEnded(kLookMs);
+    if (program.Output().find(text) != std::string::npos) return true;
+    if (has_ended) return false;
   }
   return false;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified programs of rdma-core and perftest over two simulated NICs.
+// Unmodified programs of rdma-core that ask about simulated NICs. Pairs of them are in pairs_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "verif/cosim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
 namespace vireo::verif {
@@ -17,27 +19,16 @@ using Environment = std::map<std::string, std::string>;
 class Programs : public testing::Test {
  protected:
   static void SetUpTestSuite() { simulator_ = std::make_unique<SimulatorProcess>(); }
-  static void TearDownTestSuite() { simulator_.reset(); }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(simulator_->Stop(), 0);
+    simulator_.reset();
+  }
   void SetUp() override { ASSERT_TRUE(simulator_->is_ready()); }
 
   static Environment On(const std::string& sockets, const Environment& more = {}) {
     Environment environment{{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", sockets}};
     environment.insert(more.begin(), more.end());
     return environment;
-  }
-
-  // Server on one NIC, client on the other; both end well.
-  static void RunPair(const std::vector<std::string>& command, const Environment& more = {}) {
-    const unsigned port = FreePort();
-    std::vector<std::string> server_command = command;
-    server_command.insert(server_command.end(), {"-p", std::to_string(port)});
-    std::vector<std::string> client_command = server_command;
-    client_command.emplace_back("127.0.0.1");
-    Program server(server_command, On(simulator_->socket(0), more));
-    ASSERT_TRUE(AwaitListener(port, server)) << server.Output();
-    Program client(client_command, On(simulator_->socket(1), more));
-    EXPECT_EQ(client.Wait(), 0) << client.Output();
-    EXPECT_EQ(server.Wait(), 0) << server.Output();
   }
 
   static std::unique_ptr<SimulatorProcess> simulator_;
@@ -64,19 +55,19 @@ TEST_F(Programs, IbvDevinfoSaysAll) {
   Program devinfo({"ibv_devinfo", "-v"}, On(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
   ASSERT_EQ(devinfo.Wait(), 0) << devinfo.Output();
   const std::string output = devinfo.Output();
-  for (const char* line : {"PORT_ACTIVE (4)", "link_layer:\t\tEthernet", "vendor_part_id:\t\t\t4119",
-                           "::ffff:10.0.0.1, RoCE v2", "GID[  0]:\t\tfe80::"}) {
+  for (const char* line :
+       {"PORT_ACTIVE (4)", "link_layer:\t\tEthernet", "active_width:\t\t4X (2)", "active_speed:\t\t25.0 Gbps (32)",
+        "vendor_part_id:\t\t\t4119", "::ffff:10.0.0.1, RoCE v2", "GID[  0]:\t\tfe80::"}) {
     EXPECT_NE(output.find(line), std::string::npos) << line << " is not in\n" << output;
   }
 }
 
-TEST_F(Programs, RcPingpong) { RunPair({"ibv_rc_pingpong", "-g", "1", "-n", "50", "-c"}); }
-TEST_F(Programs, RcPingpongByLinkLocalAddresses) { RunPair({"ibv_rc_pingpong", "-g", "0", "-n", "20"}); }
-TEST_F(Programs, RcPingpongByEvents) { RunPair({"ibv_rc_pingpong", "-g", "1", "-n", "50", "-e", "-c"}); }
-TEST_F(Programs, RcPingpongByNewPostSend) { RunPair({"ibv_rc_pingpong", "-g", "1", "-n", "50", "-N", "-c"}); }
-TEST_F(Programs, UcPingpong) { RunPair({"ibv_uc_pingpong", "-g", "1", "-n", "50"}); }
-TEST_F(Programs, UdPingpong) { RunPair({"ibv_ud_pingpong", "-g", "1", "-n", "50", "-s", "1000"}); }
-TEST_F(Programs, UdPingpongByEvents) { RunPair({"ibv_ud_pingpong", "-g", "1", "-n", "50", "-s", "1000", "-e"}); }
+// Until it is stopped: that there is a device to watch is all that it says.
+TEST_F(Programs, IbvAsyncwatch) {
+  Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, On(simulator_->socket(0)));
+  EXPECT_TRUE(AwaitOutput("vireo0: async event FD", watch)) << watch.Output();
+  EXPECT_FALSE(watch.HasEnded(0)) << watch.Output();
+}
 
 // RoCE has no addresses but GIDs: without one, programs are refused, as by any RoCE device.
 TEST_F(Programs, WithoutAGidNothingConnects) {
@@ -91,31 +82,6 @@ TEST_F(Programs, WithoutAGidNothingConnects) {
   EXPECT_EQ(server.Wait(), 1);
   EXPECT_NE(server.Output().find("Failed to modify QP to RTR"), std::string::npos) << server.Output();
 }
-
-struct PerftestRun {
-  const char* name;
-  std::vector<std::string> command;
-};
-// Names, not addresses of strings, in the test's output.
-void PrintTo(const PerftestRun& run, std::ostream* out) { *out << run.name; }
-
-// With both ways to post: perftest takes ibv_wr_* for devices that it knows by their part number.
-class Perftest : public Programs, public testing::WithParamInterface<PerftestRun> {};
-TEST_P(Perftest, PostsByLists) { RunPair(GetParam().command); }
-TEST_P(Perftest, PostsByWrApi) { RunPair(GetParam().command, {{"VIREO_VENDOR_PART_ID", "4119"}}); }
-INSTANTIATE_TEST_SUITE_P(
-    All, Perftest,
-    testing::Values(PerftestRun{"WriteBw", {"ib_write_bw", "-F", "-n", "20", "-s", "4096"}},
-                    PerftestRun{"SendBw", {"ib_send_bw", "-F", "-n", "20", "-s", "4096"}},
-                    PerftestRun{"SendBwByEvents", {"ib_send_bw", "-F", "-n", "20", "-s", "4096", "-e"}},
-                    PerftestRun{"ReadBw", {"ib_read_bw", "-F", "-n", "20", "-s", "4096"}},
-                    PerftestRun{"WriteBwUc", {"ib_write_bw", "-F", "-n", "20", "-s", "1024", "-c", "UC"}},
-                    PerftestRun{"SendBwUd", {"ib_send_bw", "-F", "-n", "20", "-s", "1024", "-c", "UD"}},
-                    PerftestRun{"WriteLat", {"ib_write_lat", "-F", "-n", "20", "-s", "64"}},
-                    PerftestRun{"SendLatInline", {"ib_send_lat", "-F", "-n", "20", "-s", "64", "-I", "64"}},
-                    PerftestRun{"WriteBwBothWaysOnQps",
-                                {"ib_write_bw", "-F", "-n", "20", "-s", "2048", "-b", "-q", "4"}}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace vireo::verif

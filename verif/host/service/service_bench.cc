@@ -28,50 +28,6 @@ bool Fail(const char* what, const host::Error& error) {
 
 }  // namespace
 
-SimulatorProcess::SimulatorProcess(std::vector<std::string> arguments) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "vireo_service_XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return;
-  directory_ = pattern;
-  std::array<int, 2> lifeline{}, ready{};
-  if (::pipe2(lifeline.data(), O_CLOEXEC) != 0 || ::pipe2(ready.data(), O_CLOEXEC) != 0) return;
-  lifeline_ = service::FileDescriptor(lifeline[1]);
-  const service::FileDescriptor theirs(lifeline[0]), ready_in(ready[0]);
-  service::FileDescriptor ready_out(ready[1]);
-  arguments.insert(arguments.begin(), {VIREO_SIMULATOR, "--directory", directory_, "--lifeline",
-                                       std::to_string(theirs.get()), "--ready", std::to_string(ready_out.get())});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    for (const int fd : {theirs.get(), ready_out.get()}) ::fcntl(fd, F_SETFD, 0);
-    ::execv(argv[0], argv.data());
-    std::perror(argv[0]);
-    ::_exit(127);
-  }
-  ready_out.Close();
-  uint8_t byte = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(ready_in.get(), &byte, 1);
-  } while (got < 0 && errno == EINTR);
-  is_ready_ = got == 1;
-}
-
-int SimulatorProcess::Stop() {
-  if (pid_ <= 0) return -1;
-  ::kill(pid_, SIGTERM);
-  int status = 0;
-  ::waitpid(std::exchange(pid_, -1), &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-SimulatorProcess::~SimulatorProcess() {
-  Stop();
-  std::error_code error;
-  if (!directory_.empty()) std::filesystem::remove_all(directory_, error);
-}
-
 Pipe::Pipe() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();

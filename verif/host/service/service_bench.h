@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the service are made of: a simulator process, client processes, and an endpoint of a connection.
+// What tests of the service are made of: client processes, and an endpoint of a connection.
 #pragma once
 
 #include <sys/types.h>
@@ -16,30 +16,9 @@
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
 #include "host/verbs/queue_pair.h"
+#include "verif/cosim/simulator/simulator_process.h"
 
 namespace vireo::verif {
-
-// A vireo_simulator with a directory of its own; ends with the object, or with this process.
-class SimulatorProcess {
- public:
-  explicit SimulatorProcess(std::vector<std::string> arguments = {});
-  ~SimulatorProcess();
-  SimulatorProcess(const SimulatorProcess&) = delete;
-  SimulatorProcess& operator=(const SimulatorProcess&) = delete;
-
-  bool is_ready() const { return is_ready_; }
-  std::string socket(size_t nic) const { return directory_ + "/nic" + std::to_string(nic) + ".sock"; }
-  const std::string& directory() const { return directory_; }
-  pid_t pid() const { return pid_; }
-  // Sends SIGTERM and waits. The exit status, or -1.
-  int Stop();
-
- private:
-  std::string directory_;
-  pid_t pid_ = -1;
-  bool is_ready_ = false;
-  service::FileDescriptor lifeline_;
-};
 
 // Messages of fixed size between processes.
 class Pipe {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma-core's own tests, as its Python bindings bring them along, with both ends on one NIC. What must pass is in
+// pyverbs_pass_list.txt.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "verif/cosim/simulator/simulator_process.h"
+#include "verif/host/ibverbs/processes.h"
+
+namespace vireo::verif {
+namespace {
+
+const std::string kDirectory = VIREO_PYVERBS_DIR;
+const std::string kPassList = kDirectory + "/pyverbs_pass_list.txt";
+
+class Pyverbs : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { ASSERT_TRUE(simulator_.is_ready()); }
+
+  // The exit status of the run; what it says in `output`.
+  int Run(const std::string& list, const std::vector<std::string>& names, std::string& output) {
+    // Debian builds pyverbs for its own Python, which need not be the first in PATH.
+    std::vector<std::string> command = {"/usr/bin/python3",
+                                        kDirectory + "/run_pyverbs.py",
+                                        "--list",
+                                        list,
+                                        "--device",
+                                        "vireo0",
+                                        "--gid",
+                                        "1",
+                                        "--address",
+                                        "10.0.0.1"};
+    command.insert(command.end(), names.begin(), names.end());
+    Program program(
+        command,
+        {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", simulator_.socket(0)}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+    const int status = program.Wait();
+    output = program.Output();
+    return status;
+  }
+
+  SimulatorProcess simulator_{{"--nics", "1", "--device", GetParam()}};
+};
+
+TEST_P(Pyverbs, WhatIsOnTheListPasses) {
+  // All takes RTL some minutes; what moves data and connects is what differs there.
+  const std::vector<std::string> in_rtl = {"tests.test_cq_events", "tests.test_rdmacm"};
+  std::string output;
+  EXPECT_EQ(Run(kPassList, std::string(GetParam()) == "rtl" ? in_rtl : std::vector<std::string>(), output), 0)
+      << output;
+  std::printf("%s", output.c_str());  // what passes and is not on the list
+  EXPECT_EQ(simulator_.Stop(), 0);
+}
+INSTANTIATE_TEST_SUITE_P(Devices, Pyverbs, testing::Values("model", "rtl"),
+                         [](const auto& info) { return std::string(info.param) == "rtl" ? "OnRtl" : "OnModel"; });
+
+// That the list is kept: neither a skipped test nor one that is not there is one that passed.
+class PyverbsList : public Pyverbs {};
+TEST_P(PyverbsList, WhatDoesNotPassIsFound) {
+  const std::string list = std::filesystem::temp_directory_path() / ("vireo_list_" + std::to_string(getpid()));
+  for (const char* test :
+       {"tests.test_pd.PDTest.test_there_is_none", "tests.test_atomic.AtomicTest.test_atomic_fetch_and_add"}) {
+    std::ofstream(list) << "tests.test_pd.PDTest.test_alloc_pd\n" << test << "\n";
+    std::string output;
+    EXPECT_EQ(Run(list, {"tests.test_pd", "tests.test_atomic"}, output), 1);
+    EXPECT_NE(output.find(std::string("on the list, did not pass: ") + test), std::string::npos) << output;
+    EXPECT_EQ(output.find("did not pass: tests.test_pd.PDTest.test_alloc_pd"), std::string::npos) << output;
+    EXPECT_NE(output.find("is not on the list: tests.test_pd.PDTest.test_dealloc_pd"), std::string::npos) << output;
+  }
+  std::filesystem::remove(list);
+}
+INSTANTIATE_TEST_SUITE_P(Devices, PyverbsList, testing::Values("model"), [](const auto&) { return "OnModel"; });
+
+}  // namespace
+}  // namespace vireo::verif

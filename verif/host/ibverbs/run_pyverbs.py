@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs rdma-core's own test suite, which python3-pyverbs brings along, on one device, and compares what passed with a
+list. A skipped test is not one that passed: the suite skips whatever a device says that it does not support.
+
+Exit status: 0: everything on the list passed, and nothing failed but what the list lets fail; 1: not so. For the Python that pyverbs is built for.
+"""
+
+import argparse
+import gzip
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+# Debian's, from 12 on.
+SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
+
+
+def copy_suite(suite, to):
+    """Documentation is compressed, file by file."""
+    to.mkdir()
+    for path in suite.iterdir():
+        if path.suffix == ".gz":
+            (to / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+        elif path.is_file():
+            shutil.copy(path, to)
+
+
+class Result(unittest.TextTestResult):
+    """Remembers what passed; a test passes whole or not at all, subtests included."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.passed = set()
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed.add(test.id())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", type=pathlib.Path, default=SUITE)
+    parser.add_argument("--list", type=pathlib.Path, required=True, help="names that must pass, a line each; `fails NAME` may; #")
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--gid", required=True, help="index of the GID that is the address")
+    parser.add_argument("--address", required=True, help="of the device, for rdma_cm")
+    parser.add_argument("names", nargs="*", help="modules, classes or tests; default: all")
+    args = parser.parse_args()
+    lines = (line.split("#")[0].strip() for line in args.list.read_text().splitlines())
+    entries = [line.split() for line in lines if line]
+    wanted = {words[0] for words in entries if len(words) == 1}
+    may_fail = {words[1] for words in entries if words[0] == "fails"}
+    if args.names:
+        wanted = {test for test in wanted if any(test == n or test.startswith(n + ".") for n in args.names)}
+    if not args.suite.is_dir():
+        print(f"{args.suite} is not there: python3-pyverbs is not installed, or without its documentation")
+        return 1
+
+    with tempfile.TemporaryDirectory() as scratch:
+        copy_suite(args.suite, pathlib.Path(scratch) / "tests")
+        # As the suite's own run_tests.py does it.
+        sys.path[:0] = [scratch, f"{scratch}/tests"]
+        sys.argv[1:] = ["--dev", args.device, "--gid", args.gid]
+        from args_parser import parser as suite_parser
+
+        suite_parser.parse_args()
+        import tests
+        import tests.base
+
+        # The suite asks sysfs for the device's network interface and `ip` for its address. This device has none that
+        # the kernel knows of: the address is told instead.
+        def get_ip_mac(self, dev, port, index):
+            self.args.append([dev, port, index, args.address, None])
+
+        tests.base.RDMATestCase._get_ip_mac = get_ip_mac
+        loader = unittest.defaultTestLoader
+        if args.names:
+            suite = loader.loadTestsFromNames(args.names)
+        else:
+            suite = unittest.TestSuite(loader.loadTestsFromModule(module) for module in tests.__test_modules__)
+        result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0, resultclass=Result).run(suite)
+
+    for test in sorted(result.passed - wanted):
+        print("passes, is not on the list:", test)
+    for test in sorted(wanted - result.passed):
+        print("on the list, did not pass:", test)
+    failed = {test.id() for test, _ in result.failures + result.errors}
+    print(f"{len(result.passed)} passed, {len(result.skipped)} skipped, {len(failed)} failed")
+    return 0 if failed <= may_fail and wanted and wanted <= result.passed else 1
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # pyverbs closes what is left open in any order, when Python ends
