@@ -163,7 +163,7 @@ VIREO_API ibv_device** ibv_get_device_list(int* count) {
   for (const std::string& socket : Sockets()) {
     if (Device* device = Find(registry, socket); device != nullptr) found.push_back(&device->device);
   }
-  auto** list = static_cast<ibv_device**>(std::calloc(found.size() + 1, sizeof(ibv_device*)));
+  auto** list = static_cast<ibv_device**>(std::calloc(found.size() + 1, sizeof(void*)));
   if (list == nullptr) return Null(ENOMEM);
   std::ranges::copy(found, list);
   if (count != nullptr) *count = static_cast<int>(found.size());

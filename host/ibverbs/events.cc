@@ -202,7 +202,7 @@ VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 VIREO_API int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   VIREO_PASS(ibv_get_cq_event, channel, cq, cq_context);
   Cq* ours = nullptr;
-  if (int error = Of(channel).Take(ours); error != 0) return Minus(error);
+  if (int error = Of(channel).Take(ours); error != 0 || ours == nullptr) return Minus(error);
   *cq = ours->base();
   *cq_context = ours->ex.cq_context;
   return 0;
