@@ -73,10 +73,10 @@ void DmaWritePort::Run(Cycle now) {
 
 bool DmaWritePort::IntoArbiter(Cycle now) {
   bool moved = false;
-  const auto push = [&](size_t client, bool first, WriteBeat beat) {
+  const auto push = [&](size_t client, bool first, const WriteBeat& beat) {
     if (first) ++writes_[client];
     arb_.Push(now, client, beat.last);
-    beats_[client].push_back(std::move(beat));
+    beats_[client].push_back(beat);
     moved = true;
   };
   for (size_t i = 0; i < whole(); ++i) {
@@ -111,7 +111,7 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   if (arb_.PopReady() > now || writer_.TrainReady() > now || (first && requests_timing_.PushReady() > now))
     return false;
   const size_t client = arb_.output().front().input;
-  const WriteBeat beat = std::move(beats_[client].front());
+  const WriteBeat beat = beats_[client].front();
   beats_[client].pop_front();
   arb_.Pop(now);
   if (first) {

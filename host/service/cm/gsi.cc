@@ -38,15 +38,15 @@ std::optional<Path> PathBack(std::span<const uint8_t, spec::kRdmaUdGrhBytes> hea
 
 }  // namespace
 
-Result<std::unique_ptr<Gsi>> Gsi::Create(std::shared_ptr<verbs::Device> device, Options options) {
+Result<std::unique_ptr<Gsi>> Gsi::Create(const std::shared_ptr<verbs::Device>& device, Options options) {
   std::unique_ptr<Gsi> gsi(new Gsi(std::move(options)));
-  if (Status opened = gsi->Open(std::move(device)); !opened.ok()) return opened.error();
+  if (Status opened = gsi->Open(device); !opened.ok()) return opened.error();
   return gsi;
 }
 
 Gsi::~Gsi() = default;
 
-Status Gsi::Open(std::shared_ptr<verbs::Device> device) {
+Status Gsi::Open(const std::shared_ptr<verbs::Device>& device) {
   auto pd = device->CreatePd();
   if (!pd.ok()) return pd.error();
   pd_ = std::move(pd).value();

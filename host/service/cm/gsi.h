@@ -46,7 +46,7 @@ class Gsi final : public MadTransport {
   using Receiver = std::function<void(const Path&, MadView)>;
 
   // Takes QP 1 of the device. It must go before the device does.
-  static host::Result<std::unique_ptr<Gsi>> Create(std::shared_ptr<verbs::Device> device, Options options);
+  static host::Result<std::unique_ptr<Gsi>> Create(const std::shared_ptr<verbs::Device>& device, Options options);
   ~Gsi() override;
   void SetReceiver(Receiver receiver) { receiver_ = std::move(receiver); }
 
@@ -65,7 +65,7 @@ class Gsi final : public MadTransport {
   };
   using HandleKey = std::tuple<uint8_t, Gid, uint8_t, uint8_t, uint32_t>;  // all that a handle is made from
   explicit Gsi(Options options) : options_(std::move(options)) {}
-  host::Status Open(std::shared_ptr<verbs::Device> device);
+  host::Status Open(const std::shared_ptr<verbs::Device>& device);
   host::Status Receive(uint32_t slot);
   std::shared_ptr<verbs::AddressHandle> Handle(const Path& path);
   void Post(const Waiting& what);

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -367,4 +368,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace vireo::verif
 
-int main(int argc, char** argv) { return vireo::verif::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return vireo::verif::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vireo: %s\n", error.what());
+    return 1;
+  }
+}
