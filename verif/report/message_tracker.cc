@@ -9,7 +9,6 @@
 namespace vireo::verif {
 namespace {
 
-using spec::IbQpType;
 using spec::IbWrOpcode;
 
 constexpr size_t kUdpBytes = 8, kIcrcBytes = 4;

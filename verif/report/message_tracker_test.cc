@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <string_view>
 
 #include "verif/bench/breakdown.h"
 #include "verif/bench/rdma_workload.h"
@@ -155,7 +156,8 @@ TEST(MessageTracker, FindsTheStagesOfTheBreakdown) {
       {"CQ used index dma_write", Stage::kVisible},
       {"(msix)", Stage::kInterrupt},
   };
-  for (const auto& [what, stage] : same) {
+  for (const auto& [name, stage] : same) {
+    const std::string_view what = name;  // a structured binding cannot be captured
     const auto step = std::ranges::find_if(steps, [&](const Step& entry) { return entry.what.starts_with(what); });
     ASSERT_NE(step, steps.end()) << what;
     ASSERT_TRUE(message.at(stage).is_set()) << what;

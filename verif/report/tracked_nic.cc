@@ -9,7 +9,6 @@ namespace {
 using spec::IbQpType;
 using spec::IbWcOpcode;
 using spec::IbWcStatus;
-using spec::IbWrOpcode;
 
 void SetOnce(Message& message, Stage stage, EventMark mark) {
   EventMark& at = message.marks[static_cast<size_t>(stage)];
