@@ -21,10 +21,11 @@
 #include <system_error>
 #include <utility>
 
+#include "host/driver/unix_socket.h"
+
 namespace vireo::host {
 namespace {
 
-using service::FileDescriptor;
 using vfio_user::BytesOf;
 using vfio_user::Command;
 using vfio_user::Get;
@@ -52,7 +53,7 @@ Result<std::unique_ptr<VfioUserFunction>> VfioUserFunction::Connect(const std::s
 
 Result<std::unique_ptr<VfioUserFunction>> VfioUserFunction::Connect(const std::string& socket_path,
                                                                     const Options& options) {
-  Result<FileDescriptor> socket = vfio_user::ConnectTo(socket_path);
+  Result<FileDescriptor> socket = ConnectTo(socket_path, SOCK_STREAM);
   if (!socket.ok()) return socket.error();
   std::unique_ptr<VfioUserFunction> function(new VfioUserFunction(options));
   function->next_address_ = kFirstAddress;

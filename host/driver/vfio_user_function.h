@@ -58,7 +58,7 @@ class VfioUserFunction final : public PciFunction {
   static constexpr unsigned kBars = 6;
   class Memory;
   struct Vector {
-    service::FileDescriptor fd;
+    FileDescriptor fd;
     bool has_arrived = false;
   };
 
@@ -68,7 +68,7 @@ class VfioUserFunction final : public PciFunction {
   // The answer's payload, of at least so many bytes. kRefused: the server said no.
   Result<std::vector<uint8_t>> Call(vfio_user::Command command, std::span<const uint8_t> first,
                                     std::span<const uint8_t> second, size_t answer_bytes,
-                                    std::vector<service::FileDescriptor>* got = nullptr, std::span<const int> fds = {});
+                                    std::vector<FileDescriptor>* got = nullptr, std::span<const int> fds = {});
   uint64_t ReadRegion(uint32_t region, uint64_t offset, unsigned bytes);
   void Lose(const std::string& why);
   Result<uint64_t> MapAt(size_t bytes, int file);
@@ -80,7 +80,7 @@ class VfioUserFunction final : public PciFunction {
   bool Serve(int socket, const vfio_user::Message& message);
 
   const Options options_;
-  service::FileDescriptor socket_, twin_;
+  FileDescriptor socket_, twin_;
   vfio_user::MessageReader reader_;
   std::mutex call_mutex_, send_mutex_;
   uint16_t next_id_ = 0;

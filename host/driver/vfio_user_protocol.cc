@@ -3,41 +3,20 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "host/driver/unix_socket.h"
+
 namespace vireo::host::vfio_user {
 namespace {
 
-Result<sockaddr_un> AddressOf(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' cannot be a socket's path: 1 to " +
-                                                  std::to_string(sizeof address.sun_path - 1) + " characters"};
-  }
-  std::copy(path.begin(), path.end(), address.sun_path);
-  return address;
-}
-
-Error SystemError(const std::string& what) { return {ErrorCode::kLost, what + ": " + std::strerror(errno)}; }
-
 // Descriptors of one recvmsg.
-void TakeFds(msghdr& message, Message& into) {
-  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
-    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof fd);
-      into.fds.emplace_back(fd);
-    }
-  }
+void KeepFds(msghdr& message, Message& into) {
+  for (FileDescriptor& fd : TakeFds(message)) into.fds.push_back(std::move(fd));
   if ((message.msg_flags & MSG_CTRUNC) != 0 || into.fds.size() > kMaxFds) {
     into.fds.clear();
     into.has_lost_fds = true;
@@ -66,7 +45,7 @@ MessageReader::Got MessageReader::Read(int socket, bool wait, Message& message) 
       if (bytes < 0 && errno == EINTR) continue;
       if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Got::kNothing;
       if (bytes <= 0) return Got::kClosed;
-      TakeFds(header, message_);
+      KeepFds(header, message_);
       got_ += static_cast<size_t>(bytes);
       if (got_ < sizeof(Header)) continue;
       if (message_.payload.empty()) {
@@ -92,15 +71,7 @@ bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std:
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  if (!fds.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-    cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(head), fds.data(), fds.size_bytes());
-  }
+  AttachFds(message, control, fds);
   size_t left = header.bytes;
   for (;;) {
     const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
@@ -123,32 +94,6 @@ bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std:
       gone -= taken;
     }
   }
-}
-
-Result<service::FileDescriptor> ListenAt(const std::string& path) {
-  const Result<sockaddr_un> address = AddressOf(path);
-  if (!address.ok()) return address.error();
-  service::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return SystemError("socket");
-  ::unlink(path.c_str());
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
-    return SystemError("listen at " + path);
-  }
-  return socket;
-}
-
-Result<service::FileDescriptor> ConnectTo(const std::string& path) {
-  const Result<sockaddr_un> address = AddressOf(path);
-  if (!address.ok()) return address.error();
-  service::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.is_open()) return SystemError("socket");
-  int connected = 0;
-  do {
-    connected = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
-  } while (connected != 0 && errno == EINTR);
-  if (connected != 0) return SystemError("connect to " + path);
-  return socket;
 }
 
 }  // namespace vireo::host::vfio_user

@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/result.h"
-#include "host/service/file_descriptor.h"
 
 namespace vireo::host::vfio_user {
 
@@ -107,7 +107,7 @@ T Get(std::span<const uint8_t> bytes) {
 struct Message {
   Header header;
   std::vector<uint8_t> payload;
-  std::vector<service::FileDescriptor> fds;
+  std::vector<FileDescriptor> fds;
   bool has_lost_fds = false;  // there were more than kMaxFds
 
   bool is_reply() const { return (header.flags & Header::kTypeMask) == Header::kReply; }
@@ -131,8 +131,5 @@ class MessageReader {
 // gone. Not for two threads at once.
 bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std::span<const uint8_t> second = {},
                  std::span<const int> fds = {});
-
-Result<service::FileDescriptor> ListenAt(const std::string& path);  // in place of what was left there; non-blocking
-Result<service::FileDescriptor> ConnectTo(const std::string& path);
 
 }  // namespace vireo::host::vfio_user

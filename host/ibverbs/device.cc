@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -218,8 +217,6 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   base.device = device;
   base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // there are no commands, but programs copy the descriptor
   base.async_fd = context->shared->event_fd();
-  // Whether it waits is the program's choice; at first it does, as the kernel's.
-  static_cast<void>(fcntl(base.async_fd, F_SETFL, fcntl(base.async_fd, F_GETFL) & ~O_NONBLOCK));
   base.num_comp_vectors = context->shared->vectors();
   base.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&base.mutex, nullptr);

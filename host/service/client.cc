@@ -16,6 +16,7 @@
 
 #include "host/driver/packed_ring.h"
 #include "host/driver/split_ring.h"
+#include "host/driver/unix_socket.h"
 #include "host/service/context_function.h"
 #include "host/service/memory_agent.h"
 #include "host/service/packet_socket.h"
@@ -42,7 +43,7 @@ Error Connection::Lose(const std::string& why) {
 
 Result<std::vector<uint8_t>> Connection::CallBytes(std::span<uint8_t> message, size_t payload_bytes,
                                                    std::span<const uint8_t> more, int fd,
-                                                   std::vector<FileDescriptor>* fds) {
+                                                   std::vector<host::FileDescriptor>* fds) {
   const std::lock_guard lock(mutex_);
   if (Status healthy = health(); !healthy.ok()) return healthy.error();
   auto header = Get<Header>(message);
@@ -91,11 +92,11 @@ class SharedDevice::Commands final : public host::CommandChannel {
     message.tail_bytes = static_cast<uint32_t>(tail.size());
     message.response_bytes = static_cast<uint32_t>(response.size());
     std::vector<uint8_t> more(request.begin(), request.end());
-    FileDescriptor file;
+    host::FileDescriptor file;
     if (sizeof message + request.size() + tail.size() <= kMaxMessageBytes / 2) {
       more.insert(more.end(), tail.begin(), tail.end());
     } else {
-      Result<FileDescriptor> made = FileOf(tail);
+      Result<host::FileDescriptor> made = FileOf(tail);
       if (!made.ok()) return made.error();
       file = std::move(made).value();
       message.tail_in_file = 1;
@@ -107,11 +108,11 @@ class SharedDevice::Commands final : public host::CommandChannel {
   }
 
  private:
-  static Result<FileDescriptor> FileOf(std::span<const uint8_t> bytes) {
+  static Result<host::FileDescriptor> FileOf(std::span<const uint8_t> bytes) {
     if (bytes.size() > kMaxTailBytes) {
       return Error{ErrorCode::kInvalidArgument, "a page list of " + std::to_string(bytes.size()) + " bytes"};
     }
-    FileDescriptor file(::memfd_create("vireo-pages", MFD_CLOEXEC));
+    host::FileDescriptor file(::memfd_create("vireo-pages", MFD_CLOEXEC));
     for (size_t done = 0; file.is_open() && done < bytes.size();) {
       const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
       if (wrote <= 0) file.Close();
@@ -134,7 +135,7 @@ SharedDevice::~SharedDevice() {
 }
 
 Result<std::unique_ptr<SharedDevice>> SharedDevice::Connect(const std::string& socket_path) {
-  Result<FileDescriptor> socket = ConnectTo(socket_path);
+  Result<host::FileDescriptor> socket = host::ConnectTo(socket_path, SOCK_SEQPACKET);
   if (!socket.ok()) return socket.error();
   std::unique_ptr<SharedDevice> device(new SharedDevice());
   device->connection_ = std::make_shared<Connection>(std::move(socket).value(), ::getpid());
@@ -166,7 +167,7 @@ Status SharedDevice::Greet() {
   }
   std::ranges::copy(probe, hello.probe);
   hello.probe_address = reinterpret_cast<uintptr_t>(probe.data());
-  std::vector<FileDescriptor> fds;
+  std::vector<host::FileDescriptor> fds;
   Result<std::vector<uint8_t>> answer = connection_->Call(hello, sizeof(HelloAnswer), {}, -1, &fds);
   if (!answer.ok()) return answer.error();
 
@@ -221,7 +222,7 @@ int SharedDevice::vector_fd(uint16_t vector) {
 }
 
 Result<int> SharedDevice::OpenUcma() {
-  std::vector<FileDescriptor> fds;
+  std::vector<host::FileDescriptor> fds;
   Result<std::vector<uint8_t>> opened = connection_->Call(service::OpenUcma{}, 0, {}, -1, &fds);
   if (!opened.ok()) return opened.error();
   if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service gave no descriptor for a channel"};

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/roce_device.h"
-#include "host/service/file_descriptor.h"
 #include "host/service/protocol.h"
 
 namespace vireo::service {
@@ -32,14 +32,14 @@ using host::Status;
 // The connection to the service: requests, one at a time, from any thread.
 class Connection {
  public:
-  Connection(FileDescriptor socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
+  Connection(host::FileDescriptor socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
 
   // Sends `message` (its header is filled in) with `more` behind it and `fd` along, and waits for the answer; its
   // payload has `payload_bytes`. Descriptors that came with it go to `fds`. What the service refused is its error;
   // kLost: it is gone.
   template <typename Message>
   Result<std::vector<uint8_t>> Call(Message message, size_t payload_bytes, std::span<const uint8_t> more = {},
-                                    int fd = -1, std::vector<FileDescriptor>* fds = nullptr) {
+                                    int fd = -1, std::vector<host::FileDescriptor>* fds = nullptr) {
     return CallBytes({reinterpret_cast<uint8_t*>(&message), sizeof message}, payload_bytes, more, fd, fds);
   }
   // No answer comes.
@@ -51,10 +51,10 @@ class Connection {
 
  private:
   Result<std::vector<uint8_t>> CallBytes(std::span<uint8_t> message, size_t payload_bytes,
-                                         std::span<const uint8_t> more, int fd, std::vector<FileDescriptor>* fds);
+                                         std::span<const uint8_t> more, int fd, std::vector<host::FileDescriptor>* fds);
   host::Error Lose(const std::string& why);
 
-  FileDescriptor socket_;
+  host::FileDescriptor socket_;
   const pid_t owner_;
   std::mutex mutex_;
   uint64_t serial_ = 0;
@@ -122,7 +122,7 @@ class SharedDevice final : public host::RoceDevice {
   Status Greet();
 
   std::shared_ptr<Connection> connection_;
-  FileDescriptor events_;
+  host::FileDescriptor events_;
   Info info_;
   spec::Profile profile_ = spec::Profile::kVireo;
   uint16_t vectors_ = 0;

@@ -34,7 +34,7 @@ class ConnectionService final : public UcmaServer {
     for (const auto& [socket, channel] : channels_) service_.loop().Unwatch(socket);
   }
 
-  void OnChannel(FileDescriptor channel) override {
+  void OnChannel(host::FileDescriptor channel) override {
     const int socket = channel.Release();
     channels_[socket] = std::make_unique<UcmaChannel>(ucma_, socket);
     service_.loop().Watch(socket, [this, socket] {

@@ -53,7 +53,7 @@ std::optional<size_t> BytesOfType(MessageType type) {
 
 // --- Life
 
-Context::Context(Service& service, FileDescriptor socket) : service_(service), socket_(std::move(socket)) {
+Context::Context(Service& service, host::FileDescriptor socket) : service_(service), socket_(std::move(socket)) {
   service_.loop_.Watch(socket_.get(), [this] { Receive(); });
 }
 
@@ -101,7 +101,7 @@ void Context::Receive() {
   }
 }
 
-bool Context::Take(std::span<const uint8_t> message, std::vector<FileDescriptor> fds) {
+bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescriptor> fds) {
   if (message.size() < sizeof(Header)) return false;
   const auto header = Get<Header>(message);
   const std::optional<size_t> bytes = BytesOfType(header.type);
@@ -133,7 +133,7 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<FileDescriptor>
   return is_sent;
 }
 
-Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::span<const FileDescriptor> fds) {
+Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds) {
   switch (Get<Header>(message).type) {
     case MessageType::kHello: return OnHello(Get<Hello>(message));
     case MessageType::kExecute: return OnExecute(message, fds);
@@ -174,18 +174,18 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   // A child of the client may hold the socket open after its end.
   if (pid_ > 0 && pid_ != ::getpid()) {
     // The C library's function has no C++ declaration before 2.37.
-    process_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    process_ = host::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (process_.is_open()) service_.loop_.Watch(process_.get(), [this] { End(); });
   }
   Reply reply;
-  Result<std::pair<FileDescriptor, FileDescriptor>> events = PacketPair(true);
+  Result<std::pair<host::FileDescriptor, host::FileDescriptor>> events = PacketPair(true);
   if (!events.ok()) return events.error();
   events_ = std::move(events->first);
   sent_ = std::move(events->second);
   reply.fds.push_back(sent_.get());
   const bool is_direct = FindMemory(message);
   if (!is_direct) {
-    Result<std::pair<FileDescriptor, FileDescriptor>> agent = PacketPair(false);
+    Result<std::pair<host::FileDescriptor, host::FileDescriptor>> agent = PacketPair(false);
     if (!agent.ok()) return agent.error();
     access_ = MakeAgentMemory(std::move(agent->first));
     sent_agent_ = std::move(agent->second);
@@ -233,7 +233,7 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
 
 // --- Commands
 
-Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std::span<const FileDescriptor> fds) {
+Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds) {
   const auto execute = Get<Execute>(message);
   const std::span<const uint8_t> rest = message.subspan(sizeof execute);
   const bool in_file = execute.tail_in_file != 0;
@@ -296,7 +296,7 @@ bool Context::StopQueuesOf(RdmaCtrlCmd command, std::span<const uint8_t> request
 
 // --- Memory
 
-Result<Context::Reply> Context::OnMap(const Map& message, std::span<const FileDescriptor> fds) {
+Result<Context::Reply> Context::OnMap(const Map& message, std::span<const host::FileDescriptor> fds) {
   if (fds.size() != 1) return Error{ErrorCode::kInvalidArgument, "memory without its file"};
   const Result<uint64_t> address =
       memory_.MapFile(service_.device_->function(), fds[0].get(), message.offset, message.bytes);
@@ -417,7 +417,7 @@ void Context::OnDoorbell(const DoorbellWrite& message) {
 // --- Interrupts and events
 
 Status Context::MakeVector(Vector& vector) {
-  if (!vector.fd.is_open()) vector.fd = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!vector.fd.is_open()) vector.fd = host::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!vector.fd.is_open()) return Error{ErrorCode::kNoMemory, "no eventfd for a vector"};
   if (!vector.device_vector.has_value()) vector.device_vector = service_.TakeVector();
   return {};
@@ -459,7 +459,7 @@ void Context::OnEvent(const host::DeviceEvent& event) {
 
 Result<Context::Reply> Context::OnOpenUcma() {
   if (service_.ucma_ == nullptr) return Error{ErrorCode::kUnsupported, "the service has no connection manager"};
-  Result<std::pair<FileDescriptor, FileDescriptor>> channel = PacketPair(true);
+  Result<std::pair<host::FileDescriptor, host::FileDescriptor>> channel = PacketPair(true);
   if (!channel.ok()) return channel.error();
   sent_ = std::move(channel->second);
   service_.ucma_->OnChannel(std::move(channel->first));

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/roce_device.h"
 #include "host/service/context_memory.h"
 #include "host/service/context_objects.h"
 #include "host/service/event_loop.h"
-#include "host/service/file_descriptor.h"
 #include "host/service/packet_socket.h"
 #include "host/service/protocol.h"
 
@@ -25,7 +25,7 @@ class Service;
 
 class Context {
  public:
-  Context(Service& service, FileDescriptor socket);
+  Context(Service& service, host::FileDescriptor socket);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -45,7 +45,7 @@ class Context {
     uint64_t doorbell = 0;
   };
   struct Vector {
-    FileDescriptor fd;
+    host::FileDescriptor fd;
     std::optional<uint16_t> device_vector;
   };
   struct Reply {
@@ -55,11 +55,11 @@ class Context {
 
   void Receive();
   // False: it was no message.
-  bool Take(std::span<const uint8_t> message, std::vector<FileDescriptor> fds);
-  host::Result<Reply> Serve(std::span<const uint8_t> message, std::span<const FileDescriptor> fds);
+  bool Take(std::span<const uint8_t> message, std::vector<host::FileDescriptor> fds);
+  host::Result<Reply> Serve(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds);
   host::Result<Reply> OnHello(const Hello& message);
-  host::Result<Reply> OnExecute(std::span<const uint8_t> message, std::span<const FileDescriptor> fds);
-  host::Result<Reply> OnMap(const Map& message, std::span<const FileDescriptor> fds);
+  host::Result<Reply> OnExecute(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds);
+  host::Result<Reply> OnMap(const Map& message, std::span<const host::FileDescriptor> fds);
   host::Result<Reply> OnMapUser(const MapUser& message);
   host::Result<Reply> OnUnmap(const Unmap& message);
   host::Result<Reply> OnMaxQueueSize(const MaxQueueSize& message);
@@ -77,11 +77,11 @@ class Context {
   void End();
 
   Service& service_;
-  FileDescriptor socket_;
-  FileDescriptor process_;  // readable when the client's process has ended
-  FileDescriptor events_;
-  FileDescriptor sent_;  // ends of pairs that the answer takes along
-  FileDescriptor sent_agent_;
+  host::FileDescriptor socket_;
+  host::FileDescriptor process_;  // readable when the client's process has ended
+  host::FileDescriptor events_;
+  host::FileDescriptor sent_;  // ends of pairs that the answer takes along
+  host::FileDescriptor sent_agent_;
   bool is_greeted_ = false;
   bool is_ended_ = false;
   pid_t pid_ = 0;

@@ -53,7 +53,7 @@ class ContextFunction::Arena {
   explicit Arena(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
   std::shared_ptr<Connection> connection_;
-  FileDescriptor file_;
+  host::FileDescriptor file_;
   uint8_t* memory_ = nullptr;
   uint64_t address_ = 0;
   std::mutex mutex_;                   // of free_
@@ -65,7 +65,7 @@ Result<std::shared_ptr<ContextFunction::Arena>> ContextFunction::Arena::Make(std
     return Error{ErrorCode::kNoMemory, std::string(what) + ": " + std::strerror(errno)};
   };
   std::shared_ptr<Arena> arena(new Arena(std::move(connection)));
-  arena->file_ = FileDescriptor(::memfd_create("vireo-queues", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  arena->file_ = host::FileDescriptor(::memfd_create("vireo-queues", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int file = arena->file_.get();
   if (file < 0) return fail("memory file");
   // The service maps it and must not lose it.
@@ -220,11 +220,11 @@ Result<int> ContextFunction::VectorFd(uint16_t vector) {
     return Error{ErrorCode::kInvalidArgument,
                  "vector " + std::to_string(vector) + " of " + std::to_string(vectors_.size())};
   }
-  FileDescriptor& fd = vectors_[vector].fd;
+  host::FileDescriptor& fd = vectors_[vector].fd;
   if (!fd.is_open()) {
     service::VectorFd message;
     message.vector = vector;
-    std::vector<FileDescriptor> fds;
+    std::vector<host::FileDescriptor> fds;
     Result<std::vector<uint8_t>> got = connection_->Call(message, 0, {}, -1, &fds);
     if (!got.ok()) return got.error();
     if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service gave no descriptor for a vector"};

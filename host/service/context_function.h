@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/pci_function.h"
 #include "host/service/client.h"
-#include "host/service/file_descriptor.h"
 
 namespace vireo::service {
 
@@ -46,7 +46,7 @@ class ContextFunction final : public host::PciFunction {
   class Block;
   class UserMemory;
   struct Vector {
-    FileDescriptor fd;
+    host::FileDescriptor fd;
     bool has_arrived = false;
   };
   ContextFunction(std::shared_ptr<Connection> connection, uint16_t vectors)

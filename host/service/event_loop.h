@@ -6,7 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "host/service/file_descriptor.h"
+#include "host/driver/file_descriptor.h"
 
 namespace vireo::service {
 
@@ -33,7 +33,7 @@ class EventLoop {
     int fd;
     std::function<void()> on_readable;
   };
-  FileDescriptor epoll_;
+  host::FileDescriptor epoll_;
   // A descriptor's number may be used again within one Poll; these are not.
   uint64_t next_watcher_ = 0;
   std::unordered_map<uint64_t, Watcher> watchers_;

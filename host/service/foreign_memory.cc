@@ -43,7 +43,7 @@ class ProcessMemory final : public MemoryAccess {
 
 class AgentMemory final : public MemoryAccess {
  public:
-  AgentMemory(FileDescriptor socket, int timeout_ms) : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+  AgentMemory(host::FileDescriptor socket, int timeout_ms) : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
 
   bool Read(uint64_t address, std::span<uint8_t> data) override {
     while (!data.empty()) {
@@ -88,7 +88,7 @@ class AgentMemory final : public MemoryAccess {
     return false;
   }
 
-  FileDescriptor socket_;
+  host::FileDescriptor socket_;
   const int timeout_ms_;
   std::array<uint8_t, sizeof(AgentAnswer) + kAgentChunkBytes> buffer_{};
 };
@@ -111,7 +111,7 @@ class ClientMemory final : public host::ForeignMemory {
 
 std::unique_ptr<MemoryAccess> MakeProcessMemory(pid_t pid) { return std::make_unique<ProcessMemory>(pid); }
 
-std::unique_ptr<MemoryAccess> MakeAgentMemory(FileDescriptor socket, int timeout_ms) {
+std::unique_ptr<MemoryAccess> MakeAgentMemory(host::FileDescriptor socket, int timeout_ms) {
   return std::make_unique<AgentMemory>(std::move(socket), timeout_ms);
 }
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/pci_function.h"
-#include "host/service/file_descriptor.h"
 
 namespace vireo::service {
 
@@ -29,7 +29,7 @@ std::unique_ptr<MemoryAccess> MakeProcessMemory(pid_t pid);
 // The client's thread at the other end of `socket` (protocol.h, AgentRequest). An agent that does not answer for
 // kAgentTimeoutMs, or breaks the protocol, is asked no more.
 inline constexpr int kAgentTimeoutMs = 10'000;
-std::unique_ptr<MemoryAccess> MakeAgentMemory(FileDescriptor socket, int timeout_ms = kAgentTimeoutMs);
+std::unique_ptr<MemoryAccess> MakeAgentMemory(host::FileDescriptor socket, int timeout_ms = kAgentTimeoutMs);
 
 // The memory from `address` on, for PciFunction::MapForeign.
 std::unique_ptr<host::ForeignMemory> MakeForeignMemory(std::shared_ptr<MemoryAccess> access, uint64_t address);

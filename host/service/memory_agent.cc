@@ -14,7 +14,7 @@
 
 namespace vireo::service {
 
-host::Result<std::unique_ptr<MemoryAgent>> MemoryAgent::Start(FileDescriptor socket) {
+host::Result<std::unique_ptr<MemoryAgent>> MemoryAgent::Start(host::FileDescriptor socket) {
   std::unique_ptr<MemoryAgent> agent(new MemoryAgent(std::move(socket)));
   // The program's signals are for its own threads.
   sigset_t all, before;

@@ -6,24 +6,24 @@
 #include <memory>
 #include <thread>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/result.h"
-#include "host/service/file_descriptor.h"
 
 namespace vireo::service {
 
 class MemoryAgent {
  public:
   // All signals are blocked in the thread. kNoMemory: the system gives no thread.
-  static host::Result<std::unique_ptr<MemoryAgent>> Start(FileDescriptor socket);
+  static host::Result<std::unique_ptr<MemoryAgent>> Start(host::FileDescriptor socket);
   ~MemoryAgent();
   // In a child of fork(), which has no such thread.
   void Abandon();
 
  private:
-  explicit MemoryAgent(FileDescriptor socket) : socket_(std::move(socket)) {}
+  explicit MemoryAgent(host::FileDescriptor socket) : socket_(std::move(socket)) {}
   void Serve();
 
-  FileDescriptor socket_;
+  host::FileDescriptor socket_;
   std::thread thread_;
 };
 

@@ -5,19 +5,16 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/result.h"
-#include "host/service/file_descriptor.h"
 
 namespace vireo::service {
 
-// A listening socket at `path`, in place of what was left there. Non-blocking.
-host::Result<FileDescriptor> ListenAt(const std::string& path);
-host::Result<FileDescriptor> ConnectTo(const std::string& path);
-host::Result<std::pair<FileDescriptor, FileDescriptor>> PacketPair(bool nonblocking_first);
+// Both block, but for the first one on demand.
+host::Result<std::pair<host::FileDescriptor, host::FileDescriptor>> PacketPair(bool nonblocking_first);
 
 // One message of two parts. False: the peer is gone, or (`wait` false) does not take it now; errno says which.
 bool SendPacket(int socket, std::span<const uint8_t> first, std::span<const uint8_t> second = {},
@@ -29,7 +26,7 @@ enum class Received : uint8_t { kPacket, kNothing, kClosed };
 struct Packet {
   Received received = Received::kClosed;
   size_t bytes = 0;
-  std::vector<FileDescriptor> fds;
+  std::vector<host::FileDescriptor> fds;
 };
 Packet ReceivePacket(int socket, std::span<uint8_t> buffer, bool wait);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/driver/device.h"
+#include "host/driver/unix_socket.h"
 #include "host/service/context.h"
 #include "host/service/packet_socket.h"
 #include "host/service/protocol.h"
@@ -62,7 +63,7 @@ Service::~Service() {
 }
 
 Status Service::Listen(const std::string& path) {
-  Result<FileDescriptor> listener = ListenAt(path);
+  Result<host::FileDescriptor> listener = host::ListenAt(path, SOCK_SEQPACKET);
   if (!listener.ok()) return listener.error();
   listener_ = std::move(listener).value();
   path_ = path;
@@ -71,11 +72,11 @@ Status Service::Listen(const std::string& path) {
 }
 
 void Service::Accept() {
-  FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  host::FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.is_open()) Adopt(std::move(socket));
 }
 
-void Service::Adopt(FileDescriptor socket) {
+void Service::Adopt(host::FileDescriptor socket) {
   Reap();
   contexts_.push_back(std::make_unique<Context>(*this, std::move(socket)));
 }

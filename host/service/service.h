@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
-#include "host/service/file_descriptor.h"
 #include "host/verbs/device.h"
 
 namespace vireo::service {
@@ -45,7 +45,7 @@ class UcmaServer {
  public:
   virtual ~UcmaServer() = default;
   // A client opened a channel (SharedDevice::OpenUcma); `channel` is the service's end, non-blocking.
-  virtual void OnChannel(FileDescriptor channel) = 0;
+  virtual void OnChannel(host::FileDescriptor channel) = 0;
   // The device may have done something, or time has passed.
   virtual void Progress() = 0;
   // When Progress shall be called at the latest, in nanoseconds of CLOCK_MONOTONIC: it serves programs, whose time that
@@ -66,7 +66,7 @@ class Service {
   // Clients may connect to a socket at `path`, which is removed at the end.
   host::Status Listen(const std::string& path);
   // What `socket` says is a client's; for who has connected one in another way.
-  void Adopt(FileDescriptor socket);
+  void Adopt(host::FileDescriptor socket);
 
   // Passes on the device's interrupts and events, and forgets clients that are gone.
   void Progress();
@@ -117,7 +117,7 @@ class Service {
   std::vector<unsigned> vector_uses_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::vector<std::shared_ptr<void>> kept_;
-  FileDescriptor listener_;
+  host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
 };

@@ -167,7 +167,7 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  const service::FileDescriptor signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  const host::FileDescriptor signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);  // sleeps as short as a simulated timer
 
   Simulator::Built built = Simulator::Build(line.options);

@@ -24,9 +24,9 @@ SimulatorProcess::SimulatorProcess(const std::vector<std::string>& arguments) {
   directory_ = pattern;
   std::array<int, 2> lifeline{}, ready{};
   if (pipe2(lifeline.data(), O_CLOEXEC) != 0 || pipe2(ready.data(), O_CLOEXEC) != 0) return;
-  lifeline_ = service::FileDescriptor(lifeline[1]);
-  const service::FileDescriptor theirs(lifeline[0]), ready_in(ready[0]);
-  service::FileDescriptor ready_out(ready[1]);
+  lifeline_ = host::FileDescriptor(lifeline[1]);
+  const host::FileDescriptor theirs(lifeline[0]), ready_in(ready[0]);
+  host::FileDescriptor ready_out(ready[1]);
   std::vector<std::string> command = {VIREO_SIMULATOR,
                                       "--directory",
                                       directory_,

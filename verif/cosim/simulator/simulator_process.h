@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/service/file_descriptor.h"
+#include "host/driver/file_descriptor.h"
 #include "verif/cosim/simulator/child_process.h"
 
 namespace vireo::verif {
@@ -30,7 +30,7 @@ class SimulatorProcess {
 
  private:
   std::string directory_;
-  service::FileDescriptor lifeline_;
+  host::FileDescriptor lifeline_;
   std::optional<ChildProcess> process_;
   bool is_ready_ = false;
 };

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host/driver/unix_socket.h"
+
 namespace vireo::verif {
 
 using host::vfio_user::Header;
@@ -38,13 +40,7 @@ void VfioUserChannel::Send(Header header, std::span<const uint8_t> first, std::s
     msghdr message{};
     message.msg_iov = &byte;
     message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+    host::AttachFds(message, control, fds);
     if (!was_empty || ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) return End();
     sent_ = 1;
   }

@@ -15,7 +15,7 @@ class VfioUserChannel {
  public:
   static constexpr size_t kMaxKeptBytes = size_t{16} << 20;
 
-  explicit VfioUserChannel(service::FileDescriptor socket) : socket_(std::move(socket)) {}
+  explicit VfioUserChannel(host::FileDescriptor socket) : socket_(std::move(socket)) {}
 
   int fd() const { return socket_.get(); }
   bool is_over() const { return is_over_; }
@@ -32,7 +32,7 @@ class VfioUserChannel {
   void End() { is_over_ = true; }
 
  private:
-  service::FileDescriptor socket_;
+  host::FileDescriptor socket_;
   host::vfio_user::MessageReader reader_;
   std::vector<uint8_t> kept_;
   size_t sent_ = 0;  // of it

@@ -59,8 +59,7 @@ uint32_t PieceBytes(uint64_t offset, uint64_t left, uint32_t most) {
 
 }  // namespace
 
-VfioUserConnection::VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port,
-                                       service::FileDescriptor socket)
+VfioUserConnection::VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, host::FileDescriptor socket)
     : loop_(loop), port_(port), main_(std::move(socket)), interrupts_(port.function), memory_(port.station, *this) {
   host::PciFunction& function = port_.function;
   uint32_t at = function.ReadConfig(spec::PciHeader::kCapabilitiesPointerOffset, 1) & ~3U;
@@ -264,8 +263,8 @@ VfioUserConnection::Answer VfioUserConnection::Negotiate(const Message& message)
     std::array<int, 2> ends{};
     if (supported != twin->end() && supported->get<bool>() &&
         ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
-      twin_.emplace(service::FileDescriptor(ends[0]));
-      answer.fd = service::FileDescriptor(ends[1]);
+      twin_.emplace(host::FileDescriptor(ends[0]));
+      answer.fd = host::FileDescriptor(ends[1]);
       given["twin_socket"] = {{"supported", true}, {"fd_index", 0}};
       loop_.Watch(twin_->fd(), [this] { Progress(); });
     }

@@ -32,7 +32,7 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   // Bytes in one access to a region, as the server announces it.
   static constexpr uint32_t kMaxAccess = 4096;
 
-  VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, service::FileDescriptor socket);
+  VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, host::FileDescriptor socket);
   ~VfioUserConnection();
   VfioUserConnection(const VfioUserConnection&) = delete;
   VfioUserConnection& operator=(const VfioUserConnection&) = delete;
@@ -51,7 +51,7 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   struct Answer {
     uint32_t error = 0;
     std::vector<uint8_t> payload{};
-    service::FileDescriptor fd{};
+    host::FileDescriptor fd{};
   };
   using Message = host::vfio_user::Message;
 

@@ -53,7 +53,7 @@ VfioUserMemory::~VfioUserMemory() {
   while (!windows_.empty()) Remove(windows_.begin());
 }
 
-uint32_t VfioUserMemory::Map(const DmaMap& map, std::vector<service::FileDescriptor> files) {
+uint32_t VfioUserMemory::Map(const DmaMap& map, std::vector<host::FileDescriptor> files) {
   if ((map.flags & ~(DmaMap::kReadable | DmaMap::kWriteable)) != 0 || !IsPages(map.address, map.size)) return EINVAL;
   if (files.size() > 1) return EINVAL;
   if (windows_.size() >= kMaxWindows) return ENOSPC;

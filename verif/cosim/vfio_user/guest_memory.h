@@ -49,7 +49,7 @@ class VfioUserMemory {
 
   // 0, or an errno; then nothing has changed. A file that its owner could take pages from is not mapped: that memory
   // is reached by messages. kEveryWindow: all, with address and size 0.
-  uint32_t Map(const host::vfio_user::DmaMap& map, std::vector<service::FileDescriptor> files);
+  uint32_t Map(const host::vfio_user::DmaMap& map, std::vector<host::FileDescriptor> files);
   uint32_t Unmap(const host::vfio_user::DmaUnmap& unmap);
   // The device was reset: what it read is nobody's any more.
   void ForgetReads();

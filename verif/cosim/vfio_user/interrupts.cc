@@ -39,7 +39,7 @@ host::vfio_user::IrqInfo VfioUserInterrupts::Info(uint32_t index) const {
 }
 
 uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<const uint8_t> data,
-                                 std::vector<service::FileDescriptor> fds) {
+                                 std::vector<host::FileDescriptor> fds) {
   constexpr uint32_t kData = VFIO_IRQ_SET_DATA_TYPE_MASK, kAction = VFIO_IRQ_SET_ACTION_TYPE_MASK;
   const uint32_t type = set.flags & kData, action = set.flags & kAction;
   if ((set.flags & ~(kData | kAction)) != 0 || !std::has_single_bit(type) || !std::has_single_bit(action) ||
@@ -60,7 +60,7 @@ uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<c
     if (!std::ranges::all_of(fds, [](const auto& fd) { return IsEventFd(fd.get()); })) return EINVAL;
     Deliver();  // to whom it arrived for
     for (size_t i = 0; i < range.size(); ++i) {
-      range[i].fd = fds.empty() ? service::FileDescriptor() : std::move(fds[i]);
+      range[i].fd = fds.empty() ? host::FileDescriptor() : std::move(fds[i]);
       range[i].is_pending = false;
     }
     return Enable() ? 0 : EIO;

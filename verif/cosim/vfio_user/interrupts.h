@@ -20,7 +20,7 @@ class VfioUserInterrupts {
   host::vfio_user::IrqInfo Info(uint32_t index) const;
   // SET_IRQS. 0, or an errno; then nothing has changed. Runs the simulation.
   uint32_t Set(const host::vfio_user::IrqSet& set, std::span<const uint8_t> data,
-               std::vector<service::FileDescriptor> fds);
+               std::vector<host::FileDescriptor> fds);
   // Passes on what has arrived.
   void Deliver();
   // No vector has a descriptor any more; MSI-X is off.
@@ -30,7 +30,7 @@ class VfioUserInterrupts {
 
  private:
   struct Vector {
-    service::FileDescriptor fd;
+    host::FileDescriptor fd;
     bool is_masked = false, is_pending = false;
   };
   bool Enable();

@@ -3,11 +3,13 @@
 
 #include <sys/socket.h>
 
+#include "host/driver/unix_socket.h"
+
 namespace vireo::verif {
 
 host::Result<std::unique_ptr<VfioUserServer>> VfioUserServer::Listen(service::EventLoop& loop, const VfioUserPort& port,
                                                                      const std::string& path) {
-  auto listener = host::vfio_user::ListenAt(path);
+  auto listener = host::ListenAt(path, SOCK_STREAM);
   if (!listener.ok()) return listener.error();
   std::unique_ptr<VfioUserServer> server(new VfioUserServer(loop, port));
   server->listener_ = std::move(listener).value();
@@ -18,7 +20,7 @@ host::Result<std::unique_ptr<VfioUserServer>> VfioUserServer::Listen(service::Ev
 VfioUserServer::~VfioUserServer() { loop_.Unwatch(listener_.get()); }
 
 void VfioUserServer::Accept() {
-  service::FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  host::FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open()) return;
   // One that died may not have been noticed yet.
   if (connection_ != nullptr && (connection_->is_over() || connection_->IsHungUp())) Drop();

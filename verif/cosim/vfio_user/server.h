@@ -40,7 +40,7 @@ class VfioUserServer {
 
   service::EventLoop& loop_;
   const VfioUserPort port_;
-  service::FileDescriptor listener_;
+  host::FileDescriptor listener_;
   std::unique_ptr<VfioUserConnection> connection_;
 };
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "Vnic_probe_512.h"
+#include "host/driver/unix_socket.h"
 #include "verif/harness/rtl_nic.h"
 #include "verif/harness/rtl_pins.h"
 
@@ -80,7 +81,7 @@ void VfioUserBench::Run() {
 // --- The client
 
 RawClient::RawClient(const std::string& socket, const char* capabilities) {
-  auto connected = host::vfio_user::ConnectTo(socket);
+  auto connected = host::ConnectTo(socket, SOCK_STREAM);
   EXPECT_TRUE(connected.ok());
   if (!connected.ok()) return;
   socket_ = std::move(connected).value();
@@ -182,8 +183,8 @@ uint32_t RawClient::MapDma(uint64_t address, uint64_t bytes, int file, uint64_t 
   return Ask(Command::kDmaMap, Join(map), file < 0 ? std::vector<int>() : std::vector<int>{file});
 }
 
-service::FileDescriptor MemoryFile(size_t bytes) {
-  service::FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+host::FileDescriptor MemoryFile(size_t bytes) {
+  host::FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
   EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
   return file;

@@ -75,7 +75,7 @@ class RawClient {
   uint32_t MapDma(uint64_t address, uint64_t bytes, int file = -1, uint64_t offset = 0);
 
  private:
-  service::FileDescriptor socket_, twin_;
+  host::FileDescriptor socket_, twin_;
   host::vfio_user::MessageReader reader_;
 };
 
@@ -89,6 +89,6 @@ std::vector<uint8_t> Join(const T&... values) {
 }
 
 // A memory file that cannot shrink.
-service::FileDescriptor MemoryFile(size_t bytes);
+host::FileDescriptor MemoryFile(size_t bytes);
 
 }  // namespace vireo::verif

@@ -43,9 +43,9 @@ using Bytes = std::vector<uint8_t>;
 constexpr uint32_t kConfig = VFIO_PCI_CONFIG_REGION_INDEX;
 constexpr uint64_t kFrom = 0x1'0000'0000, kTo = 0x2'0000'0000;
 
-service::FileDescriptor EventFd() { return service::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+host::FileDescriptor EventFd() { return host::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
-bool IsSignaled(const service::FileDescriptor& fd, int patience_ms) {
+bool IsSignaled(const host::FileDescriptor& fd, int patience_ms) {
   pollfd readable{.fd = fd.get(), .events = POLLIN, .revents = 0};
   uint64_t count = 0;
   return ::poll(&readable, 1, patience_ms) == 1 && ::read(fd.get(), &count, sizeof count) == sizeof count;
@@ -188,7 +188,7 @@ TEST(VfioUserServer, EveryFieldThatIsWrongIsAnsweredWithAnError) {
   const auto event = EventFd();
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-  const service::FileDescriptor out(pipe[0]), in(pipe[1]);
+  const host::FileDescriptor out(pipe[0]), in(pipe[1]);
   ASSERT_EQ(client.MapDma(kFrom, 8192, file.get()), 0u);
   ASSERT_EQ(client.MapDma(kTo, 8192), 0u);
 
@@ -460,7 +460,7 @@ TEST(VfioUserServer, MemoryByMessageFilesAndFilesThatCannotBeTrusted) {
   client.EnableDma();
   ASSERT_EQ(client.MapDma(kFrom, 4096), 0u);
   // Its owner could take the pages away under the server: by message, too.
-  const service::FileDescriptor loose(::memfd_create("test", MFD_CLOEXEC));
+  const host::FileDescriptor loose(::memfd_create("test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(loose.get(), 4096), 0);
   ASSERT_EQ(client.MapDma(kTo, 4096, loose.get()), 0u);
   Bytes source = Ramp(4096, 1), target(4096);

@@ -10,11 +10,13 @@
 namespace vireo::service {
 namespace {
 
-FileDescriptor Event(unsigned count = 0) { return FileDescriptor(::eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK)); }
+host::FileDescriptor Event(unsigned count = 0) {
+  return host::FileDescriptor(::eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK));
+}
 
 TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
   EventLoop loop;
-  const FileDescriptor a = Event(), b = Event(1);
+  const host::FileDescriptor a = Event(), b = Event(1);
   int a_calls = 0, b_calls = 0;
   loop.Watch(a.get(), [&] { ++a_calls; });
   loop.Watch(b.get(), [&] { ++b_calls; });
@@ -30,10 +32,10 @@ TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
 // Also if the descriptor's number is already another's.
 TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
   EventLoop loop;
-  FileDescriptor a = Event(1), b = Event(1);
+  host::FileDescriptor a = Event(1), b = Event(1);
   std::vector<int> calls;
-  FileDescriptor reused;
-  const auto end = [&](FileDescriptor& other, int number) {
+  host::FileDescriptor reused;
+  const auto end = [&](host::FileDescriptor& other, int number) {
     calls.push_back(number);
     if (!other.is_open()) return;
     const int fd = other.get();
@@ -53,7 +55,7 @@ TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
 
 TEST(EventLoop, AWatcherMayUnwatchItself) {
   EventLoop loop;
-  const FileDescriptor a = Event(1);
+  const host::FileDescriptor a = Event(1);
   int calls = 0;
   loop.Watch(a.get(), [&] {
     loop.Unwatch(a.get());
@@ -66,7 +68,7 @@ TEST(EventLoop, AWatcherMayUnwatchItself) {
 
 TEST(EventLoop, SleepCallsNobody) {
   EventLoop loop;
-  const FileDescriptor a = Event(1);
+  const host::FileDescriptor a = Event(1);
   int calls = 0;
   loop.Watch(a.get(), [&] { ++calls; });
   loop.Sleep(EventLoop::kForeverNs);

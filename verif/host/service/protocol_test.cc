@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "host/driver/unix_socket.h"
 #include "host/service/packet_socket.h"
 #include "host/service/protocol.h"
 #include "verif/host/service/service_bench.h"
@@ -19,9 +20,9 @@ namespace vireo::verif {
 namespace {
 
 using host::ErrorCode;
+using host::FileDescriptor;
 using service::Answer;
 using service::BytesOf;
-using service::FileDescriptor;
 using service::Get;
 using service::Header;
 
@@ -33,8 +34,8 @@ std::vector<uint8_t> Bytes(Message message, uint64_t serial = 1) {
   return {bytes.begin(), bytes.end()};
 }
 
-FileDescriptor MemoryFile(size_t bytes, bool is_sealed) {
-  FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+host::FileDescriptor MemoryFile(size_t bytes, bool is_sealed) {
+  host::FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
   if (is_sealed) {
     EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -46,7 +47,7 @@ FileDescriptor MemoryFile(size_t bytes, bool is_sealed) {
 class RawClient {
  public:
   explicit RawClient(const std::string& path, bool is_greeting = true) {
-    auto socket = service::ConnectTo(path);
+    auto socket = host::ConnectTo(path, SOCK_SEQPACKET);
     EXPECT_TRUE(socket.ok());
     socket_ = std::move(socket).value();
     if (!is_greeting) return;
@@ -76,7 +77,7 @@ class RawClient {
   std::vector<uint8_t> payload;
 
  private:
-  FileDescriptor socket_;
+  host::FileDescriptor socket_;
 };
 
 class ServiceProtocol : public testing::Test {
@@ -194,7 +195,7 @@ TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
   EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file), kBad);
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
-  const FileDescriptor in(pipe[0]), out(pipe[1]), file = MemoryFile(4, false);
+  const host::FileDescriptor in(pipe[0]), out(pipe[1]), file = MemoryFile(4, false);
   EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file, in.get()), kBad);
   EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file, file.get()), kBad);
   EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, service::kMaxTailBytes + 1, kResponse, kRequest, in_file, file.get()),
@@ -204,7 +205,7 @@ TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
 TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
   RawClient client = Greeted();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
-  const FileDescriptor sealed = MemoryFile(8192, true), open = MemoryFile(8192, false);
+  const host::FileDescriptor sealed = MemoryFile(8192, true), open = MemoryFile(8192, false);
   const auto map = [&](uint64_t offset, uint64_t bytes, int fd) {
     service::Map message;
     message.offset = offset;
@@ -219,7 +220,7 @@ TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
   EXPECT_EQ(map(1, 4096, sealed.get()), kBad);
   EXPECT_EQ(map(4096, 8192, sealed.get()), kBad);
   EXPECT_EQ(map(~uint64_t{4095}, 8192, sealed.get()), kBad);
-  const FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const host::FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   EXPECT_EQ(map(0, 4096, null.get()), kBad);
   const auto map_user = [&](uint64_t address, uint64_t bytes) {
     service::MapUser message;
@@ -242,7 +243,7 @@ TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
 TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
   RawClient client = Greeted();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
-  const FileDescriptor file = MemoryFile(65536, true);
+  const host::FileDescriptor file = MemoryFile(65536, true);
   service::Map map;
   map.bytes = 65536;
   ASSERT_EQ(client.Ask(Bytes(map), file.get()), std::nullopt);

@@ -31,7 +31,7 @@ bool Fail(const char* what, const host::Error& error) {
 Pipe::Pipe() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
-  for (size_t i = 0; i < 2; ++i) ends_[i] = service::FileDescriptor(ends.at(i));
+  for (size_t i = 0; i < 2; ++i) ends_[i] = host::FileDescriptor(ends.at(i));
 }
 
 bool Pipe::Write(size_t end, const void* data, size_t bytes) {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/service/client.h"
-#include "host/service/file_descriptor.h"
 #include "host/verbs/completion_queue.h"
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
@@ -38,7 +38,7 @@ class Pipe {
  private:
   bool Write(size_t end, const void* data, size_t bytes);
   bool Read(size_t end, void* data, size_t bytes);
-  service::FileDescriptor ends_[2];
+  host::FileDescriptor ends_[2];
 };
 
 // Runs `body` in a forked process, which ends with 0 if it says true.

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace vireo::service {
+namespace vireo::host {
 
 class FileDescriptor {
  public:
@@ -34,4 +34,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace vireo::service
+}  // namespace vireo::host
