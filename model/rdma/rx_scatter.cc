@@ -50,7 +50,7 @@ WriteBeat RxScatter::MakeBeat() const {
 void RxScatter::Run(Cycle now) {
   Leave(now);
   if (!beats_.empty() && beats_.front().cycle <= now && next_beat_ <= now && write_out.CanPush(now)) {
-    write_out.Push(now, std::move(beats_.front().beat));
+    write_out.Push(now, beats_.front().beat);
     beats_.pop_front();
     room_.Return(now);
     next_beat_ = now + 1;
