@@ -20,7 +20,6 @@ namespace vireo::verif {
 namespace {
 
 using host::ErrorCode;
-using host::FileDescriptor;
 using service::Answer;
 using service::BytesOf;
 using service::Get;
