@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "verif/cosim/nic_devices.h"
@@ -18,33 +19,38 @@ constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kByt
 
 // --- Hosts
 
-RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
+RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const HostOptions& options,
                    const host::DeviceOptions& driver)
-    : station_(station), number_(number), driver_(driver) {
-  FirmwareRunner::Options options;
-  options.firmware.has_mac = true;
-  std::ranges::copy(mac(), options.firmware.mac);
-  options.firmware.mtu = config.max_frame_bytes - kFrameOverhead;
-  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station, options);
+    : station_(station),
+      mac_(options.mac.value_or(DefaultMac(number))),
+      ipv4_(options.ipv4.value_or(DefaultIpv4(number))),
+      driver_(driver) {
+  FirmwareRunner::Options runner;
+  runner.firmware.has_mac = true;
+  std::ranges::copy(mac_, runner.firmware.mac);
+  runner.firmware.mtu = options.nic.config->max_frame_bytes - kFrameOverhead;
+  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station, runner);
   function_ = std::make_unique<SimulatedFunction>(scheduler, station);
 }
 
-std::array<uint8_t, 6> RdmaHost::mac() const {
+std::array<uint8_t, 6> RdmaHost::DefaultMac(uint16_t number) {
   // Locally administered. [IEEE 802, 8.2.2]
-  return {0x02, 0x56, 0x49, 0x52, static_cast<uint8_t>(number_ >> 8), static_cast<uint8_t>(number_ + 1)};
+  return {0x02, 0x56, 0x49, 0x52, static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(number + 1)};
+}
+
+std::array<uint8_t, 4> RdmaHost::DefaultIpv4(uint16_t number) {
+  const auto host = static_cast<uint16_t>(number + 1);
+  return {10, 0, static_cast<uint8_t>(host >> 8), static_cast<uint8_t>(host)};
 }
 
 std::array<uint8_t, 16> RdmaHost::gid(uint8_t index) const {
-  const uint16_t host = static_cast<uint16_t>(number_ + 1);
-  const auto high = static_cast<uint8_t>(host >> 8);
-  const auto low = static_cast<uint8_t>(host);
   if (index == kIpv6Gid) {
     // Link-local, with the MAC's modified EUI-64. [RFC 4291, 2.5.6 and appendix A]
     const std::array<uint8_t, 6> eui = mac();
     return {0xfe,   0x80,   0,    0,    0,      0,      0,     0, static_cast<uint8_t>(eui[0] ^ 2),
             eui[1], eui[2], 0xff, 0xfe, eui[3], eui[4], eui[5]};
   }
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, high, low};
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4_[0], ipv4_[1], ipv4_[2], ipv4_[3]};
 }
 
 spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer, uint8_t gid_index) const {
@@ -80,6 +86,15 @@ std::string RdmaHost::Open(const host::FeatureSet& wanted) {
 RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   const PcieParameters* pcie = FindPciePreset(options.pcie_preset);
   if (pcie == nullptr) return {nullptr, "there is no PCIe preset " + std::string(options.pcie_preset)};
+  std::vector<HostOptions> hosts = options.hosts;
+  for (size_t i = 0; options.hosts.empty() && i < options.nics; ++i) {
+    HostOptions& host = hosts.emplace_back();
+    host.device = options.device;
+    host.nic.name = "nic" + std::to_string(i);
+    host.nic.config = options.config;
+    host.nic.pcie = *pcie;
+    if (i < options.faults_out.size()) host.nic.faults_out = options.faults_out[i];
+  }
   std::unique_ptr<RdmaSystem> system(new RdmaSystem());
   LockstepOptions lockstep;
   lockstep.on_mismatch = [&mismatches = system->mismatches_](const std::string& report) {
@@ -87,26 +102,29 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     if (std::getenv("VIREO_STOP_AT_MISMATCH") != nullptr) std::_Exit(EXIT_FAILURE);
     mismatches.push_back(report);
   };
-  const NicFactory factory = NicDeviceFactory(options.device, lockstep);
-  if (!factory) return {nullptr, "there is no device " + options.device + ": " + std::string(kDeviceNames)};
+  std::map<std::string, NicFactory> factories;
+  for (const HostOptions& host : hosts) {
+    const auto [at, is_new] = factories.try_emplace(host.device);
+    if (is_new) at->second = NicDeviceFactory(host.device, lockstep);
+    if (!at->second) return {nullptr, "there is no device " + host.device + ": " + std::string(kDeviceNames)};
+  }
+  const NicFactory factory = [&](const NicContext& context) {
+    return factories.at(hosts[context.number].device)(context);
+  };
   TopologyParameters parameters;
   parameters.fabric = options.fabric;
   parameters.network_switch = options.network_switch;
   parameters.capture_path = options.capture_path;
-  for (size_t i = 0; i < options.nics; ++i) {
-    NicParameters& nic = parameters.nics.emplace_back();
-    nic.name = "nic" + std::to_string(i);
-    nic.config = options.config;
-    nic.pcie = *pcie;
-    if (i < options.faults_out.size()) nic.faults_out = options.faults_out[i];
-    nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * options.config->max_frame_bytes);
+  for (const HostOptions& host : hosts) {
+    NicParameters& nic = parameters.nics.emplace_back(host.nic);
+    nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * nic.config->max_frame_bytes);
   }
   auto built = Topology::Build(system->scheduler_, parameters, factory);
   if (built.topology == nullptr) return {nullptr, built.error};
   system->topology_ = std::move(built.topology);
-  for (size_t i = 0; i < options.nics; ++i) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
     system->hosts_.push_back(std::make_unique<RdmaHost>(system->scheduler_, system->topology_->station(i),
-                                                        static_cast<uint16_t>(i), *options.config, options.driver));
+                                                        static_cast<uint16_t>(i), hosts[i], options.driver));
   }
   for (const auto& host : system->hosts_) {
     if (!options.open) break;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,15 @@ inline host::FeatureSet SplitRings() {
   return host::DefaultFeatures() - host::FeatureSet{spec::VirtioFeature::kRingPacked};
 }
 
+// A host and its NIC.
+struct HostOptions {
+  NicParameters nic;
+  std::string device = "model";  // kDeviceNames
+  // Without: by the host's number, see RdmaHost.
+  std::optional<std::array<uint8_t, 6>> mac{};
+  std::optional<std::array<uint8_t, 4>> ipv4{};
+};
+
 struct RdmaSystemOptions {
   std::string device = "model";  // kDeviceNames
   const spec::Config* config = &spec::kNic100;
@@ -40,15 +50,17 @@ struct RdmaSystemOptions {
   std::string capture_path{};
   // On frames that a NIC sent, by its number; short: none.
   std::vector<std::vector<FaultRule>> faults_out{};
+  // If there are any, these are all: `device`, `config`, `pcie_preset`, `nics` and `faults_out` count for nothing.
+  std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
 };
 
-// One host. GID 0 is ::ffff:10.0.0.<number + 1>; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its
-// MAC.
+// One host. Unless its options say otherwise it has the IPv4 address 10.0.0.<number + 1>, and a MAC of its own. GID 0
+// is its IPv4 address; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its MAC.
 class RdmaHost {
  public:
-  RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const spec::Config& config,
+  RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const HostOptions& options,
            const host::DeviceOptions& driver);
 
   verbs::Device& device() { return *device_; }
@@ -64,7 +76,9 @@ class RdmaHost {
   std::string AddIpv6Gid();
   static constexpr uint8_t kIpv4Gid = 0, kIpv6Gid = 1;
   std::array<uint8_t, 16> gid(uint8_t index = kIpv4Gid) const;
-  std::array<uint8_t, 6> mac() const;
+  std::array<uint8_t, 6> mac() const { return mac_; }
+  static std::array<uint8_t, 6> DefaultMac(uint16_t number);
+  static std::array<uint8_t, 4> DefaultIpv4(uint16_t number);
   // The path from here to there, between the GIDs of one index.
   spec::RdmaAhAttr PathTo(const RdmaHost& peer, uint8_t gid_index = kIpv4Gid) const;
 
@@ -72,7 +86,8 @@ class RdmaHost {
   friend class RdmaSystem;
 
   Station& station_;
-  const uint16_t number_;
+  const std::array<uint8_t, 6> mac_;
+  const std::array<uint8_t, 4> ipv4_;
   const host::DeviceOptions driver_;
   std::unique_ptr<FirmwareRunner> firmware_;
   std::unique_ptr<SimulatedFunction> function_;

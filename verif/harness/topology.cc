@@ -38,11 +38,12 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
   std::set<std::string> names;
   for (const NicParameters& nic : parameters.nics) {
     if (!names.insert(nic.name).second) return "two NICs have the name '" + nic.name + "'";
+    if (nic.wire_mbps > nic.config->link_mbps) return "the wire of '" + nic.name + "' is faster than its NIC";
   }
   if (count == 0 || count > 0xffff) return "a topology has 1 to 65535 NICs";
   if (parameters.fabric == Fabric::kDirect) {
     if (count != 2) return "a direct wire joins two NICs";
-    if (parameters.nics[0].config->link_mbps != parameters.nics[1].config->link_mbps) {
+    if (parameters.nics[0].rate_mbps() != parameters.nics[1].rate_mbps()) {
       return "a direct wire joins NICs of one rate";
     }
   }
@@ -57,7 +58,7 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     Station& station = *stations_.back();
     station.tap_.AddSink(trace_);
     if (capture_) {
-      const uint32_t speed = nic.config->link_mbps;
+      const uint32_t speed = nic.rate_mbps();
       const uint32_t frames = capture_->AddInterface(nic.name, "between MAC and line", speed);
       const uint32_t lost = capture_->AddInterface(nic.name + ".lost", "taken away by fault injection", speed);
       station.recorder_ = std::make_unique<PcapngRecorder>(*capture_, frames, scheduler_);
@@ -76,7 +77,7 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
   for (size_t i = 0; i < count; ++i) {
     const NicParameters& nic = parameters.nics[i];
     if (switch_ || i == 0) {
-      wires_.push_back(std::make_unique<Wire>(scheduler_, WireParameters{nic.config->link_mbps, nic.wire_delay_ns}));
+      wires_.push_back(std::make_unique<Wire>(scheduler_, WireParameters{nic.rate_mbps(), nic.wire_delay_ns}));
     }
     Wire& wire = *wires_.back();
     stations_[i]->mac_.Connect(wire, switch_ ? 0 : static_cast<unsigned>(i));

@@ -29,8 +29,11 @@ struct NicParameters {
   PcieParameters pcie = kPciePresets[1];
   MacParameters mac;
   uint32_t wire_delay_ns = 500;
+  uint32_t wire_mbps = 0;             // at most link_mbps of the configuration; 0: that
   std::vector<FaultRule> faults_in;   // on frames that arrive at this NIC
   std::vector<FaultRule> faults_out;  // on frames that it sent, where they arrive at the other end of its wire
+
+  uint32_t rate_mbps() const { return wire_mbps != 0 ? wire_mbps : config->link_mbps; }
 };
 
 enum class Fabric : uint8_t {

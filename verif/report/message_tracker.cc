@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/rdma/icrc.h"
 #include "verif/harness/lockstep_nic.h"
 #include "verif/report/tracked_nic.h"
 
@@ -167,6 +168,14 @@ MessageTracker::Nic* MessageTracker::NicOf(uint64_t mac) {
   return nullptr;
 }
 
+bool MessageTracker::IsFor(Nic& nic, const Packet& packet) {
+  if (const Nic* const owner = NicOf(packet.destination_mac)) return owner == &nic;
+  if (nic.mac().has_value()) return false;
+  // Nobody who has sent anything. Then whose QP expects it.
+  const Qp* const qp = nic.FindQp(packet.headers.bth.dest_qp);
+  return qp != nullptr && (packet.info.has_deth || MacOf(qp->context.path.dmac) == packet.source_mac);
+}
+
 // --- Packets
 
 std::optional<MessageTracker::Packet> MessageTracker::Read(std::span<const uint8_t> frame) {
@@ -186,6 +195,11 @@ std::optional<MessageTracker::Packet> MessageTracker::Read(std::span<const uint8
   const size_t behind = kIcrcBytes + headers->bth.pad_count;
   if (end > frame.size() || begin + behind > end) return std::nullopt;
   packet.payload = frame.subspan(begin, end - behind - begin);
+  // The functions know no IP options; nobody here sends any.
+  const size_t ip = headers->ip_offset;
+  if (bth == ip + (headers->is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes) + kUdpBytes) {
+    packet.is_damaged = !model::IcrcCheck(frame.subspan(ip, end - ip), headers->is_ipv6);
+  }
   if (packet.info.has_deth)
     packet.source_qp = spec::Deth::Decode(frame.data() + bth + packet.info.deth_offset).source_qp;
   if (packet.info.has_aeth) packet.syndrome = frame[bth + packet.info.aeth_offset];
@@ -340,7 +354,11 @@ void MessageTracker::Answered(Qp& qp, const Packet& packet, Stage stage, EventMa
 
 void MessageTracker::Received(Nic& nic, EventMark start, EventMark end, std::span<const uint8_t> frame) {
   const auto packet = Read(frame);
-  if (!packet.has_value()) return;
+  if (!packet.has_value() || !IsFor(nic, *packet)) return;
+  if (packet->is_damaged) {
+    ++totals_.icrc_errors;
+    return;
+  }
   ++totals_.packets_received;
   Nic* const sender = NicOf(packet->source_mac);
   const uint32_t psn = packet->headers.bth.psn;

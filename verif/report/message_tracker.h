@@ -107,6 +107,7 @@ class MessageTracker {
     uint64_t retransmitted = 0;                                // request packets whose PSN had been sent before
     uint64_t sequence_naks = 0, rnr_naks = 0, other_naks = 0;  // sent
     uint64_t mac_errors = 0;
+    uint64_t icrc_errors = 0;  // packets that were damaged on their way; not among packets_received
     friend bool operator==(const Totals&, const Totals&) = default;
   };
   // What belongs to no message that is known.
@@ -156,6 +157,7 @@ class MessageTracker {
     uint8_t syndrome = 0;    // if it has an AETH
     std::optional<spec::Reth> reth;
     std::span<const uint8_t> payload;
+    bool is_damaged = false;  // its ICRC says so
   };
 
   static std::optional<Packet> Read(std::span<const uint8_t> frame);
@@ -168,6 +170,8 @@ class MessageTracker {
   // The QP that sends such requests; null if none, or it cannot be told which.
   Qp* SenderOf(Nic& nic, const Packet& packet);
   Nic* NicOf(uint64_t mac);
+  // A switch gives a frame to everybody while it does not know where its destination is.
+  bool IsFor(Nic& nic, const Packet& packet);
   void End(const MessagePtr& message, Message::End end);
   void Abandon(Qp& qp);
 

@@ -216,6 +216,38 @@ TEST_F(Tracked, WhatIsLostIsSentAgainAndCounted) {
   ExpectAllAttributed();
 }
 
+// All payload is alike: only the frames tell what was written for whom. The third host, with a clock of its own, sees
+// the first frame too, because the switch does not know yet where it should go.
+TEST_F(Tracked, WhatIsDamagedDidNotArriveAndWhatIsForOthersIsNotCounted) {
+  const FaultScript faults = ParseFaultScript("corrupt 800 opcode=rc_rdma_write_only nth=2");
+  ASSERT_EQ(faults.error, "");
+  RdmaSystemOptions options;
+  options.fabric = Fabric::kSwitch;
+  options.nics = 3;
+  options.hosts.resize(3);
+  for (size_t i = 0; i < 3; ++i) options.hosts[i].nic.name = fmt::format("nic{}", i);
+  options.hosts[0].nic.faults_out = faults.rules;
+  options.hosts[2].nic.config = &spec::kNic1;
+  ASSERT_NO_FATAL_FAILURE(Build(options));
+  ConnectedPairOptions pair;
+  pair.connection.timeout = 4;
+  ASSERT_NO_FATAL_FAILURE(Connect(pair));
+  std::fill_n(side(0).memory->data(), side(0).memory->size(), uint8_t{0x5a});
+  for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(Run(IbWrOpcode::kRdmaWrite, 1000));
+  ASSERT_EQ(system_->topology().station(2).mac().counters().received_frames, 1U);
+  const MessageTracker::Totals& totals = tracker_->totals();
+  EXPECT_EQ(totals.icrc_errors, 1U);
+  EXPECT_EQ(totals.packets_sent - totals.packets_received, 1U);
+  EXPECT_EQ(totals.retransmitted, 1U);
+  for (const auto& message : tracker_->Messages()) {
+    EXPECT_EQ(message->peer, 1);
+    EXPECT_EQ(message->retransmitted, message->number == 1 ? 1U : 0U);
+    EXPECT_GT(message->at(Stage::kPayloadWrite).cycle, message->at(Stage::kArrival).cycle);
+    EXPECT_LT(message->at(Stage::kPayloadWriteEnd).cycle, message->at(Stage::kArrivalEnd).cycle + 100);
+  }
+  ExpectAllAttributed();
+}
+
 TEST_F(Tracked, KeepsTheLastMessagesAndCountsAll) {
   ASSERT_NO_FATAL_FAILURE(Build({}, 2));
   ASSERT_NO_FATAL_FAILURE(Connect());

@@ -110,18 +110,46 @@ const std::vector<Interval>& Intervals() {
   return intervals;
 }
 
+const std::vector<PathPart>& PathParts() {
+  static const std::vector<PathPart> parts = {
+      {"fetch", Stage::kDoorbell, Stage::kWorkRequestRead, "doorbell to the read of the work request"},
+      {"work_request", Stage::kWorkRequestRead, Stage::kWorkRequest, "read of the work request"},
+      {"prepare", Stage::kWorkRequest, Stage::kTransmit,
+       "checks, the wait for its turn, and the first packet's payload"},
+      {"wire", Stage::kTransmit, Stage::kArrival, "first packet to the peer"},
+      {"peer", Stage::kArrival, Stage::kAnswer, "the other packets, and what the peer does before it answers"},
+      {"answer", Stage::kAnswer, Stage::kAnswerArrival, "acknowledge, or all responses, on their way"},
+      {"completion", Stage::kAnswerArrival, std::nullopt, "answer to the CQE"},
+  };
+  return parts;
+}
+
 Report::Report(MessageTracker& tracker, Run run) : tracker_(tracker), run_(std::move(run)) {
   tracker_.OnForget([this](const Message& message) { Add(forgotten_, message); });
 }
 
+std::optional<Picoseconds> Report::TimeOf(const Message& message, Stage stage) const {
+  if (!message.at(stage).is_set()) return std::nullopt;
+  const size_t nic = message.IsAtPeer(stage) ? message.peer.value_or(message.nic) : message.nic;
+  return tracker_.clock(nic).Begin(message.at(stage).cycle);
+}
+
+void Report::AddPath(Operation& operation, const Message& message, Stage end) const {
+  std::vector<Picoseconds> parts;
+  for (const PathPart& part : PathParts()) {
+    const auto from = TimeOf(message, part.from), to = TimeOf(message, part.to.value_or(end));
+    // What was lost and sent again may have happened in another order: then there is no such path.
+    if (!from.has_value() || !to.has_value() || *to < *from) return;
+    parts.push_back(*to - *from);
+  }
+  operation.path.resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) operation.path[i].Add(parts[i]);
+  operation.path_latency.Add(*TimeOf(message, end) - *TimeOf(message, Stage::kDoorbell));
+}
+
 void Report::Add(Operations& operations, const Message& message) const {
-  const auto time = [&](Stage stage) -> std::optional<Picoseconds> {
-    if (!message.at(stage).is_set()) return std::nullopt;
-    const size_t nic = message.IsAtPeer(stage) ? message.peer.value_or(message.nic) : message.nic;
-    return tracker_.clock(nic).Begin(message.at(stage).cycle);
-  };
   const auto add = [&](Durations& durations, Stage from, Stage to) {
-    const auto begin = time(from), end = time(to);
+    const auto begin = TimeOf(message, from), end = TimeOf(message, to);
     if (begin.has_value() && end.has_value() && *end >= *begin) durations.Add(*end - *begin);
   };
   if (message.end != Message::End::kComplete) return;
@@ -131,7 +159,9 @@ void Report::Add(Operations& operations, const Message& message) const {
   ++operation.count;
   operation.bytes += message.bytes;
   operation.retransmitted += message.retransmitted;
-  add(operation.latency, Stage::kDoorbell, message.at(Stage::kCompletion).is_set() ? Stage::kCompletion : Stage::kUsed);
+  const Stage end = message.at(Stage::kCompletion).is_set() ? Stage::kCompletion : Stage::kUsed;
+  add(operation.latency, Stage::kDoorbell, end);
+  AddPath(operation, message, end);
   for (size_t i = 0; i < Intervals().size(); ++i) {
     add(operation.intervals[i], Intervals()[i].from, Intervals()[i].to);
   }
@@ -179,7 +209,7 @@ Json Report::ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lock
 
   const MessageTracker::Totals& totals = tracker_.totals();
   const MessageTracker::Unattributed unattributed = tracker_.unattributed();
-  Json json = {{"version", 1},          {"device", run_.device}, {"config", run_.config},
+  Json json = {{"version", kVersion},   {"device", run_.device}, {"config", run_.config},
                {"preset", run_.preset}, {"seed", run_.seed},     {"simulated_ns", Ns(static_cast<double>(now))}};
   json["nics"] = Json::array();
   for (size_t i = 0; i < tracker_.nics(); ++i) {
@@ -199,7 +229,8 @@ Json Report::ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lock
                     {"sequence_naks", totals.sequence_naks},
                     {"rnr_naks", totals.rnr_naks},
                     {"other_naks", totals.other_naks},
-                    {"mac_errors", totals.mac_errors}};
+                    {"mac_errors", totals.mac_errors},
+                    {"icrc_errors", totals.icrc_errors}};
   json["unattributed"] = {{"doorbells", unattributed.rings.doorbells},
                           {"used_buffers", unattributed.rings.used},
                           {"work_requests", unattributed.work_requests},
@@ -220,6 +251,8 @@ Json Report::ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lock
                                  {"at_peer", {at_peer, message.IsAtPeer(interval.from)}},
                                  {"doc", interval.doc}});
   }
+  json["path"] = Json::array();
+  for (const PathPart& part : PathParts()) json["path"].push_back({{"name", part.name}, {"doc", part.doc}});
   json["operations"] = Json::array();
   for (const auto& [key, operation] : operations) {
     Json row = {{"operation", key.first},
@@ -239,6 +272,11 @@ Json Report::ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lock
       stages[Intervals()[i].name] = {{"count", durations.count()}, {"mean", Ns(durations.mean())}};
     }
     row["stages_ns"] = std::move(stages);
+    Json parts = Json::object();
+    for (size_t i = 0; i < operation.path.size(); ++i) parts[PathParts()[i].name] = Ns(operation.path[i].mean());
+    row["path_ns"] = {{"count", operation.path_latency.count()},
+                      {"mean", Ns(operation.path_latency.mean())},
+                      {"parts", std::move(parts)}};
     json["operations"].push_back(std::move(row));
   }
   for (size_t i = 0; i < lockstep.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,19 @@ struct Interval {
 // In the order of time of a WRITE.
 const std::vector<Interval>& Intervals();
 
+// The latency of a message of RC, from doorbell to CQE (without one: to the used element), cut into parts that follow
+// each other without gap, so that they add up to it.
+struct PathPart {
+  const char* name;
+  Stage from;
+  std::optional<Stage> to;  // nothing: the end
+  const char* doc;
+};
+const std::vector<PathPart>& PathParts();
+
 class Report {
  public:
+  static constexpr int kVersion = 1;  // of the JSON: another one if anything is removed, or means something else
   // What the run was; strings as the command line has them.
   struct Run {
     std::string device, config, preset, seed;
@@ -66,10 +78,15 @@ class Report {
     uint64_t count = 0, bytes = 0, retransmitted = 0;
     Durations latency;
     std::vector<Durations> intervals;  // as Intervals()
+    std::vector<Durations> path;       // as PathParts(); each of the same messages
+    Durations path_latency;            // of those
   };
   // Name of the operation, and the largest size of its class.
   using Operations = std::map<std::pair<std::string, uint64_t>, Operation>;
 
+  // The begin of the cycle; nothing if the stage was not found.
+  std::optional<Picoseconds> TimeOf(const Message& message, Stage stage) const;
+  void AddPath(Operation& operation, const Message& message, Stage end) const;
   void Add(Operations& operations, const Message& message) const;
   nlohmann::ordered_json ToJson(const Message& message) const;
 

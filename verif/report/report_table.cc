@@ -56,7 +56,16 @@ std::string Text(const Json& report) {
     for (const auto& [name, stage] : row.at("stages_ns").items()) {
       stages += fmt::format("  {} {:.1f}", name, stage.at("mean").get<double>());
     }
-    text += fmt::format("       mean ns:{}\n", stages);
+    const Json& path = row.at("path_ns");
+    std::string parts;
+    for (const auto& [name, mean] : path.at("parts").items()) {
+      parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : " + ", name, mean.get<double>());
+    }
+    if (!parts.empty()) {
+      text += fmt::format("       mean {:.1f} of {} = {}\n", path.at("mean").get<double>(),
+                          path.at("count").get<uint64_t>(), parts);
+    }
+    text += fmt::format("       stages, mean:{}\n", stages);
   }
   if (!report.contains("lockstep")) return text;
   text += fmt::format("\n{:<6} {:<20} {:>12} {:>12} {:>8} {:>8} {:>10}\n", "RTL", "against the model", "events",
@@ -74,14 +83,40 @@ std::string Text(const Json& report) {
   return text;
 }
 
-}  // namespace
+// Two spaces before each line.
+std::string Summary(const Json& report) {
+  const Json& totals = report.at("totals");
+  std::string text =
+      fmt::format("  on the wire: {} messages, {} bytes, {} packets, {} sent again, {} lost\n",
+                  totals.at("messages").get<uint64_t>(), totals.at("bytes").get<uint64_t>(),
+                  totals.at("packets_sent").get<uint64_t>(), totals.at("retransmitted_packets").get<uint64_t>(),
+                  totals.at("packets_lost").get<int64_t>());
+  for (const Json& row : report.at("operations")) {
+    text += fmt::format("  {} up to {}: {} messages, simulated latency {:.0f} ns (p50), {:.0f} ns (p99)\n",
+                        row.at("operation").get<std::string>(), SizeText(row.at("max_bytes").get<uint64_t>()),
+                        row.at("count").get<uint64_t>(), row.at("latency_ns").at("p50").get<double>(),
+                        row.at("latency_ns").at("p99").get<double>());
+  }
+  if (!report.contains("lockstep")) return text;
+  uint64_t events = 0, exact = 0;
+  for (const Json& nic : report.at("lockstep")) {
+    events += nic.at("total").at("count").get<uint64_t>();
+    exact += nic.at("total").at("exact").get<uint64_t>();
+  }
+  return text + fmt::format("  RTL and model: {} events compared, {} in different cycles\n", events, events - exact);
+}
 
-std::string ReportTable(const Json& report) {
+std::string OrNothing(std::string (*make)(const Json&), const Json& report) {
   try {
-    return Text(report);
+    return make(report);
   } catch (const Json::exception&) {  // a file of somebody else's; the library has no other way to say so
     return "";
   }
 }
+
+}  // namespace
+
+std::string ReportTable(const Json& report) { return OrNothing(Text, report); }
+std::string ReportSummary(const Json& report) { return OrNothing(Summary, report); }
 
 }  // namespace vireo::verif

@@ -9,5 +9,7 @@ namespace vireo::verif {
 
 // Of what Report::ToJson gave, with an end of line. Empty if it is not that.
 std::string ReportTable(const nlohmann::ordered_json& report);
+// The same in a few lines, indented: messages, packets, latencies and, in lockstep, what was compared.
+std::string ReportSummary(const nlohmann::ordered_json& report);
 
 }  // namespace vireo::verif

@@ -44,10 +44,12 @@ TEST(Report, OfNothingIsWhole) {
   EXPECT_TRUE(json.at("operations").empty());
   EXPECT_TRUE(json.at("messages").empty());
   EXPECT_NE(ReportTable(json).find("0 messages"), std::string::npos);
+  EXPECT_EQ(ReportSummary(json), "  on the wire: 0 messages, 0 bytes, 0 packets, 0 sent again, 0 lost\n");
 }
 
 TEST(Report, TableOfSomethingElseIsEmpty) {
   EXPECT_EQ(ReportTable(nlohmann::ordered_json::object()), "");
+  EXPECT_EQ(ReportSummary(nlohmann::ordered_json::object()), "");
   EXPECT_EQ(ReportTable({{"totals", 3}}), "");
 }
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +87,17 @@ bool HoldsOneOf(pid_t pid, const std::set<std::string>& inodes) {
   return false;
 }
 
+// The state is behind the name, which is in parentheses and may have some of its own. [proc(5), /proc/pid/stat]
+bool Waits(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  if (name_end != std::string::npos && line.compare(name_end, 3, ") S") != 0) return false;
+  const std::vector<pid_t> children = ChildrenOf(pid);
+  return std::ranges::all_of(children, Waits);
+}
+
 }  // namespace
 
 std::optional<ChildProcess> ChildProcess::Start(const std::vector<std::string>& command, const ChildOptions& options,
@@ -146,6 +158,8 @@ void ChildProcess::Stop(std::chrono::milliseconds patience) {
   // What it started and left behind.
   if (own_session_) kill(target, SIGKILL);
 }
+
+bool ChildProcess::IsWaiting() const { return pid_ > 0 && Waits(pid_); }
 
 bool ChildProcess::IsListening() const {
   if (pid_ <= 0) return false;

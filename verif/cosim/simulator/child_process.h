@@ -43,6 +43,8 @@ class ChildProcess {
 
   // One of its TCP sockets, or of what it started, listens: a server to connect to.
   bool IsListening() const;
+  // Neither it nor what it started runs, or wants to: all wait for something.
+  bool IsWaiting() const;
 
  private:
   ChildProcess(pid_t pid, bool own_session) : pid_(pid), own_session_(own_session) {}

@@ -5,17 +5,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "verif/cosim/simulator/simulation_directory.h"
+#include "verif/cosim/simulator/simulation_options.h"
 #include "verif/cosim/simulator/simulator.h"
 #include "verif/harness/seed.h"
 #include "verif/report/report.h"
@@ -25,47 +27,21 @@ namespace vireo::verif {
 namespace {
 
 struct CommandLine {
-  SimulatorOptions options;
+  std::string directory;
+  SimulationOptions simulation;
   int lifeline = -1;  // file descriptors
   int ready = -1;
-  std::string report, timeline;  // files
-  size_t messages = 10'000;      // in them
 };
 
 // Nothing, or an exit code.
 std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   CLI::App app(
       "Simulated NICs on a wire or switch. Each has a socket in the directory, nic0.sock and so on, for "
-      "programs that run with the Vireo ibverbs library (or nic0.vfio, for QEMU and drivers of one's own); "
+      "programs that run with the Vireo ibverbs library, or is exported whole, for QEMU and drivers of one's own; "
       "status.json is there when all are ready.");
   app.name("vireo_simulator");
-  RdmaSystemOptions& system = line.options.system;
-  std::string config = system.config->name, preset(system.pcie_preset), fabric = "switch";
-  std::string export_as = "service";
-  std::optional<uint64_t> seed;
-  std::vector<std::string> configs, presets;
-  for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
-  for (const auto& known : kPciePresets) presets.emplace_back(known.name);
-  app.add_option("--directory", line.options.directory, "where the sockets are; made if it is not there")->required();
-  app.add_option("--nics", system.nics, "how many")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--device", system.device, "model, rtl, lockstep")
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}))
-      ->capture_default_str();
-  app.add_option("--config", config, "configuration of all NICs")->check(CLI::IsMember(configs))->capture_default_str();
-  app.add_option("--preset", preset, "PCIe link of all NICs")->check(CLI::IsMember(presets))->capture_default_str();
-  app.add_option("--fabric", fabric, "direct: 2 NICs on one wire, and none can talk to itself")
-      ->check(CLI::IsMember({"switch", "direct"}))
-      ->capture_default_str();
-  app.add_option("--export", export_as, "what a NIC's socket gives: its service, or (vfio-user) the whole PCI function")
-      ->check(CLI::IsMember({"service", "vfio-user"}))
-      ->capture_default_str();
-  app.add_option("--seed", seed, "of all random numbers");
-  app.add_option("--capture", system.capture_path, "write all frames to this file (pcapng)");
-  app.add_option("--report", line.report, "at the end, write what became of all messages to this file (JSON)");
-  app.add_option("--timeline", line.timeline, "at the end, write the stages of the last messages to this file (HTML)");
-  app.add_option("--messages", line.messages, "how many messages report and timeline show one by one")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
+  app.add_option("--directory", line.directory, "where the sockets are; made if it is not there")->required();
+  line.simulation.AddTo(app);
   app.add_option("--lifeline", line.lifeline, "end when this file descriptor is closed at its other end");
   app.add_option("--ready", line.ready, "write one byte to this file descriptor when ready");
   try {
@@ -73,36 +49,37 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (const auto* known : spec::kConfigs) {
-    if (config == known->name) system.config = known;
-  }
-  for (const auto& known : kPciePresets) {
-    if (preset == known.name) system.pcie_preset = known.name;
-  }
-  line.options.export_as = export_as == "vfio-user" ? Export::kVfioUser : Export::kService;
-  system.fabric = fabric == "direct" ? Fabric::kDirect : Fabric::kSwitch;
-  if (seed.has_value()) ::setenv("VIREO_SEED", std::to_string(*seed).c_str(), 1);  // NOLINT: before any thread
   return std::nullopt;
 }
 
-// Whole or not there.
-bool WriteStatus(const CommandLine& line, Simulator& simulator) {
-  const RdmaSystemOptions& system = line.options.system;
-  nlohmann::ordered_json status = {{"pid", ::getpid()},
-                                   {"device", system.device},
-                                   {"config", system.config->name},
-                                   {"preset", system.pcie_preset},
-                                   {"nics", nlohmann::json::array()}};
-  for (size_t i = 0; i < simulator.size(); ++i) {
-    status["nics"].push_back({{"name", Simulator::NicName(i)}, {"socket", simulator.socket(i)}});
+SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator) {
+  SimulationStatus status{.pid = ::getpid(), .nics = {}};
+  for (size_t i = 0; i < simulation.size(); ++i) {
+    const HostOptions& host = simulation.system.hosts[i];
+    status.nics.push_back({.name = host.nic.name,
+                           .device = host.device,
+                           .config = host.nic.config->name,
+                           .preset = std::string(host.nic.pcie.name),
+                           .socket = simulator.socket(i),
+                           .is_exported = simulation.is_exported(i)});
   }
-  const std::string path = line.options.directory + "/status.json";
-  std::ofstream file(path + ".new");
-  file << status.dump(2) << "\n";
-  file.close();
-  std::error_code error;
-  std::filesystem::rename(path + ".new", path, error);
-  return file.good() && !error;
+  return status;
+}
+
+// What the NICs have in common; where they differ, all that there are.
+Report::Run RunOf(const Simulation& simulation) {
+  Report::Run run{.device = {}, .config = {}, .preset = {}, .seed = std::to_string(Seed()), .nics = {}};
+  const auto add = [](std::string& all, std::string_view one) {
+    if (("+" + all + "+").find("+" + std::string(one) + "+") != std::string::npos) return;
+    all += (all.empty() ? "" : "+") + std::string(one);
+  };
+  for (const HostOptions& host : simulation.system.hosts) {
+    add(run.device, host.device);
+    add(run.config, host.nic.config->name);
+    add(run.preset, host.nic.pcie.name);
+    run.nics.push_back(host.nic.name);
+  }
+  return run;
 }
 
 // What happened, in a few lines. False: a cycle of model and RTL differs.
@@ -113,7 +90,13 @@ bool PrintSummary(Simulator& simulator) {
              static_cast<double>(system.scheduler().now()) / kPicosecondsPerNanosecond / 1000);
   for (size_t i = 0; i < simulator.size(); ++i) {
     const MacPort::Counters& counters = system.host(i).station().mac().counters();
-    fmt::print("nic {}           {} frames sent, {} received", i, counters.sent_frames, counters.received_frames);
+    fmt::print("{:<15} {} frames sent, {} received", system.host(i).station().name(), counters.sent_frames,
+               counters.received_frames);
+    uint64_t faults = 0;
+    for (const FaultInjector* injector : {system.topology().faults_in(i), system.topology().faults_out(i)}) {
+      if (injector != nullptr) faults += injector->injected();
+    }
+    if (faults != 0) fmt::print("; {} faults on its link", faults);
     if (LockstepNic* const lockstep = system.lockstep(i); lockstep != nullptr) {
       const CycleDifferences total = lockstep->TotalDifferences();
       fmt::print("; {} events of model and RTL compared, {} in different cycles", total.count,
@@ -134,32 +117,35 @@ bool WriteFile(const std::string& path, const std::string& text) {
 }
 
 // False: something could not be written, and was told.
-bool WriteReports(const CommandLine& line, const Report& report, Simulator& simulator) {
+bool WriteReports(const SimulationOptions& options, const Report& report, Simulator& simulator) {
   std::vector<const LockstepNic*> lockstep;
   for (size_t i = 0; i < simulator.size(); ++i) lockstep.push_back(simulator.system().lockstep(i));
   const auto json = report.ToJson(simulator.system().scheduler().now(), lockstep);
-  bool written = line.report.empty() || WriteFile(line.report, json.dump(1) + "\n");
-  written &= line.timeline.empty() || WriteFile(line.timeline, TimelineHtml(json));
+  bool written = options.report.empty() || WriteFile(options.report, json.dump(1) + "\n");
+  written &= options.timeline.empty() || WriteFile(options.timeline, TimelineHtml(json));
   return written;
 }
 
 int Main(int argc, char** argv) {
   CommandLine line;
   if (const std::optional<int> code = Parse(argc, argv, line)) return *code;
-  const bool reports = !line.report.empty() || !line.timeline.empty();
-  MessageTracker tracker({.keep = line.messages});
-  if (reports) line.options.tracker = &tracker;
-  Report::Run run{.device = line.options.system.device,
-                  .config = line.options.system.config->name,
-                  .preset = std::string(line.options.system.pcie_preset),
-                  .seed = std::to_string(Seed()),
-                  .nics = {}};
-  for (size_t i = 0; i < line.options.system.nics; ++i) run.nics.push_back("vireo" + std::to_string(i));
-  const Report report(tracker, run);
+  auto described = line.simulation.Describe();
+  if (!described.ok()) {
+    fmt::print(stderr, "{}\n", described.error().text);
+    return 2;
+  }
+  SimulatorOptions options{.directory = line.directory, .simulation = std::move(described).value()};
+  if (const auto& seed = options.simulation.seed; seed.has_value()) {
+    ::setenv("VIREO_SEED", std::to_string(*seed).c_str(), 1);  // before any thread
+  }
+  const bool reports = !line.simulation.report.empty() || !line.simulation.timeline.empty();
+  MessageTracker tracker({.keep = line.simulation.messages});
+  if (reports) options.tracker = &tracker;
+  const Report report(tracker, RunOf(options.simulation));
   std::error_code error;
-  std::filesystem::create_directories(line.options.directory, error);
+  std::filesystem::create_directories(line.directory, error);
   if (error) {
-    fmt::print(stderr, "{}: {}\n", line.options.directory, error.message());
+    fmt::print(stderr, "{}: {}\n", line.directory, error.message());
     return 1;
   }
   sigset_t signals;
@@ -170,7 +156,7 @@ int Main(int argc, char** argv) {
   const host::FileDescriptor signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);  // sleeps as short as a simulated timer
 
-  Simulator::Built built = Simulator::Build(line.options);
+  Simulator::Built built = Simulator::Build(options);
   if (built.simulator == nullptr) {
     fmt::print(stderr, "{}\n", built.error);
     return 1;
@@ -179,15 +165,16 @@ int Main(int argc, char** argv) {
   const auto stop = [&simulator] { simulator.Stop(); };
   simulator.loop().Watch(signal_fd.get(), stop);
   if (line.lifeline >= 0) simulator.loop().Watch(line.lifeline, stop);
-  if (!WriteStatus(line, simulator)) {
-    fmt::print(stderr, "{}: status.json cannot be written\n", line.options.directory);
+  const SimulationDirectory directory(line.directory);
+  if (!directory.Write(StatusOf(options.simulation, simulator))) {
+    fmt::print(stderr, "{}: cannot be written\n", directory.status_file().string());
     return 1;
   }
   if (line.ready >= 0 && ::write(line.ready, "", 1) != 1) return 1;
   simulator.Run();
-  const bool reported = !reports || WriteReports(line, report, simulator);
+  const bool reported = !reports || WriteReports(line.simulation, report, simulator);
 
-  std::filesystem::remove(line.options.directory + "/status.json", error);
+  std::filesystem::remove(directory.status_file(), error);
   const std::string flushed = simulator.system().topology().FlushCapture();
   if (!flushed.empty()) fmt::print(stderr, "{}\n", flushed);
   // A client may die in the middle of anything, so DMA that finds no memory is no defect; a device that differs is.

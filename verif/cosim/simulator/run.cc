@@ -2,12 +2,11 @@
 // RDMA programs on simulated NICs: `vireo up`, `down`, `status`, `exec` and `pair`.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,11 +16,14 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "verif/cosim/simulator/child_process.h"
 #include "verif/cosim/simulator/simulation_directory.h"
+#include "verif/cosim/simulator/simulation_options.h"
+#include "verif/cosim/simulator/simulator_process.h"
 #include "verif/report/report_table.h"
 
 namespace vireo::verif {
@@ -30,32 +32,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr auto kReadyPatience = seconds(60);  // a NIC in RTL takes some time to build its tables
 constexpr auto kEndPatience = seconds(10);
 constexpr size_t kLogLines = 20;
-
-struct SimulationOptions {
-  std::string device = "model", config = "nic100", preset = "gen3x16", seed, capture, report, timeline;
-  size_t nics = 2;
-};
-
-void AddSimulationOptions(CLI::App& command, SimulationOptions& options) {
-  command.add_option("--device", options.device, "model, rtl, or lockstep: both, compared in every cycle")
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}))
-      ->capture_default_str();
-  command.add_option("--nics", options.nics, "how many NICs")->check(CLI::Range(1, 16))->capture_default_str();
-  command.add_option("--config", options.config, "configuration of the NICs")
-      ->check(CLI::IsMember({"nic100", "nic1"}))
-      ->capture_default_str();
-  command.add_option("--preset", options.preset, "PCIe link of the NICs")
-      ->check(CLI::IsMember({"gen3x8", "gen3x16", "gen4x16"}))
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "of all that is random; one seed, one run");
-  command.add_option("--capture", options.capture, "write all frames to this pcapng file");
-  command.add_option("--report", options.report, "at the end, write what became of all messages to this JSON file");
-  command.add_option("--timeline", options.timeline,
-                     "at the end, write the stages of the last messages to this HTML file, for a browser");
-}
 
 int Fail(const std::string& what) {
   fmt::print(stderr, "vireo: {}\n", what);
@@ -63,59 +41,30 @@ int Fail(const std::string& what) {
 }
 
 // Starts a simulator that lives in `directory`, and waits until programs can use it.
-std::optional<ChildProcess> StartSimulator(const SimulationDirectory& directory, const SimulationOptions& options,
-                                           std::string* error) {
+std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const SimulationOptions& options,
+                                    std::string* error) {
   if (const auto living = directory.Find()) {
     *error = fmt::format("a simulation lives in {} already (process {}); `vireo down` ends it",
                          directory.path().string(), living->pid);
     return std::nullopt;
   }
+  // What is wrong with it is told here, not in the log of a process that ended.
+  if (const auto described = options.Describe(); !described.ok()) {
+    *error = described.error().text;
+    return std::nullopt;
+  }
   std::error_code failed;
   std::filesystem::create_directories(directory.path(), failed);
   std::filesystem::remove(directory.status_file(), failed);
-  const int log = open(directory.log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (log < 0) {
+  const host::FileDescriptor log(open(directory.log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!log.is_open()) {
     *error = fmt::format("cannot write to {}; choose another --directory", directory.path().string());
     return std::nullopt;
   }
-  std::vector<std::string> command = {
-      VIREO_SIMULATOR, "--directory",  directory.path(), "--nics",       std::to_string(options.nics),
-      "--device",      options.device, "--config",       options.config, "--preset",
-      options.preset};
-  if (!options.seed.empty()) command.insert(command.end(), {"--seed", options.seed});
-  if (!options.capture.empty()) {
-    command.insert(command.end(), {"--capture", std::filesystem::absolute(options.capture)});
-  }
-  if (!options.report.empty()) command.insert(command.end(), {"--report", std::filesystem::absolute(options.report)});
-  if (!options.timeline.empty()) {
-    command.insert(command.end(), {"--timeline", std::filesystem::absolute(options.timeline)});
-  }
-  // One byte comes when it is ready; the end of the pipe, when it is not and never will be.
-  std::array<int, 2> ready{};
-  if (pipe2(ready.data(), O_CLOEXEC) != 0) {
-    *error = std::strerror(errno);
-    close(log);
-    return std::nullopt;
-  }
-  command.insert(command.end(), {"--ready", std::to_string(ready[1])});
-  auto simulator = ChildProcess::Start(command, {.output = log, .inherited = {ready[1]}, .own_session = true}, error);
-  close(log);
-  close(ready[1]);
-  bool is_ready = false;
-  if (simulator.has_value()) {
-    pollfd entry{.fd = ready[0], .events = POLLIN, .revents = 0};
-    char byte = 0;
-    is_ready =
-        poll(&entry, 1, static_cast<int>(milliseconds(kReadyPatience).count())) == 1 && read(ready[0], &byte, 1) == 1;
-    if (!is_ready) {
-      const auto ended = simulator->Wait(seconds(1));
-      *error = fmt::format("the simulator {}:\n{}",
-                           ended.has_value() ? fmt::format("ended with status {}", *ended) : "does not become ready",
-                           directory.LogTail(kLogLines));
-    }
-  }
-  close(ready[0]);
-  if (!is_ready) return std::nullopt;
+  std::vector<std::string> arguments = options.Words();
+  arguments.insert(arguments.end(), {"--directory", directory.path()});
+  auto simulator = StartSimulator(arguments, {.output = log.get(), .own_session = true}, kReadyPatience, error);
+  if (!simulator.has_value()) *error += fmt::format(":\n{}", directory.LogTail(kLogLines));
   return simulator;
 }
 
@@ -127,15 +76,27 @@ std::optional<SimulationStatus> FindOrComplain(const SimulationDirectory& direct
   return status;
 }
 
+// A line for each.
+void PrintNics(const SimulationStatus& status) {
+  size_t widest = 0;
+  for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
+  for (size_t number = 0; number < status.nics.size(); ++number) {
+    const SimulationStatus::Nic& nic = status.nics[number];
+    fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
+               nic.preset, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest, not for programs)" : "");
+  }
+}
+
 int Up(const SimulationDirectory& directory, const SimulationOptions& options) {
   std::string error;
-  auto simulator = StartSimulator(directory, options, &error);
+  auto simulator = StartIn(directory, options, &error);
   if (!simulator.has_value()) return Fail(error);
   const auto status = directory.Find();
   if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
-  fmt::print("{} NICs ({}, {}, {}) in {}\n", status->nics.size(), status->device, status->config, status->preset,
-             directory.path().string());
-  fmt::print("next: vireo exec --nic 0 -- ibv_devinfo\n");
+  fmt::print("{} NICs in {}\n", status->nics.size(), directory.path().string());
+  PrintNics(*status);
+  const auto used = std::ranges::find(status->nics, false, &SimulationStatus::Nic::is_exported);
+  if (used != status->nics.end()) fmt::print("next: vireo exec --nic {} -- ibv_devinfo\n", used->name);
   simulator->Release();
   return 0;
 }
@@ -162,11 +123,8 @@ int Down(const SimulationDirectory& directory) {
 int Status(const SimulationDirectory& directory) {
   const auto status = FindOrComplain(directory);
   if (!status.has_value()) return 1;
-  fmt::print("process {}, {} {} on {}, in {}\n", status->pid, status->device, status->config, status->preset,
-             directory.path().string());
-  for (size_t nic = 0; nic < status->nics.size(); ++nic) {
-    fmt::print("nic {}  {:<8} {}\n", nic, status->nics[nic].name, status->nics[nic].socket);
-  }
+  fmt::print("process {}, in {}\n", status->pid, directory.path().string());
+  PrintNics(*status);
   return 0;
 }
 
@@ -180,13 +138,19 @@ std::vector<std::pair<std::string, std::string>> EnvironmentFor(const Simulation
   return {{"LD_PRELOAD", PreloadList()}, {"VIREO_SOCKET", status.nics[nic].socket}};
 }
 
-int Exec(const SimulationDirectory& directory, size_t nic, std::vector<std::string> command) {
+int Exec(const SimulationDirectory& directory, const std::string& name_or_number, std::vector<std::string> command) {
   const auto status = FindOrComplain(directory);
   if (!status.has_value()) return 1;
-  if (nic >= status->nics.size()) {
-    return Fail(fmt::format("there is no NIC {}: this simulation has {}, from 0", nic, status->nics.size()));
+  const std::optional<size_t> nic = status->FindNic(name_or_number);
+  if (!nic.has_value()) {
+    return Fail(fmt::format("there is no NIC {}: this simulation has {}, from 0; `vireo status` tells their names",
+                            name_or_number, status->nics.size()));
   }
-  for (const auto& [name, value] : EnvironmentFor(*status, nic)) setenv(name.c_str(), value.c_str(), 1);
+  if (status->nics[*nic].is_exported) {
+    return Fail(fmt::format("NIC {} is exported whole, at {}: programs have none of it", name_or_number,
+                            status->nics[*nic].socket));
+  }
+  for (const auto& [name, value] : EnvironmentFor(*status, *nic)) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
@@ -201,16 +165,33 @@ void PrintOutput(const char* who, const std::filesystem::path& file) {
   for (std::string line; std::getline(stream, line);) fmt::print("{} | {}\n", who, line);
 }
 
-void PrintReport(const std::filesystem::path& report) {
-  std::ifstream file(report);
-  const auto json = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
-  fmt::print("\n{}", ReportTable(json));
+nlohmann::ordered_json ReadJson(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+}
+
+// Programs that meet over TCP listen soon. Those that meet through the NIC itself say nothing that can be seen here:
+// they wait for something. On a machine that has more to do, either takes its time.
+void AwaitServer(ChildProcess& server) {
+  constexpr auto kSoon = seconds(1), kPatience = seconds(15);
+  constexpr auto kSettled = milliseconds(300);  // longer than a simulator takes to answer
+  const auto begin = std::chrono::steady_clock::now();
+  auto waits_since = begin;
+  while (!server.IsListening()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!server.IsWaiting()) waits_since = now;
+    if (now > begin + kPatience || (now > begin + kSoon && now > waits_since + kSettled)) return;
+    if (server.Wait(milliseconds(10)).has_value()) return;
+  }
 }
 
 struct PairOptions {
   SimulationOptions simulation;
   std::string server, client;
   unsigned timeout_s = 600;
+  // Where what the programs wrote is left, as "server" and "client"; then, if all went well, nothing of it and of the
+  // report is printed. Empty: it is printed, and left nowhere.
+  std::filesystem::path output{};
 };
 
 // Both programs get NICs of a simulation of their own, which ends with them.
@@ -227,11 +208,14 @@ int Pair(const PairOptions& options) {
   } const cleaner{pattern};
 
   std::string error;
-  auto simulator = StartSimulator(directory, options.simulation, &error);
+  auto simulator = StartIn(directory, options.simulation, &error);
   if (!simulator.has_value()) return Fail(error);
   const auto status = directory.Find();
   if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
   if (status->nics.size() < 2) return Fail("a pair needs --nics 2 or more");
+  if (status->nics[0].is_exported || status->nics[1].is_exported) {
+    return Fail("a pair needs NICs 0 and 1 for its programs: export others");
+  }
 
   const auto start = [&](const char* who, const std::string& text, size_t nic) {
     const int output = open((directory.path() / who).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -245,10 +229,7 @@ int Pair(const PairOptions& options) {
   const auto deadline = begin + seconds(options.timeout_s);
   auto server = start("server", options.server, 0);
   if (!server.has_value()) return Fail(error);
-  // Programs that meet over TCP listen soon; those that meet through the NIC itself say nothing that can be seen here.
-  for (auto patience = begin + seconds(1); std::chrono::steady_clock::now() < patience && !server->IsListening();) {
-    if (server->Wait(milliseconds(10)).has_value()) break;
-  }
+  AwaitServer(*server);
   auto client = start("client", options.client, 1);
   if (!client.has_value()) return Fail(error);
 
@@ -271,13 +252,24 @@ int Pair(const PairOptions& options) {
   if (!simulator_end.has_value()) simulator->Stop(kEndPatience);
   const int verdict = simulator->Wait(milliseconds(0)).value_or(1);
 
+  const bool is_good =
+      !simulator_end.has_value() && verdict == 0 && client_end.value_or(1) == 0 && server_end.value_or(1) == 0;
+  if (is_good && !options.output.empty()) {
+    std::error_code failed;
+    for (const char* who : {"server", "client"}) {
+      std::filesystem::copy_file(directory.path() / who, options.output / who,
+                                 std::filesystem::copy_options::overwrite_existing, failed);
+      if (failed) return Fail(fmt::format("{}: {}", (options.output / who).string(), failed.message()));
+    }
+    return 0;
+  }
   PrintOutput("server", directory.path() / "server");
   PrintOutput("client", directory.path() / "client");
   if (simulator_end.has_value()) {
     return Fail(fmt::format("the simulator ended with status {} before the programs did:\n{}", *simulator_end,
                             directory.LogTail(kLogLines)));
   }
-  if (!options.simulation.report.empty()) PrintReport(options.simulation.report);
+  if (!options.simulation.report.empty()) fmt::print("\n{}", ReportTable(ReadJson(options.simulation.report)));
   fmt::print("\n{}", directory.LogTail(kLogLines));
   if (verdict != 0) return Fail("the simulation is not good: see above");
   if (!client_end.has_value()) return Fail(fmt::format("the client did not end within {} s", options.timeout_s));
@@ -289,37 +281,75 @@ int Pair(const PairOptions& options) {
   return 0;
 }
 
+// The line of a program's output that holds `text`, one space between its words; empty if there is none.
+std::string LineWith(const std::filesystem::path& file, const std::string& text) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find(text) == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string one_spaced;
+    for (std::string word; words >> word;) one_spaced += (one_spaced.empty() ? "" : " ") + word;
+    return one_spaced;
+  }
+  return "";
+}
+
 // What anybody can see in a minute: programs of the distribution, as they are, on both NICs at once.
 int Demo() {
   struct Program {
-    std::string name, server, client;
+    const char* name;
+    const char* server;
+    const char* client;
+    const char* result;  // the line of the client's output with it
+    const char* columns;
+    const char* doc;
   };
-  const std::vector<Program> programs = {
-      {"pingpong", "ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 localhost"},
-      {"write_bw", "ib_write_bw -F -n 100", "ib_write_bw -F -n 100 localhost"},
+  constexpr Program kPrograms[] = {
+      {"pingpong", "ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 localhost", "bytes in", "",
+       "100 messages of 4 KiB each way (SEND)"},
+      {"write_bw", "ib_write_bw -F -n 30", "ib_write_bw -F -n 30 localhost", " 65536 ",
+       " (bytes, messages; peak and average MiB/s and million messages/s by the wall clock)",
+       "30 messages of 64 KiB (RDMA WRITE)"},
   };
   const std::filesystem::path files = "build/demo";
   std::error_code failed;
   std::filesystem::create_directories(files, failed);
   if (failed) return Fail(fmt::format("{}: {}", files.string(), failed.message()));
-  for (const Program& program : programs) {
+  fmt::print(
+      "Debian's own programs, unmodified, on two NICs. Each NIC is the Verilated RTL and, beside it, the C++ model: "
+      "every\n"
+      "event that they say is compared, and the first one that differs in a bit or a cycle ends the run.\n");
+  const auto begin = std::chrono::steady_clock::now();
+  for (const Program& program : kPrograms) {
     PairOptions options;
     options.server = program.server;
     options.client = program.client;
     options.simulation.device = "lockstep";
-    options.simulation.capture = files / (program.name + ".pcapng");
-    fmt::print("$ vireo pair --device lockstep --capture {} '{}' '{}'\n", options.simulation.capture, options.server,
-               options.client);
+    options.simulation.capture = files / fmt::format("{}.pcapng", program.name);
+    options.simulation.report = files / fmt::format("{}.json", program.name);
+    options.simulation.timeline = files / fmt::format("{}.html", program.name);
+    options.output = files;
+    fmt::print("\n$ vireo pair --device lockstep '{}' '{}'\n  {}\n", program.server, program.client, program.doc);
     std::fflush(stdout);
     if (const int code = Pair(options); code != 0) return code;
-    fmt::print("\n");
+    fmt::print("  the program says: {}\n", LineWith(files / "client", program.result) + program.columns);
+    fmt::print("{}", ReportSummary(ReadJson(options.simulation.report)));
+    for (const char* who : {"server", "client"}) {
+      std::filesystem::rename(files / who, files / fmt::format("{}.{}.txt", program.name, who), failed);
+    }
+  }
+  const auto took = std::chrono::duration_cast<seconds>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("\nDone in {} s. In {}, of each run:\n", took, files.string());
+  for (const Program& program : kPrograms) {
+    fmt::print(
+        "  {0}.pcapng  every frame, for Wireshark     {0}.html  every message's stages, for a browser\n"
+        "  {0}.json    the whole report               {0}.*.txt what the programs wrote\n",
+        program.name);
   }
   fmt::print(
-      "Both programs are Debian's own. Model and Verilated RTL ran side by side: one event or cycle that differs ends\n"
-      "the run with both histories. What went over the wire: {0}/pingpong.pcapng, {0}/write_bw.pcapng (Wireshark).\n"
-      "next: ./vireo pair --device rtl 'rping -s -a 10.0.0.1 -C 5 -v' 'rping -c -a 10.0.0.1 -C 5 -v'\n"
-      "      ./vireo up, then in several terminals ./vireo exec --nic 0 -- ibv_devinfo -v\n",
-      files.string());
+      "next: ./vireo pair --device rtl --report r.json 'rping -s -a 10.0.0.1 -C 5 -v' 'rping -c -a 10.0.0.1 -C 5 -v'\n"
+      "      ./vireo pair --topology examples/topology.toml 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'\n"
+      "      ./vireo up, then in several terminals ./vireo exec --nic 0 -- ibv_devinfo -v\n");
   return 0;
 }
 
@@ -328,7 +358,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   std::string directory_name;
   SimulationOptions up_options;
-  size_t nic = 0;
+  std::string nic = "0";
   std::vector<std::string> command;
   PairOptions pair;
 
@@ -337,17 +367,17 @@ int Main(int argc, char** argv) {
     return sub;
   };
   CLI::App* const up = with_directory(app.add_subcommand("up", "start a simulation of NICs, in the background"));
-  AddSimulationOptions(*up, up_options);
+  up_options.AddTo(*up);
   CLI::App* const down = with_directory(app.add_subcommand("down", "end it"));
   CLI::App* const status = with_directory(app.add_subcommand("status", "what runs"));
   CLI::App* const exec =
       with_directory(app.add_subcommand("exec", "run a program that sees one NIC: exec --nic 1 -- ibv_devinfo -v"));
-  exec->add_option("--nic", nic, "its number, from 0")->capture_default_str();
+  exec->add_option("--nic", nic, "its number, from 0, or its name")->capture_default_str();
   exec->add_option("command", command, "the program and its arguments, after --")->required();
   CLI::App* const both = app.add_subcommand("pair",
                                             "two programs, on a NIC each, in a simulation of their own:\n"
                                             "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
-  AddSimulationOptions(*both, pair.simulation);
+  pair.simulation.AddTo(*both);
   both->add_option("--timeout", pair.timeout_s, "seconds until they are stopped")->capture_default_str();
   both->add_option("server", pair.server, "runs on NIC 0; for a shell")->required();
   both->add_option("client", pair.client, "runs on NIC 1, as soon as the server listens; for a shell")->required();

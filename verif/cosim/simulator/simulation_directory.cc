@@ -13,6 +13,13 @@
 
 namespace vireo::verif {
 
+std::optional<size_t> SimulationStatus::FindNic(const std::string& text) const {
+  for (size_t i = 0; i < nics.size(); ++i) {
+    if (text == nics[i].name || text == std::to_string(i)) return i;
+  }
+  return std::nullopt;
+}
+
 SimulationDirectory SimulationDirectory::Default() {
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime != '\0') return SimulationDirectory(std::filesystem::path(runtime) / "vireo");
@@ -25,19 +32,44 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   // A file that was cut off, or that somebody else wrote: nothing lives here.
   if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) return std::nullopt;
-  SimulationStatus status{.pid = json["pid"].get<pid_t>(),
-                          .device = json.value("device", ""),
-                          .config = json.value("config", ""),
-                          .preset = json.value("preset", ""),
-                          .nics = {}};
+  SimulationStatus status{.pid = json["pid"].get<pid_t>(), .nics = {}};
   if (json.contains("nics") && json["nics"].is_array()) {
     for (const nlohmann::json& nic : json["nics"]) {
       if (!nic.is_object()) return std::nullopt;
-      status.nics.push_back({.name = nic.value("name", ""), .socket = nic.value("socket", "")});
+      const auto text = [&nic](const char* key) {
+        const auto at = nic.find(key);
+        return at != nic.end() && at->is_string() ? at->get<std::string>() : std::string();
+      };
+      const auto exported = nic.find("exported");
+      status.nics.push_back({.name = text("name"),
+                             .device = text("device"),
+                             .config = text("config"),
+                             .preset = text("preset"),
+                             .socket = text("socket"),
+                             .is_exported = exported != nic.end() && *exported == true});
     }
   }
   if (status.pid <= 0 || (kill(status.pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
   return status;
+}
+
+bool SimulationDirectory::Write(const SimulationStatus& status) const {
+  nlohmann::ordered_json json = {{"pid", status.pid}, {"nics", nlohmann::json::array()}};
+  for (const SimulationStatus::Nic& nic : status.nics) {
+    json["nics"].push_back({{"name", nic.name},
+                            {"device", nic.device},
+                            {"config", nic.config},
+                            {"preset", nic.preset},
+                            {"socket", nic.socket},
+                            {"exported", nic.is_exported}});
+  }
+  const std::filesystem::path made = status_file().string() + ".new";
+  std::ofstream file(made);
+  file << json.dump(2) << "\n";
+  file.close();
+  std::error_code error;
+  std::filesystem::rename(made, status_file(), error);
+  return file.good() && !error;
 }
 
 std::string SimulationDirectory::LogTail(size_t lines) const {

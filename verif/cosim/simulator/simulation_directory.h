@@ -12,15 +12,19 @@
 
 namespace vireo::verif {
 
-// What the simulator writes into status.json when it is ready.
+// What the simulator writes into status.json when it is ready; docs/programs.md tells it to others.
 struct SimulationStatus {
   pid_t pid = 0;
-  std::string device, config, preset;
   struct Nic {
-    std::string name;    // "vireo0"
-    std::string socket;  // of its service
+    std::string name{};  // "vireo0"
+    std::string device{}, config{}, preset{};
+    std::string socket{};      // of its service; or, if it is exported, of vfio-user
+    bool is_exported = false;  // there is no service: programs cannot use it
   };
   std::vector<Nic> nics;  // by number
+
+  // By its number or its name.
+  std::optional<size_t> FindNic(const std::string& text) const;
 };
 
 class SimulationDirectory {
@@ -33,6 +37,8 @@ class SimulationDirectory {
   std::filesystem::path status_file() const { return path_ / "status.json"; }
   std::filesystem::path log_file() const { return path_ / "log"; }
 
+  // Says what lives here: all of it at once, or (false) nothing. The directory exists.
+  bool Write(const SimulationStatus& status) const;
   // The simulation that lives here; none if there is none, or its process is gone.
   std::optional<SimulationStatus> Find() const;
   // The last lines of the log, for a message that says why something failed.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -24,22 +25,26 @@ uint64_t RealNs() {
 
 Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   std::unique_ptr<Simulator> simulator(new Simulator());
-  RdmaSystemOptions system = options.system;
+  RdmaSystemOptions system = options.simulation.system;
   system.open = false;
+  const size_t nics = system.hosts.size();
   RdmaSystem::Built built = RdmaSystem::Build(system);
   if (built.system == nullptr) return {nullptr, built.error};
   simulator->system_ = std::move(built.system);
-  for (size_t i = 0; i < system.nics && options.tracker != nullptr; ++i) {
+  for (size_t i = 0; i < nics && options.tracker != nullptr; ++i) {
     Station& station = simulator->system_->topology().station(i);
     options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
   }
-  const bool is_service = options.export_as == Export::kService;
-  for (size_t i = 0; i < system.nics; ++i) {
-    const std::string error = is_service ? simulator->OpenService(options, i) : simulator->OpenVfioUser(options, i);
-    if (!error.empty()) return {nullptr, NicName(i) + ": " + error};
+  simulator->services_.resize(nics);
+  simulator->vfio_users_.resize(nics);
+  for (size_t i = 0; i < nics; ++i) {
+    const std::string error =
+        options.simulation.is_exported(i) ? simulator->OpenVfioUser(options, i) : simulator->OpenService(options, i);
+    if (!error.empty()) return {nullptr, options.simulation.name(i) + ": " + error};
   }
   // Only when all of them are there: who sees one socket may use every NIC.
-  for (size_t i = 0; i < simulator->services_.size(); ++i) {
+  for (size_t i = 0; i < nics; ++i) {
+    if (simulator->services_[i] == nullptr) continue;
     const host::Status listening = simulator->services_[i]->Listen(simulator->sockets_[i]);
     if (!listening.ok()) return {nullptr, host::ToString(listening.error())};
   }
@@ -49,15 +54,16 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
 std::string Simulator::OpenService(const SimulatorOptions& options, size_t number) {
   RdmaHost& host = system_->host(number);
   service::ServiceOptions service;
-  service.name = NicName(number);
+  const NicParameters& nic = options.simulation.system.hosts[number].nic;
+  service.name = nic.name;
   service.netdev = "vnet" + std::to_string(number);
   // Far from the numbers of interfaces that there are.
   constexpr uint32_t kFirstIfindex = 10'000;
   service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
-  service.link_mbps = options.system.config->link_mbps;
-  service.driver = options.system.driver;
+  service.link_mbps = nic.rate_mbps();
+  service.driver = options.simulation.system.driver;
   // Everybody's addresses are known here, so nobody has to ask on the wire.
-  service.neighbors = [world = system_.get(), nics = options.system.nics](
+  service.neighbors = [world = system_.get(), nics = options.simulation.size()](
                           const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
     for (size_t n = 0; n < nics; ++n) {
       const RdmaHost& peer = world->host(n);
@@ -72,8 +78,8 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   }
   auto opened = service::Service::Open(host.function(), loop_, service);
   if (!opened.ok()) return host::ToString(opened.error());
-  services_.push_back(std::move(opened).value());
-  service::Service& running = *services_.back();
+  services_[number] = std::move(opened).value();
+  service::Service& running = *services_[number];
   auto connections = service::MakeUcmaServer(running, MakeRandom(service.name + ".cm")());
   if (!connections.ok()) return host::ToString(connections.error());
   running.SetUcmaServer(std::move(connections).value());
@@ -83,14 +89,15 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
 
 std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t number) {
   RdmaHost& host = system_->host(number);
-  sockets_.push_back(options.directory + "/nic" + std::to_string(number) + ".vfio");
+  // An absolute one stays as it is.
+  sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
   const VfioUserPort port{
       .function = host.function(), .station = host.station(), .reset = [this, number] { Reset(number); }};
   // A NIC in RTL builds tables first; a client need not wait for them.
   Reset(number);
   auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());
   if (!listening.ok()) return host::ToString(listening.error());
-  vfio_users_.push_back(std::move(listening).value());
+  vfio_users_[number] = std::move(listening).value();
   return "";
 }
 
@@ -111,15 +118,21 @@ Simulator::~Simulator() {
 }
 
 void Simulator::Progress() {
-  for (const auto& service : services_) service->Progress();
-  for (const auto& server : vfio_users_) server->Progress();
+  for (const auto& service : services_) {
+    if (service != nullptr) service->Progress();
+  }
+  for (const auto& server : vfio_users_) {
+    if (server != nullptr) server->Progress();
+  }
 }
 
 uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
   uint64_t next_ns = service::EventLoop::kForeverNs;
-  for (const auto& service : services_) next_ns = std::min(next_ns, service->NextDeadlineNs());
+  for (const auto& service : services_) {
+    if (service != nullptr) next_ns = std::min(next_ns, service->NextDeadlineNs());
+  }
   for (const auto& server : vfio_users_) {
-    if (server->has_work()) next_ns = now_ns;
+    if (server != nullptr && server->has_work()) next_ns = now_ns;
   }
   return next_ns;
 }

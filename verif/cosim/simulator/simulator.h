@@ -10,27 +10,22 @@
 
 #include "host/service/event_loop.h"
 #include "host/service/service.h"
-#include "verif/cosim/rdma_system.h"
 #include "verif/cosim/simulator/pacer.h"
+#include "verif/cosim/simulator/simulation.h"
 #include "verif/cosim/vfio_user/server.h"
 #include "verif/report/message_tracker.h"
 
 namespace vireo::verif {
 
-enum class Export : uint8_t {
-  kService,   // NIC k's service listens at directory/nick.sock
-  kVfioUser,  // NIC k's PCI function is at directory/nick.vfio, and nobody has opened it
-};
-
 struct SimulatorOptions {
   std::string directory;  // exists
-  Export export_as = Export::kService;
   // Follows the messages from the start; outlives the simulator. Null: nobody does, and it costs nothing.
   MessageTracker* tracker = nullptr;
-  RdmaSystemOptions system{.nics = 2, .fabric = Fabric::kSwitch, .network_switch = {.hairpin = true}};
+  Simulation simulation;
 };
 
-// NIC n is device vireo<n>. GID 0 is the link-local address of its MAC, GID 1 is ::ffff:10.0.0.<n + 1>.
+// Programs see a NIC as a device of its name. GID 0 is the link-local address of its MAC, GID 1 its IPv4 address. NIC
+// k's service listens at directory/nic<k>.sock; one that is exported has none, and nobody has opened it.
 class Simulator {
  public:
   struct Built {
@@ -47,8 +42,7 @@ class Simulator {
   service::EventLoop& loop() { return loop_; }
   RdmaSystem& system() { return *system_; }
   size_t size() const { return sockets_.size(); }
-  static std::string NicName(size_t number) { return "vireo" + std::to_string(number); }
-  const std::string& socket(size_t number) const { return sockets_[number]; }
+  const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
 
  private:
   Simulator() = default;
@@ -60,6 +54,7 @@ class Simulator {
 
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
+  // By NIC, null where it has the other one.
   std::vector<std::unique_ptr<service::Service>> services_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
   std::vector<std::string> sockets_;
