@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/rdma/icrc.h"
 #include "verif/cosim/every_device.h"
+#include "verif/cosim/forged_frame.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/fault.h"
 #include "verif/harness/random.h"
@@ -95,65 +95,6 @@ size_t FieldsOf(Header header) {
     decltype(fields)::Visit(fields, [&](const char*, auto&, unsigned) { ++count; });
     return count;
   });
-}
-
-uint16_t Ipv4Checksum(const uint8_t* header) {
-  auto ip = spec::Ipv4::Decode(header);
-  ip.header_checksum = 0;
-  uint8_t bytes[spec::Ipv4::kBytes];
-  ip.Encode(bytes);
-  uint32_t sum = 0;
-  for (size_t i = 0; i < sizeof bytes; i += 2) sum += static_cast<uint32_t>(bytes[i] << 8 | bytes[i + 1]);
-  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<uint16_t>(~sum);
-}
-
-void PutNetwork16(uint8_t* at, uint64_t value) {
-  at[0] = static_cast<uint8_t>(value >> 8);
-  at[1] = static_cast<uint8_t>(value);
-}
-
-// The frame's own IP header, wherever it is.
-void FixChecksum(Bytes& frame, size_t ip_offset = spec::Ethernet::kBytes) {
-  if (frame.size() < ip_offset + spec::Ipv4::kBytes) return;
-  PutNetwork16(frame.data() + ip_offset + spec::Ipv4::kHeaderChecksumOffset, Ipv4Checksum(frame.data() + ip_offset));
-}
-
-constexpr size_t kIcrcMinimum = spec::Ipv4::kBytes + spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
-
-// The ICRC where the datagram that begins at ip_offset and has `bytes` bytes ends.
-void FixIcrc(Bytes& frame, size_t ip_offset, size_t bytes) {
-  if (bytes < kIcrcMinimum || frame.size() < ip_offset + bytes) return;
-  uint8_t* end = frame.data() + ip_offset + bytes - spec::kIcrcBytes;
-  const uint32_t icrc = model::IcrcCompute({frame.data() + ip_offset, bytes - spec::kIcrcBytes}, false);
-  for (unsigned i = 0; i < spec::kIcrcBytes; ++i) end[i] = static_cast<uint8_t>(icrc >> 8 * i);
-}
-
-// Lengths, checksum and ICRC as if the frame had been sent so; the frame ends with its datagram.
-void FixAll(Bytes& frame) {
-  if (frame.size() < spec::Ethernet::kBytes + kIcrcMinimum) return;
-  const size_t bytes = frame.size() - spec::Ethernet::kBytes;
-  uint8_t* ip = frame.data() + spec::Ethernet::kBytes;
-  PutNetwork16(ip + spec::Ipv4::kTotalLengthOffset, bytes);
-  PutNetwork16(ip + spec::Ipv4::kBytes + spec::Udp::kLengthOffset, bytes - spec::Ipv4::kBytes);
-  FixChecksum(frame);
-  FixIcrc(frame, spec::Ethernet::kBytes, bytes);
-}
-
-// A NIC may take it for a packet: nothing that protects it is wrong. Must not say no to anything that a NIC may accept.
-bool MayBeAccepted(const Bytes& frame) {
-  const auto roce = FindRoce(frame);
-  if (!roce) return false;
-  if (roce->is_ipv6) return true;  // not looked into
-  const uint8_t* header = frame.data() + roce->ip_offset;
-  const auto ip = spec::Ipv4::Decode(header);
-  const size_t header_bytes = ip.ihl * size_t{4};
-  if (header_bytes != spec::Ipv4::kBytes) return true;
-  if (ip.header_checksum != Ipv4Checksum(header) || ip.version != 4 || ip.more_fragments) return false;
-  if (ip.total_length < kIcrcMinimum || frame.size() < roce->ip_offset + ip.total_length) return false;
-  const auto udp = spec::Udp::Decode(header + header_bytes);
-  if (udp.length != ip.total_length - header_bytes) return false;
-  return model::IcrcCheck({header, ip.total_length}, false);
 }
 
 // --- The attack

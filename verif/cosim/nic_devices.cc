@@ -5,8 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#ifdef VIREO_RTL_NIC1
 #include "Vnic1.h"
+#endif
+#ifdef VIREO_RTL_NIC100
 #include "Vnic100.h"
+#endif
 #include "verif/harness/model_nic.h"
 #include "verif/harness/rtl_nic.h"
 #include "verif/harness/rtl_pins.h"
@@ -17,9 +21,13 @@ namespace vireo::verif {
 namespace {
 
 // Null: a configuration that is not Verilated has no RTL.
-std::unique_ptr<NicPins> MakePins(const spec::Config& config) {
+std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
+#ifdef VIREO_RTL_NIC100
   if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, FstTrace>>();
+#endif
+#ifdef VIREO_RTL_NIC1
   if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, FstTrace>>();
+#endif
   return nullptr;
 }
 

@@ -140,6 +140,17 @@ RdmaSystem::~RdmaSystem() {
   for (const auto& host : hosts_) host->device_.reset();  // while the simulation still runs
 }
 
+void RdmaSystem::Reset(size_t number) {
+  RdmaHost& reset = host(number);
+  topology_->Reset(number);
+  // It comes at the begin of a cycle; only after that the firmware is another one.
+  topology_->RunFor(2 * reset.station().clock().Begin(1));
+  constexpr Picoseconds kPatience = 1'000'000'000'000;
+  const auto is_done = [&reset] { return reset.firmware().is_started() || reset.firmware().is_refused(); };
+  scheduler_.RunUntil(is_done, scheduler_.now() + kPatience);
+  reset.function().Enumerate();
+}
+
 LockstepNic* RdmaSystem::lockstep(size_t number) {
   return dynamic_cast<LockstepNic*>(&topology_->station(number).nic());
 }

@@ -107,6 +107,9 @@ class RdmaSystem {
   RdmaHost& host(size_t number) { return *hosts_[number]; }
   Topology& topology() { return *topology_; }
   Scheduler& scheduler() { return scheduler_; }
+  // Hardware reset of a NIC whose host is closed, until its firmware serves and its function is there again. Runs the
+  // simulation.
+  void Reset(size_t number);
   // Those of a NIC in lockstep; null otherwise.
   LockstepNic* lockstep(size_t number);
   // There was a lockstep mismatch: from then on there is nothing to be learned from a run.

@@ -3,17 +3,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace vireo::verif {
 namespace {
 
 using spec::MgmtTable;
 
+// Asked at every access, so there is a row for every word.
 const spec::RegisterInfo* InfoOf(uint32_t offset) {
-  for (const auto& info : spec::kMgmtRegisters) {
-    if (offset >= info.offset && offset < info.offset + info.count * 4) return &info;
-  }
-  return nullptr;
+  static const std::vector<const spec::RegisterInfo*> by_word = [] {
+    std::vector<const spec::RegisterInfo*> words;
+    for (const auto& info : spec::kMgmtRegisters) {
+      const size_t first = info.offset / 4;
+      words.resize(std::max<size_t>(words.size(), first + info.count));
+      std::fill_n(words.begin() + static_cast<std::ptrdiff_t>(first), info.count, &info);
+    }
+    return words;
+  }();
+  return offset / 4 < by_word.size() ? by_word[offset / 4] : nullptr;
 }
 
 std::string Hex(uint32_t value) {

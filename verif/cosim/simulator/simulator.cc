@@ -92,24 +92,13 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
   // An absolute one stays as it is.
   sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
   const VfioUserPort port{
-      .function = host.function(), .station = host.station(), .reset = [this, number] { Reset(number); }};
+      .function = host.function(), .station = host.station(), .reset = [this, number] { system_->Reset(number); }};
   // A NIC in RTL builds tables first; a client need not wait for them.
-  Reset(number);
+  system_->Reset(number);
   auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());
   if (!listening.ok()) return host::ToString(listening.error());
   vfio_users_[number] = std::move(listening).value();
   return "";
-}
-
-void Simulator::Reset(size_t number) {
-  RdmaHost& host = system_->host(number);
-  system_->topology().Reset(number);
-  // It comes at the begin of a cycle; only after that the firmware is another one.
-  system_->topology().RunFor(2 * host.station().clock().Begin(1));
-  constexpr Picoseconds kPatience = 1'000'000'000'000;
-  const auto is_done = [&host] { return host.firmware().is_started() || host.firmware().is_refused(); };
-  system_->scheduler().RunUntil(is_done, system_->scheduler().now() + kPatience);
-  host.function().Enumerate();
 }
 
 Simulator::~Simulator() {

@@ -48,7 +48,6 @@ class Simulator {
   Simulator() = default;
   std::string OpenService(const SimulatorOptions& options, size_t number);
   std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
-  void Reset(size_t number);
   void Progress();
   uint64_t NextDeadlineNs(uint64_t now_ns) const;
 

@@ -9,30 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "verif/harness/pcap.h"
 #include "verif/harness/seed.h"
+#include "verif/host/service/cm/recorded_mads.h"
 
 namespace vireo::verif {
 namespace {
 
 using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
-
-constexpr size_t kBeforeMad = 14 + 20 + 8 + 12 + 8;  // Ethernet, IPv4, UDP, BTH, DETH
-constexpr size_t kDestQpLast = 14 + 20 + 8 + 7;
-
-std::vector<Mad> Recorded(const std::string& name) {
-  std::vector<Mad> mads;
-  const Capture capture = ReadPcap(std::string(VIREO_VECTORS_DIR) + "/" + name);
-  EXPECT_EQ(capture.error, "");
-  for (const Frame& frame : capture.frames) {
-    if (frame.bytes.size() < kBeforeMad + kMadBytes) continue;
-    if (frame.bytes[kDestQpLast] != 1 || frame.bytes[kDestQpLast - 1] != 0 || frame.bytes[kDestQpLast - 2] != 0)
-      continue;
-    Mad& mad = mads.emplace_back();
-    std::copy_n(frame.bytes.begin() + kBeforeMad, kMadBytes, mad.begin());
-  }
-  return mads;
-}
 
 template <typename Message>
 void ExpectKept(const Mad& mad) {
@@ -54,7 +37,7 @@ void ExpectKept(Attribute attribute, const Mad& mad) {
 
 TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
   for (const char* const name : {"cm_rping.pcap", "cm_udaddy.pcap"}) {
-    const auto mads = Recorded(name);
+    const auto mads = RecordedMads(name);
     ASSERT_GE(mads.size(), 5U) << name;
     for (const Mad& mad : mads) {
       const auto header = Parse(mad);
@@ -66,7 +49,7 @@ TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
 
 // Values: Wireshark's reading of the same frames.
 TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
-  const auto mads = Recorded("cm_rping.pcap");
+  const auto mads = RecordedMads("cm_rping.pcap");
   ASSERT_EQ(mads.size(), 7U);
   const auto req = Decode<Req>(mads[0]);
   EXPECT_EQ(req.local_comm_id, 0xed5d7844U);
@@ -127,7 +110,7 @@ TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
 
 // Values: the bytes of the recorded frames, by the standard's table.
 TEST(CmMessages, DatagramServices) {
-  const auto mads = Recorded("cm_udaddy.pcap");
+  const auto mads = RecordedMads("cm_udaddy.pcap");
   ASSERT_GE(mads.size(), 2U);
   const auto req = Decode<SidrReq>(mads[0]);
   EXPECT_EQ(req.request_id, 0x3d7eeb60U);
