@@ -51,6 +51,16 @@ Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_chan
   return cq.release();
 }
 
+// A look at the queue found nothing.
+void PauseAfterLook(Cq& cq) {
+  if (service::SharedDevice& shared = *cq.context().shared; shared.info().has_clock) {
+    shared.AwaitWrite();
+  } else {
+    // Programs poll without a pause; the simulation may need the processor that they do it on.
+    sched_yield();
+  }
+}
+
 void SetImm(ibv_wc& wc, const uint8_t (&imm_data)[4]) { std::memcpy(&wc.imm_data, imm_data, sizeof wc.imm_data); }
 
 }  // namespace
@@ -106,6 +116,7 @@ ibv_wc ToWc(const spec::RdmaCqReq& completion) {
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
   Cq& ours = Of(cq);
   if (!ours.context().IsOurs() || count < 0) return -1;
+  ours.context().shared->SpendCall();
   std::array<spec::RdmaCqReq, 16> batch;
   size_t done = 0;
   const auto wanted = static_cast<size_t>(count);
@@ -123,8 +134,7 @@ int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
       if (*polled < room) break;
     }
   }
-  // Programs poll without a pause; the simulation may need the processor that they do it on.
-  if (done == 0) sched_yield();
+  if (done == 0) PauseAfterLook(ours);
   return static_cast<int>(done);
 }
 
@@ -133,6 +143,7 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   Context& context = ours.context();
   if (!context.IsOurs()) return EIO;
   if (ours.channel == nullptr) return 0;  // nobody would hear of it
+  context.shared->SpendCall();
   std::unique_lock control(context.control, std::defer_lock);
   if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // then it takes a command
   std::lock_guard guard(ours.lock);
@@ -207,13 +218,14 @@ void SetCqApi(Cq& cq) {
     if (attributes->comp_mask != 0) return EINVAL;
     Cq& ours = Of(current);
     if (!ours.context().IsOurs()) return EIO;
+    ours.context().shared->SpendCall();
     std::unique_lock guard(ours.lock);
     const int error = TakeOne(ours);
     if (error == 0) {
       ours.polling = std::move(guard);
     } else {
       guard.unlock();
-      sched_yield();
+      if (error == ENOENT) PauseAfterLook(ours);
     }
     return error;
   };

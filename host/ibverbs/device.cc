@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "host/ibverbs/objects.h"
+#include "host/ibverbs/tsc_trap.h"
 
 namespace vireo::ibverbs {
 namespace {
@@ -71,6 +72,7 @@ Device* Find(Registry& registry, const std::string& socket) {
   auto device = std::make_unique<Device>();
   device->socket = socket;
   device->info = (*shared)->info();
+  if (device->info.has_clock) TrapTsc();
   Describe(*device);
   registry.devices.push_back(std::move(device));
   return registry.devices.back().get();
@@ -200,6 +202,7 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   if (!shared.ok()) return Null(shared.error());
   auto context = std::make_unique<Context>();
   context->shared = shared->get();
+  if (context->shared->info().has_clock) TrapTsc();
   auto attached = vireo::verbs::Device::Attach(std::move(shared).value());
   if (!attached.ok()) return Null(attached.error());
   context->device = std::move(attached).value();

@@ -214,6 +214,7 @@ int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
     *bad = request;
     return EIO;
   }
+  ours.context().shared->SpendCall();
   std::lock_guard guard(ours.send);
   for (; request != nullptr; request = request->next) {
     if (int error = PostOne(ours, *request); error != 0) {
@@ -228,6 +229,7 @@ int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Qp& ours = Of(qp);
   *bad = request;
   if (!ours.context().IsOurs()) return EIO;
+  ours.context().shared->SpendCall();
   std::lock_guard guard(ours.receive);
   std::array<spec::RdmaSge, 32> elements;
   for (; request != nullptr; request = request->next) {

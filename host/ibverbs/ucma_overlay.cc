@@ -9,7 +9,6 @@
 // a lock that a command holds only to find it. Commands on one socket go one at a time, as in the kernel.
 #include "host/ibverbs/ucma_overlay.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -36,6 +35,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/ibverbs/next.h"
 #include "host/service/ucma_protocol.h"
 
 #define VIREO_UCMA_API extern "C" __attribute__((visibility("default")))
@@ -46,14 +46,6 @@ namespace {
 using service::UcmaMessage;
 
 constexpr std::string_view kPath = "/dev/infiniband/rdma_cm";
-
-// libc's own function behind ours.
-template <typename Function>
-Function* Next(const char* name) {
-  auto* const found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));  // NOLINT(performance-no-int-to-ptr)
-  if (found == nullptr) std::abort();
-  return found;
-}
 
 // Has a descriptor of its own: a command that is under way when another thread closes the program's goes on, as in the
 // kernel (rping ends while its thread waits for an event).

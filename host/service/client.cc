@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "host/driver/packed_ring.h"
 #include "host/driver/split_ring.h"
 #include "host/driver/unix_socket.h"
+#include "host/service/client_clock.h"
 #include "host/service/context_function.h"
 #include "host/service/memory_agent.h"
 #include "host/service/packet_socket.h"
@@ -45,6 +47,34 @@ Result<std::vector<uint8_t>> Connection::CallBytes(std::span<uint8_t> message, s
                                                    std::span<const uint8_t> more, int fd,
                                                    std::vector<host::FileDescriptor>* fds) {
   const std::lock_guard lock(mutex_);
+  if (clock_ != nullptr) {
+    const uint64_t now_ns = clock_->NowNs();
+    if (Status turn = AwaitLocked(now_ns, now_ns, false); !turn.ok()) return turn.error();
+  }
+  return Exchange(message, payload_bytes, more, fd, fds);
+}
+
+Status Connection::Await(uint64_t from_ns, uint64_t until_ns, bool ends_at_write) {
+  const std::lock_guard lock(mutex_);
+  return AwaitLocked(from_ns, until_ns, ends_at_write);
+}
+
+Status Connection::AwaitLocked(uint64_t from_ns, uint64_t until_ns, bool ends_at_write) {
+  service::Await message;
+  message.from_ns = from_ns;
+  message.until_ns = until_ns;
+  message.thread = static_cast<int32_t>(::syscall(SYS_gettid));  // glibc before 2.30 has no function for it
+  message.ends_at_write = ends_at_write ? 1 : 0;
+  Result<std::vector<uint8_t>> answer =
+      Exchange({reinterpret_cast<uint8_t*>(&message), sizeof message}, sizeof(AwaitAnswer), {}, -1, nullptr);
+  if (!answer.ok()) return answer.error();
+  clock_->OnAnswer(Get<AwaitAnswer>(*answer));
+  return {};
+}
+
+Result<std::vector<uint8_t>> Connection::Exchange(std::span<uint8_t> message, size_t payload_bytes,
+                                                  std::span<const uint8_t> more, int fd,
+                                                  std::vector<host::FileDescriptor>* fds) {
   if (Status healthy = health(); !healthy.ok()) return healthy.error();
   auto header = Get<Header>(message);
   header.bytes = static_cast<uint32_t>(message.size() + more.size());
@@ -175,7 +205,8 @@ Status SharedDevice::Greet() {
   if (greeting.version != kProtocolVersion) {
     return Error{ErrorCode::kUnsupported, "the service speaks version " + std::to_string(greeting.version)};
   }
-  if (fds.size() != (greeting.uses_agent != 0 ? 2 : 1) || greeting.gids > kMaxGids ||
+  const size_t agent_fds = greeting.uses_agent != 0 ? 1 : 0;
+  if (fds.size() != 1 + agent_fds + (greeting.has_clock != 0 ? 1 : 0) || greeting.gids > kMaxGids ||
       answer->size() != sizeof greeting + greeting.gids * sizeof(HelloGid)) {
     return Error{ErrorCode::kMisbehaved, "the service's greeting contradicts itself"};
   }
@@ -198,6 +229,13 @@ Status SharedDevice::Greet() {
   info_.max_cqs = greeting.max_cqs;
   info_.max_qps = greeting.max_qps;
   info_.uses_agent = greeting.uses_agent != 0;
+  info_.has_clock = greeting.has_clock != 0;
+  info_.call_cost_ns = greeting.call_cost_ns;
+  if (info_.has_clock) {
+    ClientClock& clock = ClientClock::OfProcess();
+    if (Status attached = clock.Attach(fds.back().get(), connection_); !attached.ok()) return attached;
+    connection_->SetClock(clock);
+  }
   for (size_t i = 0; i < greeting.gids; ++i) {
     const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof greeting + i * sizeof(HelloGid)));
     Info::Gid& gid = info_.gids.emplace_back();
@@ -219,6 +257,20 @@ host::PciFunction& SharedDevice::function() { return *function_; }
 int SharedDevice::vector_fd(uint16_t vector) {
   const Result<int> fd = function_->VectorFd(vector);
   return fd.ok() ? *fd : -1;
+}
+
+void SharedDevice::SpendCall() {
+  if (!info_.has_clock) return;
+  const uint64_t until_ns = ClientClock::OfProcess().NowNs() + info_.call_cost_ns;
+  // A service that is gone: the call finds out itself.
+  static_cast<void>(connection_->Await(until_ns, until_ns, false));
+}
+
+void SharedDevice::AwaitWrite() {
+  if (!info_.has_clock) return;
+  constexpr uint64_t kLongestNs = 1000;
+  const uint64_t now_ns = ClientClock::OfProcess().NowNs();
+  static_cast<void>(connection_->Await(now_ns, now_ns + kLongestNs, true));
 }
 
 Result<int> SharedDevice::OpenUcma() {

@@ -23,6 +23,7 @@
 
 namespace vireo::service {
 
+class ClientClock;
 class ContextFunction;
 class MemoryAgent;
 template <typename T>
@@ -42,6 +43,10 @@ class Connection {
                                     int fd = -1, std::vector<host::FileDescriptor>* fds = nullptr) {
     return CallBytes({reinterpret_cast<uint8_t*>(&message), sizeof message}, payload_bytes, more, fd, fds);
   }
+  // From now on the process's time is simulated: each request waits until the process has its turn.
+  void SetClock(ClientClock& clock) { clock_ = &clock; }
+  // See service::Await. With a clock only.
+  Status Await(uint64_t from_ns, uint64_t until_ns, bool ends_at_write);
   // No answer comes.
   void Ring(DoorbellWrite doorbell);
 
@@ -52,6 +57,9 @@ class Connection {
  private:
   Result<std::vector<uint8_t>> CallBytes(std::span<uint8_t> message, size_t payload_bytes,
                                          std::span<const uint8_t> more, int fd, std::vector<host::FileDescriptor>* fds);
+  Result<std::vector<uint8_t>> Exchange(std::span<uint8_t> message, size_t payload_bytes, std::span<const uint8_t> more,
+                                        int fd, std::vector<host::FileDescriptor>* fds);
+  Status AwaitLocked(uint64_t from_ns, uint64_t until_ns, bool ends_at_write);
   host::Error Lose(const std::string& why);
 
   host::FileDescriptor socket_;
@@ -59,6 +67,7 @@ class Connection {
   std::mutex mutex_;
   uint64_t serial_ = 0;
   std::atomic<bool> is_lost_ = false;
+  ClientClock* clock_ = nullptr;
 };
 
 class SharedDevice final : public host::RoceDevice {
@@ -81,6 +90,8 @@ class SharedDevice final : public host::RoceDevice {
     uint32_t max_cqs = 0;
     uint32_t max_qps = 0;     // the device's, QP 0 and QP 1 included
     bool uses_agent = false;  // a thread of this process serves the device's memory accesses
+    bool has_clock = false;   // this process's time is simulated (client_clock.h)
+    uint32_t call_cost_ns = 0;
   };
 
   // kLost: nobody listens there; kUnsupported: another version of the protocol. VIREO_DMA=agent in the environment: see
@@ -96,6 +107,11 @@ class SharedDevice final : public host::RoceDevice {
   int vector_fd(uint16_t vector);
   // Readable while an event waits (or the service is gone): PollEvent takes it. The device keeps it.
   int event_fd() const { return events_.get(); }
+  // A call that reaches the data path takes its time; without a clock, none. Returns when the simulation is there.
+  void SpendCall();
+  // With a clock: after a look at a queue that found nothing. Until the device has written, but a microsecond at most:
+  // a program may look at something else than queues.
+  void AwaitWrite();
   // A new channel to the service's connection manager (ucma_protocol.h); the caller owns the descriptor.
   Result<int> OpenUcma();
 

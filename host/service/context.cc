@@ -45,6 +45,7 @@ std::optional<size_t> BytesOfType(MessageType type) {
     case MessageType::kVectorFd: return sizeof(VectorFd);
     case MessageType::kOpenUcma: return sizeof(OpenUcma);
     case MessageType::kDoorbell: return sizeof(DoorbellWrite);
+    case MessageType::kAwait: return sizeof(Await);
   }
   return std::nullopt;
 }
@@ -59,6 +60,7 @@ Context::Context(Service& service, host::FileDescriptor socket) : service_(servi
 
 void Context::End() {
   if (std::exchange(is_ended_, true)) return;
+  if (clock_client_.has_value()) service_.options_.clock->Detach(*clock_client_);
   service_.loop_.Unwatch(socket_.get());
   if (process_.is_open()) service_.loop_.Unwatch(process_.get());
 }
@@ -108,13 +110,21 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescr
   if (!bytes.has_value() || header.bytes != message.size() || header.reserved != 0) return false;
   if (header.type == MessageType::kExecute ? message.size() < *bytes : message.size() != *bytes) return false;
   if ((header.type == MessageType::kHello) == is_greeted_) return false;
+  if (clock_client_.has_value()) {
+    if (header.type == MessageType::kAwait) return OnAwait(Get<Await>(message));
+    service_.options_.clock->OnMessage(*clock_client_);
+  }
   if (header.type == MessageType::kDoorbell) {
     OnDoorbell(Get<DoorbellWrite>(message));
     return true;
   }
-  const Result<Reply> reply = Serve(message, fds);
-  Answer answer;
-  answer.serial = header.serial;
+  return Answer(header.serial, Serve(message, fds));
+}
+
+bool Context::Answer(uint64_t serial, const Result<Reply>& reply) {
+  if (clock_client_.has_value()) service_.options_.clock->Publish();
+  service::Answer answer;
+  answer.serial = serial;
   std::span<const uint8_t> payload;
   std::span<const int> reply_fds;
   if (reply.ok()) {
@@ -145,9 +155,18 @@ Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::spa
     case MessageType::kResetQueue: return OnResetQueue(Get<ResetQueue>(message));
     case MessageType::kVectorFd: return OnVectorFd(Get<VectorFd>(message));
     case MessageType::kOpenUcma: return OnOpenUcma();
+    case MessageType::kAwait: return Error{ErrorCode::kUnsupported, "programs see the system's time"};
     case MessageType::kDoorbell: break;
   }
   return Error{ErrorCode::kInvalidArgument, "no such request"};
+}
+
+bool Context::OnAwait(const Await& message) {
+  service_.options_.clock->OnAwait(*clock_client_, message,
+                                   [this, serial = message.header.serial](const AwaitAnswer& answer) {
+                                     if (!Answer(serial, Reply{Payload(answer), {}})) End();
+                                   });
+  return true;
 }
 
 // Directly if the system allows it: what the client has at the address must be what it says it has there, because a
@@ -192,6 +211,10 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
     reply.fds.push_back(sent_agent_.get());
   }
   is_greeted_ = true;
+  if (service_.options_.clock != nullptr) {
+    reply.fds.push_back(service_.options_.clock->page());
+    clock_client_ = service_.options_.clock->Attach(pid_);
+  }
   vectors_.resize(service_.vectors());
 
   host::VirtioNetDevice& net = service_.net();
@@ -215,6 +238,10 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   answer.ifindex = service_.options().ifindex;
   answer.link_mbps = service_.link_mbps();
   answer.gids = static_cast<uint32_t>(service_.options().gids.size());
+  if (clock_client_.has_value()) {
+    answer.has_clock = 1;
+    answer.call_cost_ns = service_.options_.clock->call_cost_ns();
+  }
   answer.node_guid = service_.node_guid();
   std::ranges::copy(config.mac, answer.mac);
   std::ranges::copy(service_.options().name, answer.name);

@@ -17,6 +17,7 @@
 #include "host/service/context_objects.h"
 #include "host/service/event_loop.h"
 #include "host/service/packet_socket.h"
+#include "host/service/program_clock.h"
 #include "host/service/protocol.h"
 
 namespace vireo::service {
@@ -56,6 +57,8 @@ class Context {
   void Receive();
   // False: it was no message.
   bool Take(std::span<const uint8_t> message, std::vector<host::FileDescriptor> fds);
+  bool Answer(uint64_t serial, const host::Result<Reply>& reply);
+  bool OnAwait(const Await& message);
   host::Result<Reply> Serve(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds);
   host::Result<Reply> OnHello(const Hello& message);
   host::Result<Reply> OnExecute(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds);
@@ -85,6 +88,7 @@ class Context {
   bool is_greeted_ = false;
   bool is_ended_ = false;
   pid_t pid_ = 0;
+  std::optional<ProgramClock::Client> clock_client_;
   std::shared_ptr<MemoryAccess> access_;
   uint32_t lost_events_ = 0;
   ContextMemory memory_;

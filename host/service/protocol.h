@@ -20,10 +20,10 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 // Longest message. Longer page lists go by a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
-inline constexpr size_t kMaxMessageFds = 2;
+inline constexpr size_t kMaxMessageFds = 3;
 inline constexpr size_t kMaxGids = 128;  // in a greeting
 
 enum class MessageType : uint16_t {
@@ -38,6 +38,7 @@ enum class MessageType : uint16_t {
   kVectorFd = 9,
   kOpenUcma = 10,
   kDoorbell = 11,
+  kAwait = 12,
 };
 
 // Every request begins with it.
@@ -65,7 +66,8 @@ struct Hello {
   uint64_t probe_address = 0;
   uint8_t probe[16]{};
 };
-// Payload; HelloGid `gids` times behind it. Fds: the events' socket; with uses_agent, the agent's socket.
+// Payload; HelloGid `gids` times behind it. Fds: the events' socket; with uses_agent, the agent's socket; with
+// has_clock, the memory file of the ClockPage, which can be read only.
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
   uint8_t profile = 0;  // spec::Profile
@@ -83,10 +85,11 @@ struct HelloAnswer {
   uint32_t ifindex = 0;
   uint32_t link_mbps = 0;
   uint32_t gids = 0;
-  uint32_t reserved0 = 0;
-  uint64_t node_guid = 0;  // as a number: its most significant byte comes first on the wire
+  uint32_t call_cost_ns = 0;  // with has_clock
+  uint64_t node_guid = 0;     // as a number: its most significant byte comes first on the wire
   uint8_t mac[6]{};
-  uint8_t reserved[2]{};
+  uint8_t has_clock = 0;  // programs see simulated time
+  uint8_t reserved = 0;
   char name[32]{};  // both end with a 0
   char netdev[32]{};
 };
@@ -190,6 +193,29 @@ struct DoorbellWrite {
   uint8_t reserved[6]{};
 };
 
+// --- kAwait, where the greeting has a clock: the answer comes when simulated time has reached from_ns and then
+// until_ns; with ends_at_write, also as soon as the device has written to memory that the service maps for its clients
+// (their queues). While a client computes (program_clock.h), simulated time stands still. Payload: AwaitAnswer.
+struct Await {
+  Header header{.type = MessageType::kAwait};
+  uint64_t from_ns = 0;
+  uint64_t until_ns = 0;
+  int32_t thread = 0;  // gettid() of the caller, which does nothing else meanwhile
+  uint32_t ends_at_write = 0;
+};
+struct AwaitAnswer {
+  uint64_t now_ns = 0;
+  // Until then nothing happens in the simulation unless a client makes it; at least now_ns.
+  uint64_t horizon_ns = 0;
+};
+// What the clock's file begins with. Atomic; the bases never change, and are whole seconds.
+struct ClockPage {
+  uint64_t now_ns = 0;             // simulated
+  uint64_t realtime_base_ns = 0;   // CLOCK_REALTIME when now_ns was 0
+  uint64_t monotonic_base_ns = 0;  // CLOCK_MONOTONIC likewise
+};
+inline constexpr size_t kClockPageBytes = 4096;
+
 // --- The events' socket carries encoded spec::RdmaEvent, or one of these bytes alone.
 inline constexpr uint8_t kEventConfigChanged = 1;
 inline constexpr uint8_t kEventNeedsReset = 2;
@@ -224,6 +250,7 @@ std::span<const uint8_t> BytesOf(const Message& message) {
 
 static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(HelloGid) == 24);
 static_assert(sizeof(HelloAnswer) == 120 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
+static_assert(sizeof(Await) == 40 && sizeof(AwaitAnswer) == 16 && sizeof(ClockPage) == 24);
 static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);
 
 }  // namespace vireo::service

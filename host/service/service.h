@@ -18,6 +18,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
+#include "host/service/program_clock.h"
 #include "host/verbs/device.h"
 
 namespace vireo::service {
@@ -38,6 +39,8 @@ struct ServiceOptions {
   std::vector<GidEntry> gids;  // up to kMaxGids; written to the device
   Neighbors neighbors;         // for clients that know a destination by its GID only
   host::DeviceOptions driver;
+  // Programs see its time; outlives the service. Null: they see the system's.
+  ProgramClock* clock = nullptr;
 };
 
 // Connection management for the service's clients (connection_service.h). Called from the service's thread.

@@ -168,11 +168,18 @@ MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
 }
 
 MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
-  return Access(address, data, Permission::kWrite, [](Window& window, uint64_t offset, std::span<const uint8_t> part) {
-    if (window.memory == nullptr) return window.backend->Write(offset, part);
+  bool elsewhere = false;
+  const auto copy = [&elsewhere](Window& window, uint64_t offset, std::span<const uint8_t> part) {
+    if (window.memory == nullptr) {
+      elsewhere = true;
+      return window.backend->Write(offset, part);
+    }
     std::memcpy(window.memory + offset, part.data(), part.size());
     return true;
-  });
+  };
+  const MemoryError error = Access(address, data, Permission::kWrite, copy);
+  if (on_write_ && error == MemoryError::kNone) on_write_(elsewhere);
+  return error;
 }
 
 uint8_t* HostMemory::HostPointer(uint64_t address, uint64_t bytes) {

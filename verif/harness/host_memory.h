@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vireo::verif {
@@ -87,6 +89,9 @@ class HostMemory {
   MemoryError Read(uint64_t address, std::span<uint8_t> data);
   MemoryError Write(uint64_t address, std::span<const uint8_t> data);
 
+  // `listener` hears of each device write that was done, afterwards; `elsewhere`: some of it went to a backend.
+  void OnWrite(std::function<void(bool elsewhere)> listener) { on_write_ = std::move(listener); }
+
   // The host's pointer to bytes that lie in one window in this process; null otherwise. Permissions are not looked at.
   uint8_t* HostPointer(uint64_t address, uint64_t bytes);
 
@@ -121,6 +126,7 @@ class HostMemory {
   Windows::iterator last_found_ = windows_.end();  // accesses come in runs
   uint64_t next_allocation_ = kFirstAllocation;
   std::vector<Violation> violations_;
+  std::function<void(bool)> on_write_;
 };
 
 }  // namespace vireo::verif

@@ -190,6 +190,22 @@ TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
   EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
 }
 
+TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
+  HostMemory memory;
+  const auto region = memory.Allocate(64);
+  ASSERT_TRUE(region);
+  ASSERT_TRUE(memory.Map(0x2000, 8192, std::make_unique<Mirror>(), Permission::kReadWrite));
+  std::vector<bool> heard;
+  memory.OnWrite([&](bool elsewhere) { heard.push_back(elsewhere); });
+  std::vector<uint8_t> data(4);
+  EXPECT_EQ(memory.Write(region->address, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(0x2020, data), MemoryError::kNone);
+  EXPECT_EQ(heard, (std::vector<bool>{false, true}));
+  EXPECT_EQ(memory.Read(0x2020, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(0x1000, data), MemoryError::kNoWindow);
+  EXPECT_EQ(heard.size(), 2u);
+}
+
 // Against the slow obvious one: a map of single bytes.
 TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
   HostMemory memory;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ constexpr auto kLookInterval = std::chrono::milliseconds(5);
     const sched_param parameters{};
     sched_setscheduler(0, SCHED_IDLE, &parameters);  // no right to it: it runs as everybody else
   }
+  // No right to it: one run then differs from the next by some nanoseconds.
+  if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);

@@ -21,6 +21,8 @@ struct ChildOptions {
   bool ends_with_parent = false;  // is killed when the thread that started it ends
   // Runs only when nobody else wants the processor: programs that spin do not starve the simulator.
   bool yields = false;
+  // Its memory lies at the same addresses in every run, so that it and its device do the same (personality(2)).
+  bool fixed_addresses = false;
 };
 
 // Ends the process, if it runs still, when it goes.

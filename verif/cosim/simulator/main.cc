@@ -53,7 +53,7 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
 }
 
 SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator) {
-  SimulationStatus status{.pid = ::getpid(), .nics = {}};
+  SimulationStatus status{.pid = ::getpid(), .virtual_time = simulation.call_cost_ns.has_value(), .nics = {}};
   for (size_t i = 0; i < simulation.size(); ++i) {
     const HostOptions& host = simulation.system.hosts[i];
     status.nics.push_back({.name = host.nic.name,

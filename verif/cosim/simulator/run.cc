@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -151,6 +152,7 @@ int Exec(const SimulationDirectory& directory, const std::string& name_or_number
                             status->nics[*nic].socket));
   }
   for (const auto& [name, value] : EnvironmentFor(*status, *nic)) setenv(name.c_str(), value.c_str(), 1);
+  if (status->virtual_time) personality(ADDR_NO_RANDOMIZE);  // as for a pair
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
@@ -219,9 +221,14 @@ int Pair(const PairOptions& options) {
 
   const auto start = [&](const char* who, const std::string& text, size_t nic) {
     const int output = open((directory.path() / who).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    auto child = ChildProcess::Start(
-        {"/bin/sh", "-c", text},
-        {.environment = EnvironmentFor(*status, nic), .output = output, .own_session = true, .yields = true}, &error);
+    auto child = ChildProcess::Start({"/bin/sh", "-c", text},
+                                     // Where time waits for programs, they must not wait for others' leftovers.
+                                     {.environment = EnvironmentFor(*status, nic),
+                                      .output = output,
+                                      .own_session = true,
+                                      .yields = !options.simulation.is_virtual_time(),
+                                      .fixed_addresses = options.simulation.is_virtual_time()},
+                                     &error);
     close(output);
     return child;
   };

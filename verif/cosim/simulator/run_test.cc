@@ -134,6 +134,7 @@ TEST_F(Run, WhatIsWrongIsToldAndNothingStarts) {
       {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
       {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is exported already"},
       {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported there"},
+      {{"--virtual-time", "--export", "0=/tmp/x"}, "only programs that use a service see simulated time"},
       {{"--export", "0=/nonexistent/x"}, "/nonexistent/x"},  // the simulator's own words
   };
   for (const auto& row : rows) {

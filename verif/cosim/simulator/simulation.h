@@ -20,6 +20,9 @@ struct Simulation {
   // By NIC: the socket at which it is given out whole, as a PCI function, by vfio-user; a relative path is in the
   // simulation's directory. Empty, or short: it has a service.
   std::vector<std::string> exports{};
+  // Programs see simulated time, and each of their calls that reaches the data path takes so many nanoseconds of it
+  // (virtual_time.h). Not together with exports.
+  std::optional<uint32_t> call_cost_ns{};
   std::optional<uint64_t> seed{};  // without: VIREO_SEED, or by chance
 
   const std::string& name(size_t nic) const { return system.hosts[nic].nic.name; }

@@ -32,7 +32,8 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   // A file that was cut off, or that somebody else wrote: nothing lives here.
   if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) return std::nullopt;
-  SimulationStatus status{.pid = json["pid"].get<pid_t>(), .nics = {}};
+  SimulationStatus status{
+      .pid = json["pid"].get<pid_t>(), .virtual_time = json.value("virtual_time", false), .nics = {}};
   if (json.contains("nics") && json["nics"].is_array()) {
     for (const nlohmann::json& nic : json["nics"]) {
       if (!nic.is_object()) return std::nullopt;
@@ -54,7 +55,8 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
 }
 
 bool SimulationDirectory::Write(const SimulationStatus& status) const {
-  nlohmann::ordered_json json = {{"pid", status.pid}, {"nics", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {
+      {"pid", status.pid}, {"virtual_time", status.virtual_time}, {"nics", nlohmann::json::array()}};
   for (const SimulationStatus::Nic& nic : status.nics) {
     json["nics"].push_back({{"name", nic.name},
                             {"device", nic.device},

@@ -15,6 +15,7 @@ namespace vireo::verif {
 // What the simulator writes into status.json when it is ready; docs/programs.md tells it to others.
 struct SimulationStatus {
   pid_t pid = 0;
+  bool virtual_time = false;  // programs see simulated time
   struct Nic {
     std::string name{};  // "vireo0"
     std::string device{}, config{}, preset{};

@@ -63,6 +63,10 @@ void SimulationOptions::AddTo(CLI::App& command) {
                               "every NIC n, at nic<n>.vfio in the simulation's directory",
                               kExportAll))
       ->allow_extra_args(false);  // what follows the one value may be a program
+  command
+      .add_flag("--virtual-time{50}", call_cost_ns_,
+                "programs see simulated time; =NS: what each of their calls to post or poll takes of it (50)")
+      ->check(CLI::Range(1, 1'000'000));
   command.add_option("--seed", seed_, "of all that is random; one seed, one run");
   command.add_option("--capture", capture, "write all frames to this pcapng file");
   command.add_option("--report", report, "at the end, write what became of all messages to this JSON file");
@@ -96,6 +100,14 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   if (!capture.empty()) simulation.system.capture_path = capture;
   if (seed_.has_value()) simulation.seed = seed_;
   if (const host::Status added = AddExports(simulation); !added.ok()) return added.error();
+  if (is_virtual_time()) {
+    const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
+    if (has_export) {
+      return host::Error{host::ErrorCode::kInvalidArgument,
+                         "--virtual-time: only programs that use a service see simulated time; export no NIC"};
+    }
+    simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns_));
+  }
   return simulation;
 }
 
@@ -140,6 +152,7 @@ std::vector<std::string> SimulationOptions::Words() const {
   }
   add("--topology", topology_);
   for (const std::string& value : exports_) add("--export", value);
+  if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns_);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);
   add("--report", report);

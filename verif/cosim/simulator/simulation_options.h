@@ -16,7 +16,8 @@ namespace vireo::verif {
 
 class SimulationOptions {
  public:
-  // --nics, --device, --config, --preset, --fabric, --topology, --export, --seed, --capture, --report, --timeline and
+  // --nics, --device, --config, --preset, --fabric, --topology, --export, --virtual-time, --seed, --capture, --report,
+  // --timeline and
   // --messages, each with its help. This object outlives the command.
   void AddTo(CLI::App& command);
 
@@ -26,6 +27,8 @@ class SimulationOptions {
   // The words that say the same to vireo_simulator, if it runs in the same directory.
   std::vector<std::string> Words() const;
 
+  bool is_virtual_time() const { return !call_cost_ns_.empty(); }
+
   // As if the command line said so.
   std::string device = "model", capture{}, report{}, timeline{};
   size_t messages = 10'000;  // of which report and timeline tell one by one
@@ -34,7 +37,7 @@ class SimulationOptions {
   host::Status AddExports(Simulation& simulation) const;
 
   size_t nics_ = 2;
-  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_;
+  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, call_cost_ns_;
   std::vector<std::string> exports_;
   std::optional<uint64_t> seed_;
 };

@@ -35,6 +35,11 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
     Station& station = simulator->system_->topology().station(i);
     options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
   }
+  if (options.simulation.call_cost_ns.has_value()) {
+    auto time = VirtualTime::Create(simulator->system_->scheduler(), nics, *options.simulation.call_cost_ns);
+    if (!time.ok()) return {nullptr, host::ToString(time.error())};
+    simulator->virtual_time_ = std::move(time).value();
+  }
   simulator->services_.resize(nics);
   simulator->vfio_users_.resize(nics);
   for (size_t i = 0; i < nics; ++i) {
@@ -62,6 +67,11 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
   service.link_mbps = nic.rate_mbps();
   service.driver = options.simulation.system.driver;
+  if (virtual_time_ != nullptr) {
+    service.clock = &virtual_time_->clock(number);
+    host.station().memory().OnWrite(
+        [time = virtual_time_.get(), number](bool elsewhere) { time->OnWrite(number, elsewhere); });
+  }
   // Everybody's addresses are known here, so nobody has to ask on the wire.
   service.neighbors = [world = system_.get(), nics = options.simulation.size()](
                           const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
@@ -126,7 +136,62 @@ uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
   return next_ns;
 }
 
+uint64_t Simulator::Interrupts() const {
+  uint64_t messages = 0;
+  for (size_t i = 0; i < services_.size(); ++i) messages += system_->host(i).function().messages();
+  return messages;
+}
+
+// All programs are quiet. To where one of them may go on, but not for so long that nobody can stop the simulator.
+void Simulator::RunWhileQuiet(Pacer& pacer) {
+  constexpr unsigned kSteps = 4096;
+  Scheduler& scheduler = system_->scheduler();
+  Picoseconds due = virtual_time_->NextDue();
+  if (due == kForever && scheduler.now() < virtual_time_->Settled()) due = virtual_time_->Settled();
+  if (due == kForever && pacer.IsIdle()) {
+    // Nobody asks for time to go on, and only a timer can make it: that one takes the time that it takes outside too,
+    // so that it does not run out while something that the simulator does not know of is under way.
+    const uint64_t now_ns = RealNs();
+    uint64_t sleep_ns = pacer.SleepNs(now_ns);
+    if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
+      sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+    }
+    if (sleep_ns != 0) loop_.Sleep(sleep_ns);
+    const uint64_t later_ns = RealNs();
+    if (pacer.SleepNs(later_ns) == 0) pacer.Advance(later_ns);
+    return;
+  }
+  const uint64_t interrupts = Interrupts();
+  static_cast<void>(virtual_time_->TakeNoticed());
+  const auto is_noticed = [&, steps = 0U]() mutable {
+    return steps++ == kSteps || Interrupts() != interrupts || virtual_time_->TakeNoticed() ||
+           (due == kForever && pacer.IsIdle());
+  };
+  scheduler.RunUntil(is_noticed, std::max(due, scheduler.now()));
+  pacer.Restart(RealNs());
+}
+
+void Simulator::RunInVirtualTime() {
+  Pacer pacer(system_->scheduler());
+  while (!is_stopping_) {
+    const uint64_t callbacks = system_->scheduler().callbacks();
+    virtual_time_->Publish();  // before anybody hears of what happened until then
+    loop_.Poll(0);
+    Progress();
+    if (system_->is_mismatched()) Stop();
+    if (system_->scheduler().callbacks() != callbacks) pacer.Restart(RealNs());
+    if (const uint64_t busy_ns = virtual_time_->BusyNs(); busy_ns != 0) {
+      loop_.Sleep(busy_ns);
+      continue;
+    }
+    // What they said before they became quiet comes first.
+    if (loop_.Poll(0) != 0 || virtual_time_->AnswerDue()) continue;
+    RunWhileQuiet(pacer);
+  }
+}
+
 void Simulator::Run() {
+  if (virtual_time_ != nullptr) return RunInVirtualTime();
   // So many times at which something happens take some tens of microseconds in the model: what a client's message or an
   // interrupt may wait.
   constexpr unsigned kSliceSteps = 256;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "host/service/service.h"
 #include "verif/cosim/simulator/pacer.h"
 #include "verif/cosim/simulator/simulation.h"
+#include "verif/cosim/simulator/virtual_time.h"
 #include "verif/cosim/vfio_user/server.h"
 #include "verif/report/message_tracker.h"
 
@@ -48,11 +50,15 @@ class Simulator {
   Simulator() = default;
   std::string OpenService(const SimulatorOptions& options, size_t number);
   std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
+  void RunInVirtualTime();
+  void RunWhileQuiet(Pacer& pacer);
+  uint64_t Interrupts() const;
   void Progress();
   uint64_t NextDeadlineNs(uint64_t now_ns) const;
 
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
+  std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see the system's
   // By NIC, null where it has the other one.
   std::vector<std::unique_ptr<service::Service>> services_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clocks and sleeps of a program where time is simulated (service::ClientClock): from its first look for devices
+// on. Before, and without such a service, everything is libc's.
+//
+// Intercepted: clock_gettime of all clocks that tell time, not of those that count what a process or thread has used;
+// gettimeofday, time; nanosleep, clock_nanosleep, usleep, sleep, which no signal ends early; and what executes other
+// programs (tsc_trap.h). Not: timeouts of other calls (poll, select, pthread_cond_timedwait), timers and alarms, file
+// times; they go by the system's clock.
+#include <spawn.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <vector>
+
+#include "host/ibverbs/next.h"
+#include "host/ibverbs/tsc_trap.h"
+#include "host/service/client_clock.h"
+
+#define VIREO_CLOCK_API extern "C" __attribute__((visibility("default")))
+
+namespace vireo::ibverbs {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+service::ClientClock& Clock() { return service::ClientClock::OfProcess(); }
+
+// What `id` shows when simulated time is 0; nothing for clocks that do not tell time.
+std::optional<uint64_t> BaseOf(clockid_t id) {
+  if (!Clock().is_attached()) return std::nullopt;
+  switch (id) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_REALTIME_ALARM:
+    case CLOCK_TAI: return Clock().realtime_base_ns();
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_BOOTTIME:
+    case CLOCK_BOOTTIME_ALARM: return Clock().monotonic_base_ns();
+    default: return std::nullopt;
+  }
+}
+
+timespec ToTimespec(uint64_t ns) {
+  return {.tv_sec = static_cast<time_t>(ns / kSecondNs), .tv_nsec = static_cast<long>(ns % kSecondNs)};
+}
+
+std::optional<uint64_t> ToNs(const timespec* time) {
+  if (time == nullptr || time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= static_cast<long>(kSecondNs)) {
+    return std::nullopt;  // libc says what is wrong with it
+  }
+  return static_cast<uint64_t>(time->tv_sec) * kSecondNs + static_cast<uint64_t>(time->tv_nsec);
+}
+
+// True: it was slept. A process without a connection of its own (a child) sleeps as long as others do.
+bool Sleep(uint64_t ns) { return Clock().SleepUntil(Clock().NowNs() + ns); }
+
+}  // namespace
+}  // namespace vireo::ibverbs
+
+namespace overlay = vireo::ibverbs;
+
+VIREO_CLOCK_API int clock_gettime(clockid_t id, timespec* time) noexcept {
+  if (const auto base = overlay::BaseOf(id); base.has_value()) {
+    *time = overlay::ToTimespec(*base + overlay::Clock().Read());
+    return 0;
+  }
+  static auto* const next = overlay::Next<int(clockid_t, timespec*)>("clock_gettime");
+  return next(id, time);
+}
+
+VIREO_CLOCK_API int gettimeofday(timeval* time, void* zone) noexcept {
+  if (const auto base = overlay::BaseOf(CLOCK_REALTIME); base.has_value() && zone == nullptr) {
+    const timespec now = overlay::ToTimespec(*base + overlay::Clock().Read());
+    *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+    return 0;
+  }
+  static auto* const next = overlay::Next<int(timeval*, void*)>("gettimeofday");
+  return next(time, zone);
+}
+
+VIREO_CLOCK_API time_t time(time_t* time) noexcept {
+  if (const auto base = overlay::BaseOf(CLOCK_REALTIME)) {
+    const time_t now = overlay::ToTimespec(*base + overlay::Clock().Read()).tv_sec;
+    if (time != nullptr) *time = now;
+    return now;
+  }
+  static auto* const next = overlay::Next<time_t(time_t*)>("time");
+  return next(time);
+}
+
+VIREO_CLOCK_API int nanosleep(const timespec* wanted, timespec* left) {
+  const auto ns = overlay::ToNs(wanted);
+  if (overlay::Clock().is_attached() && ns.has_value() && overlay::Sleep(*ns)) return 0;
+  static auto* const next = overlay::Next<int(const timespec*, timespec*)>("nanosleep");
+  return next(wanted, left);
+}
+
+VIREO_CLOCK_API int clock_nanosleep(clockid_t id, int flags, const timespec* wanted, timespec* left) {
+  const auto base = overlay::BaseOf(id);
+  const auto ns = overlay::ToNs(wanted);
+  if (base.has_value() && ns.has_value()) {
+    const bool is_absolute = (flags & TIMER_ABSTIME) != 0;
+    if (is_absolute && *ns <= *base) return 0;
+    if (is_absolute ? overlay::Clock().SleepUntil(*ns - *base) : overlay::Sleep(*ns)) return 0;
+  }
+  static auto* const next = overlay::Next<int(clockid_t, int, const timespec*, timespec*)>("clock_nanosleep");
+  return next(id, flags, wanted, left);
+}
+
+VIREO_CLOCK_API int usleep(useconds_t microseconds) {
+  if (overlay::Clock().is_attached() && overlay::Sleep(uint64_t{microseconds} * 1000)) return 0;
+  static auto* const next = overlay::Next<int(useconds_t)>("usleep");
+  return next(microseconds);
+}
+
+VIREO_CLOCK_API unsigned sleep(unsigned seconds) {
+  if (overlay::Clock().is_attached() && overlay::Sleep(seconds * overlay::kSecondNs)) return 0;
+  static auto* const next = overlay::Next<unsigned(unsigned)>("sleep");
+  return next(seconds);
+}
+
+// --- Other programs
+
+VIREO_CLOCK_API int execve(const char* path, char* const arguments[], char* const environment[]) noexcept {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<int(const char*, char* const*, char* const*)>("execve");
+  return next(path, arguments, environment);
+}
+
+VIREO_CLOCK_API int execv(const char* path, char* const arguments[]) noexcept {
+  return execve(path, arguments, environ);
+}
+
+VIREO_CLOCK_API int execvpe(const char* file, char* const arguments[], char* const environment[]) noexcept {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<int(const char*, char* const*, char* const*)>("execvpe");
+  return next(file, arguments, environment);
+}
+
+VIREO_CLOCK_API int execvp(const char* file, char* const arguments[]) noexcept {
+  return execvpe(file, arguments, environ);
+}
+
+VIREO_CLOCK_API int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, char* const arguments[],
+                                char* const environment[]) {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<decltype(posix_spawn)>("posix_spawn");
+  return next(child, path, actions, attributes, arguments, environment);
+}
+
+VIREO_CLOCK_API int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
+                                 const posix_spawnattr_t* attributes, char* const arguments[],
+                                 char* const environment[]) {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<decltype(posix_spawnp)>("posix_spawnp");
+  return next(child, file, actions, attributes, arguments, environment);
+}
+
+VIREO_CLOCK_API int system(const char* command) {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<int(const char*)>("system");
+  return next(command);
+}
+
+VIREO_CLOCK_API FILE* popen(const char* command, const char* modes) {
+  const overlay::TscForOthers allowed;
+  static auto* const next = overlay::Next<FILE*(const char*, const char*)>("popen");
+  return next(command, modes);
+}
