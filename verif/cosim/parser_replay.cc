@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays captures into the receive parser, as model and as Verilated RTL in lockstep, and prints what the two saw.
-// `./vireo demo` runs it on the traffic recorded from Linux Soft-RoCE.
+#include "verif/cosim/parser_replay.h"
+
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "verif/cosim/rx_lockstep.h"
+#include "verif/golden/frame_text.h"
 #include "verif/harness/pcap.h"
 #include "verif/harness/seed.h"
 
@@ -35,51 +35,16 @@ struct Replay {
   bool list = false;
 };
 
-std::string Address(const uint8_t (&bytes)[16]) {
-  if (std::all_of(bytes, bytes + 10, [](uint8_t b) { return b == 0; }) && bytes[10] == 0xff && bytes[11] == 0xff) {
-    return fmt::format("{}.{}.{}.{}", bytes[12], bytes[13], bytes[14], bytes[15]);
-  }
-  std::string text;
-  for (int i = 0; i < 16; i += 2) text += fmt::format("{}{:x}", i == 0 ? "" : ":", bytes[i] << 8 | bytes[i + 1]);
-  return text;
-}
-
-// The extended headers of a packet, in words.
-std::string Extensions(const model::RxToken& token) {
-  const auto at = [&](uint8_t offset) { return token.extension + offset - spec::Bth::kBytes; };
-  std::string text;
-  if (token.info.has_reth) {
-    const auto reth = spec::Reth::Decode(at(token.info.reth_offset));
-    text += fmt::format(" va={:#x} rkey={:#x} length={}", reth.virtual_address, reth.rkey, reth.dma_length);
-  }
-  if (token.info.has_aeth) {
-    const auto aeth = spec::Aeth::Decode(at(token.info.aeth_offset));
-    text += fmt::format(" {}", ToString(aeth.kind));
-    if (aeth.kind == spec::AethKind::kNak) {
-      const char* code = ToString(static_cast<spec::NakCode>(aeth.value));
-      text += fmt::format("={}", code != nullptr ? code : "reserved");
-    } else if (aeth.kind == spec::AethKind::kRnrNak) {
-      text += fmt::format(" timer={}ns", spec::kRnrTimerNs[aeth.value]);
-    }
-    text += fmt::format(" msn={}", aeth.msn);
-  }
-  if (token.info.has_deth)
-    text += fmt::format(" src_qp={:#x}", spec::Deth::Decode(at(token.info.deth_offset)).source_qp);
-  if (token.info.has_atomic_eth) {
-    text += fmt::format(" va={:#x}", spec::AtomicEth::Decode(at(token.info.atomic_eth_offset)).virtual_address);
-  }
-  return text;
-}
-
 void PrintFrame(const model::RxToken& token) {
   if (token.verdict != spec::RxVerdict::kRoce) {
     fmt::print("  {} ({} bytes)\n", ToString(token.verdict), token.frame_bytes);
     return;
   }
   const char* opcode = ToString(token.bth.opcode);
-  fmt::print("  {} -> {} {} qp={:#x} psn={}{}{} payload={}\n", Address(token.ip_source), Address(token.ip_destination),
-             opcode != nullptr ? opcode : "unknown", token.bth.dest_qp, token.bth.psn,
-             token.bth.ack_req ? " ack_req" : "", Extensions(token), token.payload_bytes);
+  fmt::print("  {} -> {} {} qp={:#x} psn={}{}{} payload={}\n", AddressText(token.ip_source),
+             AddressText(token.ip_destination), opcode != nullptr ? opcode : "unknown", token.bth.dest_qp,
+             token.bth.psn, token.bth.ack_req ? " ack_req" : "", ExtensionsText(token.info, token.extension),
+             token.payload_bytes);
 }
 
 void Observe(Replay& replay, uint64_t frame, const model::RxToken& token, const std::string& difference) {
@@ -101,35 +66,6 @@ void Observe(Replay& replay, uint64_t frame, const model::RxToken& token, const 
   if (replay.list) PrintFrame(token);
 }
 
-struct Options {
-  std::vector<std::string> files;
-  std::vector<const spec::Config*> configs;
-  bool list = false;
-};
-
-// Null and an exit code if there is nothing to run.
-int ParseCommandLine(int argc, char** argv, Options& options) {
-  CLI::App app("Replays captures into model and Verilated RTL of the receive parser, in lockstep.");
-  app.name("vireo demo");
-  std::string config;
-  std::vector<std::string> names;
-  for (const auto* known : spec::kConfigs) names.emplace_back(known->name);
-  app.add_option("captures", options.files, "Ethernet captures (pcap, pcapng); default: recorded from Linux Soft-RoCE");
-  app.add_option("--config", config, "only this configuration (default: all)")->check(CLI::IsMember(names));
-  app.add_flag("--frames", options.list, "print every frame as the device sees it");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // 0 is --help; anything else is 2, so that it differs from a failed comparison.
-    return app.exit(error) == 0 ? -1 : 2;
-  }
-  for (const auto* known : spec::kConfigs) {
-    if (config.empty() || config == known->name) options.configs.push_back(known);
-  }
-  if (options.files.empty()) options.files = ListCaptures(VIREO_VECTORS_DIR);
-  return 0;
-}
-
 void PrintReport(const Replay& replay) {
   fmt::print("{:<22}{:>9}{:>9}{:>7}{:>9}{:>13}\n", "capture", "frames", "roce", "net", "dropped", "differences");
   for (const Summary& row : replay.captures) {
@@ -140,9 +76,9 @@ void PrintReport(const Replay& replay) {
   if (replay.differences.size() > 10) fmt::print("... and {} more\n", replay.differences.size() - 10);
 }
 
-int Run(int argc, char** argv) {
-  Options options;
-  if (const int result = ParseCommandLine(argc, argv, options)) return std::max(result, 0);
+}  // namespace
+
+int ReplayIntoParser(const ParserReplayOptions& options) {
   auto random = MakeRandom("replay");
 
   std::vector<std::unique_ptr<Replay>> replays;
@@ -160,7 +96,7 @@ int Run(int argc, char** argv) {
   for (const auto& file : options.files) {
     const Capture capture = ReadPcap(file);
     if (!capture.error.empty()) {
-      fmt::print(stderr, "vireo demo: {}\n", capture.error);
+      fmt::print(stderr, "vireo replay: {}\n", capture.error);
       return 2;
     }
     uint64_t end_ns = start_ns;
@@ -197,15 +133,7 @@ int Run(int argc, char** argv) {
     frames += counts.frames;
   }
   fmt::print("model and RTL: {} frames compared, {} tokens differ, {} cycles differ\n", frames, tokens, cycles);
-  if (!options.list)
-    fmt::print(
-        "\nTry next: ./vireo demo --frames      every frame as the device sees it\n"
-        "          ./vireo demo FILE.pcapng   your own capture\n"
-        "          ./vireo test               the whole test suite\n");
   return tokens + cycles == 0 && frames > 0 ? 0 : 1;
 }
 
-}  // namespace
 }  // namespace vireo::verif
-
-int sc_main(int argc, char** argv) { return vireo::verif::Run(argc, argv); }
