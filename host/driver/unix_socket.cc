@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/driver/unix_socket.h"
 
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,9 +8,7 @@
 #include <cstring>
 
 namespace vireo::host {
-namespace {
-
-Result<sockaddr_un> AddressOf(const std::string& path) {
+Result<sockaddr_un> UnixAddress(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
@@ -22,25 +19,34 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-}  // namespace
-
 Error SystemError(const std::string& what) { return {ErrorCode::kLost, what + ": " + std::strerror(errno)}; }
 
-Result<FileDescriptor> ListenAt(const std::string& path, int type) {
-  const Result<sockaddr_un> address = AddressOf(path);
+namespace {
+
+Result<FileDescriptor> BindAt(const std::string& path, int type) {
+  const Result<sockaddr_un> address = UnixAddress(path);
   if (!address.ok()) return address.error();
   FileDescriptor socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return SystemError("socket");
   ::unlink(path.c_str());
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
-    return SystemError("listen at " + path);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+    return SystemError("bind to " + path);
   }
   return socket;
 }
 
+}  // namespace
+
+Result<FileDescriptor> ListenAt(const std::string& path, int type) {
+  Result<FileDescriptor> socket = BindAt(path, type);
+  if (socket.ok() && ::listen((*socket).get(), SOMAXCONN) != 0) return SystemError("listen at " + path);
+  return socket;
+}
+
+Result<FileDescriptor> BindDatagramAt(const std::string& path) { return BindAt(path, SOCK_DGRAM); }
+
 Result<FileDescriptor> ConnectTo(const std::string& path, int type) {
-  const Result<sockaddr_un> address = AddressOf(path);
+  const Result<sockaddr_un> address = UnixAddress(path);
   if (!address.ok()) return address.error();
   FileDescriptor socket(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   if (!socket.is_open()) return SystemError("socket");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cstdint>
 #include <span>
@@ -18,6 +19,9 @@ namespace vireo::host {
 // `type`: SOCK_STREAM or SOCK_SEQPACKET. kInvalidArgument: the path is empty or too long; kLost: the system refused.
 // A listening socket at `path`, in place of what was left there. Non-blocking.
 Result<FileDescriptor> ListenAt(const std::string& path, int type);
+// A datagram socket at `path`, likewise. Connects nobody.
+Result<FileDescriptor> BindDatagramAt(const std::string& path);
+Result<sockaddr_un> UnixAddress(const std::string& path);
 Result<FileDescriptor> ConnectTo(const std::string& path, int type);
 
 // What errno says of a system call that failed.

@@ -2,7 +2,6 @@
 #include "host/service/connection_service.h"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <utility>
 
@@ -14,20 +13,16 @@
 namespace vireo::service {
 namespace {
 
-uint64_t MonotonicNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 class ConnectionService final : public UcmaServer {
  public:
   ConnectionService(Service& service, std::unique_ptr<cm::Gsi> gsi, uint64_t seed)
       : service_(service),
         gsi_(std::move(gsi)),
         manager_(*gsi_, MonotonicNs, {.node_guid = service.node_guid(), .seed = seed}),
-        ucma_(manager_, IdentityOf(service, seed),
-              [&service](const cm::Gid& gid) { return service.options().neighbors(gid).has_value(); }) {
+        ucma_(manager_, IdentityOf(service, seed), [&service](const cm::Gid& gid) {
+          if (service.FindNeighbor(gid).has_value()) return Ucma::Reach::kThere;
+          return service.IsSearching(gid) ? Ucma::Reach::kSearching : Ucma::Reach::kNowhere;
+        }) {
     gsi_->SetReceiver([this](const cm::Path& path, cm::MadView mad) { manager_.OnMad(path, mad); });
   }
   ~ConnectionService() override {
@@ -49,6 +44,7 @@ class ConnectionService final : public UcmaServer {
     if (const std::optional<uint64_t> deadline = manager_.NextDeadline(); deadline && *deadline <= MonotonicNs()) {
       manager_.Tick();
     }
+    ucma_.ResolveWaiting();
   }
 
   uint64_t NextDeadlineNs() const override {
@@ -83,7 +79,7 @@ class ConnectionService final : public UcmaServer {
 }  // namespace
 
 host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint64_t seed) {
-  if (!service.options().neighbors) {
+  if (!service.options().neighbors && !service.options().discovers_neighbors) {
     return host::Error{host::ErrorCode::kInvalidArgument, "connection management without knowing the neighbours"};
   }
   cm::Gsi::Options options;
@@ -92,7 +88,7 @@ host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint6
     gid.index = static_cast<uint8_t>(entry.index);
     std::ranges::copy(entry.gid, gid.gid.begin());
   }
-  options.neighbors = service.options().neighbors;
+  options.neighbors = [&service](const cm::Gid& gid) { return service.FindNeighbor(gid); };
   host::Result<std::unique_ptr<cm::Gsi>> gsi = cm::Gsi::Create(service.device(), std::move(options));
   if (!gsi.ok()) return gsi.error();
   return std::unique_ptr<UcmaServer>(std::make_unique<ConnectionService>(service, std::move(gsi).value(), seed));

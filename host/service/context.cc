@@ -61,6 +61,7 @@ Context::Context(Service& service, host::FileDescriptor socket) : service_(servi
 void Context::End() {
   if (std::exchange(is_ended_, true)) return;
   if (clock_client_.has_value()) service_.options_.clock->Detach(*clock_client_);
+  waiting_.reset();
   service_.loop_.Unwatch(socket_.get());
   if (process_.is_open()) service_.loop_.Unwatch(process_.get());
 }
@@ -93,7 +94,7 @@ void Context::Receive() {
   // A client that rings without end leaves room for others.
   constexpr int kMessagesAtATime = 64;
   std::array<uint8_t, kMaxMessageBytes> buffer;  // NOLINT: what is received is all that is read
-  for (int i = 0; i < kMessagesAtATime && !is_ended_; ++i) {
+  for (int i = 0; i < kMessagesAtATime && !is_ended_ && !waiting_.has_value(); ++i) {
     Packet packet = ReceivePacket(socket_.get(), buffer, false);
     if (packet.received == Received::kNothing) return;
     if (packet.received == Received::kClosed || packet.bytes > buffer.size() ||
@@ -118,7 +119,14 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescr
     OnDoorbell(Get<DoorbellWrite>(message));
     return true;
   }
-  return Answer(header.serial, Serve(message, fds));
+  searched_.reset();
+  const Result<Reply> reply = Serve(message, fds);
+  if (!reply.ok() && searched_.has_value()) {
+    waiting_.emplace(Waiting{*searched_, {message.begin(), message.end()}, std::move(fds)});
+    service_.loop_.Unwatch(socket_.get());  // nothing is read meanwhile; that the client ends, its process tells
+    return true;
+  }
+  return Answer(header.serial, reply);
 }
 
 bool Context::Answer(uint64_t serial, const Result<Reply>& reply) {
@@ -141,6 +149,18 @@ bool Context::Answer(uint64_t serial, const Result<Reply>& reply) {
   sent_.Close();
   sent_agent_.Close();
   return is_sent;
+}
+
+void Context::Resume() {
+  if (!waiting_.has_value()) return;
+  const bool is_found = service_.FindNeighbor(waiting_->gid).has_value();
+  if (!is_found && service_.IsSearching(waiting_->gid)) return;
+  Waiting waiting = std::move(*waiting_);
+  waiting_.reset();
+  service_.loop_.Watch(socket_.get(), [this] { Receive(); });
+  is_given_up_ = !is_found;
+  if (!Take(waiting.message, std::move(waiting.fds))) End();
+  is_given_up_ = false;
 }
 
 Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds) {
@@ -289,9 +309,13 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   command.response_bytes = execute.response_bytes;
   if (Status allowed = objects_.Check(command, memory_); !allowed.ok()) return allowed.error();
   std::vector<uint8_t> request(command.request.begin(), command.request.end());
-  if (Status filled = FillInDestination(command.command, request, service_.options().neighbors); !filled.ok()) {
-    return filled.error();
-  }
+  const auto find = [this](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
+    if (is_given_up_) return std::nullopt;
+    const auto mac = service_.FindNeighbor(gid);
+    if (!mac.has_value() && service_.IsSearching(gid)) searched_ = gid;
+    return mac;
+  };
+  if (Status filled = FillInDestination(command.command, request, find); !filled.ok()) return filled.error();
   Reply reply;
   reply.payload.resize(execute.response_bytes);
   Status done =

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,8 @@ class Context {
   void OnInterrupt(uint16_t device_vector);
   // Of an object of this context, or of the device.
   void OnEvent(const host::DeviceEvent& event);
+  // What waits for a destination to be found, if anything does, goes on when it is, or nobody searches any more.
+  void Resume();
 
  private:
   struct Queue {
@@ -48,6 +51,12 @@ class Context {
   struct Vector {
     host::FileDescriptor fd;
     std::optional<uint16_t> device_vector;
+  };
+  // A message whose destination is searched for on the link. Until it is answered no other one is taken.
+  struct Waiting {
+    std::array<uint8_t, 16> gid{};
+    std::vector<uint8_t> message;
+    std::vector<host::FileDescriptor> fds;
   };
   struct Reply {
     std::vector<uint8_t> payload;
@@ -95,6 +104,9 @@ class Context {
   ContextObjects objects_;
   std::map<uint16_t, Queue> queues_;  // enabled
   std::vector<Vector> vectors_;
+  std::optional<std::array<uint8_t, 16>> searched_;  // what the last command failed for, and may be found
+  std::optional<Waiting> waiting_;
+  bool is_given_up_ = false;  // the search for it is over: no other one begins
 };
 
 }  // namespace vireo::service

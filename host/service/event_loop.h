@@ -10,6 +10,9 @@
 
 namespace vireo::service {
 
+// Of CLOCK_MONOTONIC: the clock of all deadlines that programs see.
+uint64_t MonotonicNs();
+
 class EventLoop {
  public:
   static constexpr uint64_t kForeverNs = ~uint64_t{0};

@@ -49,7 +49,45 @@ Status Service::SetUp() {
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
   if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
+  return options_.discovers_neighbors ? SetUpNeighborhood() : Status();
+}
+
+Status Service::SetUpNeighborhood() {
+  // Solicitations come to groups.
+  if (host::NetCommands* const commands = net().net(); commands != nullptr) {
+    Status set = commands->SetRxMode(spec::NetCtrlRxCmd::kAllmulti, true);
+    if (!set.ok() && set.error().code != ErrorCode::kUnsupported) return set;
+  }
+  Neighborhood::Mac mac;
+  std::ranges::copy(net_config_.mac, mac.begin());
+  std::vector<Neighborhood::Gid> own;
+  for (const GidEntry& entry : options_.gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
+  // What does not fit is lost, as on any link: who needs an answer asks again.
+  neighborhood_ = std::make_unique<Neighborhood>(mac, std::move(own), [this](std::span<const uint8_t> frame) {
+    static_cast<void>(net().transmit(0).Send(frame));
+  });
   return {};
+}
+
+void Service::TakeFrames() {
+  // At most a ring full at a time.
+  for (int i = 0; i < options_.driver.net_queue_size; ++i) {
+    const Result<std::optional<host::ReceivedFrame>> frame = net().receive(0).Receive();
+    if (!frame.ok() || !frame->has_value()) break;
+    neighborhood_->OnFrame((*frame)->bytes);
+  }
+  neighborhood_->Tick(MonotonicNs());
+}
+
+std::optional<std::array<uint8_t, 6>> Service::FindNeighbor(const std::array<uint8_t, 16>& gid) {
+  if (options_.neighbors) {
+    if (const auto mac = options_.neighbors(gid); mac.has_value()) return mac;
+  }
+  return neighborhood_ == nullptr ? std::nullopt : neighborhood_->Find(gid, MonotonicNs());
+}
+
+bool Service::IsSearching(const std::array<uint8_t, 16>& gid) const {
+  return neighborhood_ != nullptr && neighborhood_->IsSearching(gid);
 }
 
 Service::~Service() {
@@ -96,10 +134,17 @@ void Service::Progress() {
     if (!event.ok() || !event->has_value()) break;
     RouteEvent(**event);
   }
+  if (neighborhood_ != nullptr) {
+    TakeFrames();
+    for (const auto& context : contexts_) context->Resume();
+  }
   if (ucma_ != nullptr) ucma_->Progress();
 }
 
-uint64_t Service::NextDeadlineNs() const { return ucma_ == nullptr ? EventLoop::kForeverNs : ucma_->NextDeadlineNs(); }
+uint64_t Service::NextDeadlineNs() const {
+  const uint64_t asking = neighborhood_ == nullptr ? EventLoop::kForeverNs : neighborhood_->NextDeadlineNs();
+  return std::min(asking, ucma_ == nullptr ? EventLoop::kForeverNs : ucma_->NextDeadlineNs());
+}
 
 void Service::RouteEvent(const host::DeviceEvent& event) {
   using Type = spec::RdmaEventType;

@@ -9,6 +9,7 @@
 // the device wait in the function's time (a simulation runs meanwhile).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
+#include "host/service/neighborhood.h"
 #include "host/service/program_clock.h"
 #include "host/verbs/device.h"
 
@@ -38,6 +40,9 @@ struct ServiceOptions {
   uint32_t link_mbps = 0;      // told to clients if the device does not say it; 0: not known
   std::vector<GidEntry> gids;  // up to kMaxGids; written to the device
   Neighbors neighbors;         // for clients that know a destination by its GID only
+  // Whom `neighbors` does not know is asked for on the wire, by ARP and neighbour solicitation; and who asks for the
+  // NIC's addresses is answered. Takes the device's net queues.
+  bool discovers_neighbors = false;
   host::DeviceOptions driver;
   // Programs see its time; outlives the service. Null: they see the system's.
   ProgramClock* clock = nullptr;
@@ -81,6 +86,10 @@ class Service {
   const std::shared_ptr<verbs::Device>& device() const { return device_; }
   EventLoop& loop() { return loop_; }
   const ServiceOptions& options() const { return options_; }
+  // The MAC address of the host with a GID. None: nobody has it; or, if IsSearching() says so, nobody is known yet.
+  std::optional<std::array<uint8_t, 6>> FindNeighbor(const std::array<uint8_t, 16>& gid);
+  // Whether FindNeighbor may find this one later, until Neighborhood::kSearchNs after the first time.
+  bool IsSearching(const std::array<uint8_t, 16>& gid) const;
   const spec::NetConfig& net_config() const { return net_config_; }
   spec::IbMtu active_mtu() const;
   uint64_t node_guid() const;  // as a number
@@ -102,6 +111,8 @@ class Service {
   host::Status SetUp();
   void Accept();
   void Reap();
+  host::Status SetUpNeighborhood();
+  void TakeFrames();
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
   std::optional<QueueUser> UserOf(uint32_t queue) const;
@@ -123,6 +134,7 @@ class Service {
   host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
+  std::unique_ptr<Neighborhood> neighborhood_;  // null: nobody is asked
 };
 
 }  // namespace vireo::service

@@ -28,7 +28,7 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
   FirmwareRunner::Options runner;
   runner.firmware.has_mac = true;
   std::ranges::copy(mac_, runner.firmware.mac);
-  runner.firmware.mtu = options.nic.config->max_frame_bytes - kFrameOverhead;
+  runner.firmware.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
   firmware_ = std::make_unique<FirmwareRunner>(scheduler, station, runner);
   function_ = std::make_unique<SimulatedFunction>(scheduler, station);
 }
@@ -103,7 +103,13 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     mismatches.push_back(report);
   };
   std::map<std::string, NicFactory> factories;
+  // The least is IPv6's. [RFC 8200, 5]
+  constexpr uint32_t kMtuMin = 1280;
   for (const HostOptions& host : hosts) {
+    const uint32_t mtu_max = host.nic.config->max_frame_bytes - kFrameOverhead;
+    if (host.mtu != 0 && (host.mtu < kMtuMin || host.mtu > mtu_max)) {
+      return {nullptr, "an MTU is from " + std::to_string(kMtuMin) + " to " + std::to_string(mtu_max) + " bytes"};
+    }
     const auto [at, is_new] = factories.try_emplace(host.device);
     if (is_new) at->second = NicDeviceFactory(host.device, lockstep);
     if (!at->second) return {nullptr, "there is no device " + host.device + ": " + std::string(kDeviceNames)};
@@ -115,6 +121,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   parameters.fabric = options.fabric;
   parameters.network_switch = options.network_switch;
   parameters.capture_path = options.capture_path;
+  parameters.outer_ports = options.outer_ports;
   for (const HostOptions& host : hosts) {
     NicParameters& nic = parameters.nics.emplace_back(host.nic);
     nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * nic.config->max_frame_bytes);

@@ -38,6 +38,7 @@ struct HostOptions {
   // Without: by the host's number, see RdmaHost.
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
+  uint32_t mtu = 0;  // bytes of a packet that the link takes; 0: the most that the NIC's frames have room for
 };
 
 struct RdmaSystemOptions {
@@ -48,6 +49,7 @@ struct RdmaSystemOptions {
   Fabric fabric = Fabric::kDirect;
   SwitchParameters network_switch{};
   std::string capture_path{};
+  std::vector<OuterPortParameters> outer_ports{};  // of the switch
   // On frames that a NIC sent, by its number; short: none.
   std::vector<std::vector<FaultRule>> faults_out{};
   // If there are any, these are all: `device`, `config`, `pcie_preset`, `nics` and `faults_out` count for nothing.

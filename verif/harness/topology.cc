@@ -40,9 +40,13 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     if (!names.insert(nic.name).second) return "two NICs have the name '" + nic.name + "'";
     if (nic.wire_mbps > nic.config->link_mbps) return "the wire of '" + nic.name + "' is faster than its NIC";
   }
+  for (const OuterPortParameters& port : parameters.outer_ports) {
+    if (!names.insert(port.name).second) return "two ends of wires have the name '" + port.name + "'";
+    if (port.rate_mbps == 0) return port.name + ": a wire has a rate";
+  }
   if (count == 0 || count > 0xffff) return "a topology has 1 to 65535 NICs";
   if (parameters.fabric == Fabric::kDirect) {
-    if (count != 2) return "a direct wire joins two NICs";
+    if (count != 2 || !parameters.outer_ports.empty()) return "a direct wire joins two NICs";
     if (parameters.nics[0].rate_mbps() != parameters.nics[1].rate_mbps()) {
       return "a direct wire joins NICs of one rate";
     }
@@ -90,33 +94,53 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     Wire& wire = switch_ ? *wires_[i] : *wires_[0];
     const unsigned near = switch_ ? 0 : static_cast<unsigned>(i);
     // Direct: frames that arrive here are those that the other one sent; its rules for them come first.
-    FrameReceiver* here =
-        &WithFaults(faults_in_[i], wire, station.mac_, nic.faults_in, station, nic.name + ".faults_in");
+    FrameReceiver* here = &WithFaults(faults_in_[i], wire, station.mac_, nic.faults_in, station.lost_recorder_.get(),
+                                      nic.name + ".faults_in");
     if (switch_) {
       FrameReceiver& port = switch_->port(static_cast<unsigned>(i));
-      wire.Connect(1, WithFaults(faults_out_[i], wire, port, nic.faults_out, station, nic.name + ".faults_out"));
+      wire.Connect(1, WithFaults(faults_out_[i], wire, port, nic.faults_out, station.lost_recorder_.get(),
+                                 nic.name + ".faults_out"));
     } else {
       const NicParameters& other = parameters.nics[1 - i];
-      here =
-          &WithFaults(faults_out_[1 - i], wire, *here, other.faults_out, *stations_[1 - i], other.name + ".faults_out");
+      here = &WithFaults(faults_out_[1 - i], wire, *here, other.faults_out, stations_[1 - i]->lost_recorder_.get(),
+                         other.name + ".faults_out");
     }
     wire.Connect(near, *here);
   }
+  for (const OuterPortParameters& port : parameters.outer_ports) AddOuterPort(port);
   for (size_t i = 0; i < count; ++i) Reset(i);
   return "";
 }
 
 FrameReceiver& Topology::WithFaults(std::unique_ptr<FaultInjector>& injector, Wire& wire, FrameReceiver& receiver,
-                                    const std::vector<FaultRule>& rules, Station& station,
+                                    const std::vector<FaultRule>& rules, FrameRecorder* lost_recorder,
                                     const std::string& consumer) {
   if (rules.empty()) return receiver;
   injector = std::make_unique<FaultInjector>(scheduler_, wire, receiver, rules, MakeRandom(consumer));
-  if (station.lost_recorder_) {
+  if (lost_recorder != nullptr) {
     const Direction direction = consumer.ends_with("_in") ? Direction::kIn : Direction::kOut;
-    FrameRecorder& recorder = *station.lost_recorder_;
-    injector->OnDrop([&recorder, direction](const WireFrame& frame) { recorder.OnFrame(direction, frame); });
+    injector->OnDrop([lost_recorder, direction](const WireFrame& frame) { lost_recorder->OnFrame(direction, frame); });
   }
   return *injector;
+}
+
+void Topology::AddOuterPort(const OuterPortParameters& parameters) {
+  Outer& outer = *outer_.emplace_back(std::make_unique<Outer>());
+  outer.wire = std::make_unique<Wire>(scheduler_, WireParameters{parameters.rate_mbps, parameters.delay_ns});
+  outer.port = std::make_unique<OuterPort>(scheduler_, *outer.wire, 0);
+  if (capture_) {
+    const uint32_t frames = capture_->AddInterface(parameters.name, "outside of the simulation", parameters.rate_mbps);
+    const uint32_t lost =
+        capture_->AddInterface(parameters.name + ".lost", "taken away by fault injection", parameters.rate_mbps);
+    outer.recorder = std::make_unique<PcapngRecorder>(*capture_, frames, scheduler_);
+    outer.lost_recorder = std::make_unique<PcapngRecorder>(*capture_, lost, scheduler_);
+    outer.port->Record(*outer.recorder);
+  }
+  FrameReceiver& port = switch_->port(switch_->AddPort(*outer.wire, 1));
+  outer.wire->Connect(1, WithFaults(outer.faults_out, *outer.wire, port, parameters.faults_out,
+                                    outer.lost_recorder.get(), parameters.name + ".faults_out"));
+  outer.wire->Connect(0, WithFaults(outer.faults_in, *outer.wire, *outer.port, parameters.faults_in,
+                                    outer.lost_recorder.get(), parameters.name + ".faults_in"));
 }
 
 void Topology::Reset(size_t number) {
@@ -150,6 +174,12 @@ bool Topology::IsQuiet() const {
   for (const auto* injectors : {&faults_in_, &faults_out_}) {
     for (const auto& injector : *injectors) {
       if (injector && !injector->IsIdle()) return false;
+    }
+  }
+  for (const auto& outer : outer_) {
+    if (!outer->wire->IsIdle()) return false;
+    for (const FaultInjector* injector : {outer->faults_in.get(), outer->faults_out.get()}) {
+      if (injector != nullptr && !injector->IsIdle()) return false;
     }
   }
   return !switch_ || switch_->IsIdle();

@@ -14,6 +14,7 @@
 #include "verif/harness/host_memory.h"
 #include "verif/harness/nic.h"
 #include "verif/harness/nic_tap.h"
+#include "verif/harness/outer_port.h"
 #include "verif/harness/pcapng.h"
 #include "verif/harness/pcie_link.h"
 #include "verif/harness/scheduler.h"
@@ -41,12 +42,23 @@ enum class Fabric : uint8_t {
   kDirect,  // two NICs of one rate, one wire; its delay is the first one's
 };
 
+// A port of the switch with a wire whose other end is outside of the simulation.
+struct OuterPortParameters {
+  std::string name;  // in captures and messages; other than all NICs'
+  uint32_t rate_mbps = 100'000;
+  uint32_t delay_ns = 500;
+  std::vector<FaultRule> faults_in{};   // on frames on their way out of the simulation
+  std::vector<FaultRule> faults_out{};  // on frames that came from outside, where they arrive at the switch
+};
+
 struct TopologyParameters {
-  std::vector<NicParameters> nics;  // 1 or more, with different names
+  std::vector<NicParameters> nics;                 // 1 or more, with different names
+  std::vector<OuterPortParameters> outer_ports{};  // only with a switch
   Fabric fabric = Fabric::kSwitch;
   SwitchParameters network_switch;
   // Empty: no capture. One interface per NIC at its MAC, "<name>", frames as sent before and as received after faults,
   // and one, "<name>.lost", for frames that a fault took away from it or from what it sent.
+  // The same for each outer port.
   std::string capture_path;
   std::string capture_comment;
 };
@@ -118,6 +130,8 @@ class Topology {
   size_t size() const { return stations_.size(); }
   Station& station(size_t number) { return *stations_[number]; }
   Scheduler& scheduler() { return scheduler_; }
+  size_t outer_ports() const { return outer_.size(); }
+  OuterPort& outer_port(size_t number) { return *outer_[number]->port; }
   Switch* network_switch() { return switch_.get(); }  // null if direct
   // Null if the NIC has no such rules.
   FaultInjector* faults_in(size_t number) { return faults_in_[number].get(); }
@@ -132,15 +146,26 @@ class Topology {
 
  private:
   explicit Topology(Scheduler& scheduler) : scheduler_(scheduler) {}
+  // What belongs to an outer port; what refers to others goes before them.
+  struct Outer {
+    std::unique_ptr<Wire> wire;
+    std::unique_ptr<PcapngRecorder> recorder, lost_recorder;
+    std::unique_ptr<OuterPort> port;
+    std::unique_ptr<FaultInjector> faults_in, faults_out;
+  };
+
   std::string Assemble(const TopologyParameters& parameters, const NicFactory& factory);
+  void AddOuterPort(const OuterPortParameters& parameters);
   FrameReceiver& WithFaults(std::unique_ptr<FaultInjector>& injector, Wire& wire, FrameReceiver& receiver,
-                            const std::vector<FaultRule>& rules, Station& station, const std::string& consumer);
+                            const std::vector<FaultRule>& rules, FrameRecorder* lost_recorder,
+                            const std::string& consumer);
 
   Scheduler& scheduler_;
   std::vector<std::unique_ptr<Station>> stations_;
   std::vector<std::unique_ptr<Wire>> wires_;
   std::unique_ptr<Switch> switch_;
   std::vector<std::unique_ptr<FaultInjector>> faults_in_, faults_out_;
+  std::vector<std::unique_ptr<Outer>> outer_;
   std::unique_ptr<PcapngWriter> capture_;
   TraceHash trace_;
 };

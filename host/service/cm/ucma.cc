@@ -140,28 +140,45 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
       if (suits && own == nullptr) own = &gid;
     }
   }
-  int status = 0;
   if (own == nullptr) {
-    status = -ENETUNREACH;
-  } else {
-    if (to_self) id.destination.gid = own->gid;
-    if (OwnGid(id.destination) == nullptr && !neighbors_(id.destination.gid)) status = -EHOSTUNREACH;
-  }
-  if (status != 0) {
-    Report(id, static_cast<uint32_t>(UcmaEvent::kAddressError), status);
+    Report(id, static_cast<uint32_t>(UcmaEvent::kAddressError), -ENETUNREACH);
     return 0;
   }
-  const uint16_t port = id.source.port;
-  id.source.gid = own->gid;
-  id.source.port = port;
+  if (to_self) id.destination.gid = own->gid;
+  std::erase_if(resolving_, [&id](const Resolving& one) { return one.id == id.number; });  // this one counts
+  const Reach reach = OwnGid(id.destination) != nullptr ? Reach::kThere : neighbors_(id.destination.gid);
+  if (reach == Reach::kSearching) {
+    resolving_.push_back({.id = id.number, .own = own});
+  } else {
+    ConcludeResolve(id, *own, reach);
+  }
+  return 0;
+}
+
+void Ucma::ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach) {
+  if (reach != Reach::kThere) {
+    return Report(id, static_cast<uint32_t>(UcmaEvent::kAddressError), -EHOSTUNREACH);
+  }
+  id.source.gid = own.gid;
   id.has_device = true;
-  id.path.sgid_index = own->index;
-  id.path.sgid = own->gid;
+  id.path.sgid_index = own.index;
+  id.path.sgid = own.gid;
   id.path.dgid = id.destination.gid;
   id.path.traffic_class = id.type_of_service;
   id.state = State::kAddressResolved;
   Report(id, static_cast<uint32_t>(UcmaEvent::kAddressResolved), 0);
-  return 0;
+}
+
+void Ucma::ResolveWaiting() {
+  std::erase_if(resolving_, [this](const Resolving& one) {
+    UcmaId* const id = Find(one.id);
+    // Destroyed meanwhile, or in use for something else.
+    if (id == nullptr || !id->Is(State::kBound)) return true;
+    const Reach reach = neighbors_(id->destination.gid);
+    if (reach == Reach::kSearching) return false;
+    ConcludeResolve(*id, *one.own, reach);
+    return true;
+  });
 }
 
 uint8_t Ucma::PacketLifeTime(const UcmaId& id) const {

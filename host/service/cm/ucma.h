@@ -137,14 +137,17 @@ class Ucma {
     uint32_t link_mbps = 0;
     uint64_t seed = 0;  // of first PSNs and ports
   };
-  // Whether a peer with this GID can be reached.
-  using Neighbors = std::function<bool(const cm::Gid&)>;
+  // Whether a peer with this GID can be reached; kSearching: that is being found out, ask again.
+  enum class Reach : uint8_t { kNowhere, kThere, kSearching };
+  using Neighbors = std::function<Reach(const cm::Gid&)>;
 
   // Becomes the manager's acceptor. The manager outlives it, it its files.
   Ucma(cm::ConnectionManager& manager, Identity identity, Neighbors neighbors);
   ~Ucma();
   std::unique_ptr<UcmaFile> Open(std::function<void()> on_event);
   size_t ids() const { return ids_.size(); }
+  // Asks again about those that are searched for. To be called whenever something may have been found.
+  void ResolveWaiting();
 
  private:
   friend class UcmaFile;
@@ -157,6 +160,7 @@ class Ucma {
   int Bind(UcmaId& id, const UcmaAddress& address);
   int CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) const;
   int Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const UcmaAddress& destination);
+  void ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach);
   const Identity::Gid* OwnGid(const UcmaAddress& address) const;
   uint8_t PacketLifeTime(const UcmaId& id) const;
   cm::ConnectionManager::Answer OnIncoming(const cm::Incoming& incoming);
@@ -171,6 +175,11 @@ class Ucma {
   std::map<uint32_t, std::unique_ptr<UcmaId>> ids_;
   std::map<uint32_t, UcmaFile*> files_;
   uint32_t next_id_ = 0, next_file_ = 1;
+  struct Resolving {
+    uint32_t id = 0;
+    const Identity::Gid* own = nullptr;
+  };
+  std::vector<Resolving> resolving_;  // IDs whose destinations are searched for
 };
 
 }  // namespace vireo::service

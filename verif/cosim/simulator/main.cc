@@ -105,6 +105,14 @@ bool PrintSummary(Simulator& simulator) {
     }
     fmt::print("\n");
   }
+  for (size_t i = 0; i < simulator.wires(); ++i) {
+    const WireSocket::Counters& counters = simulator.wire(i).counters();
+    fmt::print(
+        "wire {}          {} frames came in, {} went out; dropped: {} malformed, {} with nobody there, {} queued "
+        "too long\n",
+        i, counters.received, counters.sent, counters.malformed_drops, counters.unreachable_drops,
+        counters.overflow_drops);
+  }
   return is_equal;
 }
 

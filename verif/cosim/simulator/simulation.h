@@ -20,8 +20,11 @@ struct Simulation {
   // By NIC: the socket at which it is given out whole, as a PCI function, by vfio-user; a relative path is in the
   // simulation's directory. Empty, or short: it has a service.
   std::vector<std::string> exports{};
+  // A socket for each of the system's outer ports (wire_socket.h), in their order: somebody outside is at the switch.
+  // Services then look for who is out there.
+  std::vector<std::string> wires{};
   // Programs see simulated time, and each of their calls that reaches the data path takes so many nanoseconds of it
-  // (virtual_time.h). Not together with exports.
+  // (virtual_time.h). Not together with exports or wires.
   std::optional<uint32_t> call_cost_ns{};
   std::optional<uint64_t> seed{};  // without: VIREO_SEED, or by chance
 

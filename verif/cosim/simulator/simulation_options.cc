@@ -64,6 +64,16 @@ void SimulationOptions::AddTo(CLI::App& command) {
                               kExportAll))
       ->allow_extra_args(false);  // what follows the one value may be a program
   command
+      .add_option("--wire", wires_,
+                  "a port of the switch for somebody outside: a Unix datagram socket at this path, one Ethernet frame "
+                  "per datagram; frames go to the path with .peer behind it (QEMU: -netdev dgram,local.type=unix,"
+                  "local.path=PATH.peer,remote.type=unix,remote.path=PATH). Can be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--wire-faults", wire_faults_,
+                     "what happens to frames on such wires, in both directions: 'drop rate=0.01', 'corrupt nth=3' and "
+                     "their like (docs/topology.md)");
+  command.add_option("--mtu", mtu_, "bytes of the longest packet on the NICs' links (default: what they can do)");
+  command
       .add_flag("--virtual-time{50}", call_cost_ns_,
                 "programs see simulated time; =NS: what each of their calls to post or poll takes of it (50)")
       ->check(CLI::Range(1, 1'000'000));
@@ -80,6 +90,7 @@ void SimulationOptions::AddTo(CLI::App& command) {
 host::Result<Simulation> SimulationOptions::Describe() const {
   HostOptions every;
   every.device = device;
+  every.mtu = mtu_;
   for (const auto* known : spec::kConfigs) {
     if (config_ == known->name) every.nic.config = known;
   }
@@ -100,14 +111,8 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   if (!capture.empty()) simulation.system.capture_path = capture;
   if (seed_.has_value()) simulation.seed = seed_;
   if (const host::Status added = AddExports(simulation); !added.ok()) return added.error();
-  if (is_virtual_time()) {
-    const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
-    if (has_export) {
-      return host::Error{host::ErrorCode::kInvalidArgument,
-                         "--virtual-time: only programs that use a service see simulated time; export no NIC"};
-    }
-    simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns_));
-  }
+  if (const host::Status added = AddWires(simulation); !added.ok()) return added.error();
+  if (const host::Status added = AddVirtualTime(simulation); !added.ok()) return added.error();
   return simulation;
 }
 
@@ -140,6 +145,34 @@ host::Status SimulationOptions::AddExports(Simulation& simulation) const {
   return {};
 }
 
+host::Status SimulationOptions::AddWires(Simulation& simulation) const {
+  const auto refuse = [](const std::string& why) { return host::Error{host::ErrorCode::kInvalidArgument, why}; };
+  const FaultScript faults = ParseFaultScript(wire_faults_);
+  if (!faults.error.empty()) return refuse("--wire-faults: " + faults.error);
+  if (wires_.empty()) return wire_faults_.empty() ? host::Status() : refuse("--wire-faults needs a --wire");
+  if (simulation.system.fabric == Fabric::kDirect) return refuse("--wire needs a switch, and these NICs have none");
+  for (const std::string& wire : wires_) {
+    simulation.system.outer_ports.push_back({.name = "wire" + std::to_string(simulation.wires.size()),
+                                             .rate_mbps = simulation.system.hosts.front().nic.config->link_mbps,
+                                             .faults_in = faults.rules,
+                                             .faults_out = faults.rules});
+    simulation.wires.push_back(std::filesystem::absolute(wire).string());
+  }
+  return {};
+}
+
+host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
+  if (!is_virtual_time()) return {};
+  const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
+  if (has_export || !simulation.wires.empty()) {
+    return host::Error{host::ErrorCode::kInvalidArgument,
+                       "--virtual-time: only programs that use a service see simulated time; export no NIC, and let "
+                       "nobody else to the switch"};
+  }
+  simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns_));
+  return {};
+}
+
 std::vector<std::string> SimulationOptions::Words() const {
   std::vector<std::string> words = {"--device", device,  "--config",   config_,
                                     "--preset", preset_, "--messages", std::to_string(messages)};
@@ -152,6 +185,9 @@ std::vector<std::string> SimulationOptions::Words() const {
   }
   add("--topology", topology_);
   for (const std::string& value : exports_) add("--export", value);
+  for (const std::string& value : wires_) add("--wire", value);
+  add("--wire-faults", wire_faults_);
+  if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
   if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns_);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);

@@ -16,7 +16,8 @@ namespace vireo::verif {
 
 class SimulationOptions {
  public:
-  // --nics, --device, --config, --preset, --fabric, --topology, --export, --virtual-time, --seed, --capture, --report,
+  // --nics, --device, --config, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu, --virtual-time,
+  // --seed, --capture, --report,
   // --timeline and
   // --messages, each with its help. This object outlives the command.
   void AddTo(CLI::App& command);
@@ -35,10 +36,13 @@ class SimulationOptions {
 
  private:
   host::Status AddExports(Simulation& simulation) const;
+  host::Status AddWires(Simulation& simulation) const;
+  host::Status AddVirtualTime(Simulation& simulation) const;
 
   size_t nics_ = 2;
-  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, call_cost_ns_;
-  std::vector<std::string> exports_;
+  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, call_cost_ns_, wire_faults_;
+  uint32_t mtu_ = 0;
+  std::vector<std::string> exports_, wires_;
   std::optional<uint64_t> seed_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -12,17 +11,6 @@
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
-namespace {
-
-// The clock of the services' deadlines.
-uint64_t RealNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-}  // namespace
-
 Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   std::unique_ptr<Simulator> simulator(new Simulator());
   RdmaSystemOptions system = options.simulation.system;
@@ -34,6 +22,12 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   for (size_t i = 0; i < nics && options.tracker != nullptr; ++i) {
     Station& station = simulator->system_->topology().station(i);
     options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
+  }
+  for (size_t i = 0; i < options.simulation.wires.size(); ++i) {
+    auto wire =
+        WireSocket::Open(simulator->loop_, simulator->system_->topology().outer_port(i), options.simulation.wires[i]);
+    if (!wire.ok()) return {nullptr, "wire: " + host::ToString(wire.error())};
+    simulator->wires_.push_back(std::move(wire).value());
   }
   if (options.simulation.call_cost_ns.has_value()) {
     auto time = VirtualTime::Create(simulator->system_->scheduler(), nics, *options.simulation.call_cost_ns);
@@ -72,7 +66,8 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     host.station().memory().OnWrite(
         [time = virtual_time_.get(), number](bool elsewhere) { time->OnWrite(number, elsewhere); });
   }
-  // Everybody's addresses are known here, so nobody has to ask on the wire.
+  // Every NIC's addresses are known here: only who is outside is asked for on the wire.
+  service.discovers_neighbors = !options.simulation.wires.empty();
   service.neighbors = [world = system_.get(), nics = options.simulation.size()](
                           const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
     for (size_t n = 0; n < nics; ++n) {
@@ -114,6 +109,7 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
 Simulator::~Simulator() {
   services_.clear();
   vfio_users_.clear();
+  wires_.clear();
 }
 
 void Simulator::Progress() {
@@ -151,13 +147,13 @@ void Simulator::RunWhileQuiet(Pacer& pacer) {
   if (due == kForever && pacer.IsIdle()) {
     // Nobody asks for time to go on, and only a timer can make it: that one takes the time that it takes outside too,
     // so that it does not run out while something that the simulator does not know of is under way.
-    const uint64_t now_ns = RealNs();
+    const uint64_t now_ns = service::MonotonicNs();
     uint64_t sleep_ns = pacer.SleepNs(now_ns);
     if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
       sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
     }
     if (sleep_ns != 0) loop_.Sleep(sleep_ns);
-    const uint64_t later_ns = RealNs();
+    const uint64_t later_ns = service::MonotonicNs();
     if (pacer.SleepNs(later_ns) == 0) pacer.Advance(later_ns);
     return;
   }
@@ -168,7 +164,7 @@ void Simulator::RunWhileQuiet(Pacer& pacer) {
            (due == kForever && pacer.IsIdle());
   };
   scheduler.RunUntil(is_noticed, std::max(due, scheduler.now()));
-  pacer.Restart(RealNs());
+  pacer.Restart(service::MonotonicNs());
 }
 
 void Simulator::RunInVirtualTime() {
@@ -179,7 +175,7 @@ void Simulator::RunInVirtualTime() {
     loop_.Poll(0);
     Progress();
     if (system_->is_mismatched()) Stop();
-    if (system_->scheduler().callbacks() != callbacks) pacer.Restart(RealNs());
+    if (system_->scheduler().callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
     if (const uint64_t busy_ns = virtual_time_->BusyNs(); busy_ns != 0) {
       loop_.Sleep(busy_ns);
       continue;
@@ -198,7 +194,7 @@ void Simulator::Run() {
   Scheduler& scheduler = system_->scheduler();
   Pacer pacer(scheduler);
   while (!is_stopping_) {
-    const uint64_t now_ns = RealNs();
+    const uint64_t now_ns = service::MonotonicNs();
     uint64_t sleep_ns = pacer.SleepNs(now_ns);
     if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
       sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
@@ -207,12 +203,12 @@ void Simulator::Run() {
     // Sleeping first, then time, then what clients say: it is said at the time to which it was slept.
     if (sleep_ns != 0) {
       loop_.Sleep(sleep_ns);
-      pacer.Advance(RealNs());
+      pacer.Advance(service::MonotonicNs());
     }
     loop_.Poll(0);
-    if (scheduler.callbacks() != callbacks) pacer.Restart(RealNs());
+    if (scheduler.callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
     if (pacer.IsIdle()) {
-      pacer.Advance(RealNs());
+      pacer.Advance(service::MonotonicNs());
     } else {
       pacer.RunSlice(kSliceSteps);
     }

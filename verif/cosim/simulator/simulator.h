@@ -14,6 +14,7 @@
 #include "verif/cosim/simulator/pacer.h"
 #include "verif/cosim/simulator/simulation.h"
 #include "verif/cosim/simulator/virtual_time.h"
+#include "verif/cosim/simulator/wire_socket.h"
 #include "verif/cosim/vfio_user/server.h"
 #include "verif/report/message_tracker.h"
 
@@ -43,6 +44,9 @@ class Simulator {
 
   service::EventLoop& loop() { return loop_; }
   RdmaSystem& system() { return *system_; }
+  // By the number of its outer port.
+  const WireSocket& wire(size_t number) const { return *wires_[number]; }
+  size_t wires() const { return wires_.size(); }
   size_t size() const { return sockets_.size(); }
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
 
@@ -62,6 +66,7 @@ class Simulator {
   // By NIC, null where it has the other one.
   std::vector<std::unique_ptr<service::Service>> services_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
+  std::vector<std::unique_ptr<WireSocket>> wires_;
   std::vector<std::string> sockets_;
   bool is_stopping_ = false;
 };

@@ -70,12 +70,17 @@ struct UcmaHost final : service::cm::MadTransport {
               .active_mtu = spec::IbMtu::kMtu4096,
               .link_mbps = 100'000,
               .seed = n},
-             [](const service::cm::Gid& gid) { return gid.back() >= 1 && gid.back() <= 2; }) {}
+             [this](const service::cm::Gid& gid) {
+               if (is_searching) return service::Ucma::Reach::kSearching;
+               return gid.back() >= 1 && gid.back() <= 2 ? service::Ucma::Reach::kThere
+                                                         : service::Ucma::Reach::kNowhere;
+             }) {}
   void SendMad(const service::cm::Path& path, service::cm::MadView mad) override {
     service::cm::Mad copy;
     std::ranges::copy(mad, copy.begin());
     sent.emplace_back(path, copy);
   }
+  bool is_searching = false;  // it does not know yet who is there
   std::deque<std::pair<service::cm::Path, service::cm::Mad>> sent;
   service::cm::ConnectionManager manager;
   service::Ucma ucma;

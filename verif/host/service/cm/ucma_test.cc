@@ -257,6 +257,29 @@ TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
   client_.Expect(kAddrResolved, kUid + 2, absent);
 }
 
+// Somebody outside has to be asked for on the wire.
+TEST_F(UcmaTest, AnAddressMayTakeTimeToResolve) {
+  host(1).is_searching = true;
+  const uint32_t found = client_.Create(kUid);
+  const uint32_t lost = client_.Create(kUid + 1);
+  const uint32_t destroyed = client_.Create(kUid + 2);
+  ASSERT_EQ(client_.ResolveIp(found, V4(1, 7174)), 0);
+  ASSERT_EQ(client_.ResolveIp(lost, V4(77, 7174)), 0);
+  ASSERT_EQ(client_.ResolveIp(destroyed, V4(1, 7174)), 0);
+  host(1).ucma.ResolveWaiting();
+  EXPECT_FALSE(client_.file->HasEvent());
+  EXPECT_EQ(client_.ResolveRoute(found), -EINVAL);  // not yet
+  ASSERT_EQ(client_.Destroy(destroyed), 0);
+  host(1).is_searching = false;
+  host(1).ucma.ResolveWaiting();
+  client_.Expect(kAddrResolved, kUid, found);
+  client_.Expect(kAddrError, kUid + 1, lost, static_cast<uint32_t>(-EHOSTUNREACH));
+  EXPECT_FALSE(client_.file->HasEvent());
+  host(1).ucma.ResolveWaiting();
+  EXPECT_FALSE(client_.file->HasEvent());
+  EXPECT_EQ(client_.ResolveRoute(found), 0);
+}
+
 TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);

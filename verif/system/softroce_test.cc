@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unmodified RDMA programs, one on a simulated NIC and the other in a Linux with Soft-RoCE: does a stack that others
+// wrote understand ours, and does ours understand it? One guest for all; docs/interop.md.
+//
+// VIREO_SYSTEM=full runs every combination; else those that differ in kind.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "verif/cosim/simulator/simulator_process.h"
+#include "verif/host/ibverbs/processes.h"
+#include "verif/system/guest.h"
+
+namespace vireo::verif {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr auto kGuestPatience = seconds(60);                         // for what the guest's shell does by itself
+constexpr auto kProgramPatience = seconds(kPatienceSeconds);         // for programs
+constexpr auto kAnswerPatience = kProgramPatience + kGuestPatience;  // until `timeout` in the guest has ended them
+
+enum class Meet : uint8_t { kTcp, kRdmaCm };
+
+// A program and what it checks. Words: $PORT; $A the server's address (of the network by which they meet, as the one
+// who is asked sees it); $GID the index of the address's kind, the same on both sides; $MTU of the path; $KIND ip or
+// ipv6.
+struct RdmaProgram {
+  const char* name;
+  Meet meet;
+  const char* server;
+  const char* client;
+  bool runs_with_loss;  // it is of a reliable service, and its ends wait for each other before they go
+  const char* output;   // of the client, a part
+};
+
+#define VIREO_SAME(command) Meet::kTcp, command " -p $PORT", command " -p $PORT $A"
+
+// A pingpong that has its last message destroys its queue pair at once: if the acknowledge of that message is lost, its
+// peer asks in vain. So the pingpongs run without loss only.
+//
+// The pingpongs wait for events: a guest with one processor that polls keeps its own stack waiting. -c and -V compare
+// every byte; what travels with the others is covered by the ICRC, which both sides check. perftest waits 1 s (-u 18)
+// for acknowledges: a guest is slow. It asks its device for as many outstanding reads as the other one can do (-o).
+constexpr RdmaProgram kPrograms[] = {
+    {"RcPingpong", VIREO_SAME("ibv_rc_pingpong -g $GID -m $MTU -n 20 -s 8192 -e -c"), false, "20 iters in"},
+    {"UcPingpong", VIREO_SAME("ibv_uc_pingpong -g $GID -m $MTU -n 20 -s 8192 -e"), false, "20 iters in"},
+    {"UdPingpong", VIREO_SAME("ibv_ud_pingpong -g $GID -n 20 -s 1000 -e"), false, "20 iters in"},
+    {"WriteBw", VIREO_SAME("ib_write_bw -F -x $GID -m $MTU -n 10 -s 20000 -u 18"), true, " 20000      10 "},
+    {"SendBw", VIREO_SAME("ib_send_bw -F -x $GID -m $MTU -n 10 -s 20000 -u 18"), true, " 20000      10 "},
+    {"ReadBw", VIREO_SAME("ib_read_bw -F -x $GID -m $MTU -o 4 -n 10 -s 20000 -u 18"), true, " 20000      10 "},
+    {"Rping", Meet::kRdmaCm, "rping -s -a $A -p $PORT -C 5 -S 9000 -V", "rping -c -a $A -p $PORT -C 5 -S 9000 -V -v",
+     true, "ping data: rdma-ping-4:"},
+    {"Ucmatose", Meet::kRdmaCm, "ucmatose -f $KIND -b $A -p $PORT -C 5 -S 6000",
+     "ucmatose -f $KIND -s $A -p $PORT -C 5 -S 6000", true, "return status 0"},
+};
+
+struct Loss {
+  const char* name;
+  const char* netem;   // of what the guest sends; null: none
+  const char* faults;  // of our wire, both ways; null: none
+};
+constexpr Loss kLosses[] = {
+    {"NoLoss", nullptr, nullptr},
+    {"Netem1Percent", "loss 1%", nullptr},
+    {"Netem5Percent", "loss 5%", nullptr},
+    {"Wire1Percent", nullptr, "drop rate=0.01"},
+    {"Wire5Percent", nullptr, "drop rate=0.05"},
+};
+
+struct Case {
+  const char* device;
+  const Loss* loss;
+  bool ipv6;
+  unsigned mtu;
+  const RdmaProgram* program;
+  bool guest_serves;
+};
+
+std::string NameOf(const Case& one) {
+  std::ostringstream name;
+  name << one.program->name << (one.guest_serves ? "ToGuest" : "FromGuest") << (one.ipv6 ? "Ipv6" : "Ipv4") << one.mtu
+       << one.loss->name << "On" << static_cast<char>(one.device[0] - 'a' + 'A') << one.device + 1;
+  return name.str();
+}
+void PrintTo(const Case& one, std::ostream* out) { *out << NameOf(one); }
+
+bool IsFull() {
+  const char* const value = std::getenv("VIREO_SYSTEM");
+  return value != nullptr && std::string(value) == "full";
+}
+
+// Without VIREO_SYSTEM=full: everything on the model once, and what differs in kind.
+bool IsQuick(const Case& one) {
+  const std::string program = one.program->name, loss = one.loss->name, device = one.device;
+  const bool is_plain = loss == "NoLoss";
+  if (is_plain && !one.ipv6 && one.mtu == 4096) {
+    return device == "model" || (device == "rtl" && program != "Ucmatose") ||
+           (device == "lockstep" && program == "RcPingpong");
+  }
+  if (is_plain && one.ipv6 && one.mtu == 1024) {
+    if (device == "model") return program != "SendBw";
+    return device == "rtl" && program == "RcPingpong";
+  }
+  if (one.ipv6 || one.mtu != 1024) return false;
+  if (loss == "Wire1Percent") return device != "lockstep" && program == "WriteBw";
+  if (loss == "Netem1Percent") return device == "model" && program == "ReadBw";
+  if (loss == "Wire5Percent") return device != "lockstep" && program == "SendBw";
+  return loss == "Netem5Percent" && device == "model" && (program == "WriteBw" || program == "Rping");
+}
+
+// Neighbours in this list share a simulator where they can.
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const char* device : {"model", "rtl", "lockstep"}) {
+    for (const Loss& loss : kLosses) {
+      for (const unsigned mtu : {4096U, 1024U}) {
+        for (const bool ipv6 : {false, true}) {
+          for (const RdmaProgram& program : kPrograms) {
+            for (const bool guest_serves : {false, true}) {
+              const Case one{device, &loss, ipv6, mtu, &program, guest_serves};
+              const bool makes_sense = program.runs_with_loss || std::string(loss.name) == "NoLoss";
+              if (makes_sense && (IsFull() || IsQuick(one))) cases.push_back(one);
+            }
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+class SoftRoce : public testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "vireo_system_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    World().directory = pattern;
+  }
+  static void TearDownTestSuite() {
+    World().guest.reset();
+    StopSimulator();
+    std::error_code error;
+    std::filesystem::remove_all(World().directory, error);
+    for (const auto& [device, score] : World().scores) {
+      std::printf("soft-roce: %-8s %3u of %3u passed\n", device.c_str(), score.passed, score.total);
+    }
+  }
+
+  void SetUp() override {
+    if (World().guest == nullptr) {
+      if (World().cannot_be_had.empty()) Boot();
+      if (!World().cannot_be_had.empty()) GTEST_SKIP() << World().cannot_be_had;
+      ASSERT_NE(World().guest, nullptr);
+    }
+    // A simulator for each kind of device and wire; the guest's wire is the same. Both ends have one MTU: connection
+    // managers take the first one's word for the path's. The headers of RoCE take less than 100 bytes.
+    const Case& one = GetParam();
+    const std::string mtu = one.mtu == 4096 ? "4400" : "1500";
+    const std::string faults = one.loss->faults == nullptr ? "" : one.loss->faults;
+    if (World().simulator == nullptr || World().device != one.device || World().faults != faults ||
+        World().mtu != mtu) {
+      StopSimulator();
+      std::vector<std::string> arguments = {"--nics", "1", "--device", one.device, "--wire", Wire(), "--mtu", mtu};
+      if (!faults.empty()) arguments.insert(arguments.end(), {"--wire-faults", faults});
+      World().simulator = std::make_unique<SimulatorProcess>(arguments);
+      World().device = one.device;
+      World().faults = faults;
+      World().mtu = mtu;
+    }
+    ASSERT_TRUE(World().simulator->is_ready());
+    const std::string queue = one.loss->netem == nullptr ? "pfifo" : std::string("netem ") + one.loss->netem;
+    InGuest("ip link set eth0 mtu " + mtu + " && ip neigh flush dev eth0 && tc qdisc replace dev eth0 root " + queue);
+    ++World().scores[one.device].total;
+  }
+  void TearDown() override {
+    if (!IsSkipped() && !HasFailure()) ++World().scores[GetParam().device].passed;
+  }
+
+  // The line's output; a failure if it does not end well.
+  static std::string InGuest(const std::string& line, std::chrono::milliseconds patience = kGuestPatience) {
+    const auto answer = World().guest->Run(line, patience);
+    if (!answer.has_value()) {
+      ADD_FAILURE() << "the guest does not answer: " << line << "\nIts kernel: " << World().guest->Log();
+      World().guest.reset();  // the next case boots another one
+      return "";
+    }
+    EXPECT_EQ(answer->status, 0) << line << "\n" << answer->output;
+    return answer->output;
+  }
+
+  static std::string Words(const char* text, const std::map<std::string, std::string>& values) {
+    std::string line = text;
+    for (const auto& [name, value] : values) {
+      for (size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + value.size())) {
+        line.replace(at, name.size(), value);
+      }
+    }
+    return line;
+  }
+  static std::vector<std::string> Split(const std::string& line) {
+    std::istringstream text(line);
+    return {std::istream_iterator<std::string>(text), {}};
+  }
+  // Of the server, for who runs in the guest or here.
+  static std::string ServerAddress(bool for_guest) {
+    const Case& one = GetParam();
+    if (one.program->meet == Meet::kTcp) {
+      return one.guest_serves ? "127.0.0.1" : Guest::kThisMachine;
+    }
+    std::string address;
+    if (one.guest_serves) {
+      address = one.ipv6 ? Guest::kIpv6 : Guest::kIpv4;
+    } else {
+      address = one.ipv6 ? "fe80::56:49ff:fe52:1" : "10.0.0.1";
+    }
+    return one.ipv6 && for_guest ? address + "%eth0" : address;  // link-local: Linux wants to know on which link
+  }
+  static std::map<std::string, std::string> Values(bool for_guest, unsigned port) {
+    const Case& one = GetParam();
+    return {{"$PORT", std::to_string(port)},
+            {"$A", ServerAddress(for_guest)},
+            {"$GID", one.ipv6 ? "0" : "1"},
+            {"$MTU", std::to_string(one.mtu)},
+            {"$KIND", one.ipv6 ? "ipv6" : "ip"}};
+  }
+  static std::map<std::string, std::string> Environment() {
+    return {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", World().simulator->socket(0)}, {"VIREO_LOG", "1"}};
+  }
+
+  void GuestServes() {
+    const RdmaProgram& program = *GetParam().program;
+    const unsigned port = World().guest->tcp_port();
+    const std::string limit = "timeout " + std::to_string(seconds(kProgramPatience).count()) + " ";
+    char hex[16];
+    static_cast<void>(std::snprintf(hex, sizeof hex, ":%04X ", port));
+    const std::string listens = program.meet == Meet::kTcp
+                                    ? "cat /proc/net/tcp /proc/net/tcp6 | grep '" + std::string(hex) + ".* 0A '"
+                                    : "rdma resource show cm_id | grep LISTEN";
+    InGuest(limit + Words(program.server, Values(true, port)) + " >/run/server 2>&1 & server=$!");
+    // Nobody is told that somebody listens.
+    InGuest("until " + listens + " >/run/none || ! kill -0 $server; do usleep 20000; done");
+    if (HasFailure()) return;
+    Program client(Split(Words(program.client, Values(false, port))), Environment());
+    EXPECT_EQ(client.Wait(), 0);
+    const std::string output = InGuest("wait $server; status=$?; cat /run/server; (exit $status)", kAnswerPatience);
+    EXPECT_NE(client.Output().find(program.output), std::string::npos);
+    if (HasFailure()) ADD_FAILURE() << "here:\n" << client.Output() << "guest:\n" << output;
+  }
+
+  void GuestIsClient() {
+    const RdmaProgram& program = *GetParam().program;
+    const unsigned port = FreePort();
+    const std::string limit = "timeout " + std::to_string(seconds(kProgramPatience).count()) + " ";
+    const bool by_tcp = program.meet == Meet::kTcp;
+    Program server(Split(Words(program.server, Values(false, port))), Environment(), /*yields=*/by_tcp);
+    ASSERT_TRUE(by_tcp ? AwaitListener(port, server) : AwaitOutput("rdma_cm listens", server)) << server.Output();
+    const std::string output = InGuest(limit + Words(program.client, Values(true, port)), kAnswerPatience);
+    EXPECT_NE(output.find(program.output), std::string::npos);
+    EXPECT_EQ(HasFailure() ? 0 : server.Wait(), 0);
+    if (HasFailure()) ADD_FAILURE() << "guest:\n" << output << "here:\n" << server.Output();
+  }
+
+ private:
+  struct Score {
+    unsigned passed = 0, total = 0;
+  };
+  // What all cases share.
+  struct Shared {
+    std::string directory, cannot_be_had;
+    std::unique_ptr<Guest> guest;
+    std::unique_ptr<SimulatorProcess> simulator;
+    std::string device, faults, mtu;  // of the simulator
+    std::map<std::string, Score> scores;
+  };
+  static Shared& World() {
+    static Shared world;
+    return world;
+  }
+  static std::string Wire() { return World().directory + "/wire"; }
+  static void Boot() {
+    Guest::Booted booted = Guest::Boot(World().directory, Wire());
+    if (booted.cannot_be_had) World().cannot_be_had = booted.reason;
+    if (booted.guest == nullptr && !booted.cannot_be_had) ADD_FAILURE() << booted.reason;
+    World().guest = std::move(booted.guest);
+    if (World().guest != nullptr) {
+      std::printf("soft-roce: the guest started in %.1f s\n",
+                  static_cast<double>(World().guest->boot_time().count()) / 1000);
+    }
+  }
+  // Nothing but what the device says makes a simulator end with another status than 0: in lockstep, a difference.
+  static void StopSimulator() {
+    if (World().simulator != nullptr) {
+      EXPECT_EQ(World().simulator->Stop(), 0) << World().device;
+    }
+    World().simulator.reset();
+  }
+};
+
+TEST_P(SoftRoce, Understands) {
+  if (GetParam().guest_serves) {
+    GuestServes();
+  } else {
+    GuestIsClient();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, SoftRoce, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return NameOf(info.param); });
+
+}  // namespace
+}  // namespace vireo::verif
