@@ -257,12 +257,16 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
   EXPECT_EQ(totals.at("packets_lost"), 0);
   ASSERT_EQ(report.at("operations").size(), 1U);
   EXPECT_EQ(report.at("operations")[0].at("operation"), "SEND");
-  EXPECT_EQ(report.at("operations")[0].at("path_ns").at("count"), 2 * kRounds);
+  // A message that the NIC comes upon while it looks at the ring needs no doorbell, and its path begins nowhere.
+  uint64_t doorbells = 0;
   for (const Json& message : report.at("messages")) {
     EXPECT_EQ(message.at("bytes"), kPingpongBytes);
+    const bool has_doorbell = message.at("stages").contains("doorbell");
+    if (has_doorbell) ++doorbells;
     double last = 0;
     for (const char* stage : {"doorbell", "ring_read", "descriptor_read", "work_request_read", "work_request",
                               "payload_read", "transmit", "arrival", "answer", "answer_arrival", "completion"}) {
+      if (!has_doorbell && !message.at("stages").contains(stage)) continue;
       const double ns = message.at("stages").at(stage).at("ns").get<double>();
       EXPECT_GE(ns, last) << stage << " of message " << message.at("number");
       last = ns;
@@ -278,6 +282,8 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
       }
     }
   }
+  EXPECT_GT(doorbells, kRounds);
+  EXPECT_EQ(report.at("operations")[0].at("path_ns").at("count"), doorbells);
   ASSERT_EQ(report.contains("lockstep"), device == "lockstep");
   if (device == "lockstep") {
     ASSERT_EQ(report.at("lockstep").size(), 2U);
