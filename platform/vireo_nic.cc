@@ -565,7 +565,7 @@ void VireoNic::TakeBus(Cycle cycle) {
     OpenWrite& write = writes_.front();
     const model::DmaWriter::WriteBeat beat = model_.write_port().writer().write_beat();
     write.data.insert(write.data.end(), beat.data.begin(), beat.data.end());
-    model_.write_port().OnWriteBeatTaken(cycle, cycle);
+    model_.write_port().OnWriteBeatTaken(cycle);
     if (beat.last) {
       const uint32_t beats = Beats(write.address, write.bytes);
       PutOnBus(

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
@@ -20,6 +20,7 @@ class Arbiter final : public Block {
   Arbiter(
       Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; })
       : Block(agenda), is_last_(is_last), winner_(inputs - 1) {
+    in.reserve(inputs);
     for (size_t i = 0; i < inputs; ++i) {
       in.push_back(Channel<T>::Slice());
       in.back().SetConsumer(this);
@@ -28,7 +29,7 @@ class Arbiter final : public Block {
     slice_.SetConsumer(this);
   }
 
-  std::deque<Channel<T>> in;
+  std::vector<Channel<T>> in;  // whose addresses others keep: never longer than it is made
   Output<T> out;
 
   void Run(Cycle now) override {

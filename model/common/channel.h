@@ -36,13 +36,19 @@ class Channel {
 
   // --- Producer. A push is in the cycle that runs.
   bool CanPush(Cycle now) const { return timing_ ? timing_->PushReady() <= now : open_; }
-  void Push(Cycle now, T token) {
+  void Push(Cycle now, const T& token) {
     assert(CanPush(now));
-    tokens_.push_back({now, std::move(token)});
-    if (!timing_) return;
-    timing_->Push(now);
-    // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
-    if (consumer_ != nullptr && tokens_.size() == 1) consumer_->WakeAt(timing_->PopReady());
+    Sent& sent = tokens_.Extend();
+    sent.cycle = now;
+    sent.token = token;
+    OnPush(now);
+  }
+  void Push(Cycle now, T&& token) {
+    assert(CanPush(now));
+    Sent& sent = tokens_.Extend();
+    sent.cycle = now;
+    sent.token = std::move(token);
+    OnPush(now);
   }
 
   // --- Consumer
@@ -51,11 +57,16 @@ class Channel {
   T Pop(Cycle now) {
     assert(CanPop(now));
     T token = std::move(tokens_.front().token);
+    Drop(now);
+    return token;
+  }
+  // The same for who has seen the token as front().
+  void Drop(Cycle now) {
+    assert(CanPop(now));
     tokens_.pop_front();
     timing_->Pop(now);
     if (producer_ != nullptr) producer_->WakeAt(now + 1);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
-    return token;
   }
   size_t size() const { return tokens_.size(); }
 
@@ -69,6 +80,13 @@ class Channel {
 
  private:
   explicit Channel(std::optional<FifoTiming> timing) : timing_(std::move(timing)) {}
+
+  void OnPush(Cycle now) {
+    if (!timing_) return;
+    timing_->Push(now);
+    // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
+    if (consumer_ != nullptr && tokens_.size() == 1) consumer_->WakeAt(timing_->PopReady());
+  }
 
   std::optional<FifoTiming> timing_;
   Ring<Sent> tokens_;
@@ -86,7 +104,8 @@ class Output {
     channel.SetProducer(&producer);
   }
   bool CanPush(Cycle now) const { return channel_->CanPush(now); }
-  void Push(Cycle now, T token) { channel_->Push(now, std::move(token)); }
+  void Push(Cycle now, const T& token) { channel_->Push(now, token); }
+  void Push(Cycle now, T&& token) { channel_->Push(now, std::move(token)); }
 
  private:
   Channel<T>* channel_ = nullptr;

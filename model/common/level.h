@@ -2,10 +2,10 @@
 // A wire that holds a value until it changes: what a block sees of another block's register.
 #pragma once
 
-#include <deque>
 #include <utility>
 
 #include "model/common/cycle.h"
+#include "model/common/ring.h"
 
 namespace vireo::model {
 
@@ -15,7 +15,7 @@ class Level {
   explicit Level(T value = {}) : value_(std::move(value)) {}
 
   // The value from cycle `from` on. Cycles do not go backwards, neither here nor in At.
-  void Set(Cycle from, T value) { changes_.emplace_back(from, std::move(value)); }
+  void Set(Cycle from, T value) { changes_.push_back({from, std::move(value)}); }
   const T& At(Cycle cycle) {
     while (!changes_.empty() && changes_.front().first <= cycle) {
       value_ = std::move(changes_.front().second);
@@ -26,7 +26,7 @@ class Level {
 
  private:
   T value_;
-  std::deque<std::pair<Cycle, T>> changes_;
+  Ring<std::pair<Cycle, T>> changes_;
 };
 
 }  // namespace vireo::model

@@ -59,7 +59,9 @@ class Ring {
     if (size_ == slots_.size()) Grow();
     return (*this)[size_++];
   }
-  void push_back(T value) { Extend() = std::move(value); }
+  // `value` is none of the queue's own.
+  void push_back(const T& value) { Extend() = value; }
+  void push_back(T&& value) { Extend() = std::move(value); }
   void pop_front() {
     assert(size_ != 0);
     first_ = (first_ + 1) & (slots_.size() - 1);

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <utility>
 #include <vector>
 
 #include "model/common/cycle.h"
+#include "model/common/ring.h"
 
 namespace vireo::model {
 
@@ -36,7 +36,7 @@ class Table {
     T entry;
   };
   std::vector<T> entries_;
-  std::deque<Pending> pending_;
+  Ring<Pending> pending_;
 };
 
 }  // namespace vireo::model

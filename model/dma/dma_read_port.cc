@@ -19,6 +19,9 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
       reader_(config.reader),
       arb_(config.fetch_clients + config.read_clients),
       requests_(config.fetch_clients + config.read_clients) {
+  fetch_request_in.reserve(config.fetch_clients);
+  fetched_out.reserve(config.fetch_clients);
+  read_request_in.reserve(config.read_clients);
   for (size_t i = 0; i < config.fetch_clients; ++i) {
     fetch_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
     fetch_request_in.back().SetConsumer(this);
@@ -53,12 +56,13 @@ void DmaReadPort::Run(Cycle now) {
   arb_.Advance(now);
   moved |= arb_.output().size() != decided;
   for (size_t i = 0; i < whole(); ++i) {
+    if (fetch_request_in[i].size() == 0) continue;
     if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
     answers_[i].places.Take(1);
     moved = true;
   }
   for (size_t i = 0; i < read_request_in.size(); ++i) {
-    if (!Admit(now, whole() + i, read_request_in[i])) continue;
+    if (read_request_in[i].size() == 0 || !Admit(now, whole() + i, read_request_in[i])) continue;
     ++reads_;
     moved = true;
   }
@@ -100,14 +104,8 @@ void DmaReadPort::TakeTrain(Cycle now) {
   const DmaReader::TrainBeat first = reader_.train_beat();
   const size_t client = first.tag >> kTagBits;
   const uint32_t beats = BusBeats(0, first.bytes, beat_bytes_);
-  Train train{.tag = static_cast<uint8_t>(first.tag),
-              .bytes = first.bytes,
-              .resp = first.resp,
-              .data = reader_.TakeTrainData()};
-  for (uint32_t beat = 0; beat < beats; ++beat) {
-    assert(reader_.TrainCycle() == now + beat);
-    reader_.OnTrainBeatTaken(now + beat);
-  }
+  Train train{
+      .tag = static_cast<uint8_t>(first.tag), .bytes = first.bytes, .resp = first.resp, .data = reader_.TakeTrain(now)};
   const Cycle end = now + beats - 1;
   if (train.resp != AxiResp::kOkay && on_dma_error) on_dma_error(now);
   if (client >= whole()) {
@@ -120,9 +118,9 @@ void DmaReadPort::TakeTrain(Cycle now) {
     train_sink[client - whole()]->OnTrain(now, train);
     return;
   }
-  spec::DmaFetched answer{.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
+  spec::DmaFetched& answer = answers_[client].tokens.Extend();
+  answer = {.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
   std::copy(train.data.begin(), train.data.end(), answer.data);
-  answers_[client].tokens.push_back(answer);
   answers_[client].timing.Push(end);
 }
 

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 #include "model/dma/dma_reader.h"
 #include "model/dma/train.h"
 #include "spec/gen/vireo_spec.h"
@@ -46,9 +46,10 @@ class DmaReadPort final : public Block {
 
   DmaReadPort(Agenda& agenda, const Config& config);
 
-  std::deque<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
-  std::deque<Output<spec::DmaFetched>> fetched_out;            // per small client
-  std::deque<Channel<spec::DmaReadRequest>> read_request_in;   // per whole client; 1 to kPcieRequestBoundary bytes
+  // Whose addresses others keep: never longer than they are made.
+  std::vector<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
+  std::vector<Output<spec::DmaFetched>> fetched_out;            // per small client
+  std::vector<Channel<spec::DmaReadRequest>> read_request_in;   // per whole client; 1 to kPcieRequestBoundary bytes
   Output<DmaReader::Burst> ar_out;
   std::vector<TrainSink*> train_sink;       // per whole client; must be there if it asks
   std::function<void(Cycle)> on_dma_error;  // a train that failed begins in this cycle; may be empty
@@ -70,7 +71,7 @@ class DmaReadPort final : public Block {
   struct Answers {
     explicit Answers(size_t depth) : timing(FifoTiming::Fifo(depth)), places(depth) {}
     FifoTiming timing;
-    std::deque<spec::DmaFetched> tokens{};
+    Ring<spec::DmaFetched> tokens{};
     Credits places;
   };
 
@@ -82,10 +83,10 @@ class DmaReadPort final : public Block {
   const uint32_t beat_bytes_;
   DmaReader reader_;
   ArbRr arb_;
-  std::deque<std::deque<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
-  std::deque<Answers> answers_;                            // per small client
-  std::deque<Cycle> train_ends_;                           // last beats of whole clients' trains that are leaving
-  uint64_t reads_ = 0;                                     // requests of whole clients under way
+  std::vector<Ring<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
+  std::vector<Answers> answers_;                      // per small client
+  Ring<Cycle> train_ends_;                            // last beats of whole clients' trains that are leaving
+  uint64_t reads_ = 0;                                // requests of whole clients under way
   uint32_t outstanding_ = 0;
 };
 

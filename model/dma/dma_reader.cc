@@ -32,13 +32,14 @@ uint32_t DmaReader::TrainSteps(uint64_t address, uint32_t bytes) const {
 void DmaReader::OnRequest(Cycle cycle, const Request& request) {
   assert(request.bytes <= max_request_bytes());
   split_.OnRequest(cycle, request.address, request.bytes, request.max_read_request_size);
-  flights_.push_back({.tag = request.tag,
-                      .data = std::vector<uint8_t>(request.bytes),
-                      .resp = AxiResp::kOkay,
-                      .issued_bytes = 0,
-                      .bus_beats = BusBeats(request.address, request.bytes, beat_bytes_),
-                      .steps = TrainSteps(request.address, request.bytes),
-                      .train_beats = BusBeats(0, request.bytes, beat_bytes_)});
+  Flight& flight = flights_.Extend();  // with the memory of one that has left
+  flight.tag = request.tag;
+  flight.data.assign(request.bytes, 0);
+  flight.resp = AxiResp::kOkay;
+  flight.issued_bytes = 0;
+  flight.bus_beats = BusBeats(request.address, request.bytes, beat_bytes_);
+  flight.steps = TrainSteps(request.address, request.bytes);
+  flight.train_beats = BusBeats(0, request.bytes, beat_bytes_);
   Advance();
 }
 
@@ -80,12 +81,30 @@ DmaReader::TrainBeat DmaReader::train_beat() const {
 void DmaReader::OnTrainBeatTaken(Cycle cycle) {
   train_timing_.Pop(cycle);
   train_room_.Return(cycle);
-  if (++beat_ == flights_.front().train_beats) {
-    beat_ = 0;
-    flights_.pop_front();
-    ++first_flight_;
-  }
+  if (++beat_ == flights_.front().train_beats) PopTrain();
   Advance();
+}
+
+// Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
+std::span<const uint8_t> DmaReader::TakeTrain(Cycle first) {
+  assert(beat_ == 0);
+  const Cycle end = first + flights_.front().train_beats;
+  for (Cycle cycle = first; cycle != end; ++cycle) {
+    train_timing_.Pop(cycle);
+    train_room_.Return(cycle);
+    while (Step()) {
+    }
+  }
+  const std::span<const uint8_t> data = flights_.front().data;
+  PopTrain();
+  Advance();
+  return data;
+}
+
+void DmaReader::PopTrain() {
+  beat_ = 0;
+  flights_.pop_front();
+  ++first_flight_;
 }
 
 void DmaReader::Advance() {

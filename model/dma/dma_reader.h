@@ -19,7 +19,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 #include "model/dma/dma_split.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -97,8 +97,9 @@ class DmaReader {
   Cycle TrainCycle() const { return train_timing_.PopReady(); }
   TrainBeat train_beat() const;
   void OnTrainBeatTaken(Cycle cycle);
-  // All of the oldest train, for who takes it as a whole: nobody looks at its beats any more.
-  std::vector<uint8_t> TakeTrainData() { return std::move(flights_.front().data); }
+  // All of the oldest train, for who takes it without a pause: beat k in cycle `first` + k. The data is there until the
+  // next request.
+  std::span<const uint8_t> TakeTrain(Cycle first);
 
   const Waits& waits() const { return waits_; }
 
@@ -131,6 +132,7 @@ class DmaReader {
   bool Retire();
   bool Step();
   void Advance();
+  void PopTrain();
 
   const Config config_;
   const uint32_t beat_bytes_;
@@ -138,7 +140,7 @@ class DmaReader {
   Credits tags_;
   Credits places_;  // beats of the buffer
   FifoTiming bursts_timing_ = FifoTiming::Slice();
-  std::deque<Burst> bursts_;
+  Ring<Burst> bursts_;
   std::vector<Read> reads_;  // by tag
   uint64_t issued_ = 0;      // bursts
   uint64_t retired_ = 0;
@@ -149,7 +151,7 @@ class DmaReader {
   Cycle next_step_ = 0;
   uint32_t step_ = 0;  // the next one of its train
   uint32_t beat_ = 0;  // the next one to be taken of its train
-  std::deque<Flight> flights_;
+  Ring<Flight> flights_;
   uint64_t first_flight_ = 0;  // number of flights_.front(), whose train is the next to leave
   uint64_t issue_flight_ = 0;  // whose burst is issued next
   uint64_t step_flight_ = 0;   // whose train makes the next step

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -60,9 +60,9 @@ class DmaSplit {
 
   uint32_t beat_bytes_;
   FifoTiming requests_timing_ = FifoTiming::Slice();
-  std::deque<Request> requests_;
+  Ring<Request> requests_;
   FifoTiming bursts_timing_ = FifoTiming::Slice();
-  std::deque<Burst> bursts_;
+  Ring<Burst> bursts_;
 };
 
 }  // namespace vireo::model

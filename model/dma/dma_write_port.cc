@@ -27,6 +27,8 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
       part_(config.store_clients),
       write_first_(config.write_clients, true),
       writes_(config.store_clients + config.write_clients) {
+  store_in.reserve(config.store_clients);
+  write_in.reserve(config.write_clients);
   for (size_t i = 0; i < config.store_clients; ++i) {
     store_in.push_back(Channel<spec::DmaStore>::Slice());
     store_in.back().SetConsumer(this);
@@ -73,11 +75,12 @@ void DmaWritePort::Run(Cycle now) {
 
 bool DmaWritePort::IntoArbiter(Cycle now) {
   bool moved = false;
-  const auto push = [&](size_t client, bool first, const WriteBeat& beat) {
+  // The place of the beat among those in the arbiter.
+  const auto push = [&](size_t client, bool first, bool last) -> WriteBeat& {
     if (first) ++writes_[client];
-    arb_.Push(now, client, beat.last);
-    beats_[client].push_back(beat);
+    arb_.Push(now, client, last);
     moved = true;
+    return beats_[client].Extend();
   };
   for (size_t i = 0; i < whole(); ++i) {
     if (!store_in[i].CanPop(now) || arb_.PushReady(i) > now) continue;
@@ -87,21 +90,23 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
     const uint32_t size = std::min(beat_bytes_, store.bytes - begin);
     const auto data = std::span(store.data).subspan(begin, size);
     const bool last = begin + size == store.bytes;
-    push(i, begin == 0,
-         {.request = {.address = store.address, .bytes = store.bytes, .notify = store.notify, .tag = store.tag},
-          .data = {data.begin(), data.end()},
-          .last = last});
+    WriteBeat& beat = push(i, begin == 0, last);
+    beat.request = {.address = store.address, .bytes = store.bytes, .notify = store.notify, .tag = store.tag};
+    beat.data.assign(data.begin(), data.end());
+    beat.last = last;
     ++part_[i];
     if (last) {
       part_[i] = 0;
-      store_in[i].Pop(now);
+      store_in[i].Drop(now);
     }
   }
   for (size_t i = 0; i < write_in.size(); ++i) {
     if (!write_in[i].CanPop(now) || arb_.PushReady(whole() + i) > now) continue;
     const bool first = write_first_[i];
     write_first_[i] = write_in[i].front().last;
-    push(whole() + i, first, write_in[i].Pop(now));
+    const WriteBeat& beat = write_in[i].front();
+    push(whole() + i, first, beat.last) = beat;
+    write_in[i].Drop(now);
   }
   return moved;
 }
@@ -111,8 +116,7 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   if (arb_.PopReady() > now || writer_.TrainReady() > now || (first && requests_timing_.PushReady() > now))
     return false;
   const size_t client = arb_.output().front().input;
-  const WriteBeat beat = beats_[client].front();
-  beats_[client].pop_front();
+  const WriteBeat& beat = beats_[client].front();
   arb_.Pop(now);
   if (first) {
     assert(beat.request.bytes >= 1 && beat.request.bytes <= DmaWriter::kMaxRequestBytes);
@@ -131,7 +135,9 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   assert(beat.data.size() >= size && beat.last == (size == bytes_left_));
   bytes_left_ -= size;
   writer_.OnTrainBeat(now, std::span(beat.data).first(size), beat.last);
-  if (beat.last && client >= whole() && on_accepted[client - whole()]) on_accepted[client - whole()](now);
+  const bool last = beat.last;
+  beats_[client].pop_front();
+  if (last && client >= whole() && on_accepted[client - whole()]) on_accepted[client - whole()](now);
   return true;
 }
 
@@ -145,9 +151,15 @@ bool DmaWritePort::IntoWriter(Cycle now) {
   return true;
 }
 
-void DmaWritePort::OnWriteBeatTaken(Cycle now, Cycle taken) {
-  writer_.OnWriteBeatTaken(taken);
+void DmaWritePort::OnWriteBeatTaken(Cycle now) {
+  writer_.OnWriteBeatTaken(now);
   Wake(now);
+}
+
+Cycle DmaWritePort::TakeBurstData(Cycle now, Cycle from) {
+  const Cycle last = writer_.TakeBurstData(from);
+  Wake(now);
+  return last;
 }
 
 void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 #include "model/dma/dma_writer.h"
 #include "model/dma/write_beat.h"
 #include "spec/gen/vireo_spec.h"
@@ -44,13 +44,14 @@ class DmaWritePort final : public Block {
 
   DmaWritePort(Agenda& agenda, const Config& config);
 
-  std::deque<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
-  std::deque<Channel<WriteBeat>> write_in;       // per whole client
+  // Whose addresses others keep: never longer than they are made.
+  std::vector<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
+  std::vector<Channel<WriteBeat>> write_in;       // per whole client
   Output<DmaWriter::Burst> aw_out;
   // Called in the cycle of the pulse; may be empty.
-  std::deque<OnDone> on_done;                          // per small client
-  std::deque<OnDone> on_write_done;                    // per whole client
-  std::deque<std::function<void(Cycle)>> on_accepted;  // per whole client
+  std::vector<OnDone> on_done;                          // per small client
+  std::vector<OnDone> on_write_done;                    // per whole client
+  std::vector<std::function<void(Cycle)>> on_accepted;  // per whole client
   std::function<void(Cycle)> on_dma_error;
   // Counts for requests that enter the writer; to be set before the blocks of a cycle run.
   spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
@@ -58,8 +59,11 @@ class DmaWritePort final : public Block {
   void Run(Cycle now) override;
 
   // The beats of the bus are writer().write_beat(), from writer().WriteCycle() on. Told in cycle `now` that the bus
-  // takes one in cycle `taken`, this one or a later one: who knows when it will be ready tells a whole burst at once.
-  void OnWriteBeatTaken(Cycle now, Cycle taken);
+  // takes one.
+  void OnWriteBeatTaken(Cycle now);
+  // Who is always ready from cycle `from` on takes all beats of a burst at once: writer().burst_data(). The cycle of
+  // the last one.
+  Cycle TakeBurstData(Cycle now, Cycle from);
 
   // Answers come in the order of the bursts, each after its burst's last beat was taken.
   void OnAnswer(Cycle cycle, AxiResp resp);
@@ -78,13 +82,13 @@ class DmaWritePort final : public Block {
   const uint32_t beat_bytes_;
   DmaWriter writer_;
   ArbRr arb_;
-  std::deque<std::deque<WriteBeat>> beats_;  // per client: in the arbiter
-  std::vector<uint32_t> part_;               // per small client: the token's next beat
-  std::deque<bool> write_first_;             // per whole client: the next beat into the arbiter is a train's first
-  uint32_t bytes_left_ = 0;                  // of the transaction that leaves the arbiter; 0: its first beat is next
+  std::vector<Ring<WriteBeat>> beats_;  // per client: in the arbiter
+  std::vector<uint32_t> part_;          // per small client: the token's next beat
+  std::vector<bool> write_first_;       // per whole client: the next beat into the arbiter is a train's first
+  uint32_t bytes_left_ = 0;             // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
-  std::deque<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer
-  std::vector<uint64_t> writes_;             // per client: transactions under way
+  Ring<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer
+  std::vector<uint64_t> writes_;       // per client: transactions under way
 };
 
 }  // namespace vireo::model

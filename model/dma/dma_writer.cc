@@ -20,7 +20,12 @@ DmaWriter::DmaWriter(const Config& config)
 
 DmaWriter::Flight& DmaWriter::FlightOf(uint64_t number) {
   const auto index = static_cast<size_t>(number - first_flight_);
-  if (index == flights_.size()) flights_.emplace_back();
+  if (index == flights_.size()) {
+    Flight& flight = flights_.Extend();  // with the memory of one that has left
+    flight.data.clear();
+    flight.complete = kUnknown;
+    flight.resp = AxiResp::kOkay;
+  }
   return flights_[index];
 }
 
@@ -59,13 +64,38 @@ DmaWriter::WriteBeat DmaWriter::write_beat() const {
 }
 
 void DmaWriter::OnWriteBeatTaken(Cycle cycle) {
+  TakeWriteBeat(cycle);
+  Advance();
+}
+
+std::span<const uint8_t> DmaWriter::burst_data() const {
+  const Write& write = WriteOf(leaving_);
+  const Flight& flight = FlightOf(write.flight);
+  return std::span(flight.data).subspan(static_cast<size_t>(write.address - flight.request.address), write.bytes);
+}
+
+// Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
+Cycle DmaWriter::TakeBurstData(Cycle from) {
+  assert(beat_ == 0);
+  for (;;) {
+    const Cycle cycle = std::max(WriteCycle(), from);
+    const bool last = TakeWriteBeat(cycle);
+    while (Step()) {
+    }
+    if (!last) continue;
+    Advance();
+    return cycle;
+  }
+}
+
+// Whether it was the last one of its burst.
+bool DmaWriter::TakeWriteBeat(Cycle cycle) {
   write_timing_.Pop(cycle);
   write_room_.Return(cycle);
-  if (++beat_ == WriteOf(leaving_).beats) {
-    beat_ = 0;
-    ++leaving_;
-  }
-  Advance();
+  if (++beat_ != WriteOf(leaving_).beats) return false;
+  beat_ = 0;
+  ++leaving_;
+  return true;
 }
 
 void DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {

@@ -20,13 +20,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/ring.h"
 #include "model/dma/dma_split.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -104,12 +104,16 @@ class DmaWriter {
   Cycle WriteCycle() const { return write_timing_.PopReady(); }
   WriteBeat write_beat() const;
   void OnWriteBeatTaken(Cycle cycle);
+  // The same for all beats of the oldest burst, none of which was taken: its bytes, until it is taken; and its beats,
+  // each as soon as it is visible, but not before `from`. The cycle of the last one.
+  std::span<const uint8_t> burst_data() const;
+  Cycle TakeBurstData(Cycle from);
 
   // Answers come in the order of the bursts.
   void OnAnswer(Cycle cycle, AxiResp resp);
 
   // In order; the caller takes them away.
-  std::deque<Completion>& completions() { return completions_; }
+  Ring<Completion>& completions() { return completions_; }
 
   const Waits& waits() const { return waits_; }
 
@@ -137,6 +141,7 @@ class DmaWriter {
   bool Issue();
   bool Step();
   void Advance();
+  bool TakeWriteBeat(Cycle cycle);
 
   const Config config_;
   const uint32_t beat_bytes_;
@@ -144,12 +149,12 @@ class DmaWriter {
   FifoTiming data_timing_;
   Credits room_for_answers_;
   FifoTiming bursts_timing_ = FifoTiming::Slice();
-  std::deque<Burst> bursts_;
+  Ring<Burst> bursts_;
   FifoTiming jobs_timing_ = FifoTiming::Slice();
   FifoTiming write_timing_ = FifoTiming::Fifo(kStreamDepth);
   Credits write_room_{kStreamDepth};
-  std::deque<Write> writes_;  // issued, not answered
-  uint64_t answered_ = 0;     // number of writes_.front()
+  Ring<Write> writes_;     // issued, not answered
+  uint64_t answered_ = 0;  // number of writes_.front()
   uint64_t issued_ = 0;
   uint64_t stepping_ = 0;    // number of the burst that makes the next step
   uint64_t leaving_ = 0;     // number of the burst whose beat is taken next
@@ -158,12 +163,12 @@ class DmaWriter {
   uint32_t beat_ = 0;        // the next one to be taken of its burst
   Cycle next_step_ = 0;
   Cycle last_answer_ = 0;
-  std::deque<Flight> flights_;
+  Ring<Flight> flights_;
   uint64_t first_flight_ = 0;  // number of flights_.front()
   uint64_t next_request_ = 0;
   uint64_t next_train_ = 0;
   uint64_t issue_flight_ = 0;  // whose burst is issued next
-  std::deque<Completion> completions_;
+  Ring<Completion> completions_;
   Waits waits_;
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "model/common/cycle.h"
 #include "model/dma/dma_split.h"
@@ -12,10 +12,10 @@ namespace vireo::model {
 
 // Unbroken: beat k is in the k-th cycle after the first.
 struct Train {
-  uint8_t tag;                // of the request
-  uint32_t bytes;             // of the request
-  AxiResp resp;               // other than kOkay: the data is undefined
-  std::vector<uint8_t> data;  // `bytes` of them
+  uint8_t tag;                    // of the request
+  uint32_t bytes;                 // of the request
+  AxiResp resp;                   // other than kOkay: the data is undefined
+  std::span<const uint8_t> data;  // `bytes` of them; while OnTrain runs
 };
 
 class TrainSink {

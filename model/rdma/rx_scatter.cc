@@ -32,19 +32,19 @@ RxScatter::Write RxScatter::MakeWrite(size_t offset, uint64_t address, size_t by
   return {offset, address, bytes, lag, run_beats - 1 + lag, 0};
 }
 
-WriteBeat RxScatter::MakeBeat() const {
+void RxScatter::MakeBeat(WriteBeat& beat) const {
   const size_t from = (write_.step - write_.lag) * beat_bytes_;
   const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
-  WriteBeat beat{{.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = true, .tag = 0},
-                 {},
-                 write_.step == write_.last_step};
-  if (!place_.zeros) {
+  beat.request = {.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = true, .tag = 0};
+  beat.last = write_.step == write_.last_step;
+  if (place_.zeros) {
+    beat.data = {};
+  } else {
     const auto frame = store_.oldest().subspan(write_.offset + from, bytes);
     beat.data.assign(frame.begin(), frame.end());
   }
   // Zero behind the end of the write; inside it a beat is full.
   beat.data.resize(beat_bytes_);
-  return beat;
 }
 
 void RxScatter::Run(Cycle now) {
@@ -116,7 +116,9 @@ void RxScatter::Step(Cycle now) {
   if (write_.step >= write_.lag) {
     if (room_.Available(1) > now) return;
     room_.Take(1);
-    beats_.push_back({now + kBeatLatency, MakeBeat()});
+    Ready& ready = beats_.Extend();
+    ready.cycle = now + kBeatLatency;
+    MakeBeat(ready.beat);
     if (beats_.size() == 1) WakeAt(now + kBeatLatency);
   }
   begins_ = now + 1;
@@ -156,8 +158,8 @@ void RxScatter::Leave(Cycle now) {
     return WakeAt(now + 1);
   }
   part_ = Part::kCompletion;
-  accepted_.erase(accepted_.begin(), accepted_.begin() + static_cast<ptrdiff_t>(pending.writes));
-  pending_.Pop(now);
+  for (unsigned i = 0; i < pending.writes; ++i) accepted_.pop_front();
+  pending_.Drop(now);
 }
 
 }  // namespace vireo::model

@@ -13,13 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
+#include "model/common/ring.h"
 #include "model/dma/write_beat.h"
 #include "model/eth/net_frames.h"
 #include "model/rdma/rx_buffer.h"
@@ -92,7 +92,7 @@ class RxScatter final : public Block {
   void Step(Cycle now);
   void Leave(Cycle now);
   Write MakeWrite(size_t offset, uint64_t address, size_t bytes) const;
-  WriteBeat MakeBeat() const;
+  void MakeBeat(WriteBeat& beat) const;
 
   const size_t beat_bytes_;
   FrameStore& store_;
@@ -104,15 +104,15 @@ class RxScatter final : public Block {
   bool second_ = false;  // the write under way is the second one
   Write write_;
   Credits room_{kStreamDepth};
-  std::deque<Ready> beats_;  // on their way to the output
-  Cycle next_beat_ = 0;      // leaves not before
+  Ring<Ready> beats_;    // on their way to the output
+  Cycle next_beat_ = 0;  // leaves not before
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
   Part part_ = Part::kCompletion;  // of the first one; what is before it has left
-  std::deque<Cycle> accepted_;     // that no place has used yet
+  Ring<Cycle> accepted_;           // that no place has used yet
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t done_ = 0;              // of them, those in memory
-  std::deque<Cycle> dones_;        // of cycles that are not over
+  Ring<Cycle> dones_;              // of cycles that are not over
 };
 
 }  // namespace vireo::model

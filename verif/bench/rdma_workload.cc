@@ -155,7 +155,9 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   while (!end) {
     for (size_t i = 0; i < queue_pairs; ++i) {
       Queue& queue = queues[i];
-      if (std::string error = receive(queue, bench.pairs[i]->side[1]); !error.empty()) return error;
+      if (receives != 0) {
+        if (std::string error = receive(queue, bench.pairs[i]->side[1]); !error.empty()) return error;
+      }
       for (; queue.posted - queue.completed < workload.depth; ++queue.posted) {
         const bool is_signaled = (queue.posted + 1) % workload.signal_every == 0;
         const host::Status posted =

@@ -320,7 +320,7 @@ class Rig {
     if (!taken) return {};
     const DmaWriter::WriteBeat visible = port.writer().write_beat();
     const BusBeat beat{visible.lane, {visible.data.begin(), visible.data.end()}, visible.last};
-    port.OnWriteBeatTaken(cycle, cycle);
+    port.OnWriteBeatTaken(cycle);
     last_beat = cycle;
     const auto data = BytesOf(std::as_const(top_.m_axi_wdata_o));
     const auto strobes = uint64_t{top_.m_axi_wstrb_o};

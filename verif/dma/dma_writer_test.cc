@@ -521,6 +521,72 @@ TEST_P(DmaWriterTest, ReportsAFailureThatNobodyAskedFor) {
   EXPECT_EQ(bench.completions(), 20u);
 }
 
+// --- A burst at once
+// ---------------------------------------------------------------------------------------------------
+
+// Who takes all beats of a burst at once sees what who takes them one by one sees, and in the same cycles.
+TEST(DmaWriterModelTest, ABurstAtOnceIsItsBeatsOneByOne) {
+  auto random = MakeRandom("burst at once");
+  model::DmaWriter one({.data_bits = 512, .writes = 4, .buffer_bytes = 8192});
+  model::DmaWriter whole = one;
+  constexpr uint32_t kBeatBytes = 64;
+  Cycle cycle = 10;
+  size_t bursts = 0;
+  for (uint32_t request = 0; request < 200; ++request) {
+    const auto bytes = static_cast<uint32_t>(1 + random() % DmaWriter::kMaxRequestBytes);
+    Bytes data(bytes);
+    std::ranges::generate(data, [&] { return static_cast<uint8_t>(random()); });
+    const uint64_t address = random() % 8192;
+    for (DmaWriter* writer : {&one, &whole}) {
+      Cycle at = cycle;
+      ASSERT_LE(writer->RequestReady(), at);
+      writer->OnRequest(at, {.address = address,
+                             .bytes = bytes,
+                             .tag = request,
+                             .notify = true,
+                             .after_all_b = request % 5 == 0,
+                             .max_payload_size = PcieSize::kBytes256});
+      for (uint32_t done = 0; done < bytes; done += kBeatBytes, ++at) {
+        at = std::max(at, writer->TrainReady());
+        ASSERT_NE(at, model::kUnknown);
+        const uint32_t size = std::min(kBeatBytes, bytes - done);
+        writer->OnTrainBeat(at, std::span(data).subspan(done, size), done + size == bytes);
+      }
+    }
+    Bytes written;
+    while (written.size() < bytes) {
+      ASSERT_NE(one.BurstCycle(), model::kUnknown);
+      ASSERT_EQ(one.BurstCycle(), whole.BurstCycle());
+      cycle = one.BurstCycle() + random() % 3;
+      one.OnBurstTaken(cycle);
+      whole.OnBurstTaken(cycle);
+      const Cycle from = cycle + 1 + random() % 4;
+      const auto at_once = whole.burst_data();
+      const size_t before = written.size();
+      Cycle last_beat = 0;
+      for (bool last = false; !last;) {
+        const DmaWriter::WriteBeat beat = one.write_beat();
+        written.insert(written.end(), beat.data.begin(), beat.data.end());
+        last = beat.last;
+        last_beat = std::max(one.WriteCycle(), from);
+        one.OnWriteBeatTaken(last_beat);
+      }
+      ASSERT_TRUE(
+          std::equal(at_once.begin(), at_once.end(), written.begin() + static_cast<ptrdiff_t>(before), written.end()));
+      ASSERT_EQ(whole.TakeBurstData(from), last_beat);
+      ASSERT_EQ(one.WriteCycle(), whole.WriteCycle());
+      ++bursts;
+      cycle = last_beat + 1 + random() % 20;
+      one.OnAnswer(cycle, AxiResp::kOkay);
+      whole.OnAnswer(cycle, AxiResp::kOkay);
+    }
+    ASSERT_EQ(written, data);
+    ASSERT_EQ(one.completions().back().cycle, whole.completions().back().cycle);
+    cycle += 200;
+  }
+  EXPECT_GT(bursts, 1000u);
+}
+
 // --- Throughput ------------------------------------------------------------------------------------------------------
 
 // Back to back, everybody willing: bytes per cycle in the steady state.

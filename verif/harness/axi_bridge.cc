@@ -38,15 +38,25 @@ void AxiBridge::OnReadBurst(Cycle cycle, const DmaRead& read) {
   if (read.bytes == 0) Defect(cycle, "read burst without bytes");
   Read& entry = reads_[read.tag];
   if (entry.bytes != 0) Defect(cycle, "read burst with ID " + std::to_string(read.tag) + ", which is in use");
-  entry = {.address = read.address, .bytes = read.bytes, .done = 0, .partial = {}, .poisoned = false};
+  // The memory of its partial beats is used again.
+  entry.address = read.address;
+  entry.bytes = read.bytes;
+  entry.done = 0;
+  entry.partial.clear();
+  entry.poisoned = false;
   ++open_reads_;
 }
 
-void AxiBridge::MakeBeat(Cycle cycle, uint16_t id, std::vector<uint8_t> data, uint8_t resp, bool last) {
-  data.resize(beat_bytes_);
+void AxiBridge::MakeBeat(Cycle cycle, uint16_t id, std::span<const uint8_t> data, uint8_t resp, bool last) {
   const Cycle on_bus = std::max(cycle, read_free_);
   read_free_ = on_bus + 1;
-  read_beats_.push_back({on_bus, id, std::move(data), resp, last});
+  ReadBeat& beat = read_beats_.Extend();
+  beat.cycle = on_bus;
+  beat.id = id;
+  beat.data.assign(data.begin(), data.end());
+  beat.data.resize(beat_bytes_);
+  beat.resp = resp;
+  beat.last = last;
 }
 
 void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
@@ -68,7 +78,8 @@ void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
     data = data.subspan(count);
     const bool last = address + count == end;
     if (lane + count == beat_bytes_ || last) {
-      MakeBeat(at, completion.tag, std::exchange(read.partial, {}), read.poisoned ? kAxiSlverr : kAxiOkay, last);
+      MakeBeat(at, completion.tag, read.partial, read.poisoned ? kAxiSlverr : kAxiOkay, last);
+      read.partial.clear();
       read.poisoned = false;
     }
   }
@@ -80,7 +91,7 @@ void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
     read.done = read.bytes;
   }
   if (read.done == read.bytes) {
-    read = {};
+    read.bytes = 0;
     --open_reads_;
   }
 }
@@ -96,7 +107,6 @@ void AxiBridge::OnAddress(Cycle cycle, uint64_t address, uint32_t bytes) {
   if (!IsAddressReady(cycle, address, bytes)) Defect(cycle, "write burst without credits");
   write_.Take(cycle, DmaBeats(address, bytes, beat_bytes_));
   writes_.push_back({cycle, {address, {}}, bytes});
-  writes_.back().write.data.reserve(bytes);
 }
 
 bool AxiBridge::IsDataReady(Cycle cycle) const { return !writes_.empty() && writes_.front().taken < cycle; }
@@ -110,8 +120,8 @@ std::pair<uint32_t, uint32_t> AxiBridge::NextLanes() const {
 }
 
 std::optional<AxiBridge::Write> AxiBridge::OnData(Cycle cycle, std::span<const uint8_t> beat, bool last) {
-  if (!IsDataReady(cycle)) Defect(cycle, "write data before its address");
-  OpenWrite& open = writes_.front();
+  OpenWrite& open = OldestWrite(cycle);
+  if (open.write.data.empty()) open.write.data.reserve(open.bytes);
   const auto [first, end] = NextLanes();
   const auto bytes = beat.subspan(first, end - first);
   open.write.data.insert(open.write.data.end(), bytes.begin(), bytes.end());
@@ -119,9 +129,26 @@ std::optional<AxiBridge::Write> AxiBridge::OnData(Cycle cycle, std::span<const u
   if (complete != last) Defect(cycle, "wlast does not fit the burst's length");
   if (!complete) return std::nullopt;
   Write write = std::move(open.write);
+  FinishWrite(cycle);
+  return write;
+}
+
+uint64_t AxiBridge::OnBurstData(Cycle cycle, size_t bytes) {
+  const OpenWrite& open = OldestWrite(cycle);
+  if (bytes != open.bytes) Defect(cycle, "wlast does not fit the burst's length");
+  const uint64_t address = open.write.address;
+  FinishWrite(cycle);
+  return address;
+}
+
+AxiBridge::OpenWrite& AxiBridge::OldestWrite(Cycle cycle) {
+  if (!IsDataReady(cycle)) Defect(cycle, "write data before its address");
+  return writes_.front();
+}
+
+void AxiBridge::FinishWrite(Cycle cycle) {
   writes_.pop_front();
   answer_cycle_ = cycle + 1;
-  return write;
 }
 
 // --- Frames

@@ -38,13 +38,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/common/ring.h"
 #include "model/rdma/tx_framer.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/harness/nic.h"
@@ -85,7 +85,7 @@ class AxiBridge {
   // R2 to R4: appends to read_beats(). Calls come in the order of their cycles.
   void OnCompletion(Cycle cycle, const DmaCompletion& completion);
   // In the order of their cycles; whoever gives them to the device takes them away.
-  std::deque<ReadBeat>& read_beats() { return read_beats_; }
+  model::Ring<ReadBeat>& read_beats() { return read_beats_; }
   // Bursts of which beats are still to be made.
   size_t open_reads() const { return open_reads_; }
 
@@ -96,6 +96,9 @@ class AxiBridge {
   // A beat of the oldest burst, of beat_bytes() bytes; the burst's own are taken from it. The write, if it was the
   // last.
   std::optional<Write> OnData(Cycle cycle, std::span<const uint8_t> beat, bool last);
+  // The same for who knows all beats of a burst when its address is taken: `bytes` of them are complete in cycle
+  // `cycle`, that of the last beat. Where they go to.
+  uint64_t OnBurstData(Cycle cycle, size_t bytes);
   // Which lanes the next beat must have, as [first, end).
   std::pair<uint32_t, uint32_t> NextLanes() const;
   bool IsAnswer(Cycle cycle) const { return answer_cycle_ == cycle; }  // B is valid
@@ -147,7 +150,9 @@ class AxiBridge {
     uint32_t bytes = 0;
   };
 
-  void MakeBeat(Cycle cycle, uint16_t id, std::vector<uint8_t> data, uint8_t resp, bool last);
+  void MakeBeat(Cycle cycle, uint16_t id, std::span<const uint8_t> data, uint8_t resp, bool last);
+  OpenWrite& OldestWrite(Cycle cycle);
+  void FinishWrite(Cycle cycle);
 
   const spec::Config& config_;
   const std::string name_;
@@ -156,10 +161,10 @@ class AxiBridge {
 
   std::vector<Read> reads_;  // by ID
   size_t open_reads_ = 0;
-  std::deque<ReadBeat> read_beats_;
+  model::Ring<ReadBeat> read_beats_;
   Cycle read_free_ = 0;  // the first cycle in which R is free
 
-  std::deque<OpenWrite> writes_;
+  model::Ring<OpenWrite> writes_;
   Cycle answer_cycle_ = kNever;
   Credits write_, transmit_;
 };

@@ -218,6 +218,20 @@ TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterIt
   EXPECT_FALSE(bench.bridge.IsDataReady(10));
 }
 
+TEST(AxiBridge, ABurstWhoseDataIsKnownIsAnsweredOneCycleAfterItsLastBeat) {
+  Bench bench(spec::kNic100);
+  bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
+  bench.bridge.OnAddress(5, 0x1030, 100);
+  bench.bridge.OnAddress(6, 0x2000, 64);
+  EXPECT_EQ(bench.bridge.OnBurstData(9, 100), 0x1030u);
+  EXPECT_FALSE(bench.bridge.IsAnswer(9));
+  EXPECT_TRUE(bench.bridge.IsAnswer(10));
+  EXPECT_EQ(bench.bridge.open_writes(), 1u);
+  EXPECT_EQ(bench.bridge.OnBurstData(10, 64), 0x2000u);
+  EXPECT_TRUE(bench.bridge.IsAnswer(11));
+  EXPECT_EQ(bench.bridge.open_writes(), 0u);
+}
+
 TEST(AxiBridge, AFrameMayBeginOnlyWithRoomForTheLongestBehindWhatIsOnItsWay) {
   Bench bench(spec::kNic100);
   const uint32_t enough = FrameBeats(bench.config.max_frame_bytes, 64) + kTransmitReserve;
@@ -279,6 +293,8 @@ TEST(AxiBridgeDeathTest, ABrokenBusEndsTheProgramWithAMessage) {
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 10);
   bench.bridge.OnAddress(2, 0, 100);
   EXPECT_DEATH(bench.bridge.OnData(3, beat, true), "wlast");
+  EXPECT_DEATH(bench.bridge.OnBurstData(2, 100), "before its address");
+  EXPECT_DEATH(bench.bridge.OnBurstData(3, 64), "wlast");
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options)
       environment_(context.environment),
       config_space_(options),
       bridge_(context.config, context.name + " (model)"),
-      beat_bytes_(BeatBytes(context.config)),
       client_(scheduler_.AddClient(*this)) {}
 
 ModelNic::~ModelNic() = default;
@@ -38,8 +37,7 @@ void ModelNic::Reset(Cycle cycle) {
   read_bursts_.sent().clear();
   write_bursts_.sent().clear();
   read_ends_.clear();
-  write_beats_.clear();
-  write_ends_.clear();
+  writes_.clear();
   first_input_ = cycle + kResetCycles;
   beats_counted_ = first_input_;
   transmit_ready_ = false;
@@ -138,8 +136,8 @@ void ModelNic::Wake(Cycle cycle) {
 }
 
 void ModelNic::OnTime(uint64_t cookie) {
-  const Cycle cycle = clock_.Containing(scheduler_.now());
-  if (cookie != generation_ || cycle != next_run_) return;
+  const Cycle cycle = next_run_;
+  if (cookie != generation_ || cycle == kNever || clock_.Middle(cycle) != scheduler_.now()) return;
   next_run_ = kNever;
   ++run_cycles_;
   RunCycle(cycle);
@@ -149,7 +147,7 @@ void ModelNic::OnTime(uint64_t cookie) {
 void ModelNic::Plan(Cycle next) {
   Cycle cycle = Theirs(model_->next());
   if (!read_ends_.empty()) cycle = std::min(cycle, read_ends_.front());
-  if (!write_ends_.empty()) cycle = std::min(cycle, write_ends_.front());
+  if (!writes_.empty()) cycle = std::min(cycle, writes_.front().last);
   if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
@@ -203,16 +201,10 @@ void ModelNic::OpenBus(Cycle cycle) {
 void ModelNic::TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst) {
   bridge_.OnAddress(cycle, burst.address, burst.bytes);
   model::DmaWritePort& port = model_->write_port();
-  for (bool last = false; !last;) {
-    const model::DmaWriter::WriteBeat from = port.writer().write_beat();
-    WriteBeat& beat = write_beats_.Extend();
-    beat.cycle = std::max(Theirs(port.writer().WriteCycle()), cycle + 1);
-    beat.data.assign(beat_bytes_, 0);
-    std::copy(from.data.begin(), from.data.end(), beat.data.begin() + static_cast<std::ptrdiff_t>(from.lane));
-    last = beat.last = from.last;
-    port.OnWriteBeatTaken(Ours(cycle), Ours(beat.cycle));
-  }
-  write_ends_.push_back(write_beats_.back().cycle);
+  Write& write = writes_.Extend();
+  const std::span<const uint8_t> data = port.writer().burst_data();
+  write.data.assign(data.begin(), data.end());
+  write.last = Theirs(port.TakeBurstData(Ours(cycle), Ours(cycle + 1)));
 }
 
 void ModelNic::TakeBus(Cycle cycle) {
@@ -223,12 +215,10 @@ void ModelNic::TakeBus(Cycle cycle) {
     environment_.ReadDma(cycle, read);
   }
   read_bursts_.sent().clear();
-  for (; !write_beats_.empty() && write_beats_.front().cycle <= cycle; write_beats_.pop_front()) {
-    const WriteBeat& beat = write_beats_.front();
-    const auto write = bridge_.OnData(beat.cycle, beat.data, beat.last);
-    if (write) environment_.WriteDma(cycle, {write->address, write->data});
+  for (; !writes_.empty() && writes_.front().last <= cycle; writes_.pop_front()) {
+    const Write& write = writes_.front();
+    environment_.WriteDma(cycle, {bridge_.OnBurstData(write.last, write.data.size()), write.data});
   }
-  while (!write_ends_.empty() && write_ends_.front() <= cycle) write_ends_.pop_front();
   for (const auto& sent : write_bursts_.sent()) TakeWriteBurst(cycle, sent.token);
   write_bursts_.sent().clear();
 }

@@ -46,10 +46,9 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
     Cycle cycle = 0;
     PciConfig::Controls controls;
   };
-  struct WriteBeat {
-    Cycle cycle = 0;  // in which the bus takes it
+  struct Write {
+    Cycle last = 0;  // in which the bus takes the last beat
     std::vector<uint8_t> data;
-    bool last = false;  // of its burst
   };
   struct Frame {
     Cycle start = 0, end = 0;
@@ -87,15 +86,13 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   NicEnvironment& environment_;
   PciConfig config_space_;
   AxiBridge bridge_;
-  const uint32_t beat_bytes_;
   const Scheduler::ClientNumber client_;
 
   std::unique_ptr<model::Nic> model_;
   model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
   model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
-  model::Ring<Cycle> read_ends_;        // last beats of read bursts: the others change nothing that could be seen
-  model::Ring<WriteBeat> write_beats_;  // of bursts whose address is taken
-  model::Ring<Cycle> write_ends_;       // last beats of bursts among them
+  model::Ring<Cycle> read_ends_;  // last beats of read bursts: the others change nothing that could be seen
+  model::Ring<Write> writes_;     // bursts whose address is taken
 
   uint64_t generation_ = 0;
   Cycle first_input_ = 0;

@@ -77,7 +77,7 @@ void Scheduler::Refill() {
     due_.push_back(far_.front());
     std::pop_heap(far_.begin(), far_.end(), std::greater<>());
   }
-  std::sort(due_.begin(), due_.end(), std::greater<>());
+  if (due_.size() > 1) std::sort(due_.begin(), due_.end(), std::greater<>());
   due_slot_ = slot;
 }
 

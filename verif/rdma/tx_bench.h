@@ -44,11 +44,13 @@ class Memory final : public BenchStream {
       const spec::DmaReadRequest request = requests_.front();
       requests_.pop_front();
       train_ = {.tag = request.tag, .bytes = request.bytes, .resp = model::AxiResp::kOkay, .data = {}};
-      AppendMemory(request.address, request.bytes, train_.data);
+      train_data_.clear();
+      AppendMemory(request.address, request.bytes, train_data_);
       if (IsBad(request.address)) {
         train_.resp = static_cast<model::AxiResp>(1 + random_() % 3);
-        for (auto& byte : train_.data) byte = static_cast<uint8_t>(random_());
+        for (auto& byte : train_data_) byte = static_cast<uint8_t>(random_());
       }
+      train_.data = train_data_;
       block_.OnTrain(cycle, train_);
       busy_ = true;
       at_ = 0;
@@ -87,6 +89,7 @@ class Memory final : public BenchStream {
   std::mt19937_64& random_;
   std::deque<spec::DmaReadRequest> requests_;
   model::Train train_{};
+  std::vector<uint8_t> train_data_;  // of train_
   bool busy_ = false;
   size_t at_ = 0;
 };
