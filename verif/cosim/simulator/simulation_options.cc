@@ -74,7 +74,7 @@ void SimulationOptions::AddTo(CLI::App& command) {
                      "their like (docs/topology.md)");
   command.add_option("--mtu", mtu_, "bytes of the longest packet on the NICs' links (default: what they can do)");
   command
-      .add_flag("--virtual-time{50}", call_cost_ns_,
+      .add_flag("--virtual-time{50}", call_cost_ns,
                 "programs see simulated time; =NS: what each of their calls to post or poll takes of it (50)")
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--seed", seed_, "of all that is random; one seed, one run");
@@ -169,7 +169,7 @@ host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
                        "--virtual-time: only programs that use a service see simulated time; export no NIC, and let "
                        "nobody else to the switch"};
   }
-  simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns_));
+  simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns));
   return {};
 }
 
@@ -188,7 +188,7 @@ std::vector<std::string> SimulationOptions::Words() const {
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
-  if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns_);
+  if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);
   add("--report", report);

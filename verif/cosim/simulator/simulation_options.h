@@ -28,11 +28,12 @@ class SimulationOptions {
   // The words that say the same to vireo_simulator, if it runs in the same directory.
   std::vector<std::string> Words() const;
 
-  bool is_virtual_time() const { return !call_cost_ns_.empty(); }
+  bool is_virtual_time() const { return !call_cost_ns.empty(); }
 
   // As if the command line said so.
   std::string device = "model", capture{}, report{}, timeline{};
-  size_t messages = 10'000;  // of which report and timeline tell one by one
+  std::string call_cost_ns{};  // of --virtual-time; empty: programs see the system's time
+  size_t messages = 10'000;    // of which report and timeline tell one by one
 
  private:
   host::Status AddExports(Simulation& simulation) const;
@@ -40,7 +41,7 @@ class SimulationOptions {
   host::Status AddVirtualTime(Simulation& simulation) const;
 
   size_t nics_ = 2;
-  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, call_cost_ns_, wire_faults_;
+  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, wire_faults_;
   uint32_t mtu_ = 0;
   std::vector<std::string> exports_, wires_;
   std::optional<uint64_t> seed_;
