@@ -315,8 +315,7 @@ int Demo() {
       {"pingpong", "ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 localhost", "bytes in", "",
        "100 messages of 4 KiB each way (SEND)"},
       {"write_bw", "ib_write_bw -F -n 30", "ib_write_bw -F -n 30 localhost", " 65536 ",
-       " (bytes, messages; peak and average MiB/s and million messages/s)",
-       "30 messages of 64 KiB (RDMA WRITE)"},
+       " (bytes, messages; peak and average MiB/s and million messages/s)", "30 messages of 64 KiB (RDMA WRITE)"},
   };
   const std::filesystem::path files = "build/demo";
   std::error_code failed;
@@ -325,7 +324,8 @@ int Demo() {
   fmt::print(
       "Debian's own programs, unmodified, on two NICs. Each NIC is the Verilated RTL and, beside it, the C++ model: "
       "every\n"
-      "event that they say is compared, and the first one that differs in a bit or a cycle ends the run. The programs'\n"
+      "event that they say is compared, and the first one that differs in a bit or a cycle ends the run. The "
+      "programs'\n"
       "clocks show simulated time, so that they print the speed of the NIC.\n");
   const auto begin = std::chrono::steady_clock::now();
   for (const Program& program : kPrograms) {
@@ -338,7 +338,8 @@ int Demo() {
     options.simulation.report = files / fmt::format("{}.json", program.name);
     options.simulation.timeline = files / fmt::format("{}.html", program.name);
     options.output = files;
-    fmt::print("\n$ vireo pair --device lockstep --virtual-time '{}' '{}'\n  {}\n", program.server, program.client, program.doc);
+    fmt::print("\n$ vireo pair --device lockstep --virtual-time '{}' '{}'\n  {}\n", program.server, program.client,
+               program.doc);
     std::fflush(stdout);
     if (const int code = Pair(options); code != 0) return code;
     fmt::print("  the program says: {}\n", LineWith(files / "client", program.result) + program.columns);
