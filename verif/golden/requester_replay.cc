@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "verif/golden/flow_replay.h"
 #include "verif/golden/frame_text.h"
 #include "verif/golden/peer_nic.h"
 #include "verif/golden/replay.h"
@@ -28,16 +29,12 @@ constexpr uint64_t kRestNs = 5'000;          // for a reaction to an answer
 constexpr uint64_t kLongNs = 3'000'000'000;  // for what it must do: longer than the longest RNR timer
 constexpr uint8_t kTimeout = 22;             // 17 s: nothing is repeated for a lost answer, the capture has it later
 
-class Requester {
+class Requester final : public FlowReplay {
  public:
-  Requester(const Conversation& conversation, const ReplayOptions& options, ReplayResult& result)
-      : conversation_(conversation), options_(options), result_(result) {}
+  Requester(const Conversation& conversation, const ReplayOptions& options) : FlowReplay(conversation, options) {}
 
-  void Run() {
-    auto built = PeerNic::Build(options_.device, *options_.config, options_.capture_path);
-    nic_ = std::move(built.nic);
-    result_.error = nic_ == nullptr ? built.error : MakeAll();
-    if (!result_.error.empty()) return;
+ private:
+  void Play() override {
     for (const Packet& packet : conversation_.packets) {
       if (packet.is_response) {
         Answer(packet);
@@ -49,12 +46,8 @@ class Requester {
     for (size_t i = 0; i < sides_.size(); ++i) Finish(i);
     TakeSent();
     for (size_t i = 0; i < sides_.size(); ++i) CompareFlow(i);
-    result_.fed = nic_->fed();
-    result_.sent = nic_->sent().size();
-    if (const std::string complaints = nic_->Complaints(); !complaints.empty()) result_.differences.Add(complaints);
   }
 
- private:
   struct Side {                // one flow's
     PeerNic::Memory memory;    // payload of its messages, one behind the other
     std::vector<uint64_t> at;  // by message: where
@@ -66,19 +59,12 @@ class Requester {
     uint64_t wanted = 0, reached = 0;  // behind the highest PSN that was recorded, or sent by us, since the last NAK
   };
 
-  const Flow& flow(size_t index) const { return conversation_.flows[index]; }
-
-  std::string MakeAll() {
+  std::string MakeAll() override {
     sides_.resize(conversation_.flows.size());
-    for (size_t i = 0; i < sides_.size(); ++i) {
-      if (std::string error = MakeSide(i); !error.empty()) {
-        return fmt::format("queue pair {:#x}: {}", flow(i).responder_qpn, error);
-      }
-    }
-    return "";
+    return MakeSides();
   }
 
-  std::string MakeSide(size_t index) {
+  std::string MakeSide(size_t index) override {
     Side& side = sides_[index];
     const Flow& flow = this->flow(index);
     if (flow.messages.empty()) return "";
@@ -442,10 +428,6 @@ class Requester {
     result_.differences.Allow(Allowed::kRetransmission);
   }
 
-  const Conversation& conversation_;
-  const ReplayOptions& options_;
-  ReplayResult& result_;
-  std::unique_ptr<PeerNic> nic_;
   std::vector<Side> sides_;
   std::map<size_t, std::vector<size_t>> sent_of_;  // by flow
   size_t taken_ = 0;                               // of what the NIC sent
@@ -454,10 +436,7 @@ class Requester {
 }  // namespace
 
 ReplayResult ReplayRequester(const Conversation& conversation, const ReplayOptions& options) {
-  ReplayResult result;
-  for (const std::string& line : conversation.contradictions) result.differences.Add(line);
-  Requester(conversation, options, result).Run();
-  return result;
+  return Requester(conversation, options).Run();
 }
 
 }  // namespace vireo::verif

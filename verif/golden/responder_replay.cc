@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "verif/golden/flow_replay.h"
 #include "verif/golden/frame_text.h"
 #include "verif/golden/peer_nic.h"
 #include "verif/golden/replay.h"
@@ -27,16 +28,12 @@ constexpr uint32_t kReceives = 16;
 
 bool IsAnswerOfKind(const RoceFrame& frame, AethKind kind) { return frame.info().has_aeth && frame.aeth.kind == kind; }
 
-class Responder {
+class Responder final : public FlowReplay {
  public:
-  Responder(const Conversation& conversation, const ReplayOptions& options, ReplayResult& result)
-      : conversation_(conversation), options_(options), result_(result) {}
+  Responder(const Conversation& conversation, const ReplayOptions& options) : FlowReplay(conversation, options) {}
 
-  void Run() {
-    auto built = PeerNic::Build(options_.device, *options_.config, options_.capture_path);
-    nic_ = std::move(built.nic);
-    result_.error = nic_ == nullptr ? built.error : MakeAll();
-    if (!result_.error.empty()) return;
+ private:
+  void Play() override {
     bool was_answer = false;
     for (size_t i = 0; i < conversation_.packets.size(); ++i) {
       const Packet& packet = conversation_.packets[i];
@@ -45,17 +42,13 @@ class Responder {
         continue;
       }
       if (std::exchange(was_answer, false)) Rest();
-      Play(i);
+      Feed(i);
       if (!result_.error.empty()) return;
     }
     Rest();
     Compare();
-    result_.fed = nic_->fed();
-    result_.sent = nic_->sent().size();
-    if (const std::string complaints = nic_->Complaints(); !complaints.empty()) result_.differences.Add(complaints);
   }
 
- private:
   struct Side {  // one flow's
     std::optional<PeerNic::Memory> receives;
     PeerNic::QueuePair pair;
@@ -77,9 +70,7 @@ class Responder {
     uint32_t bytes = 0;
   };
 
-  const Flow& flow(size_t index) const { return conversation_.flows[index]; }
-
-  std::string MakeAll() {
+  std::string MakeAll() override {
     for (const auto& [key, region] : conversation_.regions) {
       uint32_t access = region.written ? spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite : 0;
       if (region.read) access |= spec::IbAccessFlags::kRemoteRead;
@@ -91,15 +82,10 @@ class Responder {
       target.written.resize(target.expected.size());
     }
     sides_.resize(conversation_.flows.size());
-    for (size_t i = 0; i < sides_.size(); ++i) {
-      if (std::string error = MakeSide(i); !error.empty()) {
-        return fmt::format("queue pair {:#x}: {}", flow(i).responder_qpn, error);
-      }
-    }
-    return "";
+    return MakeSides();
   }
 
-  std::string MakeSide(size_t index) {
+  std::string MakeSide(size_t index) override {
     Side& side = sides_[index];
     const Flow& flow = this->flow(index);
     side.expected = flow.first_psn;
@@ -149,7 +135,7 @@ class Responder {
     return false;
   }
 
-  void Play(size_t index) {
+  void Feed(size_t index) {
     const Packet& packet = conversation_.packets[index];
     Side& side = sides_[packet.flow];
     const Message& message = *flow(packet.flow).Find(packet.psn);
@@ -525,10 +511,6 @@ class Responder {
   }
   static std::string Where(const Packet& packet) { return fmt::format("frame {}", packet.number); }
 
-  const Conversation& conversation_;
-  const ReplayOptions& options_;
-  ReplayResult& result_;
-  std::unique_ptr<PeerNic> nic_;
   std::map<RegionKey, Target> targets_;
   std::vector<Side> sides_;
   std::vector<Receive> pending_;
@@ -539,10 +521,7 @@ class Responder {
 }  // namespace
 
 ReplayResult ReplayResponder(const Conversation& conversation, const ReplayOptions& options) {
-  ReplayResult result;
-  for (const std::string& line : conversation.contradictions) result.differences.Add(line);
-  Responder(conversation, options, result).Run();
-  return result;
+  return Responder(conversation, options).Run();
 }
 
 }  // namespace vireo::verif

@@ -10,7 +10,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -29,12 +28,6 @@ constexpr int kRound = 64;
 constexpr size_t kMaxWaiting = 1024;
 // Register writes on their way to the device. Posted writes know no back-pressure but this.
 constexpr size_t kMaxBarAccesses = 256;
-
-uint64_t NowNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 template <typename T>
 std::vector<uint8_t> Payload(const T& value) {
@@ -157,13 +150,13 @@ void VfioUserConnection::SendDma(const Header& header, std::span<const uint8_t> 
 }
 
 uint64_t VfioUserConnection::ReplyDeadlineNs() const {
-  return NowNs() + static_cast<uint64_t>(port_.patience_ms) * 1'000'000;
+  return service::MonotonicNs() + static_cast<uint64_t>(port_.patience_ms) * 1'000'000;
 }
 
 bool VfioUserConnection::WaitForReply(uint64_t deadline_ns) {
   if (is_over()) return false;
   VfioUserChannel& channel = twin_.has_value() ? *twin_ : main_;
-  const uint64_t now_ns = NowNs();
+  const uint64_t now_ns = service::MonotonicNs();
   if (now_ns >= deadline_ns || !channel.Wait(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1)) {
     channel.End();
   } else if (twin_.has_value()) {
