@@ -29,7 +29,7 @@ ib_send_lat ib_read_bw ib_read_lat rping ucmatose udaddy""".split()
 
 # Loaded at run time, so that no program names them.
 LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libgcc_s.so.1"]
-PACKAGES = ["busybox-static", "iproute2", "rdma-core", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
+PACKAGES = ["busybox-static", "iproute2", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
             "rdmacm-utils"]
 
 
