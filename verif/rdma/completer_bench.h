@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completer as its tests see it: the bench that runs RTL and model in step, and one QP whose records and
+// acknowledges are made by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vcompleter.h"
+#include "model/rdma/completer.h"
+#include "verif/common/block_bench.h"
+#include "verif/common/level_bench.h"
+#include "verif/harness/seed.h"
+#include "verif/rdma/hold_bench.h"
+
+namespace vireo::verif {
+
+using model::Agenda;
+using model::Channel;
+using model::Completer;
+using model::Cycle;
+using spec::AethSyndrome;
+using spec::IbQpState;
+using spec::IbWcStatus;
+using spec::TimerKind;
+
+constexpr spec::Config MakeConfig() {
+  spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.net_queue_pairs = 3;
+  config.num_cqs = 16;
+  config.num_qps = 16;
+  config.send_records = 8;
+  return config;
+}
+inline constexpr spec::Config kConfig = MakeConfig();
+inline constexpr uint32_t kBurstBytes = 4096;
+inline constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
+inline constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
+
+inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
+
+struct Bench {
+  explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
+    SetMq(mq);
+    block.completion_out.Connect(completion_sink, block);
+    block.retired_out.Connect(retired_sink, block);
+    block.failure_out.Connect(failure_sink, block);
+    block.replay_out.Connect(replay_sink, block);
+    block.timer_set_out.Connect(timer_set_sink, block);
+    block.on_qp_hold = [this](Cycle cycle, const spec::QpHold& token) { hold.Tell(cycle, token); };
+    block.on_qp_reads = [this](Cycle cycle, const spec::QpReads& token) { reads.Tell(cycle, token); };
+    bench.AddOther(hold);
+    bench.AddOther(reads);
+    bench.AddOther(pause);
+  }
+
+  // Cycles, with idle compared in each.
+  std::string Run(uint64_t cycles) {
+    for (; cycles != 0; --cycles) {
+      if (std::string difference = bench.Run(1); !difference.empty()) return difference;
+      if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
+    }
+    return {};
+  }
+  // Until nothing is under way.
+  std::string Settle() {
+    for (int i = 0; i < 5000; ++i) {
+      if (std::string difference = Run(1); !difference.empty()) return difference;
+      if (record.IsEmpty() && ack.IsEmpty() && expired.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
+          block.IsIdle())
+        return {};
+    }
+    return "the block does not come to rest";
+  }
+  void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
+    state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
+  }
+  struct Retries {
+    uint8_t timeout = 0;
+    uint8_t retry_cnt = 0;
+    uint8_t rnr_retry = 0;
+    uint8_t max_rd_atomic = 0;
+    spec::IbQpType qp_type = spec::IbQpType::kRc;
+    spec::IbMtu path_mtu{};  // 32 packets are a burst
+  };
+  void SetCq(uint32_t qpn, uint16_t cqn) { SetCq(qpn, cqn, Retries{}); }
+  void SetCq(uint32_t qpn, uint16_t cqn, const Retries& retries) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
+    spec::TableQpContext{.qp_type = retries.qp_type,
+                         .path_mtu = retries.path_mtu,
+                         .max_rd_atomic = retries.max_rd_atomic,
+                         .retry_cnt = retries.retry_cnt,
+                         .timeout = retries.timeout,
+                         .rnr_retry = retries.rnr_retry,
+                         .send_cqn = cqn}
+        .Encode(write.data);
+    table.tokens.push_back(write);
+  }
+  // While nothing is under way.
+  void SetMq(bool mq) {
+    p.mq_i = mq;
+    block.SetMq(bench.cycle(), mq);
+    first_queue = mq ? kFirstQueue : kFirstQueueOne;
+  }
+  void Rates(unsigned in, unsigned out) {
+    record.rate = ack.rate = expired.rate = in;
+    completion.rate = retired.rate = failure.rate = replay.rate = timer_set.rate = out;
+  }
+
+  uint32_t first_queue = 0;
+  std::mt19937_64 random = MakeRandom("completer");
+  Agenda agenda;
+  Completer block{agenda, kConfig, kBurstBytes};
+  Channel<spec::Completion> completion_sink = Channel<spec::Completion>::Sink();
+  Channel<spec::Doorbell> retired_sink = Channel<spec::Doorbell>::Sink();
+  Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
+  Channel<spec::Replay> replay_sink = Channel<spec::Replay>::Sink();
+  Channel<spec::TimerSet> timer_set_sink = Channel<spec::TimerSet>::Sink();
+  RtlTop<Vcompleter> rtl{[](const Vcompleter& top, std::vector<uint8_t>& bytes) {
+    for (const auto bit : {top.record_ready_o, top.ack_ready_o, top.timer_expired_ready_o, top.completion_valid_o,
+                           top.retired_valid_o, top.failure_valid_o, top.replay_valid_o, top.timer_set_valid_o,
+                           top.qp_hold_valid_o, top.qp_reads_valid_o, top.idle_o}) {
+      bytes.push_back(bit);
+    }
+    const auto add = [&](const auto& port) {
+      const auto data = BytesOf(port);
+      bytes.insert(bytes.end(), data.begin(), data.end());
+    };
+    add(top.completion_o);
+    add(top.retired_o);
+    add(top.failure_o);
+    add(top.replay_o);
+    add(top.timer_set_o);
+    add(top.qp_hold_o);
+    add(top.qp_reads_o);
+  }};
+  BlockBench<Vcompleter> bench;
+  Vcompleter& p = rtl.ports();
+  decltype(bench.In("", block.record_in, p.record_valid_i, p.record_ready_o, p.record_i)) record =
+      bench.In("record", block.record_in, p.record_valid_i, p.record_ready_o, p.record_i);
+  decltype(bench.In("", block.ack_in, p.ack_valid_i, p.ack_ready_o, p.ack_i)) ack =
+      bench.In("ack", block.ack_in, p.ack_valid_i, p.ack_ready_o, p.ack_i);
+  decltype(bench.In("", block.timer_expired_in, p.timer_expired_valid_i, p.timer_expired_ready_o,
+                    p.timer_expired_i)) expired =
+      bench.In("timer_expired", block.timer_expired_in, p.timer_expired_valid_i, p.timer_expired_ready_o,
+               p.timer_expired_i);
+  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
+      bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
+                                    [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
+  decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
+      bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
+                                      [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Out("", completion_sink, p.completion_valid_o, p.completion_ready_i, p.completion_o)) completion =
+      bench.Out("completion", completion_sink, p.completion_valid_o, p.completion_ready_i, p.completion_o);
+  decltype(bench.Out("", retired_sink, p.retired_valid_o, p.retired_ready_i, p.retired_o)) retired =
+      bench.Out("retired", retired_sink, p.retired_valid_o, p.retired_ready_i, p.retired_o);
+  decltype(bench.Out("", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
+      bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  decltype(bench.Out("", replay_sink, p.replay_valid_o, p.replay_ready_i, p.replay_o)) replay =
+      bench.Out("replay", replay_sink, p.replay_valid_o, p.replay_ready_i, p.replay_o);
+  decltype(bench.Out("", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o)) timer_set =
+      bench.Out("timer_set", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o);
+  OutPulse<spec::QpHold, decltype(p.qp_hold_valid_o), decltype(p.qp_hold_o)> hold{"qp_hold", p.qp_hold_valid_o,
+                                                                                  p.qp_hold_o};
+  OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
+                                                                                      p.qp_reads_o};
+  Hold<Completer> pause{p.hold_i, block, random};
+};
+
+inline constexpr uint32_t kQp = 5;
+inline constexpr uint16_t kCq = 11;
+inline constexpr uint64_t kWrId = 0xabc0'0000'0000;  // of the first
+
+// One QP in RTS, and records by hand.
+struct OneQp : Bench {
+  explicit OneQp(uint32_t psn = 1000, const Retries& retries = {}) : next_psn(psn) {
+    SetCq(kQp, kCq, retries);
+    SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(Settle(), "");
+  }
+  spec::SendRecord Record(uint32_t packets, bool signaled = true) {
+    spec::SendRecord record{.qpn = kQp,
+                            .head = static_cast<uint16_t>(40 + posted),
+                            .wr_id = kWrId + posted,
+                            .opcode = spec::IbWcOpcode::kRdmaWrite,
+                            .signaled = signaled,
+                            .last_psn = Psn(next_psn + packets - 1),
+                            .first_psn = next_psn};
+    next_psn = Psn(next_psn + packets);
+    ++posted;
+    made.push_back(record);
+    return record;
+  }
+  spec::SendRecord Read(uint32_t packets) {
+    spec::SendRecord record = Record(packets);
+    record.opcode = spec::IbWcOpcode::kRdmaRead;
+    record.bytes = 100'000 + posted;
+    made.back() = record;
+    return record;
+  }
+  void PostRead(uint32_t packets) {
+    record.tokens.push_back(Read(packets));
+    never_sent = next_psn;
+  }
+  void PostUnsentRead(uint32_t packets) {
+    spec::SendRecord unsent = Read(packets);
+    unsent.unsent = true;
+    record.tokens.push_back(unsent);
+  }
+  void PostFence(uint32_t packets, bool read = false) {
+    spec::SendRecord fence = read ? Read(packets) : Record(packets);
+    fence.unsent = fence.fence = true;
+    record.tokens.push_back(fence);
+  }
+  void Response(uint32_t psn, uint8_t syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits),
+                IbWcStatus status = IbWcStatus::kSuccess) {
+    ack.tokens.push_back({.qpn = kQp, .psn = Psn(psn), .syndrome = syndrome, .is_read = true, .status = status});
+  }
+  void Responses(uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) Response(first + i);
+  }
+  void Post(uint32_t packets, bool signaled = true) {
+    record.tokens.push_back(Record(packets, signaled));
+    never_sent = next_psn;
+  }
+  void PostFailed(IbWcStatus status, uint32_t vendor) {
+    spec::SendRecord failed = Record(0);
+    failed.status = status;
+    failed.vendor_err = vendor;
+    record.tokens.push_back(failed);
+  }
+  void Ack(uint32_t psn, uint8_t syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits)) {
+    ack.tokens.push_back({.qpn = kQp, .psn = Psn(psn), .syndrome = syndrome});
+  }
+  void PostUnsent(uint32_t packets) {
+    spec::SendRecord unsent = Record(packets);
+    unsent.unsent = true;
+    record.tokens.push_back(unsent);
+  }
+  void SequenceNak(uint32_t psn) { Ack(psn, static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError)); }
+  void RnrNak(uint32_t psn, uint8_t code = 0) {
+    Ack(psn, static_cast<uint8_t>(static_cast<unsigned>(AethSyndrome::kRnrNak) | code));
+  }
+  // The timer that was set last runs out.
+  void Expire() { expired.tokens.push_back({.qpn = kQp, .generation = timer.generation}); }
+  // What was told since the last call.
+  std::vector<spec::Replay> Replays() {
+    EXPECT_EQ(Settle(), "");
+    auto replays = Taken(replay_sink);
+    // Whether it was sent before, is looked at here.
+    for (auto& replay : replays) {
+      if (replay.resume) continue;
+      EXPECT_EQ(replay.fresh, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
+      if (replay.fresh) never_sent = Psn(replay.last_psn + 1);
+      replay.fresh = false;
+    }
+    return replays;
+  }
+  std::vector<spec::TimerSet> Timers() {
+    EXPECT_EQ(Settle(), "");
+    auto timers = Taken(timer_set_sink);
+    if (!timers.empty()) timer = timers.back();
+    return timers;
+  }
+  std::vector<uint8_t> Holds() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<uint8_t> generations;
+    for (const auto& [cycle, token] : hold.sent) {
+      EXPECT_EQ(token.qpn, kQp);
+      generations.push_back(token.generation);
+    }
+    hold.sent.clear();
+    return generations;
+  }
+  // How many READs have ended, each time that it was told since the last call.
+  std::vector<uint8_t> Ended() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<uint8_t> counts;
+    for (const auto& [cycle, token] : reads.sent) {
+      EXPECT_EQ(token.qpn, kQp);
+      counts.push_back(token.ended);
+    }
+    reads.sent.clear();
+    return counts;
+  }
+  template <typename T>
+  static std::vector<T> Taken(Channel<T>& sink) {
+    std::vector<T> tokens;
+    for (const auto& sent : sink.sent()) tokens.push_back(sent.token);
+    sink.sent().clear();
+    return tokens;
+  }
+  // The records that these tests post, by their numbers from 0 on.
+  spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
+    return {.qpn = kQp,
+            .generation = generation,
+            .head = static_cast<uint16_t>(40 + number),
+            .slot = static_cast<uint8_t>(number % kConfig.send_records),
+            .psn = Psn(psn),
+            .first_psn = Psn(first),
+            .last_psn = Psn(last)};
+  }
+  spec::Replay Resume(uint8_t generation) const {
+    return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};
+  }
+
+  // The statuses that came since the last call; each work request in its turn, each with its own data.
+  std::vector<IbWcStatus> Statuses() {
+    EXPECT_EQ(Settle(), "");
+    std::vector<IbWcStatus> statuses;
+    for (const auto& sent : completion_sink.sent()) {
+      const auto cqe = spec::RdmaCqReq::Decode(sent.token.cqe);
+      EXPECT_EQ(sent.token.vq_index, first_queue + 2 * kQp);
+      EXPECT_EQ(sent.token.head, 40 + completed);
+      EXPECT_EQ(sent.token.used_bytes, 0u);
+      EXPECT_EQ(sent.token.cqn, kCq);
+      EXPECT_EQ(sent.token.solicited, cqe.status != IbWcStatus::kSuccess);
+      EXPECT_LT(completed, made.size());
+      const bool is_read = made[completed].opcode == spec::IbWcOpcode::kRdmaRead;
+      EXPECT_EQ(cqe,
+                (spec::RdmaCqReq{.wr_id = kWrId + completed,
+                                 .status = cqe.status,
+                                 .opcode = made[completed].opcode,
+                                 .vendor_err = cqe.vendor_err,
+                                 .byte_len = is_read && cqe.status == IbWcStatus::kSuccess ? made[completed].bytes : 0,
+                                 .qp_num = kQp}));
+      vendor_err = cqe.vendor_err;
+      statuses.push_back(cqe.status);
+      ++completed;
+    }
+    has_cqe = !completion_sink.sent().empty() && completion_sink.sent().back().token.has_cqe;
+    completion_sink.sent().clear();
+    return statuses;
+  }
+
+  uint32_t next_psn;
+  uint32_t never_sent = next_psn;  // this PSN and what follows
+  uint32_t posted = 0;
+  std::vector<spec::SendRecord> made;
+  uint32_t completed = 0;
+  uint32_t vendor_err = 0;  // of the last completion
+  bool has_cqe = false;
+  spec::TimerSet timer;  // the last one that Timers() saw
+};
+
+using Statuses = std::vector<IbWcStatus>;
+inline constexpr auto kOk = IbWcStatus::kSuccess;
+inline constexpr auto kFlush = IbWcStatus::kWrFlushErr;
+
+using Holds = std::vector<uint8_t>;
+using Replays = std::vector<spec::Replay>;
+using Timers = std::vector<spec::TimerSet>;
+inline constexpr auto kRetryExc = IbWcStatus::kRetryExcErr;
+inline constexpr auto kRnrRetryExc = IbWcStatus::kRnrRetryExcErr;
+inline constexpr uint8_t kTimeout = 14;
+inline constexpr Bench::Retries kPatient{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7};
+
+inline spec::TimerSet Timer(TimerKind kind, uint8_t code, uint8_t generation) {
+  return {.qpn = kQp, .kind = kind, .code = code, .generation = generation};
+}
+inline spec::TimerSet AckTimer(uint8_t generation) { return Timer(TimerKind::kAck, kTimeout, generation); }
+
+using Counts = std::vector<uint8_t>;
+inline constexpr Bench::Retries kReader{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};
+inline constexpr auto kSequenceNak = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+inline constexpr auto kAck = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
+
+}  // namespace vireo::verif

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completer at random: in a network that loses packets, and RTL against model in every cycle.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "verif/harness/seed.h"
+#include "verif/rdma/completer_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+// What stands around the completer, as simple as it can be: requesters that hold, also themselves, send queues that
+// take their time, peers that lose packets and are not ready, responders that put READ responses in their place,
+// timers.
+struct Network {
+  static constexpr uint32_t kQps = 4;
+  struct Message {
+    uint32_t first_psn, last_psn;
+    bool is_read, fence;
+  };
+  struct Packet {
+    uint32_t psn;
+    uint32_t responses;  // of a READ request; else 0
+    uint32_t message;
+    uint8_t generation;  // of the replay that it belongs to
+    bool again;
+  };
+  struct Qp {
+    // Requester
+    uint32_t next_psn = 0;
+    uint32_t never_sent = 0;
+    uint8_t hold = 0, resumed = 0;
+    bool holds_itself = false;
+    uint8_t reads_begun = 0, reads_ended = 0;
+    std::vector<Message> messages;
+    std::deque<Packet> sends;  // of the message under way
+    std::deque<std::pair<Cycle, spec::Replay>> replays;
+    uint32_t open = 0, done = 0;
+    // Wire
+    std::deque<std::pair<Cycle, Packet>> wire;
+    unsigned lucky = 0;  // packets that are not lost
+    // Peer
+    uint32_t expected = 0;
+    bool nak_sent = false;
+    // Responder: the READs whose responses are still to come
+    struct Read {
+      uint32_t message, next_psn, last_psn;
+    };
+    std::deque<Read> reads;
+    uint32_t newest_read = 0;
+    // Timer
+    Cycle deadline = model::kUnknown;
+    uint8_t timer_generation = 0;
+
+    bool IsHeld() const { return hold != resumed || holds_itself; }
+  };
+
+  // What the requester decides in the cycles of a hold and behind it does not know of it yet; its records are visible
+  // one cycle later.
+  static constexpr Cycle kHoldCycles = 3;
+
+  // Without loss a peer still says what it lacks, so that nothing depends on the ack timer.
+  // With a burst its requesters give way after so many packets.
+  Network(Bench& b, bool is_lossy, uint8_t most_reads, uint32_t packets_of_burst)
+      : bench(b), lossy(is_lossy), max_rd_atomic(most_reads), burst(packets_of_burst) {
+    bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
+    bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
+      --qps[(token.vq_index - bench.first_queue) / 2].open;
+    };
+    bench.completion.on_token = [this](Cycle, const spec::Completion& token) {
+      Qp& qp = qps[(token.vq_index - bench.first_queue) / 2];
+      const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
+      ASSERT_EQ(cqe.status, kOk);
+      ASSERT_EQ(cqe.wr_id, qp.done);
+      // A READ's data is all there.
+      for (const auto& read : qp.reads) ASSERT_NE(read.message, qp.done);
+      ++qp.done;
+    };
+    bench.replay.on_token = [this](Cycle cycle, const spec::Replay& token) {
+      Qp& qp = qps[token.qpn];
+      qp.replays.emplace_back(cycle + 20 + bench.random() % 60, token);
+      if (token.fresh) {
+        ASSERT_LT(Psn(token.psn - qp.never_sent), 0x80'0000U);
+      }
+      ASSERT_TRUE(token.packets == 0 || token.packets == burst);
+      ++(token.fresh ? fresh : stale);
+    };
+    bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {
+      Qp& qp = qps[token.qpn];
+      qp.timer_generation = token.generation;
+      qp.deadline = token.kind == TimerKind::kOff   ? model::kUnknown
+                    : token.kind == TimerKind::kAck ? cycle + 1500
+                                                    : cycle + 50 + token.code;
+      if (token.kind == TimerKind::kRnr) ++pauses;
+    };
+  }
+
+  bool IsLost(Qp& qp) {
+    if (!lossy) return false;
+    if (qp.lucky != 0) {
+      --qp.lucky;
+      return false;
+    }
+    if (bench.random() % 8 != 0) return false;
+    qp.lucky = 60;
+    ++lost;
+    return true;
+  }
+  void Answer(uint32_t qpn, uint32_t psn, uint8_t syndrome) {
+    if (!IsLost(qps[qpn])) bench.ack.tokens.push_back({.qpn = qpn, .psn = Psn(psn), .syndrome = syndrome});
+  }
+  void Respond(uint32_t qpn, uint32_t psn) {
+    Qp& qp = qps[qpn];
+    if (IsLost(qp) || qp.reads.empty()) return;
+    auto& read = qp.reads.front();
+    const uint32_t ahead = Psn(psn - read.next_psn);
+    if (ahead == 0) {
+      bench.ack.tokens.push_back({.qpn = qpn, .psn = psn, .syndrome = kAck, .is_read = true});
+      read.next_psn = Psn(read.next_psn + 1);
+      if (psn == read.last_psn) qp.reads.pop_front();
+    } else if (ahead < 0x80'0000) {
+      bench.ack.tokens.push_back({.qpn = qpn, .psn = read.next_psn, .syndrome = kSequenceNak, .is_read = true});
+      ++gaps;
+    }
+  }
+  void Arrive(uint32_t qpn, const Packet& packet) {
+    Qp& qp = qps[qpn];
+    const uint32_t ahead = Psn(packet.psn - qp.expected);
+    if (ahead == 0) {
+      if (bench.random() % 32 == 0 && packet.responses == 0) {
+        Answer(qpn, packet.psn, static_cast<uint8_t>(0x20 + bench.random() % 32));
+        return;
+      }
+      if (!lossy && !qp.nak_sent && bench.random() % 16 == 0) {
+        qp.nak_sent = true;
+        Answer(qpn, packet.psn, kSequenceNak);
+        return;
+      }
+      qp.expected = Psn(qp.expected + std::max(packet.responses, 1u));
+      qp.nak_sent = false;
+      if (packet.responses == 0) Answer(qpn, packet.psn, kAck);
+    } else if (ahead < 0x80'0000) {
+      if (!qp.nak_sent) Answer(qpn, qp.expected, kSequenceNak);
+      qp.nak_sent = true;
+      return;
+    } else if (packet.responses == 0) {
+      Answer(qpn, qp.expected - 1, kAck);
+    }
+    for (uint32_t i = 0; i < packet.responses; ++i) Respond(qpn, Psn(packet.psn + i));
+  }
+  // A packet leaves the requester.
+  void Send(Qp& qp, const Packet& packet) {
+    const Message& message = qp.messages[packet.message];
+    if (message.is_read) {
+      if (const uint32_t ahead = Psn(message.last_psn - qp.newest_read); ahead != 0 && ahead < 0x80'0000) {
+        qp.reads.push_back({packet.message, message.first_psn, message.last_psn});
+        qp.newest_read = message.last_psn;
+        most = std::max(most, qp.reads.size());
+        ASSERT_LE(qp.reads.size(), max_rd_atomic);
+      }
+    }
+    for (const auto& read : qp.reads) {
+      if (message.fence) {
+        ASSERT_GE(read.message, packet.message);
+      }
+    }
+    const uint32_t behind = Psn(packet.psn + std::max(packet.responses, 1U));
+    if (Psn(behind - qp.never_sent) < 0x80'0000) qp.never_sent = behind;
+    if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
+    ++sent;
+  }
+  // Cuts what is from `psn` on: all of it, or so many packets.
+  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again, uint32_t most_packets) {
+    const Message& message = qp.messages[number];
+    uint32_t packets = Psn(message.last_psn - psn) + 1;
+    if (most_packets != 0) packets = std::min(packets, most_packets);
+    if (message.is_read) {
+      qp.sends.push_back({psn, packets, number, generation, again});
+      return;
+    }
+    for (uint32_t i = 0; i < packets; ++i) qp.sends.push_back({Psn(psn + i), 0, number, generation, again});
+  }
+  void Post(uint32_t qpn) {
+    Qp& qp = qps[qpn];
+    const auto number = static_cast<uint32_t>(qp.messages.size());
+    const auto packets = static_cast<uint32_t>(1 + bench.random() % 3);
+    const Message message{qp.next_psn, Psn(qp.next_psn + packets - 1), max_rd_atomic != 0 && bench.random() % 3 == 0,
+                          bench.random() % 8 == 0};
+    const auto under_way = static_cast<uint8_t>(qp.reads_begun - qp.reads_ended);
+    if (!qp.IsHeld() && ((message.is_read && under_way >= max_rd_atomic) || (message.fence && under_way != 0))) {
+      qp.holds_itself = true;
+      ++(message.fence ? fences : limits);
+    }
+    const bool cuts = burst != 0 && packets > burst && !message.is_read && !qp.IsHeld();
+    bench.record.tokens.push_back(
+        {.qpn = qpn,
+         .head = static_cast<uint16_t>(number),
+         .wr_id = number,
+         .opcode = message.is_read ? spec::IbWcOpcode::kRdmaRead : spec::IbWcOpcode::kRdmaWrite,
+         .signaled = true,
+         .last_psn = message.last_psn,
+         .first_psn = message.first_psn,
+         .unsent = qp.IsHeld(),
+         .fence = message.fence,
+         .packets = static_cast<uint16_t>(cuts ? burst : 0)});
+    qp.messages.push_back(message);
+    if (message.is_read) ++qp.reads_begun;
+    qp.next_psn = Psn(qp.next_psn + packets);
+    ++qp.open;
+    if (qp.IsHeld()) {
+      ++unsent;
+    } else {
+      Cut(qp, number, message.first_psn, 0, false, cuts ? burst : 0);
+      qp.holds_itself = cuts;
+    }
+  }
+  void Step(bool posts) {
+    const Cycle now = bench.bench.cycle();
+    auto& holds = bench.hold.sent;
+    while (!holds.empty() && holds.front().first + kHoldCycles < now) {
+      qps[holds.front().second.qpn].hold = holds.front().second.generation;
+      holds.erase(holds.begin());
+    }
+    auto& ended = bench.reads.sent;
+    while (!ended.empty() && ended.front().first + kHoldCycles < now) {
+      qps[ended.front().second.qpn].reads_ended = ended.front().second.ended;
+      ended.erase(ended.begin());
+    }
+    for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
+      Qp& qp = qps[qpn];
+      // A message under way stops when the QP is held, a replay when another hold comes.
+      if (!qp.sends.empty() && bench.random() % 2 == 0) {
+        const Packet packet = qp.sends.front();
+        if (packet.again ? packet.generation != qp.hold : qp.hold != qp.resumed) {
+          qp.sends.clear();
+        } else {
+          qp.sends.pop_front();
+          Send(qp, packet);
+        }
+      } else if (qp.sends.empty() && !qp.replays.empty() && qp.replays.front().first <= now &&
+                 bench.record.tokens.empty()) {
+        const spec::Replay replay = qp.replays.front().second;
+        qp.replays.pop_front();
+        if (!replay.resume) {
+          Cut(qp, replay.head, replay.psn, replay.generation, true, replay.packets);
+          if (replay.packets != 0 && replay.generation == qp.hold) {
+            ++parts;
+            bench.record.tokens.push_back({.qpn = qpn,
+                                           .head = replay.head,
+                                           .first_psn = replay.first_psn,
+                                           .amends = true,
+                                           .again = true,
+                                           .slot = replay.slot,
+                                           .packets = replay.packets,
+                                           .generation = replay.generation});
+          }
+        } else if (replay.generation == qp.hold && replay.psn == qp.next_psn) {
+          qp.resumed = qp.hold;
+          qp.holds_itself = false;
+        }
+      } else if (qp.sends.empty() && posts && qp.open < 8 && bench.record.tokens.empty() && bench.random() % 8 == 0) {
+        Post(qpn);
+      }
+      if (!qp.wire.empty() && qp.wire.front().first <= now) {
+        const Packet packet = qp.wire.front().second;
+        qp.wire.pop_front();
+        Arrive(qpn, packet);
+      }
+      if (qp.deadline <= now) {
+        bench.expired.tokens.push_back({.qpn = qpn, .generation = qp.timer_generation});
+        qp.deadline = model::kUnknown;
+      }
+    }
+  }
+  bool IsDone() const {
+    return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
+      return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && !qp.IsHeld();
+    });
+  }
+
+  Bench& bench;
+  const bool lossy;
+  const uint8_t max_rd_atomic;  // 0: no READs
+  const uint32_t burst;         // 0: messages are sent to their end
+  std::vector<Qp> qps{kQps};
+  uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
+  uint64_t parts = 0, fresh = 0, stale = 0;
+  size_t most = 0;  // READs at a time
+};
+
+TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotReady) {
+  struct Case {
+    bool lossy;
+    unsigned out_rate;
+    uint8_t reads;
+    uint32_t burst = 0;
+  };
+  for (const auto& [lossy, out_rate, reads, burst] : {Case{true, 16, 0},
+                                                      {true, 4, 0},
+                                                      {false, 16, 0},
+                                                      {false, 6, 0},
+                                                      {true, 16, 1},
+                                                      {true, 6, 2},
+                                                      {true, 16, 4},
+                                                      {false, 16, 1},
+                                                      {false, 6, 3},
+                                                      {true, 16, 0, 1},
+                                                      {false, 6, 0, 2},
+                                                      {true, 6, 3, 1}}) {
+    Bench bench;
+    bench.Rates(16, out_rate);
+    Network network(bench, lossy, reads, burst);
+    if (burst != 0) bench.pause.toggles = 2;
+    for (uint32_t qpn = 0; qpn < Network::kQps; ++qpn) {
+      Bench::Retries retries = lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7};
+      retries.max_rd_atomic = reads;
+      if (burst != 0) retries.path_mtu = burst == 1 ? spec::IbMtu::kMtu4096 : spec::IbMtu::kMtu2048;
+      bench.SetCq(qpn, 0, retries);
+      bench.SetState(qpn, IbQpState::kRts);
+      auto& qp = network.qps[qpn];
+      qp.next_psn = qp.expected = Psn(0u - 50 * qpn);
+      qp.never_sent = qp.next_psn;
+      qp.newest_read = Psn(qp.next_psn - 1);
+    }
+    ASSERT_EQ(bench.Settle(), "");
+    for (int i = 0; i < 40'000; ++i) {
+      network.Step(true);
+      ASSERT_FALSE(HasFatalFailure());
+      ASSERT_EQ(bench.Run(1), "");
+      ASSERT_FALSE(HasFatalFailure());
+    }
+    bench.pause.toggles = 0;
+    bench.pause.on = false;
+    for (int i = 0; i < 30'000 && !network.IsDone(); ++i) {
+      network.Step(false);
+      ASSERT_EQ(bench.Run(1), "");
+    }
+    EXPECT_TRUE(network.IsDone());
+    for (int i = 0; i < 100; ++i) {  // the last timer
+      ASSERT_EQ(bench.Run(1), "");
+      network.Step(false);
+    }
+    EXPECT_EQ(bench.failure.count, 0u);
+    for (const auto& qp : network.qps) {
+      EXPECT_EQ(qp.done, qp.messages.size());
+      EXPECT_EQ(qp.expected, qp.next_psn);
+      EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer stands
+      EXPECT_EQ(qp.reads_begun, qp.reads_ended);
+      EXPECT_TRUE(qp.reads.empty());
+      EXPECT_GT(qp.done, 150u);
+    }
+    if (lossy) {
+      EXPECT_GT(network.lost, 50u);
+    }
+    EXPECT_GT(network.unsent, 50u);
+    EXPECT_GT(network.fresh, 50u);
+    EXPECT_GT(network.stale, 50u);
+    EXPECT_EQ(network.parts > 50, burst != 0);
+    EXPECT_GT(network.pauses, 10u);
+    EXPECT_EQ(network.most, reads);
+    if (reads != 0) {
+      if (burst == 0) {
+        EXPECT_GT(network.fences + network.limits, 0u);
+      }
+      EXPECT_EQ(network.gaps != 0, lossy);
+    }
+  }
+}
+
+// Many QPs in any state, records and acknowledges that may mean anything.
+TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
+  for (const unsigned in_rate : {16u, 5u}) {
+    for (const unsigned out_rate : {16u, 8u, 2u}) {
+      Bench bench(out_rate == 8);
+      bench.Rates(in_rate, out_rate);
+      auto& random = bench.random;
+      std::map<uint32_t, uint32_t> psn, open;
+      std::map<uint32_t, uint8_t> reads, ended;
+      uint64_t records = 0;
+      bench.retired.keep = bench.completion.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep =
+          false;
+      std::map<uint32_t, uint8_t> timers;
+      bench.timer_set.on_token = [&](Cycle, const spec::TimerSet& token) { timers[token.qpn] = token.generation; };
+      std::map<uint32_t, spec::Replay> asked;  // for a part
+      bench.replay.on_token = [&](Cycle, const spec::Replay& token) {
+        if (token.packets != 0) asked[token.qpn] = token;
+      };
+      bench.pause.toggles = 4;
+      uint64_t parts = 0;
+      const auto set_context = [&](uint32_t qpn) {
+        bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
+                    {.timeout = static_cast<uint8_t>(random() % 4 == 0 ? 0 : random() % 32),
+                     .retry_cnt = static_cast<uint8_t>(random() % 8),
+                     .rnr_retry = static_cast<uint8_t>(random() % 8),
+                     .max_rd_atomic = static_cast<uint8_t>(random() % 4),
+                     .qp_type = random() % 4 == 0 ? static_cast<spec::IbQpType>(random() % 6) : spec::IbQpType::kRc,
+                     .path_mtu = static_cast<spec::IbMtu>(random() % 8)});
+      };
+      bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
+        ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
+      };
+      for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+        set_context(qpn);
+        bench.SetState(qpn, IbQpState::kRts);
+      }
+      ASSERT_EQ(bench.Settle(), "");
+      for (int step = 0; step < 10000; ++step) {
+        const auto qpn = static_cast<uint32_t>(random() % (step % 2 == 0 ? 16 : 3));
+        const unsigned dice = random() % 64;
+        if (dice < 24 && open[qpn] < 8 && bench.record.tokens.size() < 4) {
+          const auto packets = static_cast<uint32_t>(random() % 4 == 0 ? random() % 4 : 1 + random() % 3);
+          spec::SendRecord record{
+              .qpn = qpn,
+              .head = static_cast<uint16_t>(random()),
+              .wr_id = random(),
+              .opcode = random() % 3 == 0 ? spec::IbWcOpcode::kRdmaRead : static_cast<spec::IbWcOpcode>(random() % 5),
+              .vendor_err = static_cast<uint32_t>(random()),
+              .signaled = random() % 2 == 0,
+              .last_psn = Psn(psn[qpn] + packets - 1),
+              .first_psn = psn[qpn]};
+          if (packets == 0 || random() % 32 == 0) {
+            record.status = static_cast<IbWcStatus>(1 + random() % 12);
+            record.silent = random() % 4 == 0;
+          }
+          record.unsent = random() % 4 == 0;
+          if (random() % 4 == 0) record.packets = static_cast<uint16_t>(1 + random() % 3);
+          record.fence = random() % 4 == 0;
+          record.bytes = static_cast<uint32_t>(random());
+          psn[qpn] = Psn(psn[qpn] + packets);
+          if (random() % 16 == 0) {
+            record.amends = true;
+            record.again = random() % 2 == 0;
+            record.slot = static_cast<uint8_t>(random() % 9);
+            if (record.again) record.first_psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6));
+          } else {
+            ++open[qpn];
+            ++records;
+            if (record.opcode == spec::IbWcOpcode::kRdmaRead) ++reads[qpn];
+          }
+          bench.record.tokens.push_back(record);
+        } else if (dice >= 61 && asked.contains(qpn)) {
+          // The part that was asked for begins, or another one.
+          const spec::Replay& part = asked[qpn];
+          bench.record.tokens.push_back(
+              {.qpn = qpn,
+               .first_psn = part.first_psn,
+               .amends = true,
+               .again = true,
+               .slot = part.slot,
+               .packets = part.packets,
+               .generation = static_cast<uint8_t>(part.generation - (random() % 8 == 0 ? 1 : 0))});
+          ++parts;
+        } else if (dice < 52 && bench.ack.tokens.size() < 4) {
+          auto syndrome = static_cast<uint8_t>(random() % 12 == 0 ? random() : random() % 32);
+          if (random() % 4 == 0) syndrome = static_cast<uint8_t>(random() % 2 == 0 ? 0x60 : 0x20 + random() % 32);
+          bench.ack.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
+                                      .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 12)),
+                                      .syndrome = syndrome,
+                                      .msn = static_cast<uint32_t>(random() & 0xff'ffff),
+                                      .is_read = random() % 2 == 0,
+                                      .status = static_cast<IbWcStatus>(random() % 32 == 0 ? random() % 23 : 0)});
+        } else if (dice < 54 && bench.expired.tokens.size() < 4) {
+          bench.expired.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
+                                          .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
+        } else if (dice < 55) {
+          set_context(qpn);
+        } else if (dice < 57 && random() % 4 == 0) {
+          bench.SetState(qpn, static_cast<IbQpState>(random() % 7), random() % 4 == 0);
+        } else if (dice < 61 && random() % 2 == 0) {
+          bench.SetState(qpn, IbQpState::kReset, true);
+          bench.SetState(qpn, IbQpState::kRts);
+        }
+        ASSERT_EQ(bench.Run(random() % 12), "");
+      }
+      // Everything ends, and nothing is forgotten.
+      bench.Rates(16, 16);
+      bench.pause.toggles = 0;
+      bench.pause.on = false;
+      ASSERT_EQ(bench.Settle(), "");
+      EXPECT_GT(parts, 50U);
+      for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kErr);
+      ASSERT_EQ(bench.Settle(), "");
+      EXPECT_EQ(bench.retired.count, records);
+      for (const auto& [cycle, token] : bench.reads.sent) {
+        ASSERT_EQ(token.ended, ++ended[token.qpn]);
+      }
+      EXPECT_EQ(ended, reads);
+      EXPECT_GT(bench.completion.count, 200u);
+      EXPECT_GT(bench.failure.count, 10u);
+      EXPECT_GT(bench.replay.count, 200u);
+      EXPECT_GT(bench.timer_set.count, 200u);
+    }
+  }
+}
+
+// States of a few QPs change so often that changes meet their QP's turn.
+TEST(Completer, RtlAndModelAgreeWhenStatesChangeInEveryCycle) {
+  Bench bench;
+  uint32_t open[3]{};
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kPatient);
+  bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) { --open[(token.vq_index - kFirstQueue) / 2]; };
+  for (int i = 0; i < 3000; ++i) {
+    const auto qpn = static_cast<uint32_t>(bench.random() % 3);
+    bench.SetState(qpn, bench.random() % 2 == 0 ? IbQpState::kErr : IbQpState::kRts, bench.random() % 2 == 0);
+    if (bench.random() % 4 == 0 && open[qpn] < 8) {
+      ++open[qpn];
+      bench.record.tokens.push_back({.qpn = qpn,
+                                     .opcode = static_cast<spec::IbWcOpcode>(bench.random() % 4),
+                                     .last_psn = 7,
+                                     .first_psn = 7,
+                                     .unsent = bench.random() % 2 == 0,
+                                     .fence = bench.random() % 2 == 0});
+    }
+    if (bench.random() % 4 == 0) {
+      bench.ack.tokens.push_back({.qpn = qpn,
+                                  .psn = 7,
+                                  .syndrome = bench.random() % 2 == 0 ? kSequenceNak : kAck,
+                                  .is_read = bench.random() % 2 == 0});
+    }
+    bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
+    ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
+  }
+  ASSERT_EQ(bench.Settle(), "");
+}
+
+}  // namespace
+}  // namespace vireo::verif

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder: messages that take a receive, flushes, and the cycles that decisions take.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "verif/rdma/responder_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+// --- Receives
+
+TEST(Responder, ASendGoesToTheReceivesElementAndCompletesIt) {
+  Ready bench;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9001 + i, 100)});
+    const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly,
+                                .psn = kFirstPsn + i,
+                                .bytes = static_cast<uint16_t>(99 + i % 2),
+                                .solicited = i == 1});
+    bench.Expect(token, Scatter(token, 0, 0x9001 + i, 99 + i % 2,
+                                Success(posted, 99 + i % 2, Ack(kFirstPsn + i, i + 1), i == 1)));
+  }
+  bench.ExpectFailures({});
+}
+
+TEST(Responder, ImmediateDataComesWithTheCompletion) {
+  Ready bench;
+  const spec::RdmaCqReq with{.imm_data = {0x11, 0x22, 0x33, 0x44}, .wc_flags = spec::IbWcFlags::kWithImm};
+  auto cqe = with;
+  cqe.opcode = IbWcOpcode::kRecv;
+  cqe.byte_len = 5;
+  Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+  const auto send = TokenOf({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .bytes = 5});
+  bench.Expect(send, With(Scatter(send, 0, 0x9000, 5, Ack(kFirstPsn, 1)), CompletionOf(posted, cqe, false)));
+
+  // A WRITE writes where its RETH says; of the receive it takes nothing but the work request.
+  cqe.opcode = IbWcOpcode::kRecvRdmaWithImm;
+  cqe.byte_len = 64;
+  posted = bench.host.Post(kQpn, {});
+  const auto only = TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .psn = kFirstPsn + 1});
+  bench.Expect(only, With(Write(only, 0x10000, Ack(kFirstPsn + 1, 2)), CompletionOf(posted, cqe, false)));
+
+  const auto first =
+      TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .psn = kFirstPsn + 2, .bytes = kMtu, .dma_length = kMtu + 8});
+  bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn + 2, 2)));
+  cqe.byte_len = kMtu + 8;
+  posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64, kBadLkey)});
+  const auto last = TokenOf({.opcode = BthOpcode::kRcRdmaWriteLastWithImmediate,
+                             .psn = kFirstPsn + 3,
+                             .bytes = 8,
+                             .ack_req = false,
+                             .solicited = true});
+  bench.Expect(last, With(Write(last, 0x10000 + kMtu), CompletionOf(posted, cqe, true)));
+}
+
+TEST(Responder, AWriteOfNothingWithImmediateNeedsAReceiveAndNoRight) {
+  Ready bench({.remote_write = false});
+  const auto token = TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .bytes = 0, .rkey = kBadRkey});
+  bench.Expect(token, NotReady(kFirstPsn, 0));
+  const Posted posted = bench.host.Post(kQpn, {});
+  bench.Expect(token, With(Ack(kFirstPsn, 1), CompletionOf(posted,
+                                                           {.opcode = IbWcOpcode::kRecvRdmaWithImm,
+                                                            .imm_data = {0x11, 0x22, 0x33, 0x44},
+                                                            .wc_flags = spec::IbWcFlags::kWithImm},
+                                                           false)));
+  EXPECT_EQ(bench.check.count, 0u);
+}
+
+TEST(Responder, ASendOfNothingTakesAReceive) {
+  Ready bench;
+  const Posted first = bench.host.Post(kQpn, {});
+  const Posted second = bench.host.Post(kQpn, {Host::Element(0, 10, kBadLkey)});
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly, .bytes = 0}), Success(first, 0, Ack(kFirstPsn, 1)));
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + 1, .bytes = 0}),
+               Success(second, 0, Ack(kFirstPsn + 1, 2)));
+  EXPECT_EQ(bench.check.count, 0u);
+}
+
+TEST(Responder, AMessageFillsTheElementsInOrder) {
+  Ready bench;
+  // Borders inside of packets, at their end, and elements of nothing, whose key nobody looks at.
+  const Posted posted =
+      bench.host.Post(kQpn, {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3001, kMtu - 20),
+                             Host::Element(0, 0, kBadLkey), Host::Element(0x5000, 10), Host::Element(0, 0, kBadLkey),
+                             Host::Element(0x7000, 3 * kMtu), Host::Element(0, 1, kBadLkey)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, {Scatter(first, 0, 0x1000, 10, kMore), Scatter(first, 10, 0x3001, kMtu - 20, kMore),
+                       Scatter(first, kMtu - 10, 0x5000, 10)});
+  const auto middle = TokenOf({.opcode = BthOpcode::kRcSendMiddle, .psn = kFirstPsn + 1, .bytes = kMtu});
+  bench.Expect(middle, Scatter(middle, 0, 0x7000, kMtu, Ack(kFirstPsn + 1, 0)));
+  const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 2, .bytes = 33});
+  bench.Expect(last, Scatter(last, 0, 0x7000 + kMtu, 33, Success(posted, 2 * kMtu + 33, Ack(kFirstPsn + 2, 1))));
+  // One question for the receive, one for each element behind the first that was needed.
+  ASSERT_EQ(bench.host.asked.size(), 7u);
+  for (size_t i = 1; i < 7; ++i) {
+    EXPECT_EQ(bench.host.asked[i],
+              (spec::ReceiveRequest{.qpn = kQpn, .is_element = true, .address = 0x7000'0000 + 16 * i}));
+  }
+}
+
+TEST(Responder, AMessageEndsWhereItsElementsDo) {
+  Ready bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x1000, 3), Host::Element(0x2000, kMtu)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, {Scatter(first, 0, 0x1000, 3, kMore), Scatter(first, 3, 0x2000, kMtu - 3)});
+  const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 3});
+  bench.Expect(last, Scatter(last, 0, 0x2000 + kMtu - 3, 3, Success(posted, kMtu + 3, Ack(kFirstPsn + 1, 1))));
+}
+
+TEST(Responder, MessagesOfTwoQpsDoNotMix) {
+  Ready bench;
+  bench.Configure({.qpn = 6}, IbQpState::kRts, 100);
+  const Posted five = bench.host.Post(5, {Host::Element(0x1000, kMtu + 5), Host::Element(0x3000, 5)});
+  bench.host.Post(6, {Host::Element(0x8000, kMtu), Host::Element(0xa000, 100)});
+  const auto first5 = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first5, Scatter(first5, 0, 0x1000, kMtu));
+  const auto first6 =
+      TokenOf({.opcode = BthOpcode::kRcSendFirst, .psn = 100, .bytes = kMtu, .ack_req = false, .qpn = 6});
+  bench.Expect(first6, Scatter(first6, 0, 0x8000, kMtu));
+  const auto last5 = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 10});
+  bench.Expect(last5, {Scatter(last5, 0, 0x1000 + kMtu, 5, kMore),
+                       Scatter(last5, 5, 0x3000, 5, Success(five, kMtu + 10, Ack(kFirstPsn + 1, 1)))});
+  const auto middle6 =
+      TokenOf({.opcode = BthOpcode::kRcSendMiddle, .psn = 101, .bytes = kMtu, .ack_req = false, .qpn = 6});
+  bench.frame.tokens.push_back(middle6);
+  ASSERT_EQ(bench.bench.RunOut(100), "");
+  const auto out = Bench::Take(bench.places);
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0], Scatter(middle6, 0, 0xa000, 100, kMore));
+}
+
+TEST(Responder, WithoutAReceiveThePeerIsToldToComeAgain) {
+  for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
+    Ready bench;
+    const auto token = TokenOf({.opcode = opcode, .ack_req = false});
+    bench.Expect(token, NotReady(kFirstPsn, 0));
+    // What is behind it is dropped in silence, until it comes again.
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1}), kDropped);
+    bench.Expect(TokenOf({.psn = kFirstPsn - 1}), Ack(kFirstPsn - 1, 0));
+    bench.Expect(token, NotReady(kFirstPsn, 0));
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1}), kDropped);
+    const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+    bench.frame.tokens.push_back(token);
+    bench.RunOut();
+    const auto out = Bench::Take(bench.places);
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].completion.head, posted.head);
+    EXPECT_NE(out[0].bytes0, 0u);
+    EXPECT_FALSE(out[0].has_answer);
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Ack(kFirstPsn + 1, 2));
+    bench.Expect(TokenOf({.psn = kFirstPsn + 3}), Answer(kFirstPsn + 2, AethSyndrome::kNakPsnSequenceError, 2));
+    bench.ExpectFailures({});
+  }
+}
+
+TEST(Responder, AWriteWithImmediateWithoutAReceiveKeepsItsMessage) {
+  Ready bench;
+  const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
+  bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
+  const auto last = TokenOf({.opcode = BthOpcode::kRcRdmaWriteLastWithImmediate, .psn = kFirstPsn + 1, .bytes = 8});
+  bench.Expect(last, NotReady(kFirstPsn + 1, 0));
+  bench.host.Post(kQpn, {});
+  bench.frame.tokens.push_back(last);
+  bench.RunOut();
+  const auto out = Bench::Take(bench.places);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].address0, Write(last, 0x10000 + kMtu).address0);
+  EXPECT_EQ(out[0].answer, Ack(kFirstPsn + 1, 1).answer);
+}
+
+TEST(Responder, AWriteWithImmediateThatIsRefusedTakesNoReceive) {
+  Ready bench;
+  bench.host.Post(kQpn, {});
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .rkey = kBadRkey}),
+               Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
+  EXPECT_EQ(bench.request.count, 0u);
+  bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+}
+
+TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
+  for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
+    for (const auto code : {RdmaError::kBadWqe, RdmaError::kBadDescriptor, RdmaError::kQueueDmaError}) {
+      Ready bench;
+      const Posted posted = bench.host.Post(kQpn, {}, code);
+      bench.Expect(TokenOf({.opcode = opcode}), Failed(posted, IbWcStatus::kLocQpOpErr, static_cast<uint32_t>(code),
+                                                       Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0)));
+      bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, code)});
+      bench.Expect(TokenOf({.bytes = 0}), kDropped);
+    }
+    // A queue that is broken has no work request that could complete.
+    Ready bench;
+    bench.host.broken[kQpn] = true;
+    bench.Expect(TokenOf({.opcode = opcode}), Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+  }
+}
+
+TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
+  Ready bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60)});
+  bench.request.on_token = [&](Cycle, const spec::ReceiveRequest& asked) {
+    bench.host.elements.clear();
+    bench.receive.tokens.push_back(bench.host.Answer(asked));
+    if (!asked.is_element) bench.host.elements.clear();
+  };
+  const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
+  bench.Expect(token, {Scatter(token, 0, 0x9000, 60, kMore),
+                       Failed(posted, IbWcStatus::kLocQpOpErr, static_cast<uint32_t>(RdmaError::kQueueDmaError),
+                              Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0))});
+  bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kQueueDmaError)});
+}
+
+TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
+  const auto nak = Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0);
+  for (const uint32_t key : {kBadLkey, kRkey}) {
+    Ready bench;
+    const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64, key)});
+    bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly}),
+                 Failed(posted, IbWcStatus::kLocProtErr, kOperational, nak));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+  }
+  Ready bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60, kBadLkey)});
+  const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
+  bench.Expect(token,
+               {Scatter(token, 0, 0x9000, 60, kMore), Failed(posted, IbWcStatus::kLocProtErr, kOperational, nak)});
+  bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+  bench.Expect(TokenOf({.bytes = 0}), kDropped);
+  // The receive is gone: ERR has nothing left to flush.
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({});
+}
+
+TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
+  Ready later;
+  const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, 2 * kMtu)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  later.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  later.check.on_token = [&](Cycle, const spec::MemoryCheck& asked) {
+    EXPECT_EQ(asked.key, kLkey);
+    EXPECT_EQ(asked.address, 0x9000u + kMtu);
+    EXPECT_EQ(asked.bytes, 8u);
+    later.memory.tokens.push_back({.status = MemoryStatus::kBounds});
+  };
+  later.Expect(TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 8}),
+               Failed(posted, IbWcStatus::kLocProtErr, kOperational,
+                      Answer(kFirstPsn + 1, AethSyndrome::kNakRemoteOperationalError, 0)));
+}
+
+TEST(Responder, AMessageThatIsLongerThanItsElementsEndsTheConnection) {
+  constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
+  Ready bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 32), Host::Element(0xa000, 31)});
+  const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
+  bench.Expect(token, {Scatter(token, 0, 0x9000, 32, kMore), Scatter(token, 32, 0xa000, 31, kMore),
+                       Failed(posted, IbWcStatus::kLocLenErr, kInvalid,
+                              Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0))});
+  bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+  bench.Expect(TokenOf({.bytes = 0}), kDropped);
+}
+
+TEST(Responder, AReceiveWithoutElementsHoldsNothing) {
+  constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
+  const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
+  Ready none;
+  const Posted posted = none.host.Post(kQpn, {});
+  none.Expect(token,
+              Failed(posted, IbWcStatus::kLocLenErr, kInvalid, Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0)));
+}
+
+TEST(Responder, ASecondPacketThatIsTooMuchEndsTheConnection) {
+  constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
+  Ready later;
+  const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, kMtu), Host::Element(0, 0)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  later.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  later.Expect(
+      TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 1}),
+      Failed(posted, IbWcStatus::kLocLenErr, kInvalid, Answer(kFirstPsn + 1, AethSyndrome::kNakInvalidRequest, 0)));
+  later.SetState(IbQpState::kErr);
+  later.ExpectPlaces({});
+}
+
+TEST(Responder, AGapOrADuplicateInsideASendKeepsTheReceive) {
+  Ready bench;
+  const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.Expect(first, Ack(kFirstPsn, 0));
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + 2}),
+               Answer(kFirstPsn + 1, AethSyndrome::kNakPsnSequenceError, 0));
+  const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 8});
+  bench.Expect(last, Scatter(last, 0, 0x9000 + kMtu, 8, Success(posted, kMtu + 8, Ack(kFirstPsn + 1, 1))));
+}
+
+// --- Flush
+
+TEST(Responder, ErrFlushesWhatAMessageHoldsAndThenEveryReceive) {
+  Ready bench;
+  std::vector<spec::RxPlace> flushed;
+  for (unsigned i = 0; i < 5; ++i) flushed.push_back(Flushed(bench.host.Post(kQpn, {Host::Element(0x9000, 5000)})));
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces(flushed);
+  // What is posted later, when it is rung.
+  const Posted later = bench.host.Post(kQpn, {});
+  bench.ExpectPlaces({});
+  bench.Ring();
+  bench.ExpectPlaces({Flushed(later)});
+  bench.ExpectFailures({});
+  // Said once more, it finds nothing.
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({});
+}
+
+TEST(Responder, AnInvalidRequestInsideASendFlushesTheReceiveWhenErrComes) {
+  Ready bench;
+  const Posted held = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const Posted next = bench.host.Post(kQpn, {});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteLast, .psn = kFirstPsn + 1}),
+               Answer(kFirstPsn + 1, AethSyndrome::kNakInvalidRequest, 0));
+  bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+  bench.Ring();
+  bench.ExpectPlaces({});  // not yet in force
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({Flushed(held), Flushed(next)});
+}
+
+TEST(Responder, AWriteUnderWayHoldsNothing) {
+  Ready bench;
+  const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = 2 * kMtu});
+  bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({});
+}
+
+TEST(Responder, AFlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
+  Ready bench;
+  const Posted bad = bench.host.Post(kQpn, {}, RdmaError::kBadWqe);
+  const Posted good = bench.host.Post(kQpn, {});
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({Flushed(bad), Flushed(good)});
+  bench.host.broken[kQpn] = true;
+  bench.Ring();
+  bench.ExpectPlaces({});
+}
+
+TEST(Responder, ResetForgetsTheReceiveThatAMessageHolds) {
+  Ready bench;
+  bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+  const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
+  bench.SetState(IbQpState::kReset, true);
+  bench.ExpectPlaces({});
+  EXPECT_EQ(bench.request.count, 1u);
+  // Without a load before it.
+  bench.SetState(IbQpState::kErr);
+  bench.ExpectPlaces({});
+  EXPECT_EQ(bench.request.count, 2u);
+}
+
+TEST(Responder, OnlyRingsOfReceiveQueuesInErrAreLookedAt) {
+  Ready bench;
+  bench.host.Post(kQpn, {});
+  for (unsigned vq_index = 0; vq_index < 64; ++vq_index) {
+    bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(vq_index)});
+  }
+  bench.ExpectPlaces({});
+  EXPECT_EQ(bench.request.count, 0u);
+  bench.SetState(IbQpState::kErr);
+  bench.RunOut();
+  Bench::Take(bench.places);
+  bench.RunOut();
+  const auto asked = bench.request.count;
+  for (unsigned vq_index = 0; vq_index < 64; ++vq_index) {
+    if (vq_index != kFirstReceiveQueue + 2 * kQpn) {
+      bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(vq_index)});
+    }
+  }
+  bench.ExpectPlaces({});
+  EXPECT_EQ(bench.request.count, asked);
+}
+
+TEST(Responder, QueueNumbersFollowTheNegotiatedPairs) {
+  Ready bench;
+  bench.mq.on = true;
+  bench.SetState(IbQpState::kErr);
+  bench.RunOut();
+  Posted posted = bench.host.Post(kQpn, {});
+  constexpr uint16_t kMore = 2 * (kNetQueuePairs - 1);
+  bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(kFirstReceiveQueue + kMore + 2 * kQpn)});
+  auto expected = Flushed(posted);
+  expected.completion.vq_index = static_cast<uint16_t>(expected.completion.vq_index + kMore);
+  bench.ExpectPlaces({expected});
+}
+
+TEST(Responder, FramesOfOthersAreServedBetweenFlushes) {
+  Ready bench;
+  bench.Configure({.qpn = 6}, IbQpState::kRts, 100);
+  for (unsigned i = 0; i < 10; ++i) bench.host.Post(kQpn, {});
+  for (uint32_t i = 0; i < 10; ++i) bench.Send({.psn = 100 + i, .bytes = 0, .qpn = 6});
+  bench.SetState(IbQpState::kErr);
+  bench.RunOut();
+  bench.RunOut();
+  bench.RunOut();
+  bench.RunOut();
+  const auto out = Bench::Take(bench.places);
+  ASSERT_EQ(out.size(), 20u);
+  // From the first flush on, in turn.
+  const auto first = std::find_if(out.begin(), out.end(), [](const auto& place) { return place.no_frame; });
+  ASSERT_LT(first - out.begin(), 3);
+  for (auto place = first; place < first + 14; ++place) EXPECT_EQ(place->no_frame, (place - first) % 2 == 0);
+}
+
+TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
+  // ERR comes in any cycle of a frame that takes a receive, and of one that goes on with it.
+  for (unsigned when = 0; when < 30; ++when) {
+    for (const auto opcode : {BthOpcode::kRcSendFirst, BthOpcode::kRcSendOnly}) {
+      Ready bench;
+      bench.receive.rate = bench.memory.rate = 5;
+      bench.host.Post(kQpn, {Host::Element(0x9000, 500), Host::Element(0xa000, 5000)});
+      bench.host.Post(kQpn, {});
+      bench.Send({.opcode = opcode, .bytes = kMtu});
+      ASSERT_EQ(bench.bench.Run(when), "");
+      bench.SetState(IbQpState::kErr);
+      ASSERT_EQ(bench.bench.Run(400), "");
+      std::vector<spec::Completion> completions;
+      for (const auto& place : Bench::Take(bench.places)) {
+        if (place.has_completion) completions.push_back(place.completion);
+      }
+      ASSERT_EQ(completions.size(), 2u);
+      EXPECT_EQ(completions[0].head, 1u);
+      EXPECT_EQ(completions[1].head, 2u);
+      EXPECT_TRUE(bench.block.IsIdle());
+    }
+  }
+}
+
+TEST(Responder, ASendAsksTwoCyclesAfterItsTurnAndAgainTwoAfterTheReceive) {
+  Ready bench;
+  bench.request.on_token = nullptr;
+  bench.check.on_token = nullptr;
+  constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + 1;
+  bench.Send({.opcode = BthOpcode::kRcSendOnly});
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.request.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, 1u);
+  ASSERT_EQ(bench.bench.Run(10), "");
+  spec::Receive receive{.num_sge = 1};
+  Host::Element(0x9000, 64).Encode(receive.sge);
+  bench.receive.tokens.push_back(receive);
+  // In its slice, taken, looked at, in the register.
+  ASSERT_EQ(bench.bench.Run(3), "");
+  EXPECT_EQ(bench.check.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.check.count, 1u);
+  bench.memory.tokens.push_back({.status = MemoryStatus::kOk, .address0 = 1, .bytes0 = 64});
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 1u);
+
+  // A flush: the pulse's register, the set (2), the turn, the tables.
+  bench.SetState(IbQpState::kErr);
+  ASSERT_EQ(bench.bench.Run(1 + 2 + 1 + Responder::kFlushLatency), "");
+  EXPECT_EQ(bench.request.count, 1u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, 2u);
+  bench.receive.tokens.push_back(receive);
+  ASSERT_EQ(bench.bench.Run(3), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 2u);
+}
+
+// --- Timing
+
+TEST(Responder, DecidesThreeCyclesAfterTheFrameAndTwoAfterTheKeyCheck) {
+  Ready bench;
+  bench.frame.tokens.push_back(TokenOf({.bytes = 0}));
+  const Cycle pushed = bench.bench.cycle();
+  // In its slice, its turn, two cycles to decide, in the register.
+  constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + 1;
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.place.count, 0u);
+  EXPECT_FALSE(bench.block.IsIdle());
+  ASSERT_EQ(bench.bench.Run(1), "");
+  ASSERT_EQ(bench.place.count, 1u);
+  EXPECT_EQ(bench.places.sent().back().cycle, pushed + kLatency);
+  EXPECT_TRUE(bench.block.IsIdle());
+
+  bench.check.on_token = nullptr;
+  bench.frame.tokens.push_back(TokenOf({.psn = kFirstPsn + 1}));
+  ASSERT_EQ(bench.bench.Run(kLatency), "");
+  EXPECT_EQ(bench.check.count, 0u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.check.count, 1u);
+  ASSERT_EQ(bench.bench.Run(10), "");
+  bench.memory.tokens.push_back({.status = MemoryStatus::kOk, .address0 = 1, .bytes0 = 64});
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.place.count, 2u);
+}
+
+TEST(Responder, AFrameTakesThreeCyclesWithoutAKeyCheck) {
+  Ready bench;
+  constexpr uint32_t kFrames = 20;
+  for (uint32_t i = 0; i < kFrames; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});
+  bench.RunOut();
+  const auto& sent = bench.places.sent();
+  ASSERT_EQ(sent.size(), kFrames);
+  EXPECT_EQ(sent.back().cycle - sent.front().cycle, uint64_t{3} * (kFrames - 1));
+}
+
+}  // namespace
+}  // namespace vireo::verif

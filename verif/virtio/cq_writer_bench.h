@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CQ writer as RTL and as model side by side, between drivers that post buffers, arm CQs and read what is written.
+// Every store is compared with what must be next in its queue, every interrupt with what its driver asked for.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "Vcq_writer.h"
+#include "model/virtio/cq_writer.h"
+#include "spec/gen/vireo_spec.h"
+#include "verif/common/block_bench.h"
+#include "verif/harness/seed.h"
+
+namespace vireo::verif {
+
+using model::Agenda;
+using model::Channel;
+using model::CqWriter;
+using model::Cycle;
+using spec::Buffer;
+using spec::BufferRequest;
+using spec::BufferStatus;
+using spec::Completion;
+using spec::CqArm;
+using spec::DmaDone;
+using spec::DmaStore;
+using spec::HostEvent;
+using spec::QueueFailure;
+using spec::QueueInterrupt;
+using spec::QueueRowWrite;
+using spec::RdmaError;
+using spec::TableQueueKind;
+using spec::TableWrite;
+
+inline constexpr size_t kQueues = 16, kCqs = 4, kSlots = 16;
+inline constexpr size_t kNetQueue = 0, kControlQueue = 2, kFirstCq = 3, kFirstWork = 7, kEventQueue = 15;
+inline constexpr uint16_t kFirstVector = 100;
+inline constexpr uint8_t kSlverr = 2;  // [AMBA AXI, A3.4.4]
+inline constexpr uint64_t kBufferArea = uint64_t{1} << 36;
+inline constexpr uint64_t kDriverArea = uint64_t{1} << 38;
+
+inline TableQueueKind KindOf(size_t vq) {
+  if (vq < kControlQueue) return vq % 2 == 0 ? TableQueueKind::kReceive : TableQueueKind::kTransmit;
+  if (vq == kControlQueue) return TableQueueKind::kControl;
+  if (vq < kFirstWork) return TableQueueKind::kCq;
+  if (vq == kEventQueue) return TableQueueKind::kEvent;
+  return vq % 2 == 0 ? TableQueueKind::kSq : TableQueueKind::kRq;
+}
+inline bool MayHaveChains(size_t vq) { return vq <= kControlQueue; }
+inline constexpr uint16_t kWrap = 0x8000;
+inline bool InterruptsByItself(size_t vq) { return vq <= kControlQueue || vq == kEventQueue; }
+inline bool IsCq(size_t vq) { return vq >= kFirstCq && vq < kFirstWork; }
+inline uint64_t DeviceOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
+inline uint64_t Little(const uint8_t* bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) value |= uint64_t{bytes[i]} << 8 * i;
+  return value;
+}
+
+// A used buffer, or a batch of them: split: their numbers; packed: where they lie; and what is behind.
+struct Span {
+  uint16_t first, behind;
+  uint64_t number;
+};
+enum class Store { kOther, kIndex, kAvailEvent };
+inline uint16_t NextPlace(uint16_t place, unsigned size) {
+  return static_cast<uint16_t>((place & ~kWrap) + 1u == size ? (place & kWrap) ^ kWrap : place + 1u);
+}
+
+// One queue as its driver sees it.
+struct Queue {
+  QueueRowWrite row;
+  // Packed: where the next buffer lies, as tokens name it.
+  uint16_t place = kWrap;
+  uint16_t TakePlace(unsigned descriptors = 1) {
+    const uint16_t taken = place;
+    const unsigned at = (place & ~kWrap) + descriptors;
+    place = static_cast<uint16_t>(at < row.queue_size ? at | (place & kWrap)
+                                                      : (at - row.queue_size) | ((place & kWrap) ^ kWrap));
+    return taken;
+  }
+  // Behind so many single descriptors.
+  uint16_t PlaceAt(uint64_t count) const {
+    return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
+  }
+  std::deque<Span> spans;  // of used buffers of which the driver was not asked
+  uint64_t questions = 0, wished = 0;
+  uint64_t indices = 0;             // used indices that were stored, of packed rings flags: what the driver sees
+  uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: nobody asks about it
+  std::deque<uint16_t> avail_told;  // avail_event that may be written next: the last one, or one before it
+  unsigned avail_stores = 0;
+  std::deque<Completion> work;    // whose used elements are to come
+  std::vector<Completion> batch;  // whose elements were written, and which the driver may not see yet
+  std::deque<Completion> cqes;    // that are to come
+  std::deque<Buffer> posted;      // and not fetched
+  std::deque<Buffer> fetched;     // and not used
+  unsigned step = 0;              // of the writes of one buffer
+  uint16_t head = 0;              // of that
+  uint32_t head_bytes = 0;
+  uint16_t used = 0;                // used.idx in memory
+  std::vector<bool> solicited;      // of each CQE in memory
+  std::deque<uint16_t> completing;  // used indices whose completion is on its way
+  uint64_t written = 0;             // used indices that are complete
+  uint64_t interrupts = 0;
+  bool dead = false;   // must not be written any more
+  bool error = false;  // a write of it has failed
+  unsigned failures = 0;
+  RdmaError code = RdmaError::kOk;
+  // Of a CQ.
+  bool armed = false, arm_solicited = false, arm_next = false;
+  uint64_t arm_seen = 0;
+  unsigned arms = 0;
+};
+
+class IdleCheck final : public BenchStream {
+ public:
+  IdleCheck(Vcq_writer& p, const CqWriter& block) : idle(block.IsIdle()), p_(p), block_(block) {}
+  void Begin(Cycle) override {}
+  void End(Cycle cycle) override {
+    if ((p_.idle_o != 0) != idle) {
+      difference = "cycle " + std::to_string(cycle) + ": idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
+    }
+    idle = block_.IsIdle();
+  }
+  bool IsEmpty() const override { return true; }
+  bool idle;
+
+ private:
+  Vcq_writer& p_;
+  const CqWriter& block_;
+};
+
+struct Features {
+  bool packed = false;
+  bool event_idx = false;
+};
+
+struct Bench {
+  explicit Bench(const Features& features = {}) : packed(features.packed), event_idx(features.event_idx) {
+    p.ring_packed_i = packed;
+    p.event_idx_i = event_idx;
+    block.SetRingPacked(0, packed);
+    block.SetEventIdx(0, event_idx);
+    block.fetch_request_out.Connect(fetch_sink, block);
+    block.doorbell_out.Connect(doorbell_sink, block);
+    block.buffer_request_out.Connect(request_sink, block);
+    block.store_out.Connect(store_sink, block);
+    block.queue_interrupt_out.Connect(interrupt_sink, block);
+    block.queue_failure_out.Connect(failure_sink, block);
+    request_out.keep = store_out.keep = interrupt_out.keep = failure_out.keep = false;
+    fetch_out.keep = doorbell_out.keep = false;
+    fetch_out.on_token = [this](Cycle cycle, const spec::DmaReadRequest& request) { OnFetch(cycle, request); };
+    doorbell_out.on_token = [this](Cycle cycle, const spec::Doorbell& doorbell) { OnDoorbell(cycle, doorbell); };
+    request_out.on_token = [this](Cycle, const BufferRequest& request) { OnRequest(request); };
+    store_out.on_token = [this](Cycle cycle, const DmaStore& store) { OnStore(cycle, store); };
+    interrupt_out.on_token = [this](Cycle cycle, const QueueInterrupt& interrupt) { OnInterrupt(cycle, interrupt); };
+    failure_out.on_token = [this](Cycle, const QueueFailure& failure) {
+      Queue& queue = queues[failure.vq_index];
+      ++queue.failures;
+      queue.code = failure.code;
+    };
+    bench.AddOther(idle);
+  }
+
+  // --- Firmware and driver
+  void SetKind(size_t vq, TableQueueKind kind, bool stopped = false, bool reset = false) {
+    TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = static_cast<uint32_t>(vq)};
+    spec::TableVirtqueue{.kind = kind, .stopped = stopped, .reset_positions = reset}.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  void SetCq(size_t cqn, spec::TableCqContext entry) {
+    TableWrite write{.table_id = spec::MgmtTable::kCqContext, .index = static_cast<uint32_t>(cqn)};
+    entry.vq_index = static_cast<uint16_t>(entry.valid ? kFirstCq + cqn : 0);
+    entry.Encode(write.data);
+    table_in.tokens.push_back(write);
+  }
+  // A new life of a queue that nobody uses.
+  void Enable(size_t vq, uint16_t size, bool has_vector = true) {
+    Queue& queue = queues[vq];
+    row_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
+    queue = {};
+    queue.row = {.vq_index = static_cast<uint16_t>(vq),
+                 .enabled = true,
+                 .queue_size = size,
+                 .msix_vector = has_vector ? static_cast<uint16_t>(kFirstVector + vq) : spec::kVirtioMsiNoVector,
+                 .queue_desc = packed ? DeviceOf(vq) : random(),
+                 .queue_driver = DeviceOf(vq) + kDriverArea,
+                 .queue_device = packed ? random() : DeviceOf(vq)};
+    row_in.tokens.push_back(queue.row);
+    SetKind(vq, KindOf(vq));
+    if (IsCq(vq)) {
+      SetCq(vq - kFirstCq, {});
+      SetCq(vq - kFirstCq, {.valid = true});
+    }
+  }
+  uint16_t AnySize() { return static_cast<uint16_t>(packed ? 2 + random() % 40 : 2u << random() % 5); }
+  void EnableAll() {
+    for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, AnySize(), vq != 1 && vq != 4);
+    ASSERT_EQ(bench.RunOut(30), "");
+  }
+  // Descriptor fetch has found so many entries in the ring.
+  void TellAvail(size_t vq, uint16_t index) {
+    avail_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq), .idx = index});
+    queues[vq].avail_told.push_back(index);
+  }
+  void Post(size_t vq, unsigned count, bool writable = true, uint32_t bytes = 0) {
+    for (; count > 0; --count) {
+      Queue& queue = queues[vq];
+      const uint32_t least = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
+      queue.posted.push_back({.status = BufferStatus::kOk,
+                              .vq_index = static_cast<uint16_t>(vq),
+                              .head = packed ? queue.TakePlace() : static_cast<uint16_t>(random()),
+                              .address = DeviceOf(vq) + kBufferArea + (random() & 0xffff'ffff),
+                              .bytes = bytes != 0 ? bytes : static_cast<uint32_t>(least + random() % 3),
+                              .writable = writable,
+                              .more = random() % 2 == 0,
+                              .next_index = static_cast<uint16_t>(random())});
+    }
+  }
+  Completion Complete(size_t vq, int cqn = -1, bool solicited = false, bool success = true) {
+    return CompleteChain(vq, 0, false, cqn, solicited, success);
+  }
+  // `count` buffers of which the driver may see none before the last; those of `hold` and behind are not sent yet.
+  void CompleteBatch(size_t vq, unsigned count, unsigned hold = ~0u, unsigned room = ~0u) {
+    unsigned left = std::min<unsigned>(room, queues[vq].row.queue_size);  // no more than fit into the ring
+    for (unsigned i = 0; i < count; ++i) {
+      if (i == hold) held.emplace();
+      const unsigned longest = std::clamp((left - (count - 1 - i)) / 2, 1u, 4u);
+      const auto descriptors = static_cast<unsigned>(1 + random() % longest);
+      left -= descriptors;
+      CompleteChain(vq, descriptors, i + 1 < count);
+    }
+  }
+  void SendHeld() {
+    completion_in.tokens.insert(completion_in.tokens.end(), held->begin(), held->end());
+    held.reset();
+  }
+  // 0 descriptors: any number of them.
+  Completion CompleteChain(size_t vq, unsigned descriptors, bool more, int cqn = -1, bool solicited = false,
+                           bool success = true) {
+    Queue& queue = queues[vq];
+    // No more than fit into the ring at a time.
+    const unsigned longest = std::clamp((queue.row.queue_size - 1u) / 2, 1u, 4u);
+    if (descriptors == 0) descriptors = MayHaveChains(vq) ? static_cast<unsigned>(1 + random() % longest) : 1;
+    Completion completion{.vq_index = static_cast<uint16_t>(vq),
+                          .head = packed ? queue.TakePlace(descriptors) : static_cast<uint16_t>(random()),
+                          .used_bytes = random() % 4 == 0 ? 0 : static_cast<uint32_t>(random()),
+                          .more = more,
+                          .has_id = packed && MayHaveChains(vq) && (descriptors > 1 || random() % 2 == 0),
+                          .id = static_cast<uint16_t>(random()),
+                          .behind = queue.place,
+                          .has_cqe = cqn >= 0,
+                          .cqn = static_cast<uint16_t>(cqn >= 0 ? cqn : random() % kCqs),
+                          .solicited = solicited};
+    for (uint8_t& byte : completion.cqe) byte = static_cast<uint8_t>(random());
+    completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
+    if (packed && !completion.has_id) completion.behind = static_cast<uint16_t>(random());
+    (held ? *held : completion_in.tokens).push_back(completion);
+    if (!queues[vq].dead) queues[vq].work.push_back(completion);
+    if (cqn >= 0) queues[kFirstCq + static_cast<size_t>(cqn)].cqes.push_back(completion);
+    return completion;
+  }
+  void Happen() {
+    events.push_back({.event_type = static_cast<spec::RdmaEventType>(random() % 20),
+                      .element = static_cast<uint32_t>(random()),
+                      .code = static_cast<uint32_t>(random())});
+    event_in.tokens.push_back(events.back());
+  }
+  // With what the driver has seen; the reference takes one arm at a time.
+  void ArmCq(size_t cqn, bool solicited, bool next, uint16_t behind = 0) {
+    Queue& queue = queues[kFirstCq + cqn];
+    const auto seen =
+        packed ? queue.PlaceAt(queue.solicited.size() - behind) : static_cast<uint16_t>(queue.used - behind);
+    arm_in.tokens.push_back(
+        {.cqn = static_cast<uint16_t>(cqn),
+         .value = spec::RdmaCqArm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next}.ToWord()});
+    queue.armed = solicited || next;
+    queue.arm_solicited = solicited;
+    queue.arm_next = next;
+    queue.arm_seen = queue.solicited.size() - behind;
+    ++queue.arms;
+  }
+  // A place in a packed ring tells what was seen only up to a ring's length back: an arm that came later than that may
+  // notify for nothing.
+  bool IsOvertaken(const Queue& queue) const {
+    return packed && queue.solicited.size() - queue.arm_seen > queue.row.queue_size;
+  }
+  bool IsWanted(const Queue& queue) const {
+    for (uint64_t i = queue.arm_seen; i < queue.written; ++i) {
+      if (queue.arm_next || (queue.arm_solicited && queue.solicited[i])) return true;
+    }
+    return false;
+  }
+
+  // --- What comes out
+  void OnRequest(const BufferRequest& request) {
+    ASSERT_EQ(request.client, spec::BufferClient::kCompletion);
+    ASSERT_FALSE(request.by_index);
+    ASSERT_GE(request.count, 1);
+    Queue& queue = queues[request.vq_index];
+    ASSERT_FALSE(queue.dead);
+    ASSERT_TRUE(queue.fetched.empty());
+    ++requests;
+    if (queue.posted.empty()) {
+      buffer_in.tokens.push_back({.status = none, .last = true, .vq_index = request.vq_index});
+    }
+    for (unsigned i = 0; i < request.count && !queue.posted.empty(); ++i) {
+      Buffer buffer = queue.posted.front();
+      queue.posted.pop_front();
+      buffer.last = i + 1u == request.count || queue.posted.empty();
+      buffer_in.tokens.push_back(buffer);
+      queue.fetched.push_back(buffer);
+    }
+  }
+  // Of a driver that wants anything, and now and then something that concerns what is asked.
+  uint32_t Wish(const Span& span, uint16_t size) {
+    if (fixed_wish) return *fixed_wish;
+    if (!fickle && !(event_idx && !packed)) return 0;
+    const auto value = static_cast<uint16_t>(random());
+    if (!packed) {
+      const bool here = !fickle || random() % 2 == 0;
+      return event_idx && here ? static_cast<uint16_t>(span.first + value % (span.behind - span.first)) : value;
+    }
+    uint16_t place = span.first;
+    unsigned length = 1;
+    for (uint16_t i = NextPlace(place, size); i != span.behind; i = NextPlace(i, size)) ++length;
+    for (uint64_t steps = random() % (length + 6) + 2 * size - 2; steps > 0; --steps) place = NextPlace(place, size);
+    return uint32_t{value} << 16 | (random() % 8 == 0 ? static_cast<uint16_t>(random()) : place);
+  }
+  bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t wish) const {
+    if (!packed && !event_idx) return (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+    if (!packed) {
+      for (uint16_t i = span.first; i != span.behind; ++i) {
+        if (i == wish) return true;
+      }
+      return false;
+    }
+    const auto flags = static_cast<spec::RingEventFlags>(wish >> 16 & 3);
+    if (flags == spec::RingEventFlags::kDisable) return false;
+    if (flags != spec::RingEventFlags::kDesc || !event_idx) return true;
+    uint16_t place = span.first;
+    do {
+      if (place == static_cast<uint16_t>(wish)) return true;
+      place = NextPlace(place, size);
+    } while (place != span.behind);
+    return false;
+  }
+  void OnFetch(Cycle cycle, const spec::DmaReadRequest& request) {
+    last_fetch = cycle;
+    const size_t vq = (request.address >> 40) - 1;
+    ASSERT_LT(vq, kQueues);
+    ASSERT_TRUE(InterruptsByItself(vq));
+    Queue& queue = queues[vq];
+    ASSERT_LE(++queue.questions, queue.written) << "asks before the used index is in memory";
+    const uint16_t size = queue.row.queue_size;
+    const uint64_t offset = !packed && event_idx ? spec::VirtqAvail::kBytes + 2u * size : 0;
+    ASSERT_EQ(request.address, DeviceOf(vq) + kDriverArea + offset);
+    ASSERT_EQ(request.bytes, packed ? 4 : 2);
+    ASSERT_FALSE(queue.spans.empty());
+    if (queue.spans.front().number == queue.unasked) queue.spans.pop_front();
+    ASSERT_FALSE(queue.spans.empty());
+    const Span span = queue.spans.front();
+    queue.spans.pop_front();
+    const uint32_t wish = Wish(span, size);
+    spec::DmaFetched fetched{.tag = request.tag};
+    for (unsigned i = 0; i < request.bytes; ++i) fetched.data[i] = static_cast<uint8_t>(wish >> 8 * i);
+    if (fail_fetch == vq) {
+      fail_fetch = kQueues;
+      queue.error = true;
+      fetched.resp = kSlverr;
+    } else if (IsInterruptWanted(span, size, wish)) {
+      ++queue.wished;
+      wanted.push_back(vq);
+    }
+    fetched_in.tokens.push_back(fetched);
+  }
+  void OnDoorbell(Cycle cycle, const spec::Doorbell& doorbell) {
+    last_doorbell = cycle;
+    ++doorbells;
+    ASSERT_FALSE(rings.empty()) << "rings before avail_event is in memory";
+    ASSERT_EQ(doorbell.vq_index, rings.front());
+    rings.pop_front();
+  }
+  static int FlagsOf(uint16_t head, uint32_t bytes) {
+    using Flags = spec::VirtqDescFlags;
+    return ((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (bytes != 0 ? Flags::kWrite : 0);
+  }
+  // What was told last, unless what was told before it was written first.
+  void OnAvailStore(size_t vq, const DmaStore& store) {
+    Queue& queue = queues[vq];
+    ASSERT_TRUE(event_idx && !packed);
+    ASSERT_EQ(store.bytes, 2);
+    ASSERT_TRUE(store.notify);
+    ASSERT_NE(store.tag & CqWriter::kTagIndex, 0);
+    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    const auto value = static_cast<uint16_t>(Little(store.data, 2));
+    while (!queue.avail_told.empty() && queue.avail_told.front() != value) queue.avail_told.pop_front();
+    ASSERT_FALSE(queue.avail_told.empty());
+    queue.avail_told.pop_front();
+    ++queue.avail_stores;
+    const bool fails = fail_queue == vq && fail_after-- == 0;
+    if (fails) {
+      queue.error = true;
+      fail_queue = kQueues;
+    }
+    done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
+    done_queues.emplace_back(vq, fails ? Store::kOther : Store::kAvailEvent);
+  }
+  void OnStore(Cycle cycle, const DmaStore& store) {
+    last_store = cycle;
+    ++stores;
+    if (on_store) on_store(store);
+    const size_t vq = (store.address >> 40) - 1;
+    ASSERT_LT(vq, kQueues);
+    Queue& queue = queues[vq];
+    if (store.address ==
+        DeviceOf(vq) + spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * uint64_t{queue.row.queue_size}) {
+      if (!packed) return OnAvailStore(vq, store);
+    }
+    ASSERT_FALSE(queue.dead) << "queue " << vq << " is written";
+    const uint64_t offset = store.address - DeviceOf(vq);
+    const bool has_data = IsCq(vq) || vq == kEventQueue;
+    // Element 0 or 1, index 2, flags of a later buffer of a packed batch 3.
+    const bool is_index = queue.step == 2;
+    ASSERT_EQ(store.notify, is_index);
+    ASSERT_EQ((store.tag & CqWriter::kTagIndex) != 0, is_index);
+    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    if (has_data && queue.step == 0) {
+      ASSERT_FALSE(queue.fetched.empty());
+      ASSERT_EQ(store.address, queue.fetched.front().address);
+      if (IsCq(vq)) {
+        ASSERT_FALSE(queue.cqes.empty());
+        ASSERT_EQ(store.bytes, spec::RdmaCqReq::kBytes);
+        ASSERT_EQ(std::memcmp(store.data, queue.cqes.front().cqe, spec::RdmaCqReq::kBytes), 0);
+      } else {
+        ASSERT_EQ(store.bytes, spec::RdmaEvent::kBytes);
+        const auto event = spec::RdmaEvent::Decode(store.data);
+        lost += event.lost;
+        ASSERT_LT(event.lost, events.size());
+        for (uint32_t i = 0; i < event.lost; ++i) events.pop_front();
+        ASSERT_EQ(event.event_type, events.front().event_type);
+        ASSERT_EQ(event.element, events.front().element);
+        ASSERT_EQ(event.code, events.front().code);
+        events.pop_front();
+      }
+      queue.step = 1;
+    } else if (queue.step <= 1 && packed) {
+      bool has_id = false;
+      if (has_data) {
+        queue.head = queue.fetched.front().head;
+        queue.head_bytes = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
+        queue.fetched.pop_front();
+      } else {
+        ASSERT_FALSE(queue.work.empty());
+        const Completion& completion = queue.work.front();
+        queue.head = completion.head;
+        queue.head_bytes = completion.used_bytes;
+        has_id = completion.has_id;
+        if (has_id) {
+          ASSERT_EQ(Little(store.data + 4, 2), completion.id);
+        }
+        queue.batch.push_back(completion);
+        queue.work.pop_front();
+      }
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kLenOffset);
+      ASSERT_EQ(store.bytes, has_id ? 6 : 4);
+      ASSERT_EQ(Little(store.data, 4), queue.head_bytes);
+      queue.step = queue.batch.size() > 1 ? 3 : !has_data && queue.batch.back().more ? 0 : 2;
+    } else if (queue.step <= 1) {
+      const auto entry = static_cast<uint16_t>(queue.used + queue.batch.size());
+      ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (entry % queue.row.queue_size));
+      ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
+      const auto element = spec::VirtqUsedElem::Decode(store.data);
+      if (has_data) {
+        ASSERT_EQ(element.id, queue.fetched.front().head);
+        ASSERT_EQ(element.len, IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes);
+        queue.fetched.pop_front();
+      } else {
+        ASSERT_FALSE(queue.work.empty());
+        ASSERT_EQ(element.id, queue.work.front().head);
+        ASSERT_EQ(element.len, queue.work.front().used_bytes);
+        queue.batch.push_back(queue.work.front());
+        queue.work.pop_front();
+      }
+      queue.step = !has_data && queue.batch.back().more ? 0 : 2;
+    } else if (queue.step == 3) {
+      ASSERT_EQ(store.bytes, 2);
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+      ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
+      queue.step = queue.batch.back().more ? 0 : 2;
+    } else {
+      ASSERT_EQ(store.bytes, 2);
+      const uint16_t before = queue.used;
+      queue.used = static_cast<uint16_t>(queue.used + (has_data ? 1 : queue.batch.size()));
+      uint16_t behind = has_data || !queue.batch.back().has_id ? NextPlace(queue.head, queue.row.queue_size)
+                                                               : queue.batch.back().behind;
+      if (queue.batch.size() > 1) {
+        ++batches;
+        queue.head = queue.batch.front().head;
+        queue.head_bytes = queue.batch.front().used_bytes;
+      }
+      if (packed) {
+        ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+        ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
+      } else {
+        ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
+        ASSERT_EQ(Little(store.data, 2), queue.used);
+      }
+      if (IsCq(vq)) {
+        const Completion& completion = queue.cqes.front();
+        queue.solicited.push_back(completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0);
+        queue.cqes.pop_front();
+      }
+      queue.step = 0;
+      queue.spans.push_back(packed ? Span{queue.head, behind, queue.indices} : Span{before, queue.used, queue.indices});
+      queue.batch.clear();
+      ++queue.indices;
+    }
+    const bool fails = fail_queue == vq && fail_after-- == 0;
+    if (fails) {
+      queue.error = true;
+      queue.unasked = is_index ? queue.indices - 1 : queue.indices;
+      fail_queue = kQueues;
+    }
+    if (fails || is_index) {
+      done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
+      done_queues.emplace_back(vq, is_index ? Store::kIndex : Store::kOther);
+    }
+  }
+  void OnDone(Cycle cycle, const DmaDone& done) {
+    block.OnDone(cycle, done);
+    last_done = cycle;
+    const auto [vq, kind] = done_queues.front();
+    done_queues.pop_front();
+    if (kind == Store::kIndex) ++queues[vq].written;
+    if (kind == Store::kAvailEvent) rings.push_back(static_cast<uint16_t>(vq));
+  }
+  void OnInterrupt(Cycle cycle, const QueueInterrupt& interrupt) {
+    last_interrupt = cycle;
+    const size_t vq = interrupt.vq_index;
+    ASSERT_LT(vq, kQueues);
+    ASSERT_EQ(interrupt.msix_vector, vq + kFirstVector);
+    Queue& queue = queues[vq];
+    ++queue.interrupts;
+    ASSERT_TRUE(IsCq(vq) || vq <= kControlQueue || vq == kEventQueue);
+    if (IsCq(vq)) {
+      ASSERT_TRUE(queue.armed) << "CQ notifies without being armed";
+      ASSERT_TRUE(IsWanted(queue) || IsOvertaken(queue)) << "CQ notifies of nothing new";
+      queue.armed = false;
+    } else {
+      ASSERT_FALSE(wanted.empty()) << "interrupt that nobody wants";
+      ASSERT_EQ(wanted.front(), vq);
+      wanted.pop_front();
+    }
+  }
+  void SetRates(unsigned in, unsigned memory, unsigned out) {
+    completion_in.rate = event_in.rate = arm_in.rate = in;
+    buffer_in.rate = done_in.rate = fetched_in.rate = memory;
+    avail_in.rate = in;
+    fetch_out.rate = doorbell_out.rate = out;
+    request_out.rate = store_out.rate = interrupt_out.rate = failure_out.rate = out;
+  }
+  void Settle() {
+    ASSERT_EQ(bench.RunOut(20), "");
+    for (int i = 0; i < 400 && !idle.idle; ++i) ASSERT_EQ(bench.Run(100), "");
+    ASSERT_EQ(bench.Run(3), "");
+    ASSERT_TRUE(idle.idle);
+    ASSERT_TRUE(wanted.empty()) << "interrupt lost";
+    ASSERT_TRUE(rings.empty()) << "doorbell lost";
+    for (size_t vq = 0; vq < kQueues; ++vq) {
+      const Queue& queue = queues[vq];
+      SCOPED_TRACE("queue " + std::to_string(vq));
+      if (queue.error || queue.dead) continue;
+      ASSERT_TRUE(queue.work.empty());
+      ASSERT_EQ(queue.step, 0u);
+      ASSERT_TRUE(queue.batch.empty());
+      ASSERT_TRUE(queue.avail_told.empty());
+      if (IsCq(vq)) {
+        if (queue.failures == 0) {
+          ASSERT_TRUE(queue.cqes.empty()) << "CQE lost";
+        }
+        if (queue.armed && !IsOvertaken(queue) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+          ASSERT_FALSE(IsWanted(queue)) << "notification lost";
+        }
+      } else if (InterruptsByItself(vq) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
+        ASSERT_EQ(queue.questions, queue.written);
+        ASSERT_EQ(queue.interrupts, queue.wished);
+      } else {
+        ASSERT_EQ(queue.interrupts, 0u);
+      }
+    }
+  }
+
+  const bool packed, event_idx;
+  std::mt19937_64 random = MakeRandom("cq_writer");
+  Agenda agenda;
+  CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
+  RtlTop<Vcq_writer> rtl{[](const Vcq_writer& top, std::vector<uint8_t>& bytes) {
+    const auto add = [&](const auto& port) {
+      const auto all = BytesOf(port);
+      bytes.insert(bytes.end(), all.begin(), all.end());
+    };
+    add(top.completion_ready_o), add(top.host_event_ready_o), add(top.cq_arm_ready_o), add(top.buffer_ready_o);
+    add(top.buffer_request_valid_o), add(top.buffer_request_o), add(top.store_valid_o), add(top.store_o);
+    add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
+        add(top.queue_failure_o);
+    add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
+    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o);
+  }};
+  BlockBench<Vcq_writer> bench{rtl, agenda, random};
+  Vcq_writer& p = rtl.ports();
+  IdleCheck idle{p, block};
+  Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
+  Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
+  Channel<QueueInterrupt> interrupt_sink = Channel<QueueInterrupt>::Sink();
+  Channel<QueueFailure> failure_sink = Channel<QueueFailure>::Sink();
+  decltype(bench.In("", block.completion_in, p.completion_valid_i, p.completion_ready_o,
+                    p.completion_i)) completion_in =
+      bench.In("completion", block.completion_in, p.completion_valid_i, p.completion_ready_o, p.completion_i);
+  decltype(bench.In("", block.host_event_in, p.host_event_valid_i, p.host_event_ready_o, p.host_event_i)) event_in =
+      bench.In("host_event", block.host_event_in, p.host_event_valid_i, p.host_event_ready_o, p.host_event_i);
+  decltype(bench.In("", block.cq_arm_in, p.cq_arm_valid_i, p.cq_arm_ready_o, p.cq_arm_i)) arm_in =
+      bench.In("cq_arm", block.cq_arm_in, p.cq_arm_valid_i, p.cq_arm_ready_o, p.cq_arm_i);
+  decltype(bench.In("", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i)) buffer_in =
+      bench.In("buffer", block.buffer_in, p.buffer_valid_i, p.buffer_ready_o, p.buffer_i);
+  decltype(bench.Out("", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i,
+                     p.buffer_request_o)) request_out =
+      bench.Out("buffer_request", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
+  decltype(bench.Out("", store_sink, p.store_valid_o, p.store_ready_i, p.store_o)) store_out =
+      bench.Out("store", store_sink, p.store_valid_o, p.store_ready_i, p.store_o);
+  decltype(bench.Out("", interrupt_sink, p.queue_interrupt_valid_o, p.queue_interrupt_ready_i,
+                     p.queue_interrupt_o)) interrupt_out =
+      bench.Out("queue_interrupt", interrupt_sink, p.queue_interrupt_valid_o, p.queue_interrupt_ready_i,
+                p.queue_interrupt_o);
+  decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
+                     p.queue_failure_o)) failure_out =
+      bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
+  Channel<spec::Doorbell> doorbell_sink = Channel<spec::Doorbell>::Sink();
+  decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch_out =
+      bench.Out("fetch_request", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o);
+  decltype(bench.In("", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i)) fetched_in =
+      bench.In("fetched", block.fetched_in, p.fetched_valid_i, p.fetched_ready_o, p.fetched_i);
+  decltype(bench.Out("", doorbell_sink, p.doorbell_valid_o, p.doorbell_ready_i, p.doorbell_o)) doorbell_out =
+      bench.Out("doorbell", doorbell_sink, p.doorbell_valid_o, p.doorbell_ready_i, p.doorbell_o);
+  decltype(bench.Pulse<spec::AvailEvent>(p.avail_event_valid_i, p.avail_event_i, {})) avail_in =
+      bench.Pulse<spec::AvailEvent>(
+          p.avail_event_valid_i, p.avail_event_i,
+          [this](Cycle cycle, const spec::AvailEvent& token) { block.OnAvailEvent(cycle, token); });
+  decltype(bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table_in =
+      bench.Pulse<TableWrite>(p.table_write_valid_i, p.table_write_i,
+                              [this](Cycle cycle, const TableWrite& token) { block.OnTableWrite(cycle, token); });
+  decltype(bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, {})) row_in =
+      bench.Pulse<QueueRowWrite>(
+          p.queue_row_write_valid_i, p.queue_row_write_i,
+          [this](Cycle cycle, const QueueRowWrite& token) { block.OnQueueRowWrite(cycle, token); });
+  decltype(bench.Pulse<DmaDone>(p.done_valid_i, p.done_i, {})) done_in = bench.Pulse<DmaDone>(
+      p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
+  std::array<Queue, kQueues> queues;
+  std::deque<HostEvent> events;                // that were not written
+  std::optional<std::deque<Completion>> held;  // not sent yet
+  std::function<void(const DmaStore&)> on_store;
+  unsigned batches = 0;
+  std::deque<std::pair<size_t, Store>> done_queues;
+  std::deque<size_t> wanted;   // interrupts
+  std::deque<uint16_t> rings;  // doorbells to come
+  bool fickle = false;         // drivers do not want every interrupt
+  std::optional<uint32_t> fixed_wish;
+  size_t fail_fetch = kQueues;  // whose driver's wish cannot be read
+  Cycle last_fetch = 0, last_doorbell = 0;
+  unsigned doorbells = 0;
+  BufferStatus none = BufferStatus::kEmpty;  // what a queue without buffers answers
+  size_t fail_queue = kQueues;               // whose write fails
+  unsigned fail_after = 0;
+  uint64_t lost = 0;
+  unsigned requests = 0, stores = 0;
+  Cycle last_store = 0, last_interrupt = 0, last_done = 0;
+};
+
+// Split and packed, without event_idx and with.
+class CqWriterRings : public testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  static Features Param() { return {.packed = std::get<0>(GetParam()), .event_idx = std::get<1>(GetParam())}; }
+};
+
+}  // namespace vireo::verif
