@@ -18,6 +18,7 @@
 #include "Vrequester.h"
 #include "Vrequester_burst.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
@@ -448,6 +449,7 @@ struct BasicBench {
     block.read_record_out.Connect(read_sink, block);
     block.on_resent = [this](Cycle) { ++resent; };
     bench.AddOther(next_psn);
+    bench.AddOther(contexts);
     block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
@@ -646,6 +648,7 @@ struct BasicBench {
   }};
   BlockBench<Top> bench;
   Top& p = rtl.ports();
+  ContextBench<Top, Requester> contexts{p, block};
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =
@@ -847,6 +850,55 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, 5u);
   }
+}
+
+TEST(Requester, AWorkRequestOfAQpWithBadParityFailsAndNothingIsSent) {
+  Bench bench;
+  for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
+  for (const uint32_t bit : {0u, 30u, 1023u}) {
+    bench.contexts.Flip(spec::ContextRam::kRequesterQp, 4, bit);
+    ASSERT_NO_FATAL_FAILURE(bench.Post({.qpn = 3, .wr_id = bit}));
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    const size_t jobs = bench.job_sink.sent().size(), records = bench.record_sink.sent().size();
+    bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.contexts.errors.size(), 1u);
+    EXPECT_EQ(bench.job_sink.sent().size(), jobs);
+    ASSERT_EQ(bench.record_sink.sent().size(), records + 1);
+    EXPECT_EQ(bench.record_sink.sent().back().token.status, IbWcStatus::kLocQpOpErr);
+    // A write ends it.
+    bench.SetUp(4);
+    bench.contexts.errors.clear();
+    bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    EXPECT_EQ(bench.record_sink.sent().back().token.status, IbWcStatus::kSuccess);
+    bench.record_sink.sent().resize(records);
+    bench.job_sink.sent().resize(jobs);
+    bench.failure_sink.sent().clear();
+    bench.begun[4] = {};
+  }
+}
+
+TEST(Requester, AnAddressHandleWithBadParityIsNone) {
+  Bench bench;
+  bench.qps[3] = {.type = IbQpType::kUd};
+  for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
+  bench.SetHandle(5, true, 9);
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 3);
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // takes the first one's place
+  // One of another service has no handle, whatever lies there.
+  bench.work.tokens.push_back(WorkRequest{.qpn = 4, .is_datagram = true, .ah = 5}.Token());
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_TRUE(bench.contexts.errors.empty());
+  const WorkRequest datagram{.qpn = 3, .opcode = 2, .is_datagram = true, .ah = 5};
+  bench.work.tokens.push_back(datagram.Token());
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.contexts.errors.size(), 1u);
+  const auto& record = bench.record_sink.sent().back().token;
+  EXPECT_EQ(record.status, IbWcStatus::kLocQpOpErr);
+  EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(RdmaError::kBadAh));
 }
 
 TEST(Requester, TheLongestMessageBegins) {

@@ -19,6 +19,7 @@
 #include "Vresponder_16.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
@@ -471,6 +472,7 @@ struct Bench {
     bench.AddOther(mac);
     bench.AddOther(idle);
     bench.AddOther(hold);
+    bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
       EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read, 1);
       EXPECT_EQ(asked.pdn, kPdn);
@@ -521,6 +523,7 @@ struct Bench {
   Mq mq{p.mq_i, block};
   Mac mac{p.mac_i, block};
   Idle idle{p.idle_o, block};
+  ContextBench<Vresponder_16, Responder> contexts{p, block};
   Hold<Responder> hold{p.hold_i, block, random};
   OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{
       "expected_psn", p.expected_psn_valid_o, p.expected_psn_o};
@@ -667,6 +670,41 @@ TEST(Responder, ReceivesInEveryStateThatDoes) {
   for (const auto state : {IbQpState::kReset, IbQpState::kInit, IbQpState::kErr}) {
     Ready bench({}, state);
     bench.Expect(TokenOf({.bytes = 0}), kDropped);
+  }
+}
+
+TEST(Responder, APacketForAQpWithBadParityIsDropped) {
+  Ready bench;
+  bench.Configure({.qpn = kQpn + 1}, IbQpState::kRts);
+  for (const uint32_t bit : {0u, 100u, 1023u}) {
+    bench.contexts.Flip(spec::ContextRam::kResponderQp, kQpn, bit);
+    bench.Send({.qpn = kQpn + 1});
+    bench.RunOut();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.Take(bench.places);
+    bench.Expect(TokenOf({}), kDropped);
+    EXPECT_EQ(bench.contexts.errors.size(), 1u);
+    bench.Configure({}, IbQpState::kRts);
+    bench.contexts.errors.clear();
+    bench.Send({});
+    bench.RunOut();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    EXPECT_NE(bench.Take(bench.places).at(0), kDropped);
+    bench.Configure({.qpn = kQpn + 1}, IbQpState::kRts);
+  }
+}
+
+// Nobody knows to which completion queue.
+TEST(Responder, AQpWithBadParityFlushesNothing) {
+  for (const bool corrupt : {false, true}) {
+    Ready bench;
+    bench.host.Post(kQpn, {});
+    if (corrupt) bench.contexts.Flip(spec::ContextRam::kResponderQp, kQpn, 1);
+    bench.RunOut();
+    bench.SetState(IbQpState::kErr);
+    bench.RunOut();
+    EXPECT_EQ(bench.contexts.errors.empty(), !corrupt);
+    EXPECT_EQ(bench.host.asked.empty(), corrupt);
   }
 }
 
