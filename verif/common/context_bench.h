@@ -21,8 +21,8 @@ class ContextBench final : public BenchStream {
     block_.on_parity_error = [this](model::Cycle at) { told_.insert(at); };
   }
   void Begin(model::Cycle cycle) override {
-    p_.context_flip_valid_i = !flips.empty();
-    if (flips.empty()) return;
+    p_.context_flip_valid_i = !flips.empty() && cycle % period == 0;
+    if (!p_.context_flip_valid_i) return;
     SetPort(p_.context_flip_i, flips.front());
     block_.OnContextFlip(cycle, flips.front());
     flips.pop_front();
@@ -41,8 +41,9 @@ class ContextBench final : public BenchStream {
     flips.push_back({.ram = ram, .index = index, .bit_index = static_cast<uint16_t>(bit)});
   }
 
-  std::deque<spec::ContextFlip> flips;  // one in each of the next cycles
-  std::vector<model::Cycle> errors;     // of the pulses
+  std::deque<spec::ContextFlip> flips;  // one in each of the next cycles, or in every `period` of them
+  unsigned period = 1;
+  std::vector<model::Cycle> errors;  // of the pulses
 
  private:
   Top& p_;
