@@ -94,7 +94,7 @@ PARAMETERS = {
 # Those that no configuration chooses: a module is synthesized with their defaults.
 DEFAULTS = {
     "Ahead", "BytesBits", "BytesPerFrame", "ChainEntries", "Depth", "Descriptors", "Entries", "Fetches", "FetchClients",
-    "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Offset", "Packets", "ReadClients", "RequestTagBits", "Requests", "Slots", "StepBits",
+    "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Offset", "Packets", "Ram", "ReadClients", "RequestTagBits", "Requests", "Slots", "StepBits",
     "StoreClients", "Width", "WriteClients",
     "vireo_dma_write_port.BufferBytes", "vireo_dma_writer.BufferBytes", "vireo_net_checksum.BufferBytes",
     "vireo_net_filter.BufferBytes", "vireo_net_rx.BufferBytes",

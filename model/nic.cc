@@ -166,6 +166,16 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     net_filter_.OnTableWrite(now, write);
     net_rx_.OnTableWrite(now, write);
   };
+  csr_.on_context_flip = [this](Cycle now, const spec::ContextFlip& flip) {
+    desc_fetch_.OnContextFlip(now, flip);
+    memory_check_.OnContextFlip(now, flip);
+    requester_.OnContextFlip(now, flip);
+    responder_.OnContextFlip(now, flip);
+  };
+  for (auto* on_parity_error : {&desc_fetch_.on_parity_error, &memory_check_.on_parity_error,
+                                &requester_.on_parity_error, &responder_.on_parity_error}) {
+    *on_parity_error = [this](Cycle at) { csr_.OnParityError(at); };
+  }
   csr_.on_mailbox_fetch = [this](Cycle now, uint32_t offset) { mailbox_.OnFetch(now, offset); };
   csr_.on_mailbox_complete = [this](Cycle now, uint32_t bytes) { mailbox_.OnComplete(now, bytes); };
   csr_.on_window_write = [this](Cycle now, uint32_t word, uint32_t data) { mailbox_.OnWindowWrite(now, word, data); };

@@ -3,6 +3,7 @@
 spec/gen/vireo_spec_pkg.sv
 rtl/common/vireo_ram_1r1w.sv
 rtl/common/vireo_table.sv
+rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv
 rtl/common/vireo_pending.sv

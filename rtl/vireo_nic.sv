@@ -447,6 +447,11 @@ module vireo_nic
 
   // --- Management -------------------------------------------------------------------------------------------------
 
+  // Of descriptor fetch, memory check, requester, responder.
+  localparam int unsigned ContextOwners = 4;
+  logic [ContextOwners-1:0] parity_error;
+  logic context_flip_valid;
+  context_flip_t context_flip;
   logic qp_done_valid;
   qp_done_t qp_done;
   // How far a QP is, for who asks.
@@ -551,6 +556,9 @@ module vireo_nic
     .pause_o(pause),
     .table_write_valid_o(table_write_valid),
     .table_write_o(table_write),
+    .context_flip_valid_o(context_flip_valid),
+    .context_flip_o(context_flip),
+    .parity_error_i(parity_error),
     .requester_load_valid_o(requester_load_valid),
     .requester_load_ready_i(requester_load_ready),
     .requester_load_o(requester_load),
@@ -684,6 +692,9 @@ module vireo_nic
     .indirect_i(indirect_q),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
+    .context_flip_valid_i(context_flip_valid),
+    .context_flip_i(context_flip),
+    .parity_error_o(parity_error[0]),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
     .buffer_request_valid_i(buffer_request_valid),
@@ -948,6 +959,9 @@ module vireo_nic
     .rst_ni,
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
+    .context_flip_valid_i(context_flip_valid),
+    .context_flip_i(context_flip),
+    .parity_error_o(parity_error[1]),
     .check_valid_i(memory_check_valid),
     .check_ready_o(memory_check_ready),
     .check_i(memory_check),
@@ -1052,6 +1066,9 @@ module vireo_nic
     .rst_ni,
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
+    .context_flip_valid_i(context_flip_valid),
+    .context_flip_i(context_flip),
+    .parity_error_o(parity_error[2]),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .work_request_valid_i(work_request_valid),
@@ -1323,6 +1340,9 @@ module vireo_nic
     .mac_i(mac),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
+    .context_flip_valid_i(context_flip_valid),
+    .context_flip_i(context_flip),
+    .parity_error_o(parity_error[3]),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .load_valid_i(responder_load_valid),

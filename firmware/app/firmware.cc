@@ -76,6 +76,7 @@ bool Firmware::Poll() {
   seen.device_reset = false;
   if (seen != spec::MgmtInterruptCause{}) device_.Put(spec::kMgmtInterruptCauseRegister, seen);
   if (cause.device_reset) {
+    fatal_ |= cause.fatal;  // a driver may be quicker than its bad news
     ResetDevice();
     return !fatal_;
   }
@@ -209,7 +210,9 @@ void Firmware::ClearObjects() {
 // After a failure nobody knows what the tables hold.
 void Firmware::ClearTables() {
   for (uint32_t qpn = 0; qpn < config_.num_qps && !device_.broken(); ++qpn) {
-    if (device_.ReadEntry<spec::TableQpContext>(qpn).valid) device_.RunQp(qpn, spec::QpOperation::kStop);
+    spec::TableQpContext context;
+    const bool readable = device_.TryReadEntry(qpn, &context);
+    if (!readable || context.valid) device_.RunQp(qpn, spec::QpOperation::kStop);
   }
   const uint32_t queues = 2 * config_.net_queue_pairs + 1 + config_.num_cqs + 2 * config_.num_qps + 1;
   const struct {

@@ -51,11 +51,12 @@ void Device::WriteWords(uint32_t offset, const uint8_t* bytes, size_t count) {
 // --- Tables ----------------------------------------------------------------------------------------------------------
 
 bool Device::RunTable(spec::MgmtTable table, uint32_t index, spec::MgmtTableOperation operation) {
+  refused_ = false;
   if (broken_) return false;
   csr_.Write(spec::kMgmtTableIndexRegister, index);
   Put(spec::kMgmtTableCommandRegister, spec::MgmtTableCommand{.table_id = table, .operation = operation});
   if (!WaitFor(spec::kMgmtTableCommandRegister, kTableBusy, 0)) return false;
-  broken_ = Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).error;
+  refused_ = broken_ = Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).error;
   return !broken_;
 }
 

@@ -74,6 +74,14 @@ class Device {
     ReadTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
     return Entry::Decode(bytes);
   }
+  // For who can go on without: false, and the device is not broken, where it refuses the entry (it has bad parity).
+  template <typename Entry>
+  bool TryReadEntry(uint32_t index, Entry* entry) {
+    *entry = ReadEntry<Entry>(index);
+    if (!refused_) return true;
+    broken_ = refused_ = false;
+    return false;
+  }
   template <typename Entry>
   void WriteEntry(uint32_t index, const Entry& entry) {
     uint8_t bytes[Entry::kBytes];
@@ -116,6 +124,7 @@ class Device {
   Csr csr_;
   uint32_t max_polls_;
   bool broken_ = false;
+  bool refused_ = false;  // by the last table access; so it is broken
 
   uint32_t request_bytes_ = 0;
   uint32_t response_bytes_ = 0;

@@ -7,12 +7,15 @@
 
 namespace vireo::model {
 
+using spec::ContextRam;
 using spec::MgmtTable;
 
 namespace {
 
 constexpr uint32_t kWordBytes = sizeof(uint32_t);
-constexpr uint32_t kVlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
+constexpr uint32_t kVlans = 4096;         // IEEE 802.1Q, 9.6: VID has 12 bits
+constexpr uint32_t kFlipBitMask = 0x3ff;  // of context_flip.bit_index
+static_assert(static_cast<size_t>(spec::ContextRam::kManagementRss) == static_cast<size_t>(MgmtTable::kRss));
 
 // The first groups, which are firmware's.
 constexpr size_t kVirtqueueBytes = spec::TableVirtqueue::kGuestOffloadsOffset + sizeof(uint64_t);
@@ -59,8 +62,8 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
       profile_(ResetOf(spec::kMgmtAbiProfileRegister) != 0),
       mtu_(static_cast<uint16_t>(ResetOf(spec::kMgmtMtuRegister))),
       active_pairs_(static_cast<uint16_t>(ResetOf(spec::kMgmtActiveQueuePairsRegister))),
-      rows_(QueuesOf(config)),
-      engine_state_(config.num_qps),
+      rows_(ContextRam::kManagementQueueRow, QueuesOf(config), on_own_error_),
+      engine_state_(ContextRam::kManagementEngineState, config.num_qps, on_own_error_),
       send_outstanding_(config.num_qps),
       next_psn_(config.num_qps),
       expected_psn_(config.num_qps) {
@@ -142,6 +145,7 @@ void Csr::Settle(Cycle now) {
     mailbox_ = new_mailbox_->second;
     new_mailbox_.reset();
   }
+  bool parity_error = false;
   std::erase_if(happened_, [&](const auto& entry) {
     if (entry.first >= now) return false;
     switch (entry.second) {
@@ -162,9 +166,15 @@ void Csr::Settle(Cycle now) {
         fatal_ = spec::FatalCause::kControlQueue;
         cause_ |= kCauseFatal;
         break;
+      case kParityError: parity_error = true; break;
     }
     return true;
   });
+  // Behind what else is fatal in this cycle.
+  if (parity_error && fatal_ == spec::FatalCause::kNone) {
+    fatal_ = spec::FatalCause::kMemory;
+    cause_ |= kCauseFatal;
+  }
 }
 
 // --- A cycle ---------------------------------------------------------------------------------------------------------
@@ -176,6 +186,8 @@ void Csr::Run(Cycle now) {
   Settle(now);
   const bool interrupt = (cause_ & enable_) != 0;
   const bool needs_reset = fatal_ != spec::FatalCause::kNone;
+  // A reset of the device needs what waits for its turn to end.
+  const bool halts = fatal_ == spec::FatalCause::kMemory && (cause_ & kCauseReset) == 0;
   const State state = state_;
 
   // Answers, before anything else that happens in this cycle.
@@ -216,7 +228,7 @@ void Csr::Run(Cycle now) {
         std::copy(table_data_.begin(), table_data_.end(), token.data);
       }
       on_table_write(now, token);
-      Store(token.data);
+      Store(now, token.data);
       state_ = State::kIdle;
       if (token.table_id == MgmtTable::kQpContext) {
         const auto qp = spec::TableQpContext::Decode(token.data);
@@ -248,6 +260,8 @@ void Csr::Run(Cycle now) {
   if (is_new_reset) cause_ |= kCauseQueueReset;
   if (state == State::kRead) {
     table_data_ = looked_up_;
+    error_ = own_error_.has_value();
+    if (own_error_) Happen(*own_error_, kParityError);
     state_ = State::kIdle;
     changed_ = true;
   }
@@ -261,7 +275,7 @@ void Csr::Run(Cycle now) {
                              .link_up = control_.link_up,
                              .announce = control_.announce,
                              .datapath_enable = control_.datapath_enable,
-                             .pause = control_.pause,
+                             .pause = control_.pause || halts,
                              .needs_reset = needs_reset,
                              .mac = uint64_t{mac_high_} << 32 | mac_low_,
                              .mtu = mtu_,
@@ -339,6 +353,12 @@ void Csr::Write(Cycle now, const Access& access, State state) {
       state_ = State::kCheck;
       break;
     case spec::kMgmtTableIndexRegister: table_index_ = value; break;
+    case spec::kMgmtFlipEntryRegister: flip_entry_ = spec::MgmtFlipEntry::FromWord(value); break;
+    case spec::kMgmtFlipBitRegister:
+      Flip(now, {.ram = flip_entry_.ram,
+                 .index = flip_entry_.index,
+                 .bit_index = static_cast<uint16_t>(value & kFlipBitMask)});
+      break;
     case spec::kMgmtTableDataRegister: std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes); break;
     case spec::kMgmtQpCommandRegister: {
       // A drain may take for ever. [tables.toml, table_qp_context]
@@ -422,6 +442,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
       return command.ToWord();
     }
     case spec::kMgmtTableIndexRegister: return table_index_;
+    case spec::kMgmtFlipEntryRegister: return flip_entry_.ToWord();
     case spec::kMgmtTableDataRegister: {
       uint32_t value;
       std::memcpy(&value, &table_data_[kWordBytes * word], kWordBytes);
@@ -457,8 +478,10 @@ bool Csr::LookUp(Cycle now) {
       table_command_.operation > spec::MgmtTableOperation::kClear) {
     return false;
   }
-  const StoredTable& table = tables_[id];
+  StoredTable& table = tables_[id];
   looked_up_ = {};
+  own_error_.reset();
+  if (table.flips.IsCorrupt(now, index_)) own_error_ = now + ContextTable<uint8_t>::kErrorLatency;
   const auto entry = table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes);
   size_t bytes = table.bytes;
   if (table_command_.table_id == MgmtTable::kRss && index_ != 0) bytes = spec::TableRss::kBytes;
@@ -481,12 +504,22 @@ bool Csr::LookUp(Cycle now) {
     context.expected_psn = expected_psn_.Read(now, index_);
     context.Encode(looked_up_.data());
   }
+  if (own_error_) looked_up_ = {};  // nothing of it counts
   return true;
 }
 
+void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
+  const auto ram = static_cast<size_t>(flip.ram);  // the first memories are those of the tables
+  if (ram < tables_.size()) tables_[ram].flips.Flip(now, flip.index, flip.index < tables_[ram].entries);
+  rows_.OnFlip(now, flip);
+  engine_state_.OnFlip(now, flip);
+  on_context_flip(now, flip);
+}
+
 // Keeps an entry, without the bits that only ask for something.
-void Csr::Store(const uint8_t* data) {
+void Csr::Store(Cycle now, const uint8_t* data) {
   StoredTable& table = tables_[static_cast<size_t>(table_command_.table_id)];
+  table.flips.Write(now, index_);
   std::array<uint8_t, 128> bytes;
   std::copy(data, data + bytes.size(), bytes.begin());
   switch (table_command_.table_id) {

@@ -17,6 +17,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/ctrl/mailbox.h"
@@ -51,6 +52,8 @@ class Csr final : public Block {
   // From a write of qp_command and event_push to their tokens.
   static constexpr Cycle kQpOrderLatency = 2;
   static constexpr Cycle kEventLatency = 3;
+  // From the pulse of a parity error to settings that need a reset and pause.
+  static constexpr Cycle kParityLatency = 2;
   static constexpr size_t kEventDepth = 16;  // events that wait for QP control; more are lost
 
   Csr(Agenda& agenda, const spec::Config& config);
@@ -67,6 +70,7 @@ class Csr final : public Block {
 
   // --- What it says, in the cycle of the pulse
   std::function<void(Cycle, const spec::TableWrite&)> on_table_write = [](Cycle, const spec::TableWrite&) {};
+  std::function<void(Cycle, const spec::ContextFlip&)> on_context_flip = [](Cycle, const spec::ContextFlip&) {};
   std::function<void(Cycle)> on_reset_done = [](Cycle) {};
   std::function<void(Cycle, uint16_t)> on_queue_reset_done = [](Cycle, uint16_t) {};
   std::function<void(Cycle, uint32_t)> on_mailbox_fetch = [](Cycle, uint32_t) {};
@@ -85,6 +89,7 @@ class Csr final : public Block {
   void OnDriverOk(Cycle now) { Happen(now, kDriverOk); }
   void OnQpDone(Cycle now, const spec::QpDone& done) { Happen(now, done.is_drain ? kDrainDone : kQpDone); }
   void OnMailboxFatal(Cycle now) { Happen(now, kMailboxFatal); }
+  void OnParityError(Cycle at) { Happen(at, kParityError); }  // of a block that keeps contexts; not before it is told
   void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
@@ -122,7 +127,16 @@ class Csr final : public Block {
 
  private:
   enum class State { kIdle, kCheck, kRead, kWrite, kLoad };
-  enum What { kDeviceReset, kFeaturesWritten, kDriverOk, kQpDone, kDrainDone, kMailboxFatal, kLinkChange };
+  enum What {
+    kDeviceReset,
+    kFeaturesWritten,
+    kDriverOk,
+    kQpDone,
+    kDrainDone,
+    kMailboxFatal,
+    kLinkChange,
+    kParityError
+  };
   enum Counter : size_t {
     kVerdicts = 16,  // rx_verdict_count comes first
     kTxFrames = kVerdicts,
@@ -148,6 +162,7 @@ class Csr final : public Block {
     size_t entries = 0;
     size_t bytes = 0;  // of an entry: the first group
     std::vector<uint8_t> contents{};
+    Flips flips{};
   };
 
   void Happen(Cycle now, What what);
@@ -158,7 +173,8 @@ class Csr final : public Block {
   void Write(Cycle now, const Access& access, State state);
   bool TakeQueueReset(Cycle now);
   bool LookUp(Cycle now);
-  void Store(const uint8_t* data);
+  void Store(Cycle now, const uint8_t* data);
+  void Flip(Cycle now, const spec::ContextFlip& flip);
 
   const spec::Config config_;
   std::deque<Access> accesses_;  // of the last three cycles
@@ -204,8 +220,10 @@ class Csr final : public Block {
 
   // Tables.
   std::vector<StoredTable> tables_;  // by number
-  Table<spec::QueueRowWrite> rows_;
-  Table<spec::IbQpState> engine_state_;
+  const std::function<void(Cycle)> on_own_error_ = [this](Cycle at) { own_error_ = at; };
+  std::optional<Cycle> own_error_;  // the entry that was looked up is corrupt
+  ContextTable<spec::QueueRowWrite> rows_;
+  ContextTable<spec::IbQpState> engine_state_;
   Table<uint16_t> send_outstanding_;
   Table<uint32_t> next_psn_;
   Table<uint32_t> expected_psn_;
@@ -214,6 +232,7 @@ class Csr final : public Block {
   bool error_ = false;
   uint32_t index_ = 0;        // of the operation
   uint32_t table_index_ = 0;  // the register
+  spec::MgmtFlipEntry flip_entry_;
   std::array<uint8_t, 128> table_data_{};
   std::array<uint8_t, 128> looked_up_{};
   std::optional<spec::QpLoad> requester_load_, responder_load_;

@@ -19,7 +19,10 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 }  // namespace
 
 MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations)
-    : Block(agenda), mrs_(std::max<size_t>(num_mrs, 2)), pages_(num_translations), num_mrs_(num_mrs) {
+    : Block(agenda),
+      mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
+      pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
+      num_mrs_(num_mrs) {
   for (auto& channel : check_in) channel.SetConsumer(this);
 }
 
@@ -29,6 +32,11 @@ void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
     pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
   }
+}
+
+void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  mrs_.OnFlip(now, flip);
+  pages_.OnFlip(now, flip);
 }
 
 void MemoryCheck::Run(Cycle now) {
@@ -64,7 +72,8 @@ void MemoryCheck::Take(Cycle now) {
   room_[last_].Take(1);
   const spec::MemoryCheck check = check_in[last_].Pop(now);
   const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
-  accesses_.push_back({last_, check, mrs_.Read(now, index % mrs_.size()), index < num_mrs_, now});
+  const bool index_exists = index < num_mrs_;
+  accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : spec::TableMr{}, index_exists, now});
   WakeAt(now + kVisible);
   if (count > 1) WakeAt(now + 1);
 }
@@ -106,9 +115,14 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   const uint64_t page = access.row.first_translation + (offset >> shift);
   const uint64_t low = offset % page_bytes;
   place.address0 = pages_.Read(access.taken + kPages, page % pages_.size()) + low;
+  bool corrupt = pages_.corrupt();
   place.bytes0 = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, page_bytes - low));
   place.bytes1 = static_cast<uint16_t>(check.bytes - place.bytes0);
-  if (place.bytes1 != 0) place.address1 = pages_.Read(access.taken + kPages, (page + 1) % pages_.size());
+  if (place.bytes1 != 0) {
+    place.address1 = pages_.Read(access.taken + kPages, (page + 1) % pages_.size());
+    corrupt |= pages_.corrupt();
+  }
+  if (corrupt) return {.status = spec::MemoryStatus::kKey};
   return place;
 }
 

@@ -3,19 +3,21 @@
 // rtl/rdma/vireo_memory_check.sv. A pipeline: one access per cycle of three clients round robin, the same number of
 // cycles for each; a client's answers come in the order of its checks, and one that does not take them stalls nobody
 // else. Of an access of more than kMostBytes it says only whether it is allowed. It knows no queue pair; that a
-// region's pages are in the table is firmware's business.
+// region's pages are in the table is firmware's business. A region whose parity is wrong is none, and neither is one
+// with such a page.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
-#include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -49,6 +51,10 @@ class MemoryCheck final : public Block {
 
   // Any table; those of others are ignored.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  // Any memory; those of others are ignored.
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // A region or a page that counts has bad parity. Told ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // at the end of the cycle that ran last
@@ -73,8 +79,8 @@ class MemoryCheck final : public Block {
   spec::MemoryStatus Status(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
-  Table<spec::TableMr> mrs_;
-  Table<uint64_t> pages_;
+  ContextTable<spec::TableMr> mrs_;
+  ContextTable<uint64_t> pages_;
   size_t num_mrs_;
   size_t last_ = kClients - 1;   // whose check was taken last
   std::deque<Access> accesses_;  // whose pages have not been read

@@ -141,13 +141,13 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
       burst_bytes_(burst_bytes),
-      attributes_(config.num_qps),
+      attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
       front_state_(config.num_qps),
       back_state_(config.num_qps),
       half_(config.num_qps),
       dead_(config.num_qps),
       was_sqe_(config.num_qps),
-      handles_(config.num_ahs),
+      handles_(spec::ContextRam::kRequesterAh, config.num_ahs, on_parity_error),
       begun_(config.num_qps),
       ended_(config.num_qps),
       front_hold_(config.num_qps),
@@ -343,11 +343,11 @@ bool Requester::Check(Cycle now) {
   if (message_.revives) was_sqe_.Write(now, work.qpn, 0);
   const auto datagram = spec::RdmaSqReqUd::Decode(message_.request.wr);
   message_.qkey = (datagram.remote_qkey & kOwnQkey) != 0 ? attributes.qkey : datagram.remote_qkey;
-  const auto may_use = [&](uint32_t ah) {
-    if (ah >= handles_.size()) return false;
-    const Handle& handle = handles_.Read(now - 1, ah);
-    return handle.valid && handle.pdn == attributes.pdn;
-  };
+  bool may_use_ah = false;
+  if (service == BthService::kUd && datagram.ah < handles_.size()) {
+    const Handle& handle = handles_.Read(now - 1, datagram.ah);
+    may_use_ah = handle.valid && handle.pdn == attributes.pdn;
+  }
   message_.is_inline = (flags & IbSendFlags::kInline) != 0;
   if (message_.is_inline) {
     sge.addr = work.address + spec::RdmaSqReq::kInlineDataOffset;
@@ -373,7 +373,7 @@ bool Requester::Check(Cycle now) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait for ever
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline)) {
     vendor = RdmaError::kInvalidParameter;
-  } else if (service == BthService::kUd && !may_use(datagram.ah)) {
+  } else if (service == BthService::kUd && !may_use_ah) {
     vendor = RdmaError::kBadAh;  // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
   } else if (message_.is_inline) {
     if (inline_len > attributes.max_inline_data || inline_len > spec::kRdmaInlineBytes) {

@@ -21,6 +21,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -53,6 +54,13 @@ class Requester final : public Block {
             uint32_t burst_bytes = spec::kSendBurstBytes);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  // Any memory; those of others are ignored.
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+    attributes_.OnFlip(now, flip);
+    handles_.OnFlip(now, flip);
+  }
+  // What a work request is checked with has bad parity. Told ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpHold(Cycle cycle, const spec::QpHold& hold);
   void OnQpReads(Cycle cycle, const spec::QpReads& reads);
@@ -196,13 +204,13 @@ class Requester final : public Block {
 
   const uint32_t max_send_sge_;
   const uint32_t burst_bytes_;
-  Table<Attributes> attributes_;
+  ContextTable<Attributes> attributes_;
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
   Table<Dead> dead_;
   Table<uint8_t> was_sqe_;  // and no work request has been checked in a state that sends since then
-  Table<Handle> handles_;
+  ContextTable<Handle> handles_;
   Table<uint8_t> begun_;  // READs for which there is a record, and those that ended: no load sets them back
   Table<uint8_t> ended_;
   Table<uint8_t> front_hold_;

@@ -50,7 +50,7 @@ RdmaError MemoryError(MemoryStatus status) {
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
       queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
-      attributes_table_(sizes.num_qps),
+      attributes_table_(spec::ContextRam::kResponderQp, sizes.num_qps, on_parity_error),
       state_table_(sizes.num_qps),
       half_table_(sizes.num_qps),
       read_half_table_(sizes.num_qps),
@@ -222,6 +222,7 @@ void Responder::Begin(Cycle now) {
     is_ours_ = std::equal(mac.begin(), mac.end(), frame_in.front().destination_mac);
   }
   attributes_ = attributes_table_.Read(now, qpn_);
+  attributes_corrupt_ = attributes_table_.corrupt();
   qp_state_ = state_table_.Read(now, qpn_);
   half_ = half_table_.Read(now, qpn_);
   read_half_ = read_half_table_.Read(now, qpn_);
@@ -546,7 +547,8 @@ void Responder::Flush(Cycle now) {
     half.holds = false;
     WriteHalf(now, qpn_, half);
   }
-  if (qp_state_ != IbQpState::kErr) return Go(now, State::kIdle);
+  // Where completions go is lost with the entry.
+  if (qp_state_ != IbQpState::kErr || attributes_corrupt_) return Go(now, State::kIdle);
   if (!half_.holds) return AskForReceive(now);
   Go(now, State::kNext);
 }

@@ -22,6 +22,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
@@ -73,6 +74,10 @@ class Responder final : public Block {
 
   // Pulses, in their cycle.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  // Any memory; those of others are ignored.
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip) { attributes_table_.OnFlip(now, flip); }
+  // The entry of a QP whose turn comes has bad parity. Told ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& write);
   void OnQpReads(Cycle now, const spec::QpReads& reads);  // of the read responder
   // enable_i from cycle `from` on, which is not over; 0 before the first call.
@@ -249,7 +254,7 @@ class Responder final : public Block {
 
   QpQueues queues_;
 
-  Table<Attributes> attributes_table_;
+  ContextTable<Attributes> attributes_table_;
   Table<spec::IbQpState> state_table_;
   Table<Half> half_table_;
   Table<ReadHalf> read_half_table_;
@@ -276,6 +281,7 @@ class Responder final : public Block {
   Cycle begins_ = 0;  // of the state
   // Of the turn.
   bool is_flush_ = false;
+  bool attributes_corrupt_ = false;
   bool turn_ = false;  // the last one was a flush: a frame goes before the next one
   uint32_t qpn_ = 0;
   bool enabled_ = false;

@@ -27,9 +27,12 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       index_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.requests)),
       ring_fetched_in(Channel<spec::DmaFetched>::Fifo(kReadsPerRequest * sizes.requests)),
       descriptor_fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.descriptors)),
-      rows_(sizes.queues),
-      served_(sizes.queues),
-      windows_(sizes.queues),
+      areas_(spec::ContextRam::kDescFetchArea, sizes.queues, on_parity_error),
+      ring_rows_(spec::ContextRam::kDescFetchSize, sizes.queues, on_parity_error),
+      list_rows_(spec::ContextRam::kDescFetchDescriptors, sizes.queues, on_parity_error),
+      served_(spec::ContextRam::kDescFetchServed, sizes.queues, on_parity_error),
+      rings_(sizes.queues),
+      windows_(spec::ContextRam::kDescFetchWindow, sizes.queues, on_parity_error),
       positions_(sizes.queues),
       told_(sizes.queues),
       failed_(sizes.queues),
@@ -62,8 +65,9 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
         cycle, write.index,
         {.served = !none && !entry.stopped,
          .chains = entry.kind == spec::TableQueueKind::kReceive || entry.kind == spec::TableQueueKind::kTransmit ||
-                   entry.kind == spec::TableQueueKind::kControl,
-         .rings = entry.kind != spec::TableQueueKind::kCq && entry.kind != spec::TableQueueKind::kEvent});
+                   entry.kind == spec::TableQueueKind::kControl});
+    rings_.Write(cycle, write.index,
+                 entry.kind != spec::TableQueueKind::kCq && entry.kind != spec::TableQueueKind::kEvent);
     if (none || entry.reset_positions) {
       positions_.OnTableClear(cycle, write.index);
       told_.OnTableClear(cycle, write.index);
@@ -74,8 +78,16 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   }
 }
 
+void DescFetch::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  areas_.OnFlip(now, flip);
+  ring_rows_.OnFlip(now, flip);
+  list_rows_.OnFlip(now, flip);
+  served_.OnFlip(now, flip);
+  windows_.OnFlip(now, flip);
+}
+
 void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
-  rows_.Write(cycle, row.vq_index, row);
+  for (auto* rows : {&areas_, &ring_rows_, &list_rows_}) rows->Write(cycle, row.vq_index, row);
   positions_.OnRowClear(cycle, row.vq_index);
   told_.OnRowClear(cycle, row.vq_index);
   failed_.OnRowClear(cycle, row.vq_index);
@@ -126,7 +138,7 @@ void DescFetch::Accept(Cycle now) {
                               std::find(reading_.begin(), reading_.end(), request.vq_index) != reading_.end())) {
       return;
     }
-    const spec::QueueRowWrite& row = rows_.Read(now, request.vq_index);
+    const spec::QueueRowWrite& row = areas_.Read(now, request.vq_index);
     const Served& served = served_.Read(now, request.vq_index);
     accept_area_ = packed_ ? row.queue_desc : row.queue_driver;
     accept_chains_ = packed_ && served.chains;
@@ -182,10 +194,10 @@ void DescFetch::Ring(Cycle now) {
       return;
     }
     if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree()) return;
-    ring_row_ = rows_.Read(now, job.from.request.vq_index);
+    ring_row_ = ring_rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
     ring_told_ = told_.Read(now, job.from.request.vq_index);
-    ring_rings_ = served_.Read(now, job.from.request.vq_index).rings;
+    ring_rings_ = rings_.Read(now, job.from.request.vq_index) != 0;
     ring_ = RingState::kLook;
   } else if (ring_ == RingState::kLook) {
     ring_ = RingState::kIssue;
@@ -258,7 +270,7 @@ void DescFetch::List(Cycle now) {
         return;
       }
       if (job.kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
-      list_row_ = rows_.Read(now, vq_index);
+      list_row_ = list_rows_.Read(now, vq_index);
       entry_ = part_entry_ = given_ = 0;
       reads_ = job.reads;
       place_ = {job.place, job.wrapped};
@@ -459,7 +471,8 @@ void DescFetch::Answer(Cycle now) {
       if (!out.IsFree()) return;
     }
     window_ = windows_.Read(now, job.vq_index);
-    answer_failed_ = failed_.Read(now, job.vq_index) != 0;
+    // Without its window nobody knows what the queue may reach.
+    answer_failed_ = failed_.Read(now, job.vq_index) != 0 || windows_.corrupt();
     answer_ = AnswerState::kLook;
   } else if (answer_ == AnswerState::kLook) {
     answer_ = AnswerState::kSay;

@@ -13,6 +13,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/level.h"
 #include "model/common/output_register.h"
@@ -49,6 +50,10 @@ class DescFetch final : public Block {
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
+  // Any memory; those of others are ignored.
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // What it keeps of a queue that is asked for has bad parity. Told ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   // The levels from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
   void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
@@ -141,19 +146,19 @@ class DescFetch final : public Block {
   // Ok: a buffer, or a table to be read.
   spec::RdmaError Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const;
 
-  Table<spec::QueueRowWrite> rows_;
   struct Served {
     bool served = false;
     bool chains = false;
-    bool rings = false;  // its driver rings
   };
   // The last avail_event that was said in this life of the queue.
   struct Told {
     bool known = false;
     uint16_t idx = 0;
   };
-  Table<Served> served_;
-  Table<spec::TableWindow> windows_;
+  ContextTable<spec::QueueRowWrite> areas_, ring_rows_, list_rows_;  // of stage 1, 2, 3
+  ContextTable<Served> served_;
+  Table<uint8_t> rings_;  // its driver rings
+  ContextTable<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
   QueueState<Told> told_;
   QueueState<uint8_t> failed_;

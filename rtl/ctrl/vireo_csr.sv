@@ -30,7 +30,8 @@ module vireo_csr
   parameter int unsigned TxBufferBytes = Nic100.tx_buffer_bytes,
   parameter int unsigned DmaReadBufferBytes = Nic100.dma_read_buffer_bytes,
   parameter int unsigned DmaWrites = Nic100.dma_writes,
-  parameter int unsigned SendRecords = Nic100.send_records
+  parameter int unsigned SendRecords = Nic100.send_records,
+  localparam int unsigned ContextOwners = 4
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -76,6 +77,9 @@ module vireo_csr
   // Tables and QPs.
   output logic             table_write_valid_o,
   output table_write_t     table_write_o,
+  output logic             context_flip_valid_o,
+  output context_flip_t    context_flip_o,
+  input  logic [ContextOwners-1:0] parity_error_i,  // of the blocks that keep contexts
   output logic             requester_load_valid_o,
   input  logic             requester_load_ready_i,
   output qp_load_t         requester_load_o,
@@ -365,6 +369,13 @@ module vireo_csr
     endcase
   end
 
+  // What flip_bit flips.
+  mgmt_flip_entry_t flip_entry_d, flip_entry_q;
+  assign context_flip_valid_o = write1_q && address1_q == MgmtFlipBitRegister;
+  assign context_flip_o = '{ram: flip_entry_q.ram, index: flip_entry_q.index, bit_index: data1_q[9:0]};
+
+  logic virtqueue_corrupt, window_corrupt, qp_context_corrupt, cq_context_corrupt, mr_corrupt, translation_corrupt;
+  logic ah_corrupt, gid_corrupt, mac_filter_corrupt, vlan_filter_corrupt, rss_corrupt;
   logic [8 * VirtqueueBytes-1:0] virtqueue_entry;
   logic [8 * TableWindowBytes-1:0] window_entry;
   logic [8 * QpContextBytes-1:0] qp_context_entry;
@@ -376,92 +387,132 @@ module vireo_csr
   logic [8 * TableMacFilterBytes-1:0] mac_filter_entry;
   logic [8 * TableVlanFilterBytes-1:0] vlan_filter_entry;
   logic [8 * TableRssConfigBytes-1:0] rss_entry;
-  vireo_table #(.Width(8 * VirtqueueBytes), .Depth(NumQueues)) u_virtqueue (
+  vireo_context_table #(
+    .Width(8 * VirtqueueBytes), .Depth(NumQueues), .Ram(ContextRamManagementVirtqueue)
+  ) u_virtqueue (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVirtqueue), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
     .write_data_i(stored[8 * VirtqueueBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry),
+    .corrupt_o(virtqueue_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableWindowBytes), .Depth(NumQueues)) u_window (
+  vireo_context_table #(
+    .Width(8 * TableWindowBytes), .Depth(NumQueues), .Ram(ContextRamManagementWindow)
+  ) u_window (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableWindow), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
     .write_data_i(stored[8 * TableWindowBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry),
+    .corrupt_o(window_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * QpContextBytes), .Depth(NumQps)) u_qp_context (
+  vireo_context_table #(
+    .Width(8 * QpContextBytes), .Depth(NumQps), .Ram(ContextRamManagementQpContext)
+  ) u_qp_context (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableQpContext), .write_address_i(index_q[$clog2(NumQps)-1:0]),
     .write_data_i(stored[8 * QpContextBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry),
+    .corrupt_o(qp_context_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * CqContextBytes), .Depth(NumCqs)) u_cq_context (
+  vireo_context_table #(
+    .Width(8 * CqContextBytes), .Depth(NumCqs), .Ram(ContextRamManagementCqContext)
+  ) u_cq_context (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableCqContext), .write_address_i(index_q[$clog2(NumCqs)-1:0]),
     .write_data_i(stored[8 * CqContextBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry),
+    .corrupt_o(cq_context_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableMrBytes), .Depth(NumMrs)) u_mr (
+  vireo_context_table #(
+    .Width(8 * TableMrBytes), .Depth(NumMrs), .Ram(ContextRamManagementMr)
+  ) u_mr (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMr), .write_address_i(index_q[$clog2(NumMrs)-1:0]),
     .write_data_i(stored[8 * TableMrBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry),
+    .corrupt_o(mr_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableTranslationBytes), .Depth(NumTranslations)) u_translation (
+  vireo_context_table #(
+    .Width(8 * TableTranslationBytes), .Depth(NumTranslations), .Ram(ContextRamManagementTranslation)
+  ) u_translation (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableTranslation), .write_address_i(index_q[$clog2(NumTranslations)-1:0]),
     .write_data_i(stored[8 * TableTranslationBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry),
+    .corrupt_o(translation_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableAhBytes), .Depth(NumAhs)) u_ah (
+  vireo_context_table #(
+    .Width(8 * TableAhBytes), .Depth(NumAhs), .Ram(ContextRamManagementAh)
+  ) u_ah (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableAh), .write_address_i(index_q[$clog2(NumAhs)-1:0]),
     .write_data_i(stored[8 * TableAhBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry),
+    .corrupt_o(ah_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableGidBytes), .Depth(NumGids)) u_gid (
+  vireo_context_table #(
+    .Width(8 * TableGidBytes), .Depth(NumGids), .Ram(ContextRamManagementGid)
+  ) u_gid (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableGid), .write_address_i(index_q[$clog2(NumGids)-1:0]),
     .write_data_i(stored[8 * TableGidBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry),
+    .corrupt_o(gid_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableMacFilterBytes), .Depth(MacFilters)) u_mac_filter (
+  vireo_context_table #(
+    .Width(8 * TableMacFilterBytes), .Depth(MacFilters), .Ram(ContextRamManagementMacFilter)
+  ) u_mac_filter (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMacFilter), .write_address_i(index_q[$clog2(MacFilters)-1:0]),
     .write_data_i(stored[8 * TableMacFilterBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry),
+    .corrupt_o(mac_filter_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableVlanFilterBytes), .Depth(VlanFilters)) u_vlan_filter (
+  vireo_context_table #(
+    .Width(8 * TableVlanFilterBytes), .Depth(VlanFilters), .Ram(ContextRamManagementVlanFilter)
+  ) u_vlan_filter (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVlanFilter), .write_address_i(index_q[$clog2(VlanFilters)-1:0]),
     .write_data_i(stored[8 * TableVlanFilterBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry),
+    .corrupt_o(vlan_filter_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(8 * TableRssConfigBytes), .Depth(RssEntries)) u_rss (
+  vireo_context_table #(
+    .Width(8 * TableRssConfigBytes), .Depth(RssEntries), .Ram(ContextRamManagementRss)
+  ) u_rss (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableRss), .write_address_i(index_q[$clog2(RssEntries)-1:0]),
     .write_data_i(stored[8 * TableRssConfigBytes-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry)
+    .read_i(looks), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry),
+    .corrupt_o(rss_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 
   // Copies of what belongs to the host and to QP control.
   logic [QueueRowWriteBits-16-1:0] row_bits;
   queue_row_write_t row;
   logic [2:0] engine_state;
+  logic queue_row_corrupt, engine_state_corrupt;
   logic [15:0] send_outstanding;
   logic [23:0] next_psn, expected_psn;
   assign row = {16'b0, row_bits};
-  vireo_table #(.Width(QueueRowWriteBits - 16), .Depth(NumQueues)) u_row (
+  vireo_context_table #(
+    .Width(QueueRowWriteBits - 16), .Depth(NumQueues), .Ram(ContextRamManagementQueueRow)
+  ) u_row (
     .clk_i, .rst_ni,
     .write_i(queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NumQueues),
     .write_address_i(queue_row_write_i.vq_index[$clog2(NumQueues)-1:0]),
     .write_data_i(queue_row_write_i[QueueRowWriteBits-16-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(row_bits)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(row_bits),
+    .corrupt_o(queue_row_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
-  vireo_table #(.Width(3), .Depth(NumQps)) u_engine_state (
+  vireo_context_table #(
+    .Width(3), .Depth(NumQps), .Ram(ContextRamManagementEngineState)
+  ) u_engine_state (
     .clk_i, .rst_ni,
     .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[$clog2(NumQps)-1:0]),
     .write_data_i(qp_state_write_i.state),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state)
+    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state),
+    .corrupt_o(engine_state_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 
   vireo_table #(.Width(16), .Depth(NumQps)) u_send_outstanding (
@@ -483,6 +534,7 @@ module vireo_csr
   );
 
   logic [1023:0] read_entry;
+  logic corrupt_entry;  // nothing of it counts
   always_comb begin
     table_virtqueue_t virtqueue;
     table_qp_context_t qp_context;
@@ -515,6 +567,22 @@ module vireo_csr
       end
       default: read_entry = '0;
     endcase
+
+    unique case (table_id_q)
+      MgmtTableVirtqueue: corrupt_entry = virtqueue_corrupt || queue_row_corrupt;
+      MgmtTableWindow: corrupt_entry = window_corrupt;
+      MgmtTableQpContext: corrupt_entry = qp_context_corrupt || engine_state_corrupt;
+      MgmtTableCqContext: corrupt_entry = cq_context_corrupt;
+      MgmtTableMr: corrupt_entry = mr_corrupt;
+      MgmtTableTranslation: corrupt_entry = translation_corrupt;
+      MgmtTableAh: corrupt_entry = ah_corrupt;
+      MgmtTableGid: corrupt_entry = gid_corrupt;
+      MgmtTableMacFilter: corrupt_entry = mac_filter_corrupt;
+      MgmtTableVlanFilter: corrupt_entry = vlan_filter_corrupt;
+      MgmtTableRss: corrupt_entry = rss_corrupt;
+      default: corrupt_entry = 1'b0;
+    endcase
+    if (corrupt_entry) read_entry = '0;
   end
   logic unused_copies;
   assign unused_copies = ^{row.vq_index, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i, qp, stored};
@@ -528,6 +596,8 @@ module vireo_csr
   logic interrupt_q;
   logic [3:0] fatal_d, fatal_q;
   logic needs_reset_q;
+  logic halts_q;         // no work is begun: what it is about may be lost
+  logic parity_error_q;  // of an entry that firmware read
   logic [31:0] mac_low_d, mac_low_q;
   logic [15:0] mac_high_d, mac_high_q, mtu_d, mtu_q, active_pairs_d, active_pairs_q;
   mgmt_rx_mode_t rx_mode_d, rx_mode_q;
@@ -612,6 +682,7 @@ module vireo_csr
     error_d = error_q;
     index_d = index_q;
     table_index_d = table_index_q;
+    flip_entry_d = flip_entry_q;
     table_data_d = table_data_q;
     event_data_d = event_data_q;
     requester_load_d = requester_load_q && !requester_load_ready_i;
@@ -659,6 +730,7 @@ module vireo_csr
           state_d = StCheck;
         end
         MgmtTableIndexRegister: table_index_d = data1_q;
+        MgmtFlipEntryRegister: flip_entry_d = unpack_mgmt_flip_entry(data1_q);
         // A drain may take for ever. [tables.toml, table_qp_context]
         MgmtQpCommandRegister: if (!qp_busy_q || command_q.operation == 3'(QpOperationDrain)) begin
           command_d = '{qpn: written_qp.qpn, operation: written_qp.operation};
@@ -691,6 +763,7 @@ module vireo_csr
       end
       StRead: begin
         table_data_d = read_entry;
+        error_d = corrupt_entry;
         state_d = StIdle;
       end
       StWrite: begin
@@ -727,6 +800,10 @@ module vireo_csr
       fatal_d = FatalCauseControlQueue;
       cause_d.fatal = 1'b1;
     end
+    if ((parity_error_i != '0 || parity_error_q) && fatal_d == FatalCauseNone) begin
+      fatal_d = FatalCauseMemory;
+      cause_d.fatal = 1'b1;
+    end
     cause_d.reserved = '0;
   end
 
@@ -740,6 +817,8 @@ module vireo_csr
       interrupt_q <= 1'b0;
       fatal_q <= MgmtFatalCauseReset[3:0];
       needs_reset_q <= 1'b0;
+      halts_q <= 1'b0;
+      parity_error_q <= 1'b0;
       mac_low_q <= '0;
       mac_high_q <= '0;
       mtu_q <= MgmtMtuReset[15:0];
@@ -759,6 +838,7 @@ module vireo_csr
       operation_q <= '0;
       error_q <= 1'b0;
       table_index_q <= MgmtTableIndexReset;
+      flip_entry_q <= '0;
       table_data_q <= '0;
       event_data_q <= '0;
       requester_load_q <= 1'b0;
@@ -772,6 +852,9 @@ module vireo_csr
       interrupt_q <= (cause_q & enable_q) != '0;
       fatal_q <= fatal_d;
       needs_reset_q <= fatal_q != FatalCauseNone;
+      // A reset of the device needs what waits for its turn to end.
+      halts_q <= fatal_q == FatalCauseMemory && !cause_q.device_reset;
+      parity_error_q <= state_q == StRead && corrupt_entry;
       mac_low_q <= mac_low_d;
       mac_high_q <= mac_high_d;
       mtu_q <= mtu_d;
@@ -791,6 +874,7 @@ module vireo_csr
       operation_q <= operation_d;
       error_q <= error_d;
       table_index_q <= table_index_d;
+      flip_entry_q <= flip_entry_d;
       table_data_q <= table_data_d;
       event_data_q <= event_data_d;
       requester_load_q <= requester_load_d;
@@ -852,6 +936,7 @@ module vireo_csr
       MgmtMailboxResponseBytesRegister: read_data_d = mailbox_response_bytes_q;
       MgmtTableCommandRegister: read_data_d = pack_mgmt_table_command(table_command);
       MgmtTableIndexRegister: read_data_d = table_index_q;
+      MgmtFlipEntryRegister: read_data_d = pack_mgmt_flip_entry(flip_entry_q);
       MgmtQpCommandRegister: read_data_d = pack_mgmt_qp_command(qp_command);
       MgmtMacLowRegister: read_data_d = mac_low_q;
       MgmtMacHighRegister: read_data_d = 32'(mac_high_q);
@@ -890,7 +975,7 @@ module vireo_csr
   assign active_pairs_o = active_pairs_q;
   assign needs_reset_o = needs_reset_q;
   assign datapath_enable_o = control_q.datapath_enable;
-  assign pause_o = control_q.pause;
+  assign pause_o = control_q.pause || halts_q;
   assign requester_load_valid_o = requester_load_q;
   assign requester_load_o = '{qpn: index_q[23:0], psn: next_psn_q};
   assign responder_load_valid_o = responder_load_q;

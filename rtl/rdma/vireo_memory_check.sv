@@ -7,7 +7,8 @@
 // allowed: it may have more than two runs.
 //
 // It looks at nothing but the key, the protection domain, the rights and the bounds, in this order; it knows no queue
-// pair. That a region's pages are in the table, and as many as its length needs, is firmware's business.
+// pair. That a region's pages are in the table, and as many as its length needs, is firmware's business. A region whose
+// parity is wrong is none, and neither is one with such a page.
 module vireo_memory_check
   import vireo_spec_pkg::*;
 #(
@@ -20,6 +21,9 @@ module vireo_memory_check
 
   input  logic                          table_write_valid_i,
   input  table_write_t                  table_write_i,
+  input  logic                          context_flip_valid_i,
+  input  context_flip_t                 context_flip_i,
+  output logic                          parity_error_o,
 
   input  logic [Clients-1:0]            check_valid_i,  // 0: requester, 1: responder, 2: read responder
   output logic [Clients-1:0]            check_ready_o,
@@ -73,6 +77,8 @@ module vireo_memory_check
   row_t row;
   logic [Banks-1:0][BankBits-1:0] bank_address;
   table_translation_t [Banks-1:0] bank;
+  logic [Banks-1:0] bank_corrupt;
+  logic row_corrupt;
 
   always_comb begin
     written_mr = unpack_table_mr(table_write_i.data[8*TableMrBytes-1:0]);
@@ -217,12 +223,17 @@ module vireo_memory_check
   memory_place_t place;
   logic [Clients-1:0] place_push;
 
+  logic page_corrupt;
   always_comb begin
-    place.status = status3_q;
-    place.address0 = (paged3_q ? bank[odd3_q].address : 64'd0) + low3_q;
-    place.bytes0 = bytes0_3_q;
-    place.address1 = crosses3_q ? bank[!odd3_q].address : 64'd0;
-    place.bytes1 = bytes1_3_q;
+    page_corrupt = (paged3_q && bank_corrupt[odd3_q]) || (crosses3_q && bank_corrupt[!odd3_q]);
+    place = '{status: MemoryStatusKey, default: '0};
+    if (!page_corrupt) begin
+      place.status = status3_q;
+      place.address0 = (paged3_q ? bank[odd3_q].address : 64'd0) + low3_q;
+      place.bytes0 = bytes0_3_q;
+      place.address1 = crosses3_q ? bank[!odd3_q].address : 64'd0;
+      place.bytes1 = bytes1_3_q;
+    end
     for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
   end
 
@@ -282,6 +293,7 @@ module vireo_memory_check
   end
 
   // --- Registers
+  logic parity_error_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       last_q <= ClientBits'(Clients - 1);
@@ -290,6 +302,7 @@ module vireo_memory_check
       bounds_valid_q <= 1'b0;
       page_valid_q <= 1'b0;
       place_valid_q <= 1'b0;
+      parity_error_q <= 1'b0;
     end else begin
       last_q <= last_d;
       held_q <= held_d;
@@ -297,6 +310,7 @@ module vireo_memory_check
       bounds_valid_q <= row_valid_q;
       page_valid_q <= bounds_valid_q;
       place_valid_q <= page_valid_q;
+      parity_error_q <= (row_valid_q && index_exists_q && row_corrupt) || (place_valid_q && page_corrupt);
     end
   end
 
@@ -341,9 +355,10 @@ module vireo_memory_check
     end
   end
 
-  vireo_table #(
+  vireo_context_table #(
     .Width($bits(row_t)),
-    .Depth(MrDepth)
+    .Depth(MrDepth),
+    .Ram(ContextRamMemoryCheckMr)
   ) u_mrs (
     .clk_i,
     .rst_ni,
@@ -352,13 +367,22 @@ module vireo_memory_check
     .write_data_i(written_row),
     .read_i(take),
     .read_address_i(mr_address),
-    .read_data_o(row)
+    .read_data_o(row),
+    .corrupt_o(row_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   for (genvar i = 0; i < Banks; i++) begin : gen_bank
-    vireo_table #(
+    // One of the other bank is one of no entry of this one.
+    context_flip_t bank_flip;
+    assign bank_flip = '{ram: context_flip_i.ram,
+                         index: context_flip_i.index[0] == 1'(i) ? context_flip_i.index >> 1 : '1,
+                         bit_index: context_flip_i.bit_index};
+    vireo_context_table #(
       .Width($bits(table_translation_t)),
-      .Depth(NumTranslations / Banks)
+      .Depth(NumTranslations / Banks),
+      .Ram(ContextRamMemoryCheckTranslation)
     ) u_pages (
       .clk_i,
       .rst_ni,
@@ -367,10 +391,14 @@ module vireo_memory_check
       .write_data_i(written_page),
       .read_i(page_valid_q),
       .read_address_i(bank_address[i]),
-      .read_data_o(bank[i])
+      .read_data_o(bank[i]),
+      .corrupt_o(bank_corrupt[i]),
+      .flip_valid_i(context_flip_valid_i),
+      .flip_i(bank_flip)
     );
   end
 
+  assign parity_error_o = parity_error_q;
   assign idle_o = check_valid == '0 && held_q == '0;
 
   // Fields of the tables that do not matter here.

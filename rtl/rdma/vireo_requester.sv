@@ -31,6 +31,9 @@ module vireo_requester
 
   input  logic              table_write_valid_i,
   input  table_write_t      table_write_i,
+  input  logic              context_flip_valid_i,
+  input  context_flip_t     context_flip_i,
+  output logic              parity_error_o,
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
   input  logic              qp_hold_valid_i,
@@ -238,6 +241,7 @@ module vireo_requester
   /* verilator lint_on UNUSEDSIGNAL */
   attributes_t attributes_in, attributes;
   handle_t handle;
+  logic attributes_corrupt, handle_corrupt;
   logic unused_pulses;
 
   assign context_in = unpack_table_qp_context(table_write_i.data);
@@ -286,11 +290,12 @@ module vireo_requester
     sqe_qpn_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
-  vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
+  vireo_context_table #(.Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamRequesterQp)) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
-    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(attributes)
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(attributes), .corrupt_o(attributes_corrupt),
+    .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_table #(.Width(3), .Depth(NumQps)) u_front_state (
     .clk_i, .rst_ni,
@@ -309,11 +314,12 @@ module vireo_requester
     .write_i(half_write), .write_address_i(half_qpn), .write_data_i(next_psn),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(half_psn)
   );
-  vireo_table #(.Width($bits(handle_t)), .Depth(NumAhs)) u_handles (
+  vireo_context_table #(.Width($bits(handle_t)), .Depth(NumAhs), .Ram(ContextRamRequesterAh)) u_handles (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableAh),
     .write_address_i(table_write_i.index[AhBits-1:0]), .write_data_i({ah_in.valid, ah_in.pdn}),
-    .read_i(front_read), .read_address_i(datagram.ah[AhBits-1:0]), .read_data_o(handle)
+    .read_i(front_read), .read_address_i(datagram.ah[AhBits-1:0]), .read_data_o(handle),
+    .corrupt_o(handle_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   // READs for which there is a record, and those that ended: their difference is what is under way. No load sets them
   // back, so that a number of the life before does no harm.
@@ -1081,6 +1087,17 @@ module vireo_requester
       resent_q <= resent_d;
     end
   end
+
+  // --- Parity of what a work request is checked with
+  logic checks, checks_handle;
+  logic parity_error_q;
+  assign checks = front_q == FrCheck && !sqe_valid_q && !work.resume;
+  assign checks_handle = checks && !(work.again && (front_held || !front_sending)) && is_datagram && datagram.ah < NumAhs;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parity_error_q <= 1'b0;
+    else parity_error_q <= (checks && attributes_corrupt) || (checks_handle && handle_corrupt);
+  end
+  assign parity_error_o = parity_error_q;
 
   always_ff @(posedge clk_i) begin
     first_q <= first_d;

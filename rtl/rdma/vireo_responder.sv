@@ -29,6 +29,9 @@ module vireo_responder
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
+  input  logic            context_flip_valid_i,
+  input  context_flip_t   context_flip_i,
+  output logic            parity_error_o,
   input  logic            qp_state_write_valid_i,
   input  qp_state_write_t qp_state_write_i,
   input  logic            qp_reads_valid_i,       // of the read responder
@@ -382,6 +385,7 @@ module vireo_responder
   logic [QpBits-1:0] qpn_d, qpn_q;  // of the turn
   table_qp_context_t written;
   attributes_t written_attributes, attributes;
+  logic attributes_corrupt;
   logic [2:0] qp_state;
   logic half_write;
   logic [QpBits-1:0] half_index;
@@ -416,9 +420,10 @@ module vireo_responder
     end
   end
 
-  vireo_table #(
+  vireo_context_table #(
     .Width($bits(attributes_t)),
-    .Depth(NumQps)
+    .Depth(NumQps),
+    .Ram(ContextRamResponderQp)
   ) u_attributes (
     .clk_i,
     .rst_ni,
@@ -427,7 +432,10 @@ module vireo_responder
     .write_data_i(written_attributes),
     .read_i(read),
     .read_address_i(qpn_d),
-    .read_data_o(attributes)
+    .read_data_o(attributes),
+    .corrupt_o(attributes_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   vireo_table #(
@@ -975,7 +983,8 @@ module vireo_responder
         position_d = half.position;
         forgets = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
         state_d = StIdle;
-        if (qp_state == 3'(IbQpStateErr)) begin
+        // Where completions go is lost with the entry.
+        if (qp_state == 3'(IbQpStateErr) && !attributes_corrupt) begin
           // What is held goes first.
           if (half.holds) begin
             state_d = StNext;
@@ -1307,6 +1316,19 @@ module vireo_responder
   assign place_o = place_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
+  // --- Parity: in the cycle behind a read
+  logic read_q, parity_error_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_q <= 1'b0;
+      parity_error_q <= 1'b0;
+    end else begin
+      read_q <= read;
+      parity_error_q <= read_q && attributes_corrupt;
+    end
+  end
+  assign parity_error_o = parity_error_q;
+
   assign idle_o = state_q == StIdle && !load_valid && (!frame_valid || hold_q) && !doorbell_valid && !change_valid_q
                && !again_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;

@@ -34,6 +34,9 @@ module vireo_desc_fetch
   input  logic                          queue_row_write_valid_i,
   input  queue_row_write_t              queue_row_write_i,        // fields of other blocks
   // verilator lint_on UNUSEDSIGNAL
+  input  logic                          context_flip_valid_i,
+  input  context_flip_t                 context_flip_i,
+  output logic                          parity_error_o,
 
   input  logic [Clients-1:0]            buffer_request_valid_i,
   output logic [Clients-1:0]            buffer_request_ready_o,
@@ -331,6 +334,7 @@ module vireo_desc_fetch
   accept_e accept_d, accept_q;
   logic accept_take, accept_look;
   logic served1, chains1, enabled1, failed1;
+  logic row1_corrupt, served1_corrupt;
   logic [63:0] area1;
   logic unused_failed1_ready;
   logic index_read;
@@ -411,9 +415,10 @@ module vireo_desc_fetch
   assign index_request_valid_o = index_request_valid_q;
   assign index_request_o = index_request_q;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(65),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamDescFetchArea)
   ) u_row1 (
     .clk_i,
     .rst_ni,
@@ -423,12 +428,16 @@ module vireo_desc_fetch
                    ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_driver}),
     .read_i(accept_take),
     .read_address_i(request.vq_index[QueueBits-1:0]),
-    .read_data_o({enabled1, area1})
+    .read_data_o({enabled1, area1}),
+    .corrupt_o(row1_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(2),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamDescFetchServed)
   ) u_served (
     .clk_i,
     .rst_ni,
@@ -439,7 +448,10 @@ module vireo_desc_fetch
                    || pulse_virtqueue.kind == TableQueueKindControl}),
     .read_i(accept_take),
     .read_address_i(request.vq_index[QueueBits-1:0]),
-    .read_data_o({served1, chains1})
+    .read_data_o({served1, chains1}),
+    .corrupt_o(served1_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   vireo_queue_state #(
@@ -472,7 +484,7 @@ module vireo_desc_fetch
 
   ring_e ring_d, ring_q;
   logic ring_take, ring_read, ring_free;
-  logic enabled2;
+  logic enabled2, row2_corrupt;
   logic [15:0] size2, position;
   logic position_write, position_write_ready, walk_write;
   logic [15:0] position_in;
@@ -674,9 +686,10 @@ module vireo_desc_fetch
     .read_data_o({told_known, told})
   );
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(17),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamDescFetchSize)
   ) u_row2 (
     .clk_i,
     .rst_ni,
@@ -685,7 +698,10 @@ module vireo_desc_fetch
     .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size}),
     .read_i(ring_take),
     .read_address_i(index_job.vq_index[QueueBits-1:0]),
-    .read_data_o({enabled2, size2})
+    .read_data_o({enabled2, size2}),
+    .corrupt_o(row2_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   // Of a split ring it counts entries; of a packed one it is the place, and bit 15 the complement of the wrap counter,
@@ -723,7 +739,7 @@ module vireo_desc_fetch
 
   list_e list_d, list_q;
   logic list_take, list_free, descriptor_read;
-  logic enabled3;
+  logic enabled3, row3_corrupt;
   logic [15:0] size3;
   logic [63:0] desc3;
   logic [2:0] entry_d, entry_q;
@@ -1001,9 +1017,10 @@ module vireo_desc_fetch
   assign descriptor_request_valid_o = descriptor_request_valid_q;
   assign descriptor_request_o = descriptor_request_q;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(81),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamDescFetchDescriptors)
   ) u_row3 (
     .clk_i,
     .rst_ni,
@@ -1012,7 +1029,10 @@ module vireo_desc_fetch
     .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.queue_desc}),
     .read_i(list_take),
     .read_address_i(ring_job.vq_index[QueueBits-1:0]),
-    .read_data_o({enabled3, size3, desc3})
+    .read_data_o({enabled3, size3, desc3}),
+    .corrupt_o(row3_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   // --- Stage 4: checks the descriptor and answers. The one stage that stops queues. A descriptor that names an indirect
@@ -1026,7 +1046,8 @@ module vireo_desc_fetch
 
   answer_e answer_d, answer_q;
   logic answer_take;
-  logic failed4;
+  logic failed4;                      // nothing of this queue is given out
+  logic stopped4, window_corrupt;     // for this reason or that
   logic window_enable;
   logic [63:0] window_base, window_last;
   virtq_desc_t descriptor;            // in a packed ring flags and next are elsewhere
@@ -1254,6 +1275,29 @@ module vireo_desc_fetch
     failure_q <= failure_d;
   end
 
+  assign failed4 = stopped4 || window_corrupt;
+
+  // --- Parity: in the cycle behind a read
+  logic accept_took_q, ring_took_q, list_took_q, answer_took_q;
+  logic parity_error_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      accept_took_q <= 1'b0;
+      ring_took_q <= 1'b0;
+      list_took_q <= 1'b0;
+      answer_took_q <= 1'b0;
+      parity_error_q <= 1'b0;
+    end else begin
+      accept_took_q <= accept_take;
+      ring_took_q <= ring_take;
+      list_took_q <= list_take;
+      answer_took_q <= answer_take;
+      parity_error_q <= (accept_took_q && (row1_corrupt || served1_corrupt)) || (ring_took_q && row2_corrupt)
+                     || (list_took_q && row3_corrupt) || (answer_took_q && window_corrupt);
+    end
+  end
+  assign parity_error_o = parity_error_q;
+
   assign table_request_valid_o = table_request_valid_q;
   assign table_request_o = table_request_q;
   assign buffer_valid_o = buffer_valid_q;
@@ -1262,9 +1306,10 @@ module vireo_desc_fetch
   assign queue_failure_o = failure_q;
   assign window_violation_o = failed_write && code == RdmaErrorWindowViolation;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(129),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamDescFetchWindow)
   ) u_window (
     .clk_i,
     .rst_ni,
@@ -1273,7 +1318,10 @@ module vireo_desc_fetch
     .write_data_i({pulse_window.enable, pulse_window.base, pulse_window.last}),
     .read_i(answer_take),
     .read_address_i(descriptor_job.vq_index[QueueBits-1:0]),
-    .read_data_o({window_enable, window_base, window_last})
+    .read_data_o({window_enable, window_base, window_last}),
+    .corrupt_o(window_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   vireo_queue_state #(
@@ -1292,7 +1340,7 @@ module vireo_desc_fetch
     .write_data_i(1'b1),
     .read_i(answer_take),
     .read_index_i(descriptor_job.vq_index[QueueBits-1:0]),
-    .read_data_o(failed4)
+    .read_data_o(stopped4)
   );
 
   // --- Requests from their acceptance until their last job is gone

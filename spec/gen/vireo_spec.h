@@ -489,6 +489,62 @@ constexpr const char* ToString(QpOperation value) {
   return nullptr;
 }
 
+// Memories whose entries have a parity bit: firmware's contexts, where management keeps them (0 to 12, the first ones as `mgmt_table`), and the copies from which the datapath works. (csr.toml)
+enum class ContextRam : uint8_t {
+  kManagementVirtqueue = 0u,  // Management's virtqueue entries
+  kManagementWindow = 1u,  // Management's window entries
+  kManagementQpContext = 2u,  // Management's qp_context entries
+  kManagementCqContext = 3u,  // Management's cq_context entries
+  kManagementMr = 4u,  // Management's mr entries
+  kManagementTranslation = 5u,  // Management's translation entries
+  kManagementAh = 6u,  // Management's ah entries
+  kManagementGid = 7u,  // Management's gid entries
+  kManagementMacFilter = 8u,  // Management's mac_filter entries
+  kManagementVlanFilter = 9u,  // Management's vlan_filter entries
+  kManagementRss = 0xau,  // Management's rss entries
+  kManagementQueueRow = 0xbu,  // Per virtqueue: the host's part, read with virtqueue
+  kManagementEngineState = 0xcu,  // Per QP: state in force, read with qp_context
+  kMemoryCheckMr = 0xdu,  // Memory regions, where keys are checked
+  kMemoryCheckTranslation = 0xeu,  // Page addresses, where accesses are placed
+  kDescFetchServed = 0xfu,  // Per virtqueue: served, and whether it has chains
+  kDescFetchArea = 0x10u,  // Per virtqueue: enabled, address of the area that is polled
+  kDescFetchSize = 0x11u,  // Per virtqueue: enabled, queue size
+  kDescFetchDescriptors = 0x12u,  // Per virtqueue: enabled, queue size, address of the descriptors
+  kDescFetchWindow = 0x13u,  // Per virtqueue: address window
+  kRequesterQp = 0x14u,  // Per QP: what the requester checks
+  kRequesterAh = 0x15u,  // Address handles, where the requester checks them
+  kResponderQp = 0x16u,  // Per QP: what the responder checks
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(ContextRam value) {
+  switch (value) {
+    case ContextRam::kManagementVirtqueue: return "management_virtqueue";
+    case ContextRam::kManagementWindow: return "management_window";
+    case ContextRam::kManagementQpContext: return "management_qp_context";
+    case ContextRam::kManagementCqContext: return "management_cq_context";
+    case ContextRam::kManagementMr: return "management_mr";
+    case ContextRam::kManagementTranslation: return "management_translation";
+    case ContextRam::kManagementAh: return "management_ah";
+    case ContextRam::kManagementGid: return "management_gid";
+    case ContextRam::kManagementMacFilter: return "management_mac_filter";
+    case ContextRam::kManagementVlanFilter: return "management_vlan_filter";
+    case ContextRam::kManagementRss: return "management_rss";
+    case ContextRam::kManagementQueueRow: return "management_queue_row";
+    case ContextRam::kManagementEngineState: return "management_engine_state";
+    case ContextRam::kMemoryCheckMr: return "memory_check_mr";
+    case ContextRam::kMemoryCheckTranslation: return "memory_check_translation";
+    case ContextRam::kDescFetchServed: return "desc_fetch_served";
+    case ContextRam::kDescFetchArea: return "desc_fetch_area";
+    case ContextRam::kDescFetchSize: return "desc_fetch_size";
+    case ContextRam::kDescFetchDescriptors: return "desc_fetch_descriptors";
+    case ContextRam::kDescFetchWindow: return "desc_fetch_window";
+    case ContextRam::kRequesterQp: return "requester_qp";
+    case ContextRam::kRequesterAh: return "requester_ah";
+    case ContextRam::kResponderQp: return "responder_qp";
+  }
+  return nullptr;
+}
+
 // What the receive parser found, in the order of its checks: the first one that applies. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
 enum class RxVerdict : uint8_t {
   kRoce = 0u,  // RoCEv2 with a correct ICRC: to the transport
@@ -525,6 +581,7 @@ enum class FatalCause : uint8_t {
   kFirmware = 1u,  // the firmware gave up or did not answer
   kControlQueue = 2u,  // the control queue's rings cannot be read or written
   kBus = 3u,  // the DMA port answered what no request explains
+  kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no work is begun until the driver resets the device
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(FatalCause value) {
@@ -533,6 +590,7 @@ constexpr const char* ToString(FatalCause value) {
     case FatalCause::kFirmware: return "firmware";
     case FatalCause::kControlQueue: return "control_queue";
     case FatalCause::kBus: return "bus";
+    case FatalCause::kMemory: return "memory";
   }
   return nullptr;
 }
@@ -8964,7 +9022,7 @@ struct MgmtTableCommand {
   MgmtTable table_id{};  // Which table
   MgmtTableOperation operation{};  // What to do
   uint32_t reserved{};  // 0
-  bool error{};  // Reads 1: the last operation named a table or index that does not exist
+  bool error{};  // Reads 1: the last operation named a table or index that does not exist, or read an entry with bad parity (table_data is then 0)
   bool busy{};  // Reads 1 until the operation is done
 
   static constexpr MgmtTableCommand Decode(const uint8_t* bytes) {
@@ -9050,6 +9108,45 @@ struct MgmtQpCommand {
   }
 
   friend constexpr bool operator==(const MgmtQpCommand&, const MgmtQpCommand&) = default;
+};
+
+// The entry that flip_bit means (csr.toml)
+// Little-endian, 4 bytes.
+struct MgmtFlipEntry {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kIndexOffset = 0;
+  static constexpr size_t kRamOffset = 3;
+  uint32_t index{};  // Entry of the memory: as of its table
+  ContextRam ram{};  // Which memory
+
+  static constexpr MgmtFlipEntry Decode(const uint8_t* bytes) {
+    MgmtFlipEntry result;
+    result.index = static_cast<uint32_t>(detail::GetLittle<0, 24>(bytes));
+    result.ram = static_cast<ContextRam>(detail::GetLittle<24, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 24>(bytes, static_cast<uint64_t>(index));
+    detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(ram));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("index", self.index, 24);
+    f("ram", self.ram, 8);
+  }
+  static constexpr MgmtFlipEntry FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const MgmtFlipEntry&, const MgmtFlipEntry&) = default;
 };
 
 // What the net path accepts, as set by the RX control class (csr.toml)
@@ -9231,6 +9328,22 @@ struct TableWrite {
   }
 
   friend constexpr bool operator==(const TableWrite&, const TableWrite&) = default;
+};
+
+// A bit of a context memory is to flip, said to everybody in one cycle (mgmt.flip_bit). (tokens.toml)
+struct ContextFlip {
+  static constexpr size_t kBits = 42;
+  ContextRam ram{};  // Which memory
+  uint32_t index{};  // Which entry; it need not exist
+  uint16_t bit_index{};  // Which bit; behind the last one: the parity bit
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("ram", self.ram, 8);
+    f("index", self.index, 24);
+    f("bit_index", self.bit_index, 10);
+  }
+
+  friend constexpr bool operator==(const ContextFlip&, const ContextFlip&) = default;
 };
 
 // What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
@@ -10441,6 +10554,8 @@ inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one ent
 inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // Writing starts an operation on one QP; one at a time
 inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free
 inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as it lies in memory
+inline constexpr uint32_t kMgmtFlipEntryRegister = 0x130u;  // The entry that flip_bit means
+inline constexpr uint32_t kMgmtFlipBitRegister = 0x134u;  // Writing the number of a bit flips it in the memory of flip_entry, as radiation would, for tests: until the entry is written, every read of it finds bad parity (fatal_cause.memory). A number behind the entry's last bit means its parity bit. Each memory keeps one flip; a new one takes its place, also one of an entry that does not exist. Only the low 10 bits count.
 inline constexpr uint32_t kMgmtMacLowRegister = 0x400u;  // Bytes 0 … 3 of the MAC address, byte 0 in bits 7:0
 inline constexpr uint32_t kMgmtMacHighRegister = 0x404u;  // Bytes 4 and 5 of the MAC address
 inline constexpr uint32_t kMgmtRxModeRegister = 0x408u;  // What the net path accepts, as set by the RX control class
@@ -10456,7 +10571,7 @@ inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames th
 inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames that passed the filter, or came before it, and were lost for want of room or of receive buffers, saturating
 inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that asks for what was not offered, saturating
 inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
-inline constexpr RegisterInfo kMgmtRegisters[41] = {
+inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
     {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x10000u},
     {"mgmt_abi_profile", 0x8u, 1u, Access::kRw, true, 0x1u},
@@ -10483,6 +10598,8 @@ inline constexpr RegisterInfo kMgmtRegisters[41] = {
     {"mgmt_qp_command", 0x110u, 1u, Access::kRw, true, 0x0u},
     {"mgmt_event_push", 0x118u, 1u, Access::kWo, false, 0x0u},
     {"mgmt_event_data", 0x120u, 4u, Access::kRw, false, 0x0u},
+    {"mgmt_flip_entry", 0x130u, 1u, Access::kRw, true, 0x0u},
+    {"mgmt_flip_bit", 0x134u, 1u, Access::kWo, false, 0x0u},
     {"mgmt_mac_low", 0x400u, 1u, Access::kRw, false, 0x0u},
     {"mgmt_mac_high", 0x404u, 1u, Access::kRw, false, 0x0u},
     {"mgmt_rx_mode", 0x408u, 1u, Access::kRw, true, 0x0u},

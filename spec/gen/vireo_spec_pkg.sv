@@ -438,6 +438,33 @@ package vireo_spec_pkg;
     QpOperationStop = 3'h3
   } qp_operation_e;
 
+  // Memories whose entries have a parity bit: firmware's contexts, where management keeps them (0 to 12, the first ones as `mgmt_table`), and the copies from which the datapath works. (csr.toml)
+  typedef enum logic [7:0] {
+    ContextRamManagementVirtqueue = 8'h0,
+    ContextRamManagementWindow = 8'h1,
+    ContextRamManagementQpContext = 8'h2,
+    ContextRamManagementCqContext = 8'h3,
+    ContextRamManagementMr = 8'h4,
+    ContextRamManagementTranslation = 8'h5,
+    ContextRamManagementAh = 8'h6,
+    ContextRamManagementGid = 8'h7,
+    ContextRamManagementMacFilter = 8'h8,
+    ContextRamManagementVlanFilter = 8'h9,
+    ContextRamManagementRss = 8'ha,
+    ContextRamManagementQueueRow = 8'hb,
+    ContextRamManagementEngineState = 8'hc,
+    ContextRamMemoryCheckMr = 8'hd,
+    ContextRamMemoryCheckTranslation = 8'he,
+    ContextRamDescFetchServed = 8'hf,
+    ContextRamDescFetchArea = 8'h10,
+    ContextRamDescFetchSize = 8'h11,
+    ContextRamDescFetchDescriptors = 8'h12,
+    ContextRamDescFetchWindow = 8'h13,
+    ContextRamRequesterQp = 8'h14,
+    ContextRamRequesterAh = 8'h15,
+    ContextRamResponderQp = 8'h16
+  } context_ram_e;
+
   // What the receive parser found, in the order of its checks: the first one that applies. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
   typedef enum logic [3:0] {
     RxVerdictRoce = 4'h0,
@@ -457,7 +484,8 @@ package vireo_spec_pkg;
     FatalCauseNone = 4'h0,
     FatalCauseFirmware = 4'h1,
     FatalCauseControlQueue = 4'h2,
-    FatalCauseBus = 4'h3
+    FatalCauseBus = 4'h3,
+    FatalCauseMemory = 4'h4
   } fatal_cause_e;
 
   // Ack byte of RoCE commands in profile `vireo`, and `code` of events. 0 and 1 are net_ctrl_ack's own values. [docs/decisions/0003] (errors.toml)
@@ -4173,6 +4201,21 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // The entry that flip_bit means (csr.toml)
+  localparam int unsigned MgmtFlipEntryBytes = 4;
+  localparam int unsigned MgmtFlipEntryIndexOffset = 0;
+  localparam int unsigned MgmtFlipEntryRamOffset = 3;
+  typedef struct packed {
+    logic [7:0] ram;  // context_ram_e
+    logic [23:0] index;
+  } mgmt_flip_entry_t;
+  function automatic mgmt_flip_entry_t unpack_mgmt_flip_entry(input logic [31:0] bytes);
+    return mgmt_flip_entry_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_mgmt_flip_entry(input mgmt_flip_entry_t fields);
+    return fields;
+  endfunction
+
   // What the net path accepts, as set by the RX control class (csr.toml)
   localparam int unsigned MgmtRxModeBytes = 4;
   typedef struct packed {
@@ -4251,6 +4294,14 @@ package vireo_spec_pkg;
     logic [1023:0] data;
   } table_write_t;
   localparam int unsigned TableWriteBits = 1056;
+
+  // A bit of a context memory is to flip, said to everybody in one cycle (mgmt.flip_bit). (tokens.toml)
+  typedef struct packed {
+    logic [7:0] ram;  // context_ram_e
+    logic [23:0] index;
+    logic [9:0] bit_index;
+  } context_flip_t;
+  localparam int unsigned ContextFlipBits = 42;
 
   // What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
   typedef struct packed {
@@ -4803,6 +4854,9 @@ package vireo_spec_pkg;
   localparam logic [31:0] MgmtQpCommandReset = 32'h0;
   localparam logic [11:0] MgmtEventPushRegister = 12'h118;
   localparam logic [11:0] MgmtEventDataRegister = 12'h120;
+  localparam logic [11:0] MgmtFlipEntryRegister = 12'h130;
+  localparam logic [31:0] MgmtFlipEntryReset = 32'h0;
+  localparam logic [11:0] MgmtFlipBitRegister = 12'h134;
   localparam logic [11:0] MgmtMacLowRegister = 12'h400;
   localparam logic [11:0] MgmtMacHighRegister = 12'h404;
   localparam logic [11:0] MgmtRxModeRegister = 12'h408;

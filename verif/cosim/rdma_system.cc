@@ -62,6 +62,11 @@ spec::RdmaAhAttr RdmaHost::PathTo(const RdmaHost& peer, uint8_t gid_index) const
   return path;
 }
 
+void RdmaHost::FlipBit(spec::ContextRam ram, uint32_t index, uint32_t bit) {
+  firmware_->WriteBeside(spec::kMgmtFlipEntryRegister, spec::MgmtFlipEntry{.index = index, .ram = ram}.ToWord());
+  firmware_->WriteBeside(spec::kMgmtFlipBitRegister, bit);
+}
+
 std::string RdmaHost::AddIpv6Gid() {
   uint8_t bytes[16];
   std::ranges::copy(gid(kIpv6Gid), bytes);

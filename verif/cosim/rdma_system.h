@@ -74,6 +74,9 @@ class RdmaHost {
   SimulatedFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
   Station& station() { return station_; }
+  // Flips a bit in a memory of the NIC, as radiation would (mgmt.flip_entry, mgmt.flip_bit), some cycles from now.
+  // `index`: as of the memory's table; `bit`: behind the entry's last one the parity bit.
+  void FlipBit(spec::ContextRam ram, uint32_t index, uint32_t bit);
   // Gives it GID kIpv6Gid, until it is closed. Empty, or what went wrong.
   std::string AddIpv6Gid();
   static constexpr uint8_t kIpv4Gid = 0, kIpv6Gid = 1;

@@ -62,6 +62,7 @@ struct Bench {
     block.qp_order_out.Connect(order_sink, block);
     block.host_event_out.Connect(event_sink, block);
     block.on_table_write = [this](Cycle now, const spec::TableWrite& write) { table_write.Tell(now, write); };
+    block.on_context_flip = [this](Cycle now, const spec::ContextFlip& flip) { context_flip.Tell(now, flip); };
     block.on_read = [this](Cycle now, uint32_t data) { read(now, data); };
     block.on_reset_done = [this](Cycle now) { reset_done(now); };
     block.on_queue_reset_done = [this](Cycle now, uint16_t index) { queue_reset_done(now, index); };
@@ -100,6 +101,7 @@ struct Bench {
                            top.datapath_enable_o,
                            top.pause_o,
                            top.table_write_valid_o,
+                           top.context_flip_valid_o,
                            top.requester_load_valid_o,
                            top.responder_load_valid_o,
                            top.qp_order_valid_o,
@@ -123,6 +125,7 @@ struct Bench {
     add(top.rx_mode_o);
     add(top.active_pairs_o);
     add(top.table_write_o);
+    add(top.context_flip_o);
     add(top.requester_load_o);
     add(top.responder_load_o);
     add(top.qp_order_o);
@@ -145,7 +148,7 @@ struct Bench {
   bool net_rx_filtered = false;
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
   uint16_t dma_outstanding = 0;
-  uint8_t dma_error = 0;
+  uint8_t dma_error = 0, parity_error = 0;
   std::optional<uint8_t> rx_verdict;
   uint8_t device_status = 0;
   std::array<uint32_t, 4> features{};
@@ -161,7 +164,9 @@ struct Bench {
   OutPulse<spec::TableWrite, decltype(p.table_write_valid_o), decltype(p.table_write_o)> table_write{
       "table_write", p.table_write_valid_o, p.table_write_o};
   // First of all, so that idle is compared before the cycle's tokens are told to the model.
-  bool added = (bench.AddOther(outside), bench.AddOther(table_write), true);
+  OutPulse<spec::ContextFlip, decltype(p.context_flip_valid_o), decltype(p.context_flip_o)> context_flip{
+      "context_flip", p.context_flip_valid_o, p.context_flip_o};
+  bool added = (bench.AddOther(outside), bench.AddOther(table_write), bench.AddOther(context_flip), true);
 
   std::string Begin(Cycle now) {
     std::string text = Same("idle", p.idle_o, now == 0 || block.IsIdle(now - 1));
@@ -199,6 +204,8 @@ struct Bench {
       }
       bits = 0;
     };
+    p.parity_error_i = parity_error;
+    if (std::exchange(parity_error, 0) != 0) block.OnParityError(now);
     pulses(p.dma_error_i, dma_error, [&] { block.OnDmaError(now); });
     pulses(p.net_rx_drop_i, net_rx_drop, [&] { block.OnNetRxDrop(now); });
     pulses(p.net_tx_drop_i, net_tx_drop, [&] { block.OnNetTxDrop(now); });
@@ -379,17 +386,12 @@ TEST(Csr, ParametersAreThoseOfTheConfigurationInOrder) {
 
 TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
   const std::map<uint32_t, uint32_t> masks = {
-      {spec::kMgmtAbiProfileRegister, 1},
-      {spec::kMgmtScratchRegister, ~0u},
-      {spec::kMgmtControlRegister, 0x1e},
-      {spec::kMgmtInterruptEnableRegister, 0xff},
-      {spec::kMgmtTableIndexRegister, ~0u},
-      {spec::kMgmtTableDataRegister, ~0u},
-      {spec::kMgmtEventDataRegister, ~0u},
-      {spec::kMgmtMacLowRegister, ~0u},
-      {spec::kMgmtMacHighRegister, 0xffff},
-      {spec::kMgmtRxModeRegister, 0x7f},
-      {spec::kMgmtActiveQueuePairsRegister, 0xffff},
+      {spec::kMgmtAbiProfileRegister, 1},   {spec::kMgmtScratchRegister, ~0u},
+      {spec::kMgmtControlRegister, 0x1e},   {spec::kMgmtInterruptEnableRegister, 0xff},
+      {spec::kMgmtTableIndexRegister, ~0u}, {spec::kMgmtFlipEntryRegister, ~0u},
+      {spec::kMgmtTableDataRegister, ~0u},  {spec::kMgmtEventDataRegister, ~0u},
+      {spec::kMgmtMacLowRegister, ~0u},     {spec::kMgmtMacHighRegister, 0xffff},
+      {spec::kMgmtRxModeRegister, 0x7f},    {spec::kMgmtActiveQueuePairsRegister, 0xffff},
       {spec::kMgmtMtuRegister, 0xffff},
   };
   Bench bench;
@@ -613,7 +615,8 @@ TEST(Csr, QueueResetsAreToldOneByOne) {
 }
 
 TEST(Csr, TheFirstFatalCauseStaysUntilTheDeviceIsReset) {
-  for (const bool firmware_first : {true, false}) {
+  using spec::FatalCause;
+  for (const FatalCause cause : {FatalCause::kFirmware, FatalCause::kControlQueue, FatalCause::kMemory}) {
     Bench bench;
     const auto give_up = [&] {
       bench.Write(spec::kMgmtControlRegister, spec::MgmtControl{.firmware_ready = true}.ToWord());
@@ -624,18 +627,27 @@ TEST(Csr, TheFirstFatalCauseStaysUntilTheDeviceIsReset) {
       bench.mailbox_fatal = true;
       bench.Run(5);
     };
+    const auto corrupt = [&] {
+      bench.parity_error = 1 << bench.random() % 4;
+      bench.Run(5);
+    };
     EXPECT_FALSE(bench.p.needs_reset_o);
-    firmware_first ? give_up() : break_queue();
+    if (cause == FatalCause::kFirmware) give_up();
+    if (cause == FatalCause::kControlQueue) break_queue();
+    if (cause == FatalCause::kMemory) corrupt();
     EXPECT_TRUE(bench.p.needs_reset_o);
+    EXPECT_EQ(bench.p.pause_o, cause == FatalCause::kMemory);
     EXPECT_TRUE(bench.Cause().fatal);
     bench.ClearCause();
-    firmware_first ? break_queue() : give_up();
+    give_up();
+    break_queue();
+    corrupt();
     EXPECT_FALSE(bench.Cause().fatal);
-    EXPECT_EQ(bench.Read(spec::kMgmtFatalCauseRegister),
-              static_cast<uint32_t>(firmware_first ? spec::FatalCause::kFirmware : spec::FatalCause::kControlQueue));
+    EXPECT_EQ(bench.Read(spec::kMgmtFatalCauseRegister), static_cast<uint32_t>(cause));
     bench.device_reset = true;
     bench.Run(3);
     EXPECT_TRUE(bench.p.needs_reset_o);
+    EXPECT_FALSE(bench.p.pause_o);
     bench.Write(spec::kMgmtInterruptCauseRegister, 0xff);
     bench.Run(5);
     EXPECT_FALSE(bench.p.needs_reset_o);
@@ -939,6 +951,127 @@ TEST(Csr, EveryAccessTakesItsTime) {
   EXPECT_EQ(bench.event_sink.sent()[0].cycle, from + Csr::kEventLatency);
 }
 
+// --- Parity ----------------------------------------------------------------------------------------------------------
+
+struct RamInfo {
+  spec::ContextRam ram;
+  MgmtTable table;
+  uint32_t entries;
+  uint32_t bits;
+};
+std::vector<RamInfo> Rams() {
+  std::vector<RamInfo> rams;
+  for (const auto& info : kTables) {
+    rams.push_back({static_cast<spec::ContextRam>(info.table), info.table, info.entries, 8 * info.bytes});
+  }
+  rams.push_back({spec::ContextRam::kManagementQueueRow, MgmtTable::kVirtqueue, kQueues, 225});
+  rams.push_back({spec::ContextRam::kManagementEngineState, MgmtTable::kQpContext, kConfig.num_qps, 3});
+  return rams;
+}
+void Flip(Bench& bench, spec::ContextRam ram, uint32_t index, uint32_t bit) {
+  bench.Write(spec::kMgmtFlipEntryRegister, spec::MgmtFlipEntry{.index = index, .ram = ram}.ToWord());
+  bench.Write(spec::kMgmtFlipBitRegister, bit);
+}
+void ExpectFatal(Bench& bench, bool fatal) {
+  EXPECT_EQ(bench.Read(spec::kMgmtFatalCauseRegister), fatal ? static_cast<uint32_t>(spec::FatalCause::kMemory) : 0);
+  EXPECT_EQ(bench.Cause().fatal, fatal);
+  EXPECT_EQ(bench.p.needs_reset_o, fatal);
+  EXPECT_EQ(bench.p.pause_o, fatal);
+}
+void ResetDevice(Bench& bench) {
+  bench.device_reset = true;
+  bench.Run(3);
+  bench.Write(spec::kMgmtInterruptCauseRegister, 0xff);
+  bench.Run(5);
+}
+
+TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
+  Bench bench;
+  for (const RamInfo& info : Rams()) {
+    SCOPED_TRACE(spec::ToString(info.ram));
+    for (const uint32_t bit : {0u, info.bits / 2, info.bits - 1, info.bits, 1023u}) {
+      const uint32_t index = static_cast<uint32_t>(UniformBelow(bench.random, info.entries));
+      std::vector<uint8_t> entry(128);
+      for (auto& byte : entry) byte = static_cast<uint8_t>(bench.random());
+      bench.SetTableData(entry);
+      ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kWrite));
+      bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues), .queue_size = 256});
+      bench.state_write.tokens.push_back({.qpn = index % kConfig.num_qps, .state = spec::IbQpState::kRts});
+      bench.Run(20);
+      Flip(bench, info.ram, index, bit);
+      bench.Run(10);
+      // Others are not touched, and neither is what a write looks up.
+      for (const RamInfo& other : Rams()) {
+        const bool same = other.table == info.table;
+        ASSERT_TRUE(bench.Table(other.table, same && index == 0 ? 1 : 0, MgmtTableOperation::kRead));
+      }
+      ExpectFatal(bench, false);
+      EXPECT_FALSE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+      EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
+      bench.Run(5);
+      ExpectFatal(bench, true);
+      ResetDevice(bench);
+      ExpectFatal(bench, false);
+      // A reset does not heal it, a write does.
+      EXPECT_FALSE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+      ResetDevice(bench);
+      ASSERT_TRUE(
+          bench.Table(info.table, index, bit % 2 != 0 ? MgmtTableOperation::kWrite : MgmtTableOperation::kClear));
+      bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues)});
+      bench.state_write.tokens.push_back({.qpn = index % kConfig.num_qps});
+      bench.Run(20);
+      ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+      ExpectFatal(bench, false);
+    }
+  }
+}
+
+TEST(Csr, AFlipIsToldToAllAndIsNothingWhereThereIsNoEntry) {
+  Bench bench;
+  for (const RamInfo& info : Rams()) {
+    Flip(bench, info.ram, info.entries, 0);
+    Flip(bench, info.ram, 0xffffff, 0);
+    Flip(bench, static_cast<spec::ContextRam>(0xff), 0, 0x12345000 + static_cast<uint32_t>(info.ram));
+    bench.Run(3);
+    EXPECT_EQ(bench.context_flip.sent.back().second, (spec::ContextFlip{.ram = static_cast<spec::ContextRam>(0xff),
+                                                                        .bit_index = static_cast<uint16_t>(info.ram)}));
+  }
+  for (const RamInfo& info : Rams()) {
+    for (const uint32_t index : {0u, info.entries - 1}) {
+      ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+    }
+  }
+  // Of two flips in one memory the later one stays.
+  Flip(bench, spec::ContextRam::kManagementMr, 1, 5);
+  Flip(bench, spec::ContextRam::kManagementMr, 2, 5);
+  ASSERT_TRUE(bench.Table(MgmtTable::kMr, 1, MgmtTableOperation::kRead));
+  ExpectFatal(bench, false);
+  EXPECT_FALSE(bench.Table(MgmtTable::kMr, 2, MgmtTableOperation::kRead));
+  bench.Run(3);
+  ExpectFatal(bench, true);
+}
+
+TEST(Csr, AParityErrorIsFatalAfterExactlySoManyCycles) {
+  Bench bench;
+  bench.Run(10);
+  const auto needs_reset_after = [&] {
+    const Cycle from = bench.bench.cycle();
+    while (!bench.p.needs_reset_o) bench.Run(1);
+    EXPECT_TRUE(bench.p.pause_o);  // in the same cycle
+    return bench.bench.cycle() - from;
+  };
+  bench.parity_error = 4;
+  EXPECT_EQ(needs_reset_after(), Csr::kParityLatency);
+  ResetDevice(bench);
+  Flip(bench, spec::ContextRam::kManagementGid, 3, 7);
+  bench.Write(spec::kMgmtTableIndexRegister, 3);
+  bench.Run(5);
+  bench.accesses.push_back(
+      {true, static_cast<uint16_t>(spec::kMgmtTableCommandRegister), static_cast<uint32_t>(MgmtTable::kGid)});
+  // The entry is read two cycles after the command.
+  EXPECT_EQ(needs_reset_after(), 2 + model::ContextTable<int>::kErrorLatency + Csr::kParityLatency);
+}
+
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
 TEST(Csr, AgreesWithTheModelInRandomTraffic) {
@@ -950,6 +1083,7 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
       bench.requester_load.rate = bench.responder_load.rate = bench.qp_order.rate = bench.host_event.rate = out_rate;
       bench.row_write.rate = bench.state_write.rate = 4;
       bool resetting = false;
+      const std::vector<RamInfo> rams = Rams();
       bench.choose = [&] {
         const auto rarely = [&](unsigned n) { return random() % n == 0; };
         bench.idle = random() % 2;
@@ -970,6 +1104,7 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
         bench.drain_done = random() % 2 != 0;
         if (rarely(10)) bench.qp_sends.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16)});
         bench.mailbox_fatal = rarely(100);
+        if (rarely(300)) bench.parity_error = static_cast<uint8_t>(random() % 16);
         bench.tx_frame = random() % 2;
         bench.rx_drop = random() % 2;
         bench.retransmission = random() % 2;
@@ -1003,6 +1138,14 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
                                               .state = static_cast<spec::IbQpState>(random() % 7)});
         }
         if (!bench.accesses.empty()) return;
+        if (rarely(40)) {
+          const RamInfo info = rams[UniformBelow(random, rams.size())];
+          const auto flip =
+              spec::MgmtFlipEntry{.index = static_cast<uint32_t>(UniformBelow(random, 4)), .ram = info.ram}.ToWord();
+          bench.accesses.push_back({true, static_cast<uint16_t>(spec::kMgmtFlipEntryRegister), flip});
+          bench.accesses.push_back(
+              {true, static_cast<uint16_t>(spec::kMgmtFlipBitRegister), static_cast<uint32_t>(random())});
+        }
         const auto add = [&](bool write, uint32_t address, uint32_t data) {
           bench.accesses.push_back({write, static_cast<uint16_t>(address), data});
         };

@@ -446,6 +446,29 @@ TEST_F(Misbehaving, TheDevicesOwnFatalErrorStopsTheFirmware) {
   ExpectFatal();
 }
 
+TEST_F(Misbehaving, AnEntryWithBadParityRefusesTheCommandAndAResetWritesItAnew) {
+  device().corrupt_entries = {{MgmtTable::kQpContext, qpn_}};
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
+            RdmaError::kInternal);
+  bench().Settle();
+  ExpectFatal();
+  device().corrupt_entries.insert({MgmtTable::kQpContext, 15});  // of a QP that nobody knows
+  device().corrupt_entries.insert({MgmtTable::kTranslation, 7});
+  device().qp_operations.clear();
+  ExpectRecovery();
+  EXPECT_TRUE(device().corrupt_entries.empty());
+  // What cannot be read is stopped in any case.
+  EXPECT_NE(std::ranges::find(device().qp_operations, QpOperationRecord{15, spec::QpOperation::kStop}),
+            device().qp_operations.end());
+}
+
+TEST_F(Misbehaving, ADriverThatIsQuickerThanTheFatalErrorFindsTheTablesCleanAllTheSame) {
+  device().RaiseFatal(spec::FatalCause::kMemory);
+  device().corrupt_entries = {{MgmtTable::kVirtqueue, 3}, {MgmtTable::kMr, 60}};
+  ExpectRecovery();
+  EXPECT_TRUE(device().corrupt_entries.empty());
+}
+
 // Wherever a command is when the tables fail: one answer, `internal`, and the end.
 TEST_F(Misbehaving, TheTablesMayFailAtAnyAccessOfACommand) {
   int tried = 0;

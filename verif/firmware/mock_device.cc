@@ -329,6 +329,13 @@ void MockDevice::DoTable() {
   const TableKey key{table_command_.table_id, registers_.at(spec::kMgmtTableIndexRegister)};
   table_error_ = key.second >= EntryCount(key.first) || missing_tables.contains(key.first);
   if (table_error_) return;
+  if (table_command_.operation != spec::MgmtTableOperation::kRead) corrupt_entries.erase(key);
+  if (corrupt_entries.contains(key)) {
+    table_error_ = true;
+    std::fill(table_window_.begin(), table_window_.end(), 0);
+    RaiseFatal(spec::FatalCause::kMemory);
+    return;
+  }
   switch (table_command_.operation) {
     case spec::MgmtTableOperation::kRead: {
       std::fill(table_window_.begin(), table_window_.end(), 0);

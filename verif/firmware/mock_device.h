@@ -110,6 +110,7 @@ class MockDevice {
   bool is_never_quiet = false;
   bool keeps_drains = false;  // a drain under way is not given up for another operation
   std::set<spec::MgmtTable> missing_tables;
+  std::set<TableKey> corrupt_entries;       // have bad parity until they are written
   std::optional<uint32_t> drains_at_fetch;  // the QP that is drained when the firmware next fetches from the mailbox
   // Number of table operations after which the tables are stuck.
   std::optional<uint64_t> tables_stick_after;

@@ -17,6 +17,7 @@ module vireo_desc_window_proof (
   input logic [63:0] table_address_i,
   input logic [31:0] table_bytes_i,
   input logic        window_i,          // the queue has one
+  input logic        corrupt_i,         // its parity is wrong
   input logic [63:0] window_base_i,
   input logic [63:0] window_last_i
 );
@@ -34,6 +35,7 @@ module vireo_desc_window_proof (
     buffer_exists: assert (!gives_i || (buffer_bytes_i != '0
                                         && 66'(buffer_address_i) + 66'(buffer_bytes_i) <= 66'h1_0000_0000_0000_0000));
     table_in_window: assert (!reads_i || contained(table_address_i, table_bytes_i, window_i, window_base_i, window_last_i));
+    not_corrupt: assert (!corrupt_i || (!gives_i && !reads_i));
   end
 
 endmodule
@@ -42,5 +44,5 @@ bind vireo_desc_fetch vireo_desc_window_proof u_window_proof (
   .says_i(answer_q == AnswerSay && has_descriptor), .address_i(descriptor.addr), .bytes_i(descriptor.len),
   .end_i(end_q), .gives_i(say && buffer_d.status == BufferStatusOk), .buffer_address_i(buffer_d.address),
   .buffer_bytes_i(buffer_d.bytes), .reads_i(answer_q == AnswerSay && failed_write_ready && table_ask),
-  .table_address_i(table_request_d.address), .table_bytes_i(descriptor.len), .window_i(window_enable),
+  .table_address_i(table_request_d.address), .table_bytes_i(descriptor.len), .window_i(window_enable), .corrupt_i(window_corrupt),
   .window_base_i(window_base), .window_last_i(window_last));

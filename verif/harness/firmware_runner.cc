@@ -115,6 +115,7 @@ void FirmwareRunner::Restart(Cycle first_input) {
   interrupt_ = false;
   is_reading_ = false;
   accesses_ = 0;
+  pokes_.clear();
   fiber_.reset();
   firmware_ = std::make_unique<firmware::Firmware>(firmware::Csr(this, &FirmwareRunner::Read, &FirmwareRunner::Write),
                                                    options_.firmware);
@@ -122,10 +123,35 @@ void FirmwareRunner::Restart(Cycle first_input) {
   Resume(first_input + options_.access_cycles);
 }
 
-void FirmwareRunner::Resume(Cycle cycle) { scheduler_.At(clock_.Begin(cycle), client_, generation_); }
+void FirmwareRunner::Resume(Cycle cycle) {
+  resumes_ = cycle;
+  scheduler_.At(clock_.Begin(cycle), client_, generation_);
+}
 
 void FirmwareRunner::OnTime(uint64_t cookie) {
-  if (cookie == generation_) fiber_->Enter();
+  if (cookie == kPoke) {
+    Poke();
+  } else if (cookie == generation_) {
+    fiber_->Enter();
+  }
+}
+
+void FirmwareRunner::WriteBeside(uint32_t offset, uint32_t value) {
+  pokes_.push_back({offset, value});
+  if (std::exchange(pokes_scheduled_, true)) return;
+  scheduler_.At(clock_.Begin(Now() + 1), client_, kPoke);
+}
+
+void FirmwareRunner::Poke() {
+  pokes_scheduled_ = false;
+  if (pokes_.empty()) return;
+  if (accessed_ != Now() && resumes_ != Now()) {
+    port_.WriteCsr(Now(), pokes_.front().offset, pokes_.front().value);
+    pokes_.pop_front();
+  }
+  if (pokes_.empty()) return;
+  pokes_scheduled_ = true;
+  scheduler_.At(clock_.Begin(Now() + 1), client_, kPoke);
 }
 
 void FirmwareRunner::OnEvent(const BoundaryEvent& event) {
@@ -162,6 +188,7 @@ void FirmwareRunner::Pause(Cycle cycles) {
 uint32_t FirmwareRunner::Read(void* self, uint32_t offset) {
   auto* runner = static_cast<FirmwareRunner*>(self);
   ++runner->accesses_;
+  runner->accessed_ = runner->Now();
   runner->is_reading_ = true;
   runner->port_.ReadCsr(runner->Now(), offset);
   runner->fiber_->Leave();  // until CompleteCsrRead, and the cost
@@ -171,6 +198,7 @@ uint32_t FirmwareRunner::Read(void* self, uint32_t offset) {
 void FirmwareRunner::Write(void* self, uint32_t offset, uint32_t value) {
   auto* runner = static_cast<FirmwareRunner*>(self);
   ++runner->accesses_;
+  runner->accessed_ = runner->Now();
   runner->port_.WriteCsr(runner->Now(), offset, value);
   runner->Pause(runner->options_.access_cycles);
 }

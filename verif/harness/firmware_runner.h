@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -47,6 +48,10 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   // Forgets everything and starts, `first_input` being the first cycle in which the device takes inputs.
   void Restart(Cycle first_input);
 
+  // A write by somebody else on the management port, as of a debugger: in one of the next cycles, one in which the
+  // firmware makes no access. Several come in their order, in a cycle each. A restart forgets them.
+  void WriteBeside(uint32_t offset, uint32_t value);
+
   // The device is this firmware's kind, and commands are served.
   bool is_started() const { return state_ == State::kServing || state_ == State::kSleeping; }
   bool is_refused() const { return state_ == State::kRefused; }    // Firmware::Start said no
@@ -69,6 +74,7 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   void Resume(Cycle cycle);  // at the begin of that cycle
   void Main();               // in the fiber; never returns to its caller
   void Pause(Cycle cycles);  // in the fiber
+  void Poke();
   Cycle Now() const { return clock_.Containing(scheduler_.now()); }
 
   Scheduler& scheduler_;
@@ -76,6 +82,18 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   Nic& port_;
   const Options options_;
   const Scheduler::ClientNumber client_;
+
+  // Cookies of OnTime: generations, and this.
+  static constexpr uint64_t kPoke = ~uint64_t{0};
+
+  struct Write32 {
+    uint32_t offset;
+    uint32_t value;
+  };
+  std::deque<Write32> pokes_;
+  bool pokes_scheduled_ = false;
+  Cycle resumes_ = 0;   // when the firmware goes on next, or did last
+  Cycle accessed_ = 0;  // its last access
 
   uint64_t generation_ = 0;
   State state_ = State::kStarting;

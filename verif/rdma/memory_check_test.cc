@@ -17,6 +17,7 @@
 #include "Vmemory_check_16.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -121,6 +122,7 @@ struct Bench {
       out.push_back(&bench.Out(kOut[i], sinks[i], place_valid[i], place_ready[i], places[i]));
     }
     bench.AddOther(checks);
+    bench.AddOther(contexts);
   }
 
   template <typename Row>
@@ -148,6 +150,7 @@ struct Bench {
   std::array<CheckPort, kClients> check_ports{};
   std::array<PlacePort, kClients> places{};
   Checks checks{p, check_ports};
+  ContextBench<Top, model::MemoryCheck> contexts{p, block};
   Watch watch{p, block, places};
   BlockBench<Top> bench;
   std::vector<InStream<Check, Bit, Bit, CheckPort>*> in;
@@ -571,6 +574,80 @@ TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
     if (n < 4) after.address1 = 0x9000;
     EXPECT_EQ(place, after) << n;
   }
+}
+
+TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
+  constexpr auto kMr = spec::ContextRam::kMemoryCheckMr;
+  constexpr auto kPage = spec::ContextRam::kMemoryCheckTranslation;
+  constexpr Place kNone{.status = MemoryStatus::kKey};
+  Check crossing = kCheck;
+  crossing.address = 0x12345f80;
+  const Place both{.address0 = 0xa000'0000'0f80, .bytes0 = 128, .address1 = 0x7000, .bytes1 = 128};
+  DirectedBench b;
+  auto& contexts = b.bench.contexts;
+  // Whom they do not belong to is not touched.
+  contexts.Flip(kMr, kIndex + 1);
+  contexts.Flip(kPage, 9);
+  EXPECT_EQ(b.Ask(crossing), both);
+  EXPECT_TRUE(contexts.errors.empty());
+  for (const uint32_t bit : {0u, 63u, 500u}) {
+    contexts.errors.clear();
+    contexts.Flip(kMr, kIndex, bit);
+    for (unsigned i = 1; i <= 2; ++i) {
+      EXPECT_EQ(b.Ask(crossing), kNone);
+      EXPECT_EQ(contexts.errors.size(), i);
+    }
+    b.bench.Write(kIndex, kRegion);
+    EXPECT_EQ(b.Ask(crossing), both);
+    for (const uint32_t page : {7u, 8u}) {
+      contexts.errors.clear();
+      contexts.Flip(kPage, page, bit);
+      EXPECT_EQ(b.Ask(crossing), kNone);
+      EXPECT_EQ(contexts.errors.size(), 1u);
+      // An access that needs the other page only, one that is not allowed, and one that has no place.
+      Check other = kCheck;
+      other.address = page == 7 ? 0x12346000 : 0x12345600;
+      EXPECT_EQ(b.Ask(other).status, MemoryStatus::kOk);
+      Check wrong = crossing;
+      wrong.pdn = 4;
+      EXPECT_EQ(b.Ask(wrong).status, MemoryStatus::kPd);
+      EXPECT_EQ(contexts.errors.size(), 1u);
+      b.bench.Page(page, page == 7 ? 0xa000'0000'0000 : 0x7000);
+      EXPECT_EQ(b.Ask(crossing), both);
+      EXPECT_EQ(contexts.errors.size(), 1u);
+    }
+  }
+}
+
+TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
+  Rtl rtl(Outputs());
+  Bench bench(rtl);
+  const Tables tables(bench.random);
+  for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+  for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+  bench.Setup();
+  for (auto* in : bench.in) {
+    for (unsigned i = 0; i < 3000; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
+  }
+  unsigned none = 0;
+  for (unsigned i = 0; i < 400; ++i) {
+    const auto index = static_cast<uint32_t>(bench.random());
+    const auto bit = static_cast<uint32_t>(bench.random());
+    if (bench.random() % 2 == 0) {
+      bench.contexts.Flip(spec::ContextRam::kMemoryCheckMr, index % kMrs, bit % 1024);
+    } else {
+      bench.contexts.Flip(spec::ContextRam::kMemoryCheckTranslation, index % kPages, bit % 1024);
+    }
+    if (bench.random() % 2 == 0) bench.Write(index % kMrs, tables.mrs[index % kMrs]);
+    if (bench.random() % 2 == 0) bench.Page(index % kPages, tables.pages[index % kPages]);
+    ASSERT_EQ(bench.bench.Run(bench.random() % 16), "");
+  }
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  for (auto& sink : bench.sinks) {
+    for (const auto& sent : sink.sent()) none += sent.token.status == MemoryStatus::kKey;
+  }
+  EXPECT_GT(bench.contexts.errors.size(), 100u);
+  EXPECT_GT(none, bench.contexts.errors.size());
 }
 
 TEST(MemoryCheck, BeginsAnewAfterAReset) {

@@ -18,6 +18,7 @@
 #include "Vrequester_burst.h"
 #include "model/rdma/requester.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 
@@ -447,6 +448,7 @@ struct BasicBench {
     block.read_record_out.Connect(read_sink, block);
     block.on_resent = [this](Cycle) { ++resent; };
     bench.AddOther(next_psn);
+    bench.AddOther(contexts);
     block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
@@ -645,6 +647,7 @@ struct BasicBench {
   }};
   BlockBench<Top> bench;
   Top& p = rtl.ports();
+  ContextBench<Top, Requester> contexts{p, block};
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =

@@ -195,6 +195,10 @@ void ChangeEverything() {
         bench.reads.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(random() % 64)});
       } else if (dice < 18) {
         bench.hold.tokens.push_back({.qpn = qpn, .generation = static_cast<uint8_t>(random() % 2)});
+        if (random() % 4 == 0) {
+          bench.contexts.Flip(random() % 2 == 0 ? spec::ContextRam::kRequesterQp : spec::ContextRam::kRequesterAh, qpn,
+                              static_cast<uint32_t>(random() % 1024));
+        }
       } else if (dice < 22 && bench.work.tokens.size() < 8) {
         WorkRequest request = RandomRequest(random, 1024, true);
         request.head = static_cast<uint16_t>(i);
@@ -219,6 +223,7 @@ void ChangeEverything() {
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(records, posted);
     EXPECT_GT(bench.job.count, 500u);
+    EXPECT_GT(bench.contexts.errors.size(), 20u);
     EXPECT_GT(bench.failure.count, 20u);
     EXPECT_GT(again, 5u);
     EXPECT_GT(send_only, 10u);

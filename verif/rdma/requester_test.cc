@@ -171,6 +171,51 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
   }
 }
 
+TEST(Requester, AWorkRequestOfAQpWithBadParityFailsAndNothingIsSent) {
+  for (const uint32_t bit : {0u, 30u, 1023u}) {
+    Bench bench;
+    for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
+    bench.contexts.Flip(spec::ContextRam::kRequesterQp, 4, bit);
+    ASSERT_NO_FATAL_FAILURE(bench.Post({.qpn = 3, .wr_id = bit}));
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    const size_t jobs = bench.job_sink.sent().size(), records = bench.record_sink.sent().size();
+    bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.contexts.errors.size(), 1u);
+    EXPECT_EQ(bench.job_sink.sent().size(), jobs);
+    ASSERT_EQ(bench.record_sink.sent().size(), records + 1);
+    EXPECT_EQ(bench.record_sink.sent().back().token.status, IbWcStatus::kLocQpOpErr);
+    // A write ends it.
+    bench.SetUp(4);
+    bench.contexts.errors.clear();
+    bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    EXPECT_EQ(bench.record_sink.sent().back().token.status, IbWcStatus::kSuccess);
+  }
+}
+
+TEST(Requester, AnAddressHandleWithBadParityIsNone) {
+  Bench bench;
+  bench.qps[3] = {.type = IbQpType::kUd};
+  for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
+  bench.SetHandle(5, true, 9);
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 3);
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // takes the first one's place
+  // One of another service has no handle, whatever lies there.
+  bench.work.tokens.push_back(WorkRequest{.qpn = 4, .is_datagram = true, .ah = 5}.Token());
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_TRUE(bench.contexts.errors.empty());
+  const WorkRequest datagram{.qpn = 3, .opcode = 2, .is_datagram = true, .ah = 5};
+  bench.work.tokens.push_back(datagram.Token());
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.contexts.errors.size(), 1u);
+  const auto& record = bench.record_sink.sent().back().token;
+  EXPECT_EQ(record.status, IbWcStatus::kLocQpOpErr);
+  EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(RdmaError::kBadAh));
+}
+
 TEST(Requester, TheLongestMessageBegins) {
   Bench bench;
   bench.SetUp(3);

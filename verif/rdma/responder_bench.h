@@ -18,6 +18,7 @@
 #include "model/rdma/responder.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
@@ -470,6 +471,7 @@ struct Bench {
     bench.AddOther(mac);
     bench.AddOther(idle);
     bench.AddOther(hold);
+    bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
       EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read, 1);
       EXPECT_EQ(asked.pdn, kPdn);
@@ -520,6 +522,7 @@ struct Bench {
   Mq mq{p.mq_i, block};
   Mac mac{p.mac_i, block};
   Idle idle{p.idle_o, block};
+  ContextBench<Vresponder_16, Responder> contexts{p, block};
   Hold<Responder> hold{p.hold_i, block, random};
   OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{
       "expected_psn", p.expected_psn_valid_o, p.expected_psn_o};

@@ -264,6 +264,11 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
            .clear = bench.random() % 4 == 0});
     }
     bench.qp_state.rate = 2;
+    bench.contexts.period = 97;
+    for (unsigned i = 0; i < 100; ++i) {
+      bench.contexts.Flip(spec::ContextRam::kResponderQp, static_cast<uint32_t>(bench.random() % kQps),
+                          static_cast<uint32_t>(bench.random() % 1024));
+    }
     ASSERT_EQ(RunHeld(bench, 20'000), "");
     ASSERT_EQ(bench.bench.RunOut(200), "");
     ASSERT_EQ(RunUntilIdle(bench), "");
@@ -274,6 +279,7 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
     }
     EXPECT_EQ(frames, 3000u);
     EXPECT_GT(flushed, 20u);
+    EXPECT_GT(bench.contexts.errors.size(), 20u);
     uint64_t established = 0;
     for (const auto& failure : Bench::Take(bench.failures)) {
       established += failure.event_type == RdmaEventType::kCommEst;

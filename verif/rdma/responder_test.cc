@@ -74,6 +74,41 @@ TEST(Responder, ReceivesInEveryStateThatDoes) {
   }
 }
 
+TEST(Responder, APacketForAQpWithBadParityIsDropped) {
+  Ready bench;
+  bench.Configure({.qpn = kQpn + 1}, IbQpState::kRts);
+  for (const uint32_t bit : {0u, 100u, 1023u}) {
+    bench.contexts.Flip(spec::ContextRam::kResponderQp, kQpn, bit);
+    bench.Send({.qpn = kQpn + 1});
+    bench.RunOut();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.Take(bench.places);
+    bench.Expect(TokenOf({}), kDropped);
+    EXPECT_EQ(bench.contexts.errors.size(), 1u);
+    bench.Configure({}, IbQpState::kRts);
+    bench.contexts.errors.clear();
+    bench.Send({});
+    bench.RunOut();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    EXPECT_NE(bench.Take(bench.places).at(0), kDropped);
+    bench.Configure({.qpn = kQpn + 1}, IbQpState::kRts);
+  }
+}
+
+// Nobody knows to which completion queue.
+TEST(Responder, AQpWithBadParityFlushesNothing) {
+  for (const bool corrupt : {false, true}) {
+    Ready bench;
+    bench.host.Post(kQpn, {});
+    if (corrupt) bench.contexts.Flip(spec::ContextRam::kResponderQp, kQpn, 1);
+    bench.RunOut();
+    bench.SetState(IbQpState::kErr);
+    bench.RunOut();
+    EXPECT_EQ(bench.contexts.errors.empty(), !corrupt);
+    EXPECT_EQ(bench.host.asked.empty(), corrupt);
+  }
+}
+
 TEST(Responder, EveryPathMtuIsKept) {
   for (const auto mtu : {spec::IbMtu::kMtu256, spec::IbMtu::kMtu512, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu2048,
                          spec::IbMtu::kMtu4096}) {

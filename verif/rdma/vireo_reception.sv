@@ -115,7 +115,7 @@ module vireo_reception
 
   // The frames of this test ask for no receives, and answer no READ.
   logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
-  logic unused_psn_valid;
+  logic unused_psn_valid, unused_parity_error;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
 
@@ -130,6 +130,9 @@ module vireo_reception
     .hold_i,
     .table_write_valid_i,
     .table_write_i,
+    .context_flip_valid_i(1'b0),
+    .context_flip_i('0),
+    .parity_error_o(unused_parity_error),
     .qp_state_write_valid_i,
     .qp_state_write_i,
     .qp_reads_valid_i(1'b0),

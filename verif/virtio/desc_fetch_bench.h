@@ -18,6 +18,7 @@
 #include "model/virtio/desc_fetch.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
 
@@ -211,6 +212,7 @@ struct Bench {
       ++avail_events;
     };
 
+    bench.AddOther(contexts);
     bench.AddOther(from);
     for (size_t i = 0; i < kClients; ++i) {
       requests[i] = &bench.In("buffer_request", block.buffer_request_in[i], clients.request_valid[i],
@@ -708,6 +710,7 @@ struct Bench {
   BlockBench<Vdesc_fetch> bench{rtl, agenda, random};
   Vdesc_fetch& p = rtl.ports();
   ClientPorts clients;
+  ContextBench<Vdesc_fetch, DescFetch> contexts{p, block};
   FromBlock from{p, clients};
   ToBlock to{p, clients, block};
   std::array<Channel<Buffer>, kClients> buffers{Channel<Buffer>::Sink(), Channel<Buffer>::Sink(),

@@ -131,6 +131,78 @@ TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
   }
 }
 
+TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
+  using spec::ContextRam;
+  unsigned empty = 0, failed = 0;
+  for (const bool packed : {false, true}) {
+    for (const ContextRam ram : {ContextRam::kDescFetchServed, ContextRam::kDescFetchArea, ContextRam::kDescFetchSize,
+                                 ContextRam::kDescFetchDescriptors, ContextRam::kDescFetchWindow}) {
+      SCOPED_TRACE(std::string(spec::ToString(ram)) + (packed ? " packed" : " split"));
+      Bench b;
+      if (packed) b.UsePackedRings();
+      const auto enable = [&] {
+        for (const size_t vq : {4u, 5u}) b.Enable(vq, 8);
+        ASSERT_EQ(b.bench.Run(50), "");
+        for (const size_t vq : {4u, 5u}) packed ? b.MakePacked(vq, 3) : b.MakeAvailable(vq, 3);
+      };
+      ASSERT_NO_FATAL_FAILURE(enable());
+      for (const uint32_t bit : {0u, 1u, 1000u}) {
+        b.contexts.Flip(ram, 5, bit);
+        ASSERT_EQ(b.bench.Run(2), "");
+        EXPECT_TRUE(b.contexts.errors.empty());
+        b.Ask(0, 4, 1);
+        b.Settle();
+        EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
+        EXPECT_TRUE(b.contexts.errors.empty());
+        b.rings[5].defective = true;  // of answers `failed`, and of what is overlooked
+        const size_t answers = b.answers.size();
+        b.Ask(0, 5, 3);
+        b.Settle();
+        ASSERT_EQ(b.answers.size(), answers + 1);
+        EXPECT_NE(b.answers.back().status, BufferStatus::kOk);
+        empty += b.answers.back().status == BufferStatus::kEmpty;
+        failed += b.answers.back().status == BufferStatus::kFailed;
+        EXPECT_EQ(b.rings[5].failures, 0u);
+        EXPECT_EQ(b.contexts.errors.size(), 1u);
+        b.contexts.errors.clear();
+        b.rings[5].defective = false;
+        ASSERT_NO_FATAL_FAILURE(enable());
+        b.Ask(0, 5, 1);
+        b.Settle();
+        EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
+        EXPECT_TRUE(b.contexts.errors.empty());
+      }
+    }
+  }
+  EXPECT_EQ(empty, 2 * 4 * 3u);
+  EXPECT_EQ(failed, 2 * 3u);
+}
+
+TEST(DescFetch, AFlipAtAnyTimeEndsInAnErrorAndNoWrongBuffer) {
+  unsigned errors = 0;
+  for (const bool packed : {false, true}) {
+    Bench b;
+    if (packed) b.UsePackedRings();
+    for (int round = 0; round < 300; ++round) {
+      const auto ram =
+          static_cast<spec::ContextRam>(static_cast<unsigned>(spec::ContextRam::kDescFetchServed) + b.random() % 5);
+      b.Enable(5, 16);
+      ASSERT_EQ(b.bench.Run(50), "");
+      packed ? b.MakePacked(5, 16) : b.MakeAvailable(5, 16);
+      b.rings[5].defective = true;
+      for (unsigned i = 0; i < 4; ++i) b.Ask(b.random() % kClients, 5, 1 + b.random() % 4);
+      ASSERT_EQ(b.bench.Run(b.random() % 100), "");
+      b.contexts.Flip(ram, 5, b.random() % 1024);
+      b.Ask(0, 5, 1);
+      b.Settle(10);
+      b.rings[5].defective = false;
+      errors += !b.contexts.errors.empty();
+      b.contexts.errors.clear();
+    }
+  }
+  EXPECT_GT(errors, 500u);
+}
+
 TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
   Bench b;
   b.Enable(3, 16);
