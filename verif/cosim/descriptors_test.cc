@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "verif/cosim/every_device.h"
+#include "verif/cosim/raw_ring.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
@@ -34,7 +35,6 @@
 namespace vireo::verif {
 namespace {
 
-using Common = spec::VirtioPciCommonCfg;
 using DescFlags = spec::VirtqDescFlags;
 using Event = spec::RdmaEventType;
 
@@ -72,49 +72,6 @@ enum class Defect : uint8_t {
 constexpr std::array<const char*, 14> kDefectNames = {"head",     "index",   "zero length", "short",       "huge",
                                                       "past end", "outside", "indirect",    "direction",   "next",
                                                       "random",   "bits",    "content",     "work request"};
-
-// A ring where the driver has put it.
-struct Ring {
-  uint16_t index = 0;  // of the queue
-  uint16_t size = 0;
-  bool packed = false;
-  uint8_t* descriptors = nullptr;
-  uint8_t* available = nullptr;  // split only
-};
-
-struct Descriptor {
-  uint64_t address = 0;
-  uint32_t bytes = 0;
-  uint16_t flags = 0;
-  uint16_t link = 0;  // split: next; packed: id
-};
-
-uint16_t Get16(const uint8_t* at) { return static_cast<uint16_t>(at[0] | at[1] << 8); }
-void Put16(uint8_t* at, uint64_t value) {
-  at[0] = static_cast<uint8_t>(value);
-  at[1] = static_cast<uint8_t>(value >> 8);
-}
-
-Descriptor GetDescriptor(const Ring& ring, size_t place) {
-  const uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
-  if (ring.packed) {
-    const auto raw = spec::PvirtqDesc::Decode(at);
-    return {raw.addr, raw.len, raw.flags, raw.id};
-  }
-  const auto raw = spec::VirtqDesc::Decode(at);
-  return {raw.addr, raw.len, raw.flags, raw.next};
-}
-void PutDescriptor(const Ring& ring, size_t place, const Descriptor& to) {
-  uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
-  if (ring.packed) {
-    spec::PvirtqDesc{.addr = to.address, .len = to.bytes, .id = to.link, .flags = to.flags}.Encode(at);
-  } else {
-    spec::VirtqDesc{.addr = to.address, .len = to.bytes, .flags = to.flags, .next = to.link}.Encode(at);
-  }
-}
-uint8_t* AvailableEntry(const Ring& ring, uint64_t position) {
-  return ring.available + spec::VirtqAvail::kBytes + position % ring.size * sizeof(uint16_t);
-}
 
 class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
@@ -227,36 +184,13 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
 
   // --- Rings
 
-  uint32_t ReadCommon(size_t host, size_t field, unsigned bytes) {
-    const host::BarRegion& common = net(host).pci().layout().common;
-    return static_cast<uint32_t>(system_->host(host).function().ReadBar(common.bar, common.offset + field, bytes));
+  std::optional<RawRing> RingOf(size_t host, uint16_t index) {
+    auto ring = FindRing(system_->host(host), index);
+    EXPECT_TRUE(ring.has_value()) << "queue " << index;
+    return ring;
   }
-  uint64_t ReadAddress(size_t host, size_t field) {
-    return ReadCommon(host, field, 4) | uint64_t{ReadCommon(host, field + 4, 4)} << 32;
-  }
-  std::optional<Ring> RingOf(size_t host, uint16_t index) {
-    const host::BarRegion& common = net(host).pci().layout().common;
-    system_->host(host).function().WriteBar(common.bar, common.offset + Common::kQueueSelectOffset, 2, index);
-    Ring ring{.index = index,
-              .size = static_cast<uint16_t>(ReadCommon(host, Common::kQueueSizeOffset, 2)),
-              .packed = packed_};
-    ring.descriptors = memory(host).HostPointer(ReadAddress(host, Common::kQueueDescOffset),
-                                                size_t{ring.size} * spec::VirtqDesc::kBytes);
-    if (!packed_) {
-      ring.available = memory(host).HostPointer(ReadAddress(host, Common::kQueueDriverOffset),
-                                                spec::VirtqAvail::kBytes + size_t{ring.size} * 2);
-    }
-    const bool found = ring.size != 0 && ring.descriptors != nullptr && (packed_ || ring.available != nullptr);
-    EXPECT_TRUE(found) << "queue " << index;
-    return found ? std::optional(ring) : std::nullopt;
-  }
-  void RingDoorbell(size_t host, uint16_t index) {
-    auto doorbell = net(host).pci().DoorbellOf(index);
-    ASSERT_TRUE(doorbell.ok());
-    // With notification_data the upper half is a position, which the device must not believe.
-    const bool sends_position = net(host).features().Has(spec::VirtioFeature::kNotificationData);
-    system_->host(host).function().WriteBar(doorbell->bar(), doorbell->offset(), sends_position ? 4 : 2,
-                                            index | (sends_position ? Below(1 << 16) << 16 : 0));
+  void RingDoorbellOf(size_t host, uint16_t index) {
+    ASSERT_TRUE(RingDoorbell(system_->host(host), index, static_cast<uint16_t>(Below(1 << 16))));
   }
   uint16_t ControlQueueIndex(size_t host) {
     return static_cast<uint16_t>(net(host).CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
@@ -272,10 +206,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_TRUE(bounded.ok()) << host::ToString(bounded.error()) << "\n" << Recent();
   }
   // Of buffers that the driver has given already.
-  void SetWindowAroundBuffers(size_t host, const Ring& ring) {
+  void SetWindowAroundBuffers(size_t host, const RawRing& ring) {
     uint64_t first = ~uint64_t{0}, end = 0;
     for (size_t i = 0; i < ring.size; ++i) {
-      const Descriptor one = GetDescriptor(ring, i);
+      const RingDescriptor one = ring.Get(i);
       if (one.bytes == 0) continue;
       first = std::min(first, one.address);
       end = std::max(end, one.address + one.bytes);
@@ -321,7 +255,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
   }
   // No driver may write that. True: nor may a device take it for good, whatever it does otherwise.
-  bool Spoil(Descriptor& one, Defect defect, Target target, uint64_t place) {
+  bool Spoil(RingDescriptor& one, Defect defect, Target target, uint64_t place) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     const bool has_window = target != Target::kControl;
     switch (defect) {
@@ -363,47 +297,33 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     return false;
   }
-  struct Position {
-    uint64_t number = 0;  // split: of the available ring; packed: of the ring
-    uint16_t flags = 0;   // packed: of a descriptor that is available there
-  };
-  // Where the driver would put its next command.
-  Position ControlPosition(const Ring& ring) const {
-    if (!packed_) return {Get16(ring.available + spec::VirtqAvail::kIdxOffset), 0};
-    // The driver's lap shows in the descriptors that it has made available in it, or the lap before.
-    uint16_t lap = GetDescriptor(ring, 0).flags & DescFlags::kAvail;
-    uint64_t place = 0;
-    while (place < ring.size && (GetDescriptor(ring, place).flags & DescFlags::kAvail) == lap) ++place;
-    if (place == ring.size) place = 0, lap ^= DescFlags::kAvail;
-    return {place, lap != 0 ? lap : DescFlags::kUsed};
-  }
   // Entries of a ring from the position that the device has reached on. The control queue has
   // been used, its position shows in the driver's own entries; the others' is 0. True: the device must find fault with
   // it.
-  bool Throw(Target target, const Ring& ring, uint64_t count) {
+  bool Throw(Target target, const RawRing& ring, uint64_t count) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     bool is_sure = false, is_hidden = false;
     const auto [position, free_flags] =
-        target == Target::kControl ? ControlPosition(ring) : Position{0, packed_ ? DescFlags::kAvail : uint16_t{0}};
+        target == Target::kControl ? ring.Next() : RawRing::Position{0, packed_ ? DescFlags::kAvail : uint16_t{0}};
     std::string what = fmt::format("{} us, host {}, {}:", system_->scheduler().now() / kMicrosecond, attacked_,
                                    kTargetNames.at(static_cast<size_t>(target)));
     uint64_t jump = 0;
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t place = packed_ ? (position + i) % ring.size : i % ring.size;
-      Descriptor one;
+      RingDescriptor one;
       if (is_work || target == Target::kControl) {
         one = {arena_.at(attacked_)->address() + i * kSlotBytes, kSlotBytes, free_flags, static_cast<uint16_t>(place)};
         if (is_work) MakeWorkRequest(target, i);
       } else {
-        one = GetDescriptor(ring, place);
+        one = ring.Get(place);
       }
       const Defect defect = ChooseDefect(target);
       const bool is_first = i == 0;
       const bool fault = Spoil(one, defect, target, i);
-      PutDescriptor(ring, place, one);
+      ring.Put(place, one);
       uint64_t head = place;
       if (!packed_ && defect == Defect::kHead) head = ring.size + Below((1 << 16) - ring.size);
-      if (!packed_) Put16(AvailableEntry(ring, position + i), head);
+      if (!packed_) ring.PutHead(position + i, head);
       if (!packed_ && defect == Defect::kIndex) jump = ring.size + 1 + Below((1 << 15) - kMostPerThrow);
       const bool is_bad = fault || (!packed_ && (defect == Defect::kHead || defect == Defect::kIndex));
       // Of a send queue all are read, of others perhaps only the first. What is behind one that may not be available,
@@ -418,8 +338,9 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     if (!packed_) {
       const bool is_filled = target == Target::kCompletion || target == Target::kEvents;
-      uint8_t* idx = ring.available + spec::VirtqAvail::kIdxOffset;
-      if (!is_filled || jump != 0) Put16(idx, (is_filled ? Get16(idx) : position + count) + jump);
+      if (!is_filled || jump != 0) {
+        ring.PutAvailableIndex((is_filled ? ring.available_index() : position + count) + jump);
+      }
     }
     recent_.push_back(what);
     if (recent_.size() > 12) recent_.pop_front();
@@ -513,10 +434,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   void ExpectOnlyWildDma() {
     for (size_t host = 0; host < 2; ++host) {
       for (const HostMemory::Violation& violation : memory(host).violations()) {
-        const bool was_told =
-            host == attacked_ && target_ == Target::kControl && std::ranges::any_of(wild_, [&](const Descriptor& one) {
-              return violation.address - one.address < one.bytes;
-            });
+        const bool was_told = host == attacked_ && target_ == Target::kControl &&
+                              std::ranges::any_of(wild_, [&](const RingDescriptor& one) {
+                                return violation.address - one.address < one.bytes;
+                              });
         EXPECT_TRUE(was_told) << fmt::format("host {}: DMA of {} bytes at {:#x}\n", host, violation.bytes,
                                              violation.address)
                               << Recent();
@@ -578,11 +499,11 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     const bool is_sure = Throw(target_, *ring, std::min<uint64_t>(count, ring->size));
     // A chain may lead on to what the driver left behind.
-    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) wild_.push_back(GetDescriptor(*ring, i));
+    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) wild_.push_back(ring->Get(i));
     switch (target_) {
-      case Target::kSend: RingDoorbell(attacked_, index); break;
+      case Target::kSend: RingDoorbellOf(attacked_, index); break;
       case Target::kReceive:
-        if (OneIn(2)) RingDoorbell(attacked_, index);
+        if (OneIn(2)) RingDoorbellOf(attacked_, index);
         for (uint64_t sends = 1 + Below(3); sends != 0; --sends) PostBad(1 - attacked_, spec::IbWrOpcode::kSend);
         break;
       case Target::kCompletion:
@@ -592,12 +513,12 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         // What there is to tell.
         const auto send = RingOf(attacked_, net(attacked_).SendQueueIndex(side.qp->qpn()).value());
         ASSERT_TRUE(send.has_value());
-        PutDescriptor(*send, 0, {arena.address(), 0, static_cast<uint16_t>(packed_ ? DescFlags::kAvail : 0), 0});
-        if (!packed_) Put16(send->available + spec::VirtqAvail::kIdxOffset, 1);
-        RingDoorbell(attacked_, send->index);
+        send->Put(0, {arena.address(), 0, static_cast<uint16_t>(packed_ ? DescFlags::kAvail : 0), 0});
+        if (!packed_) send->PutAvailableIndex(1);
+        RingDoorbellOf(attacked_, send->index);
         break;
       }
-      case Target::kControl: RingDoorbell(attacked_, index); break;
+      case Target::kControl: RingDoorbellOf(attacked_, index); break;
     }
 
     // A control queue that is broken is the device's own end, and it says so (docs/firmware.md). Nothing else is. What
@@ -675,7 +596,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   // `lost` may still count what could not be said during that reset: nobody has cleared it.
   std::array<bool, 2> after_reset_{};
   Target target_ = Target::kSend;
-  std::vector<Descriptor> wild_;  // of this round
+  std::vector<RingDescriptor> wild_;  // of this round
   std::deque<std::string> recent_;
   std::map<std::string, uint64_t> defects_;
   std::array<uint64_t, kTargetNames.size()> by_target_{};
@@ -717,13 +638,13 @@ TEST_P(BrokenControlQueue, EndsADeviceInTrafficUntilItsReset) {
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(PostGood());
     const auto ring = RingOf(attacked_, ControlQueueIndex(attacked_));
     ASSERT_TRUE(ring.has_value());
-    const auto [position, flags] = ControlPosition(*ring);
+    const auto [position, flags] = ring->Next();
     if (packed_) {
-      PutDescriptor(*ring, position, {arena_.at(attacked_)->address(), 0, flags, 0});
+      ring->Put(position, {arena_.at(attacked_)->address(), 0, flags, 0});
     } else {
-      Put16(ring->available + spec::VirtqAvail::kIdxOffset, position + ring->size + 1U);
+      ring->PutAvailableIndex(position + ring->size + 1U);
     }
-    RingDoorbell(attacked_, ring->index);
+    RingDoorbellOf(attacked_, ring->index);
     system_->topology().RunFor(kFirmwareTime);
     EXPECT_TRUE(NeedsReset());
     ASSERT_NO_FATAL_FAILURE(ResetAttacked());

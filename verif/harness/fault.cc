@@ -3,47 +3,24 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "model/rdma/icrc.h"
+#include "verif/harness/fault_words.h"
 #include "verif/harness/random.h"
 
 namespace vireo::verif {
 namespace {
 
 // By FaultKind.
-constexpr std::array<std::string_view, 7> kNames = {"drop",    "duplicate", "reorder", "delay",
-                                                    "corrupt", "truncate",  "ecn_mark"};
+constexpr std::array<std::string_view, 13> kNames = {"drop",     "duplicate", "reorder",  "delay", "corrupt",
+                                                     "truncate", "ecn_mark",  "oversize", "pause", "psn_gap",
+                                                     "ghost",    "stale",     "link_down"};
+constexpr std::array<std::string_view, 4> kParts = {"any", "header", "payload", "icrc"};
 
 constexpr uint64_t kHeld = uint64_t{1} << 63;  // cookie: number of a held frame; else slot of a later one
 
 // --- Script
-
-bool ParseNumber(std::string_view text, uint64_t& value) {
-  int base = 10;
-  if (text.starts_with("0x")) {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-// "0.001" as 1000 per million.
-bool ParseRate(std::string_view text, uint32_t& per_million) {
-  uint64_t whole = 0, fraction = 0;
-  const size_t point = text.find('.');
-  if (!ParseNumber(text.substr(0, point), whole)) return false;
-  if (point != std::string_view::npos) {
-    std::string decimals(text.substr(point + 1));
-    if (decimals.empty() || decimals.size() > 6) return false;
-    decimals.resize(6, '0');
-    if (decimals.find_first_not_of("0123456789") != std::string::npos || !ParseNumber(decimals, fraction)) return false;
-  }
-  if (whole > 1 || whole * 1'000'000 + fraction > 1'000'000) return false;
-  per_million = static_cast<uint32_t>(whole * 1'000'000 + fraction);
-  return true;
-}
 
 bool ParseOpcode(std::string_view text, std::optional<spec::BthOpcode>& opcode) {
   for (unsigned value = 0; value < 256; ++value) {
@@ -76,6 +53,12 @@ std::string ParseWord(std::string_view word, FaultRule& rule) {
   if (key == "opcode") return ParseOpcode(value, rule.opcode) ? "" : quoted + ": there is no such opcode";
   if (key == "rate")
     return ParseRate(value, rule.per_million) ? "" : quoted + ": a rate is 0 to 1 with up to six decimals";
+  if (key == "part") {
+    const auto* part = std::ranges::find(kParts, value);
+    if (part == kParts.end()) return quoted + ": a part is header, payload or icrc";
+    rule.part = static_cast<FramePart>(part - kParts.begin());
+    return "";
+  }
   if (!ParseNumber(value, number)) return quoted + ": not a number";
   if (key == "psn" || key == "qp") {
     if (number >> spec::kPsnBits != 0) return quoted + ": more than 24 bits";
@@ -91,29 +74,19 @@ std::string ParseWord(std::string_view word, FaultRule& rule) {
 }
 
 std::string ParseRule(std::string_view text, FaultRule& rule) {
-  bool has_kind = false;
-  while (!text.empty()) {
-    const size_t begin = text.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) break;
-    text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find_first_of(" \t\r"));
-    text.remove_prefix(word.size());
-    if (has_kind) {
-      if (std::string error = ParseWord(word, rule); !error.empty()) return error;
-      continue;
-    }
-    for (size_t kind = 0; kind < kNames.size(); ++kind) {
-      if (word != kNames[kind]) continue;
-      rule.kind = static_cast<FaultKind>(kind);
-      has_kind = true;
-    }
-    if (!has_kind) return "'" + std::string(word) + "' is no fault";
-  }
-  const bool needs_amount =
-      rule.kind == FaultKind::kDelay || rule.kind == FaultKind::kTruncate || rule.kind == FaultKind::kReorder;
-  if (needs_amount && !rule.amount) return std::string(kNames[static_cast<size_t>(rule.kind)]) + " needs an amount";
+  std::string error =
+      ParseWords(text, kNames, rule.kind, [&rule](std::string_view word) { return ParseWord(word, rule); });
+  if (!error.empty()) return error;
+  const std::string name(kNames[static_cast<size_t>(rule.kind)]);
+  const bool needs_amount = rule.kind == FaultKind::kDelay || rule.kind == FaultKind::kTruncate ||
+                            rule.kind == FaultKind::kReorder || rule.kind == FaultKind::kOversize ||
+                            rule.kind == FaultKind::kLinkDown;
+  if (needs_amount && !rule.amount) return name + " needs an amount";
   if (rule.bad_fcs && rule.kind != FaultKind::kCorrupt && rule.kind != FaultKind::kTruncate) {
     return "bad_fcs is for corrupt and truncate";
+  }
+  if (rule.part != FramePart::kAny && (rule.kind != FaultKind::kCorrupt || rule.amount)) {
+    return "part is for corrupt without an amount";
   }
   return "";
 }
@@ -142,6 +115,39 @@ void MarkCongestion(std::vector<uint8_t>& bytes, bool always) {
   while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
   ip.header_checksum = static_cast<uint16_t>(~sum);
   ip.Encode(header);
+}
+
+// Where the ICRC lies; nothing if the frame is none that has one.
+std::optional<size_t> FindIcrc(std::span<const uint8_t> frame, const RoceHeaders& roce) {
+  const uint8_t* ip = frame.data() + roce.ip_offset;
+  const size_t bytes = roce.is_ipv6 ? spec::Ipv6::kBytes + spec::Ipv6::Decode(ip).payload_length
+                                    : size_t{spec::Ipv4::Decode(ip).total_length};
+  const size_t end = roce.ip_offset + bytes;
+  if (end > frame.size() || end < roce.bth_offset + spec::Bth::kBytes + spec::kIcrcBytes) return std::nullopt;
+  return end - spec::kIcrcBytes;
+}
+
+void MovePsn(std::vector<uint8_t>& bytes, uint64_t by) {
+  const auto roce = FindRoce(bytes);
+  if (!roce) return;
+  spec::Bth bth = roce->bth;
+  bth.psn = static_cast<uint32_t>((bth.psn + by) % (uint64_t{1} << spec::kPsnBits));
+  bth.Encode(bytes.data() + roce->bth_offset);
+  const auto icrc_at = FindIcrc(bytes, *roce);
+  if (!icrc_at) return;
+  const auto datagram = std::span(bytes).subspan(roce->ip_offset, *icrc_at - roce->ip_offset);
+  const uint32_t icrc = model::IcrcCompute(datagram, roce->is_ipv6);
+  for (unsigned i = 0; i < spec::kIcrcBytes; ++i) bytes[*icrc_at + i] = static_cast<uint8_t>(icrc >> 8 * i);
+}
+
+// To the address that bridges do not pass on, from nobody, for 65535 times 512 bit times. [IEEE 802.3, 31B.2]
+std::vector<uint8_t> PauseFrame() {
+  std::vector<uint8_t> bytes(kMinFrameBytes);
+  spec::Ethernet{.destination = {0x01, 0x80, 0xc2, 0, 0, 0x01}, .ethertype = spec::Ethertype::kPause}.Encode(
+      bytes.data());
+  bytes[spec::Ethernet::kBytes + 1] = 1;  // opcode
+  bytes[spec::Ethernet::kBytes + 2] = bytes[spec::Ethernet::kBytes + 3] = 0xff;
+  return bytes;
 }
 
 }  // namespace
@@ -180,21 +186,13 @@ std::optional<RoceHeaders> FindRoce(std::span<const uint8_t> frame) {
 
 FaultScript ParseFaultScript(std::string_view text) {
   FaultScript script;
-  for (size_t line = 1; !text.empty(); ++line) {
-    std::string_view rest = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), rest.size() + 1));
-    rest = rest.substr(0, rest.find('#'));
-    while (!rest.empty()) {
-      const std::string_view part = rest.substr(0, rest.find(';'));
-      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-      if (part.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      FaultRule rule;
-      if (const std::string error = ParseRule(part, rule); !error.empty()) {
-        return {{}, "fault script, line " + std::to_string(line) + ": " + error};
-      }
-      script.rules.push_back(rule);
-    }
-  }
+  script.error = ParseRules(text, [&script](std::string_view part) {
+    FaultRule rule;
+    std::string error = ParseRule(part, rule);
+    script.rules.push_back(rule);
+    return error;
+  });
+  if (!script.error.empty()) script.rules.clear();
   return script;
 }
 
@@ -207,7 +205,8 @@ FaultInjector::FaultInjector(Scheduler& scheduler, const Wire& wire, FrameReceiv
       random_(random),
       client_(scheduler.AddClient(*this)),
       matched_(rules_.size()),
-      acted_(rules_.size()) {}
+      acted_(rules_.size()),
+      past_(rules_.size()) {}
 
 std::optional<size_t> FaultInjector::Choose(const WireFrame& frame) {
   const auto roce = FindRoce(frame.bytes);
@@ -230,13 +229,34 @@ std::optional<size_t> FaultInjector::Choose(const WireFrame& frame) {
 
 void FaultInjector::OnFrame(WireFrame frame) {
   ++frames_;
-  if (const auto rule = Choose(frame)) {
-    ++injected_;
-    ++acted_[*rule];
-    Apply(*rule, std::move(frame));
-  } else {
-    Pass(std::move(frame));
+  const auto rule = scheduler_.now() < down_until_ ? std::optional(down_rule_)
+                    : is_armed_                    ? Choose(frame)
+                                                   : std::nullopt;
+  if (!rule) return Pass(std::move(frame));
+  ++injected_;
+  ++acted_[*rule];
+  Apply(*rule, std::move(frame));
+}
+
+void FaultInjector::Drop(WireFrame frame) {
+  if (on_drop_) on_drop_(frame);
+}
+
+Picoseconds FaultInjector::LineTime(const WireFrame& frame) const {
+  return wire_.Time(kPreambleBytes + frame.bytes.size() + kFcsBytes + kInterframeGapBytes);
+}
+
+uint64_t FaultInjector::RandomBit(FramePart part, std::span<const uint8_t> frame) {
+  size_t begin = spec::Ethernet::kBytes, end = frame.size();
+  const auto roce = part == FramePart::kAny ? std::nullopt : FindRoce(frame);
+  const auto icrc_at = roce ? FindIcrc(frame, *roce) : std::nullopt;
+  if (icrc_at) {
+    const size_t behind_bth = roce->bth_offset + spec::Bth::kBytes;
+    if (part == FramePart::kHeader) begin = roce->ip_offset, end = behind_bth;
+    if (part == FramePart::kIcrc || behind_bth == *icrc_at) begin = *icrc_at, end = begin + spec::kIcrcBytes;
+    if (part == FramePart::kPayload && behind_bth != *icrc_at) begin = behind_bth, end = *icrc_at;
   }
+  return end > begin ? 8 * begin + UniformBelow(random_, 8 * (end - begin)) : 0;
 }
 
 void FaultInjector::Apply(size_t number, WireFrame frame) {
@@ -247,17 +267,14 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
         "fault " + std::to_string(number + 1) + ": " + what + " (frame " + std::to_string(frames_) + " of this link)";
   };
   switch (rule.kind) {
-    case FaultKind::kDrop:
-      comment("dropped");
-      if (on_drop_) on_drop_(frame);
-      return;
+    case FaultKind::kDrop: comment("dropped"); return Drop(std::move(frame));
     case FaultKind::kDuplicate: {
       WireFrame copy = frame;
       const uint64_t copies = rule.amount.value_or(1);
       Pass(std::move(frame));
       frame = std::move(copy);
       comment("duplicate");
-      const Picoseconds step = wire_.Time(kPreambleBytes + frame.bytes.size() + kFcsBytes + kInterframeGapBytes);
+      const Picoseconds step = LineTime(frame);
       for (uint64_t i = 1; i <= copies; ++i) PassLater(scheduler_.now() + i * step, frame);
       return;
     }
@@ -271,13 +288,7 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       return PassLater(scheduler_.now() + *rule.amount * kPicosecondsPerNanosecond, std::move(frame));
     case FaultKind::kCorrupt: {
       const uint64_t bits = frame.bytes.size() * 8;
-      const uint64_t header = spec::Ethernet::kBytes * 8;
-      uint64_t bit = 0;
-      if (rule.amount) {
-        bit = *rule.amount;
-      } else if (bits > header) {
-        bit = header + UniformBelow(random_, bits - header);
-      }
+      const uint64_t bit = rule.amount ? *rule.amount : RandomBit(rule.part, frame.bytes);
       if (bit < bits) frame.bytes[bit / 8] = static_cast<uint8_t>(frame.bytes[bit / 8] ^ 1 << bit % 8);
       comment("bit " + std::to_string(bit % 8) + " of byte " + std::to_string(bit / 8) + " flipped");
       frame.bad_fcs = frame.bad_fcs || rule.bad_fcs;
@@ -292,6 +303,46 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       MarkCongestion(frame.bytes, rule.amount.value_or(0) == 1);
       comment("congestion marked");
       return Pass(std::move(frame));
+    case FaultKind::kOversize:
+      comment("made " + std::to_string(*rule.amount) + " bytes long");
+      frame.bytes.resize(std::max<size_t>(frame.bytes.size(), *rule.amount));
+      return Pass(std::move(frame));
+    case FaultKind::kPause: {
+      // Together with it: the MAC gives one after the other to the core.
+      comment("pause frame");
+      const WireFrame pause{.bytes = PauseFrame(), .comment = std::exchange(frame.comment, "")};
+      for (uint64_t i = rule.amount.value_or(1); i > 0; --i) receiver_.OnFrame(pause);
+      return Pass(std::move(frame));
+    }
+    case FaultKind::kPsnGap:
+      comment("PSN moved");
+      MovePsn(frame.bytes, rule.amount.value_or(1));
+      return Pass(std::move(frame));
+    case FaultKind::kGhost: {
+      WireFrame copy = frame;
+      Pass(std::move(frame));
+      frame = std::move(copy);
+      comment("ghost");
+      MovePsn(frame.bytes, rule.amount.value_or(1));
+      return PassLater(scheduler_.now() + LineTime(frame), std::move(frame));
+    }
+    case FaultKind::kStale: {
+      std::deque<WireFrame>& past = past_[number];
+      past.push_back(frame);
+      Pass(std::move(frame));
+      if (past.size() <= rule.amount.value_or(1)) return;
+      frame = std::move(past.front());
+      past.pop_front();
+      comment("stale duplicate");
+      return PassLater(scheduler_.now() + LineTime(frame), std::move(frame));
+    }
+    case FaultKind::kLinkDown:
+      if (scheduler_.now() >= down_until_) {
+        down_until_ = scheduler_.now() + *rule.amount * kPicosecondsPerNanosecond;
+        down_rule_ = number;
+      }
+      comment("link down");
+      return Drop(std::move(frame));
   }
 }
 

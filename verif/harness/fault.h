@@ -39,6 +39,21 @@ enum class FaultKind : uint8_t {
   kTruncate,  // only the first `amount` bytes are left
   kEcnMark,  // the congestion field becomes `ce` if it was ECN-capable; the IPv4 checksum is kept right. `amount` 1: in
              // any case
+  kOversize,  // zeros behind it, until it has `amount` bytes
+  kPause,     // in front of it `amount` MAC control frames that ask for the longest pause [IEEE 802.3, 31B.2]
+  kPsnGap,    // its PSN is `amount` higher; its ICRC is made right again
+  kGhost,     // behind it a copy whose PSN is `amount` higher, with a right ICRC: of an acknowledge, one of what was
+              // never sent
+  kStale,     // behind it once more the frame that matched `amount` matches ago, as it was; none: nothing
+  kLinkDown,  // it and all that come within `amount` ns are lost, whatever other rules say. Each counts as acted upon
+};
+
+// What kCorrupt with no amount may hit. Of a frame that is no RoCEv2 packet all are kAny.
+enum class FramePart : uint8_t {
+  kAny,      // all behind the Ethernet header
+  kHeader,   // IP to BTH
+  kPayload,  // behind the BTH, further transport headers included, up to the ICRC
+  kIcrc,
 };
 
 // One line of a script.
@@ -46,6 +61,7 @@ struct FaultRule {
   FaultKind kind = FaultKind::kDrop;
   std::optional<uint64_t> amount;
   bool bad_fcs = false;  // kCorrupt, kTruncate: the MAC notices; else the FCS is made right again
+  FramePart part = FramePart::kAny;
   // Which frames: all of these must hold.
   std::optional<spec::BthOpcode> opcode;
   std::optional<uint32_t> psn;
@@ -61,10 +77,11 @@ struct FaultScript {
 };
 
 // One rule per line or between semicolons, `#` begins a comment:
-//   KIND [amount] [bad_fcs] [opcode=NAME] [psn=N] [qp=N] [nth=N] [count=N] [rate=R]
-// KIND is drop, duplicate, reorder, delay, corrupt, truncate or ecn_mark; NAME is the contract's name of an opcode
-// (rc_send_only); N is decimal or 0x…; R is from 0 to 1 with up to six decimals. delay, truncate and reorder need their
-// amount.
+//   KIND [amount] [bad_fcs] [part=PART] [opcode=NAME] [psn=N] [qp=N] [nth=N] [count=N] [rate=R]
+// KIND is drop, duplicate, reorder, delay, corrupt, truncate, ecn_mark, oversize, pause, psn_gap, ghost, stale or
+// link_down; PART (of corrupt without amount) is header, payload or icrc; NAME is the contract's name of an opcode
+// (rc_send_only); N is decimal or 0x…; R is from 0 to 1 with up to six decimals. drop and ecn_mark need no amount,
+// duplicate, corrupt, pause, psn_gap, ghost and stale have one (1; of corrupt: a random bit), the others need theirs.
 //   drop opcode=rc_rdma_write_middle nth=2
 //   corrupt rate=0.001
 FaultScript ParseFaultScript(std::string_view text);
@@ -85,6 +102,9 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
 
   void OnFrame(WireFrame frame) override;
 
+  // From now on rules do nothing, and a link that was down is up; what is held or late still comes.
+  void Disarm() { is_armed_ = false, down_until_ = 0; }
+
   uint64_t injected() const { return injected_; }  // frames that something happened to
   // How often each rule acted, in the order of the script.
   const std::vector<uint64_t>& acted() const { return acted_; }
@@ -98,6 +118,9 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   };
 
   std::optional<size_t> Choose(const WireFrame& frame);
+  uint64_t RandomBit(FramePart part, std::span<const uint8_t> frame);
+  void Drop(WireFrame frame);
+  Picoseconds LineTime(const WireFrame& frame) const;
   void Apply(size_t rule, WireFrame frame);
   void Pass(WireFrame frame);  // to the receiver, now, and what was waiting for it
   void PassLater(Picoseconds time, WireFrame frame);
@@ -111,8 +134,12 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   const Scheduler::ClientNumber client_;
   std::function<void(const WireFrame&)> on_drop_;
 
-  std::vector<uint64_t> matched_, acted_;  // by rule
-  std::vector<WireFrame> later_;           // by slot
+  bool is_armed_ = true;
+  Picoseconds down_until_ = 0;               // by kLinkDown,
+  size_t down_rule_ = 0;                     // this one
+  std::vector<uint64_t> matched_, acted_;    // by rule
+  std::vector<std::deque<WireFrame>> past_;  // likewise: what kStale may bring again
+  std::vector<WireFrame> later_;             // by slot
   std::vector<size_t> free_later_;
   uint64_t later_frames_ = 0;
   std::deque<Held> held_;

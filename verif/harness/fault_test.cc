@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/rdma/icrc.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -158,9 +161,10 @@ TEST(FaultScript, UnderstandsEveryWord) {
       "drop opcode=rc_rdma_write_middle nth=2 ; duplicate 3 psn=0x10\n"
       "\n"
       "  corrupt 0x1f0 bad_fcs qp=17 count=4 rate=0.25  # here too\n"
-      "reorder 2;delay 500;truncate 40 bad_fcs;ecn_mark rate=1;corrupt rate=0.000001;drop rate=0");
+      "reorder 2;delay 500;truncate 40 bad_fcs;ecn_mark rate=1;corrupt rate=0.000001;drop rate=0;"
+      "corrupt part=icrc;oversize 9000;pause 3;psn_gap;ghost 7;stale 2;link_down 100");
   ASSERT_EQ(script.error, "");
-  ASSERT_EQ(script.rules.size(), 9u);
+  ASSERT_EQ(script.rules.size(), 16u);
   EXPECT_EQ(script.rules[0].kind, FaultKind::kDrop);
   EXPECT_EQ(script.rules[0].opcode, BthOpcode::kRcRdmaWriteMiddle);
   EXPECT_EQ(script.rules[0].nth, 2u);
@@ -176,6 +180,11 @@ TEST(FaultScript, UnderstandsEveryWord) {
   EXPECT_EQ(script.rules[6].per_million, 1'000'000u);
   EXPECT_EQ(script.rules[7].per_million, 1u);
   EXPECT_EQ(script.rules[8].per_million, 0u);
+  EXPECT_EQ(script.rules[8].part, FramePart::kAny);
+  EXPECT_EQ(script.rules[9].part, FramePart::kIcrc);
+  constexpr FaultKind kKinds[] = {FaultKind::kOversize, FaultKind::kPause, FaultKind::kPsnGap,
+                                  FaultKind::kGhost,    FaultKind::kStale, FaultKind::kLinkDown};
+  for (size_t i = 0; i < std::size(kKinds); ++i) EXPECT_EQ(script.rules[10 + i].kind, kKinds[i]);
   EXPECT_EQ(ParseFaultScript("").rules.size(), 0u);
 }
 
@@ -199,6 +208,11 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
       {"truncate bad_fcs", "fault script, line 1: truncate needs an amount"},
       {"duplicate 1 2", "fault script, line 1: there are two amounts"},
       {"drop bad_fcs", "fault script, line 1: bad_fcs is for corrupt and truncate"},
+      {"link_down", "fault script, line 1: link_down needs an amount"},
+      {"oversize", "fault script, line 1: oversize needs an amount"},
+      {"corrupt part=tail", "fault script, line 1: 'part=tail': a part is header, payload or icrc"},
+      {"corrupt 8 part=icrc", "fault script, line 1: part is for corrupt without an amount"},
+      {"drop part=icrc", "fault script, line 1: part is for corrupt without an amount"},
       {"drop soon", "fault script, line 1: 'soon' is neither a number nor a condition"},
   };
   for (const auto& [text, error] : rows) {
@@ -341,6 +355,128 @@ TEST(Fault, AnEcnMarkKeepsTheChecksumRightAndChangesNothingElse) {
       }
     }
   }
+}
+
+// With lengths, and an ICRC that is right.
+std::vector<uint8_t> MakeWhole(bool ipv6, uint32_t psn = 0, BthOpcode opcode = BthOpcode::kRcSendOnly) {
+  auto bytes = MakeRoce({.opcode = opcode, .psn = psn, .ipv6 = ipv6});
+  uint8_t* header = bytes.data() + spec::Ethernet::kBytes;
+  const size_t datagram = bytes.size() - spec::Ethernet::kBytes;
+  if (ipv6) {
+    auto ip = spec::Ipv6::Decode(header);
+    ip.payload_length = static_cast<uint16_t>(datagram - spec::Ipv6::kBytes);
+    ip.Encode(header);
+  } else {
+    auto ip = spec::Ipv4::Decode(header);
+    ip.total_length = static_cast<uint16_t>(datagram);
+    ip.Encode(header);
+  }
+  const uint32_t icrc = model::IcrcCompute({header, datagram - spec::kIcrcBytes}, ipv6);
+  for (unsigned i = 0; i < spec::kIcrcBytes; ++i) {
+    bytes[bytes.size() - spec::kIcrcBytes + i] = static_cast<uint8_t>(icrc >> 8 * i);
+  }
+  return bytes;
+}
+bool HasRightIcrc(const std::vector<uint8_t>& bytes, bool ipv6) {
+  return model::IcrcCheck(std::span(bytes).subspan(spec::Ethernet::kBytes), ipv6);
+}
+
+TEST(Fault, CorruptHitsThePartThatItIsToldTo) {
+  for (const bool ipv6 : {false, true}) {
+    const auto original = MakeWhole(ipv6);
+    const size_t bth = FindRoce(original)->bth_offset, payload = bth + spec::Bth::kBytes;
+    const size_t icrc = original.size() - spec::kIcrcBytes;
+    const struct {
+      const char* script;
+      size_t begin, end;
+    } rows[] = {{"corrupt part=header", spec::Ethernet::kBytes, payload},
+                {"corrupt part=payload", payload, icrc},
+                {"corrupt part=icrc", icrc, original.size()}};
+    for (const auto& row : rows) {
+      World world(row.script);
+      for (int i = 0; i < 1500; ++i) world.SendAt(0, original);
+      world.Run();
+      std::vector<bool> hit(original.size());
+      for (const auto& frame : world.receiver.frames) {
+        for (size_t i = 0; i < original.size(); ++i) hit[i] = hit[i] || frame.bytes[i] != original[i];
+      }
+      for (size_t i = 0; i < original.size(); ++i) EXPECT_EQ(hit[i], i >= row.begin && i < row.end) << row.script << i;
+    }
+  }
+}
+
+TEST(Fault, OversizeAddsZerosAndCutsNothing) {
+  const auto original = MakeRoce({});
+  World world("oversize 5000 nth=1; oversize 10");
+  world.SendAt(0, original);
+  world.SendAt(1, original);
+  world.Run();
+  auto expected = original;
+  expected.resize(5000);
+  EXPECT_EQ(world.receiver.frames[0].bytes, expected);
+  EXPECT_EQ(world.receiver.frames[1].bytes, original);
+}
+
+TEST(Fault, PauseFramesComeInFront) {
+  World world("pause 3 psn=1");
+  world.Send(3);
+  ASSERT_EQ(world.receiver.frames.size(), 6u);
+  std::vector<uint8_t> pause = {0x01, 0x80, 0xc2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x88, 0x08, 0, 1, 0xff, 0xff};
+  pause.resize(60);
+  for (size_t i = 1; i < 4; ++i) EXPECT_EQ(world.receiver.frames[i].bytes, pause);
+  for (const auto& [at, psn] : {std::pair{0, 0u}, {4, 1u}, {5, 2u}}) {
+    EXPECT_EQ(FindRoce(world.receiver.frames[static_cast<size_t>(at)].bytes)->bth.psn, psn);
+  }
+}
+
+TEST(Fault, AMovedPsnHasARightIcrc) {
+  for (const bool ipv6 : {false, true}) {
+    World gap("psn_gap 5");
+    gap.SendAt(0, MakeWhole(ipv6, 0xfffffe));
+    gap.Run();
+    EXPECT_EQ(gap.Psns(), std::vector<uint32_t>{3});
+    EXPECT_TRUE(HasRightIcrc(gap.receiver.frames[0].bytes, ipv6));
+    World ghost("ghost 1000 opcode=rc_acknowledge");
+    ghost.SendAt(0, MakeWhole(ipv6, 7, BthOpcode::kRcAcknowledge));
+    ghost.SendAt(1'000'000, MakeWhole(ipv6, 8));
+    ghost.Run();
+    EXPECT_EQ(ghost.Psns(), (std::vector<uint32_t>{7, 1007, 8}));
+    EXPECT_EQ(ghost.receiver.frames[0].bytes, MakeWhole(ipv6, 7, BthOpcode::kRcAcknowledge));
+    EXPECT_TRUE(HasRightIcrc(ghost.receiver.frames[1].bytes, ipv6));
+  }
+  // What has no room for an ICRC is moved and not written behind its end.
+  World cut("psn_gap 1");
+  auto frame = MakeWhole(false);
+  frame.resize(frame.size() - 1);
+  cut.SendAt(0, frame);
+  cut.Run();
+  EXPECT_EQ(cut.receiver.frames[0].bytes.size(), frame.size());
+}
+
+TEST(Fault, AStaleFrameComesAsItWas) {
+  World world("stale 2 opcode=rc_send_only");
+  world.Send(5);
+  EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 0, 3, 1, 4, 2}));
+  EXPECT_EQ(world.receiver.frames[3].bytes, world.receiver.frames[0].bytes);
+}
+
+TEST(Fault, ALinkThatIsDownLosesAllForItsTime) {
+  World world("link_down 2000 nth=2 count=1; delay 1 psn=2");  // the second one does not save it
+  world.Send(6);
+  EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 3, 4, 5}));
+  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{2, 0}));
+  EXPECT_EQ(world.injector.injected(), 2u);
+  EXPECT_EQ(world.dropped.size(), 2u);
+}
+
+TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
+  World world("link_down 1000000 nth=1; reorder 2");
+  world.SendAt(0, MakeRoce({.psn = 9}));
+  world.scheduler.Call(1, [&world] { world.injector.Disarm(); });
+  for (uint32_t psn = 0; psn < 3; ++psn) world.SendAt(2 + psn, MakeRoce({.psn = psn}));
+  world.Run();
+  EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(world.injector.injected(), 1u);
 }
 
 TEST(Fault, RatesHoldAndTheSameSeedHitsTheSameFrames) {

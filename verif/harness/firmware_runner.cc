@@ -114,6 +114,7 @@ void FirmwareRunner::Restart(Cycle first_input) {
   state_ = State::kStarting;
   interrupt_ = false;
   is_reading_ = false;
+  peek_ = nullptr;
   accesses_ = 0;
   pokes_.clear();
   fiber_.reset();
@@ -203,9 +204,20 @@ void FirmwareRunner::Write(void* self, uint32_t offset, uint32_t value) {
   runner->Pause(runner->options_.access_cycles);
 }
 
+void FirmwareRunner::Peek(uint32_t offset, std::function<void(uint32_t)> done) {
+  peek_ = std::move(done);
+  port_.ReadCsr(Now(), offset);
+}
+
 // --- From the device
 
 void FirmwareRunner::CompleteCsrRead(Cycle cycle, uint32_t value) {
+  if (peek_) {
+    const auto done = std::exchange(peek_, nullptr);
+    done(value);
+    if (interrupt_) SetFirmwareInterrupt(cycle, true);  // it came meanwhile
+    return;
+  }
   if (!is_reading_) return;
   is_reading_ = false;
   answer_ = value;
@@ -214,7 +226,7 @@ void FirmwareRunner::CompleteCsrRead(Cycle cycle, uint32_t value) {
 
 void FirmwareRunner::SetFirmwareInterrupt(Cycle cycle, bool level) {
   interrupt_ = level;
-  if (level && state_ == State::kSleeping) {
+  if (level && !peek_ && state_ == State::kSleeping) {
     state_ = State::kServing;  // wakes once
     Resume(cycle + options_.access_cycles);
   }

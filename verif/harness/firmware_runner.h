@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -58,6 +59,9 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   bool is_sleeping() const { return state_ == State::kSleeping; }  // waits for the interrupt
   const firmware::Firmware& firmware() const { return *firmware_; }
   uint64_t accesses() const { return accesses_; }  // since the last restart
+  // Reads a management register beside the firmware, at the begin of a cycle in which it sleeps; done(value) comes
+  // with the answer. One at a time. If an interrupt wakes the firmware meanwhile, it goes on after the answer.
+  void Peek(uint32_t offset, std::function<void(uint32_t)> done);
 
   // ManagementEnvironment and EventSink, for the tap.
   void CompleteCsrRead(Cycle cycle, uint32_t value) override;
@@ -101,6 +105,7 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   std::unique_ptr<firmware::Firmware> firmware_;
   bool interrupt_ = false;
   bool is_reading_ = false;
+  std::function<void(uint32_t)> peek_;  // empty: none is under way
   uint32_t answer_ = 0;
   uint64_t accesses_ = 0;
 };

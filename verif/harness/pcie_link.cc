@@ -23,7 +23,9 @@ DmaStatus StatusOf(DmaFault::Kind kind) {
     case DmaFault::Kind::kCompleterAbort: return DmaStatus::kCompleterAbort;
     case DmaFault::Kind::kPoisoned: return DmaStatus::kPoisoned;
     case DmaFault::Kind::kTimeout: return DmaStatus::kTimeout;
-    case DmaFault::Kind::kDelay: break;
+    case DmaFault::Kind::kDelay:
+    case DmaFault::Kind::kSpread:
+    case DmaFault::Kind::kSplit: break;
   }
   return DmaStatus::kOk;
 }
@@ -278,7 +280,9 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   read.status = DmaStatus::kOk;
   read.good_bytes = request.bytes;
   read.is_sampled = false;
+  read.is_split = false;
 
+  bool is_faulted = false;
   uint64_t latency_ns = parameters_.upstream_ns + parameters_.read_ns;
   for (ActiveFault& active : faults_) {
     const DmaFault& fault = active.fault;
@@ -287,13 +291,23 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
     if (!touches) continue;
     if (fault.per_million < 1'000'000 && UniformBelow(random_, 1'000'000) >= fault.per_million) continue;
     ++active.seen;
-    if (fault.nth != 0 && active.seen != fault.nth) continue;
+    if (fault.nth != 0 && (active.seen < fault.nth || active.seen - fault.nth >= fault.count)) continue;
+    is_faulted = true;
     if (fault.kind == DmaFault::Kind::kDelay) {
       latency_ns += fault.delay_ns;
+    } else if (fault.kind == DmaFault::Kind::kSpread) {
+      latency_ns += UniformBelow(random_, uint64_t{fault.delay_ns} + 1);
+    } else if (fault.kind == DmaFault::Kind::kSplit) {
+      read.is_split = true;
     } else if (read.status == DmaStatus::kOk) {  // the first fault that fails the read decides how
       read.status = StatusOf(fault.kind);
       read.good_bytes = std::min(fault.after_bytes, request.bytes - 1);
     }
+  }
+  counters_.faulted_reads += is_faulted;
+  if (latency_ns >= parameters_.completion_timeout_ns && read.status == DmaStatus::kOk) {
+    read.status = DmaStatus::kTimeout;
+    read.good_bytes = 0;
   }
   Picoseconds ready = sent + latency_ns * kPicosecondsPerNanosecond;
   ready += UniformBelow(random_, parameters_.read_spread_ns * kPicosecondsPerNanosecond + 1);
@@ -331,7 +345,8 @@ void PcieLink::AnswerRead(uint32_t slot) {
 
   // As much as fits into a packet, to the last read completion boundary in it or to the end.
   const uint64_t end = read.request.address + read.request.bytes;
-  uint64_t cut = (address + parameters_.max_payload_bytes) / parameters_.rcb_bytes * parameters_.rcb_bytes;
+  const uint64_t most = read.is_split ? parameters_.rcb_bytes : parameters_.max_payload_bytes;
+  uint64_t cut = (address + most) / parameters_.rcb_bytes * parameters_.rcb_bytes;
   cut = std::min(cut, end);
   const bool poisoned = read.status == DmaStatus::kPoisoned;
   const bool fails = read.status != DmaStatus::kOk && !poisoned && cut - read.request.address > read.good_bytes;

@@ -103,17 +103,26 @@ Picoseconds PcieTime(const PcieParameters& parameters, uint64_t bytes);
 // What goes wrong with DMA reads, and when. Of several faults that hit one read, delays add up and the first other one
 // decides. Writes are posted: they fail only by the host memory's permissions, unseen by the device.
 struct DmaFault {
-  enum class Kind : uint8_t { kUnsupportedRequest, kCompleterAbort, kPoisoned, kTimeout, kDelay };
+  enum class Kind : uint8_t {
+    kUnsupportedRequest,
+    kCompleterAbort,
+    kPoisoned,
+    kTimeout,
+    kDelay,   // a read that takes completion_timeout_ns or longer has timed out
+    kSpread,  // likewise, by chance and evenly up to delay_ns: reads overtake each other
+    kSplit,   // completions end at every read completion boundary
+  };
   Kind kind = Kind::kUnsupportedRequest;
   // Which reads: all of these must hold.
   uint64_t address = 0;  // the request touches [address, address + bytes)
   uint64_t bytes = ~uint64_t{0};
   uint64_t nth = 0;                  // of the reads that touch it, from 1; 0: every one
+  uint64_t count = 1;                // with nth: and the ones after it, so many in all
   uint32_t per_million = 1'000'000;  // chance of each of them, by the link's random numbers
   // How.
-  uint32_t after_bytes =
-      0;  // so much good data comes first, rounded down to a completion; not for kPoisoned (all of it) and kDelay
-  uint32_t delay_ns = 0;  // kDelay: added to the memory's latency
+  uint32_t after_bytes = 0;  // so much good data comes first, rounded down to a completion; not for kPoisoned (all of
+                             // it) and kDelay to kSplit
+  uint32_t delay_ns = 0;     // kDelay, kSpread: added to the memory's latency
 };
 
 // Ordering (PCIe 5.0, 2.4.1, without relaxed or ID-based ordering):
@@ -131,6 +140,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     uint64_t writes = 0, write_bytes = 0;        // that reached memory, or failed there
     uint64_t msix = 0, bar_writes = 0, bar_reads = 0;
     uint64_t failed_reads = 0, failed_writes = 0, bar_timeouts = 0;
+    uint64_t faulted_reads = 0;  // that a DmaFault hit
   };
 
   // `nic` and `memory` outlive the link. `random` is the link's alone.
@@ -187,6 +197,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     DmaStatus status = DmaStatus::kOk;
     uint32_t good_bytes = 0;  // that come before `status` does
     bool is_sampled = false;
+    bool is_split = false;  // at every boundary
   };
   struct Completion {  // on its way to the device
     DmaCompletion header;

@@ -522,6 +522,51 @@ TEST(PcieLink, ALostReadTimesOutExactlyThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
+TEST(PcieLink, ADelayAsLongAsTheTimeoutIsATimeoutAndNoAnswerComesLater) {
+  for (const uint32_t delay_ns : {30'000U, 50'000U}) {
+    World world;
+    world.link.AddFault({.kind = DmaFault::Kind::kDelay, .nth = 1, .delay_ns = delay_ns});
+    world.Read(100, 0, world.region.address, 64);
+    world.Run();
+    ASSERT_EQ(world.nic.completions.size(), 1u);
+    EXPECT_EQ(world.nic.completions[0].status, delay_ns < 50'000 ? DmaStatus::kOk : DmaStatus::kTimeout);
+    EXPECT_EQ(world.nic.completions[0].data.size(), delay_ns < 50'000 ? 64u : 0u);
+    EXPECT_EQ(world.link.counters().faulted_reads, 1u);
+    EXPECT_TRUE(world.link.IsIdle());
+  }
+}
+
+TEST(PcieLink, ASplitReadEndsAtEveryBoundaryAndBringsTheSameBytes) {
+  World world;
+  world.link.AddFault({.kind = DmaFault::Kind::kSplit, .nth = 2, .count = 2});
+  const uint64_t address = world.region.address + 40;
+  for (uint16_t tag = 0; tag < 4; ++tag) world.Read(100 + 500U * tag, tag, address, 300);
+  world.Run();
+  std::map<uint16_t, std::vector<uint8_t>> data;
+  std::map<uint16_t, size_t> parts;
+  for (const auto& completion : world.nic.completions) {
+    data[completion.tag].insert(data[completion.tag].end(), completion.data.begin(), completion.data.end());
+    ++parts[completion.tag];
+  }
+  for (uint16_t tag = 0; tag < 4; ++tag) {
+    EXPECT_EQ(parts[tag], tag == 1 || tag == 2 ? 6u : 2u) << tag;
+    EXPECT_EQ(data[tag], world.Expected(address, 300)) << tag;
+  }
+  EXPECT_EQ(world.link.counters().faulted_reads, 2u);
+}
+
+TEST(PcieLink, ASpreadLetsReadsOvertake) {
+  World world;
+  world.link.AddFault({.kind = DmaFault::Kind::kSpread, .delay_ns = 5'000});
+  for (uint16_t tag = 0; tag < 32; ++tag) world.Read(100U + tag, tag, world.region.address, 64);
+  world.Run();
+  ASSERT_EQ(world.nic.completions.size(), 32u);
+  std::vector<uint16_t> order;
+  for (const auto& completion : world.nic.completions) order.push_back(completion.tag);
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_LT(world.nic.completions.back().cycle, 100u + 32 + 250 + 5'000 / 4);
+}
+
 TEST(PcieLink, FaultsByChanceComeAtTheirRate) {
   World world(kPciePresets[1]);
   world.link.AddFault({.kind = DmaFault::Kind::kCompleterAbort, .per_million = 100'000});
