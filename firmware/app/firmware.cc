@@ -168,7 +168,8 @@ void Firmware::ResetDevice() {
                                                                           .features_written = true,
                                                                           .driver_ok = true,
                                                                           .queue_reset = true,
-                                                                          .qp_done = true});
+                                                                          .qp_done = true,
+                                                                          .fatal = true});
 }
 
 void Firmware::ClearObjects() {
