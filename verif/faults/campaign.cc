@@ -134,7 +134,7 @@ class Case {
     while (!victim_->IsDone() || !bystander_->IsDone() || act_) {
       Step(*victim_, *bystander_);
       if (act_) TryToAct();
-      uint64_t state = reported_;
+      uint64_t state = reported_[kNear] + reported_[kFar];
       for (const Traffic* traffic : {victim_.get(), bystander_.get()}) {
         state += traffic->arrived() + traffic->ended(kNear) + traffic->ended(kFar);
       }
@@ -173,14 +173,14 @@ class Case {
       if (!event->has_value()) return;
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) {
         reports_.insert(fmt::format("{} event device_needs_reset", kSideNames.at(side)));
-        ++reported_;
+        ++reported_.at(side);
         continue;
       }
       const spec::RdmaEvent& rdma = (*event)->rdma;
       const char* type = spec::ToString(rdma.event_type);
       const std::string text =
           fmt::format("{} event {}{}", kSideNames.at(side), type == nullptr ? "?" : type, CodeText(rdma.code));
-      ++reported_;
+      ++reported_.at(side);
       bool is_known = fault_.ends_all;
       for (Traffic* traffic : {victim_.get(), bystander_.get()}) {
         if (!traffic->Owns(side, rdma)) continue;
@@ -314,9 +314,9 @@ class Case {
       put(side, "naks", naks);
       put(side, "mac_drops", system_->topology().station(side).mac().counters().oversize_drops);
     }
+    for (size_t side = 0; side < 2; ++side) put(side, "reports", reported_.at(side) + victim_->failures(side));
     put(kFar, "missing", account.missing);
     put(kFar, "repeated", account.repeated);
-    put(kNear, "reports", reported_ + victim_->failures());
   }
   uint32_t Peek(size_t side, uint32_t offset) {
     RdmaHost& host = system_->host(side);
@@ -376,7 +376,7 @@ class Case {
   std::optional<HostFault> act_;  // to be done
   bool is_reset_ = false;         // the near device, and not opened since
   std::set<std::string> reports_;
-  uint64_t reported_ = 0;  // events
+  std::array<uint64_t, 2> reported_{};  // events, by side
   CaseResult result_;
 };
 

@@ -5,10 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> names, devices, transports;
   CaseOptions one;
-  std::string seed = "1";
+  uint64_t seed = 1;
   bool list = false, markdown = false, counters = false;
 };
 
@@ -52,7 +52,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--config", config, "configuration of both NICs")
       ->check(CLI::IsMember(configs))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "of what happens by chance")->check(CLI::Number)->capture_default_str();
+  app.add_option("--seed", options.seed, "of what happens by chance")->capture_default_str();
   app.add_option("--capture", options.one.capture_path, "write the frames of one case to this pcapng file");
   app.add_flag("--counters", options.counters, "print every counter that is not 0");
   app.add_flag("--list", options.list, "name the faults, with their scripts, and what must come of them");
@@ -120,7 +120,7 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "vireo faults: --capture goes with one fault, one transport and one device\n");
     return 2;
   }
-  setenv("VIREO_SEED", options.seed.c_str(), /*overwrite=*/1);
+  setenv("VIREO_SEED", std::to_string(options.seed).c_str(), /*overwrite=*/1);
 
   fmt::print("{:<22} {:<4} {:<8} {:>8} {:>8} {:>9} {:>4} {:>4}  outcome\n", "fault", "", "device", "injected",
              "detected", "recovered", "lost", "hung");

@@ -307,7 +307,7 @@ void Traffic::Failed(size_t side, IbWcStatus status) {
   if (status == IbWcStatus::kWrFlushErr) return;
   const char* name = spec::ToString(status);
   statuses_.insert(fmt::format("{} status {}", kSideNames.at(side), name == nullptr ? "?" : name));
-  ++failures_;
+  ++failures_.at(side);
 }
 
 void Traffic::Ended(size_t from, uint64_t number, IbWcStatus status) {

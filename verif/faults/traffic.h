@@ -64,7 +64,7 @@ class Traffic {
   Account Judge(const Outcome& outcome, uint64_t acted, std::vector<std::string>& complaints);
   // "near status retry_exc_err": of what did not end with success, flushed ones left out.
   const std::set<std::string>& statuses() const { return statuses_; }
-  uint64_t failures() const { return failures_; }  // so many work requests, of both sides
+  uint64_t failures(size_t side) const { return failures_.at(side); }  // so many work requests of either kind
 
   // Of the near side's send queue.
   virtual uint16_t SendQueue() = 0;
@@ -103,7 +103,8 @@ class Traffic {
  private:
   std::array<bool, 2> is_paused_{}, has_ended_{};
   std::array<uint64_t, 2> posted_{}, ended_{};
-  uint64_t arrived_ = 0, failures_ = 0;
+  uint64_t arrived_ = 0;
+  std::array<uint64_t, 2> failures_{};
   std::array<std::vector<uint64_t>, 2> order_;  // of those that took a receive, when they first came
   std::set<std::string> statuses_;
   std::vector<std::string> complaints_;

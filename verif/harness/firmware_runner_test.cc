@@ -271,6 +271,28 @@ TEST(FirmwareRunner, NoInterruptIsMissed) {
   }
 }
 
+TEST(FirmwareRunner, APeekReadsBesideItAndMissesNoInterrupt) {
+  World world;
+  world.BringUp();
+  const CoreClock& clock = world.topology->station(0).clock();
+  for (Cycle later = 3; later < 12; ++later) {
+    // An interrupt within the read and behind it; in front of it, nobody may peek.
+    const Cycle then = world.Now() + 6;
+    uint32_t value = 0;
+    world.scheduler.Call(clock.Begin(then), [&] {
+      ASSERT_TRUE(world.runner->is_sleeping());
+      world.runner->Peek(spec::kMgmtIdRegister, [&value](uint32_t read) { value = read; });
+    });
+    world.scheduler.RunUntil([] { return false; }, clock.Begin(then - 6 + later) + 1);
+    const uint64_t accesses = world.runner->accesses();
+    world.Do([&](MockDevice& device) { device.SetLink(later % 2 == 0); });
+    world.topology->RunFor(kMicrosecond);
+    EXPECT_EQ(value, world.nic->device->MakeCsr().Read(spec::kMgmtIdRegister)) << later;
+    EXPECT_GT(world.runner->accesses(), accesses) << later;  // it was woken
+    ASSERT_TRUE(world.RunUntilAsleep());
+  }
+}
+
 TEST(FirmwareRunner, ADeviceThatIsNotItsKindIsLeftAlone) {
   World world({}, true);
   world.topology->RunFor(kMillisecond);
