@@ -66,6 +66,47 @@ TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
+// What every test checks without a line for it.
+TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
+  const auto run = [](bool asks) {
+    HostMemory memory;
+    const auto region = memory.Allocate(100);
+    const std::vector<uint8_t> data(8);
+    if (asks) {
+      static_cast<void>(memory.Write(region->address + 100, data));
+      EXPECT_EQ(memory.violations().size(), 1u);
+    }
+    static_cast<void>(memory.Write(region->address + 93, data));
+  };
+  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(
+      {
+        HostMemory memory;
+        const auto region = memory.Allocate(4096, 4096, Permission::kWrite);
+        static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kWrite));
+        static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kRead));
+      },
+      "DMA read of 8 bytes at 0x12.*40: no_permission, and nobody asked for it");
+}
+
+TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
+  HostMemory memory;
+  const auto region = memory.Allocate(100);
+  ASSERT_TRUE(region);
+  std::vector<uint8_t> data(60);
+  EXPECT_EQ(memory.Read(region->address + 3, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address + 40, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address, std::span(data).first(7)), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address + 41, data), MemoryError::kNoWindow);
+  const auto traffic = memory.TrafficOf(region->address);
+  ASSERT_TRUE(traffic.has_value());
+  EXPECT_EQ(traffic->read_bytes, 60u);
+  EXPECT_EQ(traffic->written_bytes, 67u);
+  EXPECT_FALSE(memory.TrafficOf(region->address + 1).has_value());
+  memory.ClearViolations();
+}
+
 TEST(HostMemory, AnAccessThatFailsChangesNothing) {
   HostMemory memory;
   std::vector<uint8_t> first(4096, 1), second(4096, 2);
