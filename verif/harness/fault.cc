@@ -19,6 +19,10 @@ constexpr uint64_t kHeld = uint64_t{1} << 63;  // cookie: number of a held frame
 
 // --- Script
 
+bool IsDecimal(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool ParseNumber(std::string_view text, uint64_t& value) {
   int base = 10;
   if (text.starts_with("0x")) {
@@ -33,12 +37,12 @@ bool ParseNumber(std::string_view text, uint64_t& value) {
 bool ParseRate(std::string_view text, uint32_t& per_million) {
   uint64_t whole = 0, fraction = 0;
   const size_t point = text.find('.');
-  if (!ParseNumber(text.substr(0, point), whole)) return false;
+  if (!IsDecimal(text.substr(0, point)) || !ParseNumber(text.substr(0, point), whole)) return false;
   if (point != std::string_view::npos) {
     std::string decimals(text.substr(point + 1));
-    if (decimals.empty() || decimals.size() > 6) return false;
+    if (!IsDecimal(decimals) || decimals.size() > 6) return false;
     decimals.resize(6, '0');
-    if (decimals.find_first_not_of("0123456789") != std::string::npos || !ParseNumber(decimals, fraction)) return false;
+    if (!ParseNumber(decimals, fraction)) return false;
   }
   if (whole > 1 || whole * 1'000'000 + fraction > 1'000'000) return false;
   per_million = static_cast<uint32_t>(whole * 1'000'000 + fraction);
@@ -112,6 +116,13 @@ std::string ParseRule(std::string_view text, FaultRule& rule) {
   const bool needs_amount =
       rule.kind == FaultKind::kDelay || rule.kind == FaultKind::kTruncate || rule.kind == FaultKind::kReorder;
   if (needs_amount && !rule.amount) return std::string(kNames[static_cast<size_t>(rule.kind)]) + " needs an amount";
+  const uint64_t most = rule.kind == FaultKind::kDelay       ? kMostDelayNs
+                        : rule.kind == FaultKind::kDuplicate ? kMostCopies
+                                                             : ~uint64_t{0};
+  if (rule.amount.value_or(0) > most) {
+    return "the amount of " + std::string(kNames[static_cast<size_t>(rule.kind)]) + " is at most " +
+           std::to_string(most);
+  }
   if (rule.bad_fcs && rule.kind != FaultKind::kCorrupt && rule.kind != FaultKind::kTruncate) {
     return "bad_fcs is for corrupt and truncate";
   }

@@ -60,11 +60,15 @@ struct FaultScript {
   std::string error;  // empty: the text was understood; else what is wrong, with its line. Then there are no rules
 };
 
+// Of a script: a rule may not keep a simulation busy, nor a frame on the line, for ever.
+inline constexpr uint64_t kMostCopies = 1000;
+inline constexpr uint64_t kMostDelayNs = 1'000'000'000;
+
 // One rule per line or between semicolons, `#` begins a comment:
 //   KIND [amount] [bad_fcs] [opcode=NAME] [psn=N] [qp=N] [nth=N] [count=N] [rate=R]
 // KIND is drop, duplicate, reorder, delay, corrupt, truncate or ecn_mark; NAME is the contract's name of an opcode
 // (rc_send_only); N is decimal or 0x…; R is from 0 to 1 with up to six decimals. delay, truncate and reorder need their
-// amount.
+// amount; that of delay is at most kMostDelayNs, that of duplicate at most kMostCopies.
 //   drop opcode=rc_rdma_write_middle nth=2
 //   corrupt rate=0.001
 FaultScript ParseFaultScript(std::string_view text);

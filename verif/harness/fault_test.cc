@@ -199,6 +199,9 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
       {"truncate bad_fcs", "fault script, line 1: truncate needs an amount"},
       {"duplicate 1 2", "fault script, line 1: there are two amounts"},
       {"drop bad_fcs", "fault script, line 1: bad_fcs is for corrupt and truncate"},
+      {"delay 1000000001", "fault script, line 1: the amount of delay is at most 1000000000"},
+      {"duplicate 1001", "fault script, line 1: the amount of duplicate is at most 1000"},
+      {"drop rate=0x0.5", "fault script, line 1: 'rate=0x0.5': a rate is 0 to 1 with up to six decimals"},
       {"drop soon", "fault script, line 1: 'soon' is neither a number nor a condition"},
   };
   for (const auto& [text, error] : rows) {
