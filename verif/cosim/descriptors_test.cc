@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "verif/cosim/every_device.h"
+#include "verif/cosim/raw_queue.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
@@ -34,7 +35,6 @@
 namespace vireo::verif {
 namespace {
 
-using Common = spec::VirtioPciCommonCfg;
 using DescFlags = spec::VirtqDescFlags;
 using Event = spec::RdmaEventType;
 
@@ -72,49 +72,6 @@ enum class Defect : uint8_t {
 constexpr std::array<const char*, 14> kDefectNames = {"head",     "index",   "zero length", "short",       "huge",
                                                       "past end", "outside", "indirect",    "direction",   "next",
                                                       "random",   "bits",    "content",     "work request"};
-
-// A ring where the driver has put it.
-struct Ring {
-  uint16_t index = 0;  // of the queue
-  uint16_t size = 0;
-  bool packed = false;
-  uint8_t* descriptors = nullptr;
-  uint8_t* available = nullptr;  // split only
-};
-
-struct Descriptor {
-  uint64_t address = 0;
-  uint32_t bytes = 0;
-  uint16_t flags = 0;
-  uint16_t link = 0;  // split: next; packed: id
-};
-
-uint16_t Get16(const uint8_t* at) { return static_cast<uint16_t>(at[0] | at[1] << 8); }
-void Put16(uint8_t* at, uint64_t value) {
-  at[0] = static_cast<uint8_t>(value);
-  at[1] = static_cast<uint8_t>(value >> 8);
-}
-
-Descriptor GetDescriptor(const Ring& ring, size_t place) {
-  const uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
-  if (ring.packed) {
-    const auto raw = spec::PvirtqDesc::Decode(at);
-    return {raw.addr, raw.len, raw.flags, raw.id};
-  }
-  const auto raw = spec::VirtqDesc::Decode(at);
-  return {raw.addr, raw.len, raw.flags, raw.next};
-}
-void PutDescriptor(const Ring& ring, size_t place, const Descriptor& to) {
-  uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
-  if (ring.packed) {
-    spec::PvirtqDesc{.addr = to.address, .len = to.bytes, .id = to.link, .flags = to.flags}.Encode(at);
-  } else {
-    spec::VirtqDesc{.addr = to.address, .len = to.bytes, .flags = to.flags, .next = to.link}.Encode(at);
-  }
-}
-uint8_t* AvailableEntry(const Ring& ring, uint64_t position) {
-  return ring.available + spec::VirtqAvail::kBytes + position % ring.size * sizeof(uint16_t);
-}
 
 class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
@@ -227,36 +184,15 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
 
   // --- Rings
 
-  uint32_t ReadCommon(size_t host, size_t field, unsigned bytes) {
-    const host::BarRegion& common = net(host).pci().layout().common;
-    return static_cast<uint32_t>(system_->host(host).function().ReadBar(common.bar, common.offset + field, bytes));
-  }
-  uint64_t ReadAddress(size_t host, size_t field) {
-    return ReadCommon(host, field, 4) | uint64_t{ReadCommon(host, field + 4, 4)} << 32;
-  }
-  std::optional<Ring> RingOf(size_t host, uint16_t index) {
-    const host::BarRegion& common = net(host).pci().layout().common;
-    system_->host(host).function().WriteBar(common.bar, common.offset + Common::kQueueSelectOffset, 2, index);
-    Ring ring{.index = index,
-              .size = static_cast<uint16_t>(ReadCommon(host, Common::kQueueSizeOffset, 2)),
-              .packed = packed_};
-    ring.descriptors = memory(host).HostPointer(ReadAddress(host, Common::kQueueDescOffset),
-                                                size_t{ring.size} * spec::VirtqDesc::kBytes);
-    if (!packed_) {
-      ring.available = memory(host).HostPointer(ReadAddress(host, Common::kQueueDriverOffset),
-                                                spec::VirtqAvail::kBytes + size_t{ring.size} * 2);
-    }
-    const bool found = ring.size != 0 && ring.descriptors != nullptr && (packed_ || ring.available != nullptr);
-    EXPECT_TRUE(found) << "queue " << index;
-    return found ? std::optional(ring) : std::nullopt;
+  std::optional<RawRing> RingOf(size_t host, uint16_t index) {
+    auto ring = FindRing(system_->host(host), index);
+    EXPECT_TRUE(ring.has_value()) << "queue " << index;
+    return ring;
   }
   void RingDoorbell(size_t host, uint16_t index) {
-    auto doorbell = net(host).pci().DoorbellOf(index);
-    ASSERT_TRUE(doorbell.ok());
     // With notification_data the upper half is a position, which the device must not believe.
-    const bool sends_position = net(host).features().Has(spec::VirtioFeature::kNotificationData);
-    system_->host(host).function().WriteBar(doorbell->bar(), doorbell->offset(), sends_position ? 4 : 2,
-                                            index | (sends_position ? Below(1 << 16) << 16 : 0));
+    const bool sends_position = DoorbellBytes(system_->host(host)) == spec::VirtqNotificationData::kBytes;
+    ASSERT_TRUE(RingRawDoorbell(system_->host(host), index, sends_position ? Below(1 << 16) : 0));
   }
   uint16_t ControlQueueIndex(size_t host) {
     return static_cast<uint16_t>(net(host).CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
@@ -266,22 +202,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     return static_cast<uint16_t>(ControlQueueIndex(host) + rdma.max_rdma_cqs + 2 * rdma.max_rdma_qps +
                                  spec::kRdmaEventqOffset);
   }
-  void SetWindow(size_t host, uint16_t index, uint64_t base, uint64_t bytes) {
-    const verbs::Status bounded = net(host).roce().SetWindow(
-        {.vq_index = index, .flags = spec::RdmaWindowFlags::kEnable, .base = base, .length = bytes});
+  void Bound(const verbs::Status& bounded) {
     ASSERT_TRUE(bounded.ok()) << host::ToString(bounded.error()) << "\n" << Recent();
-  }
-  // Of buffers that the driver has given already.
-  void SetWindowAroundBuffers(size_t host, const Ring& ring) {
-    uint64_t first = ~uint64_t{0}, end = 0;
-    for (size_t i = 0; i < ring.size; ++i) {
-      const Descriptor one = GetDescriptor(ring, i);
-      if (one.bytes == 0) continue;
-      first = std::min(first, one.address);
-      end = std::max(end, one.address + one.bytes);
-    }
-    ASSERT_LT(first, end);
-    SetWindow(host, ring.index, first, end - first);
   }
 
   // --- Throwing
@@ -297,12 +219,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       near.region->Sge(0, 512).Encode(at + spec::RdmaRqReq::kBytes);
       return;
     }
-    spec::RdmaSqReq request{
-        .wr_id = slot, .opcode = spec::IbWrOpcode::kRdmaWrite, .send_flags = spec::IbSendFlags::kSignaled};
-    spec::RdmaSqReqRdma{.remote_addr = far.region->address(), .rkey = far.region->rkey()}.Encode(request.wr);
-    spec::RdmaSqReqNumSge{.num_sge = 1}.Encode(request.size);
-    request.Encode(at);
-    near.region->Sge(0, 512).Encode(at + spec::RdmaSqReq::kBytes);
+    EncodeWrite(at, slot, near.region->Sge(0, 512), far.region->address(), far.region->rkey());
   }
   static uint32_t LeastBytes(Target target) {
     switch (target) {
@@ -321,7 +238,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
   }
   // No driver may write that. True: nor may a device take it for good, whatever it does otherwise.
-  bool Spoil(Descriptor& one, Defect defect, Target target, uint64_t place) {
+  bool Spoil(RawDescriptor& one, Defect defect, Target target, uint64_t place) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     const bool has_window = target != Target::kControl;
     switch (defect) {
@@ -368,7 +285,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     uint16_t flags = 0;   // packed: of a descriptor that is available there
   };
   // Where the driver would put its next command.
-  Position ControlPosition(const Ring& ring) const {
+  Position ControlPosition(const RawRing& ring) const {
     if (!packed_) return {Get16(ring.available + spec::VirtqAvail::kIdxOffset), 0};
     // The driver's lap shows in the descriptors that it has made available in it, or the lap before.
     uint16_t lap = GetDescriptor(ring, 0).flags & DescFlags::kAvail;
@@ -380,7 +297,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   // Entries of a ring from the position that the device has reached on. The control queue has
   // been used, its position shows in the driver's own entries; the others' is 0. True: the device must find fault with
   // it.
-  bool Throw(Target target, const Ring& ring, uint64_t count) {
+  bool Throw(Target target, const RawRing& ring, uint64_t count) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     bool is_sure = false, is_hidden = false;
     const auto [position, free_flags] =
@@ -390,7 +307,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     uint64_t jump = 0;
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t place = packed_ ? (position + i) % ring.size : i % ring.size;
-      Descriptor one;
+      RawDescriptor one;
       if (is_work || target == Target::kControl) {
         one = {arena_.at(attacked_)->address() + i * kSlotBytes, kSlotBytes, free_flags, static_cast<uint16_t>(place)};
         if (is_work) MakeWorkRequest(target, i);
@@ -513,10 +430,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   void ExpectOnlyWildDma() {
     for (size_t host = 0; host < 2; ++host) {
       for (const HostMemory::Violation& violation : memory(host).violations()) {
-        const bool was_told =
-            host == attacked_ && target_ == Target::kControl && std::ranges::any_of(wild_, [&](const Descriptor& one) {
-              return violation.address - one.address < one.bytes;
-            });
+        const bool was_told = host == attacked_ && target_ == Target::kControl &&
+                              std::ranges::any_of(wild_, [&](const RawDescriptor& one) {
+                                return violation.address - one.address < one.bytes;
+                              });
         EXPECT_TRUE(was_told) << fmt::format("host {}: DMA of {} bytes at {:#x}\n", host, violation.bytes,
                                              violation.address)
                               << Recent();
@@ -570,9 +487,9 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     const auto ring = RingOf(attacked_, index);
     ASSERT_TRUE(ring.has_value()) << Recent();
     if (target_ == Target::kSend || target_ == Target::kReceive) {
-      ASSERT_NO_FATAL_FAILURE(SetWindow(attacked_, index, arena.address(), arena.size()));
+      ASSERT_NO_FATAL_FAILURE(Bound(SetWindow(system_->host(attacked_), index, arena.address(), arena.size())));
     } else if (target_ != Target::kControl) {
-      ASSERT_NO_FATAL_FAILURE(SetWindowAroundBuffers(attacked_, *ring));
+      ASSERT_NO_FATAL_FAILURE(Bound(SetWindowAroundBuffers(system_->host(attacked_), *ring)));
     } else {
       std::fill_n(arena.data(), arena.size(), kNoClass);
     }
@@ -675,7 +592,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   // `lost` may still count what could not be said during that reset: nobody has cleared it.
   std::array<bool, 2> after_reset_{};
   Target target_ = Target::kSend;
-  std::vector<Descriptor> wild_;  // of this round
+  std::vector<RawDescriptor> wild_;  // of this round
   std::deque<std::string> recent_;
   std::map<std::string, uint64_t> defects_;
   std::array<uint64_t, kTargetNames.size()> by_target_{};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verif/cosim/raw_ring.h"
+
+namespace vireo::verif {
+
+RawDescriptor GetDescriptor(const RawRing& ring, size_t place) {
+  const uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
+  if (ring.packed) {
+    const auto raw = spec::PvirtqDesc::Decode(at);
+    return {raw.addr, raw.len, raw.flags, raw.id};
+  }
+  const auto raw = spec::VirtqDesc::Decode(at);
+  return {raw.addr, raw.len, raw.flags, raw.next};
+}
+
+void PutDescriptor(const RawRing& ring, size_t place, const RawDescriptor& to) {
+  uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
+  if (ring.packed) {
+    spec::PvirtqDesc{.addr = to.address, .len = to.bytes, .id = to.link, .flags = to.flags}.Encode(at);
+  } else {
+    spec::VirtqDesc{.addr = to.address, .len = to.bytes, .flags = to.flags, .next = to.link}.Encode(at);
+  }
+}
+
+uint8_t* AvailableEntry(const RawRing& ring, uint64_t position) {
+  return ring.available + spec::VirtqAvail::kBytes + position % ring.size * sizeof(uint16_t);
+}
+
+void EncodeWrite(uint8_t* at, uint64_t wr_id, const spec::RdmaSge& sge, uint64_t remote_address, uint32_t rkey) {
+  spec::RdmaSqReq request{
+      .wr_id = wr_id, .opcode = spec::IbWrOpcode::kRdmaWrite, .send_flags = spec::IbSendFlags::kSignaled};
+  spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
+  spec::RdmaSqReqNumSge{.num_sge = 1}.Encode(request.size);
+  request.Encode(at);
+  sge.Encode(at + spec::RdmaSqReq::kBytes);
+}
+
+}  // namespace vireo::verif
