@@ -34,7 +34,7 @@ constexpr double kMostSlowdown = 0.05;
 struct Neighbor {
   std::optional<Attack> attack{};
   bool is_lawful = false;  // as many queue pairs, as busy as they can be
-  Picoseconds doorbell = 50 * kPicosecondsPerNanosecond;
+  bool renews = true;      // the hostile one has its queue pairs made anew, one after the other
 };
 
 struct Measured {
@@ -129,10 +129,8 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     std::vector<std::unique_ptr<ConnectedPair>> lawful_pairs;
     std::vector<std::unique_ptr<SteadyWrites>> lawful;
     if (neighbor.attack.has_value()) {
-      hostile.emplace(
-          system,
-          HostileTenant::Options{.attack = *neighbor.attack, .queue_pairs = kNeighbors, .doorbell = neighbor.doorbell},
-          others, random);
+      hostile.emplace(system, HostileTenant::Options{.attack = *neighbor.attack, .queue_pairs = kNeighbors}, others,
+                      random);
       ASSERT_EQ(hostile->MakeQueues(), "");
       hostile->Start();
     }
@@ -155,7 +153,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       ASSERT_LT(system.scheduler().now(), deadline) << "hangs; " << tenant.Error();
       ASSERT_FALSE(system.is_mismatched());
       ASSERT_EQ(tenant.Error(), "");
-      if (hostile.has_value()) {
+      if (hostile.has_value() && neighbor.renews) {
         ASSERT_EQ(hostile->RenewOne(), "");
       } else {
         system.topology().RunFor(10 * kMicrosecond);
@@ -246,6 +244,14 @@ TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
     Print(fmt::format("modest, {}", name), attacked, modest);
     ExpectNotSlower(attacked, modest);
   }
+}
+
+// Does not hold: docs/isolation.md, "Where it does not hold". For who mends it: --gtest_also_run_disabled_tests.
+TEST_P(IsolationInTime, DISABLED_RequestsThatAreRefusedTakeNoMoreThanTheirShare) {
+  Measured share, attacked;
+  ASSERT_NO_FATAL_FAILURE(Measure({.is_lawful = true}, Busy(), &share));
+  ASSERT_NO_FATAL_FAILURE(Measure({.attack = Attack::kRequests, .renews = false}, Busy(), &attacked));
+  ExpectNotSlower(attacked, share);
 }
 
 INSTANTIATE_TEST_SUITE_P(Model, Isolation,
