@@ -59,7 +59,8 @@ int EventLoop::Poll(uint64_t timeout_ns) {
   std::array<epoll_event, 64> events{};
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
-    const auto found = watchers_.find(events.at(static_cast<size_t>(i)).data.u64);
+    const uint64_t key = events.at(static_cast<size_t>(i)).data.u64;  // the structure is packed: nobody may refer to it
+    const auto found = watchers_.find(key);
     if (found == watchers_.end()) continue;
     // A copy: the callback may unwatch itself.
     const std::function<void()> call = found->second.on_readable;

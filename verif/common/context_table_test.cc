@@ -47,7 +47,9 @@ struct Bench {
     ports.read_i = 1;
     ports.read_address_i = static_cast<uint8_t>(index);
     Clock();
-    if (ports.corrupt_o) EXPECT_EQ(ports.read_data_o, 0u);
+    if (ports.corrupt_o) {
+      EXPECT_EQ(ports.read_data_o, 0u);
+    }
     return ports.corrupt_o ? std::nullopt : std::optional<unsigned>(ports.read_data_o);
   }
 };

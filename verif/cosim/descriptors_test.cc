@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/raw_ring.h"
+#include "verif/cosim/raw_queue.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/harness/random.h"
 #include "verif/harness/seed.h"
@@ -189,8 +189,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     EXPECT_TRUE(ring.has_value()) << "queue " << index;
     return ring;
   }
-  void RingDoorbellOf(size_t host, uint16_t index) {
-    ASSERT_TRUE(RingDoorbell(system_->host(host), index, static_cast<uint16_t>(Below(1 << 16))));
+  void RingDoorbell(size_t host, uint16_t index) {
+    // With notification_data the upper half is a position, which the device must not believe.
+    const bool sends_position = DoorbellBytes(system_->host(host)) == spec::VirtqNotificationData::kBytes;
+    ASSERT_TRUE(RingRawDoorbell(system_->host(host), index, sends_position ? Below(1 << 16) : 0));
   }
   uint16_t ControlQueueIndex(size_t host) {
     return static_cast<uint16_t>(net(host).CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
@@ -200,22 +202,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     return static_cast<uint16_t>(ControlQueueIndex(host) + rdma.max_rdma_cqs + 2 * rdma.max_rdma_qps +
                                  spec::kRdmaEventqOffset);
   }
-  void SetWindow(size_t host, uint16_t index, uint64_t base, uint64_t bytes) {
-    const verbs::Status bounded = net(host).roce().SetWindow(
-        {.vq_index = index, .flags = spec::RdmaWindowFlags::kEnable, .base = base, .length = bytes});
+  void Bound(const verbs::Status& bounded) {
     ASSERT_TRUE(bounded.ok()) << host::ToString(bounded.error()) << "\n" << Recent();
-  }
-  // Of buffers that the driver has given already.
-  void SetWindowAroundBuffers(size_t host, const RawRing& ring) {
-    uint64_t first = ~uint64_t{0}, end = 0;
-    for (size_t i = 0; i < ring.size; ++i) {
-      const RingDescriptor one = ring.Get(i);
-      if (one.bytes == 0) continue;
-      first = std::min(first, one.address);
-      end = std::max(end, one.address + one.bytes);
-    }
-    ASSERT_LT(first, end);
-    SetWindow(host, ring.index, first, end - first);
   }
 
   // --- Throwing
@@ -231,12 +219,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       near.region->Sge(0, 512).Encode(at + spec::RdmaRqReq::kBytes);
       return;
     }
-    spec::RdmaSqReq request{
-        .wr_id = slot, .opcode = spec::IbWrOpcode::kRdmaWrite, .send_flags = spec::IbSendFlags::kSignaled};
-    spec::RdmaSqReqRdma{.remote_addr = far.region->address(), .rkey = far.region->rkey()}.Encode(request.wr);
-    spec::RdmaSqReqNumSge{.num_sge = 1}.Encode(request.size);
-    request.Encode(at);
-    near.region->Sge(0, 512).Encode(at + spec::RdmaSqReq::kBytes);
+    EncodeWrite(at, slot, near.region->Sge(0, 512), far.region->address(), far.region->rkey());
   }
   static uint32_t LeastBytes(Target target) {
     switch (target) {
@@ -255,7 +238,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
   }
   // No driver may write that. True: nor may a device take it for good, whatever it does otherwise.
-  bool Spoil(RingDescriptor& one, Defect defect, Target target, uint64_t place) {
+  bool Spoil(RawDescriptor& one, Defect defect, Target target, uint64_t place) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     const bool has_window = target != Target::kControl;
     switch (defect) {
@@ -304,26 +287,26 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     bool is_sure = false, is_hidden = false;
     const auto [position, free_flags] =
-        target == Target::kControl ? ring.Next() : RawRing::Position{0, packed_ ? DescFlags::kAvail : uint16_t{0}};
+        target == Target::kControl ? NextPosition(ring) : RingPosition{0, packed_ ? DescFlags::kAvail : uint16_t{0}};
     std::string what = fmt::format("{} us, host {}, {}:", system_->scheduler().now() / kMicrosecond, attacked_,
                                    kTargetNames.at(static_cast<size_t>(target)));
     uint64_t jump = 0;
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t place = packed_ ? (position + i) % ring.size : i % ring.size;
-      RingDescriptor one;
+      RawDescriptor one;
       if (is_work || target == Target::kControl) {
         one = {arena_.at(attacked_)->address() + i * kSlotBytes, kSlotBytes, free_flags, static_cast<uint16_t>(place)};
         if (is_work) MakeWorkRequest(target, i);
       } else {
-        one = ring.Get(place);
+        one = GetDescriptor(ring, place);
       }
       const Defect defect = ChooseDefect(target);
       const bool is_first = i == 0;
       const bool fault = Spoil(one, defect, target, i);
-      ring.Put(place, one);
+      PutDescriptor(ring, place, one);
       uint64_t head = place;
       if (!packed_ && defect == Defect::kHead) head = ring.size + Below((1 << 16) - ring.size);
-      if (!packed_) ring.PutHead(position + i, head);
+      if (!packed_) Put16(AvailableEntry(ring, position + i), head);
       if (!packed_ && defect == Defect::kIndex) jump = ring.size + 1 + Below((1 << 15) - kMostPerThrow);
       const bool is_bad = fault || (!packed_ && (defect == Defect::kHead || defect == Defect::kIndex));
       // Of a send queue all are read, of others perhaps only the first. What is behind one that may not be available,
@@ -338,9 +321,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     if (!packed_) {
       const bool is_filled = target == Target::kCompletion || target == Target::kEvents;
-      if (!is_filled || jump != 0) {
-        ring.PutAvailableIndex((is_filled ? ring.available_index() : position + count) + jump);
-      }
+      uint8_t* idx = ring.available + spec::VirtqAvail::kIdxOffset;
+      if (!is_filled || jump != 0) Put16(idx, (is_filled ? Get16(idx) : position + count) + jump);
     }
     recent_.push_back(what);
     if (recent_.size() > 12) recent_.pop_front();
@@ -435,7 +417,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     for (size_t host = 0; host < 2; ++host) {
       for (const HostMemory::Violation& violation : memory(host).violations()) {
         const bool was_told = host == attacked_ && target_ == Target::kControl &&
-                              std::ranges::any_of(wild_, [&](const RingDescriptor& one) {
+                              std::ranges::any_of(wild_, [&](const RawDescriptor& one) {
                                 return violation.address - one.address < one.bytes;
                               });
         EXPECT_TRUE(was_told) << fmt::format("host {}: DMA of {} bytes at {:#x}\n", host, violation.bytes,
@@ -491,19 +473,19 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     const auto ring = RingOf(attacked_, index);
     ASSERT_TRUE(ring.has_value()) << Recent();
     if (target_ == Target::kSend || target_ == Target::kReceive) {
-      ASSERT_NO_FATAL_FAILURE(SetWindow(attacked_, index, arena.address(), arena.size()));
+      ASSERT_NO_FATAL_FAILURE(Bound(SetWindow(system_->host(attacked_), index, arena.address(), arena.size())));
     } else if (target_ != Target::kControl) {
-      ASSERT_NO_FATAL_FAILURE(SetWindowAroundBuffers(attacked_, *ring));
+      ASSERT_NO_FATAL_FAILURE(Bound(SetWindowAroundBuffers(system_->host(attacked_), *ring)));
     } else {
       std::fill_n(arena.data(), arena.size(), kNoClass);
     }
     const bool is_sure = Throw(target_, *ring, std::min<uint64_t>(count, ring->size));
     // A chain may lead on to what the driver left behind.
-    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) wild_.push_back(ring->Get(i));
+    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) wild_.push_back(GetDescriptor(*ring, i));
     switch (target_) {
-      case Target::kSend: RingDoorbellOf(attacked_, index); break;
+      case Target::kSend: RingDoorbell(attacked_, index); break;
       case Target::kReceive:
-        if (OneIn(2)) RingDoorbellOf(attacked_, index);
+        if (OneIn(2)) RingDoorbell(attacked_, index);
         for (uint64_t sends = 1 + Below(3); sends != 0; --sends) PostBad(1 - attacked_, spec::IbWrOpcode::kSend);
         break;
       case Target::kCompletion:
@@ -513,12 +495,12 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         // What there is to tell.
         const auto send = RingOf(attacked_, net(attacked_).SendQueueIndex(side.qp->qpn()).value());
         ASSERT_TRUE(send.has_value());
-        send->Put(0, {arena.address(), 0, static_cast<uint16_t>(packed_ ? DescFlags::kAvail : 0), 0});
-        if (!packed_) send->PutAvailableIndex(1);
-        RingDoorbellOf(attacked_, send->index);
+        PutDescriptor(*send, 0, {arena.address(), 0, static_cast<uint16_t>(packed_ ? DescFlags::kAvail : 0), 0});
+        if (!packed_) PutAvailableIndex(*send, 1);
+        RingDoorbell(attacked_, send->index);
         break;
       }
-      case Target::kControl: RingDoorbellOf(attacked_, index); break;
+      case Target::kControl: RingDoorbell(attacked_, index); break;
     }
 
     // A control queue that is broken is the device's own end, and it says so (docs/firmware.md). Nothing else is. What
@@ -596,7 +578,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   // `lost` may still count what could not be said during that reset: nobody has cleared it.
   std::array<bool, 2> after_reset_{};
   Target target_ = Target::kSend;
-  std::vector<RingDescriptor> wild_;  // of this round
+  std::vector<RawDescriptor> wild_;  // of this round
   std::deque<std::string> recent_;
   std::map<std::string, uint64_t> defects_;
   std::array<uint64_t, kTargetNames.size()> by_target_{};
@@ -638,13 +620,13 @@ TEST_P(BrokenControlQueue, EndsADeviceInTrafficUntilItsReset) {
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(PostGood());
     const auto ring = RingOf(attacked_, ControlQueueIndex(attacked_));
     ASSERT_TRUE(ring.has_value());
-    const auto [position, flags] = ring->Next();
+    const auto [position, flags] = NextPosition(*ring);
     if (packed_) {
-      ring->Put(position, {arena_.at(attacked_)->address(), 0, flags, 0});
+      PutDescriptor(*ring, position, {arena_.at(attacked_)->address(), 0, flags, 0});
     } else {
-      ring->PutAvailableIndex(position + ring->size + 1U);
+      PutAvailableIndex(*ring, position + ring->size + 1U);
     }
-    RingDoorbellOf(attacked_, ring->index);
+    RingDoorbell(attacked_, ring->index);
     system_->topology().RunFor(kFirmwareTime);
     EXPECT_TRUE(NeedsReset());
     ASSERT_NO_FATAL_FAILURE(ResetAttacked());

@@ -13,9 +13,11 @@
 #endif
 #include "verif/harness/model_nic.h"
 #include "verif/harness/rtl_nic.h"
+#include "verif/harness/waveform_ring.h"
+#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else there may be no Verilator
 #include "verif/harness/rtl_pins.h"
 #include "verif/harness/rtl_trace.h"
-#include "verif/harness/waveform_ring.h"
+#endif
 
 namespace vireo::verif {
 namespace {

@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verif/cosim/raw_ring.h"
 
+#include <algorithm>
+
 namespace vireo::verif {
-namespace {
 
-using Common = spec::VirtioPciCommonCfg;
-using DescFlags = spec::VirtqDescFlags;
-
-uint16_t Get16(const uint8_t* at) { return static_cast<uint16_t>(at[0] | at[1] << 8); }
-void Put16(uint8_t* at, uint64_t value) {
-  at[0] = static_cast<uint8_t>(value);
-  at[1] = static_cast<uint8_t>(value >> 8);
-}
-
-}  // namespace
-
-RawRing::Position RawRing::Next() const {
-  if (!packed) return {available_index(), 0};
-  // The driver's lap shows in the descriptors that it has made available in it, or the lap before.
-  uint16_t lap = Get(0).flags & DescFlags::kAvail;
-  uint64_t place = 0;
-  while (place < size && (Get(place).flags & DescFlags::kAvail) == lap) ++place;
-  if (place == size) place = 0, lap ^= DescFlags::kAvail;
-  return {place, lap != 0 ? lap : DescFlags::kUsed};
-}
-
-RingDescriptor RawRing::Get(size_t place) const {
-  const uint8_t* at = descriptors + place * spec::VirtqDesc::kBytes;
-  if (packed) {
+RawDescriptor GetDescriptor(const RawRing& ring, size_t place) {
+  const uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
+  if (ring.packed) {
     const auto raw = spec::PvirtqDesc::Decode(at);
     return {raw.addr, raw.len, raw.flags, raw.id};
   }
@@ -35,53 +15,48 @@ RingDescriptor RawRing::Get(size_t place) const {
   return {raw.addr, raw.len, raw.flags, raw.next};
 }
 
-void RawRing::Put(size_t place, const RingDescriptor& to) const {
-  uint8_t* at = descriptors + place * spec::VirtqDesc::kBytes;
-  if (packed) {
+void PutDescriptor(const RawRing& ring, size_t place, const RawDescriptor& to) {
+  uint8_t* at = ring.descriptors + place * spec::VirtqDesc::kBytes;
+  if (ring.packed) {
     spec::PvirtqDesc{.addr = to.address, .len = to.bytes, .id = to.link, .flags = to.flags}.Encode(at);
   } else {
     spec::VirtqDesc{.addr = to.address, .len = to.bytes, .flags = to.flags, .next = to.link}.Encode(at);
   }
 }
 
-void RawRing::PutHead(uint64_t position, uint64_t head) const {
-  Put16(available + spec::VirtqAvail::kBytes + position % size * sizeof(uint16_t), head);
+uint8_t* AvailableEntry(const RawRing& ring, uint64_t position) {
+  return ring.available + spec::VirtqAvail::kBytes + position % ring.size * sizeof(uint16_t);
 }
 
-uint16_t RawRing::available_index() const { return Get16(available + spec::VirtqAvail::kIdxOffset); }
-
-void RawRing::PutAvailableIndex(uint64_t to) const { Put16(available + spec::VirtqAvail::kIdxOffset, to); }
-
-std::optional<RawRing> FindRing(RdmaHost& host, uint16_t index) {
-  host::VirtioNetDevice& net = host.device().net();
-  const host::BarRegion& common = net.pci().layout().common;
-  const auto read = [&](size_t field, unsigned bytes) {
-    return static_cast<uint32_t>(host.function().ReadBar(common.bar, common.offset + field, bytes));
-  };
-  const auto address = [&](size_t field) { return read(field, 4) | uint64_t{read(field + 4, 4)} << 32; };
-  host.function().WriteBar(common.bar, common.offset + Common::kQueueSelectOffset, 2, index);
-  RawRing ring{.index = index,
-               .size = static_cast<uint16_t>(read(Common::kQueueSizeOffset, 2)),
-               .packed = net.features().Has(spec::VirtioFeature::kRingPacked)};
-  ring.address = address(Common::kQueueDescOffset);
-  HostMemory& memory = host.station().memory();
-  ring.descriptors = memory.HostPointer(ring.address, size_t{ring.size} * spec::VirtqDesc::kBytes);
-  if (!ring.packed) {
-    ring.available =
-        memory.HostPointer(address(Common::kQueueDriverOffset), spec::VirtqAvail::kBytes + size_t{ring.size} * 2);
+BufferExtent BuffersIn(const RawRing& ring) {
+  BufferExtent extent{~uint64_t{0}, 0};
+  for (size_t i = 0; i < ring.size; ++i) {
+    const RawDescriptor one = GetDescriptor(ring, i);
+    if (one.bytes == 0) continue;
+    extent.first = std::min(extent.first, one.address);
+    extent.end = std::max(extent.end, one.address + one.bytes);
   }
-  if (ring.size == 0 || ring.descriptors == nullptr || (!ring.packed && ring.available == nullptr)) return std::nullopt;
-  return ring;
+  return extent;
 }
 
-bool RingDoorbell(RdmaHost& host, uint16_t index, uint16_t position) {
-  host::VirtioNetDevice& net = host.device().net();
-  auto doorbell = net.pci().DoorbellOf(index);
-  if (!doorbell.ok()) return false;
-  const bool sends_position = net.features().Has(spec::VirtioFeature::kNotificationData);
-  host.function().WriteBar(doorbell->bar(), doorbell->offset(), sends_position ? 4 : 2,
-                           index | (sends_position ? uint32_t{position} << 16 : 0));
-  return true;
+RingPosition NextPosition(const RawRing& ring) {
+  using DescFlags = spec::VirtqDescFlags;
+  if (!ring.packed) return {Get16(ring.available + spec::VirtqAvail::kIdxOffset), 0};
+  // The driver's lap shows in the descriptors that it has made available in it, or the lap before.
+  uint16_t lap = GetDescriptor(ring, 0).flags & DescFlags::kAvail;
+  uint64_t place = 0;
+  while (place < ring.size && (GetDescriptor(ring, place).flags & DescFlags::kAvail) == lap) ++place;
+  if (place == ring.size) place = 0, lap ^= DescFlags::kAvail;
+  return {place, lap != 0 ? lap : DescFlags::kUsed};
+}
+
+void EncodeWrite(uint8_t* at, uint64_t wr_id, const spec::RdmaSge& sge, uint64_t remote_address, uint32_t rkey) {
+  spec::RdmaSqReq request{
+      .wr_id = wr_id, .opcode = spec::IbWrOpcode::kRdmaWrite, .send_flags = spec::IbSendFlags::kSignaled};
+  spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
+  spec::RdmaSqReqNumSge{.num_sge = 1}.Encode(request.size);
+  request.Encode(at);
+  sge.Encode(at + spec::RdmaSqReq::kBytes);
 }
 
 }  // namespace vireo::verif

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "verif/cosim/frame_log.h"
-#include "verif/cosim/raw_ring.h"
+#include "verif/cosim/raw_queue.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/faults/host_fault.h"
 #include "verif/faults/traffic.h"
@@ -211,7 +211,7 @@ class Case {
     host::VirtioNetDevice& net = near().device().net();
     result_.injected += std::max<uint64_t>(fault.amount, 1);
     if (fault.kind == Kind::kDoorbells) {
-      for (uint64_t i = 0; i < fault.amount; ++i) RingDoorbell(near(), index, static_cast<uint16_t>(random_()));
+      for (uint64_t i = 0; i < fault.amount; ++i) (void)RingRawDoorbell(near(), index, random_());
     } else if (fault.kind == Kind::kQueueReset) {
       const host::Status reset = net.pci().ResetQueue(index, kResetTimeoutNs);
       if (!reset.ok()) Complain("reset of the queue: " + host::ToString(reset.error()));
@@ -231,30 +231,22 @@ class Case {
     using Kind = HostFault::Kind;
     const auto ring = FindRing(near(), index);
     if (!ring) return Complain("there is no ring of the send queue");
-    // Around the buffers that were used.
-    uint64_t first = ~uint64_t{0}, end = 0;
-    for (size_t i = 0; i < ring->size; ++i) {
-      const RingDescriptor one = ring->Get(i);
-      if (one.bytes == 0) continue;
-      first = std::min(first, one.address);
-      end = std::max(end, one.address + one.bytes);
-    }
+    const auto [first, end] = BuffersIn(*ring);
     if (kind == Kind::kOversize || kind == Kind::kOutside) {
-      const host::Status bounded = near().device().net().roce().SetWindow(
-          {.vq_index = index, .flags = spec::RdmaWindowFlags::kEnable, .base = first, .length = end - first});
+      const host::Status bounded = SetWindowAroundBuffers(near(), *ring);
       if (!bounded.ok()) return Complain("window: " + host::ToString(bounded.error()));
     }
-    const RawRing::Position next = ring->Next();
+    const RingPosition next = NextPosition(*ring);
     const uint64_t place = next.number % ring->size;
-    RingDescriptor bad{first, static_cast<uint32_t>(end - first), next.flags, static_cast<uint16_t>(place)};
+    RawDescriptor bad{first, static_cast<uint32_t>(end - first), next.flags, static_cast<uint16_t>(place)};
     if (kind == Kind::kLoop) bad.flags |= spec::VirtqDescFlags::kNext;
     if (kind == Kind::kZeroLength) bad.bytes = 0;
     if (kind == Kind::kOversize) bad.bytes = ~uint32_t{0};
     if (kind == Kind::kOutside) bad.address = first - bad.bytes;
-    ring->Put(place, bad);
-    ring->PutHead(next.number, place);
-    ring->PutAvailableIndex(next.number + (kind == Kind::kIndexJump ? ring->size + 1U : 1U));
-    if (!RingDoorbell(near(), index)) return Complain("there is no doorbell of the send queue");
+    PutDescriptor(*ring, place, bad);
+    Put16(AvailableEntry(*ring, next.number), place);
+    PutAvailableIndex(*ring, next.number + (kind == Kind::kIndexJump ? ring->size + 1U : 1U));
+    if (!RingRawDoorbell(near(), index)) return Complain("there is no doorbell of the send queue");
     system_->topology().RunFor(50 * kMicrosecond);
   }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/raw_ring.h"
+#include "verif/cosim/raw_queue.h"
 #include "verif/cosim/rdma_system.h"
 #include "verif/faults/catalogue.h"
 #include "verif/harness/pcie_fault.h"

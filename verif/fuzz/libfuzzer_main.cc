@@ -12,8 +12,8 @@
 #include "verif/fuzz/target.h"
 
 // Libraries that link SystemC want it; nobody calls it: see systemc_test_main.cc.
-[[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
-[[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
+extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
+extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
 
 namespace vireo::verif {
 namespace {

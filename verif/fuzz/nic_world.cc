@@ -20,8 +20,10 @@ constexpr Picoseconds kPatience = 20'000 * NicWorld::kMicrosecond;
 
 }  // namespace
 
-NicWorld& NicWorld::Next() {
-  static NicWorld world;
+NicWorld& NicWorld::Next(bool packed) {
+  static std::array<NicWorld, 2> worlds;
+  NicWorld& world = worlds[packed ? 1 : 0];
+  world.packed_ = packed;
   if (world.inputs_++ % kInputs == 0) world.Build();
   return world;
 }
@@ -31,9 +33,12 @@ void NicWorld::Build() {
   cq_.reset();
   pd_.reset();
   memory_.reset();
+  vault_.reset();
   good_.reset();
   system_.reset();
-  auto built = RdmaSystem::Build({.device = VIREO_FUZZ_DEVICE, .config = &spec::kNic1});
+  auto built = RdmaSystem::Build({.device = VIREO_FUZZ_DEVICE,
+                                  .config = &spec::kNic1,
+                                  .driver = {.wanted = packed_ ? host::DefaultFeatures() : SplitRings()}});
   ASSERT_NE(built.system, nullptr) << built.error;
   system_ = std::move(built.system);
   std::string error;
@@ -55,6 +60,10 @@ void NicWorld::Build() {
   auto memory = attacked().function().AllocateDma(kPages * kPage, kPage);
   ASSERT_TRUE(memory.ok());
   memory_ = std::move(memory).value();
+  auto vault = attacked().function().AllocateDma(kPage, kPage);
+  ASSERT_TRUE(vault.ok());
+  vault_ = std::move(vault).value();
+  ASSERT_TRUE(attacked().station().memory().Protect(vault_->address(), Permission::kNone));
   std::iota(memory_->data(), memory_->data() + memory_->size(), uint8_t{3});
   before_.assign(memory_->data(), memory_->data() + memory_->size());
   const uint64_t first = memory_->address() + kPage;
@@ -88,8 +97,13 @@ void NicWorld::PostGood() {
                                                     .rkey = far.region->rkey()});
     ASSERT_TRUE(posted.ok()) << host::ToString(posted.error());
     outstanding_.at(from).push_back(id);
+    (from == 0 ? posted_.read_bytes : posted_.written_bytes) += bytes;
     std::memcpy(expected_.at(1 - from).data() + target, expected_.at(from).data() + source, bytes);
   }
+}
+
+HostMemory::Traffic NicWorld::good_traffic() {
+  return attacked().station().memory().TrafficOf(good_address()).value_or(HostMemory::Traffic{});
 }
 
 void NicWorld::PollVictims() {

@@ -73,6 +73,16 @@ std::string ParseWord(std::string_view word, FaultRule& rule) {
   return quoted + ": there is no such condition";
 }
 
+uint64_t MostOf(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kDelay: return kMostDelayNs;
+    case FaultKind::kDuplicate:
+    case FaultKind::kPause: return kMostCopies;
+    case FaultKind::kOversize: return kMostBytes;
+    default: return ~uint64_t{0};
+  }
+}
+
 std::string ParseRule(std::string_view text, FaultRule& rule) {
   std::string error =
       ParseWords(text, kNames, rule.kind, [&rule](std::string_view word) { return ParseWord(word, rule); });
@@ -82,6 +92,8 @@ std::string ParseRule(std::string_view text, FaultRule& rule) {
                             rule.kind == FaultKind::kReorder || rule.kind == FaultKind::kOversize ||
                             rule.kind == FaultKind::kLinkDown;
   if (needs_amount && !rule.amount) return name + " needs an amount";
+  const uint64_t most = MostOf(rule.kind);
+  if (rule.amount.value_or(0) > most) return "the amount of " + name + " is at most " + std::to_string(most);
   if (rule.bad_fcs && rule.kind != FaultKind::kCorrupt && rule.kind != FaultKind::kTruncate) {
     return "bad_fcs is for corrupt and truncate";
   }

@@ -76,12 +76,18 @@ struct FaultScript {
   std::string error;  // empty: the text was understood; else what is wrong, with its line. Then there are no rules
 };
 
+// Of a script: a rule may not keep a simulation busy, nor a frame on the line, for ever.
+inline constexpr uint64_t kMostCopies = 1000;  // of duplicate and pause
+inline constexpr uint64_t kMostDelayNs = 1'000'000'000;
+inline constexpr uint64_t kMostBytes = 1'000'000;  // of oversize
+
 // One rule per line or between semicolons, `#` begins a comment:
 //   KIND [amount] [bad_fcs] [part=PART] [opcode=NAME] [psn=N] [qp=N] [nth=N] [count=N] [rate=R]
 // KIND is drop, duplicate, reorder, delay, corrupt, truncate, ecn_mark, oversize, pause, psn_gap, ghost, stale or
 // link_down; PART (of corrupt without amount) is header, payload or icrc; NAME is the contract's name of an opcode
 // (rc_send_only); N is decimal or 0x…; R is from 0 to 1 with up to six decimals. drop and ecn_mark need no amount,
 // duplicate, corrupt, pause, psn_gap, ghost and stale have one (1; of corrupt: a random bit), the others need theirs.
+// Above kMost…, an amount is an error.
 //   drop opcode=rc_rdma_write_middle nth=2
 //   corrupt rate=0.001
 FaultScript ParseFaultScript(std::string_view text);

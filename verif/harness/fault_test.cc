@@ -213,6 +213,11 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
       {"corrupt part=tail", "fault script, line 1: 'part=tail': a part is header, payload or icrc"},
       {"corrupt 8 part=icrc", "fault script, line 1: part is for corrupt without an amount"},
       {"drop part=icrc", "fault script, line 1: part is for corrupt without an amount"},
+      {"delay 1000000001", "fault script, line 1: the amount of delay is at most 1000000000"},
+      {"duplicate 1001", "fault script, line 1: the amount of duplicate is at most 1000"},
+      {"pause 1001", "fault script, line 1: the amount of pause is at most 1000"},
+      {"oversize 1000001", "fault script, line 1: the amount of oversize is at most 1000000"},
+      {"drop rate=0x0.5", "fault script, line 1: 'rate=0x0.5': a rate is 0 to 1 with up to six decimals"},
       {"drop soon", "fault script, line 1: 'soon' is neither a number nor a condition"},
   };
   for (const auto& [text, error] : rows) {

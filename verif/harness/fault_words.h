@@ -23,16 +23,20 @@ inline bool ParseNumber(std::string_view text, uint64_t& value) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
+inline bool IsDecimal(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // "0.001" as 1000 per million.
 inline bool ParseRate(std::string_view text, uint32_t& per_million) {
   uint64_t whole = 0, fraction = 0;
   const size_t point = text.find('.');
-  if (!ParseNumber(text.substr(0, point), whole)) return false;
+  if (!IsDecimal(text.substr(0, point)) || !ParseNumber(text.substr(0, point), whole)) return false;
   if (point != std::string_view::npos) {
     std::string decimals(text.substr(point + 1));
-    if (decimals.empty() || decimals.size() > 6) return false;
+    if (!IsDecimal(decimals) || decimals.size() > 6) return false;
     decimals.resize(6, '0');
-    if (decimals.find_first_not_of("0123456789") != std::string::npos || !ParseNumber(decimals, fraction)) return false;
+    if (!ParseNumber(decimals, fraction)) return false;
   }
   if (whole > 1 || whole * 1'000'000 + fraction > 1'000'000) return false;
   per_million = static_cast<uint32_t>(whole * 1'000'000 + fraction);

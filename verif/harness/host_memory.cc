@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -18,6 +20,19 @@ const char* ToString(MemoryError error) {
     case MemoryError::kFailed: return "failed";
   }
   return "?";
+}
+
+HostMemory::~HostMemory() {
+  bool is_outside = false;
+  for (size_t i = asked_; i < violations_.size(); ++i) {
+    const Violation& one = violations_[i];
+    if (one.error == MemoryError::kFailed) continue;  // who has that memory may be gone
+    is_outside = true;
+    std::fprintf(stderr, "DMA %s of %llu bytes at %#llx: %s, and nobody asked for it\n",
+                 one.is_write ? "write" : "read", static_cast<unsigned long long>(one.bytes),
+                 static_cast<unsigned long long>(one.address), ToString(one.error));
+  }
+  if (is_outside) std::abort();
 }
 
 void HostMemory::Unmap::operator()(uint8_t* memory) const { munmap(memory, bytes); }
@@ -105,6 +120,11 @@ bool HostMemory::Protect(uint64_t address, Permission permission) {
   return true;
 }
 
+std::optional<HostMemory::Traffic> HostMemory::TrafficOf(uint64_t address) const {
+  const auto window = windows_.find(address);
+  return window == windows_.end() ? std::nullopt : std::optional(window->second.traffic);
+}
+
 HostMemory::Windows::iterator HostMemory::Find(uint64_t address) {
   if (last_found_ != windows_.end() && last_found_->first <= address && address <= last_found_->second.last) {
     return last_found_;
@@ -137,6 +157,11 @@ MemoryError HostMemory::Record(uint64_t address, uint64_t bytes, bool is_write, 
   return error;
 }
 
+MemoryError HostMemory::Probe(uint64_t address, uint64_t bytes, Permission needed) {
+  if (bytes == 0) return MemoryError::kNone;
+  return Record(address, bytes, needed == Permission::kWrite, Check(address, bytes, needed));
+}
+
 // copy(window, offset in it, part of the data) for each window in turn.
 template <typename Span, typename Copy>
 MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, Copy copy) {
@@ -153,6 +178,7 @@ MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, C
     if (!copy(window->second, address - window->first, data.first(count))) {
       return Record(whole, bytes, is_write, MemoryError::kFailed);
     }
+    (is_write ? window->second.traffic.written_bytes : window->second.traffic.read_bytes) += count;
     data = data.subspan(count);
     address += count;
   }

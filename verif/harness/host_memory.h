@@ -43,9 +43,10 @@ struct DmaRegion {
 };
 
 // Sparse: a byte costs memory when it is first touched. Device accesses are all or nothing: one that goes wrong
-// anywhere changes nothing (unless a backend fails half-way), is recorded, and is answered with its error; it never
-// ends the program. Windows that touch each other count as one. Host accesses through pointers are ordinary memory
-// accesses and are not checked.
+// anywhere changes nothing (unless a backend fails half-way), is recorded, and is answered with its error. One that
+// went outside of the windows, or against their permissions, and that nobody has asked for with violations() until the
+// memory goes, ends the program: so every test checks every access, whether it thinks of that or not. Windows that
+// touch each other count as one. Host accesses through pointers are ordinary memory accesses and are not checked.
 class HostMemory {
  public:
   struct Violation {
@@ -60,6 +61,7 @@ class HostMemory {
   static constexpr uint64_t kFirstAllocation = 0x12'0000'0000;
 
   HostMemory() = default;
+  ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
@@ -88,6 +90,15 @@ class HostMemory {
   // Device accesses, recorded if they fail. No bytes: always allowed.
   MemoryError Read(uint64_t address, std::span<uint8_t> data);
   MemoryError Write(uint64_t address, std::span<const uint8_t> data);
+  // Only whether it would be allowed; recorded if not.
+  MemoryError Probe(uint64_t address, uint64_t bytes, Permission needed);
+
+  // Bytes that devices have read and written in a window; those of accesses that failed do not count.
+  struct Traffic {
+    uint64_t read_bytes = 0, written_bytes = 0;
+  };
+  // Of the window that starts at `address`, since it is there. Nothing: no window starts there.
+  std::optional<Traffic> TrafficOf(uint64_t address) const;
 
   // `listener` hears of each device write that was done, afterwards; `elsewhere`: some of it went to a backend.
   void OnWrite(std::function<void(bool elsewhere)> listener) { on_write_ = std::move(listener); }
@@ -95,10 +106,16 @@ class HostMemory {
   // The host's pointer to bytes that lie in one window in this process; null otherwise. Permissions are not looked at.
   uint8_t* HostPointer(uint64_t address, uint64_t bytes);
 
-  // In the order in which they happened; the first kMaxViolations.
-  const std::vector<Violation>& violations() const { return violations_; }
+  // In the order in which they happened; the first kMaxViolations. Who asks answers for those until then.
+  const std::vector<Violation>& violations() const {
+    asked_ = violations_.size();
+    return violations_;
+  }
   // For a test that expected them.
-  void ClearViolations() { violations_.clear(); }
+  void ClearViolations() {
+    violations_.clear();
+    asked_ = 0;
+  }
 
  private:
   struct Unmap {
@@ -108,6 +125,7 @@ class HostMemory {
   struct Window {
     uint64_t last = 0;  // address of its last byte
     Permission permission = Permission::kNone;
+    Traffic traffic;
     uint8_t* memory = nullptr;  // null: backend
     std::unique_ptr<MemoryBackend> backend;
     std::unique_ptr<uint8_t[], Unmap> owned;
@@ -126,6 +144,7 @@ class HostMemory {
   Windows::iterator last_found_ = windows_.end();  // accesses come in runs
   uint64_t next_allocation_ = kFirstAllocation;
   std::vector<Violation> violations_;
+  mutable size_t asked_ = 0;  // so many of them somebody knows of
   std::function<void(bool)> on_write_;
 };
 

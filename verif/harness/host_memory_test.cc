@@ -66,6 +66,47 @@ TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
+// What every test checks without a line for it.
+TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
+  const auto run = [](bool asks) {
+    HostMemory memory;
+    const auto region = memory.Allocate(100);
+    const std::vector<uint8_t> data(8);
+    if (asks) {
+      static_cast<void>(memory.Write(region->address + 100, data));
+      EXPECT_EQ(memory.violations().size(), 1u);
+    }
+    static_cast<void>(memory.Write(region->address + 93, data));
+  };
+  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(
+      {
+        HostMemory memory;
+        const auto region = memory.Allocate(4096, 4096, Permission::kWrite);
+        static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kWrite));
+        static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kRead));
+      },
+      "DMA read of 8 bytes at 0x12.*40: no_permission, and nobody asked for it");
+}
+
+TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
+  HostMemory memory;
+  const auto region = memory.Allocate(100);
+  ASSERT_TRUE(region);
+  std::vector<uint8_t> data(60);
+  EXPECT_EQ(memory.Read(region->address + 3, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address + 40, data), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address, std::span(data).first(7)), MemoryError::kNone);
+  EXPECT_EQ(memory.Write(region->address + 41, data), MemoryError::kNoWindow);
+  const auto traffic = memory.TrafficOf(region->address);
+  ASSERT_TRUE(traffic.has_value());
+  EXPECT_EQ(traffic->read_bytes, 60u);
+  EXPECT_EQ(traffic->written_bytes, 67u);
+  EXPECT_FALSE(memory.TrafficOf(region->address + 1).has_value());
+  memory.ClearViolations();
+}
+
 TEST(HostMemory, AnAccessThatFailsChangesNothing) {
   HostMemory memory;
   std::vector<uint8_t> first(4096, 1), second(4096, 2);
@@ -80,6 +121,7 @@ TEST(HostMemory, AnAccessThatFailsChangesNothing) {
   EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // windows that touch count as one
   EXPECT_EQ(got[127], 1);
   EXPECT_EQ(got[128], 2);
+  memory.ClearViolations();  // they were expected
 }
 
 TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
@@ -99,6 +141,7 @@ TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
     EXPECT_EQ(memory.Write(region->address, byte), row.write ? MemoryError::kNone : MemoryError::kNoPermission);
   }
   EXPECT_FALSE(memory.Protect(region->address + 1, Permission::kRead));
+  memory.ClearViolations();  // they were expected
 }
 
 TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
@@ -129,6 +172,7 @@ TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
   EXPECT_GT(second->address, first->address + 4096);
   EXPECT_EQ(memory.Read(first->address, byte), MemoryError::kNoWindow);
   EXPECT_EQ(memory.Read(second->address, byte), MemoryError::kNone);
+  memory.ClearViolations();  // they were expected
 }
 
 TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
@@ -204,6 +248,7 @@ TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
   EXPECT_EQ(memory.Read(0x2020, data), MemoryError::kNone);
   EXPECT_EQ(memory.Write(0x1000, data), MemoryError::kNoWindow);
   EXPECT_EQ(heard.size(), 2u);
+  memory.ClearViolations();  // they were expected
 }
 
 // Against the slow obvious one: a map of single bytes.
@@ -223,6 +268,7 @@ TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
     EXPECT_EQ(memory.Read(last, {&byte, 1}), MemoryError::kNoWindow);
   }
   EXPECT_FALSE(memory.MapLike(0, 0, std::make_unique<Mirror>()).has_value());
+  memory.ClearViolations();  // they were expected
 }
 
 TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {

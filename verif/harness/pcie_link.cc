@@ -313,7 +313,10 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   ready += UniformBelow(random_, parameters_.read_spread_ns * kPicosecondsPerNanosecond + 1);
   if (read.status == DmaStatus::kTimeout) {
     Schedule(sent + parameters_.completion_timeout_ns * kPicosecondsPerNanosecond, Event::kReadTimeout, slot);
-    if (read.good_bytes == 0) return;
+    if (read.good_bytes == 0) {  // memory never sees it: it is judged all the same
+      static_cast<void>(memory_.Probe(request.address, request.bytes, Permission::kRead));
+      return;
+    }
   }
   Schedule(ready, Event::kRead, slot);
 }

@@ -465,6 +465,25 @@ TEST(PcieLink, AnAccessOutsideTheWindowsIsAnError) {
   EXPECT_EQ(world.link.counters().failed_writes, 1u);
 }
 
+// Nothing in a test asks for it: the access alone is enough. A read that is lost on its way counts as well.
+TEST(PcieLink, ADeviceThatLeavesTheWindowsUnseenEndsTheProgram) {
+  EXPECT_DEATH(
+      {
+        World world;
+        world.Read(100, 1, world.region.address + World::kBytes - 8, 16);
+        world.Run();
+      },
+      "DMA read of 16 bytes at .*: no_window, and nobody asked for it");
+  EXPECT_DEATH(
+      {
+        World world;
+        world.link.AddFault({.kind = DmaFault::Kind::kTimeout});
+        world.Read(100, 1, 0xdead'0000, 16);
+        world.Run();
+      },
+      "DMA read of 16 bytes at 0xdead0000: no_window, and nobody asked for it");
+}
+
 TEST(PcieLink, FaultsHitTheReadsTheyName) {
   World world;
   const uint64_t base = world.region.address;

@@ -5,8 +5,8 @@
 
 // What the library's main() would call: nobody does, but with sanitizers the linker wants all of its references, also
 // in programs without the scheduler that defines it.
-[[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
-[[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
+extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
+extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

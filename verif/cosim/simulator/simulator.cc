@@ -108,6 +108,10 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
 
 Simulator::~Simulator() {
   services_.clear();
+  for (size_t i = 0; i < vfio_users_.size(); ++i) {
+    // Where an exported NIC goes is its driver's business, who may have left in the middle of it.
+    if (vfio_users_[i] != nullptr) system_->host(i).station().memory().ClearViolations();
+  }
   vfio_users_.clear();
   wires_.clear();
 }

@@ -21,6 +21,8 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kSecondsNs = 1'000'000'000;
 
+constexpr std::array<size_t, 5> kSizes = {64, 1000, 4096, 20'000, kTrafficBytes};
+
 bool Fail(const char* what, const host::Error& error) {
   std::fprintf(stderr, "%s: %s\n", what, host::ToString(error).c_str());
   return false;
@@ -147,6 +149,68 @@ bool Endpoint::Complete(spec::RdmaCqReq* completion) {
   if ((*next)->status == spec::IbWcStatus::kSuccess) return true;
   std::fprintf(stderr, "a completion with status %d\n", static_cast<int>((*next)->status));
   return false;
+}
+
+bool ServeTraffic(const std::string& socket, Pipe& pipe, bool is_agent) {
+  auto self = Endpoint::Open(socket, 2 * kTrafficBytes);
+  PeerInfo peer;
+  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
+  if (!pipe.Send(0, self->info()) || !pipe.Receive(0, peer) || !self->Connect(peer)) return false;
+  for (size_t round = 0; round < kSizes.size(); ++round) {
+    const spec::RdmaSge sge = self->Sge(0, kTrafficBytes);
+    if (!self->qp->PostRecv({.wr_id = round, .sg_list = {&sge, 1}}).ok() || !pipe.Send(0, round)) return false;
+    spec::RdmaCqReq received;
+    if (!self->Complete(&received) || received.status != spec::IbWcStatus::kSuccess ||
+        received.byte_len != kSizes.at(round)) {
+      std::fprintf(stderr, "round %zu: status %d, %u bytes\n", round, static_cast<int>(received.status),
+                   received.byte_len);
+      return false;
+    }
+    for (size_t i = 0; i < kSizes.at(round); ++i) {
+      if (self->memory[i] != Pattern(i, round) || self->memory[kTrafficBytes + i] != Pattern(i, round + 100)) {
+        std::fprintf(stderr, "round %zu, byte %zu\n", round, i);
+        return false;
+      }
+    }
+  }
+  return pipe.Send(0, kSizes.size());
+}
+
+bool TalkTraffic(const std::string& socket, Pipe& pipe, bool is_agent) {
+  auto self = Endpoint::Open(socket, 3 * kTrafficBytes);
+  PeerInfo peer;
+  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
+  if (!pipe.Receive(1, peer) || !self->Connect(peer) || !pipe.Send(1, self->info())) return false;
+  size_t ready = 0;
+  for (size_t round = 0; round < kSizes.size(); ++round) {
+    const size_t bytes = kSizes.at(round);
+    for (size_t i = 0; i < bytes; ++i) {
+      self->memory[i] = Pattern(i, round);
+      self->memory[kTrafficBytes + i] = Pattern(i, round + 100);
+    }
+    if (!pipe.Receive(1, ready) || ready != round) return false;
+    const spec::RdmaSge sent = self->Sge(0, bytes), written = self->Sge(kTrafficBytes, bytes),
+                        read = self->Sge(2 * kTrafficBytes, bytes);
+    using Opcode = spec::IbWrOpcode;
+    const verbs::SendRequest write{.opcode = Opcode::kRdmaWrite,
+                                   .sg_list = {&written, 1},
+                                   .remote_addr = peer.address + kTrafficBytes,
+                                   .rkey = peer.rkey};
+    verbs::SendRequest back = write;
+    back.opcode = Opcode::kRdmaRead;
+    back.sg_list = {&read, 1};
+    if (!self->qp->PostSend(write).ok() || !self->qp->PostSend(back).ok() ||
+        !self->qp->PostSend({.opcode = Opcode::kSend, .sg_list = {&sent, 1}}).ok()) {
+      return false;
+    }
+    for (int i = 0; i < 3; ++i) {
+      if (!self->Complete()) return false;
+    }
+    for (size_t i = 0; i < bytes; ++i) {
+      if (self->memory[2 * kTrafficBytes + i] != Pattern(i, round + 100)) return false;
+    }
+  }
+  return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has seen everything
 }
 
 }  // namespace vireo::verif

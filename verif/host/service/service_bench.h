@@ -86,6 +86,14 @@ struct Endpoint {
   std::shared_ptr<verbs::MemoryRegion> region;
 };
 
+// Traffic between two clients, which either of them can fail. `is_agent`: memory must be reached through the client's
+// own thread, or else not. The passive side takes a SEND and finds a WRITE in the other half of its memory, for some
+// sizes.
+inline constexpr size_t kTrafficBytes = 65'536;  // the largest
+bool ServeTraffic(const std::string& socket, Pipe& pipe, bool is_agent);
+// The active side: a WRITE and a SEND for each size, and a READ of what it wrote.
+bool TalkTraffic(const std::string& socket, Pipe& pipe, bool is_agent);
+
 // A byte that depends on its place and on the round.
 constexpr uint8_t Pattern(size_t place, size_t round) {
   return static_cast<uint8_t>(place * 7 + place / 251 + round * 13 + 1);

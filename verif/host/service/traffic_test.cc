@@ -15,73 +15,6 @@
 namespace vireo::verif {
 namespace {
 
-constexpr std::array<size_t, 5> kSizes = {64, 1000, 4096, 20'000, 65'536};
-constexpr size_t kMaxBytes = 65'536;
-
-// The passive side: takes a SEND and finds a WRITE in the other half of its memory, for each size.
-bool Serve(const std::string& socket, Pipe& pipe, bool is_agent) {
-  auto self = Endpoint::Open(socket, 2 * kMaxBytes);
-  PeerInfo peer;
-  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
-  if (!pipe.Send(0, self->info()) || !pipe.Receive(0, peer) || !self->Connect(peer)) return false;
-  for (size_t round = 0; round < kSizes.size(); ++round) {
-    const spec::RdmaSge sge = self->Sge(0, kMaxBytes);
-    if (!self->qp->PostRecv({.wr_id = round, .sg_list = {&sge, 1}}).ok() || !pipe.Send(0, round)) return false;
-    spec::RdmaCqReq received;
-    if (!self->Complete(&received) || received.status != spec::IbWcStatus::kSuccess ||
-        received.byte_len != kSizes.at(round)) {
-      std::fprintf(stderr, "round %zu: status %d, %u bytes\n", round, static_cast<int>(received.status),
-                   received.byte_len);
-      return false;
-    }
-    for (size_t i = 0; i < kSizes.at(round); ++i) {
-      if (self->memory[i] != Pattern(i, round) || self->memory[kMaxBytes + i] != Pattern(i, round + 100)) {
-        std::fprintf(stderr, "round %zu, byte %zu\n", round, i);
-        return false;
-      }
-    }
-  }
-  return pipe.Send(0, kSizes.size());
-}
-
-// The active side: a WRITE and a SEND for each size, and a READ of what it wrote.
-bool Talk(const std::string& socket, Pipe& pipe, bool is_agent) {
-  auto self = Endpoint::Open(socket, 3 * kMaxBytes);
-  PeerInfo peer;
-  if (self == nullptr || self->shared->info().uses_agent != is_agent) return false;
-  if (!pipe.Receive(1, peer) || !self->Connect(peer) || !pipe.Send(1, self->info())) return false;
-  size_t ready = 0;
-  for (size_t round = 0; round < kSizes.size(); ++round) {
-    const size_t bytes = kSizes.at(round);
-    for (size_t i = 0; i < bytes; ++i) {
-      self->memory[i] = Pattern(i, round);
-      self->memory[kMaxBytes + i] = Pattern(i, round + 100);
-    }
-    if (!pipe.Receive(1, ready) || ready != round) return false;
-    const spec::RdmaSge sent = self->Sge(0, bytes), written = self->Sge(kMaxBytes, bytes),
-                        read = self->Sge(2 * kMaxBytes, bytes);
-    using Opcode = spec::IbWrOpcode;
-    const verbs::SendRequest write{.opcode = Opcode::kRdmaWrite,
-                                   .sg_list = {&written, 1},
-                                   .remote_addr = peer.address + kMaxBytes,
-                                   .rkey = peer.rkey};
-    verbs::SendRequest back = write;
-    back.opcode = Opcode::kRdmaRead;
-    back.sg_list = {&read, 1};
-    if (!self->qp->PostSend(write).ok() || !self->qp->PostSend(back).ok() ||
-        !self->qp->PostSend({.opcode = Opcode::kSend, .sg_list = {&sent, 1}}).ok()) {
-      return false;
-    }
-    for (int i = 0; i < 3; ++i) {
-      if (!self->Complete()) return false;
-    }
-    for (size_t i = 0; i < bytes; ++i) {
-      if (self->memory[2 * kMaxBytes + i] != Pattern(i, round + 100)) return false;
-    }
-  }
-  return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has seen everything
-}
-
 struct Way {
   const char* name;
   bool is_agent;
@@ -97,8 +30,8 @@ TEST_P(ServiceTraffic, WritesReadsAndSendsIntoOrdinaryMemory) {
   EXPECT_TRUE(std::filesystem::exists(simulator.directory() + "/status.json"));
   if (way.is_agent) ::setenv("VIREO_DMA", "agent", 1);
   Pipe pipe;
-  ClientProcess passive([&] { return Serve(simulator.socket(way.nics[0]), pipe, way.is_agent); });
-  ClientProcess active([&] { return Talk(simulator.socket(way.nics[1]), pipe, way.is_agent); });
+  ClientProcess passive([&] { return ServeTraffic(simulator.socket(way.nics[0]), pipe, way.is_agent); });
+  ClientProcess active([&] { return TalkTraffic(simulator.socket(way.nics[1]), pipe, way.is_agent); });
   for (size_t end = 0; end < 2; ++end) pipe.Close(end);
   EXPECT_TRUE(active.Succeeds());
   EXPECT_TRUE(passive.Succeeds());
@@ -120,13 +53,13 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
   ASSERT_TRUE(simulator.is_ready());
   Pipe pipe, go;
   ClientProcess victim([&] {
-    auto self = Endpoint::Open(simulator.socket(0), kMaxBytes);
+    auto self = Endpoint::Open(simulator.socket(0), kTrafficBytes);
     PeerInfo peer;
     return self != nullptr && pipe.Send(0, self->info()) && pipe.Receive(0, peer) && self->Connect(peer) &&
            pipe.Send(0, 1) && pipe.Receive(0, peer);  // until it is killed
   });
   ClientProcess peer([&] {
-    auto self = Endpoint::Open(simulator.socket(1), kMaxBytes);
+    auto self = Endpoint::Open(simulator.socket(1), kTrafficBytes);
     PeerInfo other;
     int ready = 0;
     // 1 ms, twice.
@@ -134,7 +67,7 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
         !pipe.Receive(1, ready)) {
       return false;
     }
-    const spec::RdmaSge sge = self->Sge(0, kMaxBytes);
+    const spec::RdmaSge sge = self->Sge(0, kTrafficBytes);
     const verbs::SendRequest write{
         .opcode = spec::IbWrOpcode::kRdmaWrite, .sg_list = {&sge, 1}, .remote_addr = other.address, .rkey = other.rkey};
     // Never without traffic, so that death comes in the middle of it.
@@ -164,8 +97,8 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
   EXPECT_TRUE(peer.Succeeds());
 
   Pipe again;
-  ClientProcess passive([&] { return Serve(simulator.socket(0), again, false); });
-  ClientProcess active([&] { return Talk(simulator.socket(1), again, false); });
+  ClientProcess passive([&] { return ServeTraffic(simulator.socket(0), again, false); });
+  ClientProcess active([&] { return TalkTraffic(simulator.socket(1), again, false); });
   for (size_t end = 0; end < 2; ++end) again.Close(end);
   EXPECT_TRUE(active.Succeeds());
   EXPECT_TRUE(passive.Succeeds());

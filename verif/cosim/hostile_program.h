@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program does to its own queues of a NIC when it is after everybody else's: it knows nothing but its memory,
+// its doorbells, and what it could find out or guess of others. Where it runs, in a simulation's process or as a client
+// of host/service in one of its own, it is not told.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "host/driver/pci_function.h"
+#include "verif/cosim/raw_ring.h"
+
+namespace vireo::verif {
+
+// What is not its own.
+struct OthersThings {
+  std::vector<uint64_t> addresses;  // as the NIC calls memory; at least one
+  std::vector<uint32_t> keys;       // of either host; at least one
+};
+
+class HostileProgram {
+ public:
+  enum class Attack : uint8_t {
+    kDoorbells,     // rings and arms, and nothing is there
+    kDescriptors,   // descriptors and indices of any kind
+    kRequests,      // descriptors are right, the work requests are noise, or name what is not its own
+    kForeignPeers,  // requests that only the peer can refuse: keys, addresses and lengths of somebody else
+    kEverything,
+  };
+  static constexpr std::array<const char*, 5> kNames = {"doorbells", "descriptors", "requests", "foreign peers",
+                                                        "everything"};
+  // Its memory holds as many work requests.
+  static constexpr size_t kSlots = 64, kSlotBytes = 1024, kMemoryBytes = kSlots * kSlotBytes;
+
+  struct Queue {
+    RawRing ring;
+    uint8_t bar = 0;
+    uint64_t doorbell = 0;                                          // in the BAR
+    unsigned doorbell_bytes = spec::VirtqNotificationData::kBytes;  // that count as one
+    bool is_completion = false;                                     // filled by its driver
+    uint64_t position = 0;                                          // where the next entry goes
+  };
+  // One queue pair and its completion queue.
+  struct Own {
+    std::vector<Queue> queues;  // the send queue first
+    std::span<uint8_t> memory;  // kMemoryBytes
+    uint64_t address = 0;       // of it, for the device
+    spec::RdmaSge region;       // all of it, by its key
+    uint64_t remote_address = 0;
+    uint32_t remote_key = 0;  // of the far end, which is its own too
+  };
+  struct Counts {
+    uint64_t doorbells = 0, entries = 0;
+  };
+
+  HostileProgram(Attack attack, OthersThings others, std::mt19937_64 random);
+
+  // Scribbles into one of the queues and rings. Does not wait.
+  void Step(Own& own, host::PciFunction& function);
+  const Counts& counts() const { return counts_; }
+  uint64_t Below(uint64_t bound);
+
+ private:
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+  template <typename T>
+  T OneOf(const std::vector<T>& all) {
+    return all[Below(all.size())];
+  }
+  void Scribble(Own& own, Queue& queue, Attack attack);
+  RawDescriptor AnyDescriptor(const Own& own, size_t slot);
+  void MakeRequest(const Own& own, size_t slot, bool is_foreign);
+  void Ring(const Queue& queue, bool is_wild, host::PciFunction& function);
+
+  const Attack attack_;
+  const OthersThings others_;
+  std::mt19937_64 random_;
+  Counts counts_;
+};
+
+}  // namespace vireo::verif
