@@ -174,6 +174,9 @@ class Case {
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) {
         reports_.insert(fmt::format("{} event device_needs_reset", kSideNames.at(side)));
         ++reported_.at(side);
+        if (!fault_.ends_all) Complain(fmt::format("{}: the device needs a reset", kSideNames.at(side)));
+        needs_opening_ = true;
+        for (Traffic* traffic : {victim_.get(), bystander_.get()}) traffic->End(side);
         continue;
       }
       const spec::RdmaEvent& rdma = (*event)->rdma;
@@ -218,9 +221,11 @@ class Case {
     } else if (fault.kind == Kind::kFunctionReset) {
       const host::Status reset = net.pci().Reset(kResetTimeoutNs);
       if (!reset.ok()) Complain("reset of the function: " + host::ToString(reset.error()));
-      is_reset_ = true;
+      is_reset_ = needs_opening_ = true;
       victim_->End(kNear);
       bystander_->End(kNear);
+    } else if (fault.kind == Kind::kFlip) {
+      near().FlipBit(spec::ContextRam::kDescFetchDescriptors, index, static_cast<uint32_t>(random_() % 1024));
     } else {
       Spoil(fault.kind, index);
       victim_->Pause(kNear, false);
@@ -330,7 +335,7 @@ class Case {
     pcie().ClearFaults();
     victim_.reset();
     bystander_.reset();
-    if (is_reset_) {
+    if (needs_opening_) {
       near().Close();
       const std::string error = near().Open();
       if (!error.empty()) return Complain("after the reset: " + error);
@@ -367,6 +372,7 @@ class Case {
   std::unique_ptr<Traffic> victim_, bystander_;
   std::optional<HostFault> act_;  // to be done
   bool is_reset_ = false;         // the near device, and not opened since
+  bool needs_opening_ = false;    // likewise
   std::set<std::string> reports_;
   std::array<uint64_t, 2> reported_{};  // events, by side
   CaseResult result_;

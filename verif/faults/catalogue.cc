@@ -16,6 +16,9 @@ constexpr Outcome kDelivered{};
 constexpr Outcome kLoses{.lost = 1};
 constexpr Outcome Ends(std::string_view reports) { return {.reports = reports}; }
 constexpr std::nullopt_t kNone = std::nullopt;
+// Of the near side.
+constexpr std::string_view kStopsTheDevice =
+    "far event qp_fatal; far status retry_exc_err; near event device_fatal internal; near event device_needs_reset";
 
 constexpr Fault kFaults[] = {
     {.name = "drop",
@@ -264,6 +267,15 @@ constexpr Fault kFaults[] = {
                   Ends("far event qp_fatal; far status retry_exc_err")},
      .counters = "",
      .why = "status reads 0 when all DMA has ended (decision 0003, device reset); RC peers run out of retries",
+     .ends_all = true},
+    {.name = "context_flip",
+     .place = FaultPlace::kHost,
+     .script = "flip after=6",
+     .does = "a bit flips in the device's memory: in what it knows of the send queue",
+     .outcomes = {Ends(kStopsTheDevice), Ends(kStopsTheDevice), Ends(kStopsTheDevice), Ends(kStopsTheDevice)},
+     .counters = "reports",
+     .why = "parity: whoever reads the entry stops the device, which says so; nothing that it points to is used "
+            "(docs/parity.md); RC peers run out of retries",
      .ends_all = true},
     {.name = "looping_chain",
      .place = FaultPlace::kHost,

@@ -9,9 +9,9 @@ namespace vireo::verif {
 namespace {
 
 // By HostFault::Kind.
-constexpr std::array<std::string_view, 9> kNames = {"loop",        "zero_length", "oversize",
-                                                    "outside",     "index_jump",  "doorbells",
-                                                    "queue_reset", "no_poll",     "function_reset"};
+constexpr std::array<std::string_view, 10> kNames = {"loop",           "zero_length", "oversize",    "outside",
+                                                     "index_jump",     "doorbells",   "queue_reset", "no_poll",
+                                                     "function_reset", "flip"};
 
 std::string ParseWord(std::string_view word, HostFault& fault) {
   constexpr std::string_view kAfter = "after=";

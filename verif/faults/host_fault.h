@@ -19,6 +19,7 @@ struct HostFault {
     kQueueReset,     // that queue is reset while it works
     kNoPoll,         // nobody looks at the completion queue, so that it gets no buffers; `amount`: its entries
     kFunctionReset,  // the whole device
+    kFlip,           // a bit flips in a context memory: what the device knows of that queue (docs/parity.md)
   };
   Kind kind{};
   uint64_t amount = 0;
@@ -31,7 +32,7 @@ struct HostScript {
 };
 
 // One rule: KIND [amount] [after=N]. KIND is loop, zero_length, oversize, outside, index_jump, doorbells, queue_reset,
-// no_poll or function_reset; doorbells and no_poll need their amount, from 1, the others have none.
+// no_poll, function_reset or flip; doorbells and no_poll need their amount, from 1, the others have none.
 //   doorbells 500 after=4
 HostScript ParseHostScript(std::string_view text);
 
