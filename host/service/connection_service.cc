@@ -13,12 +13,18 @@
 namespace vireo::service {
 namespace {
 
+// perftest connects a second time as soon as the first connection has told it what to connect; its server may not
+// listen again by then, and a client that is refused crashes and leaves its server waiting. On a wire between two
+// machines that hardly happens: here programs meet in the time that it takes to start one.
+constexpr uint64_t kRefusalDelayNs = 500'000'000;
+
 class ConnectionService final : public UcmaServer {
  public:
   ConnectionService(Service& service, std::unique_ptr<cm::Gsi> gsi, uint64_t seed)
       : service_(service),
         gsi_(std::move(gsi)),
-        manager_(*gsi_, MonotonicNs, {.node_guid = service.node_guid(), .seed = seed}),
+        manager_(*gsi_, MonotonicNs,
+                 {.node_guid = service.node_guid(), .seed = seed, .refusal_delay_ns = kRefusalDelayNs}),
         ucma_(manager_, IdentityOf(service, seed), [&service](const cm::Gid& gid) {
           if (service.FindNeighbor(gid).has_value()) return Ucma::Reach::kThere;
           return service.IsSearching(gid) ? Ucma::Reach::kSearching : Ucma::Reach::kNowhere;

@@ -482,7 +482,8 @@ void Requester::EndCheck() {
   message.packets = 0;
   if (sends && !message.is_read) {
     const bool is_long = message.length > burst_bytes_;
-    message.packets = work.again ? work.packets : is_long ? static_cast<uint16_t>(burst_bytes_ >> message.shift) : 0;
+    const auto packets = static_cast<uint16_t>(is_long ? burst_bytes_ >> message.shift : 0);
+    message.packets = work.again ? work.packets : packets;
     message.end_psn = (message.psn + message.packets - 1) & kPsnMask;
   }
   message.left = sends && !message.is_read ? message.length : 0;  // the request of a READ has no payload

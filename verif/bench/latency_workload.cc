@@ -72,7 +72,9 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
     return "";
   };
   std::vector<Picoseconds> one_way, round_trip;
+  double cpu = 0;
   for (uint64_t i = 0; i < kWarm + rounds; ++i) {
+    if (i == kWarm) cpu = CpuSeconds();
     const Picoseconds begin = scheduler.now();
     if (const host::Status posted = send(0); !posted.ok()) return host::ToString(posted.error());
     if (std::string error = wait(1); !error.empty()) return error;
@@ -87,6 +89,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
       if (const host::Status posted = post_receive(host); !posted.ok()) return host::ToString(posted.error());
     }
   }
+  cpu = CpuSeconds() - cpu;
   if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
   if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
   row.metrics = {
@@ -95,6 +98,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
       {"round_trip_ns_p50", Percentile(round_trip, 50), "ns"},
       {"round_trip_ns_p99", Percentile(round_trip, 99), "ns"},
       {"rounds", static_cast<double>(rounds), "1"},
+      {"cpu_s", cpu, "s", false},
   };
   return "";
 }

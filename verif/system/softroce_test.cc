@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -207,10 +206,6 @@ class SoftRoce : public testing::TestWithParam<Case> {
     }
     return line;
   }
-  static std::vector<std::string> Split(const std::string& line) {
-    std::istringstream text(line);
-    return {std::istream_iterator<std::string>(text), {}};
-  }
   // Of the server, for who runs in the guest or here.
   static std::string ServerAddress(bool for_guest) {
     const Case& one = GetParam();
@@ -233,9 +228,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
             {"$MTU", std::to_string(one.mtu)},
             {"$KIND", one.ipv6 ? "ipv6" : "ip"}};
   }
-  static std::map<std::string, std::string> Environment() {
-    return {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", World().simulator->socket(0)}, {"VIREO_LOG", "1"}};
-  }
+  static Environment OnOurs() { return Seeing(World().simulator->socket(0), {{"VIREO_LOG", "1"}}); }
 
   void GuestServes() {
     const RdmaProgram& program = *GetParam().program;
@@ -250,7 +243,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
     // Nobody is told that somebody listens.
     InGuest("until " + listens + " >/run/none || ! kill -0 $server; do usleep 20000; done");
     if (HasFailure()) return;
-    Program client(Split(Words(program.client, Values(false, port))), Environment());
+    Program client(WordsOf(Words(program.client, Values(false, port))), OnOurs());
     EXPECT_EQ(client.Wait(), 0);
     const std::string output = InGuest("wait $server; status=$?; cat /run/server; (exit $status)", kAnswerPatience);
     EXPECT_NE(client.Output().find(program.output), std::string::npos);
@@ -262,7 +255,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
     const unsigned port = FreePort();
     const std::string limit = "timeout " + std::to_string(seconds(kProgramPatience).count()) + " ";
     const bool by_tcp = program.meet == Meet::kTcp;
-    Program server(Split(Words(program.server, Values(false, port))), Environment(), /*yields=*/by_tcp);
+    Program server(WordsOf(Words(program.server, Values(false, port))), OnOurs(), /*yields=*/by_tcp);
     ASSERT_TRUE(by_tcp ? AwaitListener(port, server) : AwaitOutput("rdma_cm listens", server)) << server.Output();
     const std::string output = InGuest(limit + Words(program.client, Values(true, port)), kAnswerPatience);
     EXPECT_NE(output.find(program.output), std::string::npos);

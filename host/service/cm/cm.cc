@@ -351,7 +351,45 @@ std::optional<uint64_t> ConnectionManager::NextDeadline() const {
   for (const auto& [id, c] : connections_) {
     if (c->deadline.has_value() && (!earliest.has_value() || *c->deadline < *earliest)) earliest = c->deadline;
   }
+  for (const Early& one : early_) {
+    const uint64_t due = one.asks_again ? 0 : one.refused_at_ns;
+    if (!earliest.has_value() || due < *earliest) earliest = due;
+  }
   return earliest;
+}
+
+void ConnectionManager::OnServiceAdded() {
+  for (Early& one : early_) one.asks_again = true;
+}
+
+bool ConnectionManager::Waits(const Path& path, MadView mad) {
+  constexpr size_t kMostAtOnce = 256;
+  const uint64_t now = clock_();
+  const uint64_t refused_at = refused_at_ns_.value_or(now + options_.refusal_delay_ns);
+  if (refused_at <= now || early_.size() == kMostAtOnce) return false;
+  const bool is_known = std::ranges::any_of(early_, [&](const Early& one) {
+    return one.path.dgid == path.dgid && std::ranges::equal(one.mad, mad);  // the peer asks again
+  });
+  if (is_known) return true;
+  Early& one = early_.emplace_back();
+  one.path = path;
+  one.refused_at_ns = refused_at;
+  std::ranges::copy(mad, one.mad.begin());
+  return true;
+}
+
+void ConnectionManager::AskAgain(uint64_t now_ns) {
+  std::vector<Early> due;
+  std::erase_if(early_, [&](const Early& one) {
+    const bool is_due = one.asks_again || one.refused_at_ns <= now_ns;
+    if (is_due) due.push_back(one);
+    return is_due;
+  });
+  for (const Early& one : due) {
+    refused_at_ns_ = one.refused_at_ns;
+    OnMad(one.path, one.mad);
+  }
+  refused_at_ns_.reset();
 }
 
 void ConnectionManager::Tick() {
@@ -364,6 +402,7 @@ void ConnectionManager::Tick() {
     Connection* const c = Find(id);
     if (c != nullptr && c->deadline.has_value() && *c->deadline <= now) OnDeadline(*c);
   }
+  AskAgain(now);
 }
 
 void ConnectionManager::OnDeadline(Connection& c) {
@@ -484,7 +523,7 @@ void ConnectionManager::OnReq(const Path& path, MadView mad, uint64_t tid) {
     if (made != nullptr) made->handler = answer.handler;
     return;
   }
-  if (answer.verdict == Answer::Verdict::kNoService) reject(RejectReason::kInvalidServiceId);
+  if (answer.verdict == Answer::Verdict::kNoService && !Waits(path, mad)) reject(RejectReason::kInvalidServiceId);
   Remove(id);
 }
 
@@ -640,7 +679,9 @@ void ConnectionManager::OnSidrReq(const Path& path, MadView mad, uint64_t tid) {
     if (made != nullptr) made->handler = answer.handler;
     return;
   }
-  if (answer.verdict == Answer::Verdict::kNoService) (void)SidrReply(id, SidrStatus::kUnsupported, 0, 0, {});
+  if (answer.verdict == Answer::Verdict::kNoService && !Waits(path, mad)) {
+    (void)SidrReply(id, SidrStatus::kUnsupported, 0, 0, {});
+  }
   Remove(id);
 }
 

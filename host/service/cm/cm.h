@@ -127,6 +127,8 @@ class ConnectionManager {
     uint8_t packet_life_time = 16;     // exponent, what Linux takes for RoCE
     uint8_t target_ack_delay = 15;     // exponent
     uint8_t mra_service_timeout = 24;  // exponent: time that an MRA asks for
+    // How long a request for a service that is not there waits for it before it is refused.
+    uint64_t refusal_delay_ns = 0;
   };
   // Nanoseconds of the time in which the users live: those that accept are processes, so not a simulation's time.
   using Clock = std::function<uint64_t()>;
@@ -140,6 +142,8 @@ class ConnectionManager {
   ConnectionManager(MadTransport& transport, Clock clock, const Options& options);
   ~ConnectionManager();
   void SetAcceptor(Acceptor acceptor) { acceptor_ = std::move(acceptor); }
+  // There may be a service that was not there: with the next Tick, those who wait for one ask again.
+  void OnServiceAdded();
 
   // Sends REQ (SIDR_REQ). The handler outlives the connection. Gives its id.
   host::Result<uint32_t> Connect(Handler& handler, const Path& path, const ConnectParameters& parameters);
@@ -181,6 +185,12 @@ class ConnectionManager {
 
  private:
   struct Connection;
+  struct Early {  // a request that waits for its service
+    Path path;
+    Mad mad{};
+    uint64_t refused_at_ns = 0;
+    bool asks_again = false;
+  };
 
   Connection* Find(uint32_t id) const;
   Connection* FindPeer(uint32_t local, uint32_t remote, const Path& path) const;
@@ -196,6 +206,8 @@ class ConnectionManager {
   void EnterTimewait(Connection& c);
   void Tell(Connection& c, const Event& event);  // the last thing that is done with c
   void OnDeadline(Connection& c);
+  bool Waits(const Path& path, MadView mad);  // false: it has waited long enough
+  void AskAgain(uint64_t now_ns);
 
   void OnReq(const Path& path, MadView mad, uint64_t tid);
   void OnMra(const Path& path, MadView mad);
@@ -213,6 +225,8 @@ class ConnectionManager {
   Acceptor acceptor_;
   std::mt19937_64 random_;
   std::map<uint32_t, std::unique_ptr<Connection>> connections_;
+  std::vector<Early> early_;
+  std::optional<uint64_t> refused_at_ns_;  // of the one that asks again now
 };
 
 }  // namespace vireo::service::cm

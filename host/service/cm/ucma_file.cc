@@ -380,6 +380,7 @@ int UcmaFile::Listen(const Call& call) {
   if (error != 0) return error;
   id->backlog = command.backlog > 0 && command.backlog < kMaxBacklog ? command.backlog : kMaxBacklog;
   id->state = State::kListen;
+  ucma_.manager_.OnServiceAdded();
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -90,6 +91,7 @@ bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
   bool is_good = true;
   fmt::print("simulated time  {:.3f} us\n",
              static_cast<double>(system.scheduler().now()) / kPicosecondsPerNanosecond / 1000);
+  fmt::print("processor time  {:.3f} s\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
   for (size_t i = 0; i < simulator.size(); ++i) {
     const MacPort::Counters& counters = system.host(i).station().mac().counters();
     fmt::print("{:<15} {} frames sent, {} received", system.host(i).station().name(), counters.sent_frames,

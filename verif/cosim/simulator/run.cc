@@ -2,8 +2,10 @@
 // RDMA programs on simulated NICs: `vireo up`, `down`, `status`, `exec` and `pair`.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/personality.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "verif/cosim/simulator/child_process.h"
+#include "verif/cosim/simulator/overlay.h"
 #include "verif/cosim/simulator/simulation_directory.h"
 #include "verif/cosim/simulator/simulation_options.h"
 #include "verif/cosim/simulator/simulator_process.h"
@@ -105,15 +108,13 @@ int Up(const SimulationDirectory& directory, const SimulationOptions& options) {
 int Down(const SimulationDirectory& directory) {
   const auto status = FindOrComplain(directory);
   if (!status.has_value()) return 1;
+  // It takes down what says that it lives first, and is not gone until it has written its last line.
+  const host::FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, status->pid, 0)));
   kill(status->pid, SIGTERM);
-  const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
-  while (directory.Find().has_value()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      kill(status->pid, SIGKILL);
-      fmt::print(stderr, "vireo: process {} did not end by itself\n", status->pid);
-      break;
-    }
-    usleep(10'000);
+  pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
+  if (process.is_open() && poll(&end, 1, static_cast<int>(milliseconds(kEndPatience).count())) == 0) {
+    kill(status->pid, SIGKILL);
+    fmt::print(stderr, "vireo: process {} did not end by itself\n", status->pid);
   }
   std::error_code failed;
   std::filesystem::remove(directory.status_file(), failed);
@@ -129,16 +130,6 @@ int Status(const SimulationDirectory& directory) {
   return 0;
 }
 
-std::string PreloadList() {
-  const char* const already = std::getenv("LD_PRELOAD");
-  return already == nullptr || *already == '\0' ? VIREO_OVERLAY : fmt::format("{}:{}", VIREO_OVERLAY, already);
-}
-
-// What makes a program see one NIC, and only that.
-std::vector<std::pair<std::string, std::string>> EnvironmentFor(const SimulationStatus& status, size_t nic) {
-  return {{"LD_PRELOAD", PreloadList()}, {"VIREO_SOCKET", status.nics[nic].socket}};
-}
-
 int Exec(const SimulationDirectory& directory, const std::string& name_or_number, std::vector<std::string> command) {
   const auto status = FindOrComplain(directory);
   if (!status.has_value()) return 1;
@@ -151,7 +142,9 @@ int Exec(const SimulationDirectory& directory, const std::string& name_or_number
     return Fail(fmt::format("NIC {} is exported whole, at {}: programs have none of it", name_or_number,
                             status->nics[*nic].socket));
   }
-  for (const auto& [name, value] : EnvironmentFor(*status, *nic)) setenv(name.c_str(), value.c_str(), 1);
+  for (const auto& [name, value] : OverlayEnvironment(status->nics[*nic].socket)) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
   if (status->virtual_time) personality(ADDR_NO_RANDOMIZE);  // as for a pair
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -223,7 +216,7 @@ int Pair(const PairOptions& options) {
     const int output = open((directory.path() / who).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     auto child = ChildProcess::Start({"/bin/sh", "-c", text},
                                      // Where time waits for programs, they must not wait for others' leftovers.
-                                     {.environment = EnvironmentFor(*status, nic),
+                                     {.environment = OverlayEnvironment(status->nics[nic].socket),
                                       .output = output,
                                       .own_session = true,
                                       .yields = !options.simulation.is_virtual_time(),

@@ -117,12 +117,18 @@ Simulator::~Simulator() {
 }
 
 void Simulator::Progress() {
-  for (const auto& service : services_) {
-    if (service != nullptr) service->Progress();
-  }
-  for (const auto& server : vfio_users_) {
-    if (server != nullptr) server->Progress();
-  }
+  // What one does may let the simulation run, as the end of a client's queues does. Who interrupts then, and has been
+  // looked at before, must not wait until somebody says something.
+  uint64_t interrupts = 0;
+  do {
+    interrupts = Interrupts();
+    for (const auto& service : services_) {
+      if (service != nullptr) service->Progress();
+    }
+    for (const auto& server : vfio_users_) {
+      if (server != nullptr) server->Progress();
+    }
+  } while (Interrupts() != interrupts);
 }
 
 uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {

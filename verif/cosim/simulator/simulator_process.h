@@ -36,6 +36,7 @@ class SimulatorProcess {
 
   bool is_ready() const { return process_.has_value(); }
   const std::string& error() const { return error_; }  // why it is not ready
+  pid_t pid() const { return process_.has_value() ? process_->pid() : -1; }
   std::string socket(size_t nic) const { return directory_ + "/nic" + std::to_string(nic) + ".sock"; }
   const std::string& directory() const { return directory_; }
   // SIGTERM. The exit status, 128 + signal, or -1: it did not end, or does not run.

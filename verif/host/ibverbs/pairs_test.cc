@@ -2,12 +2,11 @@
 // Pairs of unmodified programs, a server on one NIC and a client on the other, on the model, in RTL and in lockstep.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +79,8 @@ constexpr Row kPerftest[] = {
     {"SendBwUc", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -c UC"), "Connection type : UC"},
     {"SendBwUd", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "Connection type : UD"},
     {"SendBwUdByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "ibv_wr* API     : ON", "m", true},
+    {"SendBwUdByRdmaCm", VIREO_CM("ib_send_bw -F -n 20 -s 1024 -c UD -R"), "rdma_cm QPs\t : ON"},
+    {"SendLatUdByRdmaCm", VIREO_CM("ib_send_lat -F -n 20 -s 64 -c UD -R"), "rdma_cm QPs\t : ON"},
     {"SendLat", VIREO_TCP("ib_send_lat -F -n 20 -s 64"), " 64      20 "},
     {"SendLatInlineByWrApi", VIREO_TCP("ib_send_lat -F -n 20 -s 64 -I 64"), "ibv_wr* API     : ON", "m", true},
     {"SendLatByEvents", VIREO_TCP("ib_send_lat -F -n 20 -s 64 -e"), "Test with events."},
@@ -142,6 +143,72 @@ std::string NameOf(const testing::TestParamInfo<Case>& info) {
   return std::string(info.param.row->name) + "On" + device;
 }
 
+std::string ContentOf(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A run of a row on a simulator that lives on.
+class PairOfPrograms {
+ public:
+  PairOfPrograms(const Row& row, const SimulatorProcess& simulator) : row_(row), simulator_(simulator) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "vireo_pair_XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) directory_ = pattern;
+  }
+  ~PairOfPrograms() {
+    std::error_code error;
+    std::filesystem::remove_all(directory_, error);
+  }
+  PairOfPrograms(const PairOfPrograms&) = delete;
+  PairOfPrograms& operator=(const PairOfPrograms&) = delete;
+
+  void ExpectGoodEnd() const {
+    ASSERT_FALSE(directory_.empty());
+    const bool copies = std::string_view(row_.client).find("$FILE") != std::string_view::npos;
+    std::string content(200'000, '\0');
+    for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 251);
+    if (copies) std::ofstream(directory_ / "file", std::ios::binary) << content;
+
+    // perftest connects twice: its server must listen again before the service refuses its client.
+    Program server(Words(row_.server), On(0), /*yields=*/row_.meet == Meet::kTcp);
+    ASSERT_TRUE(row_.meet == Meet::kTcp ? AwaitListener(port_, server) : AwaitOutput("rdma_cm listens", server))
+        << server.Output();
+    Program client(Words(row_.client), On(1));
+    EXPECT_EQ(client.Wait(), 0) << client.Output() << "server:\n" << server.Output();
+    if (row_.end == Server::kEnds) {
+      EXPECT_EQ(server.Wait(), 0) << server.Output();
+    }
+    EXPECT_NE(client.Output().find(row_.output), std::string::npos) << row_.output << " is not in\n" << client.Output();
+    if (copies) {
+      EXPECT_TRUE(ContentOf(directory_ / "copy") == content);
+    }
+  }
+
+ private:
+  std::vector<std::string> Words(const char* command) const {
+    const std::map<std::string, std::string> values = {
+        {"$PORT", std::to_string(port_)}, {"$FILE", directory_ / "file"}, {"$COPY", directory_ / "copy"}};
+    std::vector<std::string> words = WordsOf(command);
+    for (std::string& word : words) {
+      for (const auto& [name, value] : values) {
+        if (const size_t at = word.find(name); at != std::string::npos) word.replace(at, name.size(), value);
+      }
+    }
+    return words;
+  }
+  Environment On(size_t nic) const {
+    Environment environment = Seeing(simulator_.socket(nic));
+    if (row_.wr_api) environment["VIREO_VENDOR_PART_ID"] = "4119";
+    if (row_.meet == Meet::kRdmaCm) environment["VIREO_LOG"] = "1";
+    return environment;
+  }
+
+  const Row& row_;
+  const SimulatorProcess& simulator_;
+  const unsigned port_ = FreePort();
+  std::filesystem::path directory_;
+};
+
 class Pairs : public testing::TestWithParam<Case> {
  protected:
   // Nothing but what the device says makes a simulator end with another status than 0: in lockstep, a difference.
@@ -152,38 +219,8 @@ class Pairs : public testing::TestWithParam<Case> {
   void SetUp() override {
     simulator_ = &Simulators().try_emplace(GetParam().device, Arguments{"--device", GetParam().device}).first->second;
     ASSERT_TRUE(simulator_->is_ready());
-    std::string pattern = (std::filesystem::temp_directory_path() / "vireo_pair_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
   }
 
-  std::vector<std::string> Words(const char* command) const {
-    const std::map<std::string, std::string> values = {
-        {"$PORT", std::to_string(port_)}, {"$FILE", directory_ / "file"}, {"$COPY", directory_ / "copy"}};
-    std::vector<std::string> words;
-    std::istringstream text(command);
-    for (std::string word; text >> word;) {
-      for (const auto& [name, value] : values) {
-        if (const size_t at = word.find(name); at != std::string::npos) word.replace(at, name.size(), value);
-      }
-      words.push_back(word);
-    }
-    return words;
-  }
-  std::map<std::string, std::string> On(size_t nic) const {
-    std::map<std::string, std::string> environment{{"LD_PRELOAD", VIREO_IBVERBS},
-                                                   {"VIREO_SOCKET", simulator_->socket(nic)}};
-    if (GetParam().row->wr_api) environment["VIREO_VENDOR_PART_ID"] = "4119";
-    if (GetParam().row->meet == Meet::kRdmaCm) environment["VIREO_LOG"] = "1";
-    return environment;
-  }
-
-  const unsigned port_ = FreePort();
-  std::filesystem::path directory_;
   SimulatorProcess* simulator_ = nullptr;
 
  private:
@@ -194,32 +231,7 @@ class Pairs : public testing::TestWithParam<Case> {
   }
 };
 
-std::string ContentOf(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-TEST_P(Pairs, EndWell) {
-  const Row& row = *GetParam().row;
-  const bool copies = std::string_view(row.client).find("$FILE") != std::string_view::npos;
-  std::string content(200'000, '\0');
-  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 251);
-  if (copies) std::ofstream(directory_ / "file", std::ios::binary) << content;
-
-  // perftest connects twice and does not look whether the server listens again, so the server goes before.
-  Program server(Words(row.server), On(0), /*yields=*/row.meet == Meet::kTcp);
-  ASSERT_TRUE(row.meet == Meet::kTcp ? AwaitListener(port_, server) : AwaitOutput("rdma_cm listens", server))
-      << server.Output();
-  Program client(Words(row.client), On(1));
-  EXPECT_EQ(client.Wait(), 0) << client.Output() << "server:\n" << server.Output();
-  if (row.end == Server::kEnds) {
-    EXPECT_EQ(server.Wait(), 0) << server.Output();
-  }
-  EXPECT_NE(client.Output().find(row.output), std::string::npos) << row.output << " is not in\n" << client.Output();
-  if (copies) {
-    EXPECT_TRUE(ContentOf(directory_ / "copy") == content);
-  }
-}
+TEST_P(Pairs, EndWell) { PairOfPrograms(*GetParam().row, *simulator_).ExpectGoodEnd(); }
 
 INSTANTIATE_TEST_SUITE_P(Pingpong, Pairs, testing::ValuesIn(CasesOf(kPingpongs)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Perftest, Pairs, testing::ValuesIn(CasesOf(kPerftest)), NameOf);

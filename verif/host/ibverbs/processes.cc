@@ -3,13 +3,20 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "verif/cosim/simulator/overlay.h"
 
 namespace vireo::verif {
 namespace {
@@ -18,8 +25,13 @@ constexpr int kLookMs = 10;  // nobody is told that somebody listens, or that a 
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
-                 bool yields)
+Environment Seeing(const std::string& sockets, const Environment& more) {
+  Environment environment = more;
+  for (const auto& [name, value] : OverlayEnvironment(sockets)) environment.emplace(name, value);
+  return environment;
+}
+
+Program::Program(const std::vector<std::string>& command, const Environment& environment, bool yields)
     : output_(memfd_create("output", MFD_CLOEXEC)) {
   std::string error;
   process_ = ChildProcess::Start(command,
@@ -46,11 +58,56 @@ int Program::Wait() {
   return process_->Wait(std::chrono::seconds(kPatienceSeconds)).value_or(-1);
 }
 
+void Program::Kill() {
+  if (process_.has_value()) kill(process_->pid(), SIGKILL);
+}
+
 std::string Program::Output() const {
   std::string text(static_cast<size_t>(lseek(output_, 0, SEEK_END)), '\0');
   const ssize_t count = pread(output_, text.data(), text.size(), 0);
   text.resize(count < 0 ? 0 : static_cast<size_t>(count));
   return text;
+}
+
+std::vector<std::string> WordsOf(const std::string& command) {
+  std::istringstream text(command);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
+TcpPair::TcpPair(const SimulatorProcess& simulator, std::string line, const Environment& more, bool yields)
+    : command(std::move(line)),
+      port(FreePort()),
+      server(WordsOf(command + " -p " + std::to_string(port)), Seeing(simulator.socket(0), more), yields) {
+  if (!AwaitListener(port, server)) {
+    ADD_FAILURE() << command << ": the server does not listen\n" << server.Output();
+    return;
+  }
+  client = std::make_unique<Program>(WordsOf(command + " -p " + std::to_string(port) + " 127.0.0.1"),
+                                     Seeing(simulator.socket(1), more), yields);
+}
+
+void TcpPair::ExpectGoodEnd() {
+  if (client == nullptr) return;
+  EXPECT_EQ(client->Wait(), 0) << command << ", the client\n" << client->Output();
+  EXPECT_EQ(server.Wait(), 0) << command << ", the server\n" << server.Output();
+}
+
+Footprint FootprintOf(pid_t pid) {
+  const std::string directory = "/proc/" + std::to_string(pid) + "/";
+  std::error_code error;
+  Footprint found;
+  const auto descriptors = std::filesystem::directory_iterator(directory + "fd", error);
+  if (!error) found.descriptors = static_cast<size_t>(std::distance(begin(descriptors), end(descriptors)));
+  std::ifstream maps(directory + "maps"), status(directory + "status");
+  for (std::string line; std::getline(maps, line);) ++found.mappings;
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    fields >> name;
+    if (name == "Threads:") fields >> found.threads;
+    if (name == "VmRSS:") fields >> found.resident_kib;
+  }
+  return found;
 }
 
 unsigned FreePort() {

@@ -5,23 +5,29 @@
 #include <sys/types.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "verif/cosim/simulator/child_process.h"
+#include "verif/cosim/simulator/simulator_process.h"
 
 namespace vireo::verif {
 
 inline constexpr int kPatienceSeconds = 120;
 
+// What a program's environment has beside the test's own.
+using Environment = std::map<std::string, std::string>;
+// Of one that sees the NICs behind these sockets, separated by ':' (cosim/simulator/overlay.h), with `more`.
+Environment Seeing(const std::string& sockets, const Environment& more = {});
+
 // A program that runs. One that still does at the end is killed.
 class Program {
  public:
-  // `environment` is added to that of the test. Finds the program as a shell does. One that yields runs when nobody
-  // else wants the processor: while it polls it does not starve the simulator.
-  Program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
-          bool yields = true);
+  // Finds the program as a shell does. One that yields runs when nobody else wants the processor: while it polls it
+  // does not starve the simulator.
+  Program(const std::vector<std::string>& command, const Environment& environment, bool yields = true);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -31,6 +37,8 @@ class Program {
   int Wait();
   // True: it ended within so many milliseconds.
   bool HasEnded(int milliseconds);
+  // SIGKILL: it can say good-bye to nobody. Its end is Wait()'s.
+  void Kill();
   // What it has written to stdout and stderr.
   std::string Output() const;
 
@@ -38,6 +46,30 @@ class Program {
   int output_ = -1;
   std::optional<ChildProcess> process_;
 };
+
+// The words of a command line without quotes.
+std::vector<std::string> WordsOf(const std::string& command);
+
+// A program on NIC 0 and one on NIC 1 that meet over TCP: `line` with the port behind it, and for the client, which
+// starts when the server listens, its address too.
+struct TcpPair {
+  TcpPair(const SimulatorProcess& simulator, std::string line, const Environment& more = {}, bool yields = true);
+  // Both ended, and well; if not, the test fails with what they wrote.
+  void ExpectGoodEnd();
+
+  const std::string command;
+  const unsigned port;
+  Program server;
+  std::unique_ptr<Program> client;  // null: the server does not listen, and the test has failed
+};
+
+// What the kernel has for a process.
+struct Footprint {
+  size_t descriptors = 0, threads = 0, mappings = 0;
+  size_t resident_kib = 0;
+};
+// Zeros: there is no such process.
+Footprint FootprintOf(pid_t pid);
 
 // A TCP port that nobody used a moment ago.
 unsigned FreePort();

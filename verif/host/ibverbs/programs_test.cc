@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@
 namespace vireo::verif {
 namespace {
 
-using Environment = std::map<std::string, std::string>;
-
 class Programs : public testing::Test {
  protected:
   static void SetUpTestSuite() { simulator_ = std::make_unique<SimulatorProcess>(); }
@@ -25,18 +22,12 @@ class Programs : public testing::Test {
   }
   void SetUp() override { ASSERT_TRUE(simulator_->is_ready()); }
 
-  static Environment On(const std::string& sockets, const Environment& more = {}) {
-    Environment environment{{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", sockets}};
-    environment.insert(more.begin(), more.end());
-    return environment;
-  }
-
   static std::unique_ptr<SimulatorProcess> simulator_;
 };
 std::unique_ptr<SimulatorProcess> Programs::simulator_;
 
 TEST_F(Programs, EveryNamedSocketIsADevice) {
-  Program devices({"ibv_devices"}, On(simulator_->socket(1) + "::/nonexistent:" + simulator_->socket(0)));
+  Program devices({"ibv_devices"}, Seeing(simulator_->socket(1) + "::/nonexistent:" + simulator_->socket(0)));
   ASSERT_EQ(devices.Wait(), 0);
   const std::string output = devices.Output();
   EXPECT_NE(output.find("vireo0"), std::string::npos) << output;
@@ -46,13 +37,13 @@ TEST_F(Programs, EveryNamedSocketIsADevice) {
 
 TEST_F(Programs, WithoutASocketTheOverlayIsNotThere) {
   Program plain({"ibv_devices"}, {{"VIREO_SOCKET", ""}});
-  Program preloaded({"ibv_devices"}, {{"VIREO_SOCKET", ""}, {"LD_PRELOAD", VIREO_IBVERBS}});
+  Program preloaded({"ibv_devices"}, Seeing(""));
   EXPECT_EQ(plain.Wait(), preloaded.Wait());
   EXPECT_EQ(plain.Output(), preloaded.Output());
 }
 
 TEST_F(Programs, IbvDevinfoSaysAll) {
-  Program devinfo({"ibv_devinfo", "-v"}, On(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
+  Program devinfo({"ibv_devinfo", "-v"}, Seeing(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
   ASSERT_EQ(devinfo.Wait(), 0) << devinfo.Output();
   const std::string output = devinfo.Output();
   for (const char* line :
@@ -64,7 +55,7 @@ TEST_F(Programs, IbvDevinfoSaysAll) {
 
 // Until it is stopped: that there is a device to watch is all that it says.
 TEST_F(Programs, IbvAsyncwatch) {
-  Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, On(simulator_->socket(0)));
+  Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, Seeing(simulator_->socket(0)));
   EXPECT_TRUE(AwaitOutput("vireo0: async event FD", watch)) << watch.Output();
   EXPECT_FALSE(watch.HasEnded(0)) << watch.Output();
 }
@@ -73,11 +64,11 @@ TEST_F(Programs, IbvAsyncwatch) {
 TEST_F(Programs, WithoutAGidNothingConnects) {
   const unsigned port = FreePort();
   const std::vector<std::string> command = {"ibv_rc_pingpong", "-p", std::to_string(port)};
-  Program server(command, On(simulator_->socket(0)));
+  Program server(command, Seeing(simulator_->socket(0)));
   ASSERT_TRUE(AwaitListener(port, server)) << server.Output();
   std::vector<std::string> client_command = command;
   client_command.emplace_back("127.0.0.1");
-  Program client(client_command, On(simulator_->socket(1)));
+  Program client(client_command, Seeing(simulator_->socket(1)));
   EXPECT_EQ(client.Wait(), 1);
   EXPECT_EQ(server.Wait(), 1);
   EXPECT_NE(server.Output().find("Failed to modify QP to RTR"), std::string::npos) << server.Output();

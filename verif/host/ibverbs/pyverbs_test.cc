@@ -37,9 +37,7 @@ class Pyverbs : public testing::TestWithParam<const char*> {
                                         "--address",
                                         "10.0.0.1"};
     command.insert(command.end(), names.begin(), names.end());
-    Program program(
-        command,
-        {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", simulator_.socket(0)}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+    Program program(command, Seeing(simulator_.socket(0), {{"PYTHONDONTWRITEBYTECODE", "1"}}));
     const int status = program.Wait();
     output = program.Output();
     return status;

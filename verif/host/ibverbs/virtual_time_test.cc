@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -32,22 +31,20 @@ std::vector<double> FiguresOf(const std::string& output) {
   return figures;
 }
 
+enum class Meet : uint8_t { kTcp, kRdmaCm };
+
 // The client's figures, in a simulation of its own.
-std::vector<double> Measure(const std::string& command, const std::string& device) {
+std::vector<double> Measure(const std::string& command, const std::string& device, Meet meet = Meet::kTcp) {
   SimulatorProcess simulator({"--device", device, "--virtual-time", "--seed", "7"});
   if (!simulator.is_ready()) return {};
   const unsigned port = FreePort();
-  std::vector<std::string> words = {"setarch",
-                                    "-R"};  // addresses are part of what a run is: `vireo pair` fixes them too
-  std::istringstream text(command + " -F -p " + std::to_string(port));
-  for (std::string word; text >> word;) words.push_back(word);
-  const auto on = [&](size_t nic) {
-    return std::map<std::string, std::string>{{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", simulator.socket(nic)}};
-  };
-  Program server(words, on(0), /*yields=*/false);
-  if (!AwaitListener(port, server)) return {};
-  words.emplace_back("127.0.0.1");
-  Program client(words, on(1), /*yields=*/false);
+  // Addresses are part of what a run is: `vireo pair` fixes them too.
+  std::vector<std::string> words = WordsOf("setarch -R " + command + " -F -p " + std::to_string(port));
+  const Environment log = {{"VIREO_LOG", "1"}};
+  Program server(words, Seeing(simulator.socket(0), log), /*yields=*/false);
+  if (!(meet == Meet::kTcp ? AwaitListener(port, server) : AwaitOutput("rdma_cm listens", server))) return {};
+  words.emplace_back(meet == Meet::kTcp ? "127.0.0.1" : "10.0.0.1");
+  Program client(words, Seeing(simulator.socket(1)), /*yields=*/false);
   EXPECT_EQ(client.Wait(), 0) << client.Output();
   EXPECT_EQ(server.Wait(), 0) << server.Output();
   EXPECT_EQ(simulator.Stop(), 0);
@@ -90,6 +87,47 @@ TEST(VirtualTime, ModelAndRtlGiveTheSameFigures) {
   ExpectSame(model, Measure("ib_send_lat -n 10", "rtl"), kTypicalUs, kLatencyColumns);
 }
 
+// The connection's timers are the system's, what is measured on it is the NIC's: the same as without them.
+TEST(VirtualTime, ConnectionsByRdmaCmMeasureTheSameNic) {
+  const std::vector<double> by_tcp = Measure("ib_send_lat -n 30", "model");
+  ASSERT_EQ(by_tcp.size(), 9u);
+  const std::vector<double> by_cm = Measure("ib_send_lat -n 30 -R", "model", Meet::kRdmaCm);
+  ASSERT_EQ(by_cm.size(), 9u);
+  EXPECT_NEAR(by_cm[kTypicalUs], by_tcp[kTypicalUs], 0.05 * by_tcp[kTypicalUs]);
+}
+
+// A child has a time of its own, and sleeps as the system does, until it opens the device itself.
+TEST(VirtualTime, ChildrenOfForkGoOnByThemselvesAndWithTheSimulation) {
+  SimulatorProcess simulator({"--virtual-time"});
+  ASSERT_TRUE(simulator.is_ready());
+  constexpr const char* kScript =
+      "import ctypes, os, time\n"
+      "lib = ctypes.CDLL('libibverbs.so.1'); c = ctypes.CDLL(None)\n"
+      "list, open = c.ibv_get_device_list, c.ibv_open_device\n"
+      "list.restype = open.restype = ctypes.c_void_p; open.argtypes = [ctypes.c_void_p]\n"
+      "def attach(): assert open(ctypes.cast(list(ctypes.byref(ctypes.c_int())), ctypes.POINTER(ctypes.c_void_p))[0])\n"
+      "attach()\n"
+      "m = time.monotonic()\n"
+      "def child(opens, us):\n"
+      "  pid = os.fork()\n"
+      "  if pid: return os.waitpid(pid, 0)[1]\n"
+      "  if opens: attach()\n"
+      "  b = time.monotonic(); assert m <= b < m + 4000, b - m\n"
+      "  c.usleep(us)\n"
+      "  os._exit(0 if us <= (time.monotonic() - b) * 1e6 < us + 1e5 else 1)\n"
+      "assert child(False, 200000) == 0\n"
+      "assert time.monotonic() - m < 0.1, time.monotonic() - m\n"  // it slept for itself
+      "assert child(True, 3600000000) == 0\n"
+      "assert 3600 <= time.monotonic() - m < 3601, time.monotonic() - m\n"  // and now for all
+      "c.sleep(10)\n"
+      "assert 3610 <= time.monotonic() - m < 3611\n"
+      "print('done')\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator.socket(0)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_NE(python.Output().find("done"), std::string::npos) << python.Output();
+  EXPECT_EQ(simulator.Stop(), 0);
+}
+
 TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
   SimulatorProcess simulator({"--virtual-time"});
   ASSERT_TRUE(simulator.is_ready());
@@ -110,8 +148,7 @@ TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
       "import subprocess; assert subprocess.run(['true']).returncode == 0\n"
       "assert ctypes.CDLL(None).system(b'true') == 0\n"
       "print('done')\n";
-  Program python({"python3", "-c", kScript}, {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", simulator.socket(0)}},
-                 /*yields=*/false);
+  Program python({"python3", "-c", kScript}, Seeing(simulator.socket(0)), /*yields=*/false);
   EXPECT_EQ(python.Wait(), 0) << python.Output();
   EXPECT_NE(python.Output().find("done"), std::string::npos) << python.Output();
   EXPECT_EQ(simulator.Stop(), 0);
@@ -122,7 +159,7 @@ TEST(VirtualTime, WithoutItClocksAreTheSystems) {
   ASSERT_TRUE(simulator.is_ready());
   timespec before{}, after{};
   clock_gettime(CLOCK_REALTIME, &before);
-  Program date({"date", "+%s"}, {{"LD_PRELOAD", VIREO_IBVERBS}, {"VIREO_SOCKET", simulator.socket(0)}});
+  Program date({"date", "+%s"}, Seeing(simulator.socket(0)));
   ASSERT_EQ(date.Wait(), 0);
   clock_gettime(CLOCK_REALTIME, &after);
   const long shown = std::strtol(date.Output().c_str(), nullptr, 10);

@@ -21,6 +21,7 @@ using Kind = Event::Kind;
 using Verdict = ConnectionManager::Answer::Verdict;
 
 constexpr uint64_t kService = 0x0106'1c06;
+constexpr uint64_t kRefusalNs = 1'000'000;
 
 Gid GidOf(uint8_t n) { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, n}; }
 
@@ -37,7 +38,7 @@ struct Side final : MadTransport, Handler {
   };
 
   Side(uint8_t n, uint64_t* now, uint64_t seed)
-      : manager(*this, [now] { return *now; }, {.node_guid = n, .seed = seed}) {
+      : manager(*this, [now] { return *now; }, {.node_guid = n, .seed = seed, .refusal_delay_ns = kRefusalNs}) {
     manager.SetAcceptor([this](const Incoming& incoming) -> ConnectionManager::Answer {
       if (verdict != Verdict::kTaken || incoming.service_id != kService) {
         return {.verdict = verdict == Verdict::kTaken ? Verdict::kNoService : verdict};
@@ -214,6 +215,9 @@ TEST_F(Cm, WithoutAnAnswerItIsRetriedAndGivenUp) {
 TEST_F(Cm, ARejectionSaysWhy) {
   const uint32_t none = a_.manager.Connect(a_, path_, {.service_id = kService + 1}).value();
   Deliver();
+  now_ += kRefusalNs;
+  b_.manager.Tick();
+  Deliver();
   ASSERT_EQ(a_.told.size(), 1U);
   EXPECT_EQ(a_.told[0].event.kind, Kind::kRejected);
   EXPECT_EQ(a_.told[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
@@ -238,6 +242,53 @@ TEST_F(Cm, TheActiveSideMayRejectAReply) {
   ASSERT_TRUE(a_.manager.Reject(a, RejectReason::kConsumer, {}).ok());
   Deliver();
   EXPECT_EQ(b_.told.back().event.kind, Kind::kRejected);
+}
+
+TEST_F(Cm, ARequestWaitsForAServiceThatComesSoon) {
+  for (const bool is_sidr : {false, true}) {
+    SCOPED_TRACE(is_sidr);
+    b_.verdict = Verdict::kNoService;
+    b_.told.clear();
+    if (is_sidr) {
+      ASSERT_TRUE(a_.manager.Resolve(a_, path_, kService, kData).ok());
+    } else {
+      (void)Connect();
+    }
+    const Side::Sent request = a_.sent.front();
+    Deliver();
+    Arrive(1, request);  // a second time: it waits already
+    b_.manager.OnServiceAdded();
+    b_.manager.Tick();  // another one
+    Deliver();
+    EXPECT_TRUE(a_.told.empty());
+    b_.verdict = Verdict::kTaken;
+    b_.manager.OnServiceAdded();
+    EXPECT_LE(b_.manager.NextDeadline(), now_);
+    b_.manager.Tick();
+    EXPECT_EQ(b_.Kinds(), std::vector{Kind::kRequest});
+    EXPECT_TRUE(std::equal(kData.begin(), kData.end(), b_.told.back().data.begin()));
+    EXPECT_FALSE(b_.manager.NextDeadline().has_value());
+  }
+}
+
+TEST_F(Cm, ARequestThatWaitedInVainIsRefused) {
+  b_.verdict = Verdict::kNoService;
+  (void)Connect();
+  ASSERT_TRUE(a_.manager.Resolve(a_, path_, kService, kData).ok());
+  Deliver();
+  EXPECT_EQ(b_.manager.NextDeadline(), now_ + kRefusalNs);
+  now_ += kRefusalNs - 1;
+  b_.manager.OnServiceAdded();  // one that does not help: the time goes on
+  b_.manager.Tick();
+  Deliver();
+  EXPECT_TRUE(a_.told.empty());
+  ++now_;
+  b_.manager.Tick();
+  Deliver();
+  EXPECT_EQ(a_.Kinds(), (std::vector{Kind::kRejected, Kind::kSidrReply}));
+  EXPECT_EQ(a_.told[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
+  EXPECT_EQ(a_.told[1].event.status, static_cast<int>(SidrStatus::kUnsupported));
+  EXPECT_EQ(b_.manager.connections(), 0U);
 }
 
 TEST_F(Cm, AnIgnoredRequestComesAgain) {
@@ -430,6 +481,9 @@ TEST_F(Cm, DatagramServiceIsResolved) {
   a_.manager.Destroy(a);
 
   (void)a_.manager.Resolve(a_, path_, kService + 1, {});
+  Deliver();
+  now_ += kRefusalNs;
+  b_.manager.Tick();
   Deliver();
   EXPECT_EQ(a_.told.back().event.status, static_cast<int>(SidrStatus::kUnsupported));
   (void)a_.manager.Resolve(a_, path_, kService, {});
