@@ -158,7 +158,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kWire,
      .script = "link_down 400000 nth=9 count=1",
      .does = "the line carries nothing for 0.4 ms",
-     .outcomes = {kDelivered, Outcome{.lost = 24}, Outcome{.lost = 24}, Outcome{.lost = 24}},
+     .outcomes = {kDelivered, kLoses, kLoses, kLoses},
      .counters = "retransmissions missing",
      .why = "shorter than the retries last"},
     {.name = "link_down",

@@ -336,7 +336,8 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       frame = std::move(copy);
       comment("ghost");
       MovePsn(frame.bytes, rule.amount.value_or(1));
-      return PassLater(scheduler_.now() + LineTime(frame), std::move(frame));
+      const Picoseconds time = scheduler_.now() + LineTime(frame);
+      return PassLater(time, std::move(frame));
     }
     case FaultKind::kStale: {
       std::deque<WireFrame>& past = past_[number];
@@ -346,7 +347,8 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       frame = std::move(past.front());
       past.pop_front();
       comment("stale duplicate");
-      return PassLater(scheduler_.now() + LineTime(frame), std::move(frame));
+      const Picoseconds time = scheduler_.now() + LineTime(frame);
+      return PassLater(time, std::move(frame));
     }
     case FaultKind::kLinkDown:
       if (scheduler_.now() >= down_until_) {
