@@ -86,7 +86,8 @@ class Parity : public SystemTestWith<ConnectedPair> {
   // What is not the target of a message is as it was.
   void ExpectNothingElseTouched(const Bytes& before) {
     for (size_t i = 0; i < before.size(); ++i) {
-      if (i % kStride >= kBytes) ASSERT_EQ(far().memory->data()[i], before[i]) << "byte " << i;
+      if (i % kStride < kBytes) continue;
+      ASSERT_EQ(far().memory->data()[i], before[i]) << "byte " << i;
     }
   }
   bool NeedsReset(size_t host) {
@@ -151,7 +152,8 @@ TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
     ExpectFatal(target.host);
     // What was said to be done is done; the rest has not ended, and nobody says that it has.
     for (const spec::RdmaCqReq& completion : Completions()) {
-      if (completion.status == spec::IbWcStatus::kSuccess) EXPECT_TRUE(HasCome(completion.wr_id)) << completion.wr_id;
+      if (completion.status != spec::IbWcStatus::kSuccess) continue;
+      EXPECT_TRUE(HasCome(completion.wr_id)) << completion.wr_id;
     }
     ExpectNothingElseTouched(before);
     ASSERT_NO_FATAL_FAILURE(ResetAll());

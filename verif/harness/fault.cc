@@ -78,7 +78,7 @@ uint64_t MostOf(FaultKind kind) {
     case FaultKind::kDelay: return kMostDelayNs;
     case FaultKind::kDuplicate:
     case FaultKind::kPause: return kMostCopies;
-    case FaultKind::kOversize: return kMostBytes;
+    case FaultKind::kOversize: return kMostFrameBytes;
     default: return ~uint64_t{0};
   }
 }

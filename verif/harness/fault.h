@@ -79,7 +79,7 @@ struct FaultScript {
 // Of a script: a rule may not keep a simulation busy, nor a frame on the line, for ever.
 inline constexpr uint64_t kMostCopies = 1000;  // of duplicate and pause
 inline constexpr uint64_t kMostDelayNs = 1'000'000'000;
-inline constexpr uint64_t kMostBytes = 1'000'000;  // of oversize
+inline constexpr uint64_t kMostFrameBytes = 1'000'000;  // of oversize
 
 // One rule per line or between semicolons, `#` begins a comment:
 //   KIND [amount] [bad_fcs] [part=PART] [opcode=NAME] [psn=N] [qp=N] [nth=N] [count=N] [rate=R]
