@@ -48,11 +48,12 @@ std::vector<Register> Registers() {
 }
 
 // Of an event, behind a blank: an error of the device's own, or the syndrome that one side sent; often there is none.
-std::string CodeText(uint32_t code) {
+std::string CodeText(spec::RdmaEventType type, uint32_t code) {
   if (code == 0) return "";
-  const char* name = code >= static_cast<uint32_t>(spec::RdmaError::kWindowViolation)
-                         ? spec::ToString(static_cast<spec::RdmaError>(code))
-                         : spec::ToString(static_cast<spec::AethSyndrome>(code));
+  const char* name =
+      type == spec::RdmaEventType::kDeviceFatal || code >= static_cast<uint32_t>(spec::RdmaError::kWindowViolation)
+          ? spec::ToString(static_cast<spec::RdmaError>(code))
+          : spec::ToString(static_cast<spec::AethSyndrome>(code));
   return " " + (name == nullptr ? std::to_string(code) : std::string(name));
 }
 
@@ -165,6 +166,11 @@ class Case {
       (traffics.Harvest(side), ...);
       TakeEvents(side);
     }
+    if (!needs_reset_) return;
+    system_->topology().RunFor(100 * kMicrosecond);  // its event may come behind that
+    TakeEvents(kNear);
+    needs_reset_ = false;
+    ResetNear();
   }
   void TakeEvents(size_t side) {
     for (;;) {
@@ -175,14 +181,13 @@ class Case {
         reports_.insert(fmt::format("{} event device_needs_reset", kSideNames.at(side)));
         ++reported_.at(side);
         if (!fault_.ends_all) Complain(fmt::format("{}: the device needs a reset", kSideNames.at(side)));
-        needs_opening_ = true;
-        for (Traffic* traffic : {victim_.get(), bystander_.get()}) traffic->End(side);
+        if (side == kNear) needs_reset_ = true;
         continue;
       }
       const spec::RdmaEvent& rdma = (*event)->rdma;
       const char* type = spec::ToString(rdma.event_type);
-      const std::string text =
-          fmt::format("{} event {}{}", kSideNames.at(side), type == nullptr ? "?" : type, CodeText(rdma.code));
+      const std::string text = fmt::format("{} event {}{}", kSideNames.at(side), type == nullptr ? "?" : type,
+                                           CodeText(rdma.event_type, rdma.code));
       ++reported_.at(side);
       bool is_known = fault_.ends_all;
       for (Traffic* traffic : {victim_.get(), bystander_.get()}) {
@@ -219,17 +224,20 @@ class Case {
       const host::Status reset = net.pci().ResetQueue(index, kResetTimeoutNs);
       if (!reset.ok()) Complain("reset of the queue: " + host::ToString(reset.error()));
     } else if (fault.kind == Kind::kFunctionReset) {
-      const host::Status reset = net.pci().Reset(kResetTimeoutNs);
-      if (!reset.ok()) Complain("reset of the function: " + host::ToString(reset.error()));
-      is_reset_ = needs_opening_ = true;
-      victim_->End(kNear);
-      bystander_->End(kNear);
+      ResetNear();
     } else if (fault.kind == Kind::kFlip) {
       near().FlipBit(spec::ContextRam::kDescFetchDescriptors, index, static_cast<uint32_t>(random_() % 1024));
     } else {
       Spoil(fault.kind, index);
       victim_->Pause(kNear, false);
     }
+  }
+  void ResetNear() {
+    const host::Status reset = near().device().net().pci().Reset(kResetTimeoutNs);
+    if (!reset.ok()) Complain("reset of the function: " + host::ToString(reset.error()));
+    is_reset_ = true;
+    victim_->End(kNear);
+    bystander_->End(kNear);
   }
   // Puts a descriptor where the driver would put its next one, and lets the device see it.
   void Spoil(HostFault::Kind kind, uint16_t index) {
@@ -335,7 +343,7 @@ class Case {
     pcie().ClearFaults();
     victim_.reset();
     bystander_.reset();
-    if (needs_opening_) {
+    if (is_reset_) {
       near().Close();
       const std::string error = near().Open();
       if (!error.empty()) return Complain("after the reset: " + error);
@@ -372,7 +380,7 @@ class Case {
   std::unique_ptr<Traffic> victim_, bystander_;
   std::optional<HostFault> act_;  // to be done
   bool is_reset_ = false;         // the near device, and not opened since
-  bool needs_opening_ = false;    // likewise
+  bool needs_reset_ = false;      // likewise: it said so
   std::set<std::string> reports_;
   std::array<uint64_t, 2> reported_{};  // events, by side
   CaseResult result_;
