@@ -628,7 +628,7 @@ TEST(Csr, TheFirstFatalCauseStaysUntilTheDeviceIsReset) {
       bench.Run(5);
     };
     const auto corrupt = [&] {
-      bench.parity_error = 1 << bench.random() % 4;
+      bench.parity_error = static_cast<uint8_t>(1 << bench.random() % 4);
       bench.Run(5);
     };
     EXPECT_FALSE(bench.p.needs_reset_o);

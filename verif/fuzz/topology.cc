@@ -224,8 +224,17 @@ delay 5
 reorder 2 psn=0x10 qp=3 count=4
 truncate 60'''
 )",
-      "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\nconfig = 'nic1'\n[[link]]\nends = ['b', 'a']\ndelay_ns = 9\n"
-      "faults_forth = 'drop'\nfaults_back = 'drop nth=1; drop nth=2'\n",
+      R"([[nic]]
+name = 'a'
+[[nic]]
+name = 'b'
+config = 'nic1'
+[[link]]
+ends = ['b', 'a']
+delay_ns = 9
+faults_forth = 'drop'
+faults_back = 'drop nth=1; drop nth=2'
+)",
       "nic = [{}, {device = 'rtl'}, {name = \"\\u0061\"}]\nlink = [{ends = ['vireo1', 'switch']}]\n",
       "[[nic]]\ndevcie = 'rtl'\n",
       "nic = [3]\n",

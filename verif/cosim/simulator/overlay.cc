@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 // Of the sanitizer's library, if this program has it.
-extern "C" void __asan_init()
-    __attribute__((weak));  // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" void __asan_init() __attribute__((weak));
 
 namespace vireo::verif {
 
