@@ -28,7 +28,7 @@ constexpr Picoseconds kStep = 5 * kMicrosecond;
 // Without any progress; longer than all retries of a connection.
 constexpr Picoseconds kPatience = 200'000 * kMicrosecond;
 constexpr uint64_t kFreshMessages = 3;
-constexpr uint64_t kResetTimeoutNs = 10'000'000;
+constexpr uint64_t kResetTimeoutNs = 1'000'000'000;  // firmware clears every table where one was corrupt
 constexpr size_t kNear = 0, kFar = 1;
 
 struct Register {

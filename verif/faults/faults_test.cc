@@ -63,7 +63,7 @@ TEST(FaultCatalogue, HasEveryKindOfFaultUnderANameOfItsOwn) {
   EXPECT_GE(names.size(), 25u);
   EXPECT_EQ(wire.size(), static_cast<size_t>(FaultKind::kLinkDown) + 1);
   EXPECT_EQ(pcie.size(), static_cast<size_t>(DmaFault::Kind::kSplit) + 1);
-  EXPECT_EQ(host.size(), static_cast<size_t>(HostFault::Kind::kFunctionReset) + 1);
+  EXPECT_EQ(host.size(), static_cast<size_t>(HostFault::Kind::kFlip) + 1);
   EXPECT_EQ(FindFault("cosmic_ray"), nullptr);
 }
 
