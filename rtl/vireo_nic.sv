@@ -1668,7 +1668,7 @@ module vireo_nic
   logic [SettleCycles-1:0] recent_q;
   logic [SettleWorkCycles-1:0] recent_work_q;
   logic others_idle;  // all but the mailbox
-  logic works;
+  logic works, mac_link_q;
 
   always_comb begin
     quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
@@ -1688,10 +1688,13 @@ module vireo_nic
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      mac_link_q <= 1'b0;
       recent_q <= '1;
       recent_work_q <= '1;
     end else begin
-      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || s_axis_tvalid_i || m_axi_rvalid_i || m_axi_bvalid_i};
+      mac_link_q <= mac_link_i;
+      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || s_axis_tvalid_i || m_axi_rvalid_i || m_axi_bvalid_i
+                                               || mac_link_i != mac_link_q};
       recent_work_q <= {recent_work_q[SettleWorkCycles-2:0], works || csr_valid_i};
     end
   end
