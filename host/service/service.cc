@@ -149,6 +149,10 @@ uint64_t Service::NextDeadlineNs() const {
 void Service::RouteEvent(const host::DeviceEvent& event) {
   using Type = spec::RdmaEventType;
   std::optional<QueueUser> user;
+  if (event.kind == host::DeviceEvent::Kind::kConfigChanged) {
+    // Programs that come later are told what is so then.
+    if (const Result<spec::NetConfig> config = net().ReadNetConfig(); config.ok()) net_config_ = *config;
+  }
   if (event.kind == host::DeviceEvent::Kind::kRdma) {
     switch (event.rdma.event_type) {
       case Type::kCqErr: user = QueueUser{.is_cq = true, .number = event.rdma.element}; break;

@@ -104,6 +104,9 @@ void FakeNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> byte
   });
 }
 
+// It has no use for it.
+void FakeNic::SetLink(Cycle, bool) {}
+
 void FakeNic::ReadCsr(Cycle cycle, uint32_t offset) {
   Take(cycle, [this, offset] { csr_answer_ = offset == spec::kMgmtScratchRegister ? csr_ : 0; });
 }

@@ -208,8 +208,8 @@ FaultScript ParseFaultScript(std::string_view text) {
   return script;
 }
 
-FaultInjector::FaultInjector(Scheduler& scheduler, const Wire& wire, FrameReceiver& receiver,
-                             std::vector<FaultRule> rules, std::mt19937_64 random)
+FaultInjector::FaultInjector(Scheduler& scheduler, Wire& wire, FrameReceiver& receiver, std::vector<FaultRule> rules,
+                             std::mt19937_64 random)
     : scheduler_(scheduler),
       wire_(wire),
       receiver_(receiver),
@@ -241,9 +241,7 @@ std::optional<size_t> FaultInjector::Choose(const WireFrame& frame) {
 
 void FaultInjector::OnFrame(WireFrame frame) {
   ++frames_;
-  const auto rule = scheduler_.now() < down_until_ ? std::optional(down_rule_)
-                    : is_armed_                    ? Choose(frame)
-                                                   : std::nullopt;
+  const auto rule = is_armed_ ? Choose(frame) : std::nullopt;
   if (!rule) return Pass(std::move(frame));
   ++injected_;
   ++acted_[*rule];
@@ -351,10 +349,7 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       return PassLater(time, std::move(frame));
     }
     case FaultKind::kLinkDown:
-      if (scheduler_.now() >= down_until_) {
-        down_until_ = scheduler_.now() + *rule.amount * kPicosecondsPerNanosecond;
-        down_rule_ = number;
-      }
+      wire_.TakeDown(scheduler_.now() + *rule.amount * kPicosecondsPerNanosecond);
       comment("link down");
       return Drop(std::move(frame));
   }

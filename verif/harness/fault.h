@@ -45,7 +45,7 @@ enum class FaultKind : uint8_t {
   kGhost,     // behind it a copy whose PSN is `amount` higher, with a right ICRC: of an acknowledge, one of what was
               // never sent
   kStale,     // behind it once more the frame that matched `amount` matches ago, as it was; none: nothing
-  kLinkDown,  // it and all that come within `amount` ns are lost, whatever other rules say. Each counts as acted upon
+  kLinkDown,  // it is lost, and the link is down for `amount` ns, both ways (Wire)
 };
 
 // What kCorrupt with no amount may hit. Of a frame that is no RoCEv2 packet all are kAny.
@@ -99,8 +99,9 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
  public:
   static constexpr uint32_t kMaxHoldNs = 100'000;
 
-  // `wire` tells how long a duplicate takes on the line. All outlive the injector. `random` is the injector's alone.
-  FaultInjector(Scheduler& scheduler, const Wire& wire, FrameReceiver& receiver, std::vector<FaultRule> rules,
+  // `wire` tells how long a duplicate takes on the line, and is what kLinkDown takes down. All outlive the injector.
+  // `random` is the injector's alone.
+  FaultInjector(Scheduler& scheduler, Wire& wire, FrameReceiver& receiver, std::vector<FaultRule> rules,
                 std::mt19937_64 random);
 
   // Called for every frame that was dropped, with its comment.
@@ -108,8 +109,8 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
 
   void OnFrame(WireFrame frame) override;
 
-  // From now on rules do nothing, and a link that was down is up; what is held or late still comes.
-  void Disarm() { is_armed_ = false, down_until_ = 0; }
+  // From now on rules do nothing, and the link is up; what is held or late still comes.
+  void Disarm() { is_armed_ = false, wire_.BringUp(); }
 
   uint64_t injected() const { return injected_; }  // frames that something happened to
   // How often each rule acted, in the order of the script.
@@ -133,7 +134,7 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   void OnTime(uint64_t cookie) override;
 
   Scheduler& scheduler_;
-  const Wire& wire_;
+  Wire& wire_;
   FrameReceiver& receiver_;
   const std::vector<FaultRule> rules_;
   std::mt19937_64 random_;
@@ -141,8 +142,6 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   std::function<void(const WireFrame&)> on_drop_;
 
   bool is_armed_ = true;
-  Picoseconds down_until_ = 0;               // by kLinkDown,
-  size_t down_rule_ = 0;                     // this one
   std::vector<uint64_t> matched_, acted_;    // by rule
   std::vector<std::deque<WireFrame>> past_;  // likewise: what kStale may bring again
   std::vector<WireFrame> later_;             // by slot

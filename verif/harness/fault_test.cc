@@ -465,21 +465,32 @@ TEST(Fault, AStaleFrameComesAsItWas) {
   EXPECT_EQ(world.receiver.frames[3].bytes, world.receiver.frames[0].bytes);
 }
 
-TEST(Fault, ALinkThatIsDownLosesAllForItsTime) {
-  World world("link_down 2000 nth=2 count=1; delay 1 psn=2");  // the second one does not save it
-  world.Send(6);
-  EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 3, 4, 5}));
-  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{2, 0}));
-  EXPECT_EQ(world.injector.injected(), 2u);
-  EXPECT_EQ(world.dropped.size(), 2u);
+TEST(Fault, TheLinkIsDownForItsTimeAndNobodyCanSaveAFrame) {
+  World world("link_down 2500 nth=2 count=1; delay 1 psn=2");
+  size_t lost = 0;
+  world.wire.Connect(1, world.injector);
+  world.wire.OnLost([&](unsigned, const WireFrame& frame) { lost += frame.comment == "link down" ? 1 : 0; });
+  for (uint32_t psn = 0; psn < 6; ++psn) {
+    world.scheduler.Call(psn * Picoseconds{1'000'000}, [&world, psn] {
+      world.wire.Send(0, world.scheduler.now(), {MakeRoce({.psn = psn}), false, ""});
+    });
+  }
+  world.Run();
+  EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 4, 5}));
+  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 0}));
+  EXPECT_EQ(world.injector.injected(), 1u);
+  EXPECT_EQ(world.dropped.size(), 1u);
+  EXPECT_EQ(lost, 2u);  // they did not come to the injector
 }
 
 TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
   World world("link_down 1000000 nth=1; reorder 2");
   world.SendAt(0, MakeRoce({.psn = 9}));
+  world.scheduler.Call(1, [&world] { EXPECT_FALSE(world.wire.is_up()); });
   world.scheduler.Call(1, [&world] { world.injector.Disarm(); });
   for (uint32_t psn = 0; psn < 3; ++psn) world.SendAt(2 + psn, MakeRoce({.psn = psn}));
   world.Run();
+  EXPECT_TRUE(world.wire.is_up());
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2}));
   EXPECT_EQ(world.injector.injected(), 1u);
 }

@@ -59,6 +59,7 @@ class RegisterNic final : public Nic, private Scheduler::Client {
   void CompleteDmaRead(Cycle, const DmaCompletion&) override {}
   void ReturnCredits(Cycle, CreditKind, uint32_t) override {}
   void ReceiveFrame(Cycle, Cycle, std::span<const uint8_t>, bool) override {}
+  void SetLink(Cycle, bool) override {}
   void ReadCsr(Cycle cycle, uint32_t offset) override {
     accesses.push_back({cycle, false, offset, 0});
     answer_ = broken_id && offset == spec::kMgmtIdRegister ? 0 : csr_->Read(offset);

@@ -202,6 +202,11 @@ void LockstepNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> 
   if (IsComparing()) shadow_->ReceiveFrame(start, end, bytes, mac_error);
 }
 
+void LockstepNic::SetLink(Cycle cycle, bool up) {
+  master_->SetLink(cycle, up);
+  if (IsComparing()) shadow_->SetLink(cycle, up);
+}
+
 void LockstepNic::ReadCsr(Cycle cycle, uint32_t offset) {
   master_->ReadCsr(cycle, offset);
   if (!IsComparing()) return;

@@ -68,6 +68,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
+  void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
   // Not before every event has its partner.

@@ -66,6 +66,7 @@ class SpoiledNic final : public Nic, public NicEnvironment {
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override {
     nic_.ReceiveFrame(start, end, bytes, mac_error);
   }
+  void SetLink(Cycle cycle, bool up) override { nic_.SetLink(cycle, up); }
   void ReadCsr(Cycle cycle, uint32_t offset) override { nic_.ReadCsr(cycle, offset); }
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override { nic_.WriteCsr(cycle, offset, value); }
   bool IsIdle() const override { return nic_.IsIdle(); }

@@ -117,6 +117,11 @@ void ModelNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> byt
   model_->OnFrame(Ours(start), Ours(end), bytes, mac_error);
 }
 
+void ModelNic::SetLink(Cycle cycle, bool up) {
+  Enter(cycle);
+  model_->SetMacLink(Ours(cycle), up);
+}
+
 void ModelNic::ReadCsr(Cycle cycle, uint32_t offset) {
   Enter(cycle);
   model_->OnCsr(Ours(cycle), false, static_cast<uint16_t>(offset), 0);

@@ -163,6 +163,9 @@ class Nic {
   // wrong.
   virtual void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) = 0;
 
+  // From `cycle` on the MAC has a link, or has none. It has one after every reset.
+  virtual void SetLink(Cycle cycle, bool up) = 0;
+
   // Management registers (spec::kMgmt…Register), for firmware: 32 bits at a multiple of 4. At most one access per
   // cycle, at most one read outstanding.
   virtual void ReadCsr(Cycle cycle, uint32_t offset) = 0;
@@ -214,8 +217,9 @@ enum class EventKind : uint8_t {
   kCsrCompletion,  // cycle: the answer is valid; payload: 4 bytes. Stream kFirmware
   kFirmwareInterrupt,  // cycle: the level changes; status: the new level. Stream kFirmware
   kCredits,            // cycle: they enter; id: CreditKind; bytes: how many beats
+  kLink,               // cycle: the MAC's link comes or goes; status: 1 if it is there. Stream kReceive
 };
-inline constexpr unsigned kEventKinds = 19;
+inline constexpr unsigned kEventKinds = 20;
 
 // "dma_write": for reports.
 const char* ToString(EventKind kind);

@@ -35,6 +35,7 @@ constexpr std::array<KindInfo, kEventKinds> kKinds = {{
     {"csr_completion", Stream::kFirmware},
     {"firmware_interrupt", Stream::kFirmware},
     {"credits", Stream::kCredit},
+    {"link", Stream::kReceive},
 }};
 
 bool CrossesBoundary(uint64_t address, uint64_t bytes) {
@@ -118,6 +119,7 @@ void NicTap::Reset(Cycle cycle) {
   bar_reads_.clear();
   csr_read_.reset();
   interrupt_ = false;
+  link_ = true;
   credits_[0] = credits_[1] = 0;
   Report(EventKind::kReset, cycle, {});
   nic_->Reset(cycle);
@@ -187,6 +189,14 @@ void NicTap::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes
   Report(EventKind::kReceiveStart, start, {});
   Report(EventKind::kReceiveEnd, end, bytes, 0, 0, count, mac_error ? 1 : 0);
   nic_->ReceiveFrame(start, end, bytes, mac_error);
+}
+
+void NicTap::SetLink(Cycle cycle, bool up) {
+  CheckInput(cycle, "link");
+  if (up == link_) Violation(cycle, "link did not change");
+  link_ = up;
+  Report(EventKind::kLink, cycle, {}, 0, 0, 0, up ? 1 : 0);
+  nic_->SetLink(cycle, up);
 }
 
 void NicTap::ReadCsr(Cycle cycle, uint32_t offset) {

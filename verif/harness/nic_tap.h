@@ -46,6 +46,7 @@ class NicTap final : public Nic, public NicEnvironment {
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
+  void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
   bool IsIdle() const override { return nic_->IsIdle(); }
@@ -99,6 +100,7 @@ class NicTap final : public Nic, public NicEnvironment {
   std::deque<Cycle> bar_reads_;    // not answered yet
   std::optional<Cycle> csr_read_;  // not answered yet
   bool interrupt_ = false;
+  bool link_ = true;
   int64_t credits_[2] = {};  // by CreditKind
 };
 

@@ -92,6 +92,7 @@ TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
   world.In(40, [&] { tap.SendMsix(40, 5); });
   world.In(53, [&] { tap.TransmitFrame(50, 53, frame); });
   world.At(60, [&] { tap.ReceiveFrame(60, 63, frame, true); });
+  world.At(65, [&] { tap.SetLink(65, false); });
   world.At(70, [&] { tap.WriteCsr(70, 0x0c, 0xabcd); });
   world.At(71, [&] { tap.ReadCsr(71, 0x0c); });
   world.In(72, [&] { tap.CompleteCsrRead(72, 0xabcd); });
@@ -124,6 +125,7 @@ TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
       {EventKind::kTransmitEnd, 53, 0, 0, 200, 0, 200},
       {EventKind::kReceiveStart, 60, 0, 0, 0, 0, 0},
       {EventKind::kReceiveEnd, 63, 0, 0, 200, 1, 200},
+      {EventKind::kLink, 65, 0, 0, 0, 0, 0},
       {EventKind::kCsrWrite, 70, 0x0c, 0, 4, 0, 4},
       {EventKind::kCsrRead, 71, 0x0c, 0, 4, 0, 0},
       {EventKind::kCsrCompletion, 72, 0, 0, 4, 0, 4},
@@ -300,6 +302,8 @@ const Breach kBreaches[] = {
      "cycle 20: CSR completion without a read"},
     {"InterruptDoesNotChange", [](World& w) { w.In(20, [&] { w.tap.SetFirmwareInterrupt(20, false); }); },
      "cycle 20: firmware interrupt did not change"},
+    {"LinkDoesNotChange", [](World& w) { w.At(20, [&] { w.tap.SetLink(20, true); }); },
+     "cycle 20: link did not change"},
     {"OutputDuringReset",
      [](World& w) {
        w.At(20, [&] { w.tap.Reset(20); });

@@ -69,6 +69,7 @@ class ProbeNic final : public Nic {
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override {
     frames.push_back({start, end, {bytes.begin(), bytes.end()}, mac_error});
   }
+  void SetLink(Cycle cycle, bool up) override { links.push_back({cycle, up}); }
   void ReadCsr(Cycle, uint32_t) override {}
   void WriteCsr(Cycle, uint32_t, uint32_t) override {}
   bool IsIdle() const override { return true; }
@@ -79,6 +80,7 @@ class ProbeNic final : public Nic {
   std::vector<BarAccess> bar_accesses;
   std::vector<Credits> credits;
   std::vector<ReceivedFrame> frames;
+  std::vector<std::pair<Cycle, bool>> links;
   std::function<void(const Completion&)> on_completion;
   std::function<void(const BarAccess&)> on_bar;
   std::function<void(const Credits&)> on_credits;

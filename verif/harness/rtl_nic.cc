@@ -33,6 +33,7 @@ void RtlNic::Reset(Cycle cycle) {
   csr_accesses_.clear();
   frames_.clear();
   config_changes_.clear();
+  link_changes_.clear();
   interrupt_ = false;
   transmitting_.clear();
   transmit_start_ = kNever;
@@ -85,6 +86,11 @@ void RtlNic::ReceiveFrame(Cycle start, Cycle, std::span<const uint8_t> bytes, bo
   Enter(start);
 }
 
+void RtlNic::SetLink(Cycle cycle, bool up) {
+  link_changes_.push_back({cycle, up});
+  Enter(cycle);
+}
+
 void RtlNic::ReadCsr(Cycle cycle, uint32_t offset) {
   csr_accesses_.push_back({cycle, false, 0, 4, offset, 0});
   Enter(cycle);
@@ -114,7 +120,8 @@ void RtlNic::OnTime(uint64_t cookie) {
 }
 
 bool RtlNic::HasInput() const {
-  return !bar_accesses_.empty() || !csr_accesses_.empty() || !frames_.empty() || !config_changes_.empty();
+  return !bar_accesses_.empty() || !csr_accesses_.empty() || !frames_.empty() || !config_changes_.empty() ||
+         !link_changes_.empty();
 }
 
 void RtlNic::Sleep(Cycle next) {
@@ -158,6 +165,10 @@ void RtlNic::SetInputs(Cycle cycle, const NicOutputs& out) {
   while (!config_changes_.empty() && config_changes_.front().cycle <= cycle) {
     SetControls(config_changes_.front().controls);
     config_changes_.pop_front();
+  }
+  while (!link_changes_.empty() && link_changes_.front().cycle <= cycle) {
+    inputs_.mac_link = link_changes_.front().up;
+    link_changes_.pop_front();
   }
 
   inputs_.bar_valid = !bar_accesses_.empty() && bar_accesses_.front().cycle <= cycle;

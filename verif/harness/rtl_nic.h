@@ -37,6 +37,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
+  void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
   bool IsIdle() const override { return !busy_; }
@@ -61,6 +62,11 @@ class RtlNic final : public Nic, private Scheduler::Client {
   struct ConfigChange {
     Cycle cycle = 0;  // from which on the pins have it
     PciConfig::Controls controls;
+  };
+
+  struct LinkChange {
+    Cycle cycle = 0;
+    bool up = true;
   };
 
   void OnTime(uint64_t cookie) override;
@@ -93,6 +99,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
   std::deque<RegisterAccess> bar_accesses_, csr_accesses_;
   std::deque<Frame> frames_;
   std::deque<ConfigChange> config_changes_;
+  std::deque<LinkChange> link_changes_;
   bool interrupt_ = false;
   std::vector<uint8_t> transmitting_;
   Cycle transmit_start_ = kNever;  // of the frame that is going on

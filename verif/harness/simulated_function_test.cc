@@ -281,6 +281,7 @@ class DeafNic final : public Nic {
   void CompleteDmaRead(Cycle, const DmaCompletion&) override {}
   void ReturnCredits(Cycle, CreditKind, uint32_t) override {}
   void ReceiveFrame(Cycle, Cycle, std::span<const uint8_t>, bool) override {}
+  void SetLink(Cycle, bool) override {}
   void ReadCsr(Cycle, uint32_t) override {}
   void WriteCsr(Cycle, uint32_t, uint32_t) override {}
   bool IsIdle() const override { return true; }

@@ -107,6 +107,14 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     }
     wire.Connect(near, *here);
   }
+  for (size_t i = 0; capture_ && i < wires_.size(); ++i) {
+    FrameRecorder* const near = stations_[i]->lost_recorder_.get();
+    FrameRecorder* const far = switch_ ? near : stations_[1]->lost_recorder_.get();
+    const Direction from_far = switch_ ? Direction::kIn : Direction::kOut;
+    wires_[i]->OnLost([near, far, from_far](unsigned end, const WireFrame& frame) {
+      end == 0 ? near->OnFrame(Direction::kOut, frame) : far->OnFrame(from_far, frame);
+    });
+  }
   for (const OuterPortParameters& port : parameters.outer_ports) AddOuterPort(port);
   for (size_t i = 0; i < count; ++i) Reset(i);
   return "";
@@ -135,6 +143,9 @@ void Topology::AddOuterPort(const OuterPortParameters& parameters) {
     outer.recorder = std::make_unique<PcapngRecorder>(*capture_, frames, scheduler_);
     outer.lost_recorder = std::make_unique<PcapngRecorder>(*capture_, lost, scheduler_);
     outer.port->Record(*outer.recorder);
+    outer.wire->OnLost([lost = outer.lost_recorder.get()](unsigned end, const WireFrame& frame) {
+      lost->OnFrame(end == 0 ? Direction::kOut : Direction::kIn, frame);
+    });
   }
   FrameReceiver& port = switch_->port(switch_->AddPort(*outer.wire, 1));
   outer.wire->Connect(1, WithFaults(outer.faults_out, *outer.wire, port, parameters.faults_out,

@@ -133,6 +133,8 @@ class Topology {
   size_t outer_ports() const { return outer_.size(); }
   OuterPort& outer_port(size_t number) { return *outer_[number]->port; }
   Switch* network_switch() { return switch_.get(); }  // null if direct
+  // Which the NIC is on. Directly joined NICs have one.
+  Wire& wire(size_t number) { return *wires_[switch_ ? number : 0]; }
   // Null if the NIC has no such rules.
   FaultInjector* faults_in(size_t number) { return faults_in_[number].get(); }
   FaultInjector* faults_out(size_t number) { return faults_out_[number].get(); }

@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace vireo::verif {
+namespace {
+
+constexpr uint64_t kUpAgain = 2;  // beside the numbers of the ends
+
+}  // namespace
 
 Wire::Wire(Scheduler& scheduler, const WireParameters& parameters)
     : scheduler_(scheduler), parameters_(parameters), client_(scheduler.AddClient(*this)) {}
@@ -13,14 +18,49 @@ Picoseconds Wire::Send(unsigned end, Picoseconds earliest, WireFrame frame) {
   const Picoseconds start = std::max(earliest, free_[end]);
   const Picoseconds left = start + Time(kPreambleBytes + frame.bytes.size() + kFcsBytes);
   free_[end] = left + Time(kInterframeGapBytes);
+  if (!is_up_) {
+    Lose(end, std::move(frame));
+    return left;
+  }
   flying_[end].push_back(std::move(frame));
   scheduler_.At(left + parameters_.delay_ns * kPicosecondsPerNanosecond, client_, end);
   return left;
 }
 
-void Wire::OnTime(uint64_t end) {
+void Wire::TakeDown(Picoseconds until) {
+  if (until <= std::max(down_until_, scheduler_.now())) return;
+  down_until_ = until;
+  scheduler_.At(until, client_, kUpAgain);
+  SetLink(false);
+}
+
+void Wire::BringUp() {
+  down_until_ = 0;
+  SetLink(true);
+}
+
+void Wire::SetLink(bool up) {
+  if (std::exchange(is_up_, up) == up) return;
+  for (LinkListener* listener : listeners_) {
+    if (listener != nullptr) listener->OnLink(up);
+  }
+}
+
+void Wire::Lose(unsigned end, WireFrame frame) {
+  ++lost_;
+  frame.comment += frame.comment.empty() ? "link down" : ", link down";
+  if (on_lost_) on_lost_(end, frame);
+}
+
+void Wire::OnTime(uint64_t cookie) {
+  if (cookie == kUpAgain) {
+    if (scheduler_.now() >= down_until_) BringUp();
+    return;
+  }
+  const auto end = static_cast<unsigned>(cookie);
   WireFrame frame = std::move(flying_[end].front());
   flying_[end].pop_front();
+  if (!is_up_) return Lose(end, std::move(frame));
   if (FrameReceiver* receiver = receivers_[1 - end]) receiver->OnFrame(std::move(frame));
 }
 
@@ -38,6 +78,7 @@ void MacPort::Connect(Wire& wire, unsigned end) {
   wire_ = &wire;
   end_ = end;
   wire.Connect(end, *this);
+  wire.Watch(end, *this);
   const uint64_t core_kbps = uint64_t{config_.core_clock_khz} * config_.datapath_bits;
   cut_through_ = core_kbps >= uint64_t{wire.parameters().rate_mbps} * 1000;
 }
@@ -53,6 +94,14 @@ void MacPort::Restart(Cycle first_input) {
   to_core_.clear();
   credits_.assign(1, credit_beats_);
   Schedule(clock_.Begin(first_input), Event::kCredit);
+  told_link_ = true;
+  if (!wire_->is_up()) Schedule(clock_.Begin(first_input), Event::kLink);
+}
+
+void MacPort::OnLink(bool) {
+  // Before the first reset nobody is there; during one, Restart has seen to it.
+  if (first_input_ == kNever) return;
+  Schedule(std::max(clock_.Begin(clock_.AtOrAfter(scheduler_.now())), clock_.Begin(first_input_)), Event::kLink);
 }
 
 void MacPort::TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) {
@@ -105,6 +154,11 @@ void MacPort::OnTime(uint64_t cookie) {
       const ToCore entry = std::move(to_core_.front());
       to_core_.pop_front();
       return nic_->ReceiveFrame(entry.start, entry.end, entry.frame.bytes, entry.frame.bad_fcs);
+    }
+    case Event::kLink: {
+      // It may have come and gone within a cycle.
+      if (std::exchange(told_link_, wire_->is_up()) == wire_->is_up()) return;
+      return nic_->SetLink(clock_.Containing(scheduler_.now()), wire_->is_up());
     }
   }
 }

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spec/gen/vireo_spec.h"
@@ -36,19 +38,39 @@ class FrameReceiver {
   ~FrameReceiver() = default;
 };
 
+class LinkListener {
+ public:
+  // At the time when it comes or goes; it is up at first.
+  virtual void OnLink(bool up) = 0;
+
+ protected:
+  ~LinkListener() = default;
+};
+
 struct WireParameters {
   uint32_t rate_mbps = 100'000;  // each way
   uint32_t delay_ns = 500;       // from end to end; 500 ns are some 100 m
 };
 
-// Both directions are independent, and each carries one frame at a time. It neither loses nor changes anything:
-// FaultInjector (fault.h) at a receiving end does.
+// Both directions are independent, and each carries one frame at a time. While it is up it neither loses nor changes
+// anything: FaultInjector (fault.h) at a receiving end does. While it is down it loses everything that is on it or is
+// sent, both ways, as Ethernet does: a MAC that receives nothing tells the other one (IEEE 802.3, 46.3.4 and 81.3.4).
 class Wire final : private Scheduler::Client {
  public:
   Wire(Scheduler& scheduler, const WireParameters& parameters);
 
   // Who gets what arrives at `end` (0 or 1). Outlives the wire.
   void Connect(unsigned end, FrameReceiver& receiver) { receivers_[end] = &receiver; }
+  // Who is told that the link comes or goes, likewise.
+  void Watch(unsigned end, LinkListener& listener) { listeners_[end] = &listener; }
+  // Called for every frame that is lost because the link is down, with who sent it.
+  void OnLost(std::function<void(unsigned end, const WireFrame&)> observer) { on_lost_ = std::move(observer); }
+
+  // From now to `until`, or longer if it is down for longer already.
+  void TakeDown(Picoseconds until);
+  void BringUp();
+  bool is_up() const { return is_up_; }
+  uint64_t lost() const { return lost_; }  // frames, because it was down
 
   // Sends from `end` as soon as the line is free and interframe gap has passed, not before `earliest`. Returns the time
   // when the last bit of the FCS leaves, which must not be over; it arrives delay_ns later.
@@ -62,12 +84,20 @@ class Wire final : private Scheduler::Client {
   const WireParameters& parameters() const { return parameters_; }
 
  private:
-  void OnTime(uint64_t end) override;  // a frame from `end` arrives at the other one
+  // A frame from an end arrives at the other one, or the link may be up again.
+  void OnTime(uint64_t cookie) override;
+  void Lose(unsigned end, WireFrame frame);
+  void SetLink(bool up);
 
   Scheduler& scheduler_;
   const WireParameters parameters_;
   const Scheduler::ClientNumber client_;
   std::array<FrameReceiver*, 2> receivers_{};
+  std::array<LinkListener*, 2> listeners_{};
+  std::function<void(unsigned, const WireFrame&)> on_lost_;
+  bool is_up_ = true;
+  uint64_t lost_ = 0;
+  Picoseconds down_until_ = 0;
   std::array<std::deque<WireFrame>, 2> flying_;  // by the end that sent them
   std::array<Picoseconds, 2> free_{};            // when the next preamble may begin
 };
@@ -94,8 +124,8 @@ class FrameRecorder {
 // Towards the line it pads frames to kMinFrameBytes and starts sending one beat after the core began if the core is at
 // least as fast as the line, so that the train cannot run dry, else when it has the whole frame. Towards the core it
 // stores the whole frame, because only then it knows the FCS, and gives it on as one unbroken train. Frames longer than
-// max_frame_bytes are dropped.
-class MacPort final : public FrameEnvironment, public FrameReceiver, private Scheduler::Client {
+// max_frame_bytes are dropped. The NIC is told of the wire's link at the begin of its next cycle.
+class MacPort final : public FrameEnvironment, public FrameReceiver, public LinkListener, private Scheduler::Client {
  public:
   struct Counters {
     uint64_t sent_frames = 0, sent_bytes = 0, received_frames = 0,
@@ -118,6 +148,7 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, private Sch
 
   void TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) override;
   void OnFrame(WireFrame frame) override;
+  void OnLink(bool up) override;
 
  private:
   struct ToLine {
@@ -128,7 +159,7 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, private Sch
     Cycle start = 0, end = 0;
     WireFrame frame;
   };
-  enum class Event : uint8_t { kLeft, kCredit, kToCore };
+  enum class Event : uint8_t { kLeft, kCredit, kToCore, kLink };
 
   void OnTime(uint64_t cookie) override;
   void Schedule(Picoseconds time, Event event);
@@ -149,6 +180,7 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, private Sch
   uint64_t generation_ = 0;
   Cycle first_input_ = kNever;
   Cycle core_free_ = 0;
+  bool told_link_ = true;  // what the NIC knows
   std::deque<ToLine> to_line_;
   std::deque<uint32_t> credits_;
   std::deque<ToCore> to_core_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -68,6 +69,59 @@ TEST(Wire, EveryRateIsRoundedUpToAPicosecond) {
   EXPECT_EQ(Wire(scheduler, {.rate_mbps = 30'000}).Time(1), 267u);
 }
 
+TEST(Wire, WhileItIsDownItLosesAllAndBothEndsKnow) {
+  struct Listener final : LinkListener {
+    void OnLink(bool up) override { changes.emplace_back(scheduler->now(), up); }
+    const Scheduler* scheduler = nullptr;
+    std::vector<std::pair<Picoseconds, bool>> changes;
+  };
+  StandaloneScheduler scheduler;
+  Wire wire(scheduler, {.rate_mbps = 100'000, .delay_ns = 500});
+  Receiver left(scheduler), right(scheduler);
+  wire.Connect(0, left);
+  wire.Connect(1, right);
+  std::array<Listener, 2> listeners;
+  for (unsigned end = 0; end < 2; ++end) {
+    listeners.at(end).scheduler = &scheduler;
+    wire.Watch(end, listeners.at(end));
+  }
+  std::vector<std::pair<unsigned, uint8_t>> lost;
+  wire.OnLost([&](unsigned end, const WireFrame& frame) {
+    EXPECT_EQ(frame.comment, "link down");
+    lost.emplace_back(end, frame.bytes[0]);
+  });
+  const auto at = [&](Picoseconds time, std::function<void()> what) { scheduler.Call(time, std::move(what)); };
+  constexpr Picoseconds kMicro = 1'000'000;
+  const auto send = [&](unsigned end, uint8_t value) { wire.Send(end, scheduler.now(), Frame(60, value)); };
+  at(0, [&] { send(0, 1); });
+  at(600'000, [&] { send(1, 2); });  // on the wire when it goes down
+  at(1 * kMicro, [&] { wire.TakeDown(5 * kMicro); });
+  at(2 * kMicro, [&] { send(0, 3), send(1, 4); });
+  at(3 * kMicro, [&] { wire.TakeDown(4 * kMicro); });  // it is down for longer already
+  at(4 * kMicro + 1, [&] { EXPECT_FALSE(wire.is_up()); });
+  at(4'900'000, [&] { wire.TakeDown(6 * kMicro); });  // and now for longer still
+  at(5'900'000, [&] { send(0, 5); });                 // would arrive when it is up again
+  at(6'100'000, [&] { send(0, 6), send(1, 7); });
+  at(8 * kMicro, [&] { wire.TakeDown(9 * kMicro), wire.TakeDown(8 * kMicro); });
+  at(8'500'000, [&] { wire.BringUp(); });
+  at(8'600'000, [&] { wire.TakeDown(10 * kMicro); });  // the end of the one before is not its end
+  at(9'500'000, [&] { EXPECT_FALSE(wire.is_up()); });
+  RunTo(scheduler, kForever);
+  const auto values = [](const Receiver& receiver) {
+    std::vector<uint8_t> all;
+    for (const WireFrame& frame : receiver.frames) all.push_back(frame.bytes[0]);
+    return all;
+  };
+  EXPECT_EQ(values(right), (std::vector<uint8_t>{1, 6}));
+  EXPECT_EQ(values(left), (std::vector<uint8_t>{7}));
+  EXPECT_EQ(lost, (std::vector<std::pair<unsigned, uint8_t>>{{1, 2}, {0, 3}, {1, 4}, {0, 5}}));
+  const std::vector<std::pair<Picoseconds, bool>> changes = {{1 * kMicro, false}, {6 * kMicro, true},
+                                                             {8 * kMicro, false}, {8'500'000, true},
+                                                             {8'600'000, false},  {10 * kMicro, true}};
+  for (const Listener& listener : listeners) EXPECT_EQ(listener.changes, changes);
+  EXPECT_TRUE(wire.IsIdle());
+}
+
 // A NIC's MAC on end 0 of a wire, with a plain receiver on end 1.
 struct World {
   explicit World(const spec::Config& config_ = spec::kNic100,
@@ -123,6 +177,30 @@ TEST(MacPort, SendsWhileTheCoreStillGivesIfTheCoreIsFaster) {
   EXPECT_EQ(world.nic.credits[0].beats, 512u);
   EXPECT_EQ(world.nic.credits[1].cycle, 194u);
   EXPECT_EQ(world.nic.credits[1].beats, 64u);
+}
+
+TEST(MacPort, TellsTheNicOfTheLinkInItsNextCycle) {
+  World world;
+  using Links = std::vector<std::pair<Cycle, bool>>;
+  world.scheduler.Call(1'000'001, [&] { world.wire.TakeDown(2'000'000); });  // cycles begin every 4,000 ps
+  world.Transmit(300, 64);                                                   // nobody gets it, its credits come back
+  RunTo(world.scheduler, 1'900'000);
+  EXPECT_EQ(world.nic.links, (Links{{251, false}}));
+  EXPECT_EQ(world.nic.credits.back().beats, 1u);
+  RunTo(world.scheduler, 2'500'000);
+  EXPECT_EQ(world.nic.links, (Links{{251, false}, {500, true}}));
+  world.scheduler.Call(3'000'001, [&] { world.wire.TakeDown(3'003'000); });  // over before the cycle is
+  RunTo(world.scheduler, 3'100'000);
+  EXPECT_EQ(world.nic.links.size(), 2u);
+  // A device that is reset has a link, until it is told.
+  world.wire.TakeDown(9'000'000);
+  RunTo(world.scheduler, 4'000'000);
+  world.tap.Reset(1000);
+  world.mac.Restart(1000 + kResetCycles);
+  RunTo(world.scheduler, 10'000'000);
+  EXPECT_EQ(world.nic.links,
+            (Links{{251, false}, {500, true}, {775, false}, {1000 + kResetCycles, false}, {2250, true}}));
+  EXPECT_TRUE(world.far.frames.empty());
 }
 
 TEST(MacPort, WaitsForTheWholeFrameIfTheLineIsFaster) {
