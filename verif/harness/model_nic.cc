@@ -46,7 +46,7 @@ void ModelNic::Reset(Cycle cycle) {
   model_->read_port().ar_out.Connect(read_bursts_, model_->read_port());
   model_->write_port().aw_out.Connect(write_bursts_, model_->write_port());
   SetControls(first_input_, config_space_.controls());
-  model_->SetMacLink(0, true);
+  link_changes_.assign(1, {first_input_, true});
   Plan(first_input_);
 }
 
@@ -118,8 +118,13 @@ void ModelNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> byt
 }
 
 void ModelNic::SetLink(Cycle cycle, bool up) {
-  Enter(cycle);
-  model_->SetMacLink(Ours(cycle), up);
+  // A cycle has one state of it: a link that is not there when the reset ends never was.
+  if (!link_changes_.empty() && link_changes_.back().first == cycle) {
+    link_changes_.back().second = up;
+  } else {
+    link_changes_.emplace_back(cycle, up);
+  }
+  Wake(cycle);
 }
 
 void ModelNic::ReadCsr(Cycle cycle, uint32_t offset) {
@@ -155,6 +160,7 @@ void ModelNic::Plan(Cycle next) {
   if (!writes_.empty()) cycle = std::min(cycle, writes_.front().last);
   if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
+  if (!link_changes_.empty()) cycle = std::min(cycle, link_changes_.front().first);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
   // Credits that came in the cycle that ran: their own wish to be woken was behind that cycle's.
   if (bridge_.IsTransmitReady(next) != transmit_ready_) cycle = std::min(cycle, next);
@@ -175,6 +181,10 @@ Cycle ModelNic::CycleAt(uint64_t ns) {
 
 void ModelNic::RunCycle(Cycle cycle) {
   ApplyConfig(cycle);
+  while (!link_changes_.empty() && link_changes_.front().first <= cycle) {
+    model_->SetMacLink(Ours(cycle), link_changes_.front().second);
+    link_changes_.pop_front();
+  }
   TellTransmitReady(cycle);
   auto& beats = bridge_.read_beats();
   while (!beats.empty() && beats.front().cycle <= cycle) {

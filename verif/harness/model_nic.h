@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/common/ring.h"
@@ -100,6 +101,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   Cycle next_run_ = kNever;
   uint64_t run_cycles_ = 0;
   std::deque<ConfigChange> config_changes_;
+  std::deque<std::pair<Cycle, bool>> link_changes_;
   std::deque<Frame> frames_ahead_;  // whose beats are not all counted as sent
   Cycle beats_counted_ = 0;         // beats of frames before this cycle are
   bool transmit_ready_ = false;
