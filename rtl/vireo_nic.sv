@@ -1006,6 +1006,8 @@ module vireo_nic
   tx_packet_t answer_packet;
   logic response_valid, response_ready, response_taken, response_failed;
   tx_job_t response;
+  logic qp_sent_valid;
+  qp_sent_t qp_sent;
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
   logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
@@ -1134,6 +1136,8 @@ module vireo_nic
     .timer_expired_valid_i(timer_expired_valid),
     .timer_expired_ready_o(timer_expired_ready),
     .timer_expired_i(timer_expired),
+    .qp_sent_valid_i(qp_sent_valid),
+    .qp_sent_i(qp_sent),
     .timer_set_valid_o(timer_set_valid),
     .timer_set_ready_i(timer_set_ready),
     .timer_set_o(timer_set),
@@ -1227,6 +1231,8 @@ module vireo_nic
     .answer_ready_o(answer_packet_ready),
     .answer_i(answer_packet),
     .response_taken_o(response_taken),
+    .qp_sent_valid_o(qp_sent_valid),
+    .qp_sent_o(qp_sent),
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i(payload_data),

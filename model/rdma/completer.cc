@@ -23,6 +23,11 @@ constexpr uint32_t kMtuShift = 7;
 // States in which records count; in others they are left from before a clear.
 bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
 
+// Before a life of the QP, in which nothing is sent. [IBTA vol. 1, 10.3.1]
+bool IsSilent(IbQpState state) {
+  return state == IbQpState::kReset || state == IbQpState::kInit || state == IbQpState::kRtr;
+}
+
 AethKind KindOf(uint8_t syndrome) { return static_cast<AethKind>(syndrome >> 5 & 3); }
 
 // [IBTA vol. 1, tables 44, 45; 11.6.2]
@@ -55,6 +60,8 @@ Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_
       state_table_(config.num_qps),
       turn_(config.num_qps),
       attributes_table_(config.num_qps),
+      sent_table_(config.num_qps),
+      lives_(config.num_qps),
       rings_(config.num_qps) {
   record_in.SetConsumer(this);
   ack_in.SetConsumer(this);
@@ -83,6 +90,7 @@ void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_table_.Write(cycle, write.qpn, write.state);
+  if (IsSilent(write.state)) life_events_.push_back({cycle, write.qpn, true});
   if (write.clear) {
     clear_.Push(cycle, write.qpn);
     WakeAt(std::max(cycle, clear_.PopReady()));
@@ -91,6 +99,22 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
     flush_.Push(cycle, write.qpn);
     WakeAt(std::max(cycle, flush_.PopReady()));
   }
+}
+
+void Completer::OnQpSent(Cycle cycle, const spec::QpSent& sent) {
+  sent_table_.Write(cycle, sent.qpn % num_qps_, {.psn = sent.psn, .generation = sent.generation});
+  life_events_.push_back({cycle, sent.qpn % num_qps_, false});
+}
+
+// Before cycle `now`. What is sent in the cycle in which a life begins is of the one before.
+bool Completer::HasSent(Cycle now, uint32_t qpn) {
+  for (; !life_events_.empty() && life_events_.front().cycle < now; life_events_.pop_front()) {
+    const LifeEvent& event = life_events_.front();
+    Life& life = lives_[event.qpn];
+    if (event.begins) life.begun = event.cycle;
+    life.sent = !event.begins && life.begun != event.cycle;
+  }
+  return lives_[qpn].sent;
 }
 
 void Completer::Run(Cycle now) {
@@ -167,6 +191,8 @@ bool Completer::Choose(Cycle now) {
 Completer::State Completer::Decide(Cycle now) {
   Ring& ring = rings_[qpn_];
   attributes_ = attributes_table_.Read(chosen_, qpn_);
+  sent_ = sent_table_.Read(chosen_, qpn_);
+  has_sent_ = HasSent(chosen_, qpn_);
   switch (op_) {
     case Op::kClear:
       why_ = Why::kForget;
@@ -231,15 +257,18 @@ Completer::State Completer::DecideTimer(Cycle now) {
     return State::kChoose;
   }
   ring.timer = false;
-  ring.naked = false;
   why_ = Why::kAck;
+  covered_ = 0;
+  base_ = ring.unacked;
+  // While what is to be answered waits for the wire, or has not had the time since then, nobody is late. [IBTA vol. 1,
+  // 9.7.6.1.3]
+  if (!ring.paused && !ring.timed) return State::kEnd;
+  ring.naked = false;
   if (!ring.paused) {
     if (ring.retries >= attributes_.retry_cnt) {
       why_ = Why::kNak;
       nak_status_ = IbWcStatus::kRetryExcErr;
       syndrome_ = 0;
-      base_ = ring.unacked;
-      covered_ = 0;
       return State::kRead;
     }
     ++ring.retries;
@@ -520,6 +549,7 @@ Completer::State Completer::End(Cycle now) {
   }
   if (sets) {
     ring.timer = kind != TimerKind::kOff;
+    ring.timed = has_sent_ && sent_.generation == ring.generation && Psn(sent_.psn - ring.unacked) < 0x80'0000;
     ++ring.timer_generation;
     timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .generation = ring.timer_generation};
   }

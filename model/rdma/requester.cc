@@ -668,6 +668,8 @@ bool Requester::RunBack(Cycle now) {
       if (record_ || read_ || job_) return false;
       const Entry& entry = entries_.front();
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
+      job_->packet.last_psn = entry.read ? entry.record.last_psn : entry.packet.psn;
+      job_->packet.generation = generation_;
       if (drop_) {
         // Nothing of it.
       } else if (entry.placed) {
@@ -722,8 +724,8 @@ bool Requester::Decide(Cycle now) {
   Dead dead = dead_.Read(now - 1, qpn);
   dead.send_only = dead.send_only && !entry.revives;
   const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && !dead.for_good && !dead.send_only;
-  const uint8_t ended = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
-  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != ended;
+  generation_ = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
+  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != generation_;
   if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
     stop_ = true;

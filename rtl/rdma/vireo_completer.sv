@@ -44,6 +44,8 @@ module vireo_completer
   input  table_write_t      table_write_i,
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
+  input  logic              qp_sent_valid_i,
+  input  qp_sent_t          qp_sent_i,
 
   input  logic              record_valid_i,
   output logic              record_ready_o,
@@ -179,6 +181,7 @@ module vireo_completer
     logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
     logic [2:0] rnr_retries;     // likewise after RNR NAKs
     logic timer;                 // it runs
+    logic timed;                 // what it waits for an answer to had been sent when it was set
     logic [7:0] timer_generation;  // of the last timer_set
   } ring_t;
 
@@ -198,6 +201,12 @@ module vireo_completer
     logic [31:0] bytes;
   } kept_t;
 
+  // What of a QP was sent last that asks for an acknowledge, and after which hold.
+  typedef struct packed {
+    logic [23:0] psn;
+    logic [7:0] generation;
+  } sent_t;
+
   // What completions and retries need of a QP's attributes.
   typedef struct packed {
     logic reliable;  // RC: somebody acknowledges
@@ -214,6 +223,9 @@ module vireo_completer
   kept_t kept_new, kept_in, kept;
   logic [SlotBits-1:0] kept_slot, kept_read_slot;
   logic [2:0] qp_state;
+  sent_t sent;
+  logic [NumQps-1:0] sent_q;  // QPs of which `sent` is of the present life
+  logic silent, has_sent_q;
   attributes_t attributes_in, attributes;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
@@ -225,7 +237,8 @@ module vireo_completer
                            cqn: context_in.send_cqn,
                            timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
                            rnr_retry: context_in.rnr_retry, max_rd_atomic: context_in.max_rd_atomic};
-  assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits]};
+  assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits],
+                         qp_sent_i.qpn[23:QpBits]};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -238,6 +251,12 @@ module vireo_completer
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(attributes)
+  );
+  vireo_table #(.Width($bits(sent_t)), .Depth(NumQps)) u_sent (
+    .clk_i, .rst_ni,
+    .write_i(qp_sent_valid_i), .write_address_i(qp_sent_i.qpn[QpBits-1:0]),
+    .write_data_i({qp_sent_i.psn, qp_sent_i.generation}),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(sent)
   );
   vireo_table #(.Width($bits(ring_t)), .Depth(NumQps)) u_ring (
     .clk_i, .rst_ni,
@@ -295,6 +314,7 @@ module vireo_completer
   logic fresh;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
+  logic [23:0] sent_ahead;
   logic [1:0] timer_kind;
   logic [SlotBits-1:0] slot_index, newest_slot;
   logic [23:0] distance, kept_first, kept_last, missing;
@@ -444,6 +464,7 @@ module vireo_completer
            && {1'b0, (record.again ? record.slot[SlotBits-1:0] : newest_slot) - ring_q.oldest} == ring_q.cursor;
 
     // The timer at an event's end.
+    sent_ahead = '0;
     stops = why_q == WhyForget || why_q == WhyFlush;
     progress = op_q == OpAck && covered_q != '0;
     set_timer = ring_q.timer;
@@ -562,15 +583,19 @@ module vireo_completer
             if (!keeps(qp_state) || ring.failed || !ring.timer || ring.timer_generation != expired.generation
                 || (|expired.qpn[23:QpBits])) begin
               state_d = StChoose;
+            end else if (!ring.paused && !ring.timed) begin
+              // While what is to be answered waits for the wire, or has not had the time since then, nobody is late.
+              // [IBTA vol. 1, 9.7.6.1.3]
+              state_d = StEnd;
             end else if (ring.paused || retries_left) begin
               then_d = ThenReplay;
               state_d = StEnd;
             end else begin
               why_d = WhyNak;
             end
-            if (!ring.paused && retries_left) ring.retries = ring.retries + 1'b1;
+            if (!ring.paused && ring.timed && retries_left) ring.retries = ring.retries + 1'b1;
+            if (ring.paused || ring.timed) ring.naked = 1'b0;
             ring.timer = 1'b0;
-            ring.naked = 1'b0;
           end
           OpReplay: begin
             kept_read_slot = ring.oldest + SlotBits'(ring.cursor);
@@ -784,8 +809,10 @@ module vireo_completer
             default: ;
           endcase
         end
+        sent_ahead = sent.psn - ring_d.unacked;
         if (set_timer) begin
           ring_d.timer = timer_kind != TimerKindOff;
+          ring_d.timed = has_sent_q && sent.generation == ring_d.generation && sent_ahead < 24'h80_0000;
           ring_d.timer_generation = ring_q.timer_generation + 1'b1;
           timer_set_valid_d = 1'b1;
           timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
@@ -797,6 +824,24 @@ module vireo_completer
       end
       default: state_d = StChoose;
     endcase
+  end
+
+  // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
+  // the one before.
+  assign silent = qp_state_write_i.state == 3'(IbQpStateReset) || qp_state_write_i.state == 3'(IbQpStateInit)
+               || qp_state_write_i.state == 3'(IbQpStateRtr);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      sent_q <= '0;
+    end else begin
+      if (qp_sent_valid_i) sent_q[qp_sent_i.qpn[QpBits-1:0]] <= 1'b1;
+      if (qp_state_write_valid_i && silent) sent_q[qp_state_write_i.qpn[QpBits-1:0]] <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read) has_sent_q <= sent_q[qpn_d];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

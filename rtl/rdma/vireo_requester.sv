@@ -1013,7 +1013,9 @@ module vireo_requester
           job_d.packet = '{qpn: 24'(entry.qpn), opcode: entry.opcode, solicited_event: entry.solicited_event,
                            ack_req: entry.ack_req, psn: entry.psn,
                            extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
-                           dest_qpn: '0, reports: entry.reports, is_response: 1'b0};
+                           dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
+                           last_psn: entry.read ? entry.last_psn : entry.psn,
+                           generation: entry.again ? entry.generation : back_resumed};
           if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;

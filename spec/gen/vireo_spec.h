@@ -9440,6 +9440,22 @@ struct QpSends {
   friend constexpr bool operator==(const QpSends&, const QpSends&) = default;
 };
 
+// A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+struct QpSent {
+  static constexpr size_t kBits = 56;
+  uint32_t qpn{};  // Queue pair that sends it
+  uint32_t psn{};  // tx_packet's last_psn
+  uint8_t generation{};  // tx_packet's
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+    f("generation", self.generation, 8);
+  }
+
+  friend constexpr bool operator==(const QpSent&, const QpSent&) = default;
+};
+
 // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
 struct QpPsn {
   static constexpr size_t kBits = 48;
@@ -9828,7 +9844,7 @@ struct MemoryPlace {
 
 // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 339;
+  static constexpr size_t kBits = 371;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
@@ -9841,6 +9857,8 @@ struct TxPacket {
   uint32_t dest_qpn{};  // Peer's queue pair
   bool reports{};  // tx_gather tells the completer when the packet leaves: the last one of a message that nobody acknowledges (UC, UD)
   bool is_response{};  // Of the read responder, which is told when tx_builder takes it, or when tx_gather fails it
+  uint32_t last_psn{};  // With ack_req: what answers it says nothing of later packets. PSN of the last response of a READ, else the packet's own
+  uint8_t generation{};  // With ack_req: of the QP's last hold, when it was sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9855,6 +9873,8 @@ struct TxPacket {
     f("dest_qpn", self.dest_qpn, 24);
     f("reports", self.reports, 1);
     f("is_response", self.is_response, 1);
+    f("last_psn", self.last_psn, 24);
+    f("generation", self.generation, 8);
   }
 
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
@@ -9862,7 +9882,7 @@ struct TxPacket {
 
 // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 495;
+  static constexpr size_t kBits = 527;
   TxPacket packet{};  // What to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: there is none
@@ -9992,7 +10012,7 @@ struct RxAck {
 
 // What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 468;
+  static constexpr size_t kBits = 500;
   bool is_read{};  // 1: what follows the packet counts
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
@@ -10012,7 +10032,7 @@ struct RxAnswer {
 
 // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1244;
+  static constexpr size_t kBits = 1276;
   bool no_frame{};  // No frame belongs to it, and nothing is written
   bool more{};  // The frame stays: the next one is of it, too
   uint16_t net_bytes{};  // Not 0: the frame, which has so many bytes, goes to the net path as it is, and nothing else happens

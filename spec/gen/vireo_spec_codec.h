@@ -1645,6 +1645,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"qp_order.bits", static_cast<uint64_t>(QpOrder::kBits)},
     {"qp_done.bits", static_cast<uint64_t>(QpDone::kBits)},
     {"qp_sends.bits", static_cast<uint64_t>(QpSends::kBits)},
+    {"qp_sent.bits", static_cast<uint64_t>(QpSent::kBits)},
     {"qp_psn.bits", static_cast<uint64_t>(QpPsn::kBits)},
     {"qp_failure.bits", static_cast<uint64_t>(QpFailure::kBits)},
     {"buffer_request.bits", static_cast<uint64_t>(BufferRequest::kBits)},

@@ -4350,6 +4350,14 @@ package vireo_spec_pkg;
   } qp_sends_t;
   localparam int unsigned QpSendsBits = 40;
 
+  // A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic [7:0] generation;
+  } qp_sent_t;
+  localparam int unsigned QpSentBits = 56;
+
   // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
@@ -4557,8 +4565,10 @@ package vireo_spec_pkg;
     logic [23:0] dest_qpn;
     logic reports;
     logic is_response;
+    logic [23:0] last_psn;
+    logic [7:0] generation;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 339;
+  localparam int unsigned TxPacketBits = 371;
 
   // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -4570,7 +4580,7 @@ package vireo_spec_pkg;
     logic more;
     logic drop;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 495;
+  localparam int unsigned TxJobBits = 527;
 
   // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4633,7 +4643,7 @@ package vireo_spec_pkg;
     logic [31:0] rkey;
     logic [31:0] bytes;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 468;
+  localparam int unsigned RxAnswerBits = 500;
 
   // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
   typedef struct packed {
@@ -4653,7 +4663,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1244;
+  localparam int unsigned RxPlaceBits = 1276;
 
   // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
   typedef struct packed {

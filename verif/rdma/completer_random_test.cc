@@ -93,7 +93,7 @@ struct Network {
       Qp& qp = qps[token.qpn];
       qp.timer_generation = token.generation;
       qp.deadline = token.kind == TimerKind::kOff   ? model::kUnknown
-                    : token.kind == TimerKind::kAck ? cycle + 1500
+                    : token.kind == TimerKind::kAck ? cycle + 1000
                                                     : cycle + 50 + token.code;
       if (token.kind == TimerKind::kRnr) ++pauses;
     };
@@ -170,6 +170,9 @@ struct Network {
     }
     const uint32_t behind = Psn(packet.psn + std::max(packet.responses, 1U));
     if (Psn(behind - qp.never_sent) < 0x80'0000) qp.never_sent = behind;
+    bench.sent.tokens.push_back({.qpn = static_cast<uint32_t>(&qp - qps.data()),
+                                 .psn = Psn(behind - 1),
+                                 .generation = packet.again ? packet.generation : qp.resumed});
     if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
     ++sent;
   }
@@ -390,6 +393,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
         if (token.packets != 0) asked[token.qpn] = token;
       };
       bench.pause.toggles = 4;
+      std::map<uint32_t, uint8_t> holds;  // since the last token that was sent
       uint64_t parts = 0;
       const auto set_context = [&](uint32_t qpn) {
         bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
@@ -468,6 +472,15 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
                                           .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
         } else if (dice < 55) {
           set_context(qpn);
+        } else if (dice < 56) {
+          for (; !bench.hold.sent.empty(); bench.hold.sent.pop_back()) {
+            holds.emplace(bench.hold.sent.back().second.qpn, bench.hold.sent.back().second.generation);
+          }
+          const uint8_t generation = holds.contains(qpn) ? holds[qpn] : 0;
+          bench.sent.tokens.push_back({.qpn = qpn,
+                                       .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6)),
+                                       .generation = static_cast<uint8_t>(generation - (random() % 8 == 0 ? 1 : 0))});
+          holds.erase(qpn);
         } else if (dice < 57 && random() % 4 == 0) {
           bench.SetState(qpn, static_cast<IbQpState>(random() % 7), random() % 4 == 0);
         } else if (dice < 61 && random() % 2 == 0) {

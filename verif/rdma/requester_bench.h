@@ -229,7 +229,9 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       .has_ah = qp.IsUd(),
       .ah = static_cast<uint16_t>(qp.IsUd() ? work.ah : 0),
       .dest_qpn = qp.IsUd() ? Psn(work.remote_qpn) : 0,
-      .reports = last && !qp.IsRc()};
+      .reports = last && !qp.IsRc(),
+      .last_psn = Psn(first_psn + (work.IsRead() ? packets - 1 : index)),
+      .generation = qp.generation};
   size_t extension = 0;
   const auto add = [&](uint64_t value, unsigned count) {
     for (unsigned k = 0; k < count; ++k) {

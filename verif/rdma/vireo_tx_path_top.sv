@@ -36,6 +36,8 @@ module vireo_tx_path_top
   output qp_failure_t           failed_o,
   output logic                  response_failed_o,
   output logic                  response_taken_o,
+  output logic                  qp_sent_valid_o,
+  output qp_sent_t              qp_sent_o,
   output logic                  sent_valid_o,
   input  logic                  sent_ready_i,
   output rx_ack_t               sent_o,
@@ -123,6 +125,8 @@ module vireo_tx_path_top
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
     .response_taken_o,
+    .qp_sent_valid_o,
+    .qp_sent_o,
     .tx_frame_o,
     .idle_o(idle_o[1])
   );
