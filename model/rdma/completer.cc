@@ -415,6 +415,8 @@ void Completer::Replay(Cycle now) {
                          .last_psn = record.last_psn,
                          .packets = cuts ? burst : uint16_t{0},
                          .fresh = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
+  // All READs before it have ended, or are before the cursor.
+  if (kept.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_given);
   ring.part = ring.awaits = cuts;
   ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
   if (Psn(ring.next - ring.unacked) > Psn(ring.sent - ring.unacked)) ring.sent = ring.next;

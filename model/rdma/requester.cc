@@ -558,7 +558,7 @@ bool Requester::SendPacket(Cycle now) {
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
   if (message.is_read && record.status == IbWcStatus::kSuccess) {
     entry.read = true;
-    entry.read_record = ReadRecordOf();
+    entry.read_record = ReadRecordOf(now);
   }
   if (placed) {
     check_ = spec::MemoryCheck{
@@ -629,10 +629,11 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
   return packet;
 }
 
-spec::ReadRecord Requester::ReadRecordOf() const {
+spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   const auto num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
   spec::ReadRecord read{.qpn = message_.record.qpn,
+                        .number = work.again ? work.number : begun_.Read(now - 1, message_.record.qpn),
                         .first_psn = message_.record.first_psn,
                         .last_psn = message_.record.last_psn,
                         .bytes = message_.length,

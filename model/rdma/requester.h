@@ -185,7 +185,7 @@ class Requester final : public Block {
   bool WaitsForReads(Cycle now);
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
-  spec::ReadRecord ReadRecordOf() const;
+  spec::ReadRecord ReadRecordOf(Cycle now);
   void WriteHolds(Cycle now);
   void WriteSqes(Cycle now);
   bool RunFront(Cycle now);

@@ -668,7 +668,6 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       const auto aeth = spec::Aeth::Decode(frame.extension);
       place.has_ack = true;
       place.ack = {.qpn = frame.bth.dest_qp, .psn = psn, .syndrome = frame.extension[0], .msn = aeth.msn};
-      if (aeth.kind == AethKind::kAck) reads_.Acknowledge(now, psn);
       return;
     }
     case Action::kAbandon:

@@ -266,6 +266,7 @@ bool SendQueue::RunAssemble(Cycle now) {
     work.last_psn = replay.last_psn;
     work.packets = replay.packets;
     work.fresh = replay.fresh;
+    work.number = replay.number;
   }
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
   if (failed != RdmaError::kOk && !info.again) {

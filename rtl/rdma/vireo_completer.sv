@@ -608,7 +608,7 @@ module vireo_completer
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
                            psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
-                           fresh: 1'b0};
+                           fresh: 1'b0, number: '0};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -669,7 +669,8 @@ module vireo_completer
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
                        psn: asked, first_psn: kept.first_psn, last_psn: kept.last_psn, packets: cuts ? burst : '0,
-                       fresh: fresh};
+                       fresh: fresh, number: kept_is_read ? ring_q.reads_ended + 8'(ring_q.reads_given) : '0};
+          // Of a READ, all before it have ended, or are before the cursor: that is its number.
           if (behind - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = behind;
           ring_d.part = cuts;
           ring_d.next = behind;

@@ -529,6 +529,7 @@ module vireo_send_queue
         work_d.last_psn = replays.last_psn;
         work_d.packets = replays.packets;
         work_d.fresh = replays.fresh;
+        work_d.number = replays.number;
       end
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;

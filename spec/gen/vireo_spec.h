@@ -9682,7 +9682,7 @@ struct CqArm {
 
 // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
 struct WorkRequest {
-  static constexpr size_t kBits = 891;
+  static constexpr size_t kBits = 899;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
@@ -9699,6 +9699,7 @@ struct WorkRequest {
   uint32_t last_psn{};  // Of the replay
   uint16_t packets{};  // Of the replay
   bool fresh{};  // Of the replay
+  uint8_t number{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9717,6 +9718,7 @@ struct WorkRequest {
     f("last_psn", self.last_psn, 24);
     f("packets", self.packets, 16);
     f("fresh", self.fresh, 1);
+    f("number", self.number, 8);
   }
 
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
@@ -9738,7 +9740,7 @@ struct QpHold {
 
 // The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
 struct Replay {
-  static constexpr size_t kBits = 146;
+  static constexpr size_t kBits = 154;
   uint32_t qpn{};  // Queue pair
   bool resume{};  // 1: no record: every packet below `psn` was asked for, and if that is the requester's next one, the hold of this generation ends
   uint8_t generation{};  // Of the hold
@@ -9749,6 +9751,7 @@ struct Replay {
   uint32_t last_psn{};  // Of the record's message: nothing beyond it is sent
   uint16_t packets{};  // Not 0: so many from `psn` on are sent, and a record with `amends` says when they begin. 0: all up to last_psn
   bool fresh{};  // None of them was asked for before: they do not count as retransmissions
+  uint8_t number{};  // RDMA READ: how many READs of the QP there were before it since the hardware reset, modulo 256
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9761,6 +9764,7 @@ struct Replay {
     f("last_psn", self.last_psn, 24);
     f("packets", self.packets, 16);
     f("fresh", self.fresh, 1);
+    f("number", self.number, 8);
   }
 
   friend constexpr bool operator==(const Replay&, const Replay&) = default;
@@ -9966,8 +9970,9 @@ struct QpReads {
 
 // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
 struct ReadRecord {
-  static constexpr size_t kBits = 304;
+  static constexpr size_t kBits = 312;
   uint32_t qpn{};  // Queue pair
+  uint8_t number{};  // How many READs of the QP there were before it since the hardware reset, modulo 256: tells a new one from one that is known
   uint32_t first_psn{};  // Of its responses
   uint32_t last_psn{};  // Of its responses
   uint32_t bytes{};  // Of the message
@@ -9977,6 +9982,7 @@ struct ReadRecord {
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
+    f("number", self.number, 8);
     f("first_psn", self.first_psn, 24);
     f("last_psn", self.last_psn, 24);
     f("bytes", self.bytes, 32);

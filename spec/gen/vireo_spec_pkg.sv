@@ -4488,8 +4488,9 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [15:0] packets;
     logic fresh;
+    logic [7:0] number;
   } work_request_t;
-  localparam int unsigned WorkRequestBits = 891;
+  localparam int unsigned WorkRequestBits = 899;
 
   // A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
   typedef struct packed {
@@ -4510,8 +4511,9 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [15:0] packets;
     logic fresh;
+    logic [7:0] number;
   } replay_t;
-  localparam int unsigned ReplayBits = 146;
+  localparam int unsigned ReplayBits = 154;
 
   // Sets the one timer of a QP anew, from now on. (tokens.toml)
   typedef struct packed {
@@ -4615,6 +4617,7 @@ package vireo_spec_pkg;
   // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
+    logic [7:0] number;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic [31:0] bytes;
@@ -4622,7 +4625,7 @@ package vireo_spec_pkg;
     logic [7:0] num_sge;
     logic [127:0] sge;
   } read_record_t;
-  localparam int unsigned ReadRecordBits = 304;
+  localparam int unsigned ReadRecordBits = 312;
 
   // News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
   typedef struct packed {

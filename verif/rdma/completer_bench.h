@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -331,13 +332,16 @@ struct OneQp : Bench {
   }
   // The records that these tests post, by their numbers from 0 on.
   spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
+    const auto is_read = [](const spec::SendRecord& one) { return one.opcode == spec::IbWcOpcode::kRdmaRead; };
+    const auto reads = std::count_if(made.begin(), made.begin() + number, is_read);
     return {.qpn = kQp,
             .generation = generation,
             .head = static_cast<uint16_t>(40 + number),
             .slot = static_cast<uint8_t>(number % kConfig.send_records),
             .psn = Psn(psn),
             .first_psn = Psn(first),
-            .last_psn = Psn(last)};
+            .last_psn = Psn(last),
+            .number = static_cast<uint8_t>(is_read(made[number]) ? reads : 0)};
   }
   spec::Replay Resume(uint8_t generation) const {
     return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};

@@ -87,6 +87,11 @@ struct Network {
         ASSERT_LT(Psn(token.psn - qp.never_sent), 0x80'0000U);
       }
       ASSERT_TRUE(token.packets == 0 || token.packets == burst);
+      if (!token.resume && qp.messages[token.head].is_read) {
+        const auto end = qp.messages.begin() + token.head;
+        ASSERT_EQ(token.number,
+                  std::count_if(qp.messages.begin(), end, [](const Message& m) { return m.is_read; }) & 0xff);
+      }
       ++(token.fresh ? fresh : stale);
     };
     bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {

@@ -176,7 +176,8 @@ struct Bench {
                   .slot = replay.slot,
                   .psn = replay.psn,
                   .first_psn = replay.first_psn,
-                  .last_psn = replay.last_psn};
+                  .last_psn = replay.last_psn,
+                  .number = replay.number};
       again_order.pop_front();
       ++came_again;
       if (expected.resume) {
@@ -245,7 +246,8 @@ struct Bench {
                              .slot = static_cast<uint8_t>(random()),
                              .psn = static_cast<uint32_t>(random() & 0xffffff),
                              .first_psn = static_cast<uint32_t>(random() & 0xffffff),
-                             .last_psn = static_cast<uint32_t>(random() & 0xffffff)};
+                             .last_psn = static_cast<uint32_t>(random() & 0xffffff),
+                             .number = static_cast<uint8_t>(random())};
     replay.tokens.push_back(token);
     again_order.push_back(token);
     if (!resume) again_asked.push_back({token, posted, status});
