@@ -14,6 +14,7 @@ using spec::AethKind;
 using spec::IbQpState;
 using spec::IbWcStatus;
 using spec::NakCode;
+using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
@@ -40,6 +41,18 @@ IbWcStatus StatusOfNak(uint8_t syndrome) {
     case NakCode::kRemoteAccessError: return IbWcStatus::kRemAccessErr;
     case NakCode::kRemoteOperationalError: return IbWcStatus::kRemOpErr;
     default: return IbWcStatus::kBadRespErr;
+  }
+}
+
+// What the event says.
+RdmaError ErrorOfNak(IbWcStatus status) {
+  switch (status) {
+    case IbWcStatus::kRetryExcErr: return RdmaError::kRetryExceeded;
+    case IbWcStatus::kRnrRetryExcErr: return RdmaError::kRnrRetryExceeded;
+    case IbWcStatus::kRemInvReqErr: return RdmaError::kRemoteInvalidRequest;
+    case IbWcStatus::kRemAccessErr: return RdmaError::kRemoteAccessError;
+    case IbWcStatus::kRemOpErr: return RdmaError::kRemoteOperationalError;
+    default: return RdmaError::kBadResponse;
   }
 }
 
@@ -436,11 +449,12 @@ Completer::State Completer::Check(Cycle now) {
   bool tells = false;
   IbWcStatus status = IbWcStatus::kWrFlushErr;
   uint32_t vendor = 0;
+  uint32_t code = 0;  // of the failure
   if (why_ == Why::kForget || record.silent) {
     completes = false;
   } else if (record.status != IbWcStatus::kSuccess) {
     status = record.status;
-    vendor = record.vendor_err;
+    code = vendor = record.vendor_err;
     // One that failed when it was read again; when the QP flushes, the host has heard of something already.
     tells = kept.tell && why_ != Why::kFlush;
   } else if (covered) {
@@ -448,6 +462,9 @@ Completer::State Completer::Check(Cycle now) {
   } else if (why_ == Why::kNak) {
     status = nak_status_;
     vendor = syndrome_;
+    // A response that could not be used says itself why.
+    const bool says = is_read_ && status != IbWcStatus::kRetryExcErr;
+    code = says ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
     tells = true;
   } else if (why_ != Why::kFlush && !ring.failed) {
     // An acknowledge that may ask for something to be sent again, or fail this record.
@@ -474,7 +491,7 @@ Completer::State Completer::Check(Cycle now) {
         .Encode(completion_->cqe);
   }
   if (tells) {
-    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = vendor};
+    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code};
   }
   if (why_ != Why::kForget) {
     // UC and UD are in SQE, and each record says itself what becomes of it. [IBTA vol. 1, 10.3.1.6]

@@ -320,7 +320,7 @@ module vireo_completer
   logic [23:0] distance, kept_first, kept_last, missing;
   logic [24:0] covered;
   logic [7:0] status;
-  logic [31:0] vendor;
+  logic [31:0] vendor, code;
   logic [15:0] queue_index;
   logic [1:0] ack_kind;   // aeth_kind_e
   logic [4:0] ack_value;
@@ -343,6 +343,18 @@ module vireo_completer
       endcase
     end
     return IbWcStatusBadRespErr;
+  endfunction
+
+  // What the event says.
+  function automatic logic [7:0] error_of_nak(input logic [7:0] nak_status);
+    unique case (nak_status)
+      IbWcStatusRetryExcErr: return RdmaErrorRetryExceeded;
+      IbWcStatusRnrRetryExcErr: return RdmaErrorRnrRetryExceeded;
+      IbWcStatusRemInvReqErr: return RdmaErrorRemoteInvalidRequest;
+      IbWcStatusRemAccessErr: return RdmaErrorRemoteAccessError;
+      IbWcStatusRemOpErr: return RdmaErrorRemoteOperationalError;
+      default: return RdmaErrorBadResponse;
+    endcase
   endfunction
 
   assign kept_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
@@ -429,6 +441,9 @@ module vireo_completer
       leaves = 1'b0;
       completes = 1'b0;
     end
+    // A response that could not be used says itself why.
+    code = vendor;
+    if (!own && (!is_read_q || nak_status_q == IbWcStatusRetryExcErr)) code = 32'(error_of_nak(nak_status_q));
     cqe = '{wr_id: kept.wr_id, status: status, opcode: kept.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (kept_is_read && status == IbWcStatusSuccess) cqe.byte_len = kept.bytes;
@@ -734,7 +749,7 @@ module vireo_completer
           // One that failed when it was read again; when the QP flushes, the host has heard of something already.
           if (own && kept.tell && why_q != WhyFlush) failure_valid_d = 1'b1;
           if (failure_valid_d) begin
-            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: vendor, default: '0};
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code, default: '0};
           end
           if (ring_d.failed && why_q != WhyForget) why_d = WhyFlush;
           state_d = StRead;

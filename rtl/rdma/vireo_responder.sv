@@ -1137,9 +1137,10 @@ module vireo_responder
       default: ;
     endcase
 
-    // What a receive's own error is: its code; otherwise what the peer is told, if it is told anything.
-    if (!checks_q.acknowledged || (done == ActOperation && code_q != RdmaErrorOk)) reason = 32'(own_code);
-    else reason = 32'(syndrome);
+    // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+    if (checks_q.acknowledged && done != ActOperation && done != ActProtection) reason = 32'(syndrome);
+    else if (own_code == RdmaErrorOk) reason = 32'(RdmaErrorRemoteOperationalError);
+    else reason = 32'(own_code);
     // A READ of ours that fails is the completer's matter.
     if (response_q) begin
       refused = 1'b0;

@@ -651,6 +651,12 @@ enum class RdmaError : uint8_t {
   kCqFailed = 0x84u,  // A completion queue of the QP is in error
   kQueueReset = 0x85u,  // The driver reset a virtqueue whose QP or CQ still exists
   kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE or CQ buffer
+  kRetryExceeded = 0x87u,  // The peer did not answer, or said that packets were missing, until no retry was left
+  kRnrRetryExceeded = 0x88u,  // The peer had no receive until no RNR retry was left
+  kRemoteInvalidRequest = 0x89u,  // A NAK of the peer: invalid request
+  kRemoteAccessError = 0x8au,  // A NAK of the peer: remote access error
+  kRemoteOperationalError = 0x8bu,  // A NAK remote operational error, of the peer or to it
+  kBadResponse = 0x8cu,  // A response of the peer means nothing
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaError value) {
@@ -709,6 +715,12 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kCqFailed: return "cq_failed";
     case RdmaError::kQueueReset: return "queue_reset";
     case RdmaError::kQueueDmaError: return "queue_dma_error";
+    case RdmaError::kRetryExceeded: return "retry_exceeded";
+    case RdmaError::kRnrRetryExceeded: return "rnr_retry_exceeded";
+    case RdmaError::kRemoteInvalidRequest: return "remote_invalid_request";
+    case RdmaError::kRemoteAccessError: return "remote_access_error";
+    case RdmaError::kRemoteOperationalError: return "remote_operational_error";
+    case RdmaError::kBadResponse: return "bad_response";
   }
   return nullptr;
 }
@@ -769,6 +781,12 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kCqFailed: return "EIO";
     case RdmaError::kQueueReset: return "EIO";
     case RdmaError::kQueueDmaError: return "EIO";
+    case RdmaError::kRetryExceeded: return "ETIMEDOUT";
+    case RdmaError::kRnrRetryExceeded: return "ETIMEDOUT";
+    case RdmaError::kRemoteInvalidRequest: return "EREMOTEIO";
+    case RdmaError::kRemoteAccessError: return "EREMOTEIO";
+    case RdmaError::kRemoteOperationalError: return "EREMOTEIO";
+    case RdmaError::kBadResponse: return "EREMOTEIO";
   }
   return nullptr;
 }
@@ -9475,7 +9493,7 @@ struct QpFailure {
   static constexpr size_t kBits = 73;
   uint32_t qpn{};  // Queue pair
   RdmaEventType event_type{};  // What the host is told: qp_fatal, qp_req_err or qp_access_err
-  uint32_t code{};  // Why: an rdma_error or an AETH syndrome
+  uint32_t code{};  // Why: of qp_fatal an rdma_error, else an AETH syndrome
   bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and the host is told nothing
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {

@@ -543,7 +543,13 @@ package vireo_spec_pkg;
     RdmaErrorCqOverrun = 8'h83,
     RdmaErrorCqFailed = 8'h84,
     RdmaErrorQueueReset = 8'h85,
-    RdmaErrorQueueDmaError = 8'h86
+    RdmaErrorQueueDmaError = 8'h86,
+    RdmaErrorRetryExceeded = 8'h87,
+    RdmaErrorRnrRetryExceeded = 8'h88,
+    RdmaErrorRemoteInvalidRequest = 8'h89,
+    RdmaErrorRemoteAccessError = 8'h8a,
+    RdmaErrorRemoteOperationalError = 8'h8b,
+    RdmaErrorBadResponse = 8'h8c
   } rdma_error_e;
 
   // Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50, 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)

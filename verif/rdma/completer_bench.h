@@ -410,6 +410,7 @@ inline spec::TimerSet AckTimer(uint8_t generation) { return Timer(TimerKind::kAc
 using Counts = std::vector<uint8_t>;
 inline constexpr Bench::Retries kReader{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};
 inline constexpr auto kSequenceNak = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+inline constexpr auto kRetryExceeded = static_cast<uint32_t>(spec::RdmaError::kRetryExceeded);
 inline constexpr auto kAck = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
 
 }  // namespace vireo::verif

@@ -101,7 +101,7 @@ TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
     EXPECT_EQ(qp.vendor_err, 0u);
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 0}));
+              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
     EXPECT_EQ(qp.Timers(), Timers{});  // it stands since it expired
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
@@ -162,7 +162,8 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
   qp.RnrNak(1003, 31);
   EXPECT_EQ(qp.Statuses(), (Statuses{kRnrRetryExc, kFlush}));
-  EXPECT_EQ(qp.failure_sink.sent().back().token.code, 0x3fu);
+  EXPECT_EQ(qp.vendor_err, 0u);  // the flushed one's
+  EXPECT_EQ(qp.failure_sink.sent().back().token.code, static_cast<uint32_t>(spec::RdmaError::kRnrRetryExceeded));
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 6)});
 }
 

@@ -65,17 +65,22 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
   struct Case {
     uint8_t syndrome;
     IbWcStatus status;
+    spec::RdmaError code;
   };
   for (const Case& c : {
-           Case{syndrome(AethSyndrome::kNakPsnSequenceError), IbWcStatus::kRetryExcErr},
-           Case{syndrome(AethSyndrome::kNakInvalidRequest), IbWcStatus::kRemInvReqErr},
-           Case{syndrome(AethSyndrome::kNakRemoteAccessError), IbWcStatus::kRemAccessErr},
-           Case{syndrome(AethSyndrome::kNakRemoteOperationalError), IbWcStatus::kRemOpErr},
-           Case{syndrome(AethSyndrome::kNakInvalidRdRequest), IbWcStatus::kBadRespErr},
-           Case{0x7f, IbWcStatus::kBadRespErr},  // reserved NAK code
-           Case{0x40, IbWcStatus::kBadRespErr},  // reserved kind
-           Case{syndrome(AethSyndrome::kRnrNak), IbWcStatus::kRnrRetryExcErr},
-           Case{0x3f, IbWcStatus::kRnrRetryExcErr},
+           Case{syndrome(AethSyndrome::kNakPsnSequenceError), IbWcStatus::kRetryExcErr,
+                spec::RdmaError::kRetryExceeded},
+           Case{syndrome(AethSyndrome::kNakInvalidRequest), IbWcStatus::kRemInvReqErr,
+                spec::RdmaError::kRemoteInvalidRequest},
+           Case{syndrome(AethSyndrome::kNakRemoteAccessError), IbWcStatus::kRemAccessErr,
+                spec::RdmaError::kRemoteAccessError},
+           Case{syndrome(AethSyndrome::kNakRemoteOperationalError), IbWcStatus::kRemOpErr,
+                spec::RdmaError::kRemoteOperationalError},
+           Case{syndrome(AethSyndrome::kNakInvalidRdRequest), IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},
+           Case{0x7f, IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},  // reserved NAK code
+           Case{0x40, IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},  // reserved kind
+           Case{syndrome(AethSyndrome::kRnrNak), IbWcStatus::kRnrRetryExcErr, spec::RdmaError::kRnrRetryExceeded},
+           Case{0x3f, IbWcStatus::kRnrRetryExcErr, spec::RdmaError::kRnrRetryExceeded},
        }) {
     OneQp qp(0xff'fffd);
     for (int i = 0; i < 4; ++i) qp.Post(2);
@@ -83,7 +88,8 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, c.status, kFlush, kFlush}));
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = c.syndrome}));
+              (spec::QpFailure{
+                  .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(c.code)}));
     // Dead before qp_control says so: later records flush, acknowledges count for nothing.
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});

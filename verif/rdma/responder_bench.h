@@ -610,7 +610,6 @@ inline spec::QpFailure Failure(RdmaEventType event, RdmaError code) {
 inline spec::RxPlace NotReady(uint32_t psn, uint32_t msn) {
   return Answer(psn, static_cast<AethSyndrome>(static_cast<uint8_t>(AethSyndrome::kRnrNak) | kRnrTimer), msn);
 }
-inline constexpr auto kOperational = static_cast<uint32_t>(AethSyndrome::kNakRemoteOperationalError);
 
 // --- READs of ours
 
