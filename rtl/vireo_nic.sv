@@ -1004,7 +1004,7 @@ module vireo_nic
   rx_answer_t answer;
   logic answer_packet_valid, answer_packet_ready;
   tx_packet_t answer_packet;
-  logic response_valid, response_ready, response_taken, response_failed;
+  logic response_valid, response_ready, response_taken;
   tx_job_t response;
   logic qp_sent_valid;
   qp_sent_t qp_sent;
@@ -1191,7 +1191,6 @@ module vireo_nic
     .sent_valid_o(acks_valid[1]),
     .sent_ready_i(acks_ready[1]),
     .sent_o(acks[1]),
-    .response_failed_o(response_failed),
     .read_request_valid_o(read_request_valid[ReadGather]),
     .read_request_ready_i(read_request_ready[ReadGather]),
     .read_request_o(read_request[ReadGather]),
@@ -1446,7 +1445,6 @@ module vireo_nic
     .memory_place_ready_o(memory_place_ready[CheckReadResponder]),
     .memory_place_i(memory_place[CheckReadResponder]),
     .response_taken_i(response_taken),
-    .response_failed_i(response_failed),
     .packet_valid_o(answer_packet_valid),
     .packet_ready_i(answer_packet_ready),
     .packet_o(answer_packet),
@@ -1491,7 +1489,7 @@ module vireo_nic
   tx_packet_t net_packet;
   logic net_payload_valid, net_payload_ready;
   logic [DataBits-1:0] net_payload_data;
-  logic unused_net_response_ready, unused_net_response_failed;
+  logic unused_net_response_ready;
   logic net_frame_valid, net_frame_ready;
   net_frame_t net_frame;
   localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
@@ -1552,7 +1550,6 @@ module vireo_nic
     .sent_valid_o(net_sent_valid),
     .sent_ready_i(net_sent_ready),
     .sent_o(net_sent),
-    .response_failed_o(unused_net_response_failed),
     .read_request_valid_o(read_request_valid[ReadNetGather]),
     .read_request_ready_i(read_request_ready[ReadNetGather]),
     .read_request_o(read_request[ReadNetGather]),

@@ -247,11 +247,12 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "unsupported on=read_source nth=2",
      .does = "what the peer READs cannot be read",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          kNone, kNone, kNone},
+     .outcomes = {Ends("far event qp_fatal remote_operational_error; far status rem_op_err; near event qp_fatal "
+                       "queue_dma_error"),
+                  kNone, kNone, kNone},
      .counters = "dma_errors",
-     .why = "the queue pair that cannot answer stops (decision 0003), and says no more: its peer runs out of retries"},
+     .why = "the queue pair that cannot answer says so, NAK remote operational error (9.9.5.2), and stops (decision "
+            "0003)"},
     {.name = "failed_ring",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=ring nth=4",
