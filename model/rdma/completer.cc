@@ -21,6 +21,10 @@ uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
 constexpr uint32_t kMtuShift = 7;
 
+// Two in the slice, one in the requester's register, and those that were decided before it had heard of the hold, of
+// which this block takes one in two cycles.
+constexpr uint8_t kRecordsOnWay = 8;
+
 // States in which records count; in others they are left from before a clear.
 bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
 
@@ -165,8 +169,14 @@ bool Completer::Step(Cycle now) {
 }
 
 bool Completer::Choose(Cycle now) {
-  // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before replays:
-  // a message that had begun to leave when its QP was held is here before the resume is given.
+  // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
+  // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
+  // record of its QP is behind.
+  const bool waits = record_in.CanPop(now);
+  const bool acks = ack_in.CanPop(now) && !HasRecordOf(now, ack_in.front().qpn);
+  const bool expires = timer_expired_in.CanPop(now);
+  const bool replays = turn_.CanPop(now) && !held_ && !replay_ && (!replayed_ || (!expires && !acks));
+  const bool flushes = waits && record_in.front().status != IbWcStatus::kSuccess;
   if (clear_.CanPop(now)) {
     op_ = Op::kClear;
     qpn_ = clear_.Pop(now);
@@ -175,23 +185,26 @@ bool Completer::Choose(Cycle now) {
     op_ = Op::kFlush;
     qpn_ = flush_.Pop(now);
     WakeAt(flush_.PopReady());
-  } else if (record_in.CanPop(now)) {
+  } else if (waits && !(flushes && flushed_ && (replays || expires || acks))) {
     op_ = Op::kRecord;
     qpn_ = record_in.front().qpn;
-  } else if (turn_.CanPop(now) && !held_ && !replay_ &&
-             (!replayed_ || (!timer_expired_in.CanPop(now) && !ack_in.CanPop(now)))) {
+    flushed_ |= flushes;
+  } else if (replays) {
     op_ = Op::kReplay;
     qpn_ = turn_.Pop(now);
     WakeAt(turn_.PopReady());
     replayed_ = true;
-  } else if (timer_expired_in.CanPop(now)) {
+    flushed_ = false;
+  } else if (expires) {
     op_ = Op::kTimer;
     qpn_ = timer_expired_in.front().qpn % num_qps_;
     replayed_ = false;
-  } else if (ack_in.CanPop(now)) {
+    flushed_ = false;
+  } else if (acks) {
     op_ = Op::kAck;
     qpn_ = ack_in.front().qpn % num_qps_;
     replayed_ = false;
+    flushed_ = false;
   } else {
     return false;
   }
@@ -199,6 +212,17 @@ bool Completer::Choose(Cycle now) {
   then_ = Then::kNothing;
   state_ = State::kDecide;
   return true;
+}
+
+// It waits for its turn; of all QPs whose number ends like this.
+bool Completer::HasRecordOf(Cycle now, uint32_t qpn) const {
+  return record_in.AnyBefore(now,
+                             [&](const spec::SendRecord& record) { return record.qpn % num_qps_ == qpn % num_qps_; });
+}
+
+spec::SendRecord Completer::TakeRecord(Cycle now) {
+  ++taken_;
+  return record_in.Pop(now);
 }
 
 Completer::State Completer::Decide(Cycle now) {
@@ -211,6 +235,7 @@ Completer::State Completer::Decide(Cycle now) {
       why_ = Why::kForget;
       ring.failed = false;
       ring.generation = 0;
+      ring.records_before = taken_;
       ring.naked = false;
       ring.retries = 0;
       ring.rnr_retries = 0;
@@ -221,7 +246,7 @@ Completer::State Completer::Decide(Cycle now) {
     case Op::kRecord: return DecideRecord(now);
     case Op::kTimer: return DecideTimer(now);
     case Op::kAck: return DecideAck(now);
-    case Op::kReplay: return DecideReplay();
+    case Op::kReplay: return DecideReplay(now);
   }
   return State::kChoose;
 }
@@ -232,7 +257,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
   why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
   if (record_in.front().amends) return State::kAmend;
 
-  const Kept kept{.record = record_in.Pop(now)};
+  const Kept kept{.record = TakeRecord(now)};
   const spec::SendRecord& record = kept.record;
   if (ring.records.empty()) ring.unacked = record.first_psn;
   ring.newest = record.last_psn;
@@ -355,12 +380,18 @@ Completer::State Completer::Settle() {
   return why_ == Why::kNak ? State::kCheck : State::kEnd;
 }
 
-Completer::State Completer::DecideReplay() {
+Completer::State Completer::DecideReplay(Cycle now) {
   Ring& ring = rings_[qpn_];
   if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
     return State::kChoose;
   }
   if (ring.cursor != ring.records.size()) return State::kReplay;
+  // A message that had begun to leave when its QP was held is here before the resume is given: with fewer records than
+  // this between them it may still be on its way.
+  if (record_in.CanPop(now) && static_cast<uint8_t>(taken_ - ring.records_before) < kRecordsOnWay) {
+    PushTurn(now);
+    return State::kChoose;
+  }
   replay_ = spec::Replay{.qpn = qpn_, .resume = true, .generation = ring.generation, .psn = Psn(ring.newest + 1)};
   ring.replaying = false;
   return State::kChoose;
@@ -368,7 +399,7 @@ Completer::State Completer::DecideReplay() {
 
 Completer::State Completer::Amend(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const spec::SendRecord record = record_in.Pop(now);
+  const spec::SendRecord record = TakeRecord(now);
   const uint32_t newest = (ring.oldest + static_cast<uint32_t>(ring.records.size()) - 1) % send_records_;
   const uint32_t slot = record.again ? record.slot : newest;
   const uint32_t index = (slot - ring.oldest) % send_records_;
@@ -554,6 +585,7 @@ Completer::State Completer::End(Cycle now) {
   } else if (then_ == Then::kReplay || then_ == Then::kPause) {
     ++ring.generation;
     hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
+    ring.records_before = taken_;
     ring.replaying = then_ == Then::kReplay;
     ring.paused = then_ == Then::kPause;
     ring.cursor = 0;

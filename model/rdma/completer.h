@@ -100,6 +100,7 @@ class Completer final : public Block {
     std::deque<Kept> records;
     uint32_t oldest = 0;           // slot of the first one
     uint8_t generation = 0;        // of the last hold
+    uint8_t records_before = 0;    // taken before it, of all QPs
     bool replaying = false;        // replays or the resume of that hold are still to be given
     uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
     bool part = false;             // of the record at the cursor, a part was asked for, up to
@@ -121,12 +122,14 @@ class Completer final : public Block {
 
   bool Step(Cycle now);
   bool Choose(Cycle now);
+  bool HasRecordOf(Cycle now, uint32_t qpn) const;
+  spec::SendRecord TakeRecord(Cycle now);
   // Each gives the next state.
   State Decide(Cycle now);
   State DecideRecord(Cycle now);
   State DecideTimer(Cycle now);
   State DecideAck(Cycle now);
-  State DecideReplay();
+  State DecideReplay(Cycle now);
   State Amend(Cycle now);
   bool IsAwaited(const Ring& ring, uint32_t index) const;
   void Replay(Cycle now);
@@ -179,6 +182,8 @@ class Completer final : public Block {
   Then then_ = Then::kNothing;
   bool is_read_ = false;   // the acknowledge is a READ response
   bool replayed_ = false;  // the last turn but for records was a replay's
+  bool flushed_ = false;   // the last turn but for other records was that of a record with a status
+  uint8_t taken_ = 0;      // records, of all QPs
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
 

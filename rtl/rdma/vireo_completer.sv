@@ -93,6 +93,10 @@ module vireo_completer
   // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
   localparam int unsigned MtuShift = 7;
 
+  // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
+  // which this block takes one in two cycles.
+  localparam logic [7:0] RecordsOnWay = 8'd8;
+
   // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryForEver = 3'd7;
 
@@ -166,6 +170,7 @@ module vireo_completer
     logic [23:0] unacked;        // oldest PSN without an acknowledge
     logic [23:0] newest;         // last PSN of the newest record
     logic [7:0] generation;      // of the last hold
+    logic [7:0] records_before;  // taken before it, of all QPs
     logic replaying;             // replays or the resume of that hold are still to be given
     logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
     logic part;                  // of the record at the cursor, a part was asked for, up to
@@ -289,6 +294,11 @@ module vireo_completer
   why_e why_d, why_q;
   then_e then_d, then_q;
   logic replayed_d, replayed_q;       // the last turn but for records was a replay's
+  logic flushed_d, flushed_q;         // the last turn but for other records was that of a record with a status
+  logic [7:0] taken_q;                // records, of all QPs
+  logic [QpBits-1:0] last_record_q;   // whose record came last
+  logic flushes, replays, expires, acks;
+  logic settled;                      // no record of before the QP's hold is on its way
   logic is_read_d, is_read_q;         // the acknowledge is a READ response
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
@@ -369,6 +379,7 @@ module vireo_completer
     why_d = why_q;
     then_d = then_q;
     replayed_d = replayed_q;
+    flushed_d = flushed_q;
     is_read_d = is_read_q;
     covered_d = covered_q;
     base_d = base_q;
@@ -496,13 +507,21 @@ module vireo_completer
       timer_kind = TimerKindAck;
     end
 
+    // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
+    // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
+    // record of its QP is behind. There are at most two in the slice.
+    acks = ack_valid && !(record_valid && (ack.qpn[QpBits-1:0] == record.qpn[QpBits-1:0]
+                                           || ack.qpn[QpBits-1:0] == last_record_q));
+    expires = expired_valid;
+    replays = turn_valid && !level_q && replay_free && (!replayed_q || (!expires && !acks));
+    flushes = record_valid && record.status != IbWcStatusSuccess;
+    settled = taken_q - ring.records_before >= RecordsOnWay;
+
     unique case (state_q)
       StChoose: begin
         read = 1'b1;
         state_d = StDecide;
         then_d = ThenNothing;
-        // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before
-        // replays: a message that had begun to leave when its QP was held is here before the resume is given.
         if (clear_valid) begin
           op_d = OpClear;
           qpn_d = clear_qpn;
@@ -511,22 +530,26 @@ module vireo_completer
           op_d = OpFlush;
           qpn_d = flush_qpn;
           flush_pop = 1'b1;
-        end else if (record_valid) begin
+        end else if (record_valid && !(flushes && flushed_q && (replays || expires || acks))) begin
           op_d = OpRecord;
           qpn_d = record.qpn[QpBits-1:0];
-        end else if (turn_valid && !level_q && replay_free && (!replayed_q || (!expired_valid && !ack_valid))) begin
+          flushed_d = flushed_q || flushes;
+        end else if (replays) begin
           op_d = OpReplay;
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
           replayed_d = 1'b1;
-        end else if (expired_valid) begin
+          flushed_d = 1'b0;
+        end else if (expires) begin
           op_d = OpTimer;
           qpn_d = expired.qpn[QpBits-1:0];
           replayed_d = 1'b0;
-        end else if (ack_valid) begin
+          flushed_d = 1'b0;
+        end else if (acks) begin
           op_d = OpAck;
           qpn_d = ack.qpn[QpBits-1:0];
           replayed_d = 1'b0;
+          flushed_d = 1'b0;
         end else begin
           read = 1'b0;
           state_d = StChoose;
@@ -539,6 +562,7 @@ module vireo_completer
             why_d = WhyForget;
             ring.failed = 1'b0;
             ring.generation = '0;
+            ring.records_before = taken_q;
             ring.naked = 1'b0;
             ring.retries = '0;
             ring.rnr_retries = '0;
@@ -619,6 +643,10 @@ module vireo_completer
             end else if (ring.cursor != ring.count) begin
               kept_read = 1'b1;
               state_d = StReplay;
+            end else if (record_valid && !settled) begin
+              // A message that had begun to leave when its QP was held is here before the resume is given.
+              turn_push = 1'b1;
+              state_d = StChoose;
             end else begin
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
@@ -809,6 +837,7 @@ module vireo_completer
               ring_d.generation = ring_q.generation + 1'b1;
               hold_valid_d = 1'b1;
               hold_d = '{qpn: 24'(qpn_q), generation: ring_d.generation};
+              ring_d.records_before = taken_q;
               ring_d.replaying = then_q == ThenReplay;
               ring_d.paused = then_q == ThenPause;
               ring_d.cursor = '0;
@@ -871,6 +900,8 @@ module vireo_completer
       hold_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
       replayed_q <= 1'b0;
+      flushed_q <= 1'b0;
+      taken_q <= '0;
       level_q <= 1'b0;
     end else begin
       level_q <= hold_i;
@@ -883,10 +914,13 @@ module vireo_completer
       hold_valid_q <= hold_valid_d;
       reads_valid_q <= reads_valid_d;
       replayed_q <= replayed_d;
+      flushed_q <= flushed_d;
+      taken_q <= taken_q + 8'(record_pop);
     end
   end
 
   always_ff @(posedge clk_i) begin
+    if (record_valid_i && record_ready_o) last_record_q <= record_i.qpn[QpBits-1:0];
     op_q <= op_d;
     qpn_q <= qpn_d;
     why_q <= why_d;

@@ -18,6 +18,7 @@ namespace {
 // timers.
 struct Network {
   static constexpr uint32_t kQps = 4;
+  static constexpr uint32_t kFlooder = 9;  // flushes all the time
   struct Message {
     uint32_t first_psn, last_psn;
     bool is_read, fence;
@@ -69,10 +70,16 @@ struct Network {
       : bench(b), lossy(is_lossy), max_rd_atomic(most_reads), burst(packets_of_burst) {
     bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
     bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
-      --qps[(token.vq_index - bench.first_queue) / 2].open;
+      const auto qpn = (token.vq_index - bench.first_queue) / 2;
+      if (qpn != kFlooder) --qps[qpn].open;
     };
     bench.completion.on_token = [this](Cycle, const spec::Completion& token) {
-      Qp& qp = qps[(token.vq_index - bench.first_queue) / 2];
+      const auto qpn = (token.vq_index - bench.first_queue) / 2;
+      if (qpn == kFlooder) {
+        ++flushed;
+        return;
+      }
+      Qp& qp = qps[qpn];
       const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
       ASSERT_EQ(cqe.status, kOk);
       ASSERT_EQ(cqe.wr_id, qp.done);
@@ -284,6 +291,12 @@ struct Network {
       }
     }
   }
+  // A record of the flooder is always before those of the others.
+  void Flood() {
+    if (!bench.record.tokens.empty()) return;
+    bench.record.tokens.push_back(
+        {.qpn = kFlooder, .status = IbWcStatus::kWrFlushErr, .last_psn = Psn(0U - 1), .first_psn = 0});
+  }
   bool IsDone() const {
     return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
       return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && !qp.IsHeld();
@@ -296,7 +309,7 @@ struct Network {
   const uint32_t burst;         // 0: messages are sent to their end
   std::vector<Qp> qps{kQps};
   uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
-  uint64_t parts = 0, fresh = 0, stale = 0;
+  uint64_t parts = 0, fresh = 0, stale = 0, flushed = 0;
   size_t most = 0;  // READs at a time
 };
 
@@ -306,19 +319,23 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     unsigned out_rate;
     uint8_t reads;
     uint32_t burst = 0;
+    bool floods = false;
   };
-  for (const auto& [lossy, out_rate, reads, burst] : {Case{true, 16, 0},
-                                                      {true, 4, 0},
-                                                      {false, 16, 0},
-                                                      {false, 6, 0},
-                                                      {true, 16, 1},
-                                                      {true, 6, 2},
-                                                      {true, 16, 4},
-                                                      {false, 16, 1},
-                                                      {false, 6, 3},
-                                                      {true, 16, 0, 1},
-                                                      {false, 6, 0, 2},
-                                                      {true, 6, 3, 1}}) {
+  for (const auto& [lossy, out_rate, reads, burst, floods] : {Case{true, 16, 0},
+                                                              {true, 4, 0},
+                                                              {false, 16, 0},
+                                                              {false, 6, 0},
+                                                              {true, 16, 1},
+                                                              {true, 6, 2},
+                                                              {true, 16, 4},
+                                                              {false, 16, 1},
+                                                              {false, 6, 3},
+                                                              {true, 16, 0, 1},
+                                                              {false, 6, 0, 2},
+                                                              {true, 6, 3, 1},
+                                                              {true, 16, 0, 0, true},
+                                                              {false, 4, 2, 0, true},
+                                                              {true, 16, 2, 1, true}}) {
     Bench bench;
     bench.Rates(16, out_rate);
     Network network(bench, lossy, reads, burst);
@@ -335,8 +352,10 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       qp.newest_read = Psn(qp.next_psn - 1);
     }
     ASSERT_EQ(bench.Settle(), "");
+    bench.SetState(Network::kFlooder, IbQpState::kErr);
     for (int i = 0; i < 40'000; ++i) {
       network.Step(true);
+      if (floods && i % 4 == 0) network.Flood();
       ASSERT_FALSE(HasFatalFailure());
       ASSERT_EQ(bench.Run(1), "");
       ASSERT_FALSE(HasFatalFailure());
@@ -353,6 +372,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       network.Step(false);
     }
     EXPECT_EQ(bench.failure.count, 0u);
+    EXPECT_EQ(network.flushed > 1000, floods);
     for (const auto& qp : network.qps) {
       EXPECT_EQ(qp.done, qp.messages.size());
       EXPECT_EQ(qp.expected, qp.next_psn);
