@@ -294,8 +294,8 @@ void Nic::ConnectQueuePairs() {
   tx_gather_.read_request_out.Connect(read_port_.read_request_in[kReadGather], tx_gather_);
   tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
   tx_gather_.sent_out.Connect(acks_.in[1], tx_gather_);
-  tx_gather_.on_response_failed = [this](Cycle now) { read_responder_.OnResponseFailed(now); };
   tx_builder_.on_response_taken = [this](Cycle now) { read_responder_.OnResponseTaken(now); };
+  tx_builder_.on_qp_sent = [this](Cycle now, const spec::QpSent& sent) { completer_.OnQpSent(now, sent); };
   rx_scatter_.answer_out.Connect(read_responder_.answer_in, rx_scatter_);
   read_responder_.packet_out.Connect(tx_builder_.answer_in, read_responder_);
   read_responder_.job_out.Connect(tx_gather_.response_in, read_responder_);

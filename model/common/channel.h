@@ -69,6 +69,14 @@ class Channel {
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
   size_t size() const { return tokens_.size(); }
+  // Of what was pushed before cycle `now` and is still here.
+  template <typename Predicate>
+  bool AnyBefore(Cycle now, const Predicate& predicate) const {
+    for (const Sent& sent : tokens_) {
+      if (sent.cycle < now && predicate(sent.token)) return true;
+    }
+    return false;
+  }
 
   // --- Sink
   Ring<Sent>& sent() { return tokens_; }
