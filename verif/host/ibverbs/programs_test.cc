@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unmodified programs of rdma-core that ask about simulated NICs. Pairs of them are in pairs_test.cc.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "verif/cosim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
@@ -58,6 +62,32 @@ TEST_F(Programs, IbvAsyncwatch) {
   Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, Seeing(simulator_->socket(0)));
   EXPECT_TRUE(AwaitOutput("vireo0: async event FD", watch)) << watch.Output();
   EXPECT_FALSE(watch.HasEnded(0)) << watch.Output();
+}
+
+// A link that goes and comes again under a connection: who watches the devices is told, and the connection goes on.
+TEST(Link, IbvAsyncwatchSeesItGoAndCome) {
+  std::string path = testing::TempDir() + "vireo_link_XXXXXX";
+  host::FileDescriptor file(mkstemp(path.data()));
+  const std::string text =
+      "[[nic]]\n[[nic]]\n[[link]]\nends = ['vireo0', 'vireo1']\nfaults_forth = 'link_down 3000000 nth=100 count=1'\n";
+  ASSERT_EQ(write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  {
+    SimulatorProcess simulator({"--topology", path});
+    ASSERT_TRUE(simulator.is_ready()) << simulator.error();
+    std::array<std::unique_ptr<Program>, 2> watches;
+    for (size_t nic = 0; nic < 2; ++nic) {
+      watches.at(nic) = std::make_unique<Program>(std::vector<std::string>{"stdbuf", "-oL", "ibv_asyncwatch"},
+                                                  Seeing(simulator.socket(nic)));
+      ASSERT_TRUE(AwaitOutput("async event FD", *watches.at(nic))) << watches.at(nic)->Output();
+    }
+    TcpPair(simulator, "ibv_rc_pingpong -g 1 -n 300").ExpectGoodEnd();
+    for (const auto& watch : watches) {
+      ASSERT_TRUE(AwaitOutput("IBV_EVENT_PORT_ACTIVE", *watch)) << watch->Output();
+      const std::string output = watch->Output();
+      EXPECT_LT(output.find("IBV_EVENT_PORT_ERR"), output.find("IBV_EVENT_PORT_ACTIVE")) << output;
+    }
+  }
+  unlink(path.c_str());
 }
 
 // RoCE has no addresses but GIDs: without one, programs are refused, as by any RoCE device.
