@@ -122,7 +122,11 @@ struct Cq {
   uint16_t vector = 0;
   std::mutex lock;  // of impl and of what follows
   bool armed = false;
-  uint64_t taken_when_armed = 0;         // impl->taken() then
+  uint64_t taken_when_armed = 0;  // impl->taken() then
+  // Of the completions that impl keeps, so many (the oldest) were there when it armed: the device tells of later ones.
+  size_t rest = 0;
+  // Since its last event was read, a program polled, and the last time it took as many as it wanted: there may be more.
+  std::atomic<bool> left_some = false;
   timespec polled_at{};                  // when it took `current`
   uint32_t events_read = 0;              // completion events that a program has got; under Channel::lock
   uint32_t async_events_read = 0;        // under Context::control
@@ -132,12 +136,22 @@ struct Cq {
   Context& context() { return Of(ex.context); }
   ibv_cq* base() { return reinterpret_cast<ibv_cq*>(&ex); }
   // The vector spoke: for this CQ or for another one, of this process or of others.
+  size_t polled_count = 0;               // since start_poll
+  bool polled_all = false;               // next_poll found none
   void OnInterrupt();
 };
 
 // A work request under construction by ibv_wr_*.
 struct WorkRequest {
   verbs::SendRequest request;
+  // A program took `count` completions, with `lock` held; whether it had room for no more.
+  //
+  // verbs promise an event for the next completion after arming only. Adapters compare what the program had polled when
+  // it armed, so programs get one for what is there already, too, and rely on it: perftest with -e takes an event,
+  // arms, polls 16 once, and sleeps though more are there. But an event without a completion is none of what they do:
+  // it would come if arming itself told of what the next poll takes (ib_read_lat ends then). So an event follows when a
+  // poll after arming leaves some of them, or when a program arms after a poll that left some.
+  void OnPolled(size_t count, bool took_all_it_could);
   std::vector<spec::RdmaSge> sg_list;
   std::vector<uint8_t> inline_data;
 };
