@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -66,6 +67,7 @@ struct Context {
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unique_ptr<VectorWatcher> watcher;
+  std::optional<uint32_t> gid_table_length;  // as the device said
   bool link_up = false;
 
   ~Context();

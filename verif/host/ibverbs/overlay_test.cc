@@ -294,6 +294,28 @@ TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
   EXPECT_EQ(ibv_query_pkey(context_, 1, 1, &pkey), -1);
 }
 
+// Else a look at the table takes a command for each entry. So it works without the device.
+TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
+  SimulatorProcess other;
+  ASSERT_TRUE(other.is_ready());
+  setenv("VIREO_SOCKET", other.socket(0).c_str(), 1);
+  ibv_device** list = ibv_get_device_list(nullptr);
+  setenv("VIREO_SOCKET", simulator_->socket(0).c_str(), 1);
+  ASSERT_NE(list[0], nullptr);
+  ibv_context* context = ibv_open_device(list[0]);
+  ibv_free_device_list(list);
+  ASSERT_NE(context, nullptr);
+  ibv_port_attr port;
+  ASSERT_EQ(ibv_query_port(context, 1, &port), 0);
+  ibv_gid gid;
+  ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+  EXPECT_EQ(other.Stop(), 0);
+  EXPECT_NE(ibv_query_port(context, 1, &port), 0);
+  for (int i = 0; i < port.gid_tbl_len; ++i) EXPECT_EQ(ibv_query_gid(context, 1, i, &gid), 0) << i;
+  EXPECT_NE(ibv_query_gid(context, 1, port.gid_tbl_len, &gid), 0);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
