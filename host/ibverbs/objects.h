@@ -50,6 +50,9 @@ inline std::nullptr_t Null(const host::Error& error) { return Null(ErrnoOf(error
 // Sets errno; for verbs that give -1.
 int Minus(int error);
 
+// The services that VIREO_SOCKET names now.
+std::vector<std::string> Sockets();
+
 struct Device {
   ibv_device device{};
   // libmlx5 and libefa take each device for one of libibverbs' own and look at what follows: it must not be theirs.
@@ -64,10 +67,10 @@ struct Context {
   std::shared_ptr<verbs::Device> device;
   uint32_t generation = 0;  // of the process that it belongs to
   std::mutex control;
+  std::optional<uint32_t> gid_table_length;  // as the device said
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unique_ptr<VectorWatcher> watcher;
-  std::optional<uint32_t> gid_table_length;  // as the device said
   bool link_up = false;
 
   ~Context();
@@ -133,19 +136,14 @@ struct Cq {
   uint32_t events_read = 0;              // completion events that a program has got; under Channel::lock
   uint32_t async_events_read = 0;        // under Context::control
   std::unique_lock<std::mutex> polling;  // from start_poll to end_poll
+  size_t polled_count = 0;               // since start_poll
+  bool polled_all = false;               // next_poll found none
   spec::RdmaCqReq current{};
 
   Context& context() { return Of(ex.context); }
   ibv_cq* base() { return reinterpret_cast<ibv_cq*>(&ex); }
   // The vector spoke: for this CQ or for another one, of this process or of others.
-  size_t polled_count = 0;               // since start_poll
-  bool polled_all = false;               // next_poll found none
   void OnInterrupt();
-};
-
-// A work request under construction by ibv_wr_*.
-struct WorkRequest {
-  verbs::SendRequest request;
   // A program took `count` completions, with `lock` held; whether it had room for no more.
   //
   // verbs promise an event for the next completion after arming only. Adapters compare what the program had polled when
@@ -154,6 +152,11 @@ struct WorkRequest {
   // it would come if arming itself told of what the next poll takes (ib_read_lat ends then). So an event follows when a
   // poll after arming leaves some of them, or when a program arms after a poll that left some.
   void OnPolled(size_t count, bool took_all_it_could);
+};
+
+// A work request under construction by ibv_wr_*.
+struct WorkRequest {
+  verbs::SendRequest request;
   std::vector<spec::RdmaSge> sg_list;
   std::vector<uint8_t> inline_data;
 };
