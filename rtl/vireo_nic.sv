@@ -1661,30 +1661,41 @@ module vireo_nic
   );
 
   // --- Idle -------------------------------------------------------------------------------------------------------
-  // Longer than any such pipeline.
-  localparam int unsigned SettleCycles = 16;
+  // Longer than any pipeline between an input and a block that counts what came as work.
+  localparam int unsigned SettleCycles = 10;
+  // Longer than any pipeline in which a block's last work leaves something behind: a credit on its way back, a slice.
+  localparam int unsigned SettleWorkCycles = 5;
   logic [SettleCycles-1:0] recent_q;
+  logic [SettleWorkCycles-1:0] recent_work_q;
+  logic others_idle;  // all but the mailbox
+  logic works, mac_link_q;
 
   always_comb begin
     quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
          && recv_queue_idle && responder_idle && rx_scatter_idle && read_responder_idle && acks_idle
          && net_tx_idle && net_gather_idle && net_checksum_idle && net_filter_idle && net_rx_idle
          && completions_idle && cq_writer_idle && write_port_idle;
-    datapath_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle && mailbox_idle
-                 && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle
-                 && queue_failures_idle && work_failures_idle && send_failures_idle && request_failures_idle
-                 && retry_timer_idle && moderation_idle;
-    idle_o = datapath_idle && csr_idle && recent_q == '0;
+    others_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle
+               && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle
+               && queue_failures_idle && work_failures_idle && send_failures_idle && request_failures_idle
+               && retry_timer_idle && moderation_idle;
+    datapath_idle = others_idle && mailbox_idle;
+    // A command that waits for firmware is work for status, but the clock need not run for it.
+    works = !others_idle || !(mailbox_idle || (mailbox_request && !mailbox_busy)) || !csr_idle;
+    idle_o = !works && recent_q == '0 && recent_work_q == '0;
     deadline_ns_o = retry_deadline_ns < moderation_deadline_ns ? retry_deadline_ns : moderation_deadline_ns;
   end
 
-  // Inputs of the last cycles may be in pipelines that no block counts as work.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      mac_link_q <= 1'b0;
       recent_q <= '1;
+      recent_work_q <= '1;
     end else begin
-      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || csr_valid_i || s_axis_tvalid_i || m_axi_rvalid_i
-                                               || m_axi_bvalid_i};
+      mac_link_q <= mac_link_i;
+      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || s_axis_tvalid_i || m_axi_rvalid_i || m_axi_bvalid_i
+                                               || mac_link_i != mac_link_q};
+      recent_work_q <= {recent_work_q[SettleWorkCycles-2:0], works || csr_valid_i};
     end
   end
 

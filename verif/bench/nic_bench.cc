@@ -18,6 +18,7 @@
 #include "verif/bench/net_workload.h"
 #include "verif/bench/rdma_workload.h"
 #include "verif/bench/report.h"
+#include "verif/harness/devices.h"
 
 namespace vireo::verif {
 namespace {
@@ -29,9 +30,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
       "simulation.");
   app.name("vireo bench");
   std::string config = options.config->name;
-  std::vector<std::string> configs, presets, workloads;
-  for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
-  for (const auto& known : kPciePresets) presets.emplace_back(known.name);
+  std::vector<std::string> workloads;
   for (const auto& known : Workloads()) workloads.emplace_back(known.name);
   for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
   workloads.emplace_back(kBreakdown);
@@ -39,12 +38,12 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   workloads.emplace_back(kMemory);
   app.add_option("--device", options.devices, "model, rtl, lockstep (default: model,rtl)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}));
+      ->check(CLI::IsMember(DeviceNames()));
   app.add_option("--config", config, "configuration of both NICs")
-      ->check(CLI::IsMember(configs))
+      ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   app.add_option("--preset", options.preset, "PCIe link of both NICs")
-      ->check(CLI::IsMember(presets))
+      ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
   app.add_option("--workload", options.workloads, "only these (default: all, memory_1024qp only of the model)")
       ->delimiter(',')
@@ -56,9 +55,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (const auto* known : spec::kConfigs) {
-    if (config == known->name) options.config = known;
-  }
+  options.config = FindConfig(config);
   if (options.workloads.empty()) {
     options.workloads = workloads;
     // A thousand connections take RTL many minutes: only if somebody asks for it.

@@ -88,6 +88,16 @@ std::string RdmaHost::Open(const host::FeatureSet& wanted) {
 
 // --- The system
 
+namespace {
+
+std::string NoDevice(const std::string& name) {
+  std::string text = "there is no device " + name + "; known:";
+  for (const std::string& known : DeviceNames()) text += " " + known;
+  return text;
+}
+
+}  // namespace
+
 RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   const PcieParameters* pcie = FindPciePreset(options.pcie_preset);
   if (pcie == nullptr) return {nullptr, "there is no PCIe preset " + std::string(options.pcie_preset)};
@@ -117,7 +127,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     }
     const auto [at, is_new] = factories.try_emplace(host.device);
     if (is_new) at->second = NicDeviceFactory(host.device, lockstep);
-    if (!at->second) return {nullptr, "there is no device " + host.device + ": " + std::string(kDeviceNames)};
+    if (!at->second) return {nullptr, NoDevice(host.device)};
   }
   const NicFactory factory = [&](const NicContext& context) {
     return factories.at(hosts[context.number].device)(context);

@@ -34,7 +34,7 @@ inline host::FeatureSet SplitRings() {
 // A host and its NIC.
 struct HostOptions {
   NicParameters nic;
-  std::string device = "model";  // kDeviceNames
+  std::string device = "model";  // DeviceNames()
   // Without: by the host's number, see RdmaHost.
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
@@ -42,7 +42,7 @@ struct HostOptions {
 };
 
 struct RdmaSystemOptions {
-  std::string device = "model";  // kDeviceNames
+  std::string device = "model";  // DeviceNames()
   const spec::Config* config = &spec::kNic100;
   std::string_view pcie_preset = "gen3x16";
   size_t nics = 2;

@@ -14,7 +14,7 @@
 namespace vireo::verif {
 
 struct CaseOptions {
-  std::string device = "model";  // kDeviceNames
+  std::string device = "model";  // DeviceNames()
   const spec::Config* config = &spec::kNic1;
   std::string capture_path{};  // empty: none
 };

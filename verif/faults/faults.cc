@@ -15,6 +15,7 @@
 
 #include "verif/faults/campaign.h"
 #include "verif/faults/catalogue.h"
+#include "verif/harness/devices.h"
 
 namespace vireo::verif {
 namespace {
@@ -38,19 +39,18 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
       "Exit code: 0; 1 if an outcome is not as the catalogue says, or differs between devices; 2 for a wrong "
       "argument.");
   app.name("vireo faults");
-  std::vector<std::string> names, configs;
+  std::vector<std::string> names;
   for (const Fault& fault : Faults()) names.emplace_back(fault.name);
-  for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
   std::string config = options.one.config->name;
   app.add_option("names", options.names, "only these faults (default: all)")->check(CLI::IsMember(names));
   app.add_option("--device", options.devices, "model, rtl, lockstep (default: all three)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}));
+      ->check(CLI::IsMember(DeviceNames()));
   app.add_option("--transport", options.transports, "rc, uc, ud, net (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(std::vector<std::string>(kTransportNames.begin(), kTransportNames.end())));
   app.add_option("--config", config, "configuration of both NICs")
-      ->check(CLI::IsMember(configs))
+      ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of what happens by chance")->capture_default_str();
   app.add_option("--capture", options.one.capture_path, "write the frames of one case to this pcapng file");
@@ -62,10 +62,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (const auto* known : spec::kConfigs) {
-    if (config == known->name) options.one.config = known;
-  }
-  if (options.devices.empty()) options.devices = {"model", "rtl", "lockstep"};
+  options.one.config = FindConfig(config);
+  if (options.devices.empty()) options.devices = DeviceNames();
   return std::nullopt;
 }
 

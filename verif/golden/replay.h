@@ -12,7 +12,7 @@
 namespace vireo::verif {
 
 struct ReplayOptions {
-  std::string device = "model";  // kDeviceNames
+  std::string device = "model";  // DeviceNames()
   const spec::Config* config = &spec::kNic100;
   std::string capture_path{};  // of what was on the wire this time; empty: none
 };

@@ -11,6 +11,7 @@
 #include "verif/cosim/nic_devices.h"
 #include "verif/cosim/parser_replay.h"
 #include "verif/golden/replay.h"
+#include "verif/harness/devices.h"
 #include "verif/harness/pcap.h"
 #include "verif/harness/systemc.h"
 
@@ -36,15 +37,13 @@ int ParseCommandLine(int argc, char** argv, Options& options) {
       "Differences that are allowed are counted and explained in docs/golden.md; every other one is a line.\n"
       "Exit code: 0; 1 if there is another difference; 2 if a file cannot be read or played.");
   app.name("vireo replay");
-  std::vector<std::string> names;
-  for (const auto* known : spec::kConfigs) names.emplace_back(known->name);
   app.add_option("captures", options.files, "Ethernet captures (default: those recorded from Linux Soft-RoCE)");
   app.add_option("--role", options.role, "whom our NIC plays (default: parser)")
       ->check(CLI::IsMember({"responder", "requester", "parser"}));
   app.add_option("--device", options.replay.device, "model, rtl or lockstep (default: model; parser: always both)")
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}));
+      ->check(CLI::IsMember(DeviceNames()));
   app.add_option("--config", options.config, "nic100 or nic1 (default: nic100; parser: all)")
-      ->check(CLI::IsMember(names));
+      ->check(CLI::IsMember(ConfigNames()));
   app.add_option("--capture", options.replay.capture_path, "write what is on the wire this time to this pcapng file");
   app.add_flag("--frames", options.list, "parser: print every frame as the device sees it");
   try {

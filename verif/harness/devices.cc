@@ -3,7 +3,39 @@
 
 #include <memory>
 
+#include "verif/harness/pcie_link.h"
+
 namespace vireo::verif {
+
+const std::vector<std::string>& DeviceNames() {
+  static const std::vector<std::string> names = {"model", "rtl", "lockstep"};
+  return names;
+}
+
+const std::vector<std::string>& ConfigNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const spec::Config* config : spec::kConfigs) all.emplace_back(config->name);
+    return all;
+  }();
+  return names;
+}
+
+const spec::Config* FindConfig(std::string_view name) {
+  for (const spec::Config* config : spec::kConfigs) {
+    if (name == config->name) return config;
+  }
+  return nullptr;
+}
+
+const std::vector<std::string>& PciePresetNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const PcieParameters& preset : kPciePresets) all.emplace_back(preset.name);
+    return all;
+  }();
+  return names;
+}
 
 NicFactory DeviceFactory(std::string_view name, const DeviceFactories& factories) {
   if (name == "model") return factories.model;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device a name means. Programs take the name from --device; the factories come from who links the devices.
+// Names that programs take from command lines and files, and what they mean: of devices (--device; their factories come
+// from who links them), of configurations (--config) and of PCIe presets (--preset).
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "spec/gen/vireo_spec.h"
 
 #include "verif/harness/lockstep_nic.h"
 #include "verif/harness/topology.h"
@@ -16,7 +20,14 @@ struct DeviceFactories {
   LockstepOptions lockstep;
 };
 
-inline constexpr std::string_view kDeviceNames = "model|rtl|lockstep";
+// model, rtl, lockstep.
+const std::vector<std::string>& DeviceNames();
+// Of spec::kConfigs, in its order.
+const std::vector<std::string>& ConfigNames();
+// Null if there is no configuration of this name.
+const spec::Config* FindConfig(std::string_view name);
+// Of kPciePresets, in its order (FindPciePreset).
+const std::vector<std::string>& PciePresetNames();
 
 // Empty if there is no device of this name, or if what it needs is not there. `lockstep` is rtl as master and model as
 // shadow.

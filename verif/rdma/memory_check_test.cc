@@ -627,10 +627,10 @@ TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
   for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
   bench.Setup();
   for (auto* in : bench.in) {
-    for (unsigned i = 0; i < 3000; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
+    for (unsigned i = 0; i < 16000; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
   }
   unsigned none = 0;
-  for (unsigned i = 0; i < 400; ++i) {
+  for (unsigned i = 0; i < 2000; ++i) {
     const auto index = static_cast<uint32_t>(bench.random());
     const auto bit = static_cast<uint32_t>(bench.random());
     if (bench.random() % 2 == 0) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "verif/cosim/simulator/topology_file.h"
+#include "verif/harness/devices.h"
 
 namespace vireo::verif {
 namespace {
@@ -31,20 +32,17 @@ std::string NicNames(const Simulation& simulation) {
 }  // namespace
 
 void SimulationOptions::AddTo(CLI::App& command) {
-  std::vector<std::string> configs, presets;
-  for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
-  for (const auto& known : kPciePresets) presets.emplace_back(known.name);
   CLI::Option* const nics = command.add_option("--nics", nics_, "how many NICs")
                                 ->check(CLI::Range(size_t{1}, kMostNics))
                                 ->capture_default_str();
   command.add_option("--device", device, "model, rtl, or lockstep: both, compared in every cycle")
-      ->check(CLI::IsMember({"model", "rtl", "lockstep"}))
+      ->check(CLI::IsMember(DeviceNames()))
       ->capture_default_str();
   command.add_option("--config", config_, "configuration of the NICs")
-      ->check(CLI::IsMember(configs))
+      ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   command.add_option("--preset", preset_, "PCIe link of the NICs")
-      ->check(CLI::IsMember(presets))
+      ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
   CLI::Option* const fabric =
       command.add_option("--fabric", fabric_, "direct: 2 NICs on one wire, and none can talk to itself")
@@ -91,9 +89,7 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   HostOptions every;
   every.device = device;
   every.mtu = mtu_;
-  for (const auto* known : spec::kConfigs) {
-    if (config_ == known->name) every.nic.config = known;
-  }
+  if (const spec::Config* config = FindConfig(config_)) every.nic.config = config;
   if (const PcieParameters* pcie = FindPciePreset(preset_)) every.nic.pcie = *pcie;
 
   Simulation simulation;

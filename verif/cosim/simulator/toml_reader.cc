@@ -123,10 +123,11 @@ std::optional<std::string> TomlReader::String(const toml::table& table, std::str
 }
 
 std::optional<std::string> TomlReader::OneOf(const toml::table& table, std::string_view key,
-                                             const std::vector<std::string_view>& names) {
+                                             const std::vector<std::string>& names) {
   std::optional<std::string> found = String(table, key);
   if (found.has_value() && std::ranges::find(names, *found) == names.end()) {
-    Fail(table, key, fmt::format("there is no {} '{}'; {}", key, *found, NotKnown(*found, names)));
+    Fail(table, key,
+         fmt::format("there is no {} '{}'; {}", key, *found, NotKnown(*found, {names.begin(), names.end()})));
     found.reset();
   }
   return found;

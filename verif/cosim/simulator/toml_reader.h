@@ -34,7 +34,7 @@ class TomlReader {
   // Of `key` in `table`; nothing if it is not there, or wrong.
   std::optional<std::string> String(const toml::table& table, std::string_view key);
   std::optional<std::string> OneOf(const toml::table& table, std::string_view key,
-                                   const std::vector<std::string_view>& names);
+                                   const std::vector<std::string>& names);
   std::optional<uint64_t> Integer(const toml::table& table, std::string_view key, uint64_t least, uint64_t most);
   std::optional<bool> Boolean(const toml::table& table, std::string_view key);
   std::vector<std::string> Strings(const toml::table& table, std::string_view key);

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "verif/cosim/simulator/toml_reader.h"
+#include "verif/harness/devices.h"
+#include "verif/harness/pcie_link.h"
 
 namespace vireo::verif {
 namespace {
@@ -80,15 +82,12 @@ class TopologyReader {
       if (!is_new) reader_.Fail(table, key, fmt::format("NIC {} has the {} {} already", at->second, key, value));
     };
     unique("name", host.nic.name);
-    host.device = reader_.OneOf(table, "device", {"model", "rtl", "lockstep"}).value_or(host.device);
+    host.device = reader_.OneOf(table, "device", DeviceNames()).value_or(host.device);
 
-    std::vector<std::string_view> configs, presets;
-    for (const auto* known : spec::kConfigs) configs.emplace_back(known->name);
-    for (const auto& known : kPciePresets) presets.emplace_back(known.name);
-    if (const auto name = reader_.OneOf(table, "config", configs)) {
-      host.nic.config = *std::ranges::find(spec::kConfigs, *name, [](const auto* known) { return known->name; });
+    if (const auto name = reader_.OneOf(table, "config", ConfigNames())) {
+      host.nic.config = FindConfig(*name);
     }
-    if (const auto name = reader_.OneOf(table, "preset", presets)) host.nic.pcie = *FindPciePreset(*name);
+    if (const auto name = reader_.OneOf(table, "preset", PciePresetNames())) host.nic.pcie = *FindPciePreset(*name);
     ReadAddresses(table, host);
     const auto number16 = static_cast<uint16_t>(number);
     const auto mac = host.mac.value_or(RdmaHost::DefaultMac(number16));
