@@ -78,6 +78,10 @@ Device* Find(Registry& registry, const std::string& socket) {
   return registry.devices.back().get();
 }
 
+Device& Of(ibv_device* device) { return *reinterpret_cast<Device*>(device); }
+
+}  // namespace
+
 std::vector<std::string> Sockets() {
   std::vector<std::string> sockets;
   const char* variable = std::getenv("VIREO_SOCKET");
@@ -89,10 +93,6 @@ std::vector<std::string> Sockets() {
   }
   return sockets;
 }
-
-Device& Of(ibv_device* device) { return *reinterpret_cast<Device*>(device); }
-
-}  // namespace
 
 uint32_t ProcessGeneration() { return process_generation.load(std::memory_order_relaxed); }
 

@@ -43,6 +43,7 @@ int Channel::Take(Cq*& cq) {
     cq = events.front();
     events.pop_front();
     ++cq->events_read;
+    cq->left_some = false;
     Show();
     return 0;
   }

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -49,6 +50,9 @@ inline std::nullptr_t Null(const host::Error& error) { return Null(ErrnoOf(error
 // Sets errno; for verbs that give -1.
 int Minus(int error);
 
+// The services that VIREO_SOCKET names now.
+std::vector<std::string> Sockets();
+
 struct Device {
   ibv_device device{};
   // libmlx5 and libefa take each device for one of libibverbs' own and look at what follows: it must not be theirs.
@@ -63,6 +67,7 @@ struct Context {
   std::shared_ptr<verbs::Device> device;
   uint32_t generation = 0;  // of the process that it belongs to
   std::mutex control;
+  std::optional<uint32_t> gid_table_length;  // as the device said
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unique_ptr<VectorWatcher> watcher;
@@ -122,17 +127,31 @@ struct Cq {
   uint16_t vector = 0;
   std::mutex lock;  // of impl and of what follows
   bool armed = false;
-  uint64_t taken_when_armed = 0;         // impl->taken() then
+  uint64_t taken_when_armed = 0;  // impl->taken() then
+  // Of the completions that impl keeps, so many (the oldest) were there when it armed: the device tells of later ones.
+  size_t rest = 0;
+  // Since its last event was read, a program polled, and the last time it took as many as it wanted: there may be more.
+  std::atomic<bool> left_some = false;
   timespec polled_at{};                  // when it took `current`
   uint32_t events_read = 0;              // completion events that a program has got; under Channel::lock
   uint32_t async_events_read = 0;        // under Context::control
   std::unique_lock<std::mutex> polling;  // from start_poll to end_poll
+  size_t polled_count = 0;               // since start_poll
+  bool polled_all = false;               // next_poll found none
   spec::RdmaCqReq current{};
 
   Context& context() { return Of(ex.context); }
   ibv_cq* base() { return reinterpret_cast<ibv_cq*>(&ex); }
   // The vector spoke: for this CQ or for another one, of this process or of others.
   void OnInterrupt();
+  // A program took `count` completions, with `lock` held; whether it had room for no more.
+  //
+  // verbs promise an event for the next completion after arming only. Adapters compare what the program had polled when
+  // it armed, so programs get one for what is there already, too, and rely on it: perftest with -e takes an event,
+  // arms, polls 16 once, and sleeps though more are there. But an event without a completion is none of what they do:
+  // it would come if arming itself told of what the next poll takes (ib_read_lat ends then). So an event follows when a
+  // poll after arming leaves some of them, or when a program arms after a poll that left some.
+  void OnPolled(size_t count, bool took_all_it_could);
 };
 
 // A work request under construction by ibv_wr_*.

@@ -64,6 +64,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
 void Discard(Cq& cq, uint32_t qpn) {
   std::lock_guard guard(cq.lock);
   if (Status discarded = cq.impl->Discard(qpn); !discarded.ok()) Log(ToString(discarded.error()));
+  cq.rest = std::min(cq.rest, cq.impl->kept());
 }
 
 void DiscardCompletions(Cq* send_cq, Cq* recv_cq, uint32_t qpn) {

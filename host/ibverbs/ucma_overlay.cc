@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes /dev/infiniband/rdma_cm be there for librdmacm as it is: opening it gives a socket to the service, which
-// behaves as the device does. poll(), select() and fcntl() need no help: the socket is readable when an event waits
-// (or, for a moment, another thread's answer; who then reads the event waits or is told EAGAIN, as after any race).
+// Makes /dev/infiniband/rdma_cm be there for librdmacm as it is: opening it gives a descriptor that behaves as the
+// device does (ucma_file.h). poll(), select() and fcntl() need no help: it is readable when an event waits (or, for a
+// moment, another thread's answer; who then reads the event waits or is told EAGAIN, as after any race).
 //
 // Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path); fstat, fstat64 (a character device);
 // write (commands); close; dup, which nobody does, is not. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so that librdmacm
-// does not ask the kernel for its device. Everything else goes to libc. A socket is found by its number: a table under
-// a lock that a command holds only to find it. Commands on one socket go one at a time, as in the kernel.
+// does not ask the kernel for its device. Everything else goes to libc. A file is found by its descriptor: a table
+// under a lock that a command holds only to find it. A command that is under way when another thread closes the
+// descriptor goes on, as in the kernel (rping ends while its thread waits for an event).
 #include "host/ibverbs/ucma_overlay.h"
 
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 // After libc's own.
@@ -33,9 +32,11 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/ibverbs/next.h"
+#include "host/ibverbs/ucma_file.h"
 #include "host/service/ucma_protocol.h"
 
 #define VIREO_UCMA_API extern "C" __attribute__((visibility("default")))
@@ -43,26 +44,12 @@
 namespace vireo::ibverbs {
 namespace {
 
-using service::UcmaMessage;
-
 constexpr std::string_view kPath = "/dev/infiniband/rdma_cm";
-
-// Has a descriptor of its own: a command that is under way when another thread closes the program's goes on, as in the
-// kernel (rping ends while its thread waits for an event).
-struct File {
-  explicit File(int program_fd) : fd(fcntl(program_fd, F_DUPFD_CLOEXEC, 0)) {}
-  ~File() { close(fd); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  std::mutex lock;  // one command at a time
-  const int fd;
-};
 
 // Never destroyed: programs close descriptors from their own destructors.
 struct Files {
   std::mutex lock;
-  std::map<int, std::shared_ptr<File>> open;
+  std::map<int, std::shared_ptr<UcmaFile>> open;
   std::atomic<size_t> count = 0;  // without the lock: almost no program has any
 };
 Files& TheFiles() {
@@ -70,7 +57,7 @@ Files& TheFiles() {
   return *files;
 }
 
-std::shared_ptr<File> Find(int fd) {
+std::shared_ptr<UcmaFile> Find(int fd) {
   Files& files = TheFiles();
   if (files.count.load(std::memory_order_acquire) == 0) return nullptr;
   const std::lock_guard guard(files.lock);
@@ -81,14 +68,16 @@ std::shared_ptr<File> Find(int fd) {
 bool IsDevice(const char* path) { return path != nullptr && kPath == path && IsUcmaActive(); }
 
 int OpenDevice(int flags) {
-  const int fd = OpenUcmaSocket();
+  std::vector<UcmaNic> nics = OpenUcmaNics();
+  if (nics.empty()) return -1;
+  auto file = std::make_shared<UcmaFile>(std::move(nics));
+  const int fd = file->Duplicate();
   if (fd < 0) return -1;
-  // As the program wants it, whatever the service made it.
   fcntl(fd, F_SETFL, (fcntl(fd, F_GETFL) & ~O_NONBLOCK) | (flags & O_NONBLOCK));
   if ((flags & O_CLOEXEC) == 0) fcntl(fd, F_SETFD, 0);
   Files& files = TheFiles();
   const std::lock_guard guard(files.lock);
-  files.open[fd] = std::make_shared<File>(fd);
+  files.open[fd] = std::move(file);
   files.count.store(files.open.size(), std::memory_order_release);
   return fd;
 }
@@ -102,35 +91,6 @@ void Forget(int fd) {
   files.count.store(files.open.size(), std::memory_order_release);
 }
 
-// Until the socket can be read, whatever its flags. False: errno.
-bool AwaitReadable(int fd) {
-  pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
-  return poll(&one, 1, -1) >= 0;
-}
-
-// Sends a command and waits for its answer: 0 or -errno; `response` is what follows.
-int Exchange(int fd, const std::vector<uint8_t>& command, std::vector<uint8_t>& response) {
-  ssize_t sent = 0;
-  do sent = send(fd, command.data(), command.size(), MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  if (sent < 0) return -ENODEV;
-  std::vector<uint8_t> bytes(service::kUcmaAnswerBytesMax);
-  while (true) {
-    const ssize_t got = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      // A command that was sent is carried out: signals do not end it.
-      if (!AwaitReadable(fd) && errno != EINTR) return -ENODEV;
-      continue;
-    }
-    UcmaMessage message;
-    if (got < static_cast<ssize_t>(sizeof message)) return -ENODEV;  // the service is gone
-    std::memcpy(&message, bytes.data(), sizeof message);
-    if (message.type == UcmaMessage::Type::kToken) continue;  // another follows the answer, if it still means anything
-    response.assign(bytes.begin() + sizeof message, bytes.begin() + got);
-    return message.result;
-  }
-}
-
 template <typename T>
 T Field(const std::vector<uint8_t>& command, size_t offset) {
   T value{};
@@ -138,20 +98,7 @@ T Field(const std::vector<uint8_t>& command, size_t offset) {
   return value;
 }
 
-// The number of the file that the service has for another of this process's descriptors; false: it is none.
-bool FileNumber(int fd, uint32_t& number) {
-  const auto file = Find(fd);
-  if (file == nullptr) return false;
-  const rdma_ucm_cmd_hdr header{.cmd = service::kUcmaFileNumber, .in = 0, .out = sizeof number};
-  std::vector<uint8_t> command(sizeof header), response;
-  std::memcpy(command.data(), &header, sizeof header);
-  const std::lock_guard guard(file->lock);
-  if (Exchange(file->fd, command, response) != 0 || response.size() != sizeof number) return false;
-  std::memcpy(&number, response.data(), sizeof number);
-  return true;
-}
-
-int Command(const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+int Command(const std::shared_ptr<UcmaFile>& file, const void* buffer, size_t bytes) {
   rdma_ucm_cmd_hdr header;
   constexpr size_t kBody = sizeof header;
   if (bytes < kBody || bytes > service::kUcmaCommandBytesMax) return -EINVAL;
@@ -165,18 +112,11 @@ int Command(const std::shared_ptr<File>& file, const void* buffer, size_t bytes)
     const auto* const option = reinterpret_cast<const uint8_t*>(address);  // NOLINT(performance-no-int-to-ptr)
     if (option != nullptr) command.insert(command.end(), option, option + length);
   }
-  if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
-    constexpr size_t kAt = kBody + offsetof(rdma_ucm_migrate_id, fd);
-    uint32_t number = 0;
-    if (command.size() < kAt + sizeof number || !FileNumber(Field<int>(command, kAt), number)) return -EBADF;
-    std::memcpy(command.data() + kAt, &number, sizeof number);
-  }
+  std::shared_ptr<UcmaFile> from;
+  if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID)
+    from = Find(Field<int>(command, kBody + offsetof(rdma_ucm_migrate_id, fd)));
   std::vector<uint8_t> response;
-  int result = 0;
-  {
-    const std::lock_guard guard(file->lock);
-    result = Exchange(file->fd, command, response);
-  }
+  const int result = file->Command(command, from.get(), response);
   // Nothing in the system shows that a program can be connected to now.
   if (result == 0 && header.cmd == RDMA_USER_CM_CMD_LISTEN) LogUcma("rdma_cm listens");
   if (result == 0 && !response.empty()) {
@@ -190,19 +130,19 @@ int Command(const std::shared_ptr<File>& file, const void* buffer, size_t bytes)
   return result;
 }
 
-ssize_t WriteDevice(const std::shared_ptr<File>& file, const void* buffer, size_t bytes) {
+ssize_t WriteDevice(const std::shared_ptr<UcmaFile>& file, const void* buffer, size_t bytes) {
   const bool is_event = bytes >= sizeof(rdma_ucm_cmd_hdr) &&
                         Field<uint32_t>({static_cast<const uint8_t*>(buffer), static_cast<const uint8_t*>(buffer) + 4},
                                         0) == RDMA_USER_CM_CMD_GET_EVENT;
   while (true) {
     const int result = Command(file, buffer, bytes);
     if (result == 0) return static_cast<ssize_t>(bytes);
-    const bool must_wait = is_event && result == -EAGAIN && (fcntl(file->fd, F_GETFL) & O_NONBLOCK) == 0;
+    const bool must_wait = is_event && result == -EAGAIN && (fcntl(file->fd(), F_GETFL) & O_NONBLOCK) == 0;
     if (!must_wait) {
       errno = -result;
       return -1;
     }
-    if (!AwaitReadable(file->fd)) return -1;  // EINTR: as a read that waits
+    if (!file->AwaitEvent()) return -1;  // EINTR: as a read that waits
   }
 }
 

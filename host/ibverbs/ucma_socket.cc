@@ -1,28 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm's channels come from the first service that VIREO_SOCKET names: rdma_cm of one process is on one NIC.
+// rdma_cm's channels, one from each service that VIREO_SOCKET names.
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <iterator>
+#include <mutex>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "host/ibverbs/objects.h"
 #include "host/ibverbs/ucma_overlay.h"
 #include "host/service/client.h"
 
 namespace vireo::ibverbs {
+namespace {
+
+size_t NumberOf(const std::string& socket) {
+  static std::mutex lock;
+  static std::vector<std::string>& known = *new std::vector<std::string>;
+  const std::lock_guard guard(lock);
+  const auto found = std::ranges::find(known, socket);
+  const auto number = static_cast<size_t>(std::distance(known.begin(), found));
+  if (found == known.end()) known.push_back(socket);
+  return number;
+}
+
+}  // namespace
 
 bool IsUcmaActive() { return IsActive(); }
 void LogUcma(const char* text) { Log(text); }
 
-int OpenUcmaSocket() {
-  const char* const variable = std::getenv("VIREO_SOCKET");
-  const std::string_view sockets = variable == nullptr ? "" : variable;
-  // The channel lives on without the connection over which it was asked for.
-  auto shared = service::SharedDevice::Connect(std::string(sockets.substr(0, sockets.find(':'))));
-  if (!shared.ok()) return Minus(ErrnoOf(shared.error()));
-  auto channel = (*shared)->OpenUcma();
-  if (!channel.ok()) return Minus(ErrnoOf(channel.error()));
-  return *channel;
+std::vector<UcmaNic> OpenUcmaNics() {
+  std::vector<UcmaNic> nics;
+  int error = ENODEV;
+  for (const std::string& socket : Sockets()) {
+    const size_t number = NumberOf(socket);
+    if (std::ranges::find(nics, number, &UcmaNic::number) != nics.end()) continue;  // named twice
+    // The channel lives on without the connection over which it was asked for.
+    auto shared = service::SharedDevice::Connect(socket);
+    if (!shared.ok()) {
+      error = ErrnoOf(shared.error());
+      continue;
+    }
+    auto channel = (*shared)->OpenUcma();
+    if (!channel.ok()) {
+      error = ErrnoOf(channel.error());
+      continue;
+    }
+    UcmaNic& nic = nics.emplace_back();
+    nic.number = number;
+    nic.socket = host::FileDescriptor(*channel);
+    nic.ifindex = (*shared)->info().ifindex;
+    for (const auto& entry : (*shared)->info().gids) std::ranges::copy(entry.gid, nic.gids.emplace_back().begin());
+  }
+  if (nics.empty()) errno = error;
+  return nics;
 }
 
 }  // namespace vireo::ibverbs

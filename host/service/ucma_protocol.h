@@ -27,6 +27,9 @@ static_assert(sizeof(UcmaMessage) == 8);
 
 // In place of hdr.cmd, with hdr.in 0: the answer has uint32_t, this file's number, which no other file of the NIC has.
 inline constexpr uint32_t kUcmaFileNumber = 0x8000'0000;
+// With hdr.in 16: a GID. The answer has uint32_t: 0: nobody who has it can be reached from this NIC; 1: perhaps, that
+// is being found out; 2: it can, or is the NIC's own. For who has to choose a NIC.
+inline constexpr uint32_t kUcmaReach = 0x8000'0001;
 
 inline constexpr size_t kUcmaCommandBytesMax = 8192;  // Linux takes options of up to 4096
 inline constexpr size_t kUcmaAnswerBytesMax = 4096;

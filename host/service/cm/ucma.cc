@@ -155,6 +155,16 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
   return 0;
 }
 
+uint32_t Ucma::ReachOf(const cm::Gid& gid) const {
+  switch (std::ranges::find(identity_.gids, gid, &Identity::Gid::gid) != identity_.gids.end() ? Reach::kThere
+                                                                                              : neighbors_(gid)) {
+    case Reach::kNowhere: return 0;
+    case Reach::kSearching: return 1;
+    case Reach::kThere: break;
+  }
+  return 2;
+}
+
 void Ucma::ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach) {
   if (reach != Reach::kThere) {
     return Report(id, static_cast<uint32_t>(UcmaEvent::kAddressError), -EHOSTUNREACH);

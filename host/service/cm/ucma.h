@@ -160,6 +160,7 @@ class Ucma {
   int Bind(UcmaId& id, const UcmaAddress& address);
   int CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) const;
   int Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const UcmaAddress& destination);
+  uint32_t ReachOf(const cm::Gid& gid) const;  // as kUcmaReach answers
   void ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach);
   const Identity::Gid* OwnGid(const UcmaAddress& address) const;
   uint8_t PacketLifeTime(const UcmaId& id) const;

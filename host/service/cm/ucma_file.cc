@@ -98,8 +98,13 @@ int UcmaFile::Write(std::span<const uint8_t> command, std::vector<uint8_t>& resp
   rdma_ucm_cmd_hdr header;
   if (!Take(command, header)) return -EINVAL;
   if (header.cmd == kUcmaFileNumber) return Give(response, header.out, number_);
-  if (header.cmd >= std::size(kCommands)) return -EINVAL;
+  if (header.cmd >= std::size(kCommands) && header.cmd != kUcmaReach) return -EINVAL;
   if (sizeof header + header.in > command.size()) return -EINVAL;
+  if (header.cmd == kUcmaReach) {
+    cm::Gid gid;
+    if (!Take(command.subspan(sizeof header, header.in), gid)) return -EINVAL;
+    return Give(response, header.out, ucma_.ReachOf(gid));
+  }
   const Command handler = kCommands[header.cmd];
   if (handler == nullptr) return -ENOSYS;
   const int result = (this->*handler)({.in = command.subspan(sizeof header, header.in),

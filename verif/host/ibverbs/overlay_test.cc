@@ -108,7 +108,11 @@ class Overlay : public testing::Test {
   Pair MakePair() {
     Pair pair;
     pair.channel = ibv_create_comp_channel(context_);
-    pair.cq = ibv_create_cq(context_, 16, this, pair.channel, 0);
+    ibv_cq_init_attr_ex attributes{};
+    attributes.cqe = 16;
+    attributes.cq_context = this;
+    attributes.channel = pair.channel;
+    pair.cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(context_, &attributes));
     for (ibv_qp*& qp : pair.qp) {
       ibv_qp_init_attr_ex init = QpAttributes(pair.cq);
       qp = ibv_create_qp_ex(context_, &init);
@@ -290,6 +294,28 @@ TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
   EXPECT_EQ(ibv_query_pkey(context_, 1, 1, &pkey), -1);
 }
 
+// Else a look at the table takes a command for each entry. So it works without the device.
+TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
+  SimulatorProcess other;
+  ASSERT_TRUE(other.is_ready());
+  setenv("VIREO_SOCKET", other.socket(0).c_str(), 1);
+  ibv_device** list = ibv_get_device_list(nullptr);
+  setenv("VIREO_SOCKET", simulator_->socket(0).c_str(), 1);
+  ASSERT_NE(list[0], nullptr);
+  ibv_context* context = ibv_open_device(list[0]);
+  ibv_free_device_list(list);
+  ASSERT_NE(context, nullptr);
+  ibv_port_attr port;
+  ASSERT_EQ(ibv_query_port(context, 1, &port), 0);
+  ibv_gid gid;
+  ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+  EXPECT_EQ(other.Stop(), 0);
+  EXPECT_NE(ibv_query_port(context, 1, &port), 0);
+  for (int i = 0; i < port.gid_tbl_len; ++i) EXPECT_EQ(ibv_query_gid(context, 1, i, &gid), 0) << i;
+  EXPECT_NE(ibv_query_gid(context, 1, port.gid_tbl_len, &gid), 0);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
@@ -315,6 +341,95 @@ TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  Destroy(pair);
+}
+
+// As perftest does with -e: it takes an event, arms, polls once for less than there may be, and sleeps. Others poll
+// first and arm then. Either way all completions must be found without another look. By both ways to poll.
+TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
+  constexpr int kWrites = 4;  // as the send queue holds
+  Pair pair = MakePair();
+  auto* const cq_ex = reinterpret_cast<ibv_cq_ex*>(pair.cq);
+  const auto take_event = [&] {
+    ibv_cq* cq = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
+    ibv_ack_cq_events(cq, 1);
+  };
+  const auto take_one = [&](bool by_ex) {
+    ibv_wc wc;
+    if (!by_ex) return ibv_poll_cq(pair.cq, 1, &wc);
+    ibv_poll_cq_attr attributes{};
+    if (ibv_start_poll(cq_ex, &attributes) != 0) return 0;
+    ibv_end_poll(cq_ex);
+    return 1;
+  };
+  for (const bool by_ex : {false, true}) {
+    for (const bool arms_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << (by_ex ? "start_poll" : "poll_cq") << ", arms first: " << arms_first);
+      ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+      memory_[0] = static_cast<uint8_t>(memory_[kBytes / 2] + 1);
+      volatile uint8_t* const last = &memory_[kBytes / 2];
+      for (int i = 0; i < kWrites; ++i) ASSERT_EQ(Write(pair, i + 1 == kWrites ? 1 : 0, pair.mr->rkey), 0);
+      while (*last != memory_[0]) usleep(1000);
+      usleep(50'000);  // so all of them are there, or a test that passes shows less
+      int taken = 0;
+      while (taken < kWrites && !HasFailure()) {
+        ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs)) << "after " << taken;
+        take_event();
+        if (arms_first) {
+          ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+        }
+        taken += take_one(by_ex);
+        if (!arms_first) {
+          ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+        }
+      }
+      EXPECT_EQ(take_one(by_ex), 0);
+    }
+  }
+  Destroy(pair);
+}
+
+// One that was polled after arming, or asked for by nobody, leaves no event behind (ib_read_lat would end).
+TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
+  Pair pair = MakePair();
+  ibv_cq* cq = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+    ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+    ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
+    ibv_ack_cq_events(cq, 1);
+    ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // it is there, and not polled: the next poll is still to come
+    EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+    ibv_wc wc;
+    EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 1);
+    EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+    EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
+    EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
+  }
+  Destroy(pair);
+}
+
+// Of the completions that a poll left nobody knows which were solicited: who asks for those only hears of the next.
+TEST_F(Overlay, OfTheRestNoEventTellsWhoAsksForSolicitedOnly) {
+  Pair pair = MakePair();
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
+  memory_[0] = 0x77;
+  volatile uint8_t* const last = &memory_[kBytes / 2];
+  for (const uint32_t bytes : {0, 0, 1}) ASSERT_EQ(Write(pair, bytes, pair.mr->rkey), 0);
+  while (*last != memory_[0]) usleep(1000);
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  ibv_cq* cq = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
+  ibv_ack_cq_events(cq, 1);
+  ASSERT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  ASSERT_EQ(ibv_req_notify_cq(pair.cq, 1), 0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
   Destroy(pair);
 }
 

@@ -104,5 +104,42 @@ TEST_F(Programs, WithoutAGidNothingConnects) {
   EXPECT_NE(server.Output().find("Failed to modify QP to RTR"), std::string::npos) << server.Output();
 }
 
+// A server that sees NICs 0 and 1 and binds to no address, or to the second's; clients that see all three NICs.
+TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
+  SimulatorProcess simulator({"--nics", "3"});
+  ASSERT_TRUE(simulator.is_ready());
+  const std::string first_two = simulator.socket(0) + ":" + simulator.socket(1);
+  struct Run {
+    const char* bound;
+    const char* to;
+    std::string client_sees;
+    const char* from;  // an option of the client
+  };
+  for (const Run& run :
+       {Run{"0.0.0.0", "10.0.0.1", simulator.socket(2), ""}, Run{"0.0.0.0", "10.0.0.2", simulator.socket(2), ""},
+        Run{"10.0.0.2", "10.0.0.2", simulator.socket(2) + ":" + simulator.socket(0), ""},
+        Run{"10.0.0.2", "10.0.0.2", simulator.socket(0) + ":" + simulator.socket(2), " -I 10.0.0.3"},
+        Run{"0.0.0.0", "10.0.0.2", first_two, " -I 10.0.0.1"}}) {
+    SCOPED_TRACE(std::string(run.bound) + ", " + run.to + run.from);
+    const std::string port = " -v -C 3 -p " + std::to_string(FreePort());
+    Program server(WordsOf("rping -s -a " + std::string(run.bound) + port), Seeing(first_two, {{"VIREO_LOG", "1"}}));
+    ASSERT_TRUE(AwaitOutput("rdma_cm listens", server)) << server.Output();
+    Program client(WordsOf("rping -c -a " + std::string(run.to) + run.from + port), Seeing(run.client_sees));
+    EXPECT_EQ(client.Wait(), 0) << client.Output() << "server:\n" << server.Output();
+    EXPECT_EQ(server.Wait(), 0) << server.Output();
+    EXPECT_NE(client.Output().find("ping data: rdma-ping-2:"), std::string::npos) << client.Output();
+  }
+  // Nobody listens on the first NIC.
+  const std::string port = " -C 1 -p " + std::to_string(FreePort());
+  Program server(WordsOf("rping -s -a 10.0.0.2" + port), Seeing(first_two, {{"VIREO_LOG", "1"}}));
+  ASSERT_TRUE(AwaitOutput("rdma_cm listens", server)) << server.Output();
+  Program refused(WordsOf("rping -c -a 10.0.0.1" + port), Seeing(simulator.socket(2)));
+  EXPECT_GT(refused.Wait(), 0) << refused.Output();
+  Program client(WordsOf("rping -c -a 10.0.0.2" + port), Seeing(simulator.socket(2)));
+  EXPECT_EQ(client.Wait(), 0) << client.Output();
+  EXPECT_EQ(server.Wait(), 0) << server.Output();
+  EXPECT_EQ(simulator.Stop(), 0);
+}
+
 }  // namespace
 }  // namespace vireo::verif

@@ -72,23 +72,26 @@ struct UcmaHost final : service::cm::MadTransport {
               .seed = n},
              [this](const service::cm::Gid& gid) {
                if (is_searching) return service::Ucma::Reach::kSearching;
-               return gid.back() >= 1 && gid.back() <= 2 ? service::Ucma::Reach::kThere
-                                                         : service::Ucma::Reach::kNowhere;
+               return (gid.back() >= 1 && gid.back() <= 2) || gid.back() == reaches ? service::Ucma::Reach::kThere
+                                                                                    : service::Ucma::Reach::kNowhere;
              }) {}
   void SendMad(const service::cm::Path& path, service::cm::MadView mad) override {
     service::cm::Mad copy;
     std::ranges::copy(mad, copy.begin());
     sent.emplace_back(path, copy);
   }
+  uint8_t reaches = 0;        // one more
   bool is_searching = false;  // it does not know yet who is there
   std::deque<std::pair<service::cm::Path, service::cm::Mad>> sent;
   service::cm::ConnectionManager manager;
   service::Ucma ucma;
 };
 
-// A program with the device open: what librdmacm does with it.
-struct Program {
-  explicit Program(UcmaHost& host) : file(host.ucma.Open([this] { ++wakeups; })) {}
+// A program with the device open, whatever the device is: what librdmacm does with it.
+struct CommandWriter {
+  virtual ~CommandWriter() = default;
+  // 0 or -errno.
+  virtual int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) = 0;
 
   template <typename Command>
   static std::vector<uint8_t> Bytes(uint32_t number, const Command& command, size_t out) {
@@ -101,12 +104,12 @@ struct Program {
   template <typename Command>
   int Do(uint32_t number, const Command& command) {
     std::vector<uint8_t> response;
-    return file->Write(Bytes(number, command, 0), response);
+    return Write(Bytes(number, command, 0), response);
   }
   template <typename Answer, typename Command>
   Answer Ask(uint32_t number, const Command& command, int expected = 0) {
     std::vector<uint8_t> response;
-    EXPECT_EQ(file->Write(Bytes(number, command, sizeof(Answer)), response), expected) << "command " << number;
+    EXPECT_EQ(Write(Bytes(number, command, sizeof(Answer)), response), expected) << "command " << number;
     Answer answer{};
     EXPECT_EQ(response.size(), expected == 0 ? sizeof answer : 0U);
     std::memcpy(static_cast<void*>(&answer), response.data(), std::min(response.size(), sizeof answer));
@@ -196,7 +199,15 @@ struct Program {
         0);
     bytes.insert(bytes.end(), value.begin(), value.end());
     std::vector<uint8_t> response;
-    return file->Write(bytes, response);
+    return Write(bytes, response);
+  }
+};
+
+// The device is one NIC's.
+struct Program final : CommandWriter {
+  explicit Program(UcmaHost& host) : file(host.ucma.Open([this] { ++wakeups; })) {}
+  int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) override {
+    return file->Write(command, response);
   }
 
   std::unique_ptr<service::UcmaFile> file;

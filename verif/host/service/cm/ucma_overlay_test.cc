@@ -29,6 +29,8 @@
 namespace vireo::verif {
 namespace {
 
+constexpr service::cm::Gid kGid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+
 // Accepts sockets through a pipe, and serves them.
 class Service final : public service::cm::MadTransport {
  public:
@@ -54,7 +56,6 @@ class Service final : public service::cm::MadTransport {
   }
 
  private:
-  static constexpr service::cm::Gid kGid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
   void Run() {
     std::map<int, std::unique_ptr<service::UcmaChannel>> channels;
     while (true) {
@@ -93,11 +94,14 @@ Service* the_service = nullptr;
 namespace vireo::ibverbs {
 bool IsUcmaActive() { return verif::the_service != nullptr; }
 void LogUcma(const char* /*text*/) {}
-int OpenUcmaSocket() {
+std::vector<UcmaNic> OpenUcmaNics() {
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return -1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return {};
   verif::the_service->Take(pair[1]);
-  return pair[0];
+  std::vector<UcmaNic> nics(1);
+  nics[0].socket = host::FileDescriptor(pair[0]);
+  nics[0].gids = {verif::kGid};
+  return nics;
 }
 }  // namespace vireo::ibverbs
 
