@@ -220,7 +220,7 @@ TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
       bench.RunOut();
       Bench::Take(bench.places);
       bench.Read(number, psn, 8, elements);
-      for (const uint8_t behind : {0, 1, 127}) bench.Read(static_cast<uint8_t>(number - behind), psn + 1, 8, other);
+      for (const int behind : {0, 1, 127}) bench.Read(static_cast<uint8_t>(number - behind), psn + 1, 8, other);
       const auto only = ResponseOf(psn, At::kOnly, 8);
       bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
       bench.Expect(ResponseOf(psn + 1, At::kOnly, 8), kDropped);

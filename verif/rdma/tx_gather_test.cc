@@ -657,7 +657,7 @@ TYPED_TEST(TxGatherTest, ANakTakesThePlaceOfAResponseThatCannotBeRead) {
     job.packet.psn = 0xff'fff0 + i;
     job.packet.opcode =
         i % 8 < 4 ? spec::BthOpcode::kRcRdmaReadResponseMiddle : spec::BthOpcode::kRcRdmaReadResponseLast;
-    for (auto& byte : job.packet.extension) byte = i;
+    for (auto& byte : job.packet.extension) byte = static_cast<uint8_t>(i);
     job.packet.is_response = i % 2 != 0;
     b.Add(job);
     if (i % 5 == 0) b.Add(b.Job(0, 0, 0, 0));
