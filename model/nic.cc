@@ -99,6 +99,8 @@ void Nic::ConnectHost(NicOutputs& environment) {
   write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
   write_port_.on_accepted[kWriteScatter] = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
   write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
+  write_port_.beat_source[kWriteScatter] = &rx_scatter_.beat_source();
+  write_port_.beat_source[kWriteNetRx] = &net_rx_.beat_source();
   write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };
   write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
     mailbox_.OnStoreDone(now, done);
