@@ -23,8 +23,6 @@
 namespace vireo::verif {
 namespace {
 
-constexpr int kNics = 2;
-
 // The NICs' services, in a thread.
 class Services {
  public:

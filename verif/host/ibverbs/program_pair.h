@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pair of unmodified programs, a server on NIC 0 and a client on NIC 1, from a line of a table.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verif/cosim/simulator/simulator_process.h"
+#include "verif/host/ibverbs/processes.h"
+
+namespace vireo::verif {
+
+struct ProgramRow {
+  enum class Meet : uint8_t { kTcp, kRdmaCm };
+  enum class Server : uint8_t { kEnds, kStays };  // with its client; or it waits for another one
+
+  const char* name;
+  Meet meet;
+  // $PORT: one that nobody uses; $FILE, $COPY: a file, and the name of one that is not there. Words have no spaces.
+  const char* server;
+  const char* client;
+  const char* output;  // of the client, a part
+  // Which simulators, each by its letter: model, rtl, lockstep. R: on RTL it takes so long that it runs only where
+  // VIREO_PROGRAMS_ALL=1 asks for that.
+  const char* devices = "mr";
+  bool wr_api = false;  // perftest posts by ibv_wr_* to devices that it knows by their part number
+  Server end = Server::kEnds;
+};
+
+// Of the same command line with the server's address for the client.
+#define VIREO_TCP(command) ProgramRow::Meet::kTcp, command " -p $PORT", command " -p $PORT 127.0.0.1"
+#define VIREO_CM(command) ProgramRow::Meet::kRdmaCm, command " -p $PORT", command " -p $PORT 10.0.0.1"
+#define VIREO_CM_S(server, client) ProgramRow::Meet::kRdmaCm, server " -p $PORT", client " -p $PORT -s 10.0.0.1"
+
+// A run of a row on a simulator that lives on.
+class ProgramPair {
+ public:
+  // Starts the server, and the client when the server listens.
+  ProgramPair(const ProgramRow& row, const SimulatorProcess& simulator, const Environment& more = {});
+  ~ProgramPair();
+  ProgramPair(const ProgramPair&) = delete;
+  ProgramPair& operator=(const ProgramPair&) = delete;
+
+  // Both end, and well, and the client wrote what it should; if not, the test fails with what they wrote.
+  void ExpectGoodEnd();
+
+ private:
+  std::vector<std::string> Words(const char* command) const;
+  Environment On(size_t nic, const Environment& more) const;
+
+  const ProgramRow& row_;
+  const SimulatorProcess& simulator_;
+  const unsigned port_ = FreePort();
+  std::filesystem::path directory_;
+  std::string content_;                       // of $FILE
+  std::unique_ptr<Program> server_, client_;  // null: the test has failed
+};
+
+}  // namespace vireo::verif
