@@ -382,7 +382,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       EXPECT_GT(qp.done, 150u);
     }
     if (lossy) {
-      EXPECT_GT(network.lost, 50u);
+      EXPECT_GT(network.lost, floods ? 25u : 50u);  // a flooder has every other turn, so fewer are sent
     }
     EXPECT_GT(network.unsent, 50u);
     EXPECT_GT(network.fresh, 50u);
