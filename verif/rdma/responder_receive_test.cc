@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "verif/rdma/responder_bench.h"
@@ -215,12 +216,13 @@ TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
 
 TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0);
-  for (const uint32_t key : {kBadLkey, kRkey}) {
+  const std::pair<uint32_t, RdmaError> keys[] = {{kBadLkey, RdmaError::kBadMrn}, {kRkey, RdmaError::kBadAccessFlags}};
+  for (const auto& [key, why] : keys) {
     Ready bench;
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64, key)});
     bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly}),
-                 Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kBadMrn), nak));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
+                 Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(why), nak));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, why)});
   }
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60, kBadLkey)});
