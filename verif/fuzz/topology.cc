@@ -180,7 +180,7 @@ void TryFaults(const std::vector<FaultRule>& rules) {
     return all;
   }();
   StandaloneScheduler scheduler;
-  const Wire wire(scheduler, {});
+  Wire wire(scheduler, {});
   Arrivals arrivals;
   FaultInjector injector(scheduler, wire, arrivals, rules, std::mt19937_64(1));
   for (const Bytes& frame : frames) {
