@@ -133,8 +133,7 @@ struct Reference {
       return {};
     }
     if (broken[qpn]) {
-      place = Refuse(t, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError,
-                     RdmaError::kRemoteOperationalError);
+      place = Refuse(t, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError);
       return {};
     }
     if (posted[qpn].empty()) {
@@ -313,7 +312,7 @@ struct Reference {
                       RdmaError::kInvalidLength, false);
         case Scattered::kKey:
           return Fail(t, receive, IbWcStatus::kLocProtErr, RdmaEventType::kQpFatal,
-                      AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, true);
+                      AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, false);
         case Scattered::kAll: break;
       }
       // A zero's offset says nothing.
