@@ -309,6 +309,14 @@ void UcmaFile::Settle(uint32_t number, Id& id, size_t nic) {
   TheIds().Set(number, id);
 }
 
+int UcmaFile::SettleBy(uint32_t number, Id& id, std::optional<size_t> nic, std::span<const uint8_t> command) {
+  const auto place = std::ranges::find(id.places, nic.value_or(id.places.front().nic), &Place::nic);
+  if (place == id.places.end()) return -ENODEV;
+  const int result = At(*place, command);
+  if (result == 0) Settle(number, id, place->nic);
+  return result;
+}
+
 int UcmaFile::Renew(uint32_t number, Id& id, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     Place& place = id.places[i];
@@ -439,12 +447,7 @@ int UcmaFile::Bind(uint32_t number, Id id, std::span<const uint8_t> command) {
   if (id.places.size() == 1) return At(id.places.front(), command);
   const auto address = AddressAt(command, BoundAddressOffset(NumberOf(command)));
   if (address.has_value() && address->is_any()) return BindEverywhere(number, id, command);
-  const auto nic = address.has_value() ? Having(*address) : std::nullopt;
-  const auto place = std::ranges::find(id.places, nic.value_or(id.places.front().nic), &Place::nic);
-  if (place == id.places.end()) return -ENODEV;
-  const int result = At(*place, command);
-  if (result == 0) Settle(number, id, place->nic);
-  return result;
+  return SettleBy(number, id, address.has_value() ? Having(*address) : std::nullopt, command);
 }
 
 int UcmaFile::BindEverywhere(uint32_t number, Id& id, std::span<const uint8_t> command) {
@@ -485,11 +488,7 @@ int UcmaFile::Resolve(uint32_t number, Id id, std::span<const uint8_t> command) 
   } else if (destination.has_value()) {
     nic = RouteTo(*destination);
   }
-  const auto place = std::ranges::find(id.places, nic.value_or(id.places.front().nic), &Place::nic);
-  if (place == id.places.end()) return -ENODEV;
-  const int result = At(*place, command);
-  if (result == 0) Settle(number, id, place->nic);
-  return result;
+  return SettleBy(number, id, nic, command);
 }
 
 int UcmaFile::Listen(uint32_t number, Id id, std::span<const uint8_t> command) {

@@ -75,6 +75,8 @@ class UcmaFile {
 
   // From now on it is on this NIC only.
   void Settle(uint32_t number, Id& id, size_t nic);
+  // Likewise, if this NIC takes the command. Nothing: the first one that the ID is on is asked; it says what is wrong.
+  int SettleBy(uint32_t number, Id& id, std::optional<size_t> nic, std::span<const uint8_t> command);
   int DestroyAt(const Place& place);
   // Makes the first `count` places anew, as they were before the ID was bound. 0 or -errno.
   int Renew(uint32_t number, Id& id, size_t count);

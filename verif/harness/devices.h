@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "spec/gen/vireo_spec.h"
-
 #include "verif/harness/lockstep_nic.h"
 #include "verif/harness/topology.h"
 
