@@ -99,6 +99,8 @@ void Nic::ConnectHost(NicOutputs& environment) {
   write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
   write_port_.on_accepted[kWriteScatter] = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
   write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
+  write_port_.beat_source[kWriteScatter] = &rx_scatter_.beat_source();
+  write_port_.beat_source[kWriteNetRx] = &net_rx_.beat_source();
   write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };
   write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
     mailbox_.OnStoreDone(now, done);
@@ -294,8 +296,8 @@ void Nic::ConnectQueuePairs() {
   tx_gather_.read_request_out.Connect(read_port_.read_request_in[kReadGather], tx_gather_);
   tx_gather_.packet_out.Connect(tx_builder_.packet_in, tx_gather_);
   tx_gather_.sent_out.Connect(acks_.in[1], tx_gather_);
-  tx_gather_.on_response_failed = [this](Cycle now) { read_responder_.OnResponseFailed(now); };
   tx_builder_.on_response_taken = [this](Cycle now) { read_responder_.OnResponseTaken(now); };
+  tx_builder_.on_qp_sent = [this](Cycle now, const spec::QpSent& sent) { completer_.OnQpSent(now, sent); };
   rx_scatter_.answer_out.Connect(read_responder_.answer_in, rx_scatter_);
   read_responder_.packet_out.Connect(tx_builder_.answer_in, read_responder_);
   read_responder_.job_out.Connect(tx_gather_.response_in, read_responder_);

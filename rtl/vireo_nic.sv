@@ -1004,8 +1004,10 @@ module vireo_nic
   rx_answer_t answer;
   logic answer_packet_valid, answer_packet_ready;
   tx_packet_t answer_packet;
-  logic response_valid, response_ready, response_taken, response_failed;
+  logic response_valid, response_ready, response_taken;
   tx_job_t response;
+  logic qp_sent_valid;
+  qp_sent_t qp_sent;
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
   logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
@@ -1134,6 +1136,8 @@ module vireo_nic
     .timer_expired_valid_i(timer_expired_valid),
     .timer_expired_ready_o(timer_expired_ready),
     .timer_expired_i(timer_expired),
+    .qp_sent_valid_i(qp_sent_valid),
+    .qp_sent_i(qp_sent),
     .timer_set_valid_o(timer_set_valid),
     .timer_set_ready_i(timer_set_ready),
     .timer_set_o(timer_set),
@@ -1187,7 +1191,6 @@ module vireo_nic
     .sent_valid_o(acks_valid[1]),
     .sent_ready_i(acks_ready[1]),
     .sent_o(acks[1]),
-    .response_failed_o(response_failed),
     .read_request_valid_o(read_request_valid[ReadGather]),
     .read_request_ready_i(read_request_ready[ReadGather]),
     .read_request_o(read_request[ReadGather]),
@@ -1227,6 +1230,8 @@ module vireo_nic
     .answer_ready_o(answer_packet_ready),
     .answer_i(answer_packet),
     .response_taken_o(response_taken),
+    .qp_sent_valid_o(qp_sent_valid),
+    .qp_sent_o(qp_sent),
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i(payload_data),
@@ -1440,7 +1445,6 @@ module vireo_nic
     .memory_place_ready_o(memory_place_ready[CheckReadResponder]),
     .memory_place_i(memory_place[CheckReadResponder]),
     .response_taken_i(response_taken),
-    .response_failed_i(response_failed),
     .packet_valid_o(answer_packet_valid),
     .packet_ready_i(answer_packet_ready),
     .packet_o(answer_packet),
@@ -1485,7 +1489,7 @@ module vireo_nic
   tx_packet_t net_packet;
   logic net_payload_valid, net_payload_ready;
   logic [DataBits-1:0] net_payload_data;
-  logic unused_net_response_ready, unused_net_response_failed;
+  logic unused_net_response_ready;
   logic net_frame_valid, net_frame_ready;
   net_frame_t net_frame;
   localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
@@ -1546,7 +1550,6 @@ module vireo_nic
     .sent_valid_o(net_sent_valid),
     .sent_ready_i(net_sent_ready),
     .sent_o(net_sent),
-    .response_failed_o(unused_net_response_failed),
     .read_request_valid_o(read_request_valid[ReadNetGather]),
     .read_request_ready_i(read_request_ready[ReadNetGather]),
     .read_request_o(read_request[ReadNetGather]),

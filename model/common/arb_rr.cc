@@ -53,6 +53,17 @@ bool ArbRr::Move(Cycle now) {
   return true;
 }
 
+void ArbRr::Pass(Cycle now, size_t beats) {
+  Input& input = inputs_[winner_];
+  assert(busy_ && beats >= 4 && output_.size() == 2 && input.slice.size() == 1);
+  input.slice.Pass(now + 1, beats - 3, now + 1);
+  output_.Pass(now + 1, beats - 2, now);
+  input.last.clear();
+  waiting_ &= ~(uint64_t{1} << winner_);
+  busy_ = false;
+  beats_.clear();
+}
+
 void ArbRr::Pop(Cycle cycle) {
   output_.Pop(cycle);
   beats_.pop_front();

@@ -38,6 +38,10 @@ class ArbRr {
   const Ring<Beat>& output() const { return beats_; }
   void Pop(Cycle cycle);
 
+  // The output holds the first two of a transaction's `beats`, at least 4, and its input the third. The others will be
+  // pushed, one per cycle, from `now` + 1 on, and all popped, one per cycle, from `now` on: they have been.
+  void Pass(Cycle now, size_t beats);
+
  private:
   struct Input {
     FifoTiming slice = FifoTiming::Slice();

@@ -68,7 +68,20 @@ class Channel {
     if (producer_ != nullptr) producer_->WakeAt(now + 1);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
+  // A stream that nobody stops, as FifoTiming's Pass: its tokens have come another way.
+  void Pass(Cycle push, size_t pushes, Cycle pop) {
+    tokens_.clear();
+    timing_->Pass(push, pushes, pop);
+  }
   size_t size() const { return tokens_.size(); }
+  // Of what was pushed before cycle `now` and is still here.
+  template <typename Predicate>
+  bool AnyBefore(Cycle now, const Predicate& predicate) const {
+    for (const Sent& sent : tokens_) {
+      if (sent.cycle < now && predicate(sent.token)) return true;
+    }
+    return false;
+  }
 
   // --- Sink
   Ring<Sent>& sent() { return tokens_; }

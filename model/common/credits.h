@@ -27,16 +27,25 @@ class Credits {
     return returned_at_[Wrap(next_taken_ + count - 1)] + 1;
   }
 
+  // Also more than there are: those of a stream, each taken when one before was returned.
   void Take(size_t count) {
-    assert(count <= returned_at_.size());
     taken_ += count;
-    next_taken_ = Wrap(next_taken_ + count);
+    next_taken_ =
+        count <= returned_at_.size() ? Wrap(next_taken_ + count) : static_cast<size_t>(taken_ % returned_at_.size());
   }
   void Return(Cycle cycle) {
     assert(returned_ < taken_);
     ++returned_;
     returned_at_[next_returned_] = cycle;
     next_returned_ = Wrap(next_returned_ + 1);
+  }
+  // `count` returns, one in each cycle from `first` on.
+  void Return(Cycle first, size_t count) {
+    // Only the last ones are ever asked for.
+    const size_t skip = count - std::min(count, returned_at_.size());
+    returned_ += skip;
+    next_returned_ = static_cast<size_t>(returned_ % returned_at_.size());
+    for (size_t i = skip; i < count; ++i) Return(first + i);
   }
 
   size_t taken() const { return static_cast<size_t>(taken_ - returned_); }

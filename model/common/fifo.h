@@ -46,6 +46,26 @@ class FifoTiming {
     room_.Return(cycle);
   }
 
+  // Room for `count` more entries, at most the depth, is there from this cycle on.
+  Cycle PushReady(size_t count) const { return std::max(next_push_, room_.Available(count)); }
+  // `count` pushes, one in each cycle from `first` on.
+  void Push(Cycle first, size_t count) {
+    for (size_t i = 0; i < count; ++i) Push(first + i);
+  }
+  // A stream that nobody stops: `pushes` more entries come, one in each cycle from `push` on, and all leave, one in
+  // each cycle from `pop` on.
+  void Pass(Cycle push, size_t pushes, Cycle pop) {
+    const size_t pops = pushed_at_.size() + pushes;
+    assert(pushes == 0 || next_push_ <= push);
+    assert(pops == 0 || (next_pop_ <= pop && (pushed_at_.empty() || PopReady() <= pop)));
+    assert(pushes == 0 || push + latency_ <= pop + pushed_at_.size());
+    room_.Take(pushes);
+    room_.Return(pop, pops);
+    pushed_at_.clear();
+    if (pushes != 0) next_push_ = push + pushes;
+    if (pops != 0) next_pop_ = pop + pops;
+  }
+
   size_t size() const { return pushed_at_.size(); }
 
  private:

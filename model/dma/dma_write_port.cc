@@ -20,12 +20,13 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
       on_done(config.store_clients),
       on_write_done(config.write_clients),
       on_accepted(config.write_clients),
+      beat_source(config.write_clients),
       beat_bytes_(config.writer.data_bits / 8),
       writer_(config.writer),
       arb_(config.store_clients + config.write_clients),
       beats_(config.store_clients + config.write_clients),
       part_(config.store_clients),
-      write_first_(config.write_clients, true),
+      write_beats_(config.write_clients),
       writes_(config.store_clients + config.write_clients) {
   store_in.reserve(config.store_clients);
   write_in.reserve(config.write_clients);
@@ -102,10 +103,9 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
   }
   for (size_t i = 0; i < write_in.size(); ++i) {
     if (!write_in[i].CanPop(now) || arb_.PushReady(whole() + i) > now) continue;
-    const bool first = write_first_[i];
-    write_first_[i] = write_in[i].front().last;
     const WriteBeat& beat = write_in[i].front();
-    push(whole() + i, first, beat.last) = beat;
+    push(whole() + i, write_beats_[i] == 0, beat.last) = beat;
+    write_beats_[i] = beat.last ? 0 : write_beats_[i] + 1;
     write_in[i].Drop(now);
   }
   return moved;
@@ -117,7 +117,6 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
     return false;
   const size_t client = arb_.output().front().input;
   const WriteBeat& beat = beats_[client].front();
-  arb_.Pop(now);
   if (first) {
     assert(beat.request.bytes >= 1 && beat.request.bytes <= DmaWriter::kMaxRequestBytes);
     bytes_left_ = beat.request.bytes;
@@ -130,7 +129,9 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
                          .after_all_b = false,
                          .max_payload_size = {}});
     requests_timing_.Push(now);
+    if (client >= whole() && TakeRest(now, client)) return true;
   }
+  arb_.Pop(now);
   const uint32_t size = std::min(beat_bytes_, bytes_left_);
   assert(beat.data.size() >= size && beat.last == (size == bytes_left_));
   bytes_left_ -= size;
@@ -138,6 +139,35 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   const bool last = beat.last;
   beats_[client].pop_front();
   if (last && client >= whole() && on_accepted[client - whole()]) on_accepted[client - whole()](now);
+  return true;
+}
+
+// The first beat of a train leaves the arbiter, which serves nobody else until the last one does. If the writer has
+// room for all of them and the client does not pause, all cycles are known.
+bool DmaWritePort::TakeRest(Cycle now, size_t client) {
+  const size_t index = client - whole();
+  // The second beat is at the arbiter's output, the third at its input, and so on: in full flight.
+  constexpr size_t kInArbiter = 3;
+  if (beat_source[index] == nullptr || write_beats_[index] != kInArbiter || beats_[client].size() != kInArbiter ||
+      arb_.output().size() != kInArbiter - 1) {
+    return false;
+  }
+  const uint32_t beats = BusBeats(0, bytes_left_, beat_bytes_);
+  if (writer_.TrainReady(beats) > now) return false;
+  const size_t sent = kInArbiter + write_in[index].size();
+  const Cycle next = now + write_in[index].size();
+  const std::span<const uint8_t> data = beat_source[index]->TakeRest(sent, next);
+  if (data.empty()) return false;
+  assert(data.size() == bytes_left_);
+  writer_.OnTrain(now, data);
+  write_in[index].Pass(next, beats - sent, now + 1);
+  arb_.Pass(now, beats);
+  beats_[client].clear();
+  write_beats_[index] = 0;
+  bytes_left_ = 0;
+  const Cycle last = now + beats - 1;
+  if (on_accepted[index]) on_accepted[index](last);
+  WakeAt(last);  // the arbiter may serve another client
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include "model/common/ring.h"
 #include "model/dma/dma_writer.h"
 #include "model/dma/write_beat.h"
+#include "model/dma/write_stream.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -49,9 +50,12 @@ class DmaWritePort final : public Block {
   std::vector<Channel<WriteBeat>> write_in;       // per whole client
   Output<DmaWriter::Burst> aw_out;
   // Called in the cycle of the pulse; may be empty.
-  std::vector<OnDone> on_done;                          // per small client
-  std::vector<OnDone> on_write_done;                    // per whole client
-  std::vector<std::function<void(Cycle)>> on_accepted;  // per whole client
+  std::vector<OnDone> on_done;        // per small client
+  std::vector<OnDone> on_write_done;  // per whole client
+  // Per whole client; may be told ahead.
+  std::vector<std::function<void(Cycle)>> on_accepted;
+  // Per whole client: from whom the rest of a train that nobody stops is taken at once. Null: beat by beat.
+  std::vector<BeatSource*> beat_source;
   std::function<void(Cycle)> on_dma_error;
   // Counts for requests that enter the writer; to be set before the blocks of a cycle run.
   spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
@@ -76,6 +80,7 @@ class DmaWritePort final : public Block {
   size_t whole() const { return store_in.size(); }  // index of the first whole client
   bool IntoArbiter(Cycle now);
   bool OutOfArbiter(Cycle now);
+  bool TakeRest(Cycle now, size_t client);
   bool IntoWriter(Cycle now);
   void Wake(Cycle now);
 
@@ -84,7 +89,7 @@ class DmaWritePort final : public Block {
   ArbRr arb_;
   std::vector<Ring<WriteBeat>> beats_;  // per client: in the arbiter
   std::vector<uint32_t> part_;          // per small client: the token's next beat
-  std::vector<bool> write_first_;       // per whole client: the next beat into the arbiter is a train's first
+  std::vector<size_t> write_beats_;     // per whole client: of the train that enters the arbiter, those that have
   uint32_t bytes_left_ = 0;             // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
   Ring<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer

@@ -46,6 +46,16 @@ void DmaWriter::OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool las
   Advance();
 }
 
+void DmaWriter::OnTrain(Cycle first, std::span<const uint8_t> data) {
+  const uint32_t beats = BusBeats(0, static_cast<uint32_t>(data.size()), beat_bytes_);
+  data_timing_.Push(first, beats);
+  Flight& flight = FlightOf(next_train_++);
+  assert(flight.data.empty());
+  flight.data.assign(data.begin(), data.end());
+  flight.complete = first + beats - 1;
+  Advance();
+}
+
 void DmaWriter::OnBurstTaken(Cycle cycle) {
   bursts_timing_.Pop(cycle);
   bursts_.pop_front();

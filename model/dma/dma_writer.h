@@ -94,6 +94,9 @@ class DmaWriter {
   Cycle TrainReady() const { return data_timing_.PushReady(); }
   // A full beat, or what is left in the last one. Trains come in the order of their requests, before or after them.
   void OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool last);
+  // The same for a whole train whose beats come one in each cycle from `first` on, from which they find room.
+  Cycle TrainReady(uint32_t beats) const { return data_timing_.PushReady(beats); }
+  void OnTrain(Cycle first, std::span<const uint8_t> data);
 
   // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }

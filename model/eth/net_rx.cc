@@ -28,9 +28,9 @@ NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, Frame
   store_.SetReader(this);
 }
 
-void NetRx::OnAccepted(Cycle now) {
-  accepts_.push_back(now);
-  WakeAt(now + 1);
+void NetRx::OnAccepted(Cycle cycle) {
+  accepts_.push_back(cycle);
+  WakeAt(cycle + 1);
 }
 
 void NetRx::OnTableWrite(Cycle now, const spec::TableWrite& write) {
@@ -66,7 +66,7 @@ void NetRx::Settle(Cycle now) {
 
 void NetRx::Run(Cycle now) {
   Settle(now);
-  RunBeats(now);
+  stream_.Run(now);
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, failure_, queue_failure_out);
   moved |= RunCompletions(now);
@@ -292,7 +292,7 @@ bool NetRx::RunWrites(Cycle now) {
       if (!waiting_.CanPush(now)) return false;
       BeginEntry(now);
       return true;
-    case WriteState::kRun: return Step(now);
+    case WriteState::kRun: return EndWrite(now);
     case WriteState::kFree:
       store_.Free(now);
       write_state_ = WriteState::kJob;
@@ -305,7 +305,7 @@ void NetRx::BeginEntry(Cycle now) {
   const Entry& entry = writing_.entries[entry_++];
   if (entry.ends) waiting_.Push(now, {std::exchange(writing_.writes, 0), entry.completion});
   if (entry.bytes != 0) {
-    BeginWrite(entry.address, entry.bytes);
+    BeginWrite(now, entry.address, entry.bytes);
     write_state_ = WriteState::kRun;
   } else if (entry_ == writing_.entries.size()) {
     write_state_ = WriteState::kFree;
@@ -314,28 +314,23 @@ void NetRx::BeginEntry(Cycle now) {
   }
 }
 
-void NetRx::BeginWrite(uint64_t address, size_t left) {
+void NetRx::BeginWrite(Cycle now, uint64_t address, size_t left) {
   const size_t bytes = std::min(left, kWriteBytesMax);
-  const size_t lane = position_ % beat_bytes_;
-  const size_t frame_beats = (lane + bytes + beat_bytes_ - 1) / beat_bytes_;
-  const size_t run_beats = (bytes + beat_bytes_ - 1) / beat_bytes_;
-  const size_t lag = lane != 0 && frame_beats != 1 ? 1 : 0;
-  write_ = {position_, address, bytes, lag, run_beats - 1 + lag, 0};
+  stream_.Begin(now + 1, {.address = address,
+                          .bytes = bytes,
+                          .lane = position_ % beat_bytes_,
+                          .notify = false,
+                          .data = std::span(frame_).subspan(position_, bytes).data()});
   position_ += bytes;
   address_ = address + bytes;
   bytes_ = left - bytes;
 }
 
-bool NetRx::Step(Cycle now) {
-  if (write_.step >= write_.lag) {
-    if (room_.Available(1) > now) return false;
-    room_.Take(1);
-    beats_.push_back({now + kBeatLatency, MakeBeat()});
-    if (beats_.size() == 1) WakeAt(now + kBeatLatency);
-  }
-  if (write_.step++ != write_.last_step) return true;
+// In the cycle of the last step.
+bool NetRx::EndWrite(Cycle now) {
+  if (stream_.LastStep() > now) return false;
   if (bytes_ != 0) {
-    BeginWrite(address_, bytes_);
+    BeginWrite(now, address_, bytes_);
   } else if (entry_ != writing_.entries.size()) {
     --listed_;
     write_state_ = WriteState::kEntry;
@@ -344,30 +339,6 @@ bool NetRx::Step(Cycle now) {
     write_state_ = WriteState::kJob;
   }
   return true;
-}
-
-WriteBeat NetRx::MakeBeat() const {
-  const size_t from = (write_.step - write_.lag) * beat_bytes_;
-  const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
-  WriteBeat beat{{.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = false, .tag = 0},
-                 {},
-                 write_.step == write_.last_step};
-  const auto first = frame_.begin() + static_cast<ptrdiff_t>(write_.position + from);
-  beat.data.assign(first, first + static_cast<ptrdiff_t>(bytes));
-  // Zero behind the end of the write; inside it a beat is full.
-  beat.data.resize(beat_bytes_);
-  return beat;
-}
-
-void NetRx::RunBeats(Cycle now) {
-  if (!beats_.empty() && beats_.front().cycle <= now && next_beat_ <= now && write_out.CanPush(now)) {
-    write_out.Push(now, beats_.front().beat);
-    beats_.pop_front();
-    room_.Return(now);
-    next_beat_ = now + 1;
-    WakeAt(now + 1);  // there is room for a step again
-  }
-  if (!beats_.empty() && beats_.front().cycle > now) WakeAt(beats_.front().cycle);
 }
 
 bool NetRx::RunCompletions(Cycle now) {

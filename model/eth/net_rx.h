@@ -18,11 +18,10 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/frame_store.h"
 #include "model/common/level.h"
-#include "model/dma/write_beat.h"
+#include "model/dma/write_stream.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -30,8 +29,7 @@ namespace vireo::model {
 class NetRx final : public Block {
  public:
   // Cycles from a step to its beat at the output.
-  static constexpr Cycle kBeatLatency = 4;
-  static constexpr size_t kStreamDepth = 8;                       // beats under way
+  static constexpr Cycle kBeatLatency = WriteStream::kBeatLatency;
   static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions whose frame is not all accepted
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
@@ -59,12 +57,14 @@ class NetRx final : public Block {
   Output<spec::QueueFailure> queue_failure_out;
   std::function<void(Cycle)> on_drop;  // drop_o, in its cycle; may be empty
 
-  // accepted_i in cycle `now`.
-  void OnAccepted(Cycle now);
+  // accepted_i in cycle `cycle`, which may be still to come.
+  void OnAccepted(Cycle cycle);
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write);
   // The input from cycle `from` on; at first 0.
   void SetMrgRxbuf(Cycle from, bool mrg_rxbuf) { mrg_rxbuf_.Set(from, mrg_rxbuf); }
+
+  BeatSource& beat_source() { return stream_; }
 
   void Run(Cycle now) override;
   // Nothing is under way after the cycles that have run.
@@ -101,19 +101,6 @@ class NetRx final : public Block {
     size_t writes = 0;  // that must be accepted first: all of the frame's, in its first buffer
     spec::Completion completion{};
   };
-  // One write and how far it is.
-  struct Write {
-    size_t position = 0;  // in header and frame
-    uint64_t address = 0;
-    size_t bytes = 0;
-    size_t lag = 0;  // steps before the first beat
-    size_t last_step = 0;
-    size_t step = 0;
-  };
-  struct Ready {
-    Cycle cycle;  // visible from then on
-    WriteBeat beat;
-  };
 
   // What was told of cycles before `now`.
   void Settle(Cycle now);
@@ -122,16 +109,14 @@ class NetRx final : public Block {
   bool RunCache(Cycle now);
   bool RunWrites(Cycle now);
   bool RunCompletions(Cycle now);
-  void RunBeats(Cycle now);
   bool Look();
   void Take(const spec::Buffer& piece);
   void Ask(const spec::BufferRequest& request);
   void AskRing(size_t room);
   void BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf);
   void BeginEntry(Cycle now);
-  void BeginWrite(uint64_t address, size_t bytes);
-  bool Step(Cycle now);
-  WriteBeat MakeBeat() const;
+  void BeginWrite(Cycle now, uint64_t address, size_t bytes);
+  bool EndWrite(Cycle now);
   Pair& pair() { return pairs_[pair_]; }
   uint16_t VqIndex() const { return static_cast<uint16_t>(2 * pair_); }
 
@@ -180,12 +165,9 @@ class NetRx final : public Block {
   size_t entry_ = 0;     // the next one
   size_t position_ = 0;  // in header and frame, of what comes behind the write
   uint64_t address_ = 0;
-  size_t bytes_ = 0;  // of the descriptor, behind the write
-  Write write_;
+  size_t bytes_ = 0;            // of the descriptor, behind the write
   std::vector<uint8_t> frame_;  // with its header
-  Credits room_{kStreamDepth};
-  std::deque<Ready> beats_;  // on their way to the output
-  Cycle next_beat_ = 0;      // leaves not before
+  WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Waiting> waiting_ = Channel<Waiting>::Fifo(kWaiting);
   size_t accepted_ = 0;

@@ -14,14 +14,24 @@ using spec::AethKind;
 using spec::IbQpState;
 using spec::IbWcStatus;
 using spec::NakCode;
+using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
 // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
 constexpr uint32_t kMtuShift = 7;
 
+// Two in the slice, one in the requester's register, and those that were decided before it had heard of the hold, of
+// which this block takes one in two cycles.
+constexpr uint8_t kRecordsOnWay = 8;
+
 // States in which records count; in others they are left from before a clear.
 bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
+
+// Before a life of the QP, in which nothing is sent. [IBTA vol. 1, 10.3.1]
+bool IsSilent(IbQpState state) {
+  return state == IbQpState::kReset || state == IbQpState::kInit || state == IbQpState::kRtr;
+}
 
 AethKind KindOf(uint8_t syndrome) { return static_cast<AethKind>(syndrome >> 5 & 3); }
 
@@ -35,6 +45,18 @@ IbWcStatus StatusOfNak(uint8_t syndrome) {
     case NakCode::kRemoteAccessError: return IbWcStatus::kRemAccessErr;
     case NakCode::kRemoteOperationalError: return IbWcStatus::kRemOpErr;
     default: return IbWcStatus::kBadRespErr;
+  }
+}
+
+// What the event says.
+RdmaError ErrorOfNak(IbWcStatus status) {
+  switch (status) {
+    case IbWcStatus::kRetryExcErr: return RdmaError::kRetryExceeded;
+    case IbWcStatus::kRnrRetryExcErr: return RdmaError::kRnrRetryExceeded;
+    case IbWcStatus::kRemInvReqErr: return RdmaError::kRemoteInvalidRequest;
+    case IbWcStatus::kRemAccessErr: return RdmaError::kRemoteAccessError;
+    case IbWcStatus::kRemOpErr: return RdmaError::kRemoteOperationalError;
+    default: return RdmaError::kBadResponse;
   }
 }
 
@@ -55,6 +77,8 @@ Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_
       state_table_(config.num_qps),
       turn_(config.num_qps),
       attributes_table_(config.num_qps),
+      sent_table_(config.num_qps),
+      lives_(config.num_qps),
       rings_(config.num_qps) {
   record_in.SetConsumer(this);
   ack_in.SetConsumer(this);
@@ -83,6 +107,7 @@ void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_table_.Write(cycle, write.qpn, write.state);
+  if (IsSilent(write.state)) life_events_.push_back({cycle, write.qpn, true});
   if (write.clear) {
     clear_.Push(cycle, write.qpn);
     WakeAt(std::max(cycle, clear_.PopReady()));
@@ -91,6 +116,22 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
     flush_.Push(cycle, write.qpn);
     WakeAt(std::max(cycle, flush_.PopReady()));
   }
+}
+
+void Completer::OnQpSent(Cycle cycle, const spec::QpSent& sent) {
+  sent_table_.Write(cycle, sent.qpn % num_qps_, {.psn = sent.psn, .generation = sent.generation});
+  life_events_.push_back({cycle, sent.qpn % num_qps_, false});
+}
+
+// Before cycle `now`. What is sent in the cycle in which a life begins is of the one before.
+bool Completer::HasSent(Cycle now, uint32_t qpn) {
+  for (; !life_events_.empty() && life_events_.front().cycle < now; life_events_.pop_front()) {
+    const LifeEvent& event = life_events_.front();
+    Life& life = lives_[event.qpn];
+    if (event.begins) life.begun = event.cycle;
+    life.sent = !event.begins && life.begun != event.cycle;
+  }
+  return lives_[qpn].sent;
 }
 
 void Completer::Run(Cycle now) {
@@ -128,8 +169,14 @@ bool Completer::Step(Cycle now) {
 }
 
 bool Completer::Choose(Cycle now) {
-  // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before replays:
-  // a message that had begun to leave when its QP was held is here before the resume is given.
+  // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
+  // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
+  // record of its QP is behind.
+  const bool waits = record_in.CanPop(now);
+  const bool acks = ack_in.CanPop(now) && !HasRecordOf(now, ack_in.front().qpn);
+  const bool expires = timer_expired_in.CanPop(now);
+  const bool replays = turn_.CanPop(now) && !held_ && !replay_ && (!replayed_ || (!expires && !acks));
+  const bool flushes = waits && record_in.front().status != IbWcStatus::kSuccess;
   if (clear_.CanPop(now)) {
     op_ = Op::kClear;
     qpn_ = clear_.Pop(now);
@@ -138,23 +185,26 @@ bool Completer::Choose(Cycle now) {
     op_ = Op::kFlush;
     qpn_ = flush_.Pop(now);
     WakeAt(flush_.PopReady());
-  } else if (record_in.CanPop(now)) {
+  } else if (waits && !(flushes && flushed_ && (replays || expires || acks))) {
     op_ = Op::kRecord;
     qpn_ = record_in.front().qpn;
-  } else if (turn_.CanPop(now) && !held_ && !replay_ &&
-             (!replayed_ || (!timer_expired_in.CanPop(now) && !ack_in.CanPop(now)))) {
+    flushed_ |= flushes;
+  } else if (replays) {
     op_ = Op::kReplay;
     qpn_ = turn_.Pop(now);
     WakeAt(turn_.PopReady());
     replayed_ = true;
-  } else if (timer_expired_in.CanPop(now)) {
+    flushed_ = false;
+  } else if (expires) {
     op_ = Op::kTimer;
     qpn_ = timer_expired_in.front().qpn % num_qps_;
     replayed_ = false;
-  } else if (ack_in.CanPop(now)) {
+    flushed_ = false;
+  } else if (acks) {
     op_ = Op::kAck;
     qpn_ = ack_in.front().qpn % num_qps_;
     replayed_ = false;
+    flushed_ = false;
   } else {
     return false;
   }
@@ -164,14 +214,28 @@ bool Completer::Choose(Cycle now) {
   return true;
 }
 
+// It waits for its turn; of all QPs whose number ends like this.
+bool Completer::HasRecordOf(Cycle now, uint32_t qpn) const {
+  return record_in.AnyBefore(now,
+                             [&](const spec::SendRecord& record) { return record.qpn % num_qps_ == qpn % num_qps_; });
+}
+
+spec::SendRecord Completer::TakeRecord(Cycle now) {
+  ++taken_;
+  return record_in.Pop(now);
+}
+
 Completer::State Completer::Decide(Cycle now) {
   Ring& ring = rings_[qpn_];
   attributes_ = attributes_table_.Read(chosen_, qpn_);
+  sent_ = sent_table_.Read(chosen_, qpn_);
+  has_sent_ = HasSent(chosen_, qpn_);
   switch (op_) {
     case Op::kClear:
       why_ = Why::kForget;
       ring.failed = false;
       ring.generation = 0;
+      ring.records_before = taken_;
       ring.naked = false;
       ring.retries = 0;
       ring.rnr_retries = 0;
@@ -182,7 +246,7 @@ Completer::State Completer::Decide(Cycle now) {
     case Op::kRecord: return DecideRecord(now);
     case Op::kTimer: return DecideTimer(now);
     case Op::kAck: return DecideAck(now);
-    case Op::kReplay: return DecideReplay();
+    case Op::kReplay: return DecideReplay(now);
   }
   return State::kChoose;
 }
@@ -193,7 +257,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
   why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
   if (record_in.front().amends) return State::kAmend;
 
-  const Kept kept{.record = record_in.Pop(now)};
+  const Kept kept{.record = TakeRecord(now)};
   const spec::SendRecord& record = kept.record;
   if (ring.records.empty()) ring.unacked = record.first_psn;
   ring.newest = record.last_psn;
@@ -231,15 +295,18 @@ Completer::State Completer::DecideTimer(Cycle now) {
     return State::kChoose;
   }
   ring.timer = false;
-  ring.naked = false;
   why_ = Why::kAck;
+  covered_ = 0;
+  base_ = ring.unacked;
+  // While what is to be answered waits for the wire, or has not had the time since then, nobody is late. [IBTA vol. 1,
+  // 9.7.6.1.3]
+  if (!ring.paused && !ring.timed) return State::kEnd;
+  ring.naked = false;
   if (!ring.paused) {
     if (ring.retries >= attributes_.retry_cnt) {
       why_ = Why::kNak;
       nak_status_ = IbWcStatus::kRetryExcErr;
       syndrome_ = 0;
-      base_ = ring.unacked;
-      covered_ = 0;
       return State::kRead;
     }
     ++ring.retries;
@@ -313,12 +380,18 @@ Completer::State Completer::Settle() {
   return why_ == Why::kNak ? State::kCheck : State::kEnd;
 }
 
-Completer::State Completer::DecideReplay() {
+Completer::State Completer::DecideReplay(Cycle now) {
   Ring& ring = rings_[qpn_];
   if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
     return State::kChoose;
   }
   if (ring.cursor != ring.records.size()) return State::kReplay;
+  // A message that had begun to leave when its QP was held is here before the resume is given: with fewer records than
+  // this between them it may still be on its way.
+  if (record_in.CanPop(now) && static_cast<uint8_t>(taken_ - ring.records_before) < kRecordsOnWay) {
+    PushTurn(now);
+    return State::kChoose;
+  }
   replay_ = spec::Replay{.qpn = qpn_, .resume = true, .generation = ring.generation, .psn = Psn(ring.newest + 1)};
   ring.replaying = false;
   return State::kChoose;
@@ -326,7 +399,7 @@ Completer::State Completer::DecideReplay() {
 
 Completer::State Completer::Amend(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const spec::SendRecord record = record_in.Pop(now);
+  const spec::SendRecord record = TakeRecord(now);
   const uint32_t newest = (ring.oldest + static_cast<uint32_t>(ring.records.size()) - 1) % send_records_;
   const uint32_t slot = record.again ? record.slot : newest;
   const uint32_t index = (slot - ring.oldest) % send_records_;
@@ -386,6 +459,8 @@ void Completer::Replay(Cycle now) {
                          .last_psn = record.last_psn,
                          .packets = cuts ? burst : uint16_t{0},
                          .fresh = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
+  // All READs before it have ended, or are before the cursor.
+  if (kept.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_given);
   ring.part = ring.awaits = cuts;
   ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
   if (Psn(ring.next - ring.unacked) > Psn(ring.sent - ring.unacked)) ring.sent = ring.next;
@@ -405,11 +480,12 @@ Completer::State Completer::Check(Cycle now) {
   bool tells = false;
   IbWcStatus status = IbWcStatus::kWrFlushErr;
   uint32_t vendor = 0;
+  uint32_t code = 0;  // of the failure
   if (why_ == Why::kForget || record.silent) {
     completes = false;
   } else if (record.status != IbWcStatus::kSuccess) {
     status = record.status;
-    vendor = record.vendor_err;
+    code = vendor = record.vendor_err;
     // One that failed when it was read again; when the QP flushes, the host has heard of something already.
     tells = kept.tell && why_ != Why::kFlush;
   } else if (covered) {
@@ -417,6 +493,9 @@ Completer::State Completer::Check(Cycle now) {
   } else if (why_ == Why::kNak) {
     status = nak_status_;
     vendor = syndrome_;
+    // A response that could not be used says itself why.
+    const bool says = is_read_ && status != IbWcStatus::kRetryExcErr;
+    code = says ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
     tells = true;
   } else if (why_ != Why::kFlush && !ring.failed) {
     // An acknowledge that may ask for something to be sent again, or fail this record.
@@ -443,7 +522,7 @@ Completer::State Completer::Check(Cycle now) {
         .Encode(completion_->cqe);
   }
   if (tells) {
-    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = vendor};
+    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code};
   }
   if (why_ != Why::kForget) {
     // UC and UD are in SQE, and each record says itself what becomes of it. [IBTA vol. 1, 10.3.1.6]
@@ -506,6 +585,7 @@ Completer::State Completer::End(Cycle now) {
   } else if (then_ == Then::kReplay || then_ == Then::kPause) {
     ++ring.generation;
     hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
+    ring.records_before = taken_;
     ring.replaying = then_ == Then::kReplay;
     ring.paused = then_ == Then::kPause;
     ring.cursor = 0;
@@ -520,6 +600,7 @@ Completer::State Completer::End(Cycle now) {
   }
   if (sets) {
     ring.timer = kind != TimerKind::kOff;
+    ring.timed = has_sent_ && sent_.generation == ring.generation && Psn(sent_.psn - ring.unacked) < 0x80'0000;
     ++ring.timer_generation;
     timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .generation = ring.timer_generation};
   }

@@ -46,6 +46,7 @@ class Completer final : public Block {
   void SetHold(Cycle from, bool hold);
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+  void OnQpSent(Cycle cycle, const spec::QpSent& sent);
 
   Channel<spec::SendRecord> record_in = Channel<spec::SendRecord>::Slice();
   Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
@@ -99,6 +100,7 @@ class Completer final : public Block {
     std::deque<Kept> records;
     uint32_t oldest = 0;           // slot of the first one
     uint8_t generation = 0;        // of the last hold
+    uint8_t records_before = 0;    // taken before it, of all QPs
     bool replaying = false;        // replays or the resume of that hold are still to be given
     uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
     bool part = false;             // of the record at the cursor, a part was asked for, up to
@@ -114,17 +116,20 @@ class Completer final : public Block {
     uint8_t retries = 0;           // begun without progress, after sequence NAKs and timeouts
     uint8_t rnr_retries = 0;       // likewise after RNR NAKs
     bool timer = false;            // it runs
+    bool timed = false;            // what it waits for an answer to had been sent when it was set
     uint8_t timer_generation = 0;  // of the last timer_set
   };
 
   bool Step(Cycle now);
   bool Choose(Cycle now);
+  bool HasRecordOf(Cycle now, uint32_t qpn) const;
+  spec::SendRecord TakeRecord(Cycle now);
   // Each gives the next state.
   State Decide(Cycle now);
   State DecideRecord(Cycle now);
   State DecideTimer(Cycle now);
   State DecideAck(Cycle now);
-  State DecideReplay();
+  State DecideReplay(Cycle now);
   State Amend(Cycle now);
   bool IsAwaited(const Ring& ring, uint32_t index) const;
   void Replay(Cycle now);
@@ -143,6 +148,25 @@ class Completer final : public Block {
   Table<spec::IbQpState> state_table_;
   QpSet turn_;  // QPs that have something to send again; each turn is one replay
   Table<Attributes> attributes_table_;
+  // What of a QP was sent last that asks for an acknowledge, and after which hold.
+  struct Sent {
+    uint32_t psn = 0;
+    uint8_t generation = 0;
+  };
+  Table<Sent> sent_table_;
+  // Whether that is of the QP's present life: since a state in which nothing is sent. What happened, until it counts.
+  struct LifeEvent {
+    Cycle cycle;
+    uint32_t qpn;
+    bool begins;
+  };
+  std::deque<LifeEvent> life_events_;
+  struct Life {
+    bool sent = false;
+    Cycle begun = kUnknown;
+  };
+  std::vector<Life> lives_;
+  bool HasSent(Cycle now, uint32_t qpn);
   std::vector<Ring> rings_;  // only this block's machine looks at them, one event at a time
 
   State state_ = State::kChoose;
@@ -153,9 +177,13 @@ class Completer final : public Block {
   uint32_t base_ = 0;
   uint32_t covered_ = 0;  // PSNs that the acknowledge covers, from base_ on
   Attributes attributes_;
+  Sent sent_;
+  bool has_sent_ = false;
   Then then_ = Then::kNothing;
   bool is_read_ = false;   // the acknowledge is a READ response
   bool replayed_ = false;  // the last turn but for records was a replay's
+  bool flushed_ = false;   // the last turn but for other records was that of a record with a status
+  uint8_t taken_ = 0;      // records, of all QPs
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rdma/icrc.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
@@ -38,10 +38,10 @@ uint32_t IcrcCompute(std::span<const uint8_t> datagram, bool is_ipv6) {
   CopyMasked<spec::Udp>(datagram.data() + udp, to + udp);
   CopyMasked<spec::Bth>(datagram.data() + bth, to + bth);
 
-  uLong crc = crc32_z(0, masked.data(), kPrefix + payload);
-  // Null would ask zlib for its initial value.
-  if (datagram.size() > payload) crc = crc32_z(crc, datagram.data() + payload, datagram.size() - payload);
-  return static_cast<uint32_t>(crc);
+  const uint32_t crc = libdeflate_crc32(0, masked.data(), kPrefix + payload);
+  // Null would ask the library for its initial value.
+  if (datagram.size() == payload) return crc;
+  return libdeflate_crc32(crc, datagram.data() + payload, datagram.size() - payload);
 }
 
 bool IcrcCheck(std::span<const uint8_t> datagram, bool is_ipv6) {

@@ -223,8 +223,6 @@ void ReadResponder::Cut() {
   bytes_ = is_last_ ? left : mtu;
   // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
   psn_ = Psn(read.psn + (row.done >> shift));
-  // Which have an AETH: all but the middle ones. [IBTA vol. 1, table 38]
-  has_aeth_ = is_first || is_last_;
   if (is_first) {
     opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseOnly : BthOpcode::kRcRdmaReadResponseFirst;
   } else {
@@ -267,7 +265,7 @@ void ReadResponder::Give(Cycle now) {
                   .bytes0 = place.bytes0,
                   .address1 = place.address1,
                   .bytes1 = place.bytes1};
-  if (has_aeth_) aeth.Encode(job.packet.extension);
+  aeth.Encode(job.packet.extension);
   Load(job);
   row.done += bytes_;
   if (is_last_) {

@@ -62,9 +62,8 @@ class ReadResponder final : public Block {
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
-  // A job of ours has left tx_gather and was taken by tx_builder, or its payload could not be read.
+  // A job of ours has left tx_gather, and tx_builder has taken its packet.
   void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
-  void OnResponseFailed(Cycle cycle) { jobs_left_.Add(cycle); }
   // hold_i from cycle `from` on, which is not over; at first 0. From the next cycle on no job is begun.
   void SetHold(Cycle from, bool hold);
 
@@ -168,7 +167,6 @@ class ReadResponder final : public Block {
   uint32_t psn_ = 0;
   uint32_t bytes_ = 0;
   bool is_last_ = false;
-  bool has_aeth_ = false;
 
   std::optional<spec::TxPacket> packet_;
   std::optional<spec::TxJob> job_;

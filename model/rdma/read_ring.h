@@ -27,7 +27,7 @@ class ReadRing {
   // Forgets all of a QP. Told before Run in its cycle.
   void Load(Cycle now, uint32_t qpn) {
     taken_.Write(now, qpn, {});
-    ended_.Write(now, qpn, {});
+    ended_.Write(now, qpn, 0);
     load_ = now;
   }
 
@@ -38,19 +38,11 @@ class ReadRing {
     turn_taken_ = taken_.Read(now, qpn);
     turn_ended_ = ended_.Read(now, qpn);
   }
-  bool IsHeld() const { return turn_taken_.count != turn_ended_.count; }
+  bool IsHeld() const { return turn_taken_.count != turn_ended_; }
   // Not before two cycles after the turn began.
-  const spec::ReadRecord& Oldest() { return entries_.Read(turn_ + 1, IndexOf(qpn_, turn_ended_.count)); }
+  const spec::ReadRecord& Oldest() { return entries_.Read(turn_ + 1, IndexOf(qpn_, turn_ended_)); }
   // The oldest one is complete.
-  void Retire(Cycle now) {
-    const uint32_t psn = Oldest().last_psn;
-    ended_.Write(now, qpn_, {Next(turn_ended_.count), true, psn});
-  }
-  // The peer has all packets up to this one.
-  void Acknowledge(Cycle now, uint32_t psn) {
-    if (IsHeld() || !turn_ended_.any || IsBehind(psn, turn_ended_.psn)) return;
-    ended_.Write(now, qpn_, {turn_ended_.count, true, psn});
-  }
+  void Retire(Cycle now) { ended_.Write(now, qpn_, Next(turn_ended_)); }
 
   // Cycle `now` of the records; true: it goes on in the next one.
   bool Run(Cycle now, Channel<spec::ReadRecord>& record_in) {
@@ -70,45 +62,37 @@ class ReadRing {
 
  private:
   struct Taken {
-    uint32_t count = 0;  // modulo twice the places, as the other
-    uint32_t psn = 0;    // last one of the newest READ
-  };
-  struct Ended {
-    uint32_t count = 0;
-    bool any = false;  // `psn` counts
-    uint32_t psn = 0;  // nothing up to here is new, when the ring is empty
+    uint32_t count = 0;  // modulo twice the places, as of those that ended
+    bool any = false;    // since the load
+    uint8_t next = 0;    // then: what is new has this number or a later one
   };
 
-  static constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
-  static bool IsBehind(uint32_t psn, uint32_t other) { return ((psn - other) & kPsnMask) > kPsnMask / 2; }
   uint32_t Next(uint32_t count) const { return (count + 1) % (2 * places_); }
   size_t IndexOf(uint32_t qpn, uint32_t count) const { return size_t{qpn} * places_ + count % places_; }
 
   void Take(Cycle now, const spec::ReadRecord& record) {
-    const bool held = record_taken_.count != record_ended_.count;
-    const bool full = (record_taken_.count - record_ended_.count) % (2 * places_) == places_;
-    const uint32_t limit = held ? record_taken_.psn : record_ended_.psn;
-    const bool known = (held || record_ended_.any) && (record.last_psn == limit || IsBehind(record.last_psn, limit));
+    const bool full = (record_taken_.count - record_ended_) % (2 * places_) == places_;
+    const bool known = record_taken_.any && static_cast<int8_t>(record.number - record_taken_.next) < 0;
     if (known || full) return;
     const auto qpn = static_cast<uint32_t>(record.qpn % taken_.size());
     entries_.Write(now, IndexOf(qpn, record_taken_.count), record);
-    taken_.Write(now, qpn, {Next(record_taken_.count), record.last_psn});
+    taken_.Write(now, qpn, {Next(record_taken_.count), true, static_cast<uint8_t>(record.number + 1)});
   }
 
   const uint32_t places_;
   Table<Taken> taken_;
-  Table<Ended> ended_;
+  Table<uint32_t> ended_;
   Table<spec::ReadRecord> entries_;
 
   // Of the turn.
   uint32_t qpn_ = 0;
   Cycle turn_ = 0;
   Taken turn_taken_;
-  Ended turn_ended_;
+  uint32_t turn_ended_ = 0;
   // Of the record that is looked at.
   std::optional<Cycle> began_;
   Taken record_taken_;
-  Ended record_ended_;
+  uint32_t record_ended_ = 0;
   Cycle load_ = kUnknown;
 };
 

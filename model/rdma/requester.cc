@@ -558,7 +558,7 @@ bool Requester::SendPacket(Cycle now) {
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
   if (message.is_read && record.status == IbWcStatus::kSuccess) {
     entry.read = true;
-    entry.read_record = ReadRecordOf();
+    entry.read_record = ReadRecordOf(now);
   }
   if (placed) {
     check_ = spec::MemoryCheck{
@@ -629,10 +629,11 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
   return packet;
 }
 
-spec::ReadRecord Requester::ReadRecordOf() const {
+spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   const auto num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
   spec::ReadRecord read{.qpn = message_.record.qpn,
+                        .number = work.again ? work.number : begun_.Read(now - 1, message_.record.qpn),
                         .first_psn = message_.record.first_psn,
                         .last_psn = message_.record.last_psn,
                         .bytes = message_.length,
@@ -668,6 +669,8 @@ bool Requester::RunBack(Cycle now) {
       if (record_ || read_ || job_) return false;
       const Entry& entry = entries_.front();
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
+      job_->packet.last_psn = entry.read ? entry.record.last_psn : entry.packet.psn;
+      job_->packet.generation = generation_;
       if (drop_) {
         // Nothing of it.
       } else if (entry.placed) {
@@ -722,8 +725,8 @@ bool Requester::Decide(Cycle now) {
   Dead dead = dead_.Read(now - 1, qpn);
   dead.send_only = dead.send_only && !entry.revives;
   const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && !dead.for_good && !dead.send_only;
-  const uint8_t ended = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
-  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != ended;
+  generation_ = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
+  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != generation_;
   if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
     stop_ = true;

@@ -185,7 +185,7 @@ class Requester final : public Block {
   bool WaitsForReads(Cycle now);
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
-  spec::ReadRecord ReadRecordOf() const;
+  spec::ReadRecord ReadRecordOf(Cycle now);
   void WriteHolds(Cycle now);
   void WriteSqes(Cycle now);
   bool RunFront(Cycle now);
@@ -227,9 +227,10 @@ class Requester final : public Block {
   Message message_;
   std::vector<spec::RdmaSge> elements_;  // of the message; inline data is one
   Back back_ = Back::kIdle;
-  bool stop_ = false;  // the rest of the message is not sent
-  bool drop_ = false;  // the job that follows ends a packet that began
-  uint32_t code_ = 0;  // of the failure to be told
+  bool stop_ = false;       // the rest of the message is not sent
+  bool drop_ = false;       // the job that follows ends a packet that began
+  uint32_t code_ = 0;       // of the failure to be told
+  uint8_t generation_ = 0;  // of the hold that the packet's QP had last
 
   std::optional<spec::MemoryCheck> check_;
   std::optional<spec::DmaReadRequest> fetch_;

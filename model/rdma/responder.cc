@@ -653,8 +653,9 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     nak(value);
     place.has_answer = acknowledged;
     half.failed = true;
-    // What a receive's own error is: its code; otherwise what the peer is told, if it is told anything.
-    const bool is_own = !acknowledged || (action == Action::kOperation && own != RdmaError::kOk);
+    // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+    const bool is_own = !acknowledged || event == RdmaEventType::kQpFatal;
+    if (is_own && own == RdmaError::kOk) own = RdmaError::kRemoteOperationalError;
     const uint32_t reason = is_own ? static_cast<uint32_t>(own) : syndrome;
     failure_.Set(
         now, {.qpn = frame.bth.dest_qp, .event_type = acknowledged ? event : RdmaEventType::kQpFatal, .code = reason});
@@ -668,7 +669,6 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       const auto aeth = spec::Aeth::Decode(frame.extension);
       place.has_ack = true;
       place.ack = {.qpn = frame.bth.dest_qp, .psn = psn, .syndrome = frame.extension[0], .msn = aeth.msn};
-      if (aeth.kind == AethKind::kAck) reads_.Acknowledge(now, psn);
       return;
     }
     case Action::kAbandon:

@@ -14,9 +14,9 @@ RxScatter::RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store)
   store_.SetReader(this);
 }
 
-void RxScatter::OnAccepted(Cycle now) {
-  accepted_.push_back(now);
-  WakeAt(now + 1);
+void RxScatter::OnAccepted(Cycle cycle) {
+  accepted_.push_back(cycle);
+  WakeAt(cycle + 1);
 }
 
 void RxScatter::OnWriteDone(Cycle now) {
@@ -24,44 +24,14 @@ void RxScatter::OnWriteDone(Cycle now) {
   if (pending_.size() != 0) WakeAt(now + 1);
 }
 
-RxScatter::Write RxScatter::MakeWrite(size_t offset, uint64_t address, size_t bytes) const {
-  const size_t lane = offset % beat_bytes_;
-  const size_t frame_beats = (lane + bytes + beat_bytes_ - 1) / beat_bytes_;
-  const size_t run_beats = (bytes + beat_bytes_ - 1) / beat_bytes_;
-  const size_t lag = lane != 0 && frame_beats != 1 ? 1 : 0;
-  return {offset, address, bytes, lag, run_beats - 1 + lag, 0};
-}
-
-void RxScatter::MakeBeat(WriteBeat& beat) const {
-  const size_t from = (write_.step - write_.lag) * beat_bytes_;
-  const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
-  beat.request = {.address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = true, .tag = 0};
-  beat.last = write_.step == write_.last_step;
-  if (place_.zeros) {
-    beat.data = {};
-  } else {
-    const auto frame = store_.oldest().subspan(write_.offset + from, bytes);
-    beat.data.assign(frame.begin(), frame.end());
-  }
-  // Zero behind the end of the write; inside it a beat is full.
-  beat.data.resize(beat_bytes_);
-}
-
 void RxScatter::Run(Cycle now) {
   Leave(now);
-  if (!beats_.empty() && beats_.front().cycle <= now && next_beat_ <= now && write_out.CanPush(now)) {
-    write_out.Push(now, beats_.front().beat);
-    beats_.pop_front();
-    room_.Return(now);
-    next_beat_ = now + 1;
-    WakeAt(now + 1);  // there is room for a step again
-  }
-  if (!beats_.empty() && beats_.front().cycle > now) WakeAt(beats_.front().cycle);
+  stream_.Run(now);
   if (net_until_ && *net_until_ <= now) net_until_.reset();
   if (begins_ > now) return WakeAt(begins_);
   switch (state_) {
     case State::kPlace: TakePlace(now); break;
-    case State::kRun: Step(now); break;
+    case State::kRun: EndWrite(now); break;
     case State::kFree:
       store_.Free(now);
       state_ = State::kPlace;
@@ -106,28 +76,27 @@ void RxScatter::TakePlace(Cycle now) {
   if (writes != 0) {
     second_ = false;
     state_ = State::kRun;
-    write_ = MakeWrite(place_.zeros ? 0 : place_.offset, place_.address0, place_.bytes0);
+    BeginWrite(now, place_.offset, place_.address0, place_.bytes0);
   } else if (!place_.no_frame && !place_.more) {
     state_ = State::kFree;
   }
 }
 
-void RxScatter::Step(Cycle now) {
-  if (write_.step >= write_.lag) {
-    if (room_.Available(1) > now) return;
-    room_.Take(1);
-    Ready& ready = beats_.Extend();
-    ready.cycle = now + kBeatLatency;
-    MakeBeat(ready.beat);
-    if (beats_.size() == 1) WakeAt(now + kBeatLatency);
-  }
+void RxScatter::BeginWrite(Cycle now, size_t offset, uint64_t address, size_t bytes) {
+  stream_.Begin(now + 1, {.address = address,
+                          .bytes = bytes,
+                          .lane = place_.zeros ? 0 : offset % beat_bytes_,
+                          .notify = true,
+                          .data = place_.zeros ? nullptr : store_.oldest().subspan(offset, bytes).data()});
+}
+
+// In the cycle of the last step.
+void RxScatter::EndWrite(Cycle now) {
+  if (stream_.LastStep() > now) return;
   begins_ = now + 1;
-  if (write_.step++ != write_.last_step) return;
   if (!second_ && place_.bytes1 != 0) {
     second_ = true;
-    const size_t offset = place_.zeros ? 0 : size_t{place_.offset} + place_.bytes0;
-    write_ = MakeWrite(offset, place_.address1, place_.bytes1);
-    return;
+    return BeginWrite(now, size_t{place_.offset} + place_.bytes0, place_.address1, place_.bytes1);
   }
   if (!place_.more) store_.Free(now);
   state_ = State::kPlace;

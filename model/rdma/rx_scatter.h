@@ -17,10 +17,9 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
-#include "model/common/credits.h"
 #include "model/common/cycle.h"
 #include "model/common/ring.h"
-#include "model/dma/write_beat.h"
+#include "model/dma/write_stream.h"
 #include "model/eth/net_frames.h"
 #include "model/rdma/rx_buffer.h"
 #include "spec/gen/vireo_spec.h"
@@ -30,11 +29,10 @@ namespace vireo::model {
 class RxScatter final : public Block {
  public:
   // Cycles from a step to its beat at the output.
-  static constexpr uint64_t kBeatLatency = 4;
+  static constexpr uint64_t kBeatLatency = WriteStream::kBeatLatency;
   // Of a net frame: from the cycle in which its place is taken to its first beat.
   static constexpr uint64_t kNetLatency = 3;
-  static constexpr size_t kStreamDepth = 8;  // beats under way
-  static constexpr size_t kPlaces = 16;      // whose writes are not all accepted, or whose rest waits
+  static constexpr size_t kPlaces = 16;  // whose writes are not all accepted, or whose rest waits
 
   // `store` outlives the block.
   RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
@@ -50,10 +48,12 @@ class RxScatter final : public Block {
   // Who gets net frames; outlives the block's use.
   NetFrameSink* net_sink = nullptr;
 
-  // accepted_i in cycle `now`.
-  void OnAccepted(Cycle now);
-  // write_done_i, likewise.
+  // accepted_i in cycle `cycle`, which may be still to come.
+  void OnAccepted(Cycle cycle);
+  // write_done_i in cycle `now`.
   void OnWriteDone(Cycle now);
+
+  BeatSource& beat_source() { return stream_; }
 
   void Run(Cycle now) override;
   bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0 && !net_until_; }
@@ -73,26 +73,12 @@ class RxScatter final : public Block {
   };
   // What of a place leaves next.
   enum class Part : uint8_t { kCompletion, kAck, kAnswer };
-  // One write and how far it is.
-  struct Write {
-    size_t offset = 0;  // in the frame
-    uint64_t address = 0;
-    size_t bytes = 0;
-    size_t lag = 0;  // steps before the first beat
-    size_t last_step = 0;
-    size_t step = 0;
-  };
-  struct Ready {
-    Cycle cycle;  // visible from then on
-    WriteBeat beat;
-  };
 
   void TakePlace(Cycle now);
   void TakeNet(Cycle now);
-  void Step(Cycle now);
+  void BeginWrite(Cycle now, size_t offset, uint64_t address, size_t bytes);
+  void EndWrite(Cycle now);
   void Leave(Cycle now);
-  Write MakeWrite(size_t offset, uint64_t address, size_t bytes) const;
-  void MakeBeat(WriteBeat& beat) const;
 
   const size_t beat_bytes_;
   FrameStore& store_;
@@ -102,10 +88,7 @@ class RxScatter final : public Block {
   std::optional<Cycle> net_until_;  // a net frame's beats are visible
   spec::RxPlace place_{};
   bool second_ = false;  // the write under way is the second one
-  Write write_;
-  Credits room_{kStreamDepth};
-  Ring<Ready> beats_;    // on their way to the output
-  Cycle next_beat_ = 0;  // leaves not before
+  WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
   Part part_ = Part::kCompletion;  // of the first one; what is before it has left

@@ -43,7 +43,8 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       infos_(Channel<Info>::Fifo(sizes.fetches / 2)),
       replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
-      slots_(config.num_qps) {
+      slots_(config.num_qps),
+      told_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
   replay_in.SetConsumer(this);
@@ -63,6 +64,7 @@ void SendQueue::SetHold(Cycle from, bool hold) {
 
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
+  if (write.clear) told_[write.qpn].cleared = cycle;
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
   if (!IsServed(write.state)) return;
   wake_.Push(cycle, write.qpn);
@@ -266,10 +268,16 @@ bool SendQueue::RunAssemble(Cycle now) {
     work.last_psn = replay.last_psn;
     work.packets = replay.packets;
     work.fresh = replay.fresh;
+    work.number = replay.number;
   }
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
+  // A failure ends the QP: what was under way behind it has nothing more to tell.
   if (failed != RdmaError::kOk && !info.again) {
-    failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
+    if (!IsTold(now, info.qpn)) {
+      failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
+    }
+    told_[info.qpn].any = true;
+    told_[info.qpn].at = now;
   }
   work_ = work;
   infos_.Pop(now);

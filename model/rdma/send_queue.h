@@ -104,6 +104,17 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
+  // When a failure of a QP was told, and when it was last cleared.
+  struct Told {
+    bool any = false;
+    Cycle at = 0;
+    Cycle cleared = kUnknown;
+  };
+  bool IsTold(Cycle now, uint32_t qpn) const {
+    const Told& told = told_[qpn];
+    return told.any && told.at < now && !(told.cleared >= told.at && told.cleared < now);
+  }
+
   // Each does what happens in a cycle and says whether anything did.
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
@@ -124,6 +135,7 @@ class SendQueue final : public Block {
   Channel<spec::Replay> replays_;  // whose work request was not given
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
+  std::vector<Told> told_;  // by QP
 
   Level<bool> hold_;
   bool held_ = false;           // as it was in the last cycle: what counts in the next one

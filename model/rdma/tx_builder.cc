@@ -145,6 +145,9 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
     row_ = rows_.Read(now, packet_->qpn % rows_.size());
   }
   if (packet_->is_response && on_response_taken) on_response_taken(now);
+  if (packet_->ack_req && on_qp_sent) {
+    on_qp_sent(now, {.qpn = packet_->qpn, .psn = packet_->last_psn, .generation = packet_->generation});
+  }
   next_ = now + kToken;
   WakeAt(next_);
 }

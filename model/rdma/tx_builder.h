@@ -66,6 +66,8 @@ class TxBuilder final : public Block {
 
   // A packet with is_response is taken in this cycle; need not be set.
   std::function<void(Cycle)> on_response_taken;
+  // A packet with ack_req is taken in this cycle; need not be set.
+  std::function<void(Cycle, const spec::QpSent&)> on_qp_sent;
 
   // Any table; those of others are ignored.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);

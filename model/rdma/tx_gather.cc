@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace vireo::model {
@@ -179,7 +180,10 @@ void TxGather::RunGive(Cycle now) {
       failed_out.Push(now, {.qpn = packet_.qpn,
                             .event_type = spec::RdmaEventType::kQpFatal,
                             .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
-      break;
+      if (!packet_.is_response) break;
+      give_ = Give::kGive;
+      give_from_ = now + 1;
+      return WakeAt(give_from_);
   }
   give_ = Give::kWait;
   give_from_ = now + 1;
@@ -195,7 +199,6 @@ void TxGather::Decide(Cycle now, bool bad) {
   if (beats != 0) {
     assert(done_.front().data.size() == packet_.payload_bytes);
     if (bad) {
-      if (packet_.is_response && on_response_failed) on_response_failed(now);
       ReturnBeats({.first = now, .beats = beats, .at_once = true});
     } else {
       // The first beat moves to the output when that is free.
@@ -204,6 +207,18 @@ void TxGather::Decide(Cycle now, bool bad) {
       ++untaken_;
     }
     done_.pop_front();
+  }
+  // A response always has an AETH with it, though a middle one does not send it: if its payload cannot be read, a NAK
+  // takes its place. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
+  if (packet_.is_response && bad) {
+    const uint32_t msn = spec::Aeth::Decode(packet_.extension).msn;
+    packet_ = {.qpn = packet_.qpn, .opcode = spec::BthOpcode::kRcAcknowledge, .psn = packet_.psn, .is_response = true};
+    spec::Aeth aeth;
+    aeth.msn = msn;
+    aeth.Encode(packet_.extension);
+    packet_.extension[0] = static_cast<uint8_t>(spec::AethSyndrome::kNakRemoteOperationalError);
+  } else if (packet_.is_response && packet_.opcode == spec::BthOpcode::kRcRdmaReadResponseMiddle) {
+    std::fill(std::begin(packet_.extension), std::end(packet_.extension), uint8_t{0});
   }
   give_ = bad ? Give::kFail : Give::kGive;
   give_from_ = now + (bad ? kFail : kGive);

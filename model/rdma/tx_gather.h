@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -57,9 +56,6 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;
   Output<spec::RxAck> sent_out;  // packets with `reports` that go on
-
-  // A packet with is_response fails in this cycle; need not be set.
-  std::function<void(Cycle)> on_response_failed;
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;

@@ -44,6 +44,8 @@ module vireo_completer
   input  table_write_t      table_write_i,
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
+  input  logic              qp_sent_valid_i,
+  input  qp_sent_t          qp_sent_i,
 
   input  logic              record_valid_i,
   output logic              record_ready_o,
@@ -90,6 +92,10 @@ module vireo_completer
 
   // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
   localparam int unsigned MtuShift = 7;
+
+  // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
+  // which this block takes one in two cycles.
+  localparam logic [7:0] RecordsOnWay = 8'd8;
 
   // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryForEver = 3'd7;
@@ -164,6 +170,7 @@ module vireo_completer
     logic [23:0] unacked;        // oldest PSN without an acknowledge
     logic [23:0] newest;         // last PSN of the newest record
     logic [7:0] generation;      // of the last hold
+    logic [7:0] records_before;  // taken before it, of all QPs
     logic replaying;             // replays or the resume of that hold are still to be given
     logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
     logic part;                  // of the record at the cursor, a part was asked for, up to
@@ -179,6 +186,7 @@ module vireo_completer
     logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
     logic [2:0] rnr_retries;     // likewise after RNR NAKs
     logic timer;                 // it runs
+    logic timed;                 // what it waits for an answer to had been sent when it was set
     logic [7:0] timer_generation;  // of the last timer_set
   } ring_t;
 
@@ -198,6 +206,12 @@ module vireo_completer
     logic [31:0] bytes;
   } kept_t;
 
+  // What of a QP was sent last that asks for an acknowledge, and after which hold.
+  typedef struct packed {
+    logic [23:0] psn;
+    logic [7:0] generation;
+  } sent_t;
+
   // What completions and retries need of a QP's attributes.
   typedef struct packed {
     logic reliable;  // RC: somebody acknowledges
@@ -214,6 +228,9 @@ module vireo_completer
   kept_t kept_new, kept_in, kept;
   logic [SlotBits-1:0] kept_slot, kept_read_slot;
   logic [2:0] qp_state;
+  sent_t sent;
+  logic [NumQps-1:0] sent_q;  // QPs of which `sent` is of the present life
+  logic silent, has_sent_q;
   attributes_t attributes_in, attributes;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
@@ -225,7 +242,8 @@ module vireo_completer
                            cqn: context_in.send_cqn,
                            timeout: context_in.timeout, retry_cnt: context_in.retry_cnt,
                            rnr_retry: context_in.rnr_retry, max_rd_atomic: context_in.max_rd_atomic};
-  assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits]};
+  assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits], record.qpn[23:QpBits],
+                         qp_sent_i.qpn[23:QpBits]};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -238,6 +256,12 @@ module vireo_completer
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(attributes)
+  );
+  vireo_table #(.Width($bits(sent_t)), .Depth(NumQps)) u_sent (
+    .clk_i, .rst_ni,
+    .write_i(qp_sent_valid_i), .write_address_i(qp_sent_i.qpn[QpBits-1:0]),
+    .write_data_i({qp_sent_i.psn, qp_sent_i.generation}),
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(sent)
   );
   vireo_table #(.Width($bits(ring_t)), .Depth(NumQps)) u_ring (
     .clk_i, .rst_ni,
@@ -270,6 +294,11 @@ module vireo_completer
   why_e why_d, why_q;
   then_e then_d, then_q;
   logic replayed_d, replayed_q;       // the last turn but for records was a replay's
+  logic flushed_d, flushed_q;         // the last turn but for other records was that of a record with a status
+  logic [7:0] taken_q;                // records, of all QPs
+  logic [QpBits-1:0] last_record_q;   // whose record came last
+  logic flushes, replays, expires, acks;
+  logic settled;                      // no record of before the QP's hold is on its way
   logic is_read_d, is_read_q;         // the acknowledge is a READ response
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
@@ -295,12 +324,13 @@ module vireo_completer
   logic fresh;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
+  logic [23:0] sent_ahead;
   logic [1:0] timer_kind;
   logic [SlotBits-1:0] slot_index, newest_slot;
   logic [23:0] distance, kept_first, kept_last, missing;
   logic [24:0] covered;
   logic [7:0] status;
-  logic [31:0] vendor;
+  logic [31:0] vendor, code;
   logic [15:0] queue_index;
   logic [1:0] ack_kind;   // aeth_kind_e
   logic [4:0] ack_value;
@@ -325,6 +355,18 @@ module vireo_completer
     return IbWcStatusBadRespErr;
   endfunction
 
+  // What the event says.
+  function automatic logic [7:0] error_of_nak(input logic [7:0] nak_status);
+    unique case (nak_status)
+      IbWcStatusRetryExcErr: return RdmaErrorRetryExceeded;
+      IbWcStatusRnrRetryExcErr: return RdmaErrorRnrRetryExceeded;
+      IbWcStatusRemInvReqErr: return RdmaErrorRemoteInvalidRequest;
+      IbWcStatusRemAccessErr: return RdmaErrorRemoteAccessError;
+      IbWcStatusRemOpErr: return RdmaErrorRemoteOperationalError;
+      default: return RdmaErrorBadResponse;
+    endcase
+  endfunction
+
   assign kept_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
                       vendor_err: record.vendor_err, signaled: record.signaled, silent: record.silent, tell: 1'b0,
                       first_psn: record.first_psn, last_psn: record.last_psn, fence: record.fence,
@@ -337,6 +379,7 @@ module vireo_completer
     why_d = why_q;
     then_d = then_q;
     replayed_d = replayed_q;
+    flushed_d = flushed_q;
     is_read_d = is_read_q;
     covered_d = covered_q;
     base_d = base_q;
@@ -409,6 +452,9 @@ module vireo_completer
       leaves = 1'b0;
       completes = 1'b0;
     end
+    // A response that could not be used says itself why.
+    code = vendor;
+    if (!own && (!is_read_q || nak_status_q == IbWcStatusRetryExcErr)) code = 32'(error_of_nak(nak_status_q));
     cqe = '{wr_id: kept.wr_id, status: status, opcode: kept.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (kept_is_read && status == IbWcStatusSuccess) cqe.byte_len = kept.bytes;
@@ -444,6 +490,7 @@ module vireo_completer
            && {1'b0, (record.again ? record.slot[SlotBits-1:0] : newest_slot) - ring_q.oldest} == ring_q.cursor;
 
     // The timer at an event's end.
+    sent_ahead = '0;
     stops = why_q == WhyForget || why_q == WhyFlush;
     progress = op_q == OpAck && covered_q != '0;
     set_timer = ring_q.timer;
@@ -460,13 +507,21 @@ module vireo_completer
       timer_kind = TimerKindAck;
     end
 
+    // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
+    // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
+    // record of its QP is behind. There are at most two in the slice.
+    acks = ack_valid && !(record_valid && (ack.qpn[QpBits-1:0] == record.qpn[QpBits-1:0]
+                                           || ack.qpn[QpBits-1:0] == last_record_q));
+    expires = expired_valid;
+    replays = turn_valid && !level_q && replay_free && (!replayed_q || (!expires && !acks));
+    flushes = record_valid && record.status != IbWcStatusSuccess;
+    settled = taken_q - ring.records_before >= RecordsOnWay;
+
     unique case (state_q)
       StChoose: begin
         read = 1'b1;
         state_d = StDecide;
         then_d = ThenNothing;
-        // Records before acknowledges: a record is always here before the acknowledge of its packets. Records before
-        // replays: a message that had begun to leave when its QP was held is here before the resume is given.
         if (clear_valid) begin
           op_d = OpClear;
           qpn_d = clear_qpn;
@@ -475,22 +530,26 @@ module vireo_completer
           op_d = OpFlush;
           qpn_d = flush_qpn;
           flush_pop = 1'b1;
-        end else if (record_valid) begin
+        end else if (record_valid && !(flushes && flushed_q && (replays || expires || acks))) begin
           op_d = OpRecord;
           qpn_d = record.qpn[QpBits-1:0];
-        end else if (turn_valid && !level_q && replay_free && (!replayed_q || (!expired_valid && !ack_valid))) begin
+          flushed_d = flushed_q || flushes;
+        end else if (replays) begin
           op_d = OpReplay;
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
           replayed_d = 1'b1;
-        end else if (expired_valid) begin
+          flushed_d = 1'b0;
+        end else if (expires) begin
           op_d = OpTimer;
           qpn_d = expired.qpn[QpBits-1:0];
           replayed_d = 1'b0;
-        end else if (ack_valid) begin
+          flushed_d = 1'b0;
+        end else if (acks) begin
           op_d = OpAck;
           qpn_d = ack.qpn[QpBits-1:0];
           replayed_d = 1'b0;
+          flushed_d = 1'b0;
         end else begin
           read = 1'b0;
           state_d = StChoose;
@@ -503,6 +562,7 @@ module vireo_completer
             why_d = WhyForget;
             ring.failed = 1'b0;
             ring.generation = '0;
+            ring.records_before = taken_q;
             ring.naked = 1'b0;
             ring.retries = '0;
             ring.rnr_retries = '0;
@@ -562,15 +622,19 @@ module vireo_completer
             if (!keeps(qp_state) || ring.failed || !ring.timer || ring.timer_generation != expired.generation
                 || (|expired.qpn[23:QpBits])) begin
               state_d = StChoose;
+            end else if (!ring.paused && !ring.timed) begin
+              // While what is to be answered waits for the wire, or has not had the time since then, nobody is late.
+              // [IBTA vol. 1, 9.7.6.1.3]
+              state_d = StEnd;
             end else if (ring.paused || retries_left) begin
               then_d = ThenReplay;
               state_d = StEnd;
             end else begin
               why_d = WhyNak;
             end
-            if (!ring.paused && retries_left) ring.retries = ring.retries + 1'b1;
+            if (!ring.paused && ring.timed && retries_left) ring.retries = ring.retries + 1'b1;
+            if (ring.paused || ring.timed) ring.naked = 1'b0;
             ring.timer = 1'b0;
-            ring.naked = 1'b0;
           end
           OpReplay: begin
             kept_read_slot = ring.oldest + SlotBits'(ring.cursor);
@@ -579,11 +643,15 @@ module vireo_completer
             end else if (ring.cursor != ring.count) begin
               kept_read = 1'b1;
               state_d = StReplay;
+            end else if (record_valid && !settled) begin
+              // A message that had begun to leave when its QP was held is here before the resume is given.
+              turn_push = 1'b1;
+              state_d = StChoose;
             end else begin
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
                            psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
-                           fresh: 1'b0};
+                           fresh: 1'b0, number: '0};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -644,7 +712,8 @@ module vireo_completer
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
                        psn: asked, first_psn: kept.first_psn, last_psn: kept.last_psn, packets: cuts ? burst : '0,
-                       fresh: fresh};
+                       fresh: fresh, number: kept_is_read ? ring_q.reads_ended + 8'(ring_q.reads_given) : '0};
+          // Of a READ, all before it have ended, or are before the cursor: that is its number.
           if (behind - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = behind;
           ring_d.part = cuts;
           ring_d.next = behind;
@@ -708,7 +777,7 @@ module vireo_completer
           // One that failed when it was read again; when the QP flushes, the host has heard of something already.
           if (own && kept.tell && why_q != WhyFlush) failure_valid_d = 1'b1;
           if (failure_valid_d) begin
-            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: vendor, default: '0};
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code, default: '0};
           end
           if (ring_d.failed && why_q != WhyForget) why_d = WhyFlush;
           state_d = StRead;
@@ -768,6 +837,7 @@ module vireo_completer
               ring_d.generation = ring_q.generation + 1'b1;
               hold_valid_d = 1'b1;
               hold_d = '{qpn: 24'(qpn_q), generation: ring_d.generation};
+              ring_d.records_before = taken_q;
               ring_d.replaying = then_q == ThenReplay;
               ring_d.paused = then_q == ThenPause;
               ring_d.cursor = '0;
@@ -784,8 +854,10 @@ module vireo_completer
             default: ;
           endcase
         end
+        sent_ahead = sent.psn - ring_d.unacked;
         if (set_timer) begin
           ring_d.timer = timer_kind != TimerKindOff;
+          ring_d.timed = has_sent_q && sent.generation == ring_d.generation && sent_ahead < 24'h80_0000;
           ring_d.timer_generation = ring_q.timer_generation + 1'b1;
           timer_set_valid_d = 1'b1;
           timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
@@ -799,6 +871,24 @@ module vireo_completer
     endcase
   end
 
+  // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
+  // the one before.
+  assign silent = qp_state_write_i.state == 3'(IbQpStateReset) || qp_state_write_i.state == 3'(IbQpStateInit)
+               || qp_state_write_i.state == 3'(IbQpStateRtr);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      sent_q <= '0;
+    end else begin
+      if (qp_sent_valid_i) sent_q[qp_sent_i.qpn[QpBits-1:0]] <= 1'b1;
+      if (qp_state_write_valid_i && silent) sent_q[qp_state_write_i.qpn[QpBits-1:0]] <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read) has_sent_q <= sent_q[qpn_d];
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StChoose;
@@ -810,6 +900,8 @@ module vireo_completer
       hold_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
       replayed_q <= 1'b0;
+      flushed_q <= 1'b0;
+      taken_q <= '0;
       level_q <= 1'b0;
     end else begin
       level_q <= hold_i;
@@ -822,10 +914,13 @@ module vireo_completer
       hold_valid_q <= hold_valid_d;
       reads_valid_q <= reads_valid_d;
       replayed_q <= replayed_d;
+      flushed_q <= flushed_d;
+      taken_q <= taken_q + 8'(record_pop);
     end
   end
 
   always_ff @(posedge clk_i) begin
+    if (record_valid_i && record_ready_o) last_record_q <= record_i.qpn[QpBits-1:0];
     op_q <= op_d;
     qpn_q <= qpn_d;
     why_q <= why_d;

@@ -27,7 +27,6 @@ module vireo_read_responder
   input  logic            qp_state_write_valid_i,
   input  qp_state_write_t qp_state_write_i,
   input  logic            response_taken_i,   // a pulse: tx_builder has taken one of our jobs' packets
-  input  logic            response_failed_i,  // a pulse: tx_gather could not read the payload of one of our jobs
   input  logic            hold_i,  // no job is begun, from the next cycle on; what waits for its turn is no work
 
   input  logic            answer_valid_i,
@@ -208,7 +207,7 @@ module vireo_read_responder
   logic turned_d, turned_q;      // the last choice between the two was for a turn
   logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs that were given, and that have left
   logic [JobBits-1:0] number, on_way;
-  logic checked_d, checked_q, last_d, last_q, has_aeth_d, has_aeth_q;  // of the packet
+  logic checked_d, checked_q, last_d, last_q;  // of the packet
   logic [7:0] opcode_d, opcode_q;
   logic [PsnBits-1:0] psn_d, psn_q, distance;
   logic [PacketBytesBits-1:0] bytes_d, bytes_q, mtu;
@@ -230,7 +229,7 @@ module vireo_read_responder
   memory_check_t check_d, check_q;
   qp_reads_t reads_d, reads_q;
 
-  assign ended_d = ended_q + JobBits'(response_taken_i) + JobBits'(response_failed_i);
+  assign ended_d = ended_q + JobBits'(response_taken_i);
 
   always_comb begin
     state_d = state_q;
@@ -242,7 +241,6 @@ module vireo_read_responder
     issued_d = issued_q;
     checked_d = checked_q;
     last_d = last_q;
-    has_aeth_d = has_aeth_q;
     opcode_d = opcode_q;
     psn_d = psn_q;
     bytes_d = bytes_q;
@@ -400,8 +398,6 @@ module vireo_read_responder
         bytes_d = last_d ? left[PacketBytesBits-1:0] : mtu;
         // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
         psn_d = entry.psn + PsnBits'(row.done >> shift);
-        // Which have an AETH: all but the middle ones. [IBTA vol. 1, table 38]
-        has_aeth_d = first || last_d;
         if (first) opcode_d = last_d ? BthOpcodeRcRdmaReadResponseOnly : BthOpcodeRcRdmaReadResponseFirst;
         else opcode_d = last_d ? BthOpcodeRcRdmaReadResponseLast : BthOpcodeRcRdmaReadResponseMiddle;
         // Without bytes no key is looked at. [IBTA vol. 1, 9.7.4]
@@ -435,7 +431,7 @@ module vireo_read_responder
             row_d.ended = row.ended + 8'(row.count);
           end else begin
             job_d.packet.opcode = opcode_q;
-            if (has_aeth_q) job_d.packet.extension[AethBits-1:0] = entry.aeth;
+            job_d.packet.extension[AethBits-1:0] = entry.aeth;
             job_d.packet.payload_bytes = 14'(bytes_q);
             if (checked_q) begin
               job_d.address0 = place.address0;
@@ -495,7 +491,6 @@ module vireo_read_responder
     room_q <= room_d;
     checked_q <= checked_d;
     last_q <= last_d;
-    has_aeth_q <= has_aeth_d;
     opcode_q <= opcode_d;
     psn_q <= psn_d;
     bytes_q <= bytes_d;

@@ -4,8 +4,8 @@
 // oldest first. What the responder needs of each is in its read_record; where in the oldest one it is, it keeps itself.
 //
 // Records are taken at once, whatever the responder does: who gives them must never wait for those who wait for the
-// responder. One that is known already is not taken again (a retry says it once more): PSNs tell, which begin anew
-// after half their range, so of a QP without READs under way, acknowledges carry on what counts as known.
+// responder. One that is known already is not taken again (a retry says it once more): their numbers tell, modulo 256,
+// of which no more than half are under way. What a peer says has no part in that.
 module vireo_read_ring
   import vireo_spec_pkg::*;
 #(
@@ -29,8 +29,6 @@ module vireo_read_ring
   output logic               held_o,              // from one cycle later on: there is one
   output read_record_t       oldest_o,            // from two cycles later on
   input  logic               retire_i,            // the oldest one is complete
-  input  logic               acknowledged_i,      // the peer has all packets up to this one
-  input  logic [PsnBits-1:0] acknowledged_psn_i,
 
   output logic               idle_o
 );
@@ -41,17 +39,15 @@ module vireo_read_ring
   // Counts are modulo twice the places; what is between them is in the ring.
   typedef struct packed {
     logic [CountBits-1:0] count;
-    logic [PsnBits-1:0] psn;  // last one of the newest READ
+    logic any;                // since the load
+    logic [7:0] next;         // then: what is new has this number or a later one
   } taken_t;
-  typedef struct packed {
-    logic [CountBits-1:0] count;
-    logic any;                // `psn` counts
-    logic [PsnBits-1:0] psn;  // nothing up to here is new, when the ring is empty
-  } ended_t;
+  typedef logic [CountBits-1:0] ended_t;
 
   logic record_valid, record_ready;
   read_record_t record;
-  localparam int unsigned EntryBits = ReadRecordBits - $bits(record.qpn);  // its first field is the QP
+  // Its first fields are the QP and the READ's number.
+  localparam int unsigned EntryBits = ReadRecordBits - $bits(record.qpn) - $bits(record.number);
 
   vireo_slice #(
     .Width(ReadRecordBits)
@@ -74,38 +70,32 @@ module vireo_read_ring
   logic [QpBits-1:0] record_qpn, taken_qpn, ended_qpn, turn_q;
   taken_t taken_d, record_taken, turn_taken;
   ended_t ended_d, record_ended, turn_ended;
-  logic record_held, full, known, takes;
-  logic [PsnBits-1:0] limit, ahead_by, acknowledged_by;
+  logic full, known, takes;
+  logic [7:0] ahead_by;
   logic entries_read_q;
 
   always_comb begin
     record_qpn = QpBits'(record.qpn);
     start = record_valid && !writing_q && !load_i;
     record_ready = writing_q;
-    record_held = record_taken.count != record_ended.count;
-    full = record_taken.count - record_ended.count == CountBits'(MaxRdAtomic);
-    limit = record_held ? record_taken.psn : record_ended.psn;
-    ahead_by = record.last_psn - limit;
-    known = (record_held || record_ended.any) && (ahead_by == '0 || ahead_by[PsnBits-1]);
+    full = record_taken.count - record_ended == CountBits'(MaxRdAtomic);
+    ahead_by = record.number - record_taken.next;
+    known = record_taken.any && ahead_by >= 8'h80;
     takes = writing_q && !known && !full;
 
     taken_write = takes || load_i;
     taken_qpn = load_i ? load_qpn_i : record_qpn;
-    taken_d = load_i ? '0 : '{count: record_taken.count + 1'b1, psn: record.last_psn};
+    taken_d = load_i ? '0 : '{count: record_taken.count + 1'b1, any: 1'b1, next: record.number + 1'b1};
 
-    // A READ that its requester has not announced yet has a PSN that nobody can have acknowledged.
-    acknowledged_by = acknowledged_psn_i - turn_ended.psn;
-    ended_write = load_i || retire_i
-               || (acknowledged_i && !held_o && turn_ended.any && !acknowledged_by[PsnBits-1]);
+    ended_write = load_i || retire_i;
     ended_qpn = load_i ? load_qpn_i : turn_q;
-    if (load_i) ended_d = '0;
-    else if (retire_i) ended_d = '{count: turn_ended.count + 1'b1, any: 1'b1, psn: oldest_o.last_psn};
-    else ended_d = '{count: turn_ended.count, any: 1'b1, psn: acknowledged_psn_i};
+    ended_d = load_i ? '0 : turn_ended + 1'b1;
   end
 
   assign load_ready_o = !writing_q;
-  assign held_o = turn_taken.count != turn_ended.count;
+  assign held_o = turn_taken.count != turn_ended;
   assign oldest_o.qpn = 24'(turn_q);
+  assign oldest_o.number = '0;  // matters to nobody any more
   assign idle_o = !record_valid;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -189,12 +179,12 @@ module vireo_read_ring
     .write_address_i({record_qpn, record_taken.count[PlaceBits-1:0]}),
     .write_data_i(record[EntryBits-1:0]),
     .read_i(entries_read_q),
-    .read_address_i({turn_q, turn_ended.count[PlaceBits-1:0]}),
+    .read_address_i({turn_q, turn_ended[PlaceBits-1:0]}),
     .read_data_o(oldest_o[EntryBits-1:0])
   );
 
   // Of a QP number more bits are in the record than there are QPs; only the oldest one's count matters to a turn.
   logic unused;
-  assign unused = ^{record.qpn, turn_taken.psn};
+  assign unused = ^{record.qpn, turn_taken.any, turn_taken.next};
 
 endmodule

@@ -399,7 +399,8 @@ module vireo_requester
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic fence;
-    logic read;                // RDMA READ, with what follows: elements, and the first one
+    logic read;                // RDMA READ, with what follows: its number, elements, and the first one
+    logic [7:0] number;
     logic [31:0] bytes;
     logic [7:0] num_sge;
     logic [8*RdmaSgeBytes-1:0] sge;
@@ -603,6 +604,7 @@ module vireo_requester
                  wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                  silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
                  fence: fence, read: is_read && status_q == IbWcStatusSuccess,
+                 number: work.again ? work.number : begun,
                  bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
                  sge: num_sge == '0 ? '0
                       : work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes],
@@ -999,7 +1001,7 @@ module vireo_requester
       BkRead: begin
         if (record_free && read_free) begin
           read_valid_d = 1'b1;
-          read_d = '{qpn: 24'(entry.qpn), first_psn: entry.first_psn, last_psn: entry.last_psn, bytes: entry.bytes,
+          read_d = '{qpn: 24'(entry.qpn), number: entry.number, first_psn: entry.first_psn, last_psn: entry.last_psn, bytes: entry.bytes,
                      elements: entry.address, num_sge: entry.num_sge, sge: entry.sge};
           back_d = BkJob;
         end
@@ -1013,7 +1015,9 @@ module vireo_requester
           job_d.packet = '{qpn: 24'(entry.qpn), opcode: entry.opcode, solicited_event: entry.solicited_event,
                            ack_req: entry.ack_req, psn: entry.psn,
                            extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
-                           dest_qpn: '0, reports: entry.reports, is_response: 1'b0};
+                           dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
+                           last_psn: entry.read ? entry.last_psn : entry.psn,
+                           generation: entry.again ? entry.generation : back_resumed};
           if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;

@@ -504,7 +504,7 @@ module vireo_responder
   assign repeats = repeated - ended;
 
   // Our own READs.
-  logic ring_load_ready, ring_idle, ring_held, retire, acknowledged;
+  logic ring_load_ready, ring_idle, ring_held, retire;
   read_record_t oldest;
 
   vireo_read_ring #(
@@ -524,8 +524,6 @@ module vireo_responder
     .held_o(ring_held),
     .oldest_o(oldest),
     .retire_i(retire),
-    .acknowledged_i(acknowledged),
-    .acknowledged_psn_i(frame.bth.psn),
     .idle_o(ring_idle)
   );
 
@@ -1139,9 +1137,10 @@ module vireo_responder
       default: ;
     endcase
 
-    // What a receive's own error is: its code; otherwise what the peer is told, if it is told anything.
-    if (!checks_q.acknowledged || (done == ActOperation && code_q != RdmaErrorOk)) reason = 32'(own_code);
-    else reason = 32'(syndrome);
+    // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+    if (checks_q.acknowledged && done != ActOperation && done != ActProtection) reason = 32'(syndrome);
+    else if (own_code == RdmaErrorOk) reason = 32'(RdmaErrorRemoteOperationalError);
+    else reason = 32'(own_code);
     // A READ of ours that fails is the completer's matter.
     if (response_q) begin
       refused = 1'b0;
@@ -1248,7 +1247,6 @@ module vireo_responder
     failure_valid_d = announces || (ends && refused) || (failure_valid_q && !failure_ready_i);
 
     retire = ends && done == ActFilled && read_checks_q.last;
-    acknowledged = ends && done == ActAcknowledge && aeth.kind == 2'(AethKindAck);
     half_write = load_ready || forgets || announces || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
     half_index = load_ready ? QpBits'(load.qpn) : qpn_q;
     half_d = next_half;
@@ -1341,6 +1339,6 @@ module vireo_responder
 
   // What concerns others.
   logic unused;
-  assign unused = ^{frame, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, deth.reserved, rounded};
+  assign unused = ^{frame, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, rounded};
 
 endmodule

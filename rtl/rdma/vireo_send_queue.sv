@@ -475,6 +475,7 @@ module vireo_send_queue
   work_request_t work_d, work_q;
   queue_failure_t failure_d, failure_q;
   logic [7:0] failed;
+  logic [NumQps-1:0] told_d, told_q;  // QPs of which a failure was told since the last clear
 
   always_comb begin
     assemble_d = assemble_q;
@@ -490,6 +491,7 @@ module vireo_send_queue
     replays_pop = 1'b0;
     give = 1'b0;
     failed = info.failed;
+    told_d = told_q;
 
     unique case (assemble_q)
       AsHead: begin
@@ -529,6 +531,7 @@ module vireo_send_queue
         work_d.last_psn = replays.last_psn;
         work_d.packets = replays.packets;
         work_d.fresh = replays.fresh;
+        work_d.number = replays.number;
       end
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;
@@ -536,9 +539,20 @@ module vireo_send_queue
       end
       // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
       if (failed != RdmaErrorOk && !info.again) begin
-        failure_valid_d = 1'b1;
+        // One ends the QP: what was under way behind it has nothing more to tell.
+        failure_valid_d = !told_q[info.qpn];
+        told_d[info.qpn] = 1'b1;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      told_q <= '0;
+    end else begin
+      told_q <= told_d;
+      if (qp_state_write_valid_i && qp_state_write_i.clear) told_q[qp_state_write_i.qpn[QpBits-1:0]] <= 1'b0;
     end
   end
 

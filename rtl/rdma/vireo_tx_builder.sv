@@ -49,6 +49,8 @@ module vireo_tx_builder
   output logic                  m_axis_tlast_o,
 
   output logic                  response_taken_o,  // a packet with is_response is under way from here on
+  output logic                  qp_sent_valid_o,   // likewise, one with ack_req
+  output qp_sent_t              qp_sent_o,
   output logic                  tx_frame_o,        // a frame's last beat is visible
   output logic                  idle_o
 );
@@ -213,6 +215,8 @@ module vireo_tx_builder
 
   assign token_valid = state_q == StGive;
   assign response_taken_o = take && packet_d.is_response;
+  assign qp_sent_valid_o = take && packet_d.ack_req;
+  assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, generation: packet_d.generation};
 
   // The source port is that of Linux: from the flow label, else, symmetrically, from both queue pair numbers.
   // [IBTA A17.4.3; Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label,

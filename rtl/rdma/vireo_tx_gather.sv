@@ -53,11 +53,10 @@ module vireo_tx_gather
   input  logic                 payload_ready_i,
   output logic [DataBits-1:0]  payload_data_o,
 
-  // Packets whose payload could not be read. They go nowhere else.
+  // Packets whose payload could not be read. They go nowhere else, but of a response its NAK does.
   output logic                 failed_valid_o,
   input  logic                 failed_ready_i,
   output qp_failure_t          failed_o,
-  output logic                 response_failed_o,  // it is one with is_response
 
   // Packets with `reports` that go on: taken before the packet is given.
   output logic                 sent_valid_o,
@@ -336,7 +335,8 @@ module vireo_tx_gather
   } give_e;
 
   give_e give_d, give_q;
-  tx_packet_t packet_q;
+  tx_packet_t packet_d, packet_q;
+  aeth_t nak;
   logic decide, release_beats, drop_beats;
   logic [PlaceBits:0] stored_d, stored_q;  // beats of packets that left, still in the banks
   logic payload_valid_d, payload_valid_q;
@@ -373,11 +373,29 @@ module vireo_tx_gather
       end
       StStart: give_d = StGive;
       StGive: if (packet_ready_i) give_d = StWait;
-      StFail: if (failed_ready_i) give_d = StWait;
+      StFail: if (failed_ready_i) give_d = packet_q.is_response ? StGive : StWait;
       default: give_d = StWait;
     endcase
     waiting_ready = decide;
     done_ready = decide && waiting.beats != '0;
+  end
+
+  // A response always has an AETH with it, though a middle one does not send it: if its payload cannot be read, a NAK
+  // takes its place. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
+  always_comb begin
+    nak = unpack_aeth(waiting.packet.extension[8*AethBytes-1:0]);
+    nak = aeth_t'({AethSyndromeNakRemoteOperationalError, nak.msn});
+    packet_d = waiting.packet;
+    if (drop_beats && waiting.packet.is_response) begin
+      packet_d = '0;
+      packet_d.qpn = waiting.packet.qpn;
+      packet_d.opcode = BthOpcodeRcAcknowledge;
+      packet_d.psn = waiting.packet.psn;
+      packet_d.extension[8*AethBytes-1:0] = pack_aeth(nak);
+      packet_d.is_response = 1'b1;
+    end else if (waiting.packet.is_response && waiting.packet.opcode == BthOpcodeRcRdmaReadResponseMiddle) begin
+      packet_d.extension = '0;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -386,7 +404,7 @@ module vireo_tx_gather
   end
 
   always_ff @(posedge clk_i) begin
-    if (give_q == StWait) packet_q <= waiting.packet;
+    if (give_q == StWait) packet_q <= packet_d;
   end
 
   assign packet_valid_o = give_q == StGive;
@@ -397,8 +415,6 @@ module vireo_tx_gather
   assign failed_valid_o = give_q == StFail;
   assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
                      default: '0};
-
-  assign response_failed_o = drop_beats && waiting.packet.is_response;
 
   // --- Payload: as in vireo_fifo, but that packets make beats visible, not writes.
   logic [PlaceBits-1:0] read_place_d, read_place_q;

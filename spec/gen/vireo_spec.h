@@ -651,6 +651,12 @@ enum class RdmaError : uint8_t {
   kCqFailed = 0x84u,  // A completion queue of the QP is in error
   kQueueReset = 0x85u,  // The driver reset a virtqueue whose QP or CQ still exists
   kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE or CQ buffer
+  kRetryExceeded = 0x87u,  // The peer did not answer, or said that packets were missing, until no retry was left
+  kRnrRetryExceeded = 0x88u,  // The peer had no receive until no RNR retry was left
+  kRemoteInvalidRequest = 0x89u,  // A NAK of the peer: invalid request
+  kRemoteAccessError = 0x8au,  // A NAK of the peer: remote access error
+  kRemoteOperationalError = 0x8bu,  // A NAK remote operational error, of the peer or to it
+  kBadResponse = 0x8cu,  // A response of the peer means nothing
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaError value) {
@@ -709,6 +715,12 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kCqFailed: return "cq_failed";
     case RdmaError::kQueueReset: return "queue_reset";
     case RdmaError::kQueueDmaError: return "queue_dma_error";
+    case RdmaError::kRetryExceeded: return "retry_exceeded";
+    case RdmaError::kRnrRetryExceeded: return "rnr_retry_exceeded";
+    case RdmaError::kRemoteInvalidRequest: return "remote_invalid_request";
+    case RdmaError::kRemoteAccessError: return "remote_access_error";
+    case RdmaError::kRemoteOperationalError: return "remote_operational_error";
+    case RdmaError::kBadResponse: return "bad_response";
   }
   return nullptr;
 }
@@ -769,6 +781,12 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kCqFailed: return "EIO";
     case RdmaError::kQueueReset: return "EIO";
     case RdmaError::kQueueDmaError: return "EIO";
+    case RdmaError::kRetryExceeded: return "ETIMEDOUT";
+    case RdmaError::kRnrRetryExceeded: return "ETIMEDOUT";
+    case RdmaError::kRemoteInvalidRequest: return "EREMOTEIO";
+    case RdmaError::kRemoteAccessError: return "EREMOTEIO";
+    case RdmaError::kRemoteOperationalError: return "EREMOTEIO";
+    case RdmaError::kBadResponse: return "EREMOTEIO";
   }
   return nullptr;
 }
@@ -9440,6 +9458,22 @@ struct QpSends {
   friend constexpr bool operator==(const QpSends&, const QpSends&) = default;
 };
 
+// A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+struct QpSent {
+  static constexpr size_t kBits = 56;
+  uint32_t qpn{};  // Queue pair that sends it
+  uint32_t psn{};  // tx_packet's last_psn
+  uint8_t generation{};  // tx_packet's
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+    f("generation", self.generation, 8);
+  }
+
+  friend constexpr bool operator==(const QpSent&, const QpSent&) = default;
+};
+
 // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
 struct QpPsn {
   static constexpr size_t kBits = 48;
@@ -9459,7 +9493,7 @@ struct QpFailure {
   static constexpr size_t kBits = 73;
   uint32_t qpn{};  // Queue pair
   RdmaEventType event_type{};  // What the host is told: qp_fatal, qp_req_err or qp_access_err
-  uint32_t code{};  // Why: an rdma_error or an AETH syndrome
+  uint32_t code{};  // Why: of qp_fatal an rdma_error, else an AETH syndrome
   bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and the host is told nothing
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9666,7 +9700,7 @@ struct CqArm {
 
 // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
 struct WorkRequest {
-  static constexpr size_t kBits = 891;
+  static constexpr size_t kBits = 899;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
@@ -9683,6 +9717,7 @@ struct WorkRequest {
   uint32_t last_psn{};  // Of the replay
   uint16_t packets{};  // Of the replay
   bool fresh{};  // Of the replay
+  uint8_t number{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9701,6 +9736,7 @@ struct WorkRequest {
     f("last_psn", self.last_psn, 24);
     f("packets", self.packets, 16);
     f("fresh", self.fresh, 1);
+    f("number", self.number, 8);
   }
 
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
@@ -9722,7 +9758,7 @@ struct QpHold {
 
 // The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
 struct Replay {
-  static constexpr size_t kBits = 146;
+  static constexpr size_t kBits = 154;
   uint32_t qpn{};  // Queue pair
   bool resume{};  // 1: no record: every packet below `psn` was asked for, and if that is the requester's next one, the hold of this generation ends
   uint8_t generation{};  // Of the hold
@@ -9733,6 +9769,7 @@ struct Replay {
   uint32_t last_psn{};  // Of the record's message: nothing beyond it is sent
   uint16_t packets{};  // Not 0: so many from `psn` on are sent, and a record with `amends` says when they begin. 0: all up to last_psn
   bool fresh{};  // None of them was asked for before: they do not count as retransmissions
+  uint8_t number{};  // RDMA READ: how many READs of the QP there were before it since the hardware reset, modulo 256
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9745,6 +9782,7 @@ struct Replay {
     f("last_psn", self.last_psn, 24);
     f("packets", self.packets, 16);
     f("fresh", self.fresh, 1);
+    f("number", self.number, 8);
   }
 
   friend constexpr bool operator==(const Replay&, const Replay&) = default;
@@ -9828,7 +9866,7 @@ struct MemoryPlace {
 
 // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 339;
+  static constexpr size_t kBits = 371;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
@@ -9841,6 +9879,8 @@ struct TxPacket {
   uint32_t dest_qpn{};  // Peer's queue pair
   bool reports{};  // tx_gather tells the completer when the packet leaves: the last one of a message that nobody acknowledges (UC, UD)
   bool is_response{};  // Of the read responder, which is told when tx_builder takes it, or when tx_gather fails it
+  uint32_t last_psn{};  // With ack_req: what answers it says nothing of later packets. PSN of the last response of a READ, else the packet's own
+  uint8_t generation{};  // With ack_req: of the QP's last hold, when it was sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9855,6 +9895,8 @@ struct TxPacket {
     f("dest_qpn", self.dest_qpn, 24);
     f("reports", self.reports, 1);
     f("is_response", self.is_response, 1);
+    f("last_psn", self.last_psn, 24);
+    f("generation", self.generation, 8);
   }
 
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
@@ -9862,7 +9904,7 @@ struct TxPacket {
 
 // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 495;
+  static constexpr size_t kBits = 527;
   TxPacket packet{};  // What to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: there is none
@@ -9946,8 +9988,9 @@ struct QpReads {
 
 // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
 struct ReadRecord {
-  static constexpr size_t kBits = 304;
+  static constexpr size_t kBits = 312;
   uint32_t qpn{};  // Queue pair
+  uint8_t number{};  // How many READs of the QP there were before it since the hardware reset, modulo 256: tells a new one from one that is known
   uint32_t first_psn{};  // Of its responses
   uint32_t last_psn{};  // Of its responses
   uint32_t bytes{};  // Of the message
@@ -9957,6 +10000,7 @@ struct ReadRecord {
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
+    f("number", self.number, 8);
     f("first_psn", self.first_psn, 24);
     f("last_psn", self.last_psn, 24);
     f("bytes", self.bytes, 32);
@@ -9992,7 +10036,7 @@ struct RxAck {
 
 // What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 468;
+  static constexpr size_t kBits = 500;
   bool is_read{};  // 1: what follows the packet counts
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
@@ -10012,7 +10056,7 @@ struct RxAnswer {
 
 // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1244;
+  static constexpr size_t kBits = 1276;
   bool no_frame{};  // No frame belongs to it, and nothing is written
   bool more{};  // The frame stays: the next one is of it, too
   uint16_t net_bytes{};  // Not 0: the frame, which has so many bytes, goes to the net path as it is, and nothing else happens

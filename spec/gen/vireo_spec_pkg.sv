@@ -543,7 +543,13 @@ package vireo_spec_pkg;
     RdmaErrorCqOverrun = 8'h83,
     RdmaErrorCqFailed = 8'h84,
     RdmaErrorQueueReset = 8'h85,
-    RdmaErrorQueueDmaError = 8'h86
+    RdmaErrorQueueDmaError = 8'h86,
+    RdmaErrorRetryExceeded = 8'h87,
+    RdmaErrorRnrRetryExceeded = 8'h88,
+    RdmaErrorRemoteInvalidRequest = 8'h89,
+    RdmaErrorRemoteAccessError = 8'h8a,
+    RdmaErrorRemoteOperationalError = 8'h8b,
+    RdmaErrorBadResponse = 8'h8c
   } rdma_error_e;
 
   // Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50, 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)
@@ -4350,6 +4356,14 @@ package vireo_spec_pkg;
   } qp_sends_t;
   localparam int unsigned QpSendsBits = 40;
 
+  // A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic [7:0] generation;
+  } qp_sent_t;
+  localparam int unsigned QpSentBits = 56;
+
   // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
@@ -4480,8 +4494,9 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [15:0] packets;
     logic fresh;
+    logic [7:0] number;
   } work_request_t;
-  localparam int unsigned WorkRequestBits = 891;
+  localparam int unsigned WorkRequestBits = 899;
 
   // A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
   typedef struct packed {
@@ -4502,8 +4517,9 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [15:0] packets;
     logic fresh;
+    logic [7:0] number;
   } replay_t;
-  localparam int unsigned ReplayBits = 146;
+  localparam int unsigned ReplayBits = 154;
 
   // Sets the one timer of a QP anew, from now on. (tokens.toml)
   typedef struct packed {
@@ -4557,8 +4573,10 @@ package vireo_spec_pkg;
     logic [23:0] dest_qpn;
     logic reports;
     logic is_response;
+    logic [23:0] last_psn;
+    logic [7:0] generation;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 339;
+  localparam int unsigned TxPacketBits = 371;
 
   // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -4570,7 +4588,7 @@ package vireo_spec_pkg;
     logic more;
     logic drop;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 495;
+  localparam int unsigned TxJobBits = 527;
 
   // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4605,6 +4623,7 @@ package vireo_spec_pkg;
   // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
+    logic [7:0] number;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic [31:0] bytes;
@@ -4612,7 +4631,7 @@ package vireo_spec_pkg;
     logic [7:0] num_sge;
     logic [127:0] sge;
   } read_record_t;
-  localparam int unsigned ReadRecordBits = 304;
+  localparam int unsigned ReadRecordBits = 312;
 
   // News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
   typedef struct packed {
@@ -4633,7 +4652,7 @@ package vireo_spec_pkg;
     logic [31:0] rkey;
     logic [31:0] bytes;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 468;
+  localparam int unsigned RxAnswerBits = 500;
 
   // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
   typedef struct packed {
@@ -4653,7 +4672,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1244;
+  localparam int unsigned RxPlaceBits = 1276;
 
   // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
   typedef struct packed {

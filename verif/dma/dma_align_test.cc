@@ -187,7 +187,7 @@ TYPED_TEST(DmaAlignTest, ReadsNoMoreThanItHasRoomFor) {
   b.train_rate = 0;
   b.Add(0, 20 * b.kBeat);
   for (unsigned i = 0; i < 50; ++i) b.Cycle();
-  EXPECT_EQ(b.reads, RxScatter::kStreamDepth);
+  EXPECT_EQ(b.reads, model::WriteStream::kDepth);
   b.train_rate = 16;
   b.Finish();
 }

@@ -50,10 +50,9 @@ std::vector<Register> Registers() {
 // Of an event, behind a blank: an error of the device's own, or the syndrome that one side sent; often there is none.
 std::string CodeText(spec::RdmaEventType type, uint32_t code) {
   if (code == 0) return "";
-  const char* name =
-      type == spec::RdmaEventType::kDeviceFatal || code >= static_cast<uint32_t>(spec::RdmaError::kWindowViolation)
-          ? spec::ToString(static_cast<spec::RdmaError>(code))
-          : spec::ToString(static_cast<spec::AethSyndrome>(code));
+  const char* name = type == spec::RdmaEventType::kQpReqErr || type == spec::RdmaEventType::kQpAccessErr
+                         ? spec::ToString(static_cast<spec::AethSyndrome>(code))
+                         : spec::ToString(static_cast<spec::RdmaError>(code));
   return " " + (name == nullptr ? std::to_string(code) : std::string(name));
 }
 

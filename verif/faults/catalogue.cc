@@ -18,7 +18,8 @@ constexpr Outcome Ends(std::string_view reports) { return {.reports = reports}; 
 constexpr std::nullopt_t kNone = std::nullopt;
 // Of the near side.
 constexpr std::string_view kStopsTheDevice =
-    "far event qp_fatal; far status retry_exc_err; near event device_fatal internal; near event device_needs_reset";
+    "far event qp_fatal retry_exceeded; far status retry_exc_err; near event device_fatal internal; near event "
+    "device_needs_reset";
 
 constexpr Fault kFaults[] = {
     {.name = "drop",
@@ -140,12 +141,9 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kWire,
      .script = "ghost 1000 opcode=rc_acknowledge",
      .does = "behind each acknowledge comes one of what was never sent",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal; near status retry_exc_err"),
-                  kNone, kNone, kNone},
-     .counters = "retransmissions reports",
-     .why = "known defect: should be dropped as ghost_ack is. Nothing completes by it, but the ring of READs takes it "
-            "for progress of the PSNs, and later READs get no responses",
-     .ends_all = true},
+     .outcomes = {kDelivered, kNone, kNone, kNone},
+     .counters = "",
+     .why = "as ghost_ack"},
     {.name = "stale_read_response",
      .place = FaultPlace::kWire,
      .script = "stale 2 opcode=rc_rdma_read_response_only; stale 1 opcode=rc_rdma_read_response_first; stale 1 "
@@ -165,7 +163,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kWire,
      .script = "link_down 4000000000 nth=9 count=1",
      .does = "the link is down for 4 s",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal; near status retry_exc_err"),
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "retry_exceeded; near status retry_exc_err"),
                   kNone, kNone, kNone},
      .counters = "port_events retransmissions reports",
      .why = "longer than the retries last: the oldest work request says retry_exc_err, the rest flush (9.9.2)",
@@ -202,32 +201,36 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "poison on=source nth=5",
      .does = "what is to be sent is poisoned",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-                  Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+     .outcomes =
+         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
+          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
      .counters = "dma_errors",
      .why = "nothing of it is sent, and the queue pair stops (decision 0003)"},
     {.name = "unsupported_payload",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=source nth=5",
      .does = "no memory there, says the host",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-                  Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+     .outcomes =
+         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
+          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "aborted_payload",
      .place = FaultPlace::kPcie,
      .script = "abort 64 on=source nth=5",
      .does = "the host gives up after 64 bytes",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-                  Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+     .outcomes =
+         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
+          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "missing_completion",
      .place = FaultPlace::kPcie,
      .script = "missing on=source nth=5",
      .does = "a completion never comes: the completion timeout",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-                  Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+     .outcomes =
+         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
+          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
      .counters = "dma_errors",
      .why = "who answers on the bus ends the read with an error after the completion timeout (PCIe 5.0, 2.8; "
             "docs/blocks/dma_reader.md)"},
@@ -235,23 +238,27 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "missing 64 on=source nth=5",
      .does = "the second part of a completion never comes",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-                  Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+     .outcomes =
+         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
+          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
      .counters = "dma_errors",
      .why = "as missing_completion"},
     {.name = "failed_read_source",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=read_source nth=2",
      .does = "what the peer READs cannot be read",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error"), kNone,
-                  kNone, kNone},
+     .outcomes = {Ends("far event qp_fatal remote_operational_error; far status rem_op_err; near event qp_fatal "
+                       "queue_dma_error"),
+                  kNone, kNone, kNone},
      .counters = "dma_errors",
-     .why = "the queue pair that cannot answer stops (decision 0003), and says no more: its peer runs out of retries"},
+     .why = "the queue pair that cannot answer says so, NAK remote operational error (9.9.5.2), and stops (decision "
+            "0003)"},
     {.name = "failed_ring",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=ring nth=4",
      .does = "a descriptor of the send queue cannot be read",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_dma_error; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "queue_dma_error; near event "
                        "vq_err queue_dma_error"),
                   Ends("near event qp_fatal queue_dma_error; near event vq_err queue_dma_error"),
                   Ends("near event qp_fatal queue_dma_error; near event vq_err queue_dma_error"), kNone},
@@ -261,10 +268,10 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "function_reset after=6",
      .does = "the driver resets the device while everything works",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err"),
-                  Ends("far event qp_fatal; far status retry_exc_err"),
-                  Ends("far event qp_fatal; far status retry_exc_err"),
-                  Ends("far event qp_fatal; far status retry_exc_err")},
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
+                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
+                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
+                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err")},
      .counters = "",
      .why = "status reads 0 when all DMA has ended (decision 0003, device reset); RC peers run out of retries",
      .ends_all = true},
@@ -281,7 +288,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "loop after=4",
      .does = "a descriptor of the send queue leads on to itself",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal bad_descriptor; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"), kNone},
@@ -291,7 +299,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "zero_length after=4",
      .does = "a descriptor without bytes",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal bad_descriptor; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"), kNone},
@@ -301,7 +310,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "oversize after=4",
      .does = "a descriptor from inside its window to far beyond",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal window_violation; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "window_violation; near event "
                        "vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"), kNone},
@@ -311,7 +321,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "outside after=4",
      .does = "a descriptor in front of its window",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal window_violation; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "window_violation; near event "
                        "vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"), kNone},
@@ -321,7 +332,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "index_jump after=4",
      .does = "the ring says that more is available than it has entries",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal bad_descriptor; near event "
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+                       "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"), kNone},
@@ -338,7 +350,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "queue_reset after=4",
      .does = "the driver resets the send queue while it works",
-     .outcomes = {Ends("far event qp_fatal; far status retry_exc_err; near event qp_fatal queue_reset"),
+     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_reset"),
                   Ends("near event qp_fatal queue_reset"), Ends("near event qp_fatal queue_reset"), kNone},
      .counters = "reports",
      .why = "the queue pair goes to ERR (decision 0003, virtqueue)"},
@@ -346,7 +358,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "no_poll 16",
      .does = "nobody takes completions, so that the queue gets no buffers",
-     .outcomes = {Ends("far event cq_err cq_overrun; far event qp_fatal; far status retry_exc_err; near event cq_err "
+     .outcomes = {Ends("far event cq_err cq_overrun; far event qp_fatal retry_exceeded; far status retry_exc_err; near "
+                       "event cq_err "
                        "cq_overrun; near event qp_fatal cq_failed"),
                   Ends("near event cq_err cq_overrun; near event qp_fatal cq_failed"),
                   Ends("near event cq_err cq_overrun; near event qp_fatal cq_failed"), kNone},

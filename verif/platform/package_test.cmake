@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs Vireo below a scratch prefix, and builds and runs a copy of the example against that, as a stranger would. Then
-# the errors: a version that is not this one, and SystemC missing.
+# the errors: a version that is not this one, SystemC missing, libdeflate missing.
 # usage: cmake -D BUILD=… -D EXAMPLE=… -D SCRATCH=… -D GENERATOR=… -D COMPILER=… -D LAUNCHER=… -D FLAGS=… -P package_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -47,3 +47,7 @@ refuse("requested version \"99.0\"" ${CMAKE_COMMAND} -G ${GENERATOR} -D CMAKE_PR
 refuse("vireo needs SystemC" ${CMAKE_COMMAND} -E env PKG_CONFIG_LIBDIR=${SCRATCH}/nothing PKG_CONFIG_PATH=
        ${CMAKE_COMMAND} -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${SCRATCH}/moved -S ${SCRATCH}/moved_test
        -B ${SCRATCH}/nothing_build)
+file(WRITE ${SCRATCH}/systemc_only/systemc.pc "Name: SystemC\nDescription: all but its library\nVersion: 2.3.4\nLibs:\nCflags:\n")
+refuse("vireo needs libdeflate" ${CMAKE_COMMAND} -E env PKG_CONFIG_LIBDIR=${SCRATCH}/systemc_only PKG_CONFIG_PATH=
+       ${CMAKE_COMMAND} -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${SCRATCH}/moved -S ${SCRATCH}/moved_test
+       -B ${SCRATCH}/systemc_only_build)

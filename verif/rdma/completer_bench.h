@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,7 +72,7 @@ struct Bench {
     for (int i = 0; i < 5000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (record.IsEmpty() && ack.IsEmpty() && expired.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
-          block.IsIdle())
+          sent.IsEmpty() && block.IsIdle())
         return {};
     }
     return "the block does not come to rest";
@@ -153,6 +155,8 @@ struct Bench {
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Pulse<spec::QpSent>(p.qp_sent_valid_i, p.qp_sent_i, {})) sent = bench.Pulse<spec::QpSent>(
+      p.qp_sent_valid_i, p.qp_sent_i, [this](Cycle cycle, const auto& token) { block.OnQpSent(cycle, token); });
   decltype(bench.Out("", completion_sink, p.completion_valid_o, p.completion_ready_i, p.completion_o)) completion =
       bench.Out("completion", completion_sink, p.completion_valid_o, p.completion_ready_i, p.completion_o);
   decltype(bench.Out("", retired_sink, p.retired_valid_o, p.retired_ready_i, p.retired_o)) retired =
@@ -244,8 +248,31 @@ struct OneQp : Bench {
   void RnrNak(uint32_t psn, uint8_t code = 0) {
     Ack(psn, static_cast<uint8_t>(static_cast<unsigned>(AethSyndrome::kRnrNak) | code));
   }
-  // The timer that was set last runs out.
-  void Expire() { expired.tokens.push_back({.qpn = kQp, .generation = timer.generation}); }
+  void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
+    Bench::SetState(qpn, to, clear);
+    if (!clear) return;
+    last_hold = 0;
+    holds_before = hold.sent.size();
+  }
+  // Everything that was asked for is on the wire.
+  void Send() { sent.tokens.push_back({.qpn = kQp, .psn = Psn(next_psn - 1), .generation = LastHold()}); }
+  uint8_t LastHold() const { return hold.sent.size() > holds_before ? hold.sent.back().second.generation : last_hold; }
+  // The timer that was set last runs out, of an acknowledge twice: the first time it only comes to count, because
+  // nothing was sent when it was set. That one is not shown by Timers().
+  void Expire() {
+    if (timer.kind == TimerKind::kAck) {
+      const size_t holds = hold.sent.size();
+      const size_t sets = timer_set_sink.sent().size();
+      Send();
+      EXPECT_EQ(Run(3), "");
+      expired.tokens.push_back({.qpn = kQp, .generation = timer.generation});
+      EXPECT_EQ(Run(20), "");
+      if (hold.sent.size() != holds || timer_set_sink.sent().size() == sets) return;
+      timer = timer_set_sink.sent().back().token;
+      unseen.insert(timer.generation);
+    }
+    expired.tokens.push_back({.qpn = kQp, .generation = timer.generation});
+  }
   // What was told since the last call.
   std::vector<spec::Replay> Replays() {
     EXPECT_EQ(Settle(), "");
@@ -261,8 +288,16 @@ struct OneQp : Bench {
   }
   std::vector<spec::TimerSet> Timers() {
     EXPECT_EQ(Settle(), "");
-    auto timers = Taken(timer_set_sink);
-    if (!timers.empty()) timer = timers.back();
+    std::vector<spec::TimerSet> timers;
+    for (const auto& one : Taken(timer_set_sink)) {
+      timer = one;
+      if (unseen.erase(one.generation) != 0) {
+        ++left_out;
+        continue;
+      }
+      timers.push_back(one);
+      timers.back().generation = static_cast<uint8_t>(one.generation - left_out);
+    }
     return timers;
   }
   std::vector<uint8_t> Holds() {
@@ -272,6 +307,8 @@ struct OneQp : Bench {
       EXPECT_EQ(token.qpn, kQp);
       generations.push_back(token.generation);
     }
+    last_hold = LastHold();
+    holds_before = 0;
     hold.sent.clear();
     return generations;
   }
@@ -295,13 +332,16 @@ struct OneQp : Bench {
   }
   // The records that these tests post, by their numbers from 0 on.
   spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
+    const auto is_read = [](const spec::SendRecord& one) { return one.opcode == spec::IbWcOpcode::kRdmaRead; };
+    const auto reads = std::count_if(made.begin(), made.begin() + number, is_read);
     return {.qpn = kQp,
             .generation = generation,
             .head = static_cast<uint16_t>(40 + number),
             .slot = static_cast<uint8_t>(number % kConfig.send_records),
             .psn = Psn(psn),
             .first_psn = Psn(first),
-            .last_psn = Psn(last)};
+            .last_psn = Psn(last),
+            .number = static_cast<uint8_t>(is_read(made[number]) ? reads : 0)};
   }
   spec::Replay Resume(uint8_t generation) const {
     return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};
@@ -343,7 +383,11 @@ struct OneQp : Bench {
   uint32_t completed = 0;
   uint32_t vendor_err = 0;  // of the last completion
   bool has_cqe = false;
-  spec::TimerSet timer;  // the last one that Timers() saw
+  spec::TimerSet timer;      // the last one that Timers() saw, as it was
+  std::set<uint8_t> unseen;  // settings that Timers() is not to show, and
+  uint8_t left_out = 0;      //   how many it has not shown
+  uint8_t last_hold = 0;
+  size_t holds_before = 0;  // of hold.sent, from before a clear
 };
 
 using Statuses = std::vector<IbWcStatus>;
@@ -366,6 +410,7 @@ inline spec::TimerSet AckTimer(uint8_t generation) { return Timer(TimerKind::kAc
 using Counts = std::vector<uint8_t>;
 inline constexpr Bench::Retries kReader{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};
 inline constexpr auto kSequenceNak = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
+inline constexpr auto kRetryExceeded = static_cast<uint32_t>(spec::RdmaError::kRetryExceeded);
 inline constexpr auto kAck = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
 
 }  // namespace vireo::verif

@@ -18,6 +18,7 @@ namespace {
 // timers.
 struct Network {
   static constexpr uint32_t kQps = 4;
+  static constexpr uint32_t kFlooder = 9;  // flushes all the time
   struct Message {
     uint32_t first_psn, last_psn;
     bool is_read, fence;
@@ -69,10 +70,16 @@ struct Network {
       : bench(b), lossy(is_lossy), max_rd_atomic(most_reads), burst(packets_of_burst) {
     bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
     bench.retired.on_token = [this](Cycle, const spec::Doorbell& token) {
-      --qps[(token.vq_index - bench.first_queue) / 2].open;
+      const auto qpn = (token.vq_index - bench.first_queue) / 2;
+      if (qpn != kFlooder) --qps[qpn].open;
     };
     bench.completion.on_token = [this](Cycle, const spec::Completion& token) {
-      Qp& qp = qps[(token.vq_index - bench.first_queue) / 2];
+      const auto qpn = (token.vq_index - bench.first_queue) / 2;
+      if (qpn == kFlooder) {
+        ++flushed;
+        return;
+      }
+      Qp& qp = qps[qpn];
       const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
       ASSERT_EQ(cqe.status, kOk);
       ASSERT_EQ(cqe.wr_id, qp.done);
@@ -87,13 +94,18 @@ struct Network {
         ASSERT_LT(Psn(token.psn - qp.never_sent), 0x80'0000U);
       }
       ASSERT_TRUE(token.packets == 0 || token.packets == burst);
+      if (!token.resume && qp.messages[token.head].is_read) {
+        const auto end = qp.messages.begin() + token.head;
+        ASSERT_EQ(token.number,
+                  std::count_if(qp.messages.begin(), end, [](const Message& m) { return m.is_read; }) & 0xff);
+      }
       ++(token.fresh ? fresh : stale);
     };
     bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {
       Qp& qp = qps[token.qpn];
       qp.timer_generation = token.generation;
       qp.deadline = token.kind == TimerKind::kOff   ? model::kUnknown
-                    : token.kind == TimerKind::kAck ? cycle + 1500
+                    : token.kind == TimerKind::kAck ? cycle + 1000
                                                     : cycle + 50 + token.code;
       if (token.kind == TimerKind::kRnr) ++pauses;
     };
@@ -170,6 +182,9 @@ struct Network {
     }
     const uint32_t behind = Psn(packet.psn + std::max(packet.responses, 1U));
     if (Psn(behind - qp.never_sent) < 0x80'0000) qp.never_sent = behind;
+    bench.sent.tokens.push_back({.qpn = static_cast<uint32_t>(&qp - qps.data()),
+                                 .psn = Psn(behind - 1),
+                                 .generation = packet.again ? packet.generation : qp.resumed});
     if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
     ++sent;
   }
@@ -276,6 +291,12 @@ struct Network {
       }
     }
   }
+  // A record of the flooder is always before those of the others.
+  void Flood() {
+    if (!bench.record.tokens.empty()) return;
+    bench.record.tokens.push_back(
+        {.qpn = kFlooder, .status = IbWcStatus::kWrFlushErr, .last_psn = Psn(0U - 1), .first_psn = 0});
+  }
   bool IsDone() const {
     return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
       return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && !qp.IsHeld();
@@ -288,7 +309,7 @@ struct Network {
   const uint32_t burst;         // 0: messages are sent to their end
   std::vector<Qp> qps{kQps};
   uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
-  uint64_t parts = 0, fresh = 0, stale = 0;
+  uint64_t parts = 0, fresh = 0, stale = 0, flushed = 0;
   size_t most = 0;  // READs at a time
 };
 
@@ -298,19 +319,23 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     unsigned out_rate;
     uint8_t reads;
     uint32_t burst = 0;
+    bool floods = false;
   };
-  for (const auto& [lossy, out_rate, reads, burst] : {Case{true, 16, 0},
-                                                      {true, 4, 0},
-                                                      {false, 16, 0},
-                                                      {false, 6, 0},
-                                                      {true, 16, 1},
-                                                      {true, 6, 2},
-                                                      {true, 16, 4},
-                                                      {false, 16, 1},
-                                                      {false, 6, 3},
-                                                      {true, 16, 0, 1},
-                                                      {false, 6, 0, 2},
-                                                      {true, 6, 3, 1}}) {
+  for (const auto& [lossy, out_rate, reads, burst, floods] : {Case{true, 16, 0},
+                                                              {true, 4, 0},
+                                                              {false, 16, 0},
+                                                              {false, 6, 0},
+                                                              {true, 16, 1},
+                                                              {true, 6, 2},
+                                                              {true, 16, 4},
+                                                              {false, 16, 1},
+                                                              {false, 6, 3},
+                                                              {true, 16, 0, 1},
+                                                              {false, 6, 0, 2},
+                                                              {true, 6, 3, 1},
+                                                              {true, 16, 0, 0, true},
+                                                              {false, 4, 2, 0, true},
+                                                              {true, 16, 2, 1, true}}) {
     Bench bench;
     bench.Rates(16, out_rate);
     Network network(bench, lossy, reads, burst);
@@ -327,8 +352,10 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       qp.newest_read = Psn(qp.next_psn - 1);
     }
     ASSERT_EQ(bench.Settle(), "");
+    bench.SetState(Network::kFlooder, IbQpState::kErr);
     for (int i = 0; i < 40'000; ++i) {
       network.Step(true);
+      if (floods && i % 4 == 0) network.Flood();
       ASSERT_FALSE(HasFatalFailure());
       ASSERT_EQ(bench.Run(1), "");
       ASSERT_FALSE(HasFatalFailure());
@@ -345,6 +372,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       network.Step(false);
     }
     EXPECT_EQ(bench.failure.count, 0u);
+    EXPECT_EQ(network.flushed > 1000, floods);
     for (const auto& qp : network.qps) {
       EXPECT_EQ(qp.done, qp.messages.size());
       EXPECT_EQ(qp.expected, qp.next_psn);
@@ -354,7 +382,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       EXPECT_GT(qp.done, 150u);
     }
     if (lossy) {
-      EXPECT_GT(network.lost, 50u);
+      EXPECT_GT(network.lost, floods ? 25u : 50u);  // a flooder has every other turn, so fewer are sent
     }
     EXPECT_GT(network.unsent, 50u);
     EXPECT_GT(network.fresh, 50u);
@@ -390,6 +418,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
         if (token.packets != 0) asked[token.qpn] = token;
       };
       bench.pause.toggles = 4;
+      std::map<uint32_t, uint8_t> holds;  // since the last token that was sent
       uint64_t parts = 0;
       const auto set_context = [&](uint32_t qpn) {
         bench.SetCq(qpn, static_cast<uint16_t>(random() % 16),
@@ -468,6 +497,15 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
                                           .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
         } else if (dice < 55) {
           set_context(qpn);
+        } else if (dice < 56) {
+          for (; !bench.hold.sent.empty(); bench.hold.sent.pop_back()) {
+            holds.emplace(bench.hold.sent.back().second.qpn, bench.hold.sent.back().second.generation);
+          }
+          const uint8_t generation = holds.contains(qpn) ? holds[qpn] : 0;
+          bench.sent.tokens.push_back({.qpn = qpn,
+                                       .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6)),
+                                       .generation = static_cast<uint8_t>(generation - (random() % 8 == 0 ? 1 : 0))});
+          holds.erase(qpn);
         } else if (dice < 57 && random() % 4 == 0) {
           bench.SetState(qpn, static_cast<IbQpState>(random() % 7), random() % 4 == 0);
         } else if (dice < 61 && random() % 2 == 0) {

@@ -2,6 +2,8 @@
 // The completer: RDMA READ and fence, and what nobody acknowledges.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "verif/rdma/completer_bench.h"
 
 namespace vireo::verif {
@@ -126,7 +128,7 @@ TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
     EXPECT_EQ(qp.Statuses(), (Statuses{kRetryExc, kFlush}));
     EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kSequenceNak}));
+              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
     EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 4)});
     EXPECT_EQ(qp.Ended(), Counts{1});
   }
@@ -168,10 +170,12 @@ TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
 
 TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
   for (const uint32_t came : {0u, 1u}) {
-    for (const auto& [syndrome, status] : {std::pair{uint8_t{0x61}, IbWcStatus::kRemInvReqErr},
-                                           {uint8_t{0x62}, IbWcStatus::kRemAccessErr},
-                                           {uint8_t{0x63}, IbWcStatus::kRemOpErr},
-                                           {uint8_t{0x40}, IbWcStatus::kBadRespErr}}) {
+    using Case = std::tuple<uint8_t, IbWcStatus, spec::RdmaError>;
+    for (const auto& [syndrome, status, code] :
+         {Case{0x61, IbWcStatus::kRemInvReqErr, spec::RdmaError::kRemoteInvalidRequest},
+          Case{0x62, IbWcStatus::kRemAccessErr, spec::RdmaError::kRemoteAccessError},
+          Case{0x63, IbWcStatus::kRemOpErr, spec::RdmaError::kRemoteOperationalError},
+          Case{0x40, IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse}}) {
       OneQp qp(1000, kReader);
       qp.Post(1);
       qp.PostRead(2);
@@ -180,7 +184,7 @@ TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
       qp.Ack(1001 + came, syndrome);
       EXPECT_EQ(qp.Statuses(), (Statuses{kOk, status, kFlush}));
       ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
-      EXPECT_EQ(qp.failure_sink.sent()[0].token.code, syndrome);
+      EXPECT_EQ(qp.failure_sink.sent()[0].token.code, static_cast<uint32_t>(code));
       EXPECT_EQ(qp.Ended(), Counts{1});
     }
     OneQp qp(1000, kReader);

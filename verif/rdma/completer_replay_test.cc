@@ -101,7 +101,7 @@ TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
     EXPECT_EQ(qp.vendor_err, 0u);
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 0}));
+              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
     EXPECT_EQ(qp.Timers(), Timers{});  // it stands since it expired
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
@@ -162,7 +162,8 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
   qp.RnrNak(1003, 31);
   EXPECT_EQ(qp.Statuses(), (Statuses{kRnrRetryExc, kFlush}));
-  EXPECT_EQ(qp.failure_sink.sent().back().token.code, 0x3fu);
+  EXPECT_EQ(qp.vendor_err, 0u);  // the flushed one's
+  EXPECT_EQ(qp.failure_sink.sent().back().token.code, static_cast<uint32_t>(spec::RdmaError::kRnrRetryExceeded));
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 6)});
 }
 
@@ -223,6 +224,69 @@ TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgr
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk, kOk}));
 }
 
+// What has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
+TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
+  for (const bool again : {false, true}) {
+    OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 0});
+    if (again) qp.SetCq(kQp, kCq, {.timeout = kTimeout, .retry_cnt = 1});
+    qp.Post(2);
+    qp.Post(2);
+    uint8_t set = 1;
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(set)});
+    if (again) {
+      qp.Send();  // before the hold
+      ASSERT_EQ(qp.Settle(), "");
+      qp.SequenceNak(0xff'fffe);
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
+      EXPECT_EQ(qp.Holds(), Holds{1});
+      EXPECT_EQ(qp.Replays().size(), 3U);
+    }
+    const auto generation = static_cast<uint8_t>(again ? 1 : 0);
+    const auto expire = [&] {
+      qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
+    };
+    for (int i = 0; i < 20; ++i) expire();
+    // Of another QP, of an earlier hold, of what is acknowledged: nothing of it.
+    qp.sent.tokens.push_back({.qpn = kQp + 1, .psn = 1, .generation = generation});
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = static_cast<uint8_t>(generation - 1)});
+    ASSERT_EQ(qp.Settle(), "");
+    for (int i = 0; i < 2; ++i) expire();
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 0xff'ffff, .generation = generation});
+    qp.Ack(0xff'ffff);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
+    for (int i = 0; i < 2; ++i) expire();
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = generation});
+    ASSERT_EQ(qp.Settle(), "");
+    EXPECT_EQ(qp.Holds(), Holds{});
+    expire();  // it is sent, and has its time from now on
+    EXPECT_EQ(qp.Holds(), Holds{});
+    qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
+    if (again) {  // the counter was full again
+      EXPECT_EQ(qp.Holds(), Holds{2});
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
+      expire();
+      EXPECT_EQ(qp.Statuses(), Statuses{});
+    } else {
+      EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
+    }
+  }
+}
+
+// The request says it for all responses.
+TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
+  OneQp qp(1000, kReader);
+  qp.PostRead(4);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  qp.Send();
+  ASSERT_EQ(qp.Settle(), "");
+  qp.Responses(1000, 2);
+  EXPECT_EQ(qp.Timers(), (Timers{AckTimer(2), AckTimer(3)}));
+  qp.expired.tokens.push_back({.qpn = kQp, .generation = 3});
+  EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1003), qp.Resume(1)}));
+}
+
 TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
   OneQp qp(1000, {.retry_cnt = 7});
   qp.Post(2);
@@ -266,7 +330,10 @@ TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
     ASSERT_EQ(qp.Run(50), "");
     if (cause == 0) qp.SequenceNak(1003);
     if (cause == 1) qp.RnrNak(1003);
-    if (cause == 2) qp.expired.tokens.push_back({.qpn = kQp, .generation = 2});
+    if (cause == 2) {
+      qp.timer.generation = 2;
+      qp.Expire();
+    }
     ASSERT_EQ(qp.Run(50), "");
     qp.replay.rate = 16;
     EXPECT_EQ(qp.Holds(), (Holds{1, 2}));

@@ -65,17 +65,22 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
   struct Case {
     uint8_t syndrome;
     IbWcStatus status;
+    spec::RdmaError code;
   };
   for (const Case& c : {
-           Case{syndrome(AethSyndrome::kNakPsnSequenceError), IbWcStatus::kRetryExcErr},
-           Case{syndrome(AethSyndrome::kNakInvalidRequest), IbWcStatus::kRemInvReqErr},
-           Case{syndrome(AethSyndrome::kNakRemoteAccessError), IbWcStatus::kRemAccessErr},
-           Case{syndrome(AethSyndrome::kNakRemoteOperationalError), IbWcStatus::kRemOpErr},
-           Case{syndrome(AethSyndrome::kNakInvalidRdRequest), IbWcStatus::kBadRespErr},
-           Case{0x7f, IbWcStatus::kBadRespErr},  // reserved NAK code
-           Case{0x40, IbWcStatus::kBadRespErr},  // reserved kind
-           Case{syndrome(AethSyndrome::kRnrNak), IbWcStatus::kRnrRetryExcErr},
-           Case{0x3f, IbWcStatus::kRnrRetryExcErr},
+           Case{syndrome(AethSyndrome::kNakPsnSequenceError), IbWcStatus::kRetryExcErr,
+                spec::RdmaError::kRetryExceeded},
+           Case{syndrome(AethSyndrome::kNakInvalidRequest), IbWcStatus::kRemInvReqErr,
+                spec::RdmaError::kRemoteInvalidRequest},
+           Case{syndrome(AethSyndrome::kNakRemoteAccessError), IbWcStatus::kRemAccessErr,
+                spec::RdmaError::kRemoteAccessError},
+           Case{syndrome(AethSyndrome::kNakRemoteOperationalError), IbWcStatus::kRemOpErr,
+                spec::RdmaError::kRemoteOperationalError},
+           Case{syndrome(AethSyndrome::kNakInvalidRdRequest), IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},
+           Case{0x7f, IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},  // reserved NAK code
+           Case{0x40, IbWcStatus::kBadRespErr, spec::RdmaError::kBadResponse},  // reserved kind
+           Case{syndrome(AethSyndrome::kRnrNak), IbWcStatus::kRnrRetryExcErr, spec::RdmaError::kRnrRetryExceeded},
+           Case{0x3f, IbWcStatus::kRnrRetryExcErr, spec::RdmaError::kRnrRetryExceeded},
        }) {
     OneQp qp(0xff'fffd);
     for (int i = 0; i < 4; ++i) qp.Post(2);
@@ -83,7 +88,8 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, c.status, kFlush, kFlush}));
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = c.syndrome}));
+              (spec::QpFailure{
+                  .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(c.code)}));
     // Dead before qp_control says so: later records flush, acknowledges count for nothing.
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
@@ -100,6 +106,78 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
     qp.Post(1);
     qp.Ack(77);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+  }
+}
+
+// Who flushes without end takes turns with everybody else.
+TEST(Completer, RecordsThatFlushTakeTurnsWithAcknowledgesTimeoutsAndReplays) {
+  constexpr uint32_t kFlooder = 3;
+  OneQp qp(1000, kPatient);
+  qp.SetState(kFlooder, IbQpState::kErr);
+  for (int i = 0; i < 8; ++i) qp.Post(1);
+  EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+  const auto flood = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      qp.record.tokens.push_back({.qpn = kFlooder, .status = kFlush, .last_psn = Psn(0U - 1), .first_psn = 0});
+    }
+  };
+  flood(400);
+  qp.completion.rate = 4;
+  std::vector<bool> flushes;
+  qp.completion.on_token = [&](Cycle, const spec::Completion& token) {
+    flushes.push_back(token.vq_index == qp.first_queue + 2 * kFlooder);
+  };
+  ASSERT_EQ(qp.Run(100), "");
+  for (uint32_t i = 0; i < 4; ++i) qp.Ack(1000 + i);
+  while (!qp.ack.IsEmpty()) ASSERT_EQ(qp.Run(1), "");
+  ASSERT_EQ(qp.Run(100), "");
+  const auto first = std::find(flushes.begin(), flushes.end(), false);
+  ASSERT_GE(flushes.end() - first, 8);
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(first[i], i % 2 != 0) << i;
+  // A replay of all, with its resume, and a timeout that begins another one.
+  qp.SequenceNak(1004);
+  ASSERT_EQ(qp.Run(800), "");
+  ASSERT_EQ(qp.replay_sink.sent().size(), 5U);
+  EXPECT_TRUE(qp.replay_sink.sent().back().token.resume);
+  qp.Send();
+  ASSERT_EQ(qp.Run(20), "");
+  for (int i = 0; i < 2; ++i) {
+    qp.expired.tokens.push_back({.qpn = kQp, .generation = qp.timer_set_sink.sent().back().token.generation});
+    ASSERT_EQ(qp.Run(150), "");
+  }
+  EXPECT_EQ(qp.LastHold(), 2);
+  EXPECT_FALSE(qp.record.IsEmpty()) << "the flood went on all the time";
+  qp.completion.rate = 16;
+  ASSERT_EQ(qp.Settle(), "");
+}
+
+// A record that waits behind one that flushes is there before the acknowledge of its packets.
+TEST(Completer, AnAcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
+  constexpr uint32_t kFlooder = 3;
+  for (int before = 0; before < 4; ++before) {
+    OneQp qp;
+    qp.SetState(kFlooder, IbQpState::kErr);
+    ASSERT_EQ(qp.Settle(), "");
+    uint64_t completed = 0;
+    qp.completion.on_token = [&](Cycle, const spec::Completion& token) {
+      completed += token.vq_index == qp.first_queue + 2 * kQp ? 1 : 0;
+    };
+    const auto flood = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        qp.record.tokens.push_back({.qpn = kFlooder, .status = kFlush, .last_psn = Psn(0U - 1), .first_psn = 0});
+      }
+    };
+    for (uint32_t i = 0; i < 50; ++i) {
+      flood(before + 1);
+      qp.Post(1);
+      flood(3);
+      // In the cycle after the record was taken its packet may have been answered.
+      const uint64_t accepted = qp.record.accepted;
+      while (qp.record.accepted < accepted + before + 2) ASSERT_EQ(qp.Run(1), "");
+      qp.Ack(1000 + i);
+      ASSERT_EQ(qp.Run(60), "");
+      EXPECT_EQ(completed, i + 1);
+    }
   }
 }
 

@@ -80,6 +80,23 @@ TEST(Icrc, ResidueOfTheContractIsWhatZlibGives) {
   }
 }
 
+// The library takes short and long runs, and those at odd addresses, in different ways.
+TEST(Icrc, IsZlibsOverTheMaskedBytesAtEveryLengthAndAlignment) {
+  auto random = MakeRandom("Icrc.Lengths");
+  for (const auto& kind : OneOfEachKind()) {
+    const size_t payload = kind.bth() + spec::Bth::kBytes;
+    for (size_t size = payload; size < payload + 600; ++size) {
+      const size_t skip = random() % 64;
+      Bytes bytes(skip + size);
+      for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
+      const std::span datagram = std::span(bytes).subspan(skip);
+      Bytes masked(spec::kIcrcPrefixBytes, 0xff);
+      for (size_t i = 0; i < size; ++i) masked.push_back(static_cast<uint8_t>(datagram[i] | MaskedBits(kind, i)));
+      ASSERT_EQ(model::IcrcCompute(datagram, kind.is_ipv6), crc32_z(0, masked.data(), masked.size())) << size;
+    }
+  }
+}
+
 TEST(Icrc, MatchesEveryGoldenFrame) {
   const auto datagrams = GoldenDatagrams();
   ASSERT_GT(datagrams.size(), 1000u);

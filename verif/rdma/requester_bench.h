@@ -149,6 +149,7 @@ struct Replay {
   uint32_t last_psn = 0;
   uint16_t packets = 0;
   bool fresh = false;
+  uint8_t number = 0;  // READ
 
   spec::WorkRequest Token(const WorkRequest& work) const {
     spec::WorkRequest token = work.Token();
@@ -160,6 +161,7 @@ struct Replay {
     token.last_psn = last_psn;
     token.packets = packets;
     token.fresh = fresh;
+    token.number = number;
     return token;
   }
 };
@@ -229,7 +231,9 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       .has_ah = qp.IsUd(),
       .ah = static_cast<uint16_t>(qp.IsUd() ? work.ah : 0),
       .dest_qpn = qp.IsUd() ? Psn(work.remote_qpn) : 0,
-      .reports = last && !qp.IsRc()};
+      .reports = last && !qp.IsRc(),
+      .last_psn = Psn(first_psn + (work.IsRead() ? packets - 1 : index)),
+      .generation = qp.generation};
   size_t extension = 0;
   const auto add = [&](uint64_t value, unsigned count) {
     for (unsigned k = 0; k < count; ++k) {
@@ -336,8 +340,9 @@ struct Reference {
   static bool IsTooLong(const Qp& qp, const WorkRequest& work) {
     return work.Length() > (qp.IsUd() ? qp.Mtu() : 0x8000'0000);
   }
-  void Read(const WorkRequest& work, uint32_t first_psn, uint32_t last_psn) {
+  void Read(const WorkRequest& work, uint8_t number, uint32_t first_psn, uint32_t last_psn) {
     spec::ReadRecord read{.qpn = work.qpn,
+                          .number = number,
                           .first_psn = first_psn,
                           .last_psn = last_psn,
                           .bytes = static_cast<uint32_t>(work.Length()),
@@ -391,7 +396,7 @@ struct Reference {
     }
     if (work.IsRead()) {
       records.push_back(record);
-      Read(work, first, record.last_psn);
+      Read(work, static_cast<uint8_t>(begun[work.qpn] - 1), first, record.last_psn);
       jobs.push_back(PacketOf(qp, work, first, 0).jobs.front());
       return;
     }
@@ -425,7 +430,7 @@ struct Reference {
       return fail(IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe);
     }
     if (work.IsRead()) {
-      Read(work, replay.first_psn, replay.last_psn);
+      Read(work, replay.number, replay.first_psn, replay.last_psn);
       jobs.push_back(PacketOf(qp, work, replay.first_psn, Psn(replay.psn - replay.first_psn)).jobs.front());
       return;
     }

@@ -326,6 +326,9 @@ void GoBackAtAnyTime() {
       ASSERT_NE(kept, peer.all.rend());
       Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
       ASSERT_LT(runs, packet.jobs.size());
+      // Of the last hold, or of one before, when it was decided.
+      ASSERT_LT(static_cast<uint8_t>(peer.generation - token.packet.generation), 0x80U);
+      packet.jobs[runs].packet.generation = token.packet.generation;
       // Who gives way asks for an acknowledge.
       if (Psn(kept->last - kept->first) >= Bench::kBurstBytes / bench.qps[token.packet.qpn].Mtu()) {
         packet.jobs[runs].packet.ack_req |= token.packet.ack_req;

@@ -249,6 +249,7 @@ struct Host {
   std::vector<spec::ReceiveRequest> asked{};
   uint64_t next = 0x7000'0000;
   uint16_t posts = 0;
+  std::map<uint32_t, uint8_t> reads{};  // of our own, by QP
 
   static spec::RdmaSge Element(uint64_t address, uint32_t length, uint32_t lkey = kLkey) {
     return {.addr = address, .length = length, .lkey = lkey};
@@ -336,6 +337,7 @@ inline const spec::RxPlace kMore{.more = true};
 inline spec::ReadRecord RecordOf(Host& host, uint32_t qpn, uint32_t psn, uint32_t bytes,
                                  const std::vector<spec::RdmaSge>& elements) {
   spec::ReadRecord record{.qpn = qpn,
+                          .number = host.reads[qpn]++,
                           .first_psn = Psn(psn),
                           .last_psn = Psn(psn + (bytes == 0 ? 0 : (bytes - 1) / kMtu)),
                           .bytes = bytes,
@@ -608,7 +610,6 @@ inline spec::QpFailure Failure(RdmaEventType event, RdmaError code) {
 inline spec::RxPlace NotReady(uint32_t psn, uint32_t msn) {
   return Answer(psn, static_cast<AethSyndrome>(static_cast<uint8_t>(AethSyndrome::kRnrNak) | kRnrTimer), msn);
 }
-inline constexpr auto kOperational = static_cast<uint32_t>(AethSyndrome::kNakRemoteOperationalError);
 
 // --- READs of ours
 
@@ -650,6 +651,11 @@ struct Reader : Ready {
   void Read(uint32_t psn, uint32_t bytes, const std::vector<spec::RdmaSge>& elements) {
     record.tokens.push_back(RecordOf(host, kQpn, psn, bytes, elements));
     RunOut();
+  }
+  // Of this number.
+  void Read(uint8_t number, uint32_t psn, uint32_t bytes, const std::vector<spec::RdmaSge>& elements) {
+    host.reads[kQpn] = number;
+    Read(psn, bytes, elements);
   }
 };
 

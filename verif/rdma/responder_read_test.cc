@@ -185,48 +185,54 @@ TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
   Reader bench;
   const auto elements = std::vector{Host::Element(0x9000, 5000)};
   const auto other = std::vector{Host::Element(0x19000, 5000)};
-  bench.Read(kReadPsn, 8, elements);
-  bench.Read(kReadPsn + 1, kMtu + 8, elements);
-  bench.Read(kReadPsn, 8, other);
-  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  bench.Read(0, kReadPsn, 8, elements);
+  bench.Read(1, kReadPsn + 1, kMtu + 8, elements);
+  bench.Read(0, kReadPsn, 8, other);
+  bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   auto only = ResponseOf(kReadPsn, At::kOnly, 8);
   bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9000, 8)));
   const auto first = ResponseOf(kReadPsn + 1, At::kFirst, kMtu);
   bench.Expect(first, Got(kReadPsn + 1, Scatter(first, 0, 0x9000, kMtu)));
-  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   const auto last = ResponseOf(kReadPsn + 2, At::kLast, 8);
   bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0x9000 + kMtu, 8)));
   // Also when it is complete, and no other one is under way.
-  bench.Read(kReadPsn + 1, kMtu + 8, other);
+  bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   bench.Expect(first, kDropped);
-  bench.Read(kReadPsn + 3, 8, other);
+  bench.Read(2, kReadPsn + 3, 8, other);
   only = ResponseOf(kReadPsn + 3, At::kOnly, 8);
   bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x19000, 8)));
 }
 
-TEST(ResponderRead, ReadsAreTakenHoweverManyPacketsLieBetweenThem) {
-  Reader bench;
-  const auto elements = std::vector{Host::Element(0x9000, 5000)};
-  uint32_t psn = kReadPsn;
-  for (unsigned round = 0; round < 3; ++round) {
-    bench.Read(psn, 8, elements);
-    const auto only = ResponseOf(psn, At::kOnly, 8);
-    bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
-    const uint32_t known = psn;
-    // The peer acknowledges what is sent meanwhile, also more than once.
-    for (const uint32_t step : {0x700000u, 0x0u, 0x600000u}) {
-      psn = Psn(psn + step);
-      bench.Expect(AckOf(psn, kAcked, 0), News({.qpn = kQpn, .psn = psn, .syndrome = kAcked}));
-      // One that was late changes nothing, nor does a NAK.
-      bench.frame.tokens.push_back(AckOf(psn - 9, kAcked, 0));
-      bench.frame.tokens.push_back(AckOf(psn + 9, 0x60, 0));
+// Whatever the peer acknowledges: what was never sent, or half the PSNs ahead.
+TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
+  for (const uint8_t begin : {uint8_t{0}, uint8_t{250}}) {
+    Reader bench;
+    const auto elements = std::vector{Host::Element(0x9000, 5000)};
+    const auto other = std::vector{Host::Element(0x19000, 5000)};
+    uint32_t psn = kReadPsn;
+    uint8_t number = begin;
+    for (const uint32_t step : {0x1u, 0x7fffffu, 0x800000u, 0x3e8u, 0x0u, 0xffffffu}) {
+      for (const uint32_t ahead : {1000u, 0x7ffff0u, 0x800010u}) {
+        bench.frame.tokens.push_back(AckOf(psn + ahead, kAcked, 0));
+        bench.frame.tokens.push_back(AckOf(psn + ahead, 0x60, 0));
+      }
       bench.RunOut();
       Bench::Take(bench.places);
-      bench.Read(psn, 8, elements);
-      bench.Expect(ResponseOf(psn, At::kOnly, 8), kDropped);
+      bench.Read(number, psn, 8, elements);
+      for (const int behind : {0, 1, 127}) bench.Read(static_cast<uint8_t>(number - behind), psn + 1, 8, other);
+      const auto only = ResponseOf(psn, At::kOnly, 8);
+      bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
+      bench.Expect(ResponseOf(psn + 1, At::kOnly, 8), kDropped);
+      psn = Psn(psn + step);
+      // Those between that failed before they were said have numbers, too.
+      number = static_cast<uint8_t>(number + (step == 0x3e8 ? 128 : 1));
     }
-    EXPECT_NE(known, psn);
-    psn = Psn(psn + 1);
+    // A load forgets the numbers.
+    bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
+    bench.Read(static_cast<uint8_t>(number - 5), psn, 8, other);
+    const auto only = ResponseOf(psn, At::kOnly, 8);
+    bench.Expect(only, Got(psn, Scatter(only, 0, 0x19000, 8)));
   }
 }
 
@@ -253,7 +259,7 @@ TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
   bench.Expect(ResponseOf(kReadPsn + kReads, At::kOnly, 8), kDropped);
   // Said once more, it is taken; and the places go round.
   for (uint32_t i = kReads; i < 5 * kReads; ++i) {
-    bench.Read(kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
+    bench.Read(static_cast<uint8_t>(i), kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
     const auto only = ResponseOf(kReadPsn + i, At::kOnly, 8);
     bench.Expect(only, Got(kReadPsn + i, Scatter(only, 0, 0x1000 * i, 8)));
   }
@@ -277,6 +283,7 @@ TEST(ResponderRead, RecordsAreTakenWhileAllElseStands) {
 TEST(ResponderRead, LoadsAndRecordsInEveryCycle) {
   Reader bench;
   for (uint32_t i = 0; i < 2000; ++i) {
+    bench.host.reads[i % 3] = static_cast<uint8_t>(bench.random() % 3);
     bench.record.tokens.push_back(
         RecordOf(bench.host, i % 3, static_cast<uint32_t>(bench.random() % 3), 8, {Host::Element(0x9000, 8)}));
     if (bench.random() % 8 == 0) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "verif/rdma/responder_bench.h"
@@ -194,7 +195,7 @@ TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
     Ready bench;
     bench.host.broken[kQpn] = true;
     bench.Expect(TokenOf({.opcode = opcode}), Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kRemoteOperationalError)});
   }
 }
 
@@ -215,19 +216,20 @@ TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
 
 TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0);
-  for (const uint32_t key : {kBadLkey, kRkey}) {
+  const std::pair<uint32_t, RdmaError> keys[] = {{kBadLkey, RdmaError::kBadMrn}, {kRkey, RdmaError::kBadAccessFlags}};
+  for (const auto& [key, why] : keys) {
     Ready bench;
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64, key)});
     bench.Expect(TokenOf({.opcode = BthOpcode::kRcSendOnly}),
-                 Failed(posted, IbWcStatus::kLocProtErr, kOperational, nak));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+                 Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(why), nak));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, why)});
   }
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60, kBadLkey)});
   const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
-  bench.Expect(token,
-               {Scatter(token, 0, 0x9000, 60, kMore), Failed(posted, IbWcStatus::kLocProtErr, kOperational, nak)});
-  bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError)});
+  bench.Expect(token, {Scatter(token, 0, 0x9000, 60, kMore),
+                       Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kBadMrn), nak)});
+  bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
   // The receive is gone: ERR has nothing left to flush.
   bench.SetState(IbQpState::kErr);
@@ -246,7 +248,7 @@ TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
     later.memory.tokens.push_back({.status = MemoryStatus::kBounds});
   };
   later.Expect(TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 8}),
-               Failed(posted, IbWcStatus::kLocProtErr, kOperational,
+               Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kInvalidLength),
                       Answer(kFirstPsn + 1, AethSyndrome::kNakRemoteOperationalError, 0)));
 }
 

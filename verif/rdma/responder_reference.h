@@ -133,7 +133,8 @@ struct Reference {
       return {};
     }
     if (broken[qpn]) {
-      place = Refuse(t, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError);
+      place = Refuse(t, RdmaEventType::kQpFatal, AethSyndrome::kNakRemoteOperationalError,
+                     RdmaError::kRemoteOperationalError);
       return {};
     }
     if (posted[qpn].empty()) {
@@ -312,7 +313,7 @@ struct Reference {
                       RdmaError::kInvalidLength, false);
         case Scattered::kKey:
           return Fail(t, receive, IbWcStatus::kLocProtErr, RdmaEventType::kQpFatal,
-                      AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, false);
+                      AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, true);
         case Scattered::kAll: break;
       }
       // A zero's offset says nothing.

@@ -60,6 +60,8 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.m_axis_tkeep_o);
     add(top.m_axis_tlast_o);
     add(top.response_taken_o);
+    add(top.qp_sent_valid_o);
+    add(top.qp_sent_o);
     add(top.tx_frame_o);
     add(top.idle_o);
   };
@@ -151,6 +153,10 @@ class Outside final : public BenchStream {
     top_.enable_i = 0;
     top_.m_axis_tready_i = 0;
     block_.on_response_taken = [this](Cycle cycle) { taken_ = cycle; };
+    block_.on_qp_sent = [this](Cycle cycle, const spec::QpSent& sent) {
+      sent_ = cycle;
+      sent_token_ = sent;
+    };
   }
 
   void Begin(Cycle cycle) override {
@@ -159,6 +165,8 @@ class Outside final : public BenchStream {
           "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");
     }
     response_taken_ = top_.response_taken_o != 0;
+    qp_sent_.reset();
+    if (top_.qp_sent_valid_o != 0) qp_sent_ = TokenFrom<spec::QpSent>(BytesOf(std::as_const(top_.qp_sent_o)));
     const bool ready = random_() % 16 < ready_rate;
     if (ready != (top_.m_axis_tready_i != 0)) block_.OnTransmitReady(cycle, ready);
     top_.m_axis_tready_i = ready;
@@ -202,11 +210,16 @@ class Outside final : public BenchStream {
       difference = "response_taken: cycle " + std::to_string(cycle) + ": not in the model's cycle";
     }
     if (response_taken_) responses.push_back(cycle);
+    if (qp_sent_.has_value() != (sent_ == cycle) || (qp_sent_.has_value() && *qp_sent_ != sent_token_)) {
+      difference = "qp_sent: cycle " + std::to_string(cycle) + ": not as in the model";
+    }
+    if (qp_sent_) sent.emplace_back(cycle, *qp_sent_);
     difference += watch_.Compare(cycle);
   }
   bool IsEmpty() const override { return true; }
 
   std::vector<Cycle> responses;  // taken
+  std::vector<std::pair<Cycle, spec::QpSent>> sent;
   unsigned ready_rate = 16;
   unsigned toggle_rate = 0;  // of enable and MAC, in 64ths
   bool enable = true;
@@ -225,6 +238,9 @@ class Outside final : public BenchStream {
   Cycle first_ = 0;
   std::optional<Cycle> taken_;  // the last response, in the model
   bool response_taken_ = false;
+  std::optional<Cycle> sent_;  // the last one, in the model
+  spec::QpSent sent_token_;
+  std::optional<spec::QpSent> qp_sent_;  // of the RTL, in this cycle
   bool asked_ = false;
   bool starts_ = false;
 };
@@ -330,6 +346,8 @@ struct Bench {
     token.solicited_event = random() % 2 != 0;
     token.ack_req = random() % 2 != 0;
     token.psn = static_cast<uint32_t>(random() & 0xffffff);
+    token.last_psn = static_cast<uint32_t>(random() & 0xffffff);
+    token.generation = static_cast<uint8_t>(random());
     const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.opcode)];
     for (size_t i = 0; i < info.extension_bytes; ++i) token.extension[i] = static_cast<uint8_t>(random());
     if (!is_answer) token.payload_bytes = static_cast<uint16_t>(random() % 4 == 0 ? random() % 4097 : random() % 130);
@@ -346,6 +364,9 @@ struct Bench {
     const auto responses = std::count_if(packets.begin(), packets.end(), is_response) +
                            std::count_if(answers.begin(), answers.end(), is_response);
     EXPECT_EQ(outside.responses.size(), static_cast<size_t>(responses));
+    const auto asks = [](const auto& sent) { return sent.first.ack_req; };
+    EXPECT_EQ(outside.sent.size(), static_cast<size_t>(std::count_if(packets.begin(), packets.end(), asks) +
+                                                       std::count_if(answers.begin(), answers.end(), asks)));
   }
 
   // What the frame says, by somebody else's reading: the receive parser's.
@@ -662,6 +683,30 @@ TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
   b.outside.ready_rate = 16;
   b.Finish();
   EXPECT_EQ(b.outside.responses.size(), 3u);
+}
+
+TYPED_TEST(TxBuilderTest, SaysOnceOfEveryPacketThatAsksForAnAcknowledgeThatItIsSent) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  TxPacket packet = b.RandomPacket(false);
+  packet.ack_req = true;
+  packet.is_response = false;
+  const Cycle start = b.bench.cycle();
+  b.AddPacket(packet);
+  packet.ack_req = false;
+  b.AddPacket(packet);
+  packet.ack_req = true;
+  packet.last_psn ^= 5;
+  b.AddPacket(packet);
+  b.outside.ready_rate = 0;
+  ASSERT_EQ(b.bench.Run(100), "");
+  ASSERT_EQ(b.outside.sent.size(), 1U);
+  EXPECT_EQ(b.outside.sent[0].first, start + 1) << "in the cycle after its push";
+  EXPECT_EQ(b.outside.sent[0].second,
+            (spec::QpSent{.qpn = packet.qpn, .psn = packet.last_psn ^ 5, .generation = packet.generation}));
+  b.outside.ready_rate = 16;
+  b.Finish();
+  EXPECT_EQ(b.outside.sent.size(), 2U);
 }
 
 TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {

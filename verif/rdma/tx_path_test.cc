@@ -48,7 +48,6 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.read_request_valid_o);
     add(top.failed_valid_o);
     add(top.sent_valid_o);
-    add(top.response_failed_o);
     add(top.response_taken_o);
     add(top.answer_ready_o);
     add(top.m_axis_tvalid_o);
@@ -67,7 +66,6 @@ class Mac final : public BenchStream {
     builder_.OnEnable(0, true);
     std::fill_n(BytesOf(top_.mac_i).begin(), 6, uint8_t{2});
     builder_.OnMac(0, {2, 2, 2, 2, 2, 2});
-    gather_.on_response_failed = [this](Cycle cycle) { failed_ = cycle; };
     builder_.on_response_taken = [this](Cycle cycle) { taken_ = cycle; };
   }
   void Begin(Cycle cycle) override {
@@ -76,24 +74,19 @@ class Mac final : public BenchStream {
     const bool ready = random_() % 16 < rate;
     if (ready != (top_.m_axis_tready_i != 0)) builder_.OnTransmitReady(cycle, ready);
     top_.m_axis_tready_i = ready;
-    rtl_failed_ = top_.response_failed_o != 0;
     rtl_taken_ = top_.response_taken_o != 0;
-    failures += rtl_failed_ ? 1 : 0;
     responses += rtl_taken_ ? 1 : 0;
   }
   void End(Cycle cycle) override {
-    if (rtl_failed_ != (failed_ == cycle)) difference = "response_failed: cycle " + std::to_string(cycle);
     if (rtl_taken_ != (taken_ == cycle)) difference = "response_taken: cycle " + std::to_string(cycle);
     difference += watch_.Compare(cycle);
   }
   bool IsEmpty() const override { return true; }
   unsigned rate = 16;
-  size_t failures = 0;   // of responses
   size_t responses = 0;  // taken
 
  private:
-  std::optional<Cycle> failed_, taken_;  // last in the model
-  bool rtl_failed_ = false;
+  std::optional<Cycle> taken_;  // last in the model
   bool rtl_taken_ = false;
   Top& top_;
   model::TxGather& gather_;
@@ -184,6 +177,7 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
     struct Sent {
       TxPacket packet;
       Bytes payload;
+      bool fails = false;
     };
     std::array<std::deque<Sent>, 2> good;  // jobs, responses
     size_t failed = 0;
@@ -227,7 +221,8 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
       failed += bad && !drop ? 1 : 0;
       failed_responses += bad && !drop && is_response ? 1 : 0;
       reports += !bad && !drop && sent.packet.reports ? 1 : 0;
-      if (!bad && !drop) good[is_response ? 1 : 0].push_back(std::move(sent));
+      if (bad && is_response && !drop) sent = {.packet = sent.packet, .payload = {}, .fails = true};
+      if ((!bad || is_response) && !drop) good[is_response ? 1 : 0].push_back(std::move(sent));
       b.answer.tokens.push_back(
           {.qpn = static_cast<uint32_t>(b.random() % kQps), .opcode = BthOpcode::kRcAcknowledge, .psn = i});
     }
@@ -245,21 +240,25 @@ TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
     EXPECT_EQ(b.failed.count, failed);
     EXPECT_EQ(b.sent.count, reports);
     EXPECT_EQ(b.mac.responses, good[1].size());
-    EXPECT_EQ(b.mac.failures, failed_responses);
+    size_t naks = 0;
     for (const SentFrame& frame : b.frames.sent) {
       const model::RxToken read = RxParser::Parse(frame.bytes, false);
-      if (read.bth.opcode == BthOpcode::kRcAcknowledge) continue;
-      auto& expected = good[read.bth.opcode == BthOpcode::kRcRdmaReadResponseMiddle ? 1 : 0];
+      if (read.bth.opcode == BthOpcode::kRcAcknowledge && read.extension[0] == 0) continue;
+      const bool is_nak = read.bth.opcode == BthOpcode::kRcAcknowledge;
+      auto& expected = good[is_nak || read.bth.opcode == BthOpcode::kRcRdmaReadResponseMiddle ? 1 : 0];
       ASSERT_FALSE(expected.empty());
       const Sent sent = std::move(expected.front());
       expected.pop_front();
       ASSERT_EQ(read.bth.psn, sent.packet.psn) << "out of order";
+      ASSERT_EQ(is_nak, sent.fails);
+      naks += is_nak ? 1 : 0;
       ASSERT_EQ(read.bth.dest_qp, sent.packet.has_ah ? sent.packet.dest_qpn : sent.packet.qpn * 0x1234);
       ASSERT_EQ(read.hop_limit, sent.packet.has_ah ? 100 + sent.packet.ah : 0);
       ASSERT_EQ(Bytes(frame.bytes.begin() + read.payload_offset,
                       frame.bytes.begin() + read.payload_offset + read.payload_bytes),
                 sent.payload);
     }
+    EXPECT_EQ(naks, failed_responses);
     this->rtl.Reset();
   }
 }

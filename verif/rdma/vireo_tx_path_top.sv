@@ -34,8 +34,9 @@ module vireo_tx_path_top
   output logic                  failed_valid_o,
   input  logic                  failed_ready_i,
   output qp_failure_t           failed_o,
-  output logic                  response_failed_o,
   output logic                  response_taken_o,
+  output logic                  qp_sent_valid_o,
+  output qp_sent_t              qp_sent_o,
   output logic                  sent_valid_o,
   input  logic                  sent_ready_i,
   output rx_ack_t               sent_o,
@@ -86,7 +87,6 @@ module vireo_tx_path_top
     .failed_valid_o,
     .failed_ready_i,
     .failed_o,
-    .response_failed_o,
     .sent_valid_o,
     .sent_ready_i,
     .sent_o,
@@ -123,6 +123,8 @@ module vireo_tx_path_top
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
     .response_taken_o,
+    .qp_sent_valid_o,
+    .qp_sent_o,
     .tx_frame_o,
     .idle_o(idle_o[1])
   );

@@ -110,6 +110,36 @@ Footprint FootprintOf(pid_t pid) {
   return found;
 }
 
+Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors) {
+  constexpr int kLooks = 1000, kLookUs = 10'000;
+  Footprint now;
+  for (int looks = 0; looks < kLooks; ++looks) {
+    now = FootprintOf(simulator.pid());
+    if (now.descriptors <= descriptors) break;
+    usleep(kLookUs);
+  }
+  EXPECT_EQ(now.descriptors, descriptors);
+  return now;
+}
+
+void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {
+  SCOPED_TRACE(server_dies ? "the server dies" : "the client dies");
+  // It says a line for each second of traffic. The other needs a processor to learn what happened, whoever else runs.
+  TcpPair pair(simulator, "stdbuf -oL " + command + " --run_infinitely -D 1", {}, /*yields=*/false);
+  ASSERT_NE(pair.client, nullptr);
+  ASSERT_TRUE(AwaitOutput(" 4096 ", *pair.client)) << pair.client->Output();
+  Program& victim = server_dies ? pair.server : *pair.client;
+  Program& other = server_dies ? *pair.client : pair.server;
+  victim.Kill();
+  EXPECT_EQ(victim.Wait(), 128 + SIGKILL);
+  EXPECT_GT(other.Wait(), 0);
+  // IBV_WC_RETRY_EXC_ERR; or, if the memory was gone before the connection, IBV_WC_REM_OP_ERR.
+  const std::string output = other.Output();
+  EXPECT_TRUE(output.find("Failed status 12") != std::string::npos ||
+              output.find("Failed status 11") != std::string::npos)
+      << output;
+}
+
 unsigned FreePort() {
   const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};

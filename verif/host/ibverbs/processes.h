@@ -71,6 +71,14 @@ struct Footprint {
 // Zeros: there is no such process.
 Footprint FootprintOf(pid_t pid);
 
+// When it has let go of all but so many descriptors: of a program's end it may learn a little later than we do. If it
+// does not in time, the test fails.
+Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors);
+
+// Of two programs of perftest that are in the middle of traffic one dies: the other ends too, and says why. `command`:
+// of messages of 4096 bytes.
+void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies);
+
 // A TCP port that nobody used a moment ago.
 unsigned FreePort();
 // Until somebody listens there; false: `program` ended before, or nobody does in time.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that come and go, many at once, that are killed, and that go on for long: nothing of them stays, and nobody
+// Programs that come and go, many at once, that are killed, nothing of them stays, and nobody
 // else is disturbed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -79,19 +76,6 @@ TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
   std::filesystem::remove_all(top);
 }
 
-// When it has let go of all but so many descriptors: of a program's end it may learn a little later than we do.
-Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors) {
-  constexpr int kLooks = 1000, kLookUs = 10'000;
-  Footprint now;
-  for (int looks = 0; looks < kLooks; ++looks) {
-    now = FootprintOf(simulator.pid());
-    if (now.descriptors <= descriptors) break;
-    usleep(kLookUs);
-  }
-  EXPECT_EQ(now.descriptors, descriptors);
-  return now;
-}
-
 TEST(StressLife, AHundredProgramsLeaveNothingInTheSimulator) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
@@ -146,25 +130,6 @@ TEST(StressMany, SixtyFourPairsOfProgramsAtOnce) {
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-// Of two programs that are in the middle of traffic one dies: the other ends too, and says why.
-void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {
-  SCOPED_TRACE(server_dies ? "the server dies" : "the client dies");
-  // It says a line for each second of traffic. The other needs a processor to learn what happened, whoever else runs.
-  TcpPair pair(simulator, "stdbuf -oL " + command + " --run_infinitely -D 1", {}, /*yields=*/false);
-  ASSERT_NE(pair.client, nullptr);
-  ASSERT_TRUE(AwaitOutput(" 4096 ", *pair.client)) << pair.client->Output();
-  Program& victim = server_dies ? pair.server : *pair.client;
-  Program& other = server_dies ? *pair.client : pair.server;
-  victim.Kill();
-  EXPECT_EQ(victim.Wait(), 128 + SIGKILL);
-  EXPECT_GT(other.Wait(), 0);
-  // IBV_WC_RETRY_EXC_ERR; or, if the memory was gone before the connection, IBV_WC_REM_OP_ERR.
-  const std::string output = other.Output();
-  EXPECT_TRUE(output.find("Failed status 12") != std::string::npos ||
-              output.find("Failed status 11") != std::string::npos)
-      << output;
-}
-
 // Again and again: the small NIC has 14 queue pairs, of which each takes 5.
 TEST_P(Stress, AProgramThatIsKilledTakesNothingWithIt) {
   SimulatorProcess small({"--device", GetParam().device, "--config", "nic1"});
@@ -199,52 +164,6 @@ TEST_P(Stress, UsersOfOneNicDoNotDisturbEachOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Stress, testing::Values(System{"model", "64"}), NameOf);
-
-// --- For long
-
-// All kinds of programs, three pairs at a time, one of which in four rounds is killed, until the time is over; then the
-// simulator is no larger than after the first rounds. VIREO_SOAK_SECONDS says for how long.
-TEST(StressSoak, MixedTrafficForLongMakesTheSimulatorNoLarger) {
-  constexpr std::array kCommands = {"ib_write_bw -F -b -q 4 -n 50 -s 16384", "ibv_rc_pingpong -g 1 -e -c -n 100",
-                                    "ib_send_bw -F -c UD -n 100 -s 1024",    "ib_read_bw -F -q 2 -n 50 -s 65536",
-                                    "ib_send_lat -F -n 100 -s 64",           "ib_send_bw -F -c UC -n 100 -s 8192",
-                                    "ibv_ud_pingpong -g 1 -n 100 -s 1000",   "ib_write_lat -F -n 20 -s 256"};
-  constexpr size_t kAtOnce = 3, kWarmRounds = 4, kEveryKill = 4;
-  constexpr size_t kGrowthKib = 8192;  // the allocator's: tables as large as what was ever under way at once
-  const char* const text = std::getenv("VIREO_SOAK_SECONDS");
-  const auto length = std::chrono::seconds(text == nullptr ? 5 : std::strtol(text, nullptr, 10));
-  // Of a build with the address sanitizer: what was freed comes back soon, or its size would be all that is seen.
-  setenv("ASAN_OPTIONS", "quarantine_size_mb=4", 0);
-  SimulatorProcess simulator;
-  ASSERT_TRUE(simulator.is_ready());
-  const size_t descriptors = FootprintOf(simulator.pid()).descriptors;
-  Footprint before;
-  size_t rounds = 0, programs = 0;
-  const auto begin = std::chrono::steady_clock::now();
-  while ((rounds < 2 * kWarmRounds || std::chrono::steady_clock::now() - begin < length) && !HasFailure()) {
-    std::vector<std::unique_ptr<TcpPair>> pairs;
-    for (size_t i = 0; i < kAtOnce; ++i) {
-      const bool by_agent = programs % 7 == 6;
-      pairs.push_back(std::make_unique<TcpPair>(simulator, kCommands.at((rounds * kAtOnce + i) % kCommands.size()),
-                                                by_agent ? Environment{{"VIREO_DMA", "agent"}} : Environment{}));
-      programs += 2;
-    }
-    if (rounds % kEveryKill == kEveryKill - 1) {
-      programs += 2;
-      ExpectTheOtherIsTold(simulator, "ib_write_bw -F -b -q 4 -u 10 -s 4096", rounds / kEveryKill % 2 == 0);
-    }
-    for (const auto& pair : pairs) pair->ExpectGoodEnd();
-    if (++rounds == kWarmRounds) before = AwaitQuiet(simulator, descriptors);
-  }
-  if (HasFailure()) return;
-  const Footprint after = AwaitQuiet(simulator, descriptors);
-  const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%zu programs in %.0f s; the simulator: %zu KiB after %zu rounds, %zu KiB after %zu\n", programs, took,
-              before.resident_kib, kWarmRounds, after.resident_kib, rounds);
-  EXPECT_EQ(after.threads, before.threads);
-  EXPECT_LE(after.resident_kib, before.resident_kib + kGrowthKib);
-  EXPECT_EQ(simulator.Stop(), 0);
-}
 
 }  // namespace
 }  // namespace vireo::verif
