@@ -53,14 +53,14 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     }
   }
 
+  static bool is_fast() { return std::get<1>(GetParam())->link_mbps >= 10'000; }
   // As many under way as there is room for.
   SteadyWrites::Options Busy() const {
-    const bool is_fast = std::get<1>(GetParam())->link_mbps >= 10'000;
-    return {.bytes = is_fast ? 4096U : 1024U, .messages = wanted_ != 0 ? wanted_ : is_fast ? 150 : 40};
+    return {.bytes = is_fast() ? 4096U : 1024U, .messages = wanted_ != 0 ? wanted_ : is_fast() ? 150 : 40};
   }
   // All of them where the wire is fast, and the run short.
   std::vector<Attack> Attacks() const {
-    if (wanted_ == 0 && std::get<1>(GetParam())->link_mbps < 10'000) return {Attack::kEverything};
+    if (wanted_ == 0 && !is_fast()) return {Attack::kEverything};
     return {Attack::kDoorbells, Attack::kDescriptors, Attack::kRequests, Attack::kForeignPeers, Attack::kEverything};
   }
   static void ExpectNoForeignDma(const Measured& attacked, const Measured& alone) {
@@ -106,9 +106,13 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     const uint32_t bytes = options.bytes;
     options.depth = kDepth;
     std::string error;
-    auto pair = MakeConnectedPair(
-        system.host(0), system.host(1),
-        {.memory_bytes = 2 * kDepth * bytes, .interrupts = false, .qp = {.max_send_wr = kDepth}}, &error);
+    // Several at full speed both ways fill a receive buffer now and then. What is lost at the end of a run costs it one
+    // timeout, so that is little more than what a full queue takes on the line: 262 us, 4 ms.
+    const ConnectedPairOptions wide = {.memory_bytes = 2 * kDepth * bytes,
+                                       .interrupts = false,
+                                       .qp = {.max_send_wr = kDepth},
+                                       .connection = {.timeout = static_cast<uint8_t>(is_fast() ? 6 : 10)}};
+    auto pair = MakeConnectedPair(system.host(0), system.host(1), wide, &error);
     ASSERT_NE(pair, nullptr) << error;
     SteadyWrites tenant(system, *pair, options, random);
 
@@ -135,9 +139,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       hostile->Start();
     }
     for (size_t i = 0; neighbor.is_lawful && i < kNeighbors; ++i) {
-      lawful_pairs.push_back(MakeConnectedPair(
-          system.host(0), system.host(1),
-          {.memory_bytes = 2 * kDepth * bytes, .interrupts = false, .qp = {.max_send_wr = kDepth}}, &error));
+      lawful_pairs.push_back(MakeConnectedPair(system.host(0), system.host(1), wide, &error));
       ASSERT_NE(lawful_pairs.back(), nullptr) << error;
       lawful.push_back(std::make_unique<SteadyWrites>(system, *lawful_pairs.back(),
                                                       SteadyWrites::Options{.bytes = bytes, .depth = kDepth}, random));
@@ -228,13 +230,18 @@ TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
   // The share of a queue pair: what is left of the NIC beside a lawful tenant with as many as the hostile one.
   ASSERT_NO_FATAL_FAILURE(Measure({.is_lawful = true}, Busy(), &share));
   Print("beside a lawful one", share, alone);
-  // Who asks for no more than that share.
+  // Who asks for no more than that share, for long enough: an attack whose queue pairs end and are made anew holds
+  // everybody up each time until all is quiet, on a slow wire for longer than 5 % of a short run.
   SteadyWrites::Options pace = Busy();
   pace.interval = std::max(share.duration[0], share.duration[1]) / pace.messages;
+  if (wanted_ == 0 && is_fast()) pace.messages *= 2;
   ASSERT_NO_FATAL_FAILURE(Measure({}, pace, &modest));
   Print("modest, alone", modest, modest);
-  for (const Attack attack : {Attack::kDoorbells, Attack::kDescriptors}) {
-    const char* const name = HostileProgram::kNames.at(static_cast<size_t>(attack));
+  for (size_t i = 0; i < HostileProgram::kNames.size(); ++i) {
+    const char* const name = HostileProgram::kNames.at(i);
+    const auto attack = static_cast<Attack>(i);
+    const bool stays = attack == Attack::kDoorbells || attack == Attack::kDescriptors;
+    if (!stays && wanted_ == 0 && !is_fast()) continue;
     SCOPED_TRACE(name);
     Measured attacked;
     ASSERT_NO_FATAL_FAILURE(Measure({.attack = attack}, Busy(), &attacked));

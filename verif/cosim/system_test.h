@@ -133,7 +133,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
       ADD_FAILURE() << "no completion at host " << host;
       return std::nullopt;
     }
-    return **completion;
+    return *completion;
   }
   // That nothing comes for a while.
   void ExpectNoneOf(verbs::CompletionQueue& cq, size_t host, uint64_t ns) {
