@@ -28,7 +28,7 @@ void Say(Host& host, const char* what) {
 
 // The value, or the end of the program.
 template <typename T>
-T Must(host::Result<T> result, const char* what) {
+T Must(host::Result<T>&& result, const char* what) {
   if (!result.ok()) {
     std::fprintf(stderr, "%s: %s\n", what, host::ToString(result.error()).c_str());
     std::exit(1);

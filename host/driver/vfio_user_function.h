@@ -92,7 +92,7 @@ class VfioUserFunction final : public PciFunction {
   mutable std::mutex state_mutex_;  // of what follows
   std::string lost_;
   std::atomic<bool> is_lost_ = false;
-  uint64_t next_address_;
+  uint64_t next_address_ = 0;
   std::map<uint64_t, std::span<uint8_t>> shown_;  // by device address, without a file
 
   std::thread agent_;

@@ -263,6 +263,7 @@ int UcmaFile::Create(std::span<const uint8_t> command, Bytes& response) {
   Id id;
   id.create.assign(command.begin(), command.end());
   std::vector<size_t> nics;
+  nics.reserve(nics_.size());
   for (const auto& [nic, unused] : nics_) nics.push_back(nic);
   int result = -ENODEV;
   for (const size_t nic : nics) {
@@ -377,6 +378,7 @@ std::map<size_t, uint32_t> UcmaFile::Numbers() {
 int UcmaFile::GetEvent(std::span<const uint8_t> command, Bytes& response) {
   // Those first that say that they have one. Those that do not may: what says so can be on its way.
   std::vector<size_t> order;
+  order.reserve(nics_.size());
   for (const auto& [nic, state] : nics_) order.push_back(nic);
   std::stable_partition(order.begin(), order.end(),
                         [this](size_t nic) { return IsReadable(nics_.at(nic).socket.get()); });

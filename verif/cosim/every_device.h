@@ -40,14 +40,21 @@ inline std::vector<EveryDeviceAndRing> EveryDeviceWithEveryRing() {
   return all;
 }
 
+// Likewise; RTL alone has one configuration.
+inline std::vector<EveryDevice> EveryDeviceOnce() {
+  std::vector<EveryDevice> all;
+  for (const char* device : {"model", "lockstep"}) {
+    for (const spec::Config* config : {&spec::kNic100, &spec::kNic1}) all.emplace_back(device, config);
+  }
+  all.emplace_back("rtl", &spec::kNic100);
+  return all;
+}
+
 }  // namespace vireo::verif
 
 // For a suite of EveryDevice, whose rings are its own choice.
-#define VIREO_ON_EVERY_DEVICE_ONCE(Suite)                                                                           \
-  INSTANTIATE_TEST_SUITE_P(                                                                                         \
-      Devices, Suite,                                                                                               \
-      testing::Combine(testing::Values("model", "rtl", "lockstep"), testing::Values(&spec::kNic100, &spec::kNic1)), \
-      ::vireo::verif::NameOf)
+#define VIREO_ON_EVERY_DEVICE_ONCE(Suite) \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::verif::EveryDeviceOnce()), ::vireo::verif::NameOf)
 // For a suite of EveryDeviceAndRing.
 #define VIREO_ON_EVERY_DEVICE(Suite)                                                                      \
   INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::verif::EveryDeviceWithEveryRing()), \
