@@ -23,6 +23,8 @@ namespace vireo::verif {
 namespace {
 
 using Attack = HostileProgram::Attack;
+constexpr std::array kAttacks = {Attack::kDoorbells, Attack::kDescriptors, Attack::kRequests, Attack::kForeignPeers,
+                                 Attack::kEverything};
 
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kPatience = 1'000'000 * kMicrosecond;
@@ -61,7 +63,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
   // All of them where the wire is fast, and the run short.
   std::vector<Attack> Attacks() const {
     if (wanted_ == 0 && !is_fast()) return {Attack::kEverything};
-    return {Attack::kDoorbells, Attack::kDescriptors, Attack::kRequests, Attack::kForeignPeers, Attack::kEverything};
+    return {kAttacks.begin(), kAttacks.end()};
   }
   static void ExpectNoForeignDma(const Measured& attacked, const Measured& alone) {
     EXPECT_EQ(attacked.read, alone.read);
@@ -237,9 +239,8 @@ TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
   if (wanted_ == 0 && is_fast()) pace.messages *= 2;
   ASSERT_NO_FATAL_FAILURE(Measure({}, pace, &modest));
   Print("modest, alone", modest, modest);
-  for (size_t i = 0; i < HostileProgram::kNames.size(); ++i) {
-    const char* const name = HostileProgram::kNames.at(i);
-    const auto attack = static_cast<Attack>(i);
+  for (const Attack attack : kAttacks) {
+    const char* const name = HostileProgram::kNames.at(static_cast<size_t>(attack));
     const bool stays = attack == Attack::kDoorbells || attack == Attack::kDescriptors;
     if (!stays && wanted_ == 0 && !is_fast()) continue;
     SCOPED_TRACE(name);

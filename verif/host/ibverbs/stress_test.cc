@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that come and go, many at once, that are killed, nothing of them stays, and nobody
-// else is disturbed.
+// Programs that come and go, many at once, and that are killed: nothing of them stays, and nobody else is disturbed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
