@@ -41,10 +41,10 @@ class Ring {
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  T& operator[](size_t index) { return slots_[(first_ + index) & (slots_.size() - 1)]; }
-  const T& operator[](size_t index) const { return slots_[(first_ + index) & (slots_.size() - 1)]; }
+  T& operator[](size_t index) { return slots_[(first_ + index) & mask_]; }
+  const T& operator[](size_t index) const { return slots_[(first_ + index) & mask_]; }
   // Throws if there is none, as std::deque does.
-  T& at(size_t index) { return slots_.at(index < size_ ? (first_ + index) & (slots_.size() - 1) : slots_.size()); }
+  T& at(size_t index) { return slots_.at(index < size_ ? (first_ + index) & mask_ : slots_.size()); }
   T& front() { return slots_[first_]; }
   const T& front() const { return slots_[first_]; }
   T& back() { return (*this)[size_ - 1]; }
@@ -56,7 +56,7 @@ class Ring {
 
   // A place behind the last one, with whatever was left in it: for who wants to use its memory again.
   T& Extend() {
-    if (size_ == slots_.size()) Grow();
+    if (size_ > mask_ || slots_.empty()) Grow();
     return (*this)[size_++];
   }
   // `value` is none of the queue's own.
@@ -64,7 +64,7 @@ class Ring {
   void push_back(T&& value) { Extend() = std::move(value); }
   void pop_front() {
     assert(size_ != 0);
-    first_ = (first_ + 1) & (slots_.size() - 1);
+    first_ = (first_ + 1) & mask_;
     --size_;
   }
   void clear() { first_ = size_ = 0; }
@@ -76,10 +76,12 @@ class Ring {
     std::vector<T> slots(slots_.empty() ? kFirstSlots : 2 * slots_.size());  // a power of two
     for (size_t i = 0; i < size_; ++i) slots[i] = std::move((*this)[i]);
     slots_ = std::move(slots);
+    mask_ = slots_.size() - 1;
     first_ = 0;
   }
 
   std::vector<T> slots_;
+  size_t mask_ = 0;  // of indices: slots less 1. The vector would divide by the size of T to tell
   size_t first_ = 0;
   size_t size_ = 0;
   static_assert(!std::is_same_v<T, bool>, "std::vector has none that could be referred to");

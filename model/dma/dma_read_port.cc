@@ -44,7 +44,7 @@ void DmaReadPort::Run(Cycle now) {
   if (reader_.TrainCycle() <= now) TakeTrain(now);
   for (size_t i = 0; i < answers_.size(); ++i) {
     Answers& answers = answers_[i];
-    if (answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
+    if (answers.tokens.empty() || answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
     fetched_out[i].Push(now, answers.tokens.front());
     answers.tokens.pop_front();
     answers.timing.Pop(now);
@@ -126,7 +126,15 @@ void DmaReadPort::TakeTrain(Cycle now) {
 
 void DmaReadPort::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
   reader_.OnReadBeat(cycle, id, data, resp, last);
-  if (!last) return;
+  if (last) EndRead(cycle);
+}
+
+void DmaReadPort::OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp) {
+  reader_.OnReadEnd(cycle, id, resp);
+  EndRead(cycle);
+}
+
+void DmaReadPort::EndRead(Cycle cycle) {
   --outstanding_;
   Wake(cycle);
 }
@@ -146,7 +154,9 @@ void DmaReadPort::Wake(Cycle now) {
   at(reader_.TrainCycle());
   at(reader_.BurstCycle());
   at(std::max(arb_.PopReady(), reader_.RequestReady()));
-  for (const Answers& answers : answers_) at(answers.timing.PopReady());
+  for (const Answers& answers : answers_) {
+    if (!answers.tokens.empty()) at(answers.timing.PopReady());
+  }
 }
 
 }  // namespace vireo::model

@@ -60,6 +60,9 @@ class DmaReadPort final : public Block {
 
   // A beat of the bus, as DmaReader takes it. A burst's beats come after ar_out took it.
   void OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last);
+  // Or more than a beat, as DmaReader takes it.
+  void OnReadData(uint32_t id, std::span<const uint8_t> data) { reader_.OnReadData(id, data); }
+  void OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp);
 
   // What idle_o and outstanding_o show in a cycle before anything of that cycle was told.
   bool IsIdle() const;
@@ -78,6 +81,7 @@ class DmaReadPort final : public Block {
   size_t whole() const { return fetch_request_in.size(); }  // index of the first whole client
   bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
   void TakeTrain(Cycle now);
+  void EndRead(Cycle cycle);
   void Wake(Cycle now);
 
   const uint32_t beat_bytes_;

@@ -34,7 +34,7 @@ void DmaReader::OnRequest(Cycle cycle, const Request& request) {
   split_.OnRequest(cycle, request.address, request.bytes, request.max_read_request_size);
   Flight& flight = flights_.Extend();  // with the memory of one that has left
   flight.tag = request.tag;
-  flight.data.assign(request.bytes, 0);
+  flight.data.resize(request.bytes);
   flight.resp = AxiResp::kOkay;
   flight.issued_bytes = 0;
   flight.bus_beats = BusBeats(request.address, request.bytes, beat_bytes_);
@@ -52,17 +52,29 @@ void DmaReader::OnBurstTaken(Cycle cycle) {
 void DmaReader::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
   assert(data.size() == beat_bytes_);
   Read& read = reads_[id];
-  // The part of the beat that belongs to the burst; `at` counts from the burst's first byte.
-  const auto lane = static_cast<uint32_t>(read.address % beat_bytes_);
-  const uint32_t begin = read.beats_here == 0 ? lane : 0;
-  const uint32_t at = read.beats_here * beat_bytes_ + begin - lane;
-  const uint32_t size = std::min(beat_bytes_ - begin, read.bytes - at);
-  const auto source = data.subspan(begin, size);
-  std::copy(source.begin(), source.end(), FlightOf(read.flight).data.begin() + read.offset + at);
-  ++read.beats_here;
+  const auto lane = static_cast<uint32_t>((read.address + read.bytes_here) % beat_bytes_);
+  OnReadData(id, data.subspan(lane, std::min(beat_bytes_ - lane, read.bytes - read.bytes_here)));
+  if (last) return OnReadEnd(cycle, id, resp);
   if (read.resp == AxiResp::kOkay) read.resp = resp;
-  if (!last) return;
-  assert(read.beats_here == BusBeats(read.address, read.bytes, beat_bytes_));
+}
+
+void DmaReader::OnReadData(uint32_t id, std::span<const uint8_t> data) {
+  Read& read = reads_[id];
+  assert(data.size() <= read.bytes - read.bytes_here);
+  std::copy(data.begin(), data.end(), FlightOf(read.flight).data.begin() + read.offset + read.bytes_here);
+  read.bytes_here += static_cast<uint32_t>(data.size());
+}
+
+void DmaReader::OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp) {
+  Read& read = reads_[id];
+  if (read.resp == AxiResp::kOkay) read.resp = resp;
+  if (read.bytes_here != read.bytes) {
+    assert(resp != AxiResp::kOkay);
+    // A beat of the bus is there or not, so one that has begun is missing, too.
+    const auto begun = static_cast<uint32_t>((read.address + read.bytes_here) % beat_bytes_);
+    const auto data = FlightOf(read.flight).data.begin() + read.offset;
+    std::fill(data + read.bytes_here - std::min(begun, read.bytes_here), data + read.bytes, uint8_t{0});
+  }
   read.done = cycle;
   Advance();
 }
@@ -88,17 +100,38 @@ void DmaReader::OnTrainBeatTaken(Cycle cycle) {
 // Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
 std::span<const uint8_t> DmaReader::TakeTrain(Cycle first) {
   assert(beat_ == 0);
-  const Cycle end = first + flights_.front().train_beats;
-  for (Cycle cycle = first; cycle != end; ++cycle) {
-    train_timing_.Pop(cycle);
-    train_room_.Return(cycle);
-    while (Step()) {
+  const uint32_t beats = flights_.front().train_beats;
+  // Whether the steps that are left find room, and no beat is late for its cycle.
+  const bool flows =
+      next_step_ > first && next_step_ + kStepToQueue + FifoTiming::kFifoLatency <= first + train_timing_.size();
+  if (step_flight_ == first_flight_ && step_ > 0 && flows) {
+    TakeSteps(first);
+  } else {
+    for (Cycle cycle = first; cycle != first + beats; ++cycle) {
+      train_timing_.Pop(cycle);
+      train_room_.Return(cycle);
+      while (Step()) {
+      }
     }
   }
   const std::span<const uint8_t> data = flights_.front().data;
   PopTrain();
   Advance();
   return data;
+}
+
+// The steps that are left of the oldest train, one in each cycle, and all its beats from `first` on.
+void DmaReader::TakeSteps(Cycle first) {
+  const Flight& flight = flights_.front();
+  const uint32_t steps = flight.steps - step_;
+  places_.Return(next_step_, std::min(flight.bus_beats, flight.steps) - std::min(step_, flight.bus_beats));
+  train_timing_.Pass(next_step_ + kStepToQueue, steps, first);
+  train_room_.Take(steps);
+  train_room_.Return(first, flight.train_beats);
+  next_step_ += steps;
+  step_ = 0;
+  ++step_flight_;
+  done_timing_.Pop(next_step_ - 1);
 }
 
 void DmaReader::PopTrain() {
@@ -108,7 +141,12 @@ void DmaReader::PopTrain() {
 }
 
 void DmaReader::Advance() {
-  while (split_.Advance() || Issue() || Retire() || Step()) {
+  for (bool moved = true; moved;) {
+    while (split_.Advance() || Issue()) {
+    }
+    moved = false;  // then there may be tags and places
+    while (Retire()) moved = true;
+    while (Step()) moved = true;
   }
 }
 
@@ -132,7 +170,7 @@ bool DmaReader::Issue() {
                 .address = burst.address,
                 .offset = flight.issued_bytes,
                 .bytes = burst.bytes,
-                .beats_here = 0,
+                .bytes_here = 0,
                 .last = burst.last,
                 .resp = AxiResp::kOkay,
                 .done = kUnknown};

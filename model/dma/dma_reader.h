@@ -92,6 +92,10 @@ class DmaReader {
   // A beat of the bus, its bytes in the lanes of their addresses. The beats of a burst come in order; bursts mix
   // freely.
   void OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last);
+  // The same for who knows more than a beat: the burst's next bytes, at any time before its end; and the cycle of its
+  // last beat. Data that an error keeps away is zero.
+  void OnReadData(uint32_t id, std::span<const uint8_t> data);
+  void OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp);
 
   // The oldest beat that was not taken is visible from this cycle on; kUnknown if there is none.
   Cycle TrainCycle() const { return train_timing_.PopReady(); }
@@ -120,7 +124,7 @@ class DmaReader {
     uint64_t address;
     uint32_t offset;  // in the request
     uint32_t bytes;
-    uint32_t beats_here;
+    uint32_t bytes_here;
     bool last;  // of its request
     AxiResp resp;
     Cycle done;  // when its last beat came
@@ -133,6 +137,7 @@ class DmaReader {
   bool Step();
   void Advance();
   void PopTrain();
+  void TakeSteps(Cycle first);
 
   const Config config_;
   const uint32_t beat_bytes_;

@@ -19,9 +19,7 @@ void DmaSplit::OnRequest(Cycle cycle, uint64_t address, uint32_t bytes, spec::Pc
   requests_.push_back({address, bytes, BurstLimit(max_size, beat_bytes_), false});
 }
 
-bool DmaSplit::Advance() {
-  const Cycle cycle = std::max(requests_timing_.PopReady(), bursts_timing_.PushReady());
-  if (cycle == kUnknown) return false;
+void DmaSplit::Cut(Cycle cycle) {
   Request& request = requests_.front();
   const auto to_limit = static_cast<uint32_t>(request.limit - request.address % request.limit);
   const uint32_t bytes = std::min(request.bytes, to_limit);
@@ -35,7 +33,6 @@ bool DmaSplit::Advance() {
     requests_.pop_front();
     requests_timing_.Pop(cycle);
   }
-  return true;
 }
 
 void DmaSplit::TakeBurst(Cycle cycle) {

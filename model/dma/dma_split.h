@@ -3,6 +3,7 @@
 // vireo_dma_pkg what model and RTL share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "model/common/cycle.h"
@@ -43,7 +44,12 @@ class DmaSplit {
   void OnRequest(Cycle cycle, uint64_t address, uint32_t bytes, spec::PcieSize max_size);
 
   // Cuts the next burst if the cycle in which that happens is known. Whether it did.
-  bool Advance();
+  bool Advance() {
+    const Cycle cycle = std::max(requests_timing_.PopReady(), bursts_timing_.PushReady());
+    if (cycle == kUnknown) return false;
+    Cut(cycle);
+    return true;
+  }
 
   // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
@@ -51,6 +57,8 @@ class DmaSplit {
   void TakeBurst(Cycle cycle);
 
  private:
+  void Cut(Cycle cycle);
+
   struct Request {
     uint64_t address;  // of what is left of it
     uint32_t bytes;

@@ -193,9 +193,9 @@ Cycle DmaWritePort::TakeBurstData(Cycle now, Cycle from) {
 }
 
 void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
-  writer_.OnAnswer(cycle, resp);
+  const bool moved = writer_.OnAnswer(cycle, resp);
   if (!writer_.completions().empty()) WakeAt(writer_.completions().back().cycle);
-  Wake(cycle);
+  if (moved) Wake(cycle);
 }
 
 bool DmaWritePort::IsIdle() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace vireo::model {
 namespace {
@@ -18,7 +19,7 @@ DmaWriter::DmaWriter(const Config& config)
       data_timing_(FifoTiming::Fifo(config.buffer_bytes / beat_bytes_)),
       room_for_answers_(config.writes) {}
 
-DmaWriter::Flight& DmaWriter::FlightOf(uint64_t number) {
+DmaWriter::Flight& DmaWriter::PlaceOf(uint64_t number) {
   const auto index = static_cast<size_t>(number - first_flight_);
   if (index == flights_.size()) {
     Flight& flight = flights_.Extend();  // with the memory of one that has left
@@ -32,13 +33,13 @@ DmaWriter::Flight& DmaWriter::FlightOf(uint64_t number) {
 void DmaWriter::OnRequest(Cycle cycle, const Request& request) {
   assert(request.bytes <= kMaxRequestBytes);
   split_.OnRequest(cycle, request.address, request.bytes, request.max_payload_size);
-  FlightOf(next_request_++).request = request;
+  PlaceOf(next_request_++).request = request;
   Advance();
 }
 
 void DmaWriter::OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool last) {
   data_timing_.Push(cycle);
-  Flight& flight = FlightOf(next_train_);
+  Flight& flight = PlaceOf(next_train_);
   flight.data.insert(flight.data.end(), data.begin(), data.end());
   if (!last) return;
   flight.complete = cycle;
@@ -49,7 +50,7 @@ void DmaWriter::OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool las
 void DmaWriter::OnTrain(Cycle first, std::span<const uint8_t> data) {
   const uint32_t beats = BusBeats(0, static_cast<uint32_t>(data.size()), beat_bytes_);
   data_timing_.Push(first, beats);
-  Flight& flight = FlightOf(next_train_++);
+  Flight& flight = PlaceOf(next_train_++);
   assert(flight.data.empty());
   flight.data.assign(data.begin(), data.end());
   flight.complete = first + beats - 1;
@@ -74,7 +75,12 @@ DmaWriter::WriteBeat DmaWriter::write_beat() const {
 }
 
 void DmaWriter::OnWriteBeatTaken(Cycle cycle) {
-  TakeWriteBeat(cycle);
+  write_timing_.Pop(cycle);
+  write_room_.Return(cycle);
+  if (++beat_ == WriteOf(leaving_).beats) {
+    beat_ = 0;
+    ++leaving_;
+  }
   Advance();
 }
 
@@ -87,35 +93,29 @@ std::span<const uint8_t> DmaWriter::burst_data() const {
 // Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
 Cycle DmaWriter::TakeBurstData(Cycle from) {
   assert(beat_ == 0);
-  for (;;) {
-    const Cycle cycle = std::max(WriteCycle(), from);
-    const bool last = TakeWriteBeat(cycle);
-    while (Step()) {
+  const uint32_t beats = WriteOf(leaving_).beats;
+  Cycle cycle = from;
+  for (uint32_t i = 0; i < beats; ++i) {
+    cycle = std::max(WriteCycle(), from);
+    write_timing_.Pop(cycle);
+    write_room_.Return(cycle);
+    // Beats to come wait for this burst's steps only.
+    while (stepping_ == leaving_ && Step()) {
     }
-    if (!last) continue;
-    Advance();
-    return cycle;
   }
-}
-
-// Whether it was the last one of its burst.
-bool DmaWriter::TakeWriteBeat(Cycle cycle) {
-  write_timing_.Pop(cycle);
-  write_room_.Return(cycle);
-  if (++beat_ != WriteOf(leaving_).beats) return false;
-  beat_ = 0;
   ++leaving_;
-  return true;
+  if (StepAll()) Advance();
+  return cycle;
 }
 
-void DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
+bool DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
   assert(answered_ < leaving_);
   const Write write = writes_.front();
   writes_.pop_front();
   ++answered_;
   room_for_answers_.Return(cycle);
   last_answer_ = cycle;
-  Flight& flight = FlightOf(write.flight);
+  Flight& flight = PlaceOf(write.flight);
   if (flight.resp == AxiResp::kOkay) flight.resp = resp;
   if (write.last) {
     if (flight.request.notify || flight.resp != AxiResp::kOkay) {
@@ -124,12 +124,16 @@ void DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
     flights_.pop_front();
     ++first_flight_;
   }
+  if (!std::exchange(waits_for_answer_, false)) return false;
   Advance();
+  return true;
 }
 
 void DmaWriter::Advance() {
-  while (split_.Advance() || Issue() || Step()) {
-  }
+  do {
+    while (split_.Advance() || Issue()) {
+    }
+  } while (StepAll());
 }
 
 bool DmaWriter::Issue() {
@@ -146,7 +150,10 @@ bool DmaWriter::Issue() {
     fence = answered_ == issued_ ? last_answer_ + 1 : kUnknown;
   }
   const Cycle cycle = std::max({turn, answers, bus, beats, train, fence});
-  if (cycle == kUnknown) return false;
+  if (cycle == kUnknown) {
+    waits_for_answer_ = answers == kUnknown || fence == kUnknown;
+    return false;
+  }
   if (cycle > turn) {
     ++(cycle == fence     ? waits_.fence
        : cycle == train   ? waits_.train
@@ -164,6 +171,13 @@ bool DmaWriter::Issue() {
   bursts_timing_.Push(cycle);
   jobs_timing_.Push(cycle);
   return true;
+}
+
+// Whether there was a step.
+bool DmaWriter::StepAll() {
+  bool stepped = false;
+  while (Step()) stepped = true;
+  return stepped;
 }
 
 bool DmaWriter::Step() {

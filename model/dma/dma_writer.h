@@ -107,13 +107,13 @@ class DmaWriter {
   Cycle WriteCycle() const { return write_timing_.PopReady(); }
   WriteBeat write_beat() const;
   void OnWriteBeatTaken(Cycle cycle);
-  // The same for all beats of the oldest burst, none of which was taken: its bytes, until it is taken; and its beats,
-  // each as soon as it is visible, but not before `from`. The cycle of the last one.
+  // The same for all beats of the oldest burst, none of which was taken: its bytes, until it is answered; and its
+  // beats, each as soon as it is visible, but not before `from`. The cycle of the last one.
   std::span<const uint8_t> burst_data() const;
   Cycle TakeBurstData(Cycle from);
 
-  // Answers come in the order of the bursts.
-  void OnAnswer(Cycle cycle, AxiResp resp);
+  // Answers come in the order of the bursts. Whether anything but a completion followed from it.
+  bool OnAnswer(Cycle cycle, AxiResp resp);
 
   // In order; the caller takes them away.
   Ring<Completion>& completions() { return completions_; }
@@ -137,14 +137,14 @@ class DmaWriter {
     bool last;  // of its request
   };
 
-  Flight& FlightOf(uint64_t number);
+  Flight& PlaceOf(uint64_t number);  // also of one that comes now
   const Flight& FlightOf(uint64_t number) const { return flights_[static_cast<size_t>(number - first_flight_)]; }
   const Write& WriteOf(uint64_t number) const { return writes_[static_cast<size_t>(number - answered_)]; }
   // Each computes one event if everything that it waits for is known, and says whether it did.
   bool Issue();
   bool Step();
+  bool StepAll();
   void Advance();
-  bool TakeWriteBeat(Cycle cycle);
 
   const Config config_;
   const uint32_t beat_bytes_;
@@ -166,6 +166,7 @@ class DmaWriter {
   uint32_t beat_ = 0;        // the next one to be taken of its burst
   Cycle next_step_ = 0;
   Cycle last_answer_ = 0;
+  bool waits_for_answer_ = false;  // the burst that is issued next
   Ring<Flight> flights_;
   uint64_t first_flight_ = 0;  // number of flights_.front()
   uint64_t next_request_ = 0;

@@ -19,6 +19,7 @@
 
 #include "verif/dma/axi_memory.h"
 #include "verif/dma/dma_reader_rtl.h"
+#include "verif/harness/random.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -331,6 +332,62 @@ TEST_P(DmaReaderRandomTest, ForgetsEverythingInAReset) {
 }
 
 // --- Rules, by hand --------------------------------------------------------------------------------------------------
+
+// Told by beats and told by bytes, a reader gives the same train in the same cycle, also of a burst that ends early.
+TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
+  auto random = MakeRandom("dma_reader_bytes");
+  DmaReader::Config config;
+  const uint32_t beat_bytes = config.data_bits / 8;
+  DmaReader beats(config), bytes(config);
+  for (Cycle cycle = 10; cycle < 200'000; cycle += 1000) {
+    const DmaReader::Request request{.address = 0x10000 + random() % 300,
+                                     .bytes = 1 + static_cast<uint32_t>(random() % 900),
+                                     .tag = 7,
+                                     .max_read_request_size = spec::PcieSize::kBytes256};
+    for (DmaReader* reader : {&beats, &bytes}) reader->OnRequest(cycle, request);
+    Cycle bus = cycle + 100;
+    while (beats.BurstCycle() != kUnknown) {
+      const Cycle taken = std::max(bus, beats.BurstCycle());
+      const DmaReader::Burst burst = beats.burst();
+      for (DmaReader* reader : {&beats, &bytes}) reader->OnBurstTaken(taken);
+      const uint64_t end = burst.address + burst.bytes;
+      // Where its data ends: at the end, or after any byte, with an error for the beats that are missing.
+      const uint64_t sent = random() % 3 == 0 ? burst.address + random() % burst.bytes : end;
+      bus = taken + 5;
+      for (uint64_t at = burst.address; at < end; ++bus) {
+        const uint64_t next = std::min(end, (at / beat_bytes + 1) * beat_bytes);
+        std::vector<uint8_t> beat(beat_bytes);
+        const bool is_there = next <= sent;
+        for (uint64_t i = at; i < next && is_there; ++i) beat[i % beat_bytes] = static_cast<uint8_t>(i * 7 + 1);
+        beats.OnReadBeat(bus, burst.id, beat, is_there ? AxiResp::kOkay : AxiResp::kSlverr, next == end);
+        at = next;
+      }
+      for (uint64_t at = burst.address; at < sent;) {
+        std::vector<uint8_t> part(1 + random() % (sent - at));
+        for (uint8_t& byte : part) byte = static_cast<uint8_t>(at++ * 7 + 1);
+        bytes.OnReadData(burst.id, part);
+      }
+      bytes.OnReadEnd(bus - 1, burst.id, sent == end ? AxiResp::kOkay : AxiResp::kSlverr);
+    }
+    const Cycle first = beats.TrainCycle();
+    ASSERT_EQ(bytes.TrainCycle(), first);
+    ASSERT_NE(first, kUnknown);
+    const DmaReader::TrainBeat expected = beats.train_beat(), got = bytes.train_beat();
+    ASSERT_EQ(got.resp, expected.resp);
+    // One of them as whoever takes beats one by one.
+    std::vector<uint8_t> data;
+    for (Cycle now = first;; ++now) {
+      ASSERT_EQ(beats.TrainCycle(), now);
+      const DmaReader::TrainBeat beat = beats.train_beat();
+      data.insert(data.end(), beat.data.begin(), beat.data.end());
+      const bool last = beat.last;
+      beats.OnTrainBeatTaken(now);
+      if (last) break;
+    }
+    const auto train = bytes.TakeTrain(first);
+    ASSERT_TRUE(std::equal(train.begin(), train.end(), data.begin(), data.end()));
+  }
+}
 
 TEST(DmaSplitModel, KnowsItsLimits) {
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes128, 8), 128u);

@@ -47,11 +47,15 @@ void AxiBridge::OnReadBurst(Cycle cycle, const DmaRead& read) {
   ++open_reads_;
 }
 
+// R4: the cycle of the last one of `beats` that are made one per cycle from `cycle` on.
+Cycle AxiBridge::Occupy(Cycle cycle, uint32_t beats) {
+  read_free_ = std::max(cycle, read_free_) + beats;
+  return read_free_ - 1;
+}
+
 void AxiBridge::MakeBeat(Cycle cycle, uint16_t id, std::span<const uint8_t> data, uint8_t resp, bool last) {
-  const Cycle on_bus = std::max(cycle, read_free_);
-  read_free_ = on_bus + 1;
   ReadBeat& beat = read_beats_.Extend();
-  beat.cycle = on_bus;
+  beat.cycle = Occupy(cycle, 1);
   beat.id = id;
   beat.data.assign(data.begin(), data.end());
   beat.data.resize(beat_bytes_);
@@ -94,6 +98,33 @@ void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
     read.bytes = 0;
     --open_reads_;
   }
+}
+
+AxiBridge::ReadPart AxiBridge::TakeCompletion(Cycle cycle, const DmaCompletion& completion) {
+  if (completion.tag >= reads_.size() || reads_[completion.tag].bytes == 0) return {};
+  Read& read = reads_[completion.tag];
+  const uint64_t end = read.address + read.bytes;
+  ReadPart part{.bytes = std::min<size_t>(completion.data.size(), read.bytes - read.done)};
+  uint64_t here = read.address + read.done;
+  read.done += static_cast<uint32_t>(part.bytes);
+  if (part.bytes != 0) {
+    read.poisoned |= completion.status == DmaStatus::kPoisoned;
+    uint32_t beats = DmaBeats(here, part.bytes, beat_bytes_);
+    here += part.bytes;
+    if (here != end && here % beat_bytes_ != 0) --beats;  // waits for the next part
+    if (beats != 0) part.cycle = Occupy(cycle, beats);
+  }
+  if (completion.last && read.done != read.bytes) {
+    part.cycle = Occupy(cycle, DmaBeats(here, end - here, beat_bytes_));
+    read.poisoned = true;
+    read.done = read.bytes;
+  }
+  if (read.done != read.bytes) return part;
+  part.last = true;
+  part.resp = read.poisoned ? kAxiSlverr : kAxiOkay;
+  read.bytes = 0;
+  --open_reads_;
+  return part;
 }
 
 // --- Writes

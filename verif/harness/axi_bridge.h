@@ -84,6 +84,15 @@ class AxiBridge {
   void OnReadBurst(Cycle cycle, const DmaRead& read);
   // R2 to R4: appends to read_beats(). Calls come in the order of their cycles.
   void OnCompletion(Cycle cycle, const DmaCompletion& completion);
+  // The same for who knows the bytes and wants only the end: how many of the completion's bytes belong to the burst,
+  // and its last beat if it is among those that are made.
+  struct ReadPart {
+    size_t bytes = 0;
+    bool last = false;
+    Cycle cycle = 0;  // of the last beat
+    uint8_t resp = kAxiOkay;
+  };
+  ReadPart TakeCompletion(Cycle cycle, const DmaCompletion& completion);
   // In the order of their cycles; whoever gives them to the device takes them away.
   model::Ring<ReadBeat>& read_beats() { return read_beats_; }
   // Bursts of which beats are still to be made.
@@ -150,6 +159,7 @@ class AxiBridge {
     uint32_t bytes = 0;
   };
 
+  Cycle Occupy(Cycle cycle, uint32_t beats);
   void MakeBeat(Cycle cycle, uint16_t id, std::span<const uint8_t> data, uint8_t resp, bool last);
   OpenWrite& OldestWrite(Cycle cycle);
   void FinishWrite(Cycle cycle);

@@ -22,16 +22,37 @@ std::vector<uint8_t> Bytes(uint64_t address, uint64_t count) {
 }
 
 struct Bench {
-  explicit Bench(const spec::Config& c) : config(c), bridge(config, "bench") {}
+  explicit Bench(const spec::Config& c) : config(c), bridge(config, "bench"), ends(config, "ends") {}
+  void Read(Cycle cycle, const DmaRead& read) {
+    bridge.OnReadBurst(cycle, read);
+    ends.OnReadBurst(cycle, read);
+    failed[read.tag] = false;
+  }
+  // Both ways to take a completion see the burst's end in the same cycle and with the same answer.
   void Complete(Cycle cycle, const DmaRead& read, uint32_t offset, uint32_t count, bool last,
                 DmaStatus status = DmaStatus::kOk) {
     const auto data = Bytes(read.address + offset, count);
-    bridge.OnCompletion(cycle, {.tag = read.tag,
-                                .offset = offset,
-                                .address = read.address + offset,
-                                .data = data,
-                                .last = last,
-                                .status = status});
+    const DmaCompletion completion{.tag = read.tag,
+                                   .offset = offset,
+                                   .address = read.address + offset,
+                                   .data = data,
+                                   .last = last,
+                                   .status = status};
+    auto& beats = bridge.read_beats();
+    const size_t known = beats.size();
+    bridge.OnCompletion(cycle, completion);
+    const AxiBridge::ReadPart part = ends.TakeCompletion(cycle, completion);
+    EXPECT_EQ(part.bytes, count);
+    EXPECT_EQ(ends.open_reads(), bridge.open_reads());
+    bool ended = false;
+    for (size_t i = known; i < beats.size(); ++i) {
+      failed[read.tag] |= beats[i].resp != kAxiOkay;
+      ended |= beats[i].last;
+    }
+    EXPECT_EQ(part.last, ended);
+    if (!part.last) return;
+    EXPECT_EQ(part.cycle, beats.back().cycle);
+    EXPECT_EQ(part.resp, failed[read.tag] ? kAxiSlverr : kAxiOkay);
   }
   std::vector<Cycle> BeatCycles() const {
     std::vector<Cycle> cycles;
@@ -39,14 +60,15 @@ struct Bench {
     return cycles;
   }
   const spec::Config config;
-  AxiBridge bridge;
+  AxiBridge bridge, ends;
+  std::map<uint16_t, bool> failed;  // by tag: a beat of the burst has
 };
 
 constexpr DmaRead kRead{.tag = 3, .address = 0x1008, .bytes = 200};  // 56 + 64 + 64 + 16 bytes at 512 bits
 
 TEST(AxiBridge, ABeatIsOnTheBusInItsCycleOfTheCompletion) {
   Bench bench(spec::kNic100);
-  bench.bridge.OnReadBurst(10, kRead);
+  bench.Read(10, kRead);
   EXPECT_FALSE(bench.bridge.read_beats().size());
   bench.Complete(100, kRead, 0, 56, false);
   EXPECT_EQ(bench.BeatCycles(), (std::vector<Cycle>{100}));
@@ -71,7 +93,7 @@ TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
   config.datapath_bits = 1024;
   Bench bench(config);
   const DmaRead read{.tag = 0, .address = 0x1000, .bytes = 256};
-  bench.bridge.OnReadBurst(1, read);
+  bench.Read(1, read);
   bench.Complete(10, read, 0, 64, false);
   EXPECT_TRUE(bench.BeatCycles().empty());
   bench.Complete(11, read, 64, 128, false);  // two beats on the seam, the second one half
@@ -84,8 +106,8 @@ TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
 TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
   Bench bench(spec::kNic100);
   const DmaRead other{.tag = 4, .address = 0x2000, .bytes = 64};
-  bench.bridge.OnReadBurst(1, kRead);
-  bench.bridge.OnReadBurst(2, other);
+  bench.Read(1, kRead);
+  bench.Read(2, other);
   bench.Complete(50, kRead, 0, 56, false);
   bench.Complete(51, kRead, 56, 0, true, DmaStatus::kTimeout);
   bench.Complete(52, other, 0, 64, true);
@@ -100,7 +122,7 @@ TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
 
 TEST(AxiBridge, PoisonedDataComesWithAnError) {
   Bench bench(spec::kNic100);
-  bench.bridge.OnReadBurst(1, kRead);
+  bench.Read(1, kRead);
   bench.Complete(5, kRead, 0, 200, true, DmaStatus::kPoisoned);
   ASSERT_EQ(bench.bridge.read_beats().size(), 4u);
   for (const auto& beat : bench.bridge.read_beats()) EXPECT_EQ(beat.resp, kAxiSlverr);
@@ -130,7 +152,7 @@ TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
       if (!open.contains(tag) && !known.contains(tag)) {
         DmaRead read{.tag = tag, .address = 0x10000 + random() % 4096, .bytes = 0};
         read.bytes = 1 + static_cast<uint32_t>(random() % std::min<uint64_t>(512, 4096 - read.address % 4096));
-        bench.bridge.OnReadBurst(cycle, read);
+        bench.Read(cycle, read);
         open[tag] = known[tag] = {read, 0, random() % 8 == 0 ? static_cast<uint32_t>(random() % read.bytes) : ~0u, 0};
       } else if (open.contains(tag)) {
         Open& now = open[tag];
@@ -284,9 +306,9 @@ TEST(AxiBridge, TheReserveIsEnoughForTheFramerAndNotMore) {
 TEST(AxiBridgeDeathTest, ABrokenBusEndsTheProgramWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Bench bench(spec::kNic100);
-  bench.bridge.OnReadBurst(1, kRead);
-  EXPECT_DEATH(bench.bridge.OnReadBurst(2, kRead), "bench, cycle 2: read burst with ID 3, which is in use");
-  EXPECT_DEATH(bench.bridge.OnReadBurst(2, {.tag = 256, .address = 0, .bytes = 1}), "ID 256");
+  bench.Read(1, kRead);
+  EXPECT_DEATH(bench.Read(2, kRead), "bench, cycle 2: read burst with ID 3, which is in use");
+  EXPECT_DEATH(bench.Read(2, {.tag = 256, .address = 0, .bytes = 1}), "ID 256");
   EXPECT_DEATH(bench.bridge.OnAddress(2, 0, 64), "without credits");
   const std::vector<uint8_t> beat(64);
   EXPECT_DEATH(bench.bridge.OnData(2, beat, true), "before its address");

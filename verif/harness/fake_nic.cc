@@ -28,8 +28,8 @@ FakeNic::FakeNic(Scheduler& scheduler, const CoreClock& clock, const spec::Confi
       client_(scheduler.AddClient(*this)) {}
 
 void FakeNic::Reset(Cycle) {
-  ++generation_;
   next_evaluation_ = kNever;
+  scheduler_.SetAlarm(kForever, client_);
   config_space_ = {};
   spec::PciHeader header;
   header.vendor_id = spec::kPciVendorId;
@@ -180,13 +180,11 @@ void FakeNic::Wake(Cycle cycle) {
   // A pending earlier evaluation wakes the later one itself, as the device is busy then.
   if (cycle >= next_evaluation_) return;
   next_evaluation_ = cycle;
-  scheduler_.At(clock_.Middle(cycle), client_, generation_);
+  scheduler_.SetAlarm(clock_.Middle(cycle), client_);
 }
 
-void FakeNic::OnTime(uint64_t cookie) {
-  const Cycle cycle = clock_.Containing(scheduler_.now());
-  if (cookie != generation_ || cycle != next_evaluation_) return;
-  next_evaluation_ = kNever;
+void FakeNic::OnTime(uint64_t) {
+  const Cycle cycle = std::exchange(next_evaluation_, kNever);
   ++evaluated_cycles_;
   Evaluate(cycle);
   if (!IsIdle()) {

@@ -82,7 +82,7 @@ class FakeNic final : public Nic, private Scheduler::Client {
     std::function<void()> apply;
   };
 
-  void OnTime(uint64_t cookie) override;
+  void OnTime(uint64_t) override;
   // Registers take an input at the end of its cycle: it counts from the next evaluation on.
   void Take(Cycle cycle, std::function<void()> apply);
   void Wake(Cycle cycle);
@@ -100,7 +100,6 @@ class FakeNic final : public Nic, private Scheduler::Client {
   const Scheduler::ClientNumber client_;
 
   Cycle next_evaluation_ = kNever;
-  uint64_t generation_ = 0;
   uint64_t evaluated_cycles_ = 0;
 
   std::array<uint8_t, spec::kPciConfigBytes> config_space_{};

@@ -25,8 +25,8 @@ ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options)
 ModelNic::~ModelNic() = default;
 
 void ModelNic::Reset(Cycle cycle) {
-  ++generation_;
   next_run_ = kNever;
+  scheduler_.SetAlarm(kForever, client_);
   run_cycles_ = 0;
   config_space_.Reset();
   bridge_.Reset();
@@ -100,10 +100,9 @@ void ModelNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned byt
 
 void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   Enter(cycle);
-  const size_t beats = bridge_.read_beats().size();
-  bridge_.OnCompletion(cycle, completion);
-  if (bridge_.read_beats().size() == beats || !bridge_.read_beats().back().last) return;
-  read_ends_.push_back(bridge_.read_beats().back().cycle);
+  const AxiBridge::ReadPart part = bridge_.TakeCompletion(cycle, completion);
+  if (part.bytes != 0) model_->read_port().OnReadData(completion.tag, completion.data.first(part.bytes));
+  if (part.last) read_ends_.push_back({part.cycle, completion.tag, part.resp});
 }
 
 void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
@@ -142,12 +141,11 @@ void ModelNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
 void ModelNic::Wake(Cycle cycle) {
   if (cycle >= next_run_) return;
   next_run_ = cycle;
-  scheduler_.At(clock_.Middle(cycle), client_, generation_);
+  scheduler_.SetAlarm(clock_.Middle(cycle), client_);
 }
 
-void ModelNic::OnTime(uint64_t cookie) {
+void ModelNic::OnTime(uint64_t) {
   const Cycle cycle = next_run_;
-  if (cookie != generation_ || cycle == kNever || clock_.Middle(cycle) != scheduler_.now()) return;
   next_run_ = kNever;
   ++run_cycles_;
   RunCycle(cycle);
@@ -156,7 +154,7 @@ void ModelNic::OnTime(uint64_t cookie) {
 
 void ModelNic::Plan(Cycle next) {
   Cycle cycle = Theirs(model_->next());
-  if (!read_ends_.empty()) cycle = std::min(cycle, read_ends_.front());
+  if (!read_ends_.empty()) cycle = std::min(cycle, read_ends_.front().cycle);
   if (!writes_.empty()) cycle = std::min(cycle, writes_.front().last);
   if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
@@ -186,13 +184,10 @@ void ModelNic::RunCycle(Cycle cycle) {
     link_changes_.pop_front();
   }
   TellTransmitReady(cycle);
-  auto& beats = bridge_.read_beats();
-  while (!beats.empty() && beats.front().cycle <= cycle) {
-    const AxiBridge::ReadBeat& beat = beats.front();
-    model_->read_port().OnReadBeat(Ours(beat.cycle), beat.id, beat.data, RespOf(beat.resp), beat.last);
-    beats.pop_front();
+  for (; !read_ends_.empty() && read_ends_.front().cycle <= cycle; read_ends_.pop_front()) {
+    const ReadEnd& end = read_ends_.front();
+    model_->read_port().OnReadEnd(Ours(end.cycle), end.id, RespOf(end.resp));
   }
-  while (!read_ends_.empty() && read_ends_.front() <= cycle) read_ends_.pop_front();
   if (bridge_.IsAnswer(cycle)) model_->write_port().OnAnswer(Ours(cycle), RespOf(kAxiOkay));
   OpenBus(cycle);
   model_->RunThrough(Ours(cycle));
@@ -217,8 +212,7 @@ void ModelNic::TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst)
   bridge_.OnAddress(cycle, burst.address, burst.bytes);
   model::DmaWritePort& port = model_->write_port();
   Write& write = writes_.Extend();
-  const std::span<const uint8_t> data = port.writer().burst_data();
-  write.data.assign(data.begin(), data.end());
+  write.data = port.writer().burst_data();
   write.last = Theirs(port.TakeBurstData(Ours(cycle), Ours(cycle + 1)));
 }
 

@@ -48,9 +48,14 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
     Cycle cycle = 0;
     PciConfig::Controls controls;
   };
+  struct ReadEnd {
+    Cycle cycle = 0;  // of its last beat
+    uint16_t id = 0;
+    uint8_t resp = 0;
+  };
   struct Write {
-    Cycle last = 0;  // in which the bus takes the last beat
-    std::vector<uint8_t> data;
+    Cycle last = 0;                 // in which the bus takes the last beat
+    std::span<const uint8_t> data;  // the model's, until the answer
   };
   struct Frame {
     Cycle start = 0, end = 0;
@@ -70,7 +75,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   // The model counts cycles from the end of its reset.
   Cycle Ours(Cycle cycle) const { return cycle - first_input_; }
   Cycle Theirs(Cycle cycle) const { return model::After(cycle, first_input_); }
-  void OnTime(uint64_t cookie) override;
+  void OnTime(uint64_t) override;
   void Wake(Cycle cycle);
   void RunCycle(Cycle cycle);
   void ApplyConfig(Cycle cycle);
@@ -93,10 +98,9 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   std::unique_ptr<model::Nic> model_;
   model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
   model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
-  model::Ring<Cycle> read_ends_;  // last beats of read bursts: the others change nothing that could be seen
-  model::Ring<Write> writes_;     // bursts whose address is taken
+  model::Ring<ReadEnd> read_ends_;  // the other beats change nothing that could be seen
+  model::Ring<Write> writes_;       // bursts whose address is taken
 
-  uint64_t generation_ = 0;
   Cycle first_input_ = 0;
   Cycle next_run_ = kNever;
   uint64_t run_cycles_ = 0;

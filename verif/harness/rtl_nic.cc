@@ -24,8 +24,8 @@ RtlNic::RtlNic(const NicContext& context, std::unique_ptr<NicPins> pins, const P
       client_(scheduler_.AddClient(*this)) {}
 
 void RtlNic::Reset(Cycle cycle) {
-  ++generation_;
   next_evaluation_ = deadline_ = kNever;
+  scheduler_.SetAlarm(kForever, client_);
   evaluated_cycles_ = 0;
   config_space_.Reset();
   bridge_.Reset();
@@ -107,13 +107,11 @@ void RtlNic::Wake(Cycle cycle) {
   // While the clock runs, every cycle is evaluated anyway.
   if (cycle >= next_evaluation_) return;
   next_evaluation_ = cycle;
-  scheduler_.At(clock_.Middle(cycle), client_, generation_);
+  scheduler_.SetAlarm(clock_.Middle(cycle), client_);
 }
 
-void RtlNic::OnTime(uint64_t cookie) {
-  const Cycle cycle = clock_.Containing(scheduler_.now());
-  if (cookie != generation_ || cycle != next_evaluation_) return;
-  next_evaluation_ = kNever;
+void RtlNic::OnTime(uint64_t) {
+  const Cycle cycle = std::exchange(next_evaluation_, kNever);
   ++evaluated_cycles_;
   Evaluate(cycle);
   Sleep(cycle + 1);

@@ -69,7 +69,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
     bool up = true;
   };
 
-  void OnTime(uint64_t cookie) override;
+  void OnTime(uint64_t) override;
   void Wake(Cycle cycle);
   void Enter(Cycle cycle) { busy_ = true, Wake(cycle); }  // of an input
   void Sleep(Cycle next);  // decides when the next evaluation is; `next` is the cycle after the last one
@@ -88,7 +88,6 @@ class RtlNic final : public Nic, private Scheduler::Client {
   const uint32_t beat_bytes_;
   const Scheduler::ClientNumber client_;
 
-  uint64_t generation_ = 0;
   Cycle first_input_ = 0;
   Cycle next_evaluation_ = kNever;
   bool busy_ = false;  // there is an evaluation to come that is not for the deadline

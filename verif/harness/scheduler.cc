@@ -14,23 +14,45 @@ Scheduler::ClientNumber Scheduler::AddClient(Client& client) {
   return static_cast<ClientNumber>(clients_.size() - 1);
 }
 
+void Scheduler::CheckTime(Picoseconds time, ClientNumber client) const {
+  if (time >= now()) return;
+  std::fprintf(stderr, "Scheduler: client %u asks at %llu ps for a callback at %llu ps\n", client,
+               static_cast<unsigned long long>(now()), static_cast<unsigned long long>(time));
+  std::abort();
+}
+
 void Scheduler::At(Picoseconds time, ClientNumber client, uint64_t cookie) {
-  if (time < now()) {
-    std::fprintf(stderr, "Scheduler: client %u asks at %llu ps for a callback at %llu ps\n", client,
-                 static_cast<unsigned long long>(now()), static_cast<unsigned long long>(time));
-    std::abort();
-  }
+  CheckTime(time, client);
   const bool earlier = !is_running_ && time < next();
   Insert({time, uint64_t{client} << 40 | (added_++ & 0xff'ffff'ffff), cookie});
   ++pending_;
   if (earlier) OnEarlier();
 }
 
+void Scheduler::SetAlarm(Picoseconds time, ClientNumber client) {
+  CheckTime(time, client);
+  const bool earlier = !is_running_ && time < next();
+  // Few clients have one.
+  auto alarm = std::find_if(alarms_.begin(), alarms_.end(), [&](const Alarm& other) { return other.client == client; });
+  if (alarm == alarms_.end()) alarm = alarms_.insert(alarm, {kForever, client});
+  alarm->time = time;
+  alarms_changed_ = true;
+  if (earlier) OnEarlier();
+}
+
+void Scheduler::FindAlarm() {
+  first_alarm_ = 0;
+  for (size_t i = 1; i < alarms_.size(); ++i) {
+    if (alarms_[i] < alarms_[first_alarm_]) first_alarm_ = i;
+  }
+  alarm_ = alarms_[first_alarm_];
+  alarms_changed_ = false;
+}
+
 void Scheduler::Insert(const Entry& entry) {
   const uint64_t slot = SlotOf(entry.time);
   if (slot > due_slot_) return Store(entry);
-  if (slot < due_slot_) {
-    // So that due_ stays short: it is kept in order by moving what is in it.
+  if (slot < due_slot_ && due_.size() >= kDueMany) {
     const auto keep =
         std::find_if(due_.begin(), due_.end(), [&](const Entry& due) { return SlotOf(due.time) <= slot; });
     std::for_each(due_.begin(), keep, [&](const Entry& due) { Store(due); });
@@ -48,7 +70,15 @@ void Scheduler::Store(const Entry& entry) {
     return;
   }
   const size_t index = slot % kSlots;
-  slots_[index].push_back(entry);
+  uint32_t node = free_node_;
+  if (node == kNone) {
+    node = static_cast<uint32_t>(nodes_.size());
+    nodes_.emplace_back();
+  } else {
+    free_node_ = nodes_[node].next;
+  }
+  nodes_[node] = {entry, slots_[index]};
+  slots_[index] = node;
   used_[index / 64] |= uint64_t{1} << index % 64;
 }
 
@@ -69,7 +99,11 @@ void Scheduler::Refill() {
     const uint64_t near = first_slot_ + (index + kSlots - first) % kSlots;
     slot = std::min(slot, near);
     if (slot == near) {
-      due_.swap(slots_[index]);
+      for (uint32_t node = std::exchange(slots_[index], kNone); node != kNone;) {
+        due_.push_back(nodes_[node].entry);
+        const uint32_t next = std::exchange(nodes_[node].next, free_node_);
+        free_node_ = std::exchange(node, next);
+      }
       used_[word] &= ~(uint64_t{1} << index % 64);
     }
   }
@@ -95,12 +129,19 @@ void Scheduler::Call(Picoseconds time, std::function<void()> function) {
 
 void Scheduler::RunDue(Picoseconds time) {
   const bool was_running = std::exchange(is_running_, true);
-  while (next() <= time && pending_ != 0) {
+  for (Picoseconds first = next(); first <= time && first != kForever; first = next()) {
+    ++callbacks_;
+    if (due_.empty() || alarm_ < Alarm{due_.back().time, static_cast<ClientNumber>(due_.back().order >> 40)}) {
+      first_slot_ = SlotOf(alarm_.time);
+      alarms_[first_alarm_].time = kForever;
+      alarms_changed_ = true;
+      clients_[alarm_.client]->OnTime(0);
+      continue;
+    }
     const Entry entry = due_.back();
     due_.pop_back();
     --pending_;
     first_slot_ = SlotOf(entry.time);
-    ++callbacks_;
     const auto client = static_cast<ClientNumber>(entry.order >> 40);
     if (client != kFunctions) {
       clients_[client]->OnTime(entry.cookie);

@@ -4,15 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "verif/harness/core_clock.h"
+#include "verif/harness/random.h"
 #include "verif/harness/run_in_child.h"
+#include "verif/harness/seed.h"
 #include "verif/harness/systemc_scheduler.h"
 
 namespace vireo::verif {
@@ -25,10 +31,12 @@ class Log final : public Scheduler::Client {
   Log(Scheduler& scheduler, std::vector<std::string>& lines, std::string name)
       : scheduler_(scheduler), lines_(lines), name_(std::move(name)), number_(scheduler.AddClient(*this)) {}
   void At(Picoseconds time, uint64_t cookie) { scheduler_.At(time, number_, cookie); }
+  void SetAlarm(Picoseconds time) { scheduler_.SetAlarm(time, number_); }
   void OnTime(uint64_t cookie) override {
     lines_.push_back(std::to_string(scheduler_.now()) + " " + name_ + " " + std::to_string(cookie));
     if (cookie == 100) At(scheduler_.now(), 101);      // at once
     if (cookie == 200) At(scheduler_.now() + 5, 201);  // later
+    if (cookie == 300) SetAlarm(scheduler_.now() + 7);
   }
 
  private:
@@ -117,6 +125,105 @@ TEST(Scheduler, StopsExactlyAtDeadlineAndPredicateInsideSystemC) {
     return testing::Test::HasFailure() ? std::nullopt : std::optional<std::string>("");
   });
   EXPECT_TRUE(child.ok) << child.error;
+}
+
+// One callback per alarm, when it was set to last, behind what the same client asked for and before later clients.
+std::vector<std::string> RunAlarms(Scheduler& scheduler) {
+  std::vector<std::string> lines;
+  Log a(scheduler, lines, "a"), b(scheduler, lines, "b"), c(scheduler, lines, "c");
+  b.SetAlarm(50);
+  c.SetAlarm(10);
+  b.SetAlarm(10);  // earlier than before, and before c
+  b.At(10, 1);
+  c.At(10, 2);
+  a.At(10, 3);
+  EXPECT_EQ(scheduler.next(), 10u);
+  EXPECT_FALSE(scheduler.RunUntil(Never, 20));
+  a.SetAlarm(30);
+  b.SetAlarm(30);
+  a.SetAlarm(40);  // later than before
+  b.SetAlarm(kForever);
+  EXPECT_EQ(scheduler.next(), 40u);
+  EXPECT_FALSE(scheduler.empty());
+  b.At(300'000, 300);  // sets the alarm when it runs
+  b.At(100'000'000, 4);
+  EXPECT_FALSE(scheduler.RunUntil(Never, kForever));
+  EXPECT_TRUE(scheduler.empty());
+  EXPECT_EQ(scheduler.next(), kForever);
+  return lines;
+}
+
+const std::vector<std::string> kExpectedAlarms = {"10 a 3", "10 b 1",       "10 b 0",     "10 c 2",       "10 c 0",
+                                                  "40 a 0", "300000 b 300", "300007 b 0", "100000000 b 4"};
+
+TEST(Scheduler, KeepsOneAlarmOfAClient) {
+  StandaloneScheduler scheduler;
+  EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
+}
+
+TEST(Scheduler, KeepsOneAlarmOfAClientInsideSystemC) {
+  const auto child = RunInChild([]() -> std::optional<std::string> {
+    SystemcScheduler scheduler;
+    EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
+    return testing::Test::HasFailure() ? std::nullopt : std::optional<std::string>("");
+  });
+  EXPECT_TRUE(child.ok) << child.error;
+}
+
+// Clients and times by chance, against a list that is looked through.
+TEST(Scheduler, RunsWhatWasAskedForByChance) {
+  auto random = MakeRandom("scheduler");
+  StandaloneScheduler scheduler;
+  struct Expected {
+    Picoseconds time;
+    size_t client;
+    uint64_t number;  // of the call; an alarm is behind all of them
+    uint64_t cookie;
+    auto operator<=>(const Expected&) const = default;
+  };
+  std::vector<Expected> expected;
+  struct Client final : Scheduler::Client {
+    void OnTime(uint64_t cookie) override { told(cookie); }
+    std::function<void(uint64_t)> told;
+  };
+  std::array<Client, 5> clients;
+  uint64_t calls = 0, told = 0;
+  const auto time = [&] {
+    // Mostly soon, sometimes beyond everything that is kept by time.
+    const Picoseconds ahead[] = {random() % 8, random() % 5'000, random() % 100'000, random() % 20'000'000};
+    return scheduler.now() + ahead[random() % 4];
+  };
+  const auto ask = [&] {
+    const size_t client = random() % clients.size();
+    const Picoseconds at = time();
+    if (random() % 3 != 0) {
+      ++calls;
+      scheduler.At(at, static_cast<Scheduler::ClientNumber>(client), calls);
+      expected.push_back({at, client, calls, calls});
+      return;
+    }
+    std::erase_if(expected, [&](const Expected& other) { return other.client == client && other.cookie == 0; });
+    const bool none = random() % 4 == 0;
+    scheduler.SetAlarm(none ? kForever : at, static_cast<Scheduler::ClientNumber>(client));
+    if (!none) expected.push_back({at, client, ~uint64_t{0}, 0});
+  };
+  for (size_t i = 0; i < clients.size(); ++i) {
+    ASSERT_EQ(scheduler.AddClient(clients[i]), i);
+    clients[i].told = [&, i](uint64_t cookie) {
+      ++told;
+      const auto first = std::min_element(expected.begin(), expected.end());
+      ASSERT_NE(first, expected.end());
+      ASSERT_EQ(std::tuple(first->time, first->client, first->cookie), std::tuple(scheduler.now(), i, cookie));
+      expected.erase(first);
+      for (uint64_t n = expected.size() < 60 ? random() % 3 : 0; n > 0 && told < 50'000; --n) ask();
+    };
+  }
+  while (told < 50'000 && !HasFatalFailure()) {
+    ask();
+    scheduler.RunUntil([&] { return random() % 16 == 0; }, scheduler.now() + random() % 1'000'000);
+  }
+  scheduler.RunUntil(Never, kForever);
+  EXPECT_TRUE(expected.empty());
 }
 
 // A device in the same kernel: its process asks the scheduler for something earlier than what is pending.
