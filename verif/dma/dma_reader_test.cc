@@ -28,6 +28,7 @@ namespace {
 using model::AxiResp;
 using model::Cycle;
 using model::DmaReader;
+using model::kUnknown;
 using spec::PcieSize;
 using Random = std::mt19937_64;
 
