@@ -3,7 +3,6 @@
 // is quick in lockstep too.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <ostream>
 #include <string>
@@ -38,7 +37,7 @@ constexpr ProgramRow kPingpongs[] = {
 constexpr ProgramRow kPerftest[] = {
     {"WriteBw", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), " 4096       10 ", "mrl"},
     {"WriteBwByWrApi", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), "ibv_wr* API     : ON", "m", true},
-    {"WriteBwOfAllSizes", VIREO_TCP("ib_write_bw -F -n 5 -a"), " 8388608    5 ", "mR"},
+    {"WriteBwOfAllSizes", VIREO_TCP("ib_write_bw -F -n 5 -a"), " 8388608    5 ", "m"},
     // More of them are complete at a time than a poll takes.
     {"SendBwOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 500 -s 64 -q 8 -e"), "Test with events.", "m"},
     {"WriteBwUc", VIREO_TCP("ib_write_bw -F -n 20 -s 1024 -c UC"), "Connection type : UC", "m"},
@@ -49,12 +48,12 @@ constexpr ProgramRow kPerftest[] = {
     {"WriteBwByRdmaCmAndWrApi", VIREO_CM("ib_write_bw -F -n 20 -s 4096 -R"), "ibv_wr* API     : ON", "m", true},
     {"WriteLat", VIREO_TCP("ib_write_lat -F -n 10 -s 64"), " 64      10 ", "m"},
     {"WriteLatByWrApi", VIREO_TCP("ib_write_lat -F -n 10 -s 64"), "ibv_wr* API     : ON", "m", true},
-    {"WriteLatOfAllSizes", VIREO_TCP("ib_write_lat -F -n 5 -a"), " 8388608 5 ", "mR"},
+    {"WriteLatOfAllSizes", VIREO_TCP("ib_write_lat -F -n 5 -a"), " 8388608 5 ", "m"},
     {"WriteLatByRdmaCm", VIREO_CM("ib_write_lat -F -n 20 -s 64 -R"), "rdma_cm QPs\t : ON", "m"},
     {"WriteLatUc", VIREO_TCP("ib_write_lat -F -n 20 -s 64 -c UC"), "Connection type : UC", "m"},
     {"SendBw", VIREO_TCP("ib_send_bw -F -n 20 -s 4096"), " 4096       20 ", "m"},
     {"SendBwByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 4096"), "ibv_wr* API     : ON", "m", true},
-    {"SendBwOfAllSizes", VIREO_TCP("ib_send_bw -F -n 10 -a"), " 8388608    10 ", "mR"},
+    {"SendBwOfAllSizes", VIREO_TCP("ib_send_bw -F -n 10 -a"), " 8388608    10 ", "m"},
     {"SendBwByEvents", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -e"), "Test with events.", "m"},
     {"SendBwBothWays", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -b"), "Send Bidirectional BW Test", "m"},
     {"SendBwBothWaysOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 300 -s 64 -b -q 4 -e"), "Test with events.", "m"},
@@ -64,7 +63,7 @@ constexpr ProgramRow kPerftest[] = {
     {"SendBwUdByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "ibv_wr* API     : ON", "m", true},
     {"SendBwUdByRdmaCm", VIREO_CM("ib_send_bw -F -n 20 -s 1024 -c UD -R"), "rdma_cm QPs\t : ON", "m"},
     {"SendLatUdByRdmaCm", VIREO_CM("ib_send_lat -F -n 20 -s 64 -c UD -R"), "rdma_cm QPs\t : ON", "m"},
-    {"SendLatOfAllSizes", VIREO_TCP("ib_send_lat -F -n 5 -a"), " 8388608 5 ", "mR"},
+    {"SendLatOfAllSizes", VIREO_TCP("ib_send_lat -F -n 5 -a"), " 8388608 5 ", "m"},
     {"SendBwByRdmaCm", VIREO_CM("ib_send_bw -F -n 20 -s 4096 -R"), "rdma_cm QPs\t : ON", "m"},
     {"SendLat", VIREO_TCP("ib_send_lat -F -n 20 -s 64"), " 64      20 ", "m"},
     {"SendLatInlineByWrApi", VIREO_TCP("ib_send_lat -F -n 20 -s 64 -I 64"), "ibv_wr* API     : ON", "m", true},
@@ -74,11 +73,11 @@ constexpr ProgramRow kPerftest[] = {
     {"SendLatByRdmaCm", VIREO_CM("ib_send_lat -F -n 20 -s 64 -R"), "rdma_cm QPs\t : ON", "m"},
     {"ReadBw", VIREO_TCP("ib_read_bw -F -n 10 -s 4096"), " 4096       10 ", "mr"},
     {"ReadBwByWrApi", VIREO_TCP("ib_read_bw -F -n 10 -s 4096"), "ibv_wr* API     : ON", "m", true},
-    {"ReadBwOfAllSizes", VIREO_TCP("ib_read_bw -F -n 5 -a"), " 8388608    5 ", "mR"},
+    {"ReadBwOfAllSizes", VIREO_TCP("ib_read_bw -F -n 5 -a"), " 8388608    5 ", "m"},
     {"ReadBwBothWaysOnQps", VIREO_TCP("ib_read_bw -F -n 20 -s 4096 -b -q 4"), "Number of qps   : 4", "m"},
     {"ReadBwByRdmaCm", VIREO_CM("ib_read_bw -F -n 20 -s 4096 -R"), "rdma_cm QPs\t : ON", "m"},
     {"ReadBwByEvents", VIREO_TCP("ib_read_bw -F -n 300 -s 64 -q 4 -e"), "Test with events.", "m"},
-    {"ReadLatOfAllSizes", VIREO_TCP("ib_read_lat -F -n 5 -a"), " 8388608 5 ", "mR"},
+    {"ReadLatOfAllSizes", VIREO_TCP("ib_read_lat -F -n 5 -a"), " 8388608 5 ", "m"},
     {"ReadLatByRdmaCm", VIREO_CM("ib_read_lat -F -n 20 -s 64 -R"), "rdma_cm QPs\t : ON", "m"},
     {"ReadLat", VIREO_TCP("ib_read_lat -F -n 10 -s 64"), " 64      10 ", "m"},
     {"ReadLatByWrApi", VIREO_TCP("ib_read_lat -F -n 10 -s 64"), "ibv_wr* API     : ON", "m", true},
@@ -109,7 +108,7 @@ constexpr ProgramRow kRdmaCm[] = {
 struct Case {
   const ProgramRow* row;
   const char* device;
-  bool is_long = false;
+  bool only_if_all = false;
 };
 // Names, not addresses of strings, in the test's output.
 void PrintTo(const Case& one, std::ostream* out) { *out << one.row->name << " on " << one.device; }
@@ -118,10 +117,10 @@ template <size_t kRows>
 std::vector<Case> CasesOf(const ProgramRow (&rows)[kRows]) {
   std::vector<Case> cases;
   for (const ProgramRow& row : rows) {
-    for (const char* device : {"model", "rtl", "lockstep"}) {
-      if (std::string_view(row.devices).find(device[0]) != std::string_view::npos) cases.push_back({&row, device});
+    for (const std::string_view device : {"model", "rtl", "lockstep"}) {
+      const bool is_listed = std::string_view(row.devices).find(device[0]) != std::string_view::npos;
+      if (is_listed || device == "rtl") cases.push_back({&row, device.data(), !is_listed});
     }
-    if (std::string_view(row.devices).find('R') != std::string_view::npos) cases.push_back({&row, "rtl", true});
   }
   return cases;
 }
@@ -140,10 +139,7 @@ class Pairs : public testing::TestWithParam<Case> {
     Simulators().clear();
   }
   void SetUp() override {
-    const char* const all = std::getenv("VIREO_PROGRAMS_ALL");
-    if (GetParam().is_long && (all == nullptr || std::string_view(all) != "1")) {
-      GTEST_SKIP() << "takes minutes on RTL: VIREO_PROGRAMS_ALL=1 runs it";
-    }
+    if (GetParam().only_if_all && !AreAllProgramsWanted()) GTEST_SKIP() << kOnlyIfAll;
     simulator_ = &Simulators().try_emplace(GetParam().device, Arguments{"--device", GetParam().device}).first->second;
     ASSERT_TRUE(simulator_->is_ready());
   }

@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "verif/cosim/simulator/overlay.h"
@@ -120,6 +122,11 @@ Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors) {
   }
   EXPECT_EQ(now.descriptors, descriptors);
   return now;
+}
+
+bool AreAllProgramsWanted() {
+  const char* const all = std::getenv("VIREO_PROGRAMS_ALL");
+  return all != nullptr && std::string_view(all) == "1";
 }
 
 void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {

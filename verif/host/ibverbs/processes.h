@@ -75,6 +75,10 @@ Footprint FootprintOf(pid_t pid);
 // does not in time, the test fails.
 Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors);
 
+// Whether the environment asks for the programs that the test suite has no time for, on RTL; and what to say if not.
+bool AreAllProgramsWanted();
+inline constexpr const char* kOnlyIfAll = "not in the usual run, for its time on RTL: VIREO_PROGRAMS_ALL=1 runs it";
+
 // Of two programs of perftest that are in the middle of traffic one dies: the other ends too, and says why. `command`:
 // of messages of 4096 bytes.
 void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies);
