@@ -64,7 +64,7 @@ void SendQueue::SetHold(Cycle from, bool hold) {
 
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
-  if (write.clear) told_[write.qpn].cleared = cycle;
+  if (write.clear) told_[write.qpn].Clear(cycle);
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
   if (!IsServed(write.state)) return;
   wake_.Push(cycle, write.qpn);
@@ -273,11 +273,10 @@ bool SendQueue::RunAssemble(Cycle now) {
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
   // A failure ends the QP: what was under way behind it has nothing more to tell.
   if (failed != RdmaError::kOk && !info.again) {
-    if (!IsTold(now, info.qpn)) {
+    if (!told_[info.qpn].Before(now)) {
       failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
     }
-    told_[info.qpn].any = true;
-    told_[info.qpn].at = now;
+    told_[info.qpn].Set(now);
   }
   work_ = work;
   infos_.Pop(now);

@@ -104,16 +104,21 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
-  // When a failure of a QP was told, and when it was last cleared.
+  // A bit per QP, that a failure was told: set in one cycle, cleared in another; in the same one it is cleared.
   struct Told {
     bool any = false;
-    Cycle at = 0;
-    Cycle cleared = kUnknown;
+    Cycle at = 0;              // set last
+    Cycle cleared = kUnknown;  // last
+    bool Before(Cycle now) const { return any && at < now && !(cleared >= at && cleared < now); }
+    void Set(Cycle now) {
+      any = true;
+      at = now;
+    }
+    void Clear(Cycle now) {
+      any = Before(now);  // it may have been cleared before
+      cleared = now;
+    }
   };
-  bool IsTold(Cycle now, uint32_t qpn) const {
-    const Told& told = told_[qpn];
-    return told.any && told.at < now && !(told.cleared >= told.at && told.cleared < now);
-  }
 
   // Each does what happens in a cycle and says whether anything did.
   bool RunLine(Cycle now, bool answered);

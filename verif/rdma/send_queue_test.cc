@@ -518,6 +518,19 @@ TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
   post(5);
   post(6);
   told({5});
+  // Cleared long ago, and once more in every cycle around the one in which it fails again: before it, it counts.
+  for (uint64_t delay = 0; delay < 60; ++delay) {
+    bench.SetState(5, IbQpState::kReset, true);
+    bench.SetState(5, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.ring[5].push_back({.head = 1, .address = 0x1000, .bytes = 575});
+    bench.Post(5);
+    bench.Ring(5);
+    ASSERT_EQ(bench.Run(delay), "") << delay;
+    bench.SetState(5, IbQpState::kRts, true);
+    ASSERT_EQ(bench.Settle(), "") << delay;
+    told({5});
+  }
 }
 
 TEST(SendQueue, NothingIsReadBehindTheEndOfTheDescriptor) {

@@ -114,8 +114,7 @@ class Stress : public testing::TestWithParam<System> {
 std::string NameOf(const testing::TestParamInfo<System>& info) { return info.param.device; }
 
 TEST_P(Stress, SixtyFourConnectionsAtOnce) {
-  TcpPair(simulator_, "ib_send_bw -F -n 5 -s 1000 -e -q 64", {}, /*yields=*/false)
-      .ExpectGoodEnd();
+  TcpPair(simulator_, "ib_send_bw -F -n 5 -s 1000 -e -q 64", {}, /*yields=*/false).ExpectGoodEnd();
 }
 
 // Of as many programs: 64 servers on one NIC, 64 clients on the other.
