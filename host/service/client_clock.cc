@@ -12,10 +12,20 @@
 
 namespace vireo::service {
 
-ClientClock& ClientClock::OfProcess() {
-  static ClientClock& clock = *new ClientClock;  // outlives every static object that looks at it
-  return clock;
-}
+namespace {
+
+// There from the start, without a call that makes it: allocators look at clocks in the middle of malloc, so nothing here
+// may allocate. It outlives every static object that looks at it: its destructor never runs.
+union Clock {
+  constexpr Clock() : clock() {}
+  ~Clock() {}  // NOLINT(modernize-use-equals-default): that one would not be there
+  ClientClock clock;
+};
+constinit Clock of_process;
+
+}  // namespace
+
+ClientClock& ClientClock::OfProcess() { return of_process.clock; }
 
 host::Status ClientClock::Attach(int page, const std::shared_ptr<Connection>& connection) {
   const std::lock_guard lock(mutex_);

@@ -23,8 +23,8 @@ struct ProgramRow {
   const char* server;
   const char* client;
   const char* output;  // of the client, a part
-  // Which simulators, each by its letter: model, rtl, lockstep. Without r it is one of those that run on RTL only where
-  // VIREO_PROGRAMS_ALL=1 asks for that: all of them take half an hour.
+  // Which simulators, each by its letter: model, rtl, lockstep. R: on RTL only where VIREO_PROGRAMS_ALL=1 asks for it,
+  // because it takes most of a minute.
   const char* devices = "mr";
   bool wr_api = false;  // perftest posts by ibv_wr_* to devices that it knows by their part number
   Server end = Server::kEnds;

@@ -46,6 +46,14 @@ TEST_F(Programs, WithoutASocketTheOverlayIsNotThere) {
   EXPECT_EQ(plain.Output(), preloaded.Output());
 }
 
+TEST_F(Programs, AnAllocatorMayLookAtClocks) {
+  Environment environment = Seeing(simulator_->socket(0));
+  environment["LD_PRELOAD"] += std::string(":") + VIREO_CLOCK_ALLOCATOR;
+  Program devices({"ibv_devices"}, environment);
+  EXPECT_EQ(devices.Wait(), 0);
+  EXPECT_NE(devices.Output().find("vireo0"), std::string::npos) << devices.Output();
+}
+
 TEST_F(Programs, IbvDevinfoSaysAll) {
   Program devinfo({"ibv_devinfo", "-v"}, Seeing(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
   ASSERT_EQ(devinfo.Wait(), 0) << devinfo.Output();
