@@ -3,6 +3,7 @@
 // sees the writes of all cycles before t, in whatever order reads and writes of one cycle are told. All zero at first.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -18,13 +19,17 @@ class Table {
   explicit Table(size_t entries) : entries_(entries) {}
 
   // Cycles do not go backwards.
-  void Write(Cycle cycle, size_t index, const T& entry) { pending_.push_back({cycle, index, entry}); }
+  void Write(Cycle cycle, size_t index, const T& entry) {
+    pending_.push_back({cycle, index, entry});
+    if (pending_.size() <= kPendingMax) return;
+    // Nobody has read for long, and nobody looks back so far.
+    forgotten_ = pending_.front().cycle;
+    Settle();
+  }
   // In RTL the entry is there one cycle later.
   const T& Read(Cycle cycle, size_t index) {
-    while (!pending_.empty() && pending_.front().cycle < cycle) {
-      entries_[pending_.front().index] = std::move(pending_.front().entry);
-      pending_.pop_front();
-    }
+    assert(forgotten_ == kUnknown || forgotten_ < cycle);
+    while (!pending_.empty() && pending_.front().cycle < cycle) Settle();
     return entries_[index];
   }
   size_t size() const { return entries_.size(); }
@@ -35,8 +40,16 @@ class Table {
     size_t index;
     T entry;
   };
+  static constexpr size_t kPendingMax = 1024;  // writes, and so at least as many cycles
+
+  void Settle() {
+    entries_[pending_.front().index] = std::move(pending_.front().entry);
+    pending_.pop_front();
+  }
+
   std::vector<T> entries_;
   Ring<Pending> pending_;
+  Cycle forgotten_ = kUnknown;  // of the last write that was in entries_ before anybody read behind it
 };
 
 }  // namespace vireo::model

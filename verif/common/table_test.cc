@@ -47,6 +47,20 @@ TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
   EXPECT_GT(reads_behind_a_write, 100u);
 }
 
+// However many writes nobody looked at, a read sees those before it, also if it looks back.
+TEST(Table, ManyWritesAreSeenThoughNobodyReadForLong) {
+  constexpr uint32_t kEntries = 8;
+  model::Table<uint32_t> table(kEntries);
+  constexpr model::Cycle kEnd = 100'000;
+  for (model::Cycle cycle = 0; cycle < kEnd; ++cycle)
+    table.Write(cycle, cycle % kEntries, static_cast<uint32_t>(cycle));
+  for (model::Cycle cycle = kEnd - 500; cycle <= kEnd; ++cycle) {
+    for (model::Cycle back = 1; back <= kEntries; ++back) {
+      ASSERT_EQ(table.Read(cycle, (cycle - back) % kEntries), cycle - back);
+    }
+  }
+}
+
 TEST(Table, KeepsItsEntriesOverAReset) {
   RtlTop<Vtable_32> rtl([](const Vtable_32&, std::vector<uint8_t>&) {});
   auto& ports = rtl.ports();
