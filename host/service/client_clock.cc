@@ -14,8 +14,8 @@ namespace vireo::service {
 
 namespace {
 
-// There from the start, without a call that makes it: allocators look at clocks in the middle of malloc, so nothing here
-// may allocate. It outlives every static object that looks at it: its destructor never runs.
+// There from the start, without a call that makes it: allocators look at clocks in the middle of malloc, so nothing
+// here may allocate. It outlives every static object that looks at it: its destructor never runs.
 union Clock {
   constexpr Clock() : clock() {}
   ~Clock() {}  // NOLINT(modernize-use-equals-default): that one would not be there

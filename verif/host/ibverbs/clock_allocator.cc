@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator that looks at a clock, as some do to know how long memory has not been used: preloaded into a program, it
-// is in the middle of whatever the overlay does when a clock is looked at.
+// An allocator that looks at a clock, as some do to know how long memory has not been used: preloaded into a program,
+// it is in the middle of whatever the overlay does when a clock is looked at.
 #include <cstddef>
 #include <ctime>
 
