@@ -7,7 +7,7 @@
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's own, behind what is defined here
 extern "C" void* __libc_malloc(size_t bytes);
 
-extern "C" __attribute__((visibility("default"))) void* malloc(size_t bytes) noexcept {
+extern "C" void* malloc(size_t bytes) noexcept {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return __libc_malloc(bytes);
