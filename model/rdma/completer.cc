@@ -78,7 +78,6 @@ Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_
       turn_(config.num_qps),
       attributes_table_(config.num_qps),
       sent_table_(config.num_qps),
-      lives_(config.num_qps),
       rings_(config.num_qps) {
   record_in.SetConsumer(this);
   ack_in.SetConsumer(this);
@@ -107,7 +106,11 @@ void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_table_.Write(cycle, write.qpn, write.state);
-  if (IsSilent(write.state)) life_events_.push_back({cycle, write.qpn, true});
+  if (IsSilent(write.state)) {
+    WriteSent(cycle);
+    sent_table_.Write(cycle, write.qpn, {});
+    life_began_ = {cycle, write.qpn};
+  }
   if (write.clear) {
     clear_.Push(cycle, write.qpn);
     WakeAt(std::max(cycle, clear_.PopReady()));
@@ -119,19 +122,18 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
 }
 
 void Completer::OnQpSent(Cycle cycle, const spec::QpSent& sent) {
-  sent_table_.Write(cycle, sent.qpn % num_qps_, {.psn = sent.psn, .generation = sent.generation});
-  life_events_.push_back({cycle, sent.qpn % num_qps_, false});
+  WriteSent(cycle);
+  last_sent_ = {cycle, sent.qpn % num_qps_, {.valid = true, .psn = sent.psn, .generation = sent.generation}};
 }
 
-// Before cycle `now`. What is sent in the cycle in which a life begins is of the one before.
-bool Completer::HasSent(Cycle now, uint32_t qpn) {
-  for (; !life_events_.empty() && life_events_.front().cycle < now; life_events_.pop_front()) {
-    const LifeEvent& event = life_events_.front();
-    Life& life = lives_[event.qpn];
-    if (event.begins) life.begun = event.cycle;
-    life.sent = !event.begins && life.begun != event.cycle;
+// What is sent in the cycle in which a life begins is of the one before, or another QP's and written one cycle later.
+void Completer::WriteSent(Cycle before) {
+  if (!last_sent_ || last_sent_->cycle >= before) return;
+  const bool begins = life_began_.cycle == last_sent_->cycle;
+  if (!begins || life_began_.qpn != last_sent_->qpn) {
+    sent_table_.Write(last_sent_->cycle + (begins ? 1 : 0), last_sent_->qpn, last_sent_->entry);
   }
-  return lives_[qpn].sent;
+  last_sent_.reset();
 }
 
 void Completer::Run(Cycle now) {
@@ -228,8 +230,8 @@ spec::SendRecord Completer::TakeRecord(Cycle now) {
 Completer::State Completer::Decide(Cycle now) {
   Ring& ring = rings_[qpn_];
   attributes_ = attributes_table_.Read(chosen_, qpn_);
+  WriteSent(chosen_);
   sent_ = sent_table_.Read(chosen_, qpn_);
-  has_sent_ = HasSent(chosen_, qpn_);
   switch (op_) {
     case Op::kClear:
       why_ = Why::kForget;
@@ -600,7 +602,7 @@ Completer::State Completer::End(Cycle now) {
   }
   if (sets) {
     ring.timer = kind != TimerKind::kOff;
-    ring.timed = has_sent_ && sent_.generation == ring.generation && Psn(sent_.psn - ring.unacked) < 0x80'0000;
+    ring.timed = sent_.valid && sent_.generation == ring.generation && Psn(sent_.psn - ring.unacked) < 0x80'0000;
     ++ring.timer_generation;
     timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .generation = ring.timer_generation};
   }

@@ -150,23 +150,23 @@ class Completer final : public Block {
   Table<Attributes> attributes_table_;
   // What of a QP was sent last that asks for an acknowledge, and after which hold.
   struct Sent {
+    bool valid = false;  // in this life of the QP: since a state in which nothing is sent
     uint32_t psn = 0;
     uint8_t generation = 0;
   };
   Table<Sent> sent_table_;
-  // Whether that is of the QP's present life: since a state in which nothing is sent. What happened, until it counts.
-  struct LifeEvent {
+  // Not in the table yet: what else there was in its cycle may still be told.
+  struct LastSent {
     Cycle cycle;
     uint32_t qpn;
-    bool begins;
+    Sent entry;
   };
-  std::deque<LifeEvent> life_events_;
-  struct Life {
-    bool sent = false;
-    Cycle begun = kUnknown;
-  };
-  std::vector<Life> lives_;
-  bool HasSent(Cycle now, uint32_t qpn);
+  std::optional<LastSent> last_sent_;
+  struct LifeBegan {
+    Cycle cycle = kUnknown;
+    uint32_t qpn = 0;
+  } life_began_;  // the last one
+  void WriteSent(Cycle before);
   std::vector<Ring> rings_;  // only this block's machine looks at them, one event at a time
 
   State state_ = State::kChoose;
@@ -178,7 +178,6 @@ class Completer final : public Block {
   uint32_t covered_ = 0;  // PSNs that the acknowledge covers, from base_ on
   Attributes attributes_;
   Sent sent_;
-  bool has_sent_ = false;
   Then then_ = Then::kNothing;
   bool is_read_ = false;   // the acknowledge is a READ response
   bool replayed_ = false;  // the last turn but for records was a replay's

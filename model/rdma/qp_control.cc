@@ -44,6 +44,7 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
   work_failure_in.SetConsumer(this);
   csr_event_in.SetConsumer(this);
   qp_order_in.SetConsumer(this);
+  WakeAt(num_qps);
 }
 
 void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
@@ -87,7 +88,8 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
     case kWork: return work_failure_in.CanPop(now);
     case kEvent: return csr_event_in.CanPop(now);
     // An order waits for the end of the one before; failures do not, or no block could become quiet.
-    default: return !fence_ && qp_order_in.CanPop(now);
+    // Nor does anybody hear of a state before the sets of QPs are cleared.
+    default: return !fence_ && now >= engine_state_.size() && qp_order_in.CanPop(now);
   }
 }
 

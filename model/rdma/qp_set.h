@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of QPs that wait for something, first come first served: the counterpart of rtl/rdma/vireo_qp_set.sv. A push of
 // a QP that waits already adds nothing, unless it comes in the very cycle in which that QP is taken. Pushes and takes
-// of one cycle may be told in either order.
+// of one cycle may be told in either order. In the first cycles, one for each entry, pushes are ignored.
 #pragma once
 
 #include <cassert>
@@ -21,6 +21,7 @@ class QpSet {
 
   // At most one in a cycle.
   void Push(Cycle cycle, uint32_t qpn) {
+    if (cycle < waiting_.size()) return;  // both bits of every QP are being cleared
     if (waiting_[qpn]) {
       again_cycle_ = cycle;
       again_ = qpn;

@@ -64,7 +64,10 @@ void SendQueue::SetHold(Cycle from, bool hold) {
 
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
-  if (write.clear) told_[write.qpn].Clear(cycle);
+  if (write.clear) {
+    WriteCleared();
+    cleared_ = Cleared{cycle, write.qpn};
+  }
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
   if (!IsServed(write.state)) return;
   wake_.Push(cycle, write.qpn);
@@ -233,6 +236,7 @@ bool SendQueue::RunAssemble(Cycle now) {
   if (!infos_.CanPop(now)) return false;
   const Info& info = infos_.front();
   RdmaError failed = info.failed;
+  bool own_failure = false;  // of a work request that is no replay
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
   if (failed == RdmaError::kOk && !info.resume) {
     if (!fetched_in.CanPop(now)) return false;
@@ -244,16 +248,21 @@ bool SendQueue::RunAssemble(Cycle now) {
       return true;
     }
     if (work_ || failure_) return false;
-    const spec::DmaFetched fetched = fetched_in.Pop(now);
+    const spec::DmaFetched& fetched = fetched_in.front();
     if (head_->failed || fetched.resp != static_cast<uint8_t>(AxiResp::kOkay)) {
       failed = RdmaError::kQueueDmaError;
+      own_failure = !info.again;
+      if (own_failure && !MayTell(now)) return false;
     } else {
       std::copy_n(head_->bytes, kHeadBytes, work.head_bytes);
       std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
     }
+    fetched_in.Drop(now);
     head_.reset();
-  } else if (work_ || failure_) {
-    return false;
+  } else {
+    if (work_ || failure_) return false;
+    own_failure = !info.again;
+    if (own_failure && !MayTell(now)) return false;
   }
   work.failed = failed;
   if (info.again) {
@@ -272,15 +281,28 @@ bool SendQueue::RunAssemble(Cycle now) {
   }
   // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
   // A failure ends the QP: what was under way behind it has nothing more to tell.
-  if (failed != RdmaError::kOk && !info.again) {
-    if (!told_[info.qpn].Before(now)) {
-      failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
-    }
-    told_[info.qpn].Set(now);
+  if (own_failure && told_.Read(now - 1, info.qpn) == 0) {
+    failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
+    told_.Write(now, info.qpn, 1);
   }
   work_ = work;
   infos_.Pop(now);
   return true;
+}
+
+// Whether something was told is read in the cycle before, and a clear is written first.
+bool SendQueue::MayTell(Cycle now) {
+  if (infos_.CanPop(now - 1) && !(cleared_ && cleared_->cycle + 1 == now)) {
+    if (cleared_ && cleared_->cycle < now) WriteCleared();
+    return true;
+  }
+  WakeAt(now + 1);
+  return false;
+}
+
+void SendQueue::WriteCleared() {
+  if (cleared_) told_.Write(cleared_->cycle + 1, cleared_->qpn, 0);
+  cleared_.reset();
 }
 
 bool SendQueue::IsIdle() const {

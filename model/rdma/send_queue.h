@@ -104,22 +104,6 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
-  // A bit per QP, that a failure was told: set in one cycle, cleared in another; in the same one it is cleared.
-  struct Told {
-    bool any = false;
-    Cycle at = 0;              // set last
-    Cycle cleared = kUnknown;  // last
-    bool Before(Cycle now) const { return any && at < now && !(cleared >= at && cleared < now); }
-    void Set(Cycle now) {
-      any = true;
-      at = now;
-    }
-    void Clear(Cycle now) {
-      any = Before(now);  // it may have been cleared before
-      cleared = now;
-    }
-  };
-
   // Each does what happens in a cycle and says whether anything did.
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
@@ -127,6 +111,8 @@ class SendQueue final : public Block {
   void AskAgain(Cycle now);
   bool RunFetch(Cycle now, bool answered);
   bool RunAssemble(Cycle now);
+  bool MayTell(Cycle now);
+  void WriteCleared();
 
   const uint32_t send_records_;
   const uint32_t ask_room_;
@@ -140,7 +126,12 @@ class SendQueue final : public Block {
   Channel<spec::Replay> replays_;  // whose work request was not given
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
-  std::vector<Told> told_;  // by QP
+  Table<uint8_t> told_;  // 1: of it a failure was told since the last clear; a clear is written one cycle later
+  struct Cleared {
+    Cycle cycle;
+    uint32_t qpn;
+  };
+  std::optional<Cleared> cleared_;  // not written yet
 
   Level<bool> hold_;
   bool held_ = false;           // as it was in the last cycle: what counts in the next one

@@ -208,6 +208,7 @@ module vireo_completer
 
   // What of a QP was sent last that asks for an acknowledge, and after which hold.
   typedef struct packed {
+    logic valid;  // in this life of the QP
     logic [23:0] psn;
     logic [7:0] generation;
   } sent_t;
@@ -229,8 +230,6 @@ module vireo_completer
   logic [SlotBits-1:0] kept_slot, kept_read_slot;
   logic [2:0] qp_state;
   sent_t sent;
-  logic [NumQps-1:0] sent_q;  // QPs of which `sent` is of the present life
-  logic silent, has_sent_q;
   attributes_t attributes_in, attributes;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
   table_qp_context_t context_in;
@@ -251,6 +250,45 @@ module vireo_completer
     .write_data_i(qp_state_write_i.state),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(qp_state)
   );
+  // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
+  // the one before; what another QP sends then is written one cycle later. No two pulses of a kind come closer.
+  logic life_begins, late_valid_q;
+  logic [QpBits-1:0] sent_qpn, late_qpn_q;
+  sent_t sent_new, late_q;
+
+  always_comb begin
+    life_begins = qp_state_write_valid_i
+               && (qp_state_write_i.state == 3'(IbQpStateReset) || qp_state_write_i.state == 3'(IbQpStateInit)
+                   || qp_state_write_i.state == 3'(IbQpStateRtr));
+    sent_qpn = qp_sent_i.qpn[QpBits-1:0];
+    sent_new = '{valid: 1'b1, psn: qp_sent_i.psn, generation: qp_sent_i.generation};
+    if (late_valid_q) begin
+      sent_qpn = late_qpn_q;
+      sent_new = late_q;
+    end
+    if (life_begins) begin
+      sent_qpn = qp_state_write_i.qpn[QpBits-1:0];
+      sent_new = '0;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      late_valid_q <= 1'b0;
+    end else begin
+      late_valid_q <= life_begins && qp_sent_valid_i && qp_sent_i.qpn[QpBits-1:0] != qp_state_write_i.qpn[QpBits-1:0];
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    late_qpn_q <= qp_sent_i.qpn[QpBits-1:0];
+    late_q <= '{valid: 1'b1, psn: qp_sent_i.psn, generation: qp_sent_i.generation};
+  end
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) disable iff (!rst_ni) late_valid_q |-> !life_begins && !qp_sent_valid_i)
+    else $error("pulses of two cycles");
+`endif
+
   vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
@@ -259,8 +297,7 @@ module vireo_completer
   );
   vireo_table #(.Width($bits(sent_t)), .Depth(NumQps)) u_sent (
     .clk_i, .rst_ni,
-    .write_i(qp_sent_valid_i), .write_address_i(qp_sent_i.qpn[QpBits-1:0]),
-    .write_data_i({qp_sent_i.psn, qp_sent_i.generation}),
+    .write_i(life_begins || late_valid_q || qp_sent_valid_i), .write_address_i(sent_qpn), .write_data_i(sent_new),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(sent)
   );
   vireo_table #(.Width($bits(ring_t)), .Depth(NumQps)) u_ring (
@@ -857,7 +894,7 @@ module vireo_completer
         sent_ahead = sent.psn - ring_d.unacked;
         if (set_timer) begin
           ring_d.timer = timer_kind != TimerKindOff;
-          ring_d.timed = has_sent_q && sent.generation == ring_d.generation && sent_ahead < 24'h80_0000;
+          ring_d.timed = sent.valid && sent.generation == ring_d.generation && sent_ahead < 24'h80_0000;
           ring_d.timer_generation = ring_q.timer_generation + 1'b1;
           timer_set_valid_d = 1'b1;
           timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
@@ -869,24 +906,6 @@ module vireo_completer
       end
       default: state_d = StChoose;
     endcase
-  end
-
-  // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
-  // the one before.
-  assign silent = qp_state_write_i.state == 3'(IbQpStateReset) || qp_state_write_i.state == 3'(IbQpStateInit)
-               || qp_state_write_i.state == 3'(IbQpStateRtr);
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      sent_q <= '0;
-    end else begin
-      if (qp_sent_valid_i) sent_q[qp_sent_i.qpn[QpBits-1:0]] <= 1'b1;
-      if (qp_state_write_valid_i && silent) sent_q[qp_state_write_i.qpn[QpBits-1:0]] <= 1'b0;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (read) has_sent_q <= sent_q[qpn_d];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

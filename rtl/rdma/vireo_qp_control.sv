@@ -164,6 +164,11 @@ module vireo_qp_control
   logic sends;  // it has work requests outstanding, as was known two cycles ago
   logic sends_recent_q;  // more is known since
 
+  // After a reset every vireo_qp_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
+  logic starts;
+  logic [QpBits:0] start_q;
+  assign starts = start_q != (QpBits + 1)'(NumQps);
+
   logic state_write_valid_d, state_write_valid_q;
   qp_state_write_t state_write_d, state_write_q;
   logic done_d, done_q, done_drain_d, done_drain_q;
@@ -232,7 +237,7 @@ module vireo_qp_control
   assign queue_exists = 32'(vq_index_q) < NumQueues;
 
   // An order waits for the end of the one before; failures do not, or no block could become quiet.
-  assign wants = valid & ~(Inputs'(fence_q) << InOrder);
+  assign wants = valid & ~(Inputs'(fence_q || starts) << InOrder);
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(wants), .last_i(winner_q), .pick_o(pick));
 
   always_comb begin
@@ -442,6 +447,7 @@ module vireo_qp_control
       say0_q <= 1'b0;
       say1_q <= 1'b0;
       scanning_q <= 1'b0;
+      start_q <= '0;
       queued_q <= '0;
     end else begin
       state_q <= state_d;
@@ -455,6 +461,7 @@ module vireo_qp_control
       say0_q <= say0_d;
       say1_q <= say1_d;
       scanning_q <= scanning_d;
+      if (starts) start_q <= start_q + 1'b1;
       queued_q <= queued_d;
     end
   end

@@ -214,7 +214,7 @@ module vireo_send_queue
     .empty_o(wake_empty)
   );
   logic unused_state_write;
-  assign unused_state_write = &{1'b0, qp_state_write_i.clear, qp_state_write_i.qpn[23:QpBits]};
+  assign unused_state_write = &{1'b0, qp_state_write_i.qpn[23:QpBits]};
 
   vireo_fifo #(.Width(QpBits), .Depth(LineDepth)) u_line (
     .clk_i, .rst_ni,
@@ -475,7 +475,20 @@ module vireo_send_queue
   work_request_t work_d, work_q;
   queue_failure_t failure_d, failure_q;
   logic [7:0] failed;
-  logic [NumQps-1:0] told_d, told_q;  // QPs of which a failure was told since the last clear
+  logic own_failure;      // of a work request that is no replay
+  logic told, tell;       // of info.qpn, as it was when that was here one cycle ago; it is told now
+  logic looked_q;         // it was
+  logic cleared_valid_q;  // a life of `cleared_q` has begun one cycle ago
+  logic [QpBits-1:0] cleared_q;
+
+  // QPs of which a failure was told since the last clear. A clear is written one cycle late and goes first, so nothing
+  // waits for what comes from outside in that cycle.
+  vireo_table #(.Width(1), .Depth(NumQps)) u_told (
+    .clk_i, .rst_ni,
+    .write_i(cleared_valid_q || tell), .write_address_i(cleared_valid_q ? cleared_q : info.qpn),
+    .write_data_i(!cleared_valid_q),
+    .read_i(1'b1), .read_address_i(info.qpn), .read_data_o(told)
+  );
 
   always_comb begin
     assemble_d = assemble_q;
@@ -491,12 +504,14 @@ module vireo_send_queue
     replays_pop = 1'b0;
     give = 1'b0;
     failed = info.failed;
-    told_d = told_q;
+    own_failure = 1'b0;
+    tell = 1'b0;
 
     unique case (assemble_q)
       AsHead: begin
         if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
-          give = both_free;
+          own_failure = !info.again;
+          give = both_free && !(own_failure && (cleared_valid_q || !looked_q));
         end else if (info_valid && fetched_valid) begin
           fetched_pop = 1'b1;
           head_bytes_d = fetched.data[8*HeadBytes-1:0];
@@ -506,7 +521,8 @@ module vireo_send_queue
       end
       AsTail: begin
         if (head_failed_q || fetched.resp != AxiRespOkay) failed = RdmaErrorQueueDmaError;
-        if (fetched_valid && both_free) begin
+        own_failure = failed != RdmaErrorOk && !info.again;
+        if (fetched_valid && both_free && !(own_failure && cleared_valid_q)) begin
           fetched_pop = 1'b1;
           give = 1'b1;
           assemble_d = AsHead;
@@ -538,10 +554,10 @@ module vireo_send_queue
         work_d.tail_bytes = '0;
       end
       // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
-      if (failed != RdmaErrorOk && !info.again) begin
+      if (own_failure) begin
         // One ends the QP: what was under way behind it has nothing more to tell.
-        failure_valid_d = !told_q[info.qpn];
-        told_d[info.qpn] = 1'b1;
+        tell = !told;
+        failure_valid_d = tell;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
     end
@@ -549,11 +565,15 @@ module vireo_send_queue
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      told_q <= '0;
+      looked_q <= 1'b0;
+      cleared_valid_q <= 1'b0;
     end else begin
-      told_q <= told_d;
-      if (qp_state_write_valid_i && qp_state_write_i.clear) told_q[qp_state_write_i.qpn[QpBits-1:0]] <= 1'b0;
+      looked_q <= info_valid && !info_pop;
+      cleared_valid_q <= qp_state_write_valid_i && qp_state_write_i.clear;
     end
+  end
+  always_ff @(posedge clk_i) begin
+    cleared_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
   // What one machine adds and another takes away.

@@ -194,8 +194,9 @@ class InPulse final : public BenchStream {
   }
   void Begin(model::Cycle cycle) override {
     Scramble(data_, random_, TokenBits(T{}));
-    valid_ = !tokens.empty() && random_() % 16 < rate;
+    valid_ = !tokens.empty() && cycle >= next_ && random_() % 16 < rate;
     if (!valid_) return;
+    next_ = cycle + spacing;
     SetPort(data_, tokens.front());
     tell_(cycle, tokens.front());
     tokens.pop_front();
@@ -205,8 +206,10 @@ class InPulse final : public BenchStream {
 
   std::deque<T> tokens;
   unsigned rate = 16;
+  model::Cycle spacing = 1;  // cycles from one to the next, at least
 
  private:
+  model::Cycle next_ = 0;
   Valid& valid_;
   Data& data_;
   Tell tell_;

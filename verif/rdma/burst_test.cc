@@ -52,6 +52,7 @@ struct Pair {
     completer.replay_out.Connect(replays, completer);
     completer.timer_set_out.Connect(timers, completer);
     completer.on_qp_hold = [this](Cycle cycle, const spec::QpHold& hold) { requester.OnQpHold(cycle, hold); };
+    Run(kConfig.num_qps);  // the sets of QPs are cleared
   }
   void SetUp(uint32_t qpn, uint32_t psn) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};

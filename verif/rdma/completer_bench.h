@@ -57,6 +57,8 @@ struct Bench {
     bench.AddOther(hold);
     bench.AddOther(reads);
     bench.AddOther(pause);
+    state.spacing = sent.spacing = 4;     // of qp_control and tx_builder
+    EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
   // Cycles, with idle compared in each.

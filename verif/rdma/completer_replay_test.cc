@@ -274,6 +274,30 @@ TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
   }
 }
 
+// They share a RAM: a life of this or another QP begins in the cycles around the one in which this one sends.
+TEST(Completer, WhatWasSentCountsSinceTheLifeBegan) {
+  for (const uint32_t begins : {kQp, kQp + 1}) {
+    for (int delay = -3; delay <= 3; ++delay) {
+      SCOPED_TRACE("QP " + std::to_string(begins) + " " + std::to_string(delay) + " cycles after");
+      OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});
+      qp.Post(1);
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
+      for (int i = -4; i <= 4; ++i) {
+        if (i == 0) qp.Send();
+        if (i == delay) qp.SetState(begins, IbQpState::kRtr);
+        ASSERT_EQ(qp.Run(1), "");
+      }
+      qp.SetState(begins, IbQpState::kRts);
+      ASSERT_EQ(qp.Settle(), "");
+      qp.expired.tokens.push_back({.qpn = kQp, .generation = 1});
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
+      qp.expired.tokens.push_back({.qpn = kQp, .generation = 2});
+      EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
+      EXPECT_EQ(qp.Holds(), begins == kQp && delay >= 0 ? Holds{} : Holds{1});
+    }
+  }
+}
+
 // The request says it for all responses.
 TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
   OneQp qp(1000, kReader);

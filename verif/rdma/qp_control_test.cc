@@ -153,6 +153,18 @@ constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState:
 
 // --- Orders ----------------------------------------------------------------------------------------------------------
 
+// Nobody would hear of what it says: the sets of QPs are being cleared.
+TEST(QpControl, AnOrderWaitsAfterAReset) {
+  Bench bench;
+  bench.csr_event.tokens.push_back({.element = 3});
+  bench.Order(5, QpOperation::kStop);
+  bench.Finish();
+  EXPECT_EQ(bench.sink.sent().size(), 1U);
+  EXPECT_LT(bench.sink.sent().at(0).cycle, kQps);
+  ASSERT_EQ(bench.states.sent.size(), 1U);
+  EXPECT_EQ(bench.states.sent.at(0).first, kQps + 4);  // it is taken in cycle kQps
+}
+
 TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
   Bench bench;
   for (const auto from : kStates) {

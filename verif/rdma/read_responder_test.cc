@@ -168,6 +168,7 @@ struct Bench {
     bench.AddOther(reads);
     bench.AddOther(surroundings);
     bench.AddOther(hold);
+    EXPECT_EQ(bench.Run(kQps), "");  // the sets of QPs are cleared
   }
 
   std::string Begin(Cycle cycle) {
@@ -1334,9 +1335,9 @@ TEST_P(ReadResponderResetTest, WhatWasUnderWayIsGoneAfterAReset) {
       ASSERT_EQ(before.bench.Run(1), "");
     }
   }
-  Bench after(rtl);
   rtl.Reset();
   ASSERT_EQ(rtl.ports().idle_o, 1);
+  Bench after(rtl);
   after.Setup(IbMtu::kMtu512, kQps / 2);
   Traffic traffic(after, kQps / 2);
   traffic.mtus.fill(IbMtu::kMtu512);

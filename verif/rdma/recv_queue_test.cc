@@ -99,6 +99,7 @@ struct Bench {
     };
     receive.on_token = [this](Cycle, const spec::Receive& token) { Check(token); };
     failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
+    EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
   struct Asking {

@@ -105,6 +105,7 @@ struct Bench {
     };
     work.on_token = [this](Cycle, const spec::WorkRequest& token) { Check(token); };
     failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
+    EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
   // A replay, and what descriptor fetch will find at its index.
