@@ -42,12 +42,12 @@ WHOLE = "vireo_nic"
 FF_MEMORY_ENTRIES = 16
 LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
 UNMAPPED = r"^\$mem|\$__"
-# A register of this many bits or more that grows faster from nic1 to nic100 than the data path does is state per queue
-# or QP, which belongs into RAM.
-PER_QUEUE_BITS = 256
 
 SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
 SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
+# A register of this many bits or more, one for each QP of nic100, that grows faster from nic1 to nic100 than the data path
+# does is state per queue or QP, which belongs into RAM.
+PER_QUEUE_BITS = SPEC_CONFIGS["nic100"]["num_qps"]
 EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
 # Parameter of a module -> the value that a configuration gives it: a name in spec/configs.toml, or a function of the
 # configuration. "module.Parameter" is for a name that does not mean the same everywhere.
