@@ -87,6 +87,11 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     options.config = std::get<1>(GetParam());
     const bool packed = std::get<2>(GetParam());
     options.driver.wanted = packed ? host::DefaultFeatures() : SplitRings();
+    for (size_t i = 0; i < options.hosts.size(); ++i) {
+      options.hosts[i].device = options.device;
+      options.hosts[i].nic.config = options.config;
+      options.hosts[i].nic.name = "nic" + std::to_string(i);
+    }
     auto built = RdmaSystem::Build(options);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "verif/cosim/forged_frame.h"
 #include "verif/cosim/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
@@ -73,6 +74,23 @@ TEST_P(Write, GoesOverIpv6) {
   ExpectWritten(2, 4096, 8192, 8193);
 }
 
+// Of few addresses the carries of the header's sum make another carry. [RFC 791, 3.1; RFC 1071]
+TEST_P(Write, GoesOverAddressesWhoseChecksumCarriesTwice) {
+  system_.reset();
+  RdmaSystemOptions options;
+  options.hosts.resize(2);
+  options.hosts[0].ipv4 = {192, 168, 0x6f, 0xc8};
+  ASSERT_NO_FATAL_FAILURE(Build(options));
+  log_.Watch(system_->host(1).station());
+  Connect({});
+  ExpectWritten(1, 0, 0, 64);
+  ASSERT_FALSE(log_.entries().empty());
+  const uint8_t* header = log_.entries().front().frame.data() + spec::Ethernet::kBytes;
+  uint32_t sum = 0;
+  for (size_t i = 0; i < spec::Ipv4::kBytes; i += 2) sum += i == 10 ? 0U : header[i] << 8U | header[i + 1];
+  EXPECT_GT((sum & 0xffff) + (sum >> 16), 0xffffU) << "the address is not right for this header any more";
+}
+
 TEST_P(Write, OfNothingCompletes) {
   Connect({});
   ExpectWritten(1, 0, 0, 0);
@@ -94,6 +112,52 @@ TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
   ASSERT_TRUE(completion.ok() && completion->has_value());
   EXPECT_EQ((*completion)->status, spec::IbWcStatus::kRemAccessErr) << spec::ToString((*completion)->status);
   EXPECT_EQ(std::memcmp(before.data(), far.memory->data(), before.size()), 0);
+}
+
+TEST_P(Write, ToTheLastByteOfARegionWorksAndOneByteFurtherIsRefused) {
+  Connect({});
+  const uint64_t size = pair_->side[1].memory->size();
+  ExpectWritten(1, 5, size - 64, 64);
+  const Bytes before = Copy(*pair_->side[1].memory);
+  EXPECT_EQ(DoWrite(2, 0, size - 63, 64).status, spec::IbWcStatus::kRemAccessErr);
+  EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
+}
+
+TEST_P(Write, FromTheLastByteOfARegionWorksAndFromOneByteFurtherFails) {
+  Connect({});
+  const uint64_t size = pair_->side[0].memory->size();
+  ExpectWritten(1, size - 64, 5, 64);
+  const Bytes before = Copy(*pair_->side[1].memory);
+  EXPECT_EQ(DoWrite(2, size - 63, 0, 64).status, spec::IbWcStatus::kLocProtErr);
+  EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
+}
+
+// [IBTA vol. 1, 9.6.1.1.3]
+TEST_P(Write, OfAnotherPartitionIsDropped) {
+  log_.Watch(system_->host(1).station());
+  Connect({});
+  ExpectWritten(1, 0, 0, 64);
+  ASSERT_FALSE(log_.entries().empty());
+  const FrameLog::Entry good = log_.entries().front();
+  ASSERT_EQ(good.opcode(), spec::BthOpcode::kRcRdmaWriteOnly);
+  const Bytes before = Copy(*pair_->side[1].memory);
+  const size_t sent = log_.CountSent();
+  // The next packet of the connection, but for its partition: another one, or this one with a low bit changed.
+  for (const uint16_t pkey : {uint16_t{0x8001}, static_cast<uint16_t>(spec::kPkeyDefault ^ 1)}) {
+    Bytes frame = good.frame;
+    spec::Bth bth = good.headers.bth;
+    bth.pkey = pkey;
+    bth.psn = (bth.psn + 1) % (1U << spec::kPsnBits);
+    bth.Encode(frame.data() + good.headers.bth_offset);
+    const size_t payload = good.headers.bth_offset + spec::Bth::kBytes + spec::Reth::kBytes;
+    for (size_t i = payload; i < payload + 64; ++i) frame[i] ^= 0xff;
+    FixAll(frame);
+    system_->topology().station(1).mac().OnFrame({std::move(frame), false, ""});
+    RunFor(20'000);
+  }
+  EXPECT_EQ(log_.CountSent(), sent) << "it was answered";
+  EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
+  ExpectWritten(2, 100, 300, 64);  // with that PSN
 }
 
 TEST_P(Write, WithoutALocalKeyFailsLocally) {
