@@ -42,12 +42,19 @@ WHOLE = "vireo_nic"
 FF_MEMORY_ENTRIES = 16
 LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
 UNMAPPED = r"^\$mem|\$__"
+# A register of this many bits or more that grows faster from nic1 to nic100 than the data path does is state per queue
+# or QP, which belongs into RAM.
+PER_QUEUE_BITS = 256
+# ... but for these, which know of no queue: what they grow with.
+NOT_PER_QUEUE = {
+    "dma_read_port.u_reader.begun_q": "DMA tags",
+    "dma_read_port.u_reader.done_q": "DMA tags",
+    "net_checksum.left_data_q": "the data path, less virtio_net_hdr",
+    "net_filter.u_high.read_data_q": "the data path, less virtio_net_hdr",
+}
 
 SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
 SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
-# A register of this many bits or more, one for each QP of nic100, that grows faster from nic1 to nic100 than the data path
-# does is state per queue or QP, which belongs into RAM.
-PER_QUEUE_BITS = SPEC_CONFIGS["nic100"]["num_qps"]
 EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
 # Parameter of a module -> the value that a configuration gives it: a name in spec/configs.toml, or a function of the
 # configuration. "module.Parameter" is for a name that does not mean the same everywhere.
@@ -264,7 +271,8 @@ def per_queue(designs):
     small, large = ({f"{name.partition('.u_')[2]}.{q}": bits for name, text in designs[config].items()
                      for q, bits in registers(text).items()} for config in TARGETS)
     growth = SPEC_CONFIGS["nic100"]["datapath_bits"] // SPEC_CONFIGS["nic1"]["datapath_bits"]
-    return {q: bits for q, bits in sorted(large.items()) if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits)}
+    return {q: bits for q, bits in sorted(large.items())
+            if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits) and q not in NOT_PER_QUEUE}
 
 
 def synthesize_whole(sources, config_names, jobs):

@@ -50,7 +50,7 @@ class Reads(unittest.TestCase):
         self.assertNotIn("$12", shell)
 
     def test_state_that_grows_with_the_queues_is_found_and_state_that_grows_with_the_data_path_is_not(self):
-        for small, large, found in ((16, 1024, True), (64, 512, False), (16, 256, False), (1024, 1024, False)):
+        for small, large, found in ((16, 1024, True), (64, 512, False), (16, 256, True), (4, 128, False), (1024, 1024, False)):
             designs = {"nic1": {"vireo_a$vireo_nic.u_a": block(small)}, "nic100": {"vireo_a$vireo_nic.u_a": block(large)}}
             self.assertEqual(synth.per_queue(designs), {"a.waiting_here_q": large} if found else {}, (small, large))
 
