@@ -3,6 +3,7 @@
 // waits for something that is not known yet is not known either.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace vireo::model {
@@ -11,6 +12,10 @@ using Cycle = uint64_t;  // of the core clock; 0 is the first one after reset
 
 // Later than every cycle, so that std::max() carries it on.
 inline constexpr Cycle kUnknown = ~Cycle{0};
+
+// Changes that a level or table keeps for who may still look back before them: at most one per cycle, and nobody looks
+// back so many cycles. Without a bound, one that nobody reads would grow for ever.
+inline constexpr size_t kChangesKept = 1024;
 
 constexpr Cycle After(Cycle cycle, uint64_t cycles) { return cycle == kUnknown ? kUnknown : cycle + cycles; }
 

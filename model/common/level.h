@@ -2,6 +2,8 @@
 // A wire that holds a value until it changes: what a block sees of another block's register.
 #pragma once
 
+#include <cassert>
+#include <cstddef>
 #include <utility>
 
 #include "model/common/cycle.h"
@@ -15,18 +17,32 @@ class Level {
   explicit Level(T value = {}) : value_(std::move(value)) {}
 
   // The value from cycle `from` on. Cycles do not go backwards, neither here nor in At.
-  void Set(Cycle from, T value) { changes_.push_back({from, std::move(value)}); }
-  const T& At(Cycle cycle) {
-    while (!changes_.empty() && changes_.front().first <= cycle) {
-      value_ = std::move(changes_.front().second);
-      changes_.pop_front();
+  void Set(Cycle from, T value) {
+    if (!changes_.empty() && changes_.back().first == from) {
+      changes_.back().second = std::move(value);
+      return;
     }
+    changes_.push_back({from, std::move(value)});
+    if (changes_.size() <= kChangesKept) return;
+    forgotten_ = changes_.front().first;
+    Settle();
+  }
+  const T& At(Cycle cycle) {
+    assert(forgotten_ == kUnknown || forgotten_ <= cycle);
+    while (!changes_.empty() && changes_.front().first <= cycle) Settle();
     return value_;
   }
+  size_t changes() const { return changes_.size(); }  // that nobody has looked behind yet
 
  private:
+  void Settle() {
+    value_ = std::move(changes_.front().second);
+    changes_.pop_front();
+  }
+
   T value_;
   Ring<std::pair<Cycle, T>> changes_;
+  Cycle forgotten_ = kUnknown;  // of the last change that became value_ before anybody looked behind it
 };
 
 }  // namespace vireo::model

@@ -21,8 +21,7 @@ class Table {
   // Cycles do not go backwards.
   void Write(Cycle cycle, size_t index, const T& entry) {
     pending_.push_back({cycle, index, entry});
-    if (pending_.size() <= kPendingMax) return;
-    // Nobody has read for long, and nobody looks back so far.
+    if (pending_.size() <= kChangesKept) return;
     forgotten_ = pending_.front().cycle;
     Settle();
   }
@@ -40,7 +39,6 @@ class Table {
     size_t index;
     T entry;
   };
-  static constexpr size_t kPendingMax = 1024;  // writes, and so at least as many cycles
 
   void Settle() {
     entries_[pending_.front().index] = std::move(pending_.front().entry);

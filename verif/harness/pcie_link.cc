@@ -221,7 +221,7 @@ void PcieLink::DeliverToHost() {
       ++counters_.writes;
       counters_.write_bytes += arrival.data.size();
       if (memory_.Write(arrival.address, arrival.data) != MemoryError::kNone) ++counters_.failed_writes;
-      free_buffers_.push_back(std::move(arrival.data));
+      KeepBuffer(std::move(arrival.data));
       return;
     case Arrival::Kind::kMsix:
       ++counters_.msix;
@@ -253,6 +253,12 @@ std::vector<uint8_t> PcieLink::TakeBuffer(std::span<const uint8_t> data) {
   }
   buffer.assign(data.begin(), data.end());
   return buffer;
+}
+
+void PcieLink::KeepBuffer(std::vector<uint8_t> buffer) {
+  // More are under way at a time only in bursts, and memory of a burst is not kept for ever.
+  constexpr size_t kMostFree = 512;
+  if (free_buffers_.size() < kMostFree) free_buffers_.push_back(std::move(buffer));
 }
 
 // --- DMA reads
@@ -386,7 +392,7 @@ void PcieLink::DeliverCompletion() {
   const bool last = completion.header.last;
   if (last) free_reads_.push_back(completion.slot);
   nic_->CompleteDmaRead(clock_.Containing(scheduler_.now()), completion.header);
-  free_buffers_.push_back(std::move(completion.data));
+  KeepBuffer(std::move(completion.data));
   if (last && !waiting_reads_.empty()) {
     const DmaRead read = waiting_reads_.front();
     waiting_reads_.pop_front();

@@ -241,6 +241,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   void AnswerBarRead(uint64_t value);
   void ReturnBuffer(Picoseconds time, uint32_t beats);
   std::vector<uint8_t> TakeBuffer(std::span<const uint8_t> data);
+  void KeepBuffer(std::vector<uint8_t> buffer);
 
   Scheduler& scheduler_;
   const CoreClock clock_;

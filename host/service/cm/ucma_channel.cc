@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -53,7 +54,7 @@ bool UcmaChannel::Answer(std::span<const uint8_t> command) {
 
 bool UcmaChannel::Serve() {
   // One byte more than a command has, to see one that is too long.
-  std::vector<uint8_t> command(kUcmaCommandBytesMax + 1);
+  std::array<uint8_t, kUcmaCommandBytesMax + 1> command;
   while (true) {
     const ssize_t bytes = recv(socket_, command.data(), command.size(), MSG_DONTWAIT);
     if (bytes < 0 && errno == EINTR) continue;
