@@ -16,19 +16,29 @@
 #include "verif/harness/waveform_ring.h"
 #if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else there may be no Verilator
 #include "verif/harness/rtl_pins.h"
+#ifdef VIREO_WAVEFORMS
 #include "verif/harness/rtl_trace.h"
+#endif
 #endif
 
 namespace vireo::verif {
 namespace {
 
+#ifdef VIREO_WAVEFORMS
+using Trace = FstTrace;
+constexpr bool kCanTrace = true;
+#else
+using Trace = NoTrace;
+constexpr bool kCanTrace = false;
+#endif
+
 // Null: a configuration that is not Verilated has no RTL.
 std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
 #ifdef VIREO_RTL_NIC100
-  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, FstTrace>>();
+  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, Trace>>();
 #endif
 #ifdef VIREO_RTL_NIC1
-  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, FstTrace>>();
+  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, Trace>>();
 #endif
   return nullptr;
 }
@@ -39,7 +49,7 @@ NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockst
   DeviceFactories factories;
   factories.lockstep = lockstep;
   std::shared_ptr<WaveformRing> ring;
-  if (name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
+  if (kCanTrace && name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
   if (ring != nullptr) factories.lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
   factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
   factories.rtl = [ring](const NicContext& context) -> std::unique_ptr<Nic> {

@@ -10,7 +10,7 @@ namespace vireo::verif {
 
 // Empty if there is no device of this name (DeviceNames()). Every named configuration of the contract can be built.
 // In lockstep, unless `lockstep` has a hook of its own, the first mismatch gets a waveform of all NICs of the factory
-// (WaveformRing::FromEnvironment).
+// (WaveformRing::FromEnvironment); not in a build without VIREO_WAVEFORMS.
 NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep = {});
 
 }  // namespace vireo::verif
