@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> devices = {"model", "rtl"};
   const spec::Config* config = &spec::kNic100;
   std::string preset = "gen3x16";
+  std::string peer;  // the device at the other end; empty: the same
   std::vector<std::string> workloads;
   std::string json;
   bool quick = false;
@@ -139,8 +140,11 @@ struct Bench {
   // `faults`: of what each of both NICs sends. Empty, or why there is none.
   std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
                    const std::vector<FaultRule>& faults = {}) {
-    RdmaSystemOptions system_options{
-        .device = device, .config = options.config, .pcie_preset = options.preset, .driver = driver};
+    RdmaSystemOptions system_options{.device = device,
+                                     .peer = options.peer,
+                                     .config = options.config,
+                                     .pcie_preset = options.preset,
+                                     .driver = driver};
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
     auto built = RdmaSystem::Build(system_options);

@@ -39,6 +39,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--device", options.devices, "model, rtl, lockstep (default: model,rtl)")
       ->delimiter(',')
       ->check(CLI::IsMember(DeviceNames()));
+  app.add_option("--peer", options.peer, "what the other NIC is (default: the same as --device)")
+      ->check(CLI::IsMember(DeviceNames()));
   app.add_option("--config", config, "configuration of both NICs")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
@@ -78,6 +80,7 @@ int Run(int argc, char** argv) {
   };
   fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config->name, options.config->core_clock_khz / 1000,
              options.config->link_mbps / 1000, options.preset);
+  if (!options.peer.empty()) fmt::print("the second NIC is always {}\n", options.peer);
   for (const std::string& device : options.devices) {
     std::string error;
     const auto run = [&](const auto& workloads, const auto& run_one) {

@@ -104,7 +104,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   std::vector<HostOptions> hosts = options.hosts;
   for (size_t i = 0; options.hosts.empty() && i < options.nics; ++i) {
     HostOptions& host = hosts.emplace_back();
-    host.device = options.device;
+    host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
     host.nic.name = "nic" + std::to_string(i);
     host.nic.config = options.config;
     host.nic.pcie = *pcie;

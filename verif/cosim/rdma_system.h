@@ -43,6 +43,7 @@ struct HostOptions {
 
 struct RdmaSystemOptions {
   std::string device = "model";  // DeviceNames()
+  std::string peer{};            // what all NICs but the first are; empty: `device`
   const spec::Config* config = &spec::kNic100;
   std::string_view pcie_preset = "gen3x16";
   size_t nics = 2;
@@ -52,7 +53,8 @@ struct RdmaSystemOptions {
   std::vector<OuterPortParameters> outer_ports{};  // of the switch
   // On frames that a NIC sent, by its number; short: none.
   std::vector<std::vector<FaultRule>> faults_out{};
-  // If there are any, these are all: `device`, `config`, `pcie_preset`, `nics` and `faults_out` count for nothing.
+  // If there are any, these are all: `device`, `peer`, `config`, `pcie_preset`, `nics` and `faults_out` count for
+  // nothing.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool open = true;  // false: hosts are left closed, with firmware and function, for others to open

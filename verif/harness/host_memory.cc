@@ -23,6 +23,7 @@ const char* ToString(MemoryError error) {
 }
 
 HostMemory::~HostMemory() {
+  Settle();
   bool is_outside = false;
   for (size_t i = asked_; i < violations_.size(); ++i) {
     const Violation& one = violations_[i];
@@ -106,6 +107,7 @@ bool HostMemory::Add(uint64_t address, uint64_t bytes, Window& window) {
 }
 
 bool HostMemory::Remove(uint64_t address) {
+  Settle();
   const auto window = windows_.find(address);
   if (window == windows_.end()) return false;
   windows_.erase(window);
@@ -114,6 +116,7 @@ bool HostMemory::Remove(uint64_t address) {
 }
 
 bool HostMemory::Protect(uint64_t address, Permission permission) {
+  Settle();
   const auto window = windows_.find(address);
   if (window == windows_.end()) return false;
   window->second.permission = permission;
@@ -186,8 +189,11 @@ MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, C
 }
 
 MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
-  return Access(address, data, Permission::kRead, [](Window& window, uint64_t offset, std::span<uint8_t> part) {
-    if (window.memory == nullptr) return window.backend->Read(offset, part);
+  return Access(address, data, Permission::kRead, [this](Window& window, uint64_t offset, std::span<uint8_t> part) {
+    if (window.memory == nullptr) {
+      Settle();
+      return window.backend->Read(offset, part);
+    }
     std::memcpy(part.data(), window.memory + offset, part.size());
     return true;
   });
@@ -195,17 +201,62 @@ MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
 
 MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
   bool elsewhere = false;
-  const auto copy = [&elsewhere](Window& window, uint64_t offset, std::span<const uint8_t> part) {
+  const auto copy = [&](Window& window, uint64_t offset, std::span<const uint8_t> part) {
     if (window.memory == nullptr) {
       elsewhere = true;
-      return window.backend->Write(offset, part);
+      return Hold(window, address + static_cast<uint64_t>(part.data() - data.data()), part) ||
+             window.backend->Write(offset, part);
     }
+    Settle();  // who sees these bytes may look for those before them
     std::memcpy(window.memory + offset, part.data(), part.size());
     return true;
   };
   const MemoryError error = Access(address, data, Permission::kWrite, copy);
   if (on_write_ && error == MemoryError::kNone) on_write_(elsewhere);
   return error;
+}
+
+void HostMemory::CombineWrites(size_t most_bytes) {
+  Settle();
+  most_held_ = most_bytes;
+}
+
+// What cannot wait is written behind those that do.
+bool HostMemory::Hold(const Window& window, uint64_t address, std::span<const uint8_t> data) {
+  // Where a window ends another one may begin, with another backend.
+  const bool goes_on = address == held_address_ + held_.size() && address <= held_last_;
+  if (!goes_on || held_.size() + data.size() > most_held_) Settle();
+  if (data.size() > most_held_) return false;
+  if (held_.empty()) {
+    held_address_ = address;
+    held_last_ = window.last;
+  }
+  held_.insert(held_.end(), data.begin(), data.end());
+  return true;
+}
+
+void HostMemory::WriteHeld() {
+  const auto window = Find(held_address_);  // still there: whatever takes one away lets writes be done first
+  if (!window->second.backend->Write(held_address_ - window->first, held_)) {
+    static_cast<void>(Record(held_address_, held_.size(), /*is_write=*/true, MemoryError::kFailed));
+  }
+  held_.clear();
+}
+
+bool HostMemory::IsElsewhere(uint64_t address, uint64_t bytes) {
+  const auto window = Find(address);
+  return window != windows_.end() && window->second.memory == nullptr && bytes != 0 &&
+         bytes - 1 <= window->second.last - address &&
+         (static_cast<uint8_t>(window->second.permission) & static_cast<uint8_t>(Permission::kRead)) != 0;
+}
+
+bool HostMemory::ReadElsewhere(uint64_t address, std::span<uint8_t> data) {
+  if (!IsElsewhere(address, data.size())) return false;
+  Settle();
+  const auto window = Find(address);
+  if (!window->second.backend->Read(address - window->first, data)) return false;
+  window->second.traffic.read_bytes += data.size();
+  return true;
 }
 
 uint8_t* HostMemory::HostPointer(uint64_t address, uint64_t bytes) {

@@ -90,6 +90,18 @@ class HostMemory {
   // Device accesses, recorded if they fail. No bytes: always allowed.
   MemoryError Read(uint64_t address, std::span<uint8_t> data);
   MemoryError Write(uint64_t address, std::span<const uint8_t> data);
+  // Memory that is elsewhere is slow to reach, each time anew.
+  // From now on writes to backends wait as long as each begins where the one before ended, up to so many bytes; 0: none
+  // waits. They are done before any other access that could tell, and by Settle(). One that fails then is recorded, as
+  // all that it was made of, but Write() has said kNone.
+  void CombineWrites(size_t most_bytes);
+  void Settle() {
+    if (!held_.empty()) WriteHeld();
+  }
+  // Both: all of these bytes lie in one window with a backend, and may be read. The second one reads them then, else it
+  // does nothing, and records nothing.
+  bool IsElsewhere(uint64_t address, uint64_t bytes);
+  bool ReadElsewhere(uint64_t address, std::span<uint8_t> data);
   // Only whether it would be allowed; recorded if not.
   MemoryError Probe(uint64_t address, uint64_t bytes, Permission needed);
 
@@ -137,6 +149,8 @@ class HostMemory {
   Windows::iterator Find(uint64_t address);  // the window that holds it; end() if none does
   MemoryError Check(uint64_t address, uint64_t bytes, Permission needed);
   MemoryError Record(uint64_t address, uint64_t bytes, bool is_write, MemoryError error);
+  bool Hold(const Window& window, uint64_t address, std::span<const uint8_t> data);
+  void WriteHeld();
   template <typename Span, typename Copy>
   MemoryError Access(uint64_t address, Span data, Permission needed, Copy copy);
 
@@ -146,6 +160,9 @@ class HostMemory {
   std::vector<Violation> violations_;
   mutable size_t asked_ = 0;  // so many of them somebody knows of
   std::function<void(bool)> on_write_;
+  size_t most_held_ = 0;
+  std::vector<uint8_t> held_;                  // of writes that wait: all of one window
+  uint64_t held_address_ = 0, held_last_ = 0;  // last: of their window
 };
 
 }  // namespace vireo::verif

@@ -6,9 +6,12 @@
 #include <bit>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "verif/harness/random.h"
@@ -251,7 +254,180 @@ TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
   memory.ClearViolations();  // they were expected
 }
 
-// Against the slow obvious one: a map of single bytes.
+// What backends were asked for, in order, over plain bytes.
+class Log final : public MemoryBackend {
+ public:
+  explicit Log(std::vector<uint8_t>& bytes, std::vector<std::string>& calls) : bytes_(bytes), calls_(calls) {}
+  bool Read(uint64_t offset, std::span<uint8_t> data) override {
+    calls_.push_back("read " + std::to_string(offset) + "+" + std::to_string(data.size()));
+    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), data.size(), data.begin());
+    return !fails;
+  }
+  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
+    calls_.push_back("write " + std::to_string(offset) + "+" + std::to_string(data.size()));
+    if (!fails) std::ranges::copy(data, bytes_.begin() + static_cast<ptrdiff_t>(offset));
+    return !fails;
+  }
+  bool fails = false;
+
+ private:
+  std::vector<uint8_t>& bytes_;
+  std::vector<std::string>& calls_;
+};
+
+// Two windows side by side whose memory is elsewhere, and one that is here. Writes of up to 100 bytes are combined.
+struct Elsewhere {
+  Elsewhere() {
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i].resize(1000);
+      auto owned = std::make_unique<Log>(bytes[i], calls);
+      logs[i] = owned.get();
+      EXPECT_TRUE(memory.Map(1000 + 1000 * i, 1000, std::move(owned), Permission::kReadWrite));
+    }
+    memory.CombineWrites(100);
+  }
+  void Write(uint64_t address, size_t count) { EXPECT_EQ(memory.Write(address, Count(count)), MemoryError::kNone); }
+  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
+
+  std::array<std::vector<uint8_t>, 2> bytes;
+  std::array<Log*, 2> logs{};
+  std::vector<std::string> calls;
+  HostMemory memory;
+  const DmaRegion here = *memory.Allocate(64);
+};
+using Calls = std::vector<std::string>;
+
+TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
+  Elsewhere world;
+  world.Write(1010, 30);
+  world.Write(1040, 30);
+  EXPECT_EQ(world.TakeCalls(), Calls());
+  world.Write(1070, 30);
+  EXPECT_EQ(world.TakeCalls(), Calls());
+  world.Write(1100, 30);  // it would be 120
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 10+90"}));
+  world.Write(1131, 1);  // not where that ended
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 100+30"}));
+  world.Write(1132, 101);  // longer than any that waits
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 131+1", "write 132+101"}));
+  world.memory.Settle();
+  EXPECT_EQ(world.TakeCalls(), Calls());
+  EXPECT_EQ(std::vector(world.bytes[0].begin() + 40, world.bytes[0].begin() + 70), Count(30));
+  EXPECT_EQ(world.memory.TrafficOf(1000)->written_bytes, 30u * 4 + 1 + 101);
+}
+
+TEST(HostMemory, WritesElsewhereEndWithTheirWindow) {
+  Elsewhere world;
+  world.Write(1990, 10);
+  world.Write(2000, 10);
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 990+10"}));
+  world.Write(1995, 10);  // some of it here and some there
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 995+5"}));
+  EXPECT_TRUE(world.memory.Remove(2000));
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+5"}));
+  world.Write(1000, 10);
+  EXPECT_TRUE(world.memory.Protect(1000, Permission::kNone));
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
+}
+
+TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
+  Elsewhere world;
+  world.Write(1000, 10);
+  world.Write(world.here.address, 8);  // a completion, say
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
+  world.Write(1000, 10);
+  std::vector<uint8_t> data(10);
+  EXPECT_EQ(world.memory.Read(world.here.address, data), MemoryError::kNone);  // tells nobody
+  EXPECT_EQ(world.TakeCalls(), Calls());
+  EXPECT_EQ(world.memory.Read(2000, data), MemoryError::kNone);  // may be the same memory
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "read 0+10"}));
+  world.Write(1000, 10);
+  world.memory.CombineWrites(0);
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
+  world.Write(1000, 10);
+  world.Write(1010, 10);
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 10+10"}));
+}
+
+TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
+  Elsewhere world;
+  world.logs[0]->fails = true;
+  world.Write(1000, 10);
+  world.Write(1010, 20);
+  EXPECT_TRUE(world.memory.violations().empty());
+  world.memory.Settle();
+  ASSERT_EQ(world.memory.violations().size(), 1u);
+  EXPECT_EQ(world.memory.violations()[0].address, 1000u);
+  EXPECT_EQ(world.memory.violations()[0].bytes, 30u);
+  EXPECT_TRUE(world.memory.violations()[0].is_write);
+  EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
+  world.logs[0]->fails = false;
+  world.Write(1030, 5);  // what failed is not tried again
+  world.memory.Settle();
+  EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
+}
+
+TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
+  std::vector<uint8_t> bytes(100);
+  std::vector<std::string> calls;
+  {
+    HostMemory memory;
+    ASSERT_TRUE(memory.Map(1000, 100, std::make_unique<Log>(bytes, calls), Permission::kReadWrite));
+    memory.CombineWrites(100);
+    EXPECT_EQ(memory.Write(1001, Count(3)), MemoryError::kNone);
+  }
+  EXPECT_EQ(calls, Calls({"write 1+3"}));
+  EXPECT_EQ(bytes[3], 3);
+}
+
+TEST(HostMemory, ReadsElsewhereOnlyWhatIsOneWindowsAndMayBeRead) {
+  Elsewhere world;
+  world.bytes[0][5] = 42;
+  std::vector<uint8_t> data(10);
+  EXPECT_TRUE(world.memory.IsElsewhere(1990, 10));
+  EXPECT_FALSE(world.memory.IsElsewhere(1991, 10));
+  EXPECT_FALSE(world.memory.IsElsewhere(999, 2));
+  EXPECT_FALSE(world.memory.IsElsewhere(world.here.address, 10));
+  EXPECT_TRUE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_EQ(data[5], 42);
+  EXPECT_FALSE(world.memory.ReadElsewhere(1991, data));
+  EXPECT_FALSE(world.memory.ReadElsewhere(world.here.address, data));
+  world.logs[1]->fails = true;
+  EXPECT_FALSE(world.memory.ReadElsewhere(2000, data));
+  EXPECT_TRUE(world.memory.Protect(1000, Permission::kWrite));
+  EXPECT_FALSE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_EQ(world.memory.TrafficOf(1000)->read_bytes, 10u);
+  EXPECT_TRUE(world.memory.violations().empty());
+  EXPECT_EQ(world.TakeCalls(), Calls({"read 0+10", "read 0+10"}));
+}
+
+// Whatever is done in whatever order, memory is as if nothing had waited.
+TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
+  auto random = MakeRandom("host_memory_test.combined");
+  Elsewhere combined, plain;
+  plain.memory.CombineWrites(0);
+  uint64_t next = 1000;
+  for (int i = 0; i < 20'000; ++i) {
+    const size_t count = 1 + UniformBelow(random, 60);
+    const uint64_t address =
+        UniformBelow(random, 8) != 0 && next + count < 3000 ? next : 1000 + UniformBelow(random, 1900);
+    next = address + count;
+    const auto data = Count(count, static_cast<uint8_t>(i));
+    std::vector<uint8_t> got(count), wanted(count);
+    if (UniformBelow(random, 8) == 0) {
+      EXPECT_EQ(combined.memory.Read(address, got), MemoryError::kNone);
+      EXPECT_EQ(plain.memory.Read(address, wanted), MemoryError::kNone);
+      ASSERT_EQ(got, wanted) << i;
+    } else {
+      EXPECT_EQ(combined.memory.Write(address, data), MemoryError::kNone);
+      EXPECT_EQ(plain.memory.Write(address, data), MemoryError::kNone);
+    }
+  }
+  combined.memory.Settle();
+  EXPECT_EQ(combined.bytes, plain.bytes);
+  EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "or nothing was combined";
+}
+
 TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
   HostMemory memory;
   constexpr uint64_t kMiB = 1 << 20;
@@ -271,6 +447,7 @@ TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
   memory.ClearViolations();  // they were expected
 }
 
+// Against the slow obvious one: a map of single bytes.
 TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {
   auto random = MakeRandom("host_memory_test");
   HostMemory memory;

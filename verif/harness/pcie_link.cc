@@ -224,10 +224,11 @@ void PcieLink::DeliverToHost() {
       KeepBuffer(std::move(arrival.data));
       return;
     case Arrival::Kind::kMsix:
+      memory_.Settle();
       ++counters_.msix;
       if (on_msix_) on_msix_(static_cast<uint16_t>(arrival.value));
       return;
-    case Arrival::Kind::kBarCompletion: return AnswerBarRead(arrival.value);
+    case Arrival::Kind::kBarCompletion: memory_.Settle(); return AnswerBarRead(arrival.value);
   }
 }
 
@@ -285,6 +286,7 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   read.sent = 0;
   read.status = DmaStatus::kOk;
   read.good_bytes = request.bytes;
+  read.reached = kForever;
   read.is_sampled = false;
   read.is_split = false;
 
@@ -324,7 +326,36 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
       return;
     }
   }
+  read.reached = sent + parameters_.upstream_ns * kPicosecondsPerNanosecond;
   Schedule(ready, Event::kRead, slot);
+}
+
+// Whatever is not sampled afterwards is to be looked at for itself.
+void PcieLink::SampleWithOthers(const PendingRead& first) {
+  const uint64_t begin = first.request.address;
+  if (!memory_.IsElsewhere(begin, first.request.bytes)) return;
+  together_.clear();
+  for (PendingRead& read : reads_) {
+    if (read.is_sampled || read.reached > scheduler_.now()) continue;
+    if (read.request.address - begin < kMostTogether) together_.push_back(&read);
+  }
+  std::ranges::sort(together_, {}, [](const PendingRead* read) { return read->request.address; });
+  uint64_t end = begin;
+  size_t count = 0;
+  for (; count < together_.size(); ++count) {
+    const DmaRead& request = together_[count]->request;
+    if (request.address != end || !memory_.IsElsewhere(begin, request.address + request.bytes - begin)) break;
+    end += request.bytes;
+  }
+  together_.resize(count);
+  if (count < 2) return;
+  together_data_.resize(end - begin);
+  if (!memory_.ReadElsewhere(begin, together_data_)) return;  // each for itself: some may be right
+  for (PendingRead* read : together_) {
+    const auto from = together_data_.begin() + static_cast<ptrdiff_t>(read->request.address - begin);
+    read->data.assign(from, from + read->request.bytes);
+    read->is_sampled = true;
+  }
 }
 
 // Puts the next completion of a read on the link; comes again when that has left, so that reads share the link in turn.
@@ -334,6 +365,9 @@ void PcieLink::AnswerRead(uint32_t slot) {
     if (is_ready_ && !is_ready_(read.request.address, read.request.bytes)) {
       return Schedule(scheduler_.now() + kAskAgain, Event::kRead, slot);
     }
+    if (samples_together_ && !is_ready_) SampleWithOthers(read);
+  }
+  if (!read.is_sampled) {
     read.is_sampled = true;
     read.data.resize(read.request.bytes);
     if (memory_.Read(read.request.address, read.data) != MemoryError::kNone) {

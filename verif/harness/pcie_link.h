@@ -139,7 +139,8 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     uint64_t read_requests = 0, read_bytes = 0;  // bytes: that reached the device
     uint64_t writes = 0, write_bytes = 0;        // that reached memory, or failed there
     uint64_t msix = 0, bar_writes = 0, bar_reads = 0;
-    uint64_t failed_reads = 0, failed_writes = 0, bar_timeouts = 0;
+    uint64_t failed_reads = 0, failed_writes = 0,
+             bar_timeouts = 0;   // writes: not those that fail when they are settled
     uint64_t faulted_reads = 0;  // that a DmaFault hit
   };
 
@@ -173,6 +174,12 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   void OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) { is_ready_ = std::move(is_ready); }
   static constexpr Picoseconds kAskAgain = 100'000;
 
+  // From now on a DMA read of memory elsewhere (HostMemory) also takes what reads behind it want that have reached the
+  // host and go on where it ends, up to kMostTogether bytes: their memory is looked at somewhat earlier than it would
+  // be, never before all that the device wrote before them. Not where OnDmaRead() is asked.
+  void SampleTogether() { samples_together_ = true; }
+  static constexpr size_t kMostTogether = 65536;
+
   // True: nothing under way in either direction.
   bool IsIdle() const;
   // Accesses to BARs that have not reached the device.
@@ -195,7 +202,8 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     std::vector<uint8_t> data;  // read when the first of it is ready
     uint32_t sent = 0;
     DmaStatus status = DmaStatus::kOk;
-    uint32_t good_bytes = 0;  // that come before `status` does
+    uint32_t good_bytes = 0;         // that come before `status` does
+    Picoseconds reached = kForever;  // when the host had the request, and it will be answered from memory
     bool is_sampled = false;
     bool is_split = false;  // at every boundary
   };
@@ -235,6 +243,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   void SendBarAccess(BarAccess access);
   void IssueRead(Picoseconds earliest, const DmaRead& read);
   void AnswerRead(uint32_t slot);
+  void SampleWithOthers(const PendingRead& first);
   void PutCompletion(Picoseconds arrival, Completion completion);
   void DeliverCompletion();
   void DeliverToHost();
@@ -253,6 +262,9 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   Nic* nic_ = nullptr;
   std::function<void(uint16_t)> on_msix_;
   std::function<bool(uint64_t, uint32_t)> is_ready_;
+  bool samples_together_ = false;
+  std::vector<PendingRead*> together_;  // as long as they are looked at
+  std::vector<uint8_t> together_data_;
 
   uint64_t generation_ = 0;  // callbacks of earlier ones are void
   Picoseconds upstream_free_ = 0, downstream_free_ = 0;

@@ -11,9 +11,11 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verif/harness/nic_tap.h"
@@ -441,6 +443,103 @@ TEST(PcieLink, WritesPassReadsThatWaitForATag) {
   EXPECT_GE(world.nic.completions[2].cycle, world.nic.completions[0].cycle + 108);
   EXPECT_EQ(world.nic.completions[2].data, std::vector<uint8_t>(64, 0x33));
   EXPECT_TRUE(world.link.IsIdle());
+}
+
+// --- Memory elsewhere
+
+class SlowMemory final : public MemoryBackend {
+ public:
+  bool Read(uint64_t offset, std::span<uint8_t> data) override {
+    reads.push_back(data.size());
+    if (offset + data.size() > good_bytes) return false;
+    std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(offset), data.size(), data.begin());
+    return true;
+  }
+  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
+    writes.push_back(data.size());
+    std::ranges::copy(data, bytes.begin() + static_cast<ptrdiff_t>(offset));
+    return true;
+  }
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(16384);
+  uint64_t good_bytes = 16384;
+  std::vector<size_t> reads, writes;  // their lengths
+};
+
+struct WorldElsewhere : World {
+  explicit WorldElsewhere(bool together) {
+    auto owned = std::make_unique<SlowMemory>();
+    slow = owned.get();
+    std::ranges::generate(slow->bytes, [i = 0]() mutable { return static_cast<uint8_t>(i++ * 37 >> 3); });
+    address = *memory.MapLike(0, slow->bytes.size(), std::move(owned));
+    if (!together) return;
+    memory.CombineWrites(65536);
+    link.SampleTogether();
+  }
+  SlowMemory* slow = nullptr;
+  uint64_t address = 0;
+};
+
+TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
+  WorldElsewhere plain(false), together(true);
+  for (WorldElsewhere* world : {&plain, &together}) {
+    // Two streams, one of them backwards, and one that is somewhere else.
+    for (uint16_t i = 0; i < 8; ++i) {
+      world->Read(100 + 3U * i, i, world->address + 512U * i, 512);
+      world->Read(101 + 3U * i, static_cast<uint16_t>(8 + i), world->address + 8192 + 512U * (7U - i), 512);
+    }
+    world->Read(130, 16, world->address + 16000, 384);
+    world->Read(131, 17, world->region.address, 512);
+    world->Run();
+  }
+  ASSERT_EQ(together.nic.completions.size(), plain.nic.completions.size());
+  for (size_t i = 0; i < plain.nic.completions.size(); ++i) {
+    EXPECT_EQ(together.nic.completions[i].cycle, plain.nic.completions[i].cycle) << i;
+    EXPECT_EQ(together.nic.completions[i].tag, plain.nic.completions[i].tag) << i;
+    EXPECT_EQ(together.nic.completions[i].data, plain.nic.completions[i].data) << i;
+  }
+  EXPECT_EQ(plain.slow->reads.size(), 17u);
+  EXPECT_LE(together.slow->reads.size(), 12u);
+  EXPECT_EQ(together.memory.TrafficOf(together.address)->read_bytes, 17 * 512u - 128);
+}
+
+TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
+  WorldElsewhere world(true);
+  world.Read(100, 1, world.address, 512);
+  world.Write(101, world.address + 512, std::vector<uint8_t>(256, 0x77));
+  world.Read(103, 2, world.address + 512, 256);
+  world.Run();
+  ASSERT_EQ(world.nic.completions.size(), 3u);
+  for (const auto& completion : world.nic.completions) {
+    if (completion.tag == 2) {
+      EXPECT_EQ(completion.data, std::vector<uint8_t>(256, 0x77));
+    }
+  }
+  EXPECT_EQ(world.slow->reads, std::vector<size_t>({768}));
+}
+
+TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
+  WorldElsewhere world(true);
+  world.slow->good_bytes = 1024;
+  for (uint16_t i = 0; i < 4; ++i) world.Read(100 + i, i, world.address + 512U * i, 512);
+  world.Run();
+  EXPECT_EQ(world.link.counters().failed_reads, 2u);
+  for (const auto& completion : world.nic.completions) {
+    EXPECT_EQ(completion.status, completion.tag < 2 ? DmaStatus::kOk : DmaStatus::kUnsupportedRequest);
+  }
+  world.memory.ClearViolations();  // they were expected
+}
+
+// A message or the answer of a BAR says that what was written before is there.
+TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
+  WorldElsewhere world(true);
+  std::vector<std::vector<size_t>> seen;
+  world.link.OnMsix([&](uint16_t) { seen.push_back(world.slow->writes); });
+  world.Write(100, world.address, std::vector<uint8_t>(256, 1));
+  world.Write(104, world.address + 256, std::vector<uint8_t>(256, 2));
+  world.In(108, [&] { world.tap.SendMsix(108, 3); });
+  world.Run();
+  EXPECT_EQ(seen, (std::vector<std::vector<size_t>>{{512}}));
+  EXPECT_EQ(world.slow->bytes[511], 2);
 }
 
 // --- What goes wrong

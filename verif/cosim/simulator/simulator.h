@@ -58,6 +58,7 @@ class Simulator {
   void RunWhileQuiet(Pacer& pacer);
   uint64_t Interrupts() const;
   void Progress();
+  void SettleMemory();
   uint64_t NextDeadlineNs(uint64_t now_ns) const;
 
   service::EventLoop loop_;
