@@ -95,10 +95,10 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
     for (const Metric& metric : row.metrics) {
       // Names are ours: nothing in them needs escaping.
       text += fmt::format(
-          "{}  {{\"device\": \"{}\", \"config\": \"{}\", \"preset\": \"{}\", \"workload\": \"{}\", \"metric\": \"{}\", "
-          "\"value\": {}, \"unit\": \"{}\"}}",
-          text.size() > 2 ? ",\n" : "", row.device, options.config->name, options.preset, row.workload, metric.name,
-          metric.value, metric.unit);
+          "{}  {{\"device\": \"{}\", \"peer\": \"{}\", \"config\": \"{}\", \"preset\": \"{}\", \"workload\": \"{}\", "
+          "\"metric\": \"{}\", \"value\": {}, \"unit\": \"{}\"}}",
+          text.size() > 2 ? ",\n" : "", row.device, options.peer.empty() ? row.device : options.peer,
+          options.config->name, options.preset, row.workload, metric.name, metric.value, metric.unit);
     }
   }
   text += "\n]\n";

@@ -22,6 +22,9 @@
 #endif
 
 namespace vireo::verif {
+
+struct NoTrace;  // of rtl_pins.h; without RTL nobody needs more of it
+
 namespace {
 
 #ifdef VIREO_WAVEFORMS

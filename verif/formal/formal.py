@@ -7,6 +7,7 @@ test suite with names."""
 
 import argparse
 import concurrent.futures
+import fcntl
 import pathlib
 import re
 import sys
@@ -148,6 +149,14 @@ def prove(proof):
            "seconds": 0.0, "refuted": 0, "mutants": len(proof["mutant"])}
     if errors:
         return row, [f"{proof['name']}: {error}" for error in errors]
+    with open(WORK / f"{proof['name']}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at the same proof, and writes the same files
+        return settle(proof, row)
+
+
+def settle(proof, row):
+    """What prove() does with an entry that has no mistakes."""
+    errors = []
     lines, proven, refuted = script(proof, proof["name"])
     for answer in [*(answer for _, answer in proven), *refuted]:
         answer.unlink(missing_ok=True)

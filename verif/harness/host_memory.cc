@@ -244,10 +244,9 @@ void HostMemory::WriteHeld() {
 }
 
 bool HostMemory::IsElsewhere(uint64_t address, uint64_t bytes) {
+  if (bytes == 0 || Check(address, bytes, Permission::kRead) != MemoryError::kNone) return false;
   const auto window = Find(address);
-  return window != windows_.end() && window->second.memory == nullptr && bytes != 0 &&
-         bytes - 1 <= window->second.last - address &&
-         (static_cast<uint8_t>(window->second.permission) & static_cast<uint8_t>(Permission::kRead)) != 0;
+  return window->second.memory == nullptr && bytes - 1 <= window->second.last - address;
 }
 
 bool HostMemory::ReadElsewhere(uint64_t address, std::span<uint8_t> data) {

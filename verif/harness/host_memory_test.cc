@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "verif/harness/random.h"
+#include "verif/harness/recorded_memory.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -208,31 +209,20 @@ TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
   EXPECT_EQ(region->data[(uint64_t{1} << 39) + 99], 100);
 }
 
-class Mirror final : public MemoryBackend {
- public:
-  bool Read(uint64_t offset, std::span<uint8_t> data) override {
-    if (offset >= 4096) return false;
-    for (auto& byte : data) byte = static_cast<uint8_t>(offset++);
-    return true;
-  }
-  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
-    written[offset] = {data.begin(), data.end()};
-    return offset < 4096;
-  }
-  std::map<uint64_t, std::vector<uint8_t>> written;
-};
+using Calls = std::vector<std::string>;
 
 TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
   HostMemory memory;
-  auto owned = std::make_unique<Mirror>();
-  Mirror& mirror = *owned;
-  ASSERT_TRUE(memory.Map(0x2000, 8192, std::move(owned), Permission::kReadWrite));
+  std::vector<uint8_t> bytes = Count(4096, 0);
+  Calls calls;
+  ASSERT_TRUE(memory.Map(0x2000, 8192, std::make_unique<RecordedMemory>(bytes, calls), Permission::kReadWrite));
   std::vector<uint8_t> data(4);
   EXPECT_EQ(memory.Read(0x2010, data), MemoryError::kNone);
-  EXPECT_EQ(data, (std::vector<uint8_t>{16, 17, 18, 19}));
+  EXPECT_EQ(data, Count(4, 16));
   EXPECT_EQ(memory.Write(0x2020, data), MemoryError::kNone);
-  EXPECT_EQ(mirror.written[0x20], data);
+  EXPECT_EQ(std::vector(bytes.begin() + 0x20, bytes.begin() + 0x24), data);
   EXPECT_EQ(memory.Read(0x3000, data), MemoryError::kFailed);
+  EXPECT_EQ(calls, Calls({"read 16+4", "write 32+4", "read 4096+4"}));
   EXPECT_EQ(memory.violations().size(), 1u);
   EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
 }
@@ -241,7 +231,9 @@ TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
   HostMemory memory;
   const auto region = memory.Allocate(64);
   ASSERT_TRUE(region);
-  ASSERT_TRUE(memory.Map(0x2000, 8192, std::make_unique<Mirror>(), Permission::kReadWrite));
+  std::vector<uint8_t> bytes(4096);
+  Calls calls;
+  ASSERT_TRUE(memory.Map(0x2000, 4096, std::make_unique<RecordedMemory>(bytes, calls), Permission::kReadWrite));
   std::vector<bool> heard;
   memory.OnWrite([&](bool elsewhere) { heard.push_back(elsewhere); });
   std::vector<uint8_t> data(4);
@@ -254,48 +246,26 @@ TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
   memory.ClearViolations();  // they were expected
 }
 
-// What backends were asked for, in order, over plain bytes.
-class Log final : public MemoryBackend {
- public:
-  explicit Log(std::vector<uint8_t>& bytes, std::vector<std::string>& calls) : bytes_(bytes), calls_(calls) {}
-  bool Read(uint64_t offset, std::span<uint8_t> data) override {
-    calls_.push_back("read " + std::to_string(offset) + "+" + std::to_string(data.size()));
-    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), data.size(), data.begin());
-    return !fails;
-  }
-  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
-    calls_.push_back("write " + std::to_string(offset) + "+" + std::to_string(data.size()));
-    if (!fails) std::ranges::copy(data, bytes_.begin() + static_cast<ptrdiff_t>(offset));
-    return !fails;
-  }
-  bool fails = false;
-
- private:
-  std::vector<uint8_t>& bytes_;
-  std::vector<std::string>& calls_;
-};
-
 // Two windows side by side whose memory is elsewhere, and one that is here. Writes of up to 100 bytes are combined.
 struct Elsewhere {
   Elsewhere() {
     for (size_t i = 0; i < bytes.size(); ++i) {
       bytes[i].resize(1000);
-      auto owned = std::make_unique<Log>(bytes[i], calls);
+      auto owned = std::make_unique<RecordedMemory>(bytes[i], calls);
       logs[i] = owned.get();
       EXPECT_TRUE(memory.Map(1000 + 1000 * i, 1000, std::move(owned), Permission::kReadWrite));
     }
     memory.CombineWrites(100);
   }
   void Write(uint64_t address, size_t count) { EXPECT_EQ(memory.Write(address, Count(count)), MemoryError::kNone); }
-  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
+  Calls TakeCalls() { return std::exchange(calls, {}); }
 
   std::array<std::vector<uint8_t>, 2> bytes;
-  std::array<Log*, 2> logs{};
-  std::vector<std::string> calls;
+  std::array<RecordedMemory*, 2> logs{};
+  Calls calls;
   HostMemory memory;
   const DmaRegion here = *memory.Allocate(64);
 };
-using Calls = std::vector<std::string>;
 
 TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
   Elsewhere world;
@@ -351,7 +321,7 @@ TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
 
 TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   Elsewhere world;
-  world.logs[0]->fails = true;
+  world.logs[0]->good_bytes = 0;
   world.Write(1000, 10);
   world.Write(1010, 20);
   EXPECT_TRUE(world.memory.violations().empty());
@@ -361,7 +331,7 @@ TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   EXPECT_EQ(world.memory.violations()[0].bytes, 30u);
   EXPECT_TRUE(world.memory.violations()[0].is_write);
   EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
-  world.logs[0]->fails = false;
+  world.logs[0]->good_bytes = 1000;
   world.Write(1030, 5);  // what failed is not tried again
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
@@ -369,10 +339,10 @@ TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
 
 TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
   std::vector<uint8_t> bytes(100);
-  std::vector<std::string> calls;
+  Calls calls;
   {
     HostMemory memory;
-    ASSERT_TRUE(memory.Map(1000, 100, std::make_unique<Log>(bytes, calls), Permission::kReadWrite));
+    ASSERT_TRUE(memory.Map(1000, 100, std::make_unique<RecordedMemory>(bytes, calls), Permission::kReadWrite));
     memory.CombineWrites(100);
     EXPECT_EQ(memory.Write(1001, Count(3)), MemoryError::kNone);
   }
@@ -392,7 +362,7 @@ TEST(HostMemory, ReadsElsewhereOnlyWhatIsOneWindowsAndMayBeRead) {
   EXPECT_EQ(data[5], 42);
   EXPECT_FALSE(world.memory.ReadElsewhere(1991, data));
   EXPECT_FALSE(world.memory.ReadElsewhere(world.here.address, data));
-  world.logs[1]->fails = true;
+  world.logs[1]->good_bytes = 0;
   EXPECT_FALSE(world.memory.ReadElsewhere(2000, data));
   EXPECT_TRUE(world.memory.Protect(1000, Permission::kWrite));
   EXPECT_FALSE(world.memory.ReadElsewhere(1000, data));
@@ -431,10 +401,12 @@ TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
 TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
   HostMemory memory;
   constexpr uint64_t kMiB = 1 << 20;
+  std::vector<uint8_t> none;
+  Calls calls;
   uint64_t last = 0;
   for (const uint64_t bytes : {HostMemory::kPageBytes, 3 * HostMemory::kPageBytes, kMiB, 5 * kMiB / 2}) {
     const uint64_t like = 0x7fff'1234'5000;
-    auto address = memory.MapLike(like, bytes, std::make_unique<Mirror>());
+    auto address = memory.MapLike(like, bytes, std::make_unique<RecordedMemory>(none, calls));
     ASSERT_TRUE(address.has_value());
     EXPECT_EQ((*address - like) % std::bit_floor(bytes), 0U) << bytes;
     EXPECT_GT(*address, last) << "the page behind a window is never used";
@@ -443,7 +415,7 @@ TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
     EXPECT_NE(memory.Read(last - 1, {&byte, 1}), MemoryError::kNoWindow);
     EXPECT_EQ(memory.Read(last, {&byte, 1}), MemoryError::kNoWindow);
   }
-  EXPECT_FALSE(memory.MapLike(0, 0, std::make_unique<Mirror>()).has_value());
+  EXPECT_FALSE(memory.MapLike(0, 0, std::make_unique<RecordedMemory>(none, calls)).has_value());
   memory.ClearViolations();  // they were expected
 }
 

@@ -337,7 +337,7 @@ void PcieLink::SampleWithOthers(const PendingRead& first) {
   together_.clear();
   for (PendingRead& read : reads_) {
     if (read.is_sampled || read.reached > scheduler_.now()) continue;
-    if (read.request.address - begin < kMostTogether) together_.push_back(&read);
+    if (read.request.address - begin < most_together_) together_.push_back(&read);
   }
   std::ranges::sort(together_, {}, [](const PendingRead* read) { return read->request.address; });
   uint64_t end = begin;
@@ -365,7 +365,7 @@ void PcieLink::AnswerRead(uint32_t slot) {
     if (is_ready_ && !is_ready_(read.request.address, read.request.bytes)) {
       return Schedule(scheduler_.now() + kAskAgain, Event::kRead, slot);
     }
-    if (samples_together_ && !is_ready_) SampleWithOthers(read);
+    if (most_together_ != 0 && !is_ready_) SampleWithOthers(read);
   }
   if (!read.is_sampled) {
     read.is_sampled = true;

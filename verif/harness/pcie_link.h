@@ -139,8 +139,8 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     uint64_t read_requests = 0, read_bytes = 0;  // bytes: that reached the device
     uint64_t writes = 0, write_bytes = 0;        // that reached memory, or failed there
     uint64_t msix = 0, bar_writes = 0, bar_reads = 0;
-    uint64_t failed_reads = 0, failed_writes = 0,
-             bar_timeouts = 0;   // writes: not those that fail when they are settled
+    uint64_t failed_reads = 0, bar_timeouts = 0;
+    uint64_t failed_writes = 0;  // not those that fail when they are settled
     uint64_t faulted_reads = 0;  // that a DmaFault hit
   };
 
@@ -175,10 +175,10 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   static constexpr Picoseconds kAskAgain = 100'000;
 
   // From now on a DMA read of memory elsewhere (HostMemory) also takes what reads behind it want that have reached the
-  // host and go on where it ends, up to kMostTogether bytes: their memory is looked at somewhat earlier than it would
-  // be, never before all that the device wrote before them. Not where OnDmaRead() is asked.
-  void SampleTogether() { samples_together_ = true; }
-  static constexpr size_t kMostTogether = 65536;
+  // host and go on where it ends, if they begin in its first `most_bytes`: their memory is looked at somewhat earlier
+  // than it would be, never before all that the device wrote before them. 0: each read for itself. Not where
+  // OnDmaRead() is asked.
+  void SampleTogether(size_t most_bytes) { most_together_ = most_bytes; }
 
   // True: nothing under way in either direction.
   bool IsIdle() const;
@@ -262,7 +262,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   Nic* nic_ = nullptr;
   std::function<void(uint16_t)> on_msix_;
   std::function<bool(uint64_t, uint32_t)> is_ready_;
-  bool samples_together_ = false;
+  size_t most_together_ = 0;
   std::vector<PendingRead*> together_;  // as long as they are looked at
   std::vector<uint8_t> together_data_;
 

@@ -21,6 +21,7 @@
 #include "verif/harness/nic_tap.h"
 #include "verif/harness/probe_nic.h"
 #include "verif/harness/random.h"
+#include "verif/harness/recorded_memory.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -447,35 +448,22 @@ TEST(PcieLink, WritesPassReadsThatWaitForATag) {
 
 // --- Memory elsewhere
 
-class SlowMemory final : public MemoryBackend {
- public:
-  bool Read(uint64_t offset, std::span<uint8_t> data) override {
-    reads.push_back(data.size());
-    if (offset + data.size() > good_bytes) return false;
-    std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(offset), data.size(), data.begin());
-    return true;
-  }
-  bool Write(uint64_t offset, std::span<const uint8_t> data) override {
-    writes.push_back(data.size());
-    std::ranges::copy(data, bytes.begin() + static_cast<ptrdiff_t>(offset));
-    return true;
-  }
+struct MemoryElsewhere {
   std::vector<uint8_t> bytes = std::vector<uint8_t>(16384);
-  uint64_t good_bytes = 16384;
-  std::vector<size_t> reads, writes;  // their lengths
+  std::vector<std::string> calls;
 };
 
-struct WorldElsewhere : World {
+struct WorldElsewhere : MemoryElsewhere, World {
   explicit WorldElsewhere(bool together) {
-    auto owned = std::make_unique<SlowMemory>();
+    std::ranges::generate(bytes, [i = 0]() mutable { return static_cast<uint8_t>(i++ * 37 >> 3); });
+    auto owned = std::make_unique<RecordedMemory>(bytes, calls);
     slow = owned.get();
-    std::ranges::generate(slow->bytes, [i = 0]() mutable { return static_cast<uint8_t>(i++ * 37 >> 3); });
-    address = *memory.MapLike(0, slow->bytes.size(), std::move(owned));
+    address = *memory.MapLike(0, bytes.size(), std::move(owned));
     if (!together) return;
     memory.CombineWrites(65536);
-    link.SampleTogether();
+    link.SampleTogether(65536);
   }
-  SlowMemory* slow = nullptr;
+  RecordedMemory* slow = nullptr;
   uint64_t address = 0;
 };
 
@@ -497,8 +485,8 @@ TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
     EXPECT_EQ(together.nic.completions[i].tag, plain.nic.completions[i].tag) << i;
     EXPECT_EQ(together.nic.completions[i].data, plain.nic.completions[i].data) << i;
   }
-  EXPECT_EQ(plain.slow->reads.size(), 17u);
-  EXPECT_LE(together.slow->reads.size(), 12u);
+  EXPECT_EQ(plain.calls.size(), 17u);
+  EXPECT_LE(together.calls.size(), 12u);
   EXPECT_EQ(together.memory.TrafficOf(together.address)->read_bytes, 17 * 512u - 128);
 }
 
@@ -514,7 +502,7 @@ TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
       EXPECT_EQ(completion.data, std::vector<uint8_t>(256, 0x77));
     }
   }
-  EXPECT_EQ(world.slow->reads, std::vector<size_t>({768}));
+  EXPECT_EQ(world.calls, std::vector<std::string>({"write 512+256", "read 0+768"}));
 }
 
 TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
@@ -532,14 +520,14 @@ TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
 // A message or the answer of a BAR says that what was written before is there.
 TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
   WorldElsewhere world(true);
-  std::vector<std::vector<size_t>> seen;
-  world.link.OnMsix([&](uint16_t) { seen.push_back(world.slow->writes); });
+  std::vector<std::vector<std::string>> seen;
+  world.link.OnMsix([&](uint16_t) { seen.push_back(world.calls); });
   world.Write(100, world.address, std::vector<uint8_t>(256, 1));
   world.Write(104, world.address + 256, std::vector<uint8_t>(256, 2));
   world.In(108, [&] { world.tap.SendMsix(108, 3); });
   world.Run();
-  EXPECT_EQ(seen, (std::vector<std::vector<size_t>>{{512}}));
-  EXPECT_EQ(world.slow->bytes[511], 2);
+  EXPECT_EQ(seen, (std::vector<std::vector<std::string>>{{"write 0+512"}}));
+  EXPECT_EQ(world.bytes[511], 2);
 }
 
 // --- What goes wrong

@@ -68,9 +68,9 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   } else {
     // Each call into another process costs more than the bytes of a packet. Where time is the simulation's, programs
     // see each write when it happens.
-    constexpr size_t kCombinedBytes = 65536;
-    host.station().memory().CombineWrites(kCombinedBytes);
-    host.station().pcie().SampleTogether();
+    constexpr size_t kMostBytes = 65536;
+    host.station().memory().CombineWrites(kMostBytes);
+    host.station().pcie().SampleTogether(kMostBytes);
   }
   // Every NIC's addresses are known here: only who is outside is asked for on the wire.
   service.discovers_neighbors = !options.simulation.wires.empty();
