@@ -252,7 +252,7 @@ struct Elsewhere {
     for (size_t i = 0; i < bytes.size(); ++i) {
       bytes[i].resize(1000);
       auto owned = std::make_unique<RecordedMemory>(bytes[i], calls);
-      logs[i] = owned.get();
+      backends[i] = owned.get();
       EXPECT_TRUE(memory.Map(1000 + 1000 * i, 1000, std::move(owned), Permission::kReadWrite));
     }
     memory.CombineWrites(100);
@@ -261,7 +261,7 @@ struct Elsewhere {
   Calls TakeCalls() { return std::exchange(calls, {}); }
 
   std::array<std::vector<uint8_t>, 2> bytes;
-  std::array<RecordedMemory*, 2> logs{};
+  std::array<RecordedMemory*, 2> backends{};
   Calls calls;
   HostMemory memory;
   const DmaRegion here = *memory.Allocate(64);
@@ -321,7 +321,7 @@ TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
 
 TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   Elsewhere world;
-  world.logs[0]->good_bytes = 0;
+  world.backends[0]->good_bytes = 0;
   world.Write(1000, 10);
   world.Write(1010, 20);
   EXPECT_TRUE(world.memory.violations().empty());
@@ -331,7 +331,7 @@ TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   EXPECT_EQ(world.memory.violations()[0].bytes, 30u);
   EXPECT_TRUE(world.memory.violations()[0].is_write);
   EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
-  world.logs[0]->good_bytes = 1000;
+  world.backends[0]->good_bytes = 1000;
   world.Write(1030, 5);  // what failed is not tried again
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
@@ -362,7 +362,7 @@ TEST(HostMemory, ReadsElsewhereOnlyWhatIsOneWindowsAndMayBeRead) {
   EXPECT_EQ(data[5], 42);
   EXPECT_FALSE(world.memory.ReadElsewhere(1991, data));
   EXPECT_FALSE(world.memory.ReadElsewhere(world.here.address, data));
-  world.logs[1]->good_bytes = 0;
+  world.backends[1]->good_bytes = 0;
   EXPECT_FALSE(world.memory.ReadElsewhere(2000, data));
   EXPECT_TRUE(world.memory.Protect(1000, Permission::kWrite));
   EXPECT_FALSE(world.memory.ReadElsewhere(1000, data));

@@ -448,6 +448,7 @@ TEST(PcieLink, WritesPassReadsThatWaitForATag) {
 
 // --- Memory elsewhere
 
+// A base of its own, because it outlives the world.
 struct MemoryElsewhere {
   std::vector<uint8_t> bytes = std::vector<uint8_t>(16384);
   std::vector<std::string> calls;
