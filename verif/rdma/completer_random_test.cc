@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "verif/harness/seed.h"
@@ -297,6 +298,22 @@ struct Network {
     bench.record.tokens.push_back(
         {.qpn = kFlooder, .status = IbWcStatus::kWrFlushErr, .last_psn = Psn(0U - 1), .first_psn = 0});
   }
+  // What this is about and has not come often enough yet; empty: nothing.
+  std::string Lacks() const {
+    if (lossy && lost <= 50) return "lost packets";
+    if (unsent <= 50) return "messages recorded before they are sent";
+    if (fresh <= 50) return "fresh replays";
+    if (stale <= 50) return "stale replays";
+    if (burst != 0 && parts <= 50) return "parts of replays";
+    if (pauses <= 10) return "RNR timers";
+    if (most != max_rd_atomic) return "READs, as many as there may be";
+    if (max_rd_atomic != 0 && burst == 0 && fences + limits == 0) return "requesters that hold themselves";
+    if (max_rd_atomic != 0 && lossy && gaps == 0) return "gaps in READ responses";
+    for (const auto& qp : qps) {
+      if (qp.done <= 150) return "completions of every QP";
+    }
+    return "";
+  }
   bool IsDone() const {
     return std::all_of(qps.begin(), qps.end(), [](const Qp& qp) {
       return qp.open == 0 && qp.sends.empty() && qp.replays.empty() && qp.wire.empty() && !qp.IsHeld();
@@ -353,7 +370,8 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     }
     ASSERT_EQ(bench.Settle(), "");
     bench.SetState(Network::kFlooder, IbQpState::kErr);
-    for (int i = 0; i < 40'000; ++i) {
+    // As long as it takes: how often a thing happens is chance, that it happens is not.
+    for (int i = 0; i < 40'000 || (i < 400'000 && !network.Lacks().empty()); ++i) {
       network.Step(true);
       if (floods && i % 4 == 0) network.Flood();
       ASSERT_FALSE(HasFatalFailure());
@@ -379,22 +397,13 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
       EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer stands
       EXPECT_EQ(qp.reads_begun, qp.reads_ended);
       EXPECT_TRUE(qp.reads.empty());
-      EXPECT_GT(qp.done, 150u);
     }
-    if (lossy) {
-      EXPECT_GT(network.lost, floods ? 25u : 50u);  // a flooder has every other turn, so fewer are sent
+    EXPECT_EQ(network.Lacks(), "");
+    if (burst == 0) {
+      EXPECT_EQ(network.parts, 0u);
     }
-    EXPECT_GT(network.unsent, 50u);
-    EXPECT_GT(network.fresh, 50u);
-    EXPECT_GT(network.stale, 50u);
-    EXPECT_EQ(network.parts > 50, burst != 0);
-    EXPECT_GT(network.pauses, 10u);
-    EXPECT_EQ(network.most, reads);
-    if (reads != 0) {
-      if (burst == 0) {
-        EXPECT_GT(network.fences + network.limits, 0u);
-      }
-      EXPECT_EQ(network.gaps != 0, lossy);
+    if (!lossy) {
+      EXPECT_EQ(network.gaps, 0u);
     }
   }
 }
