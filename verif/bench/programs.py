@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RELEASE = ROOT / "build/release"
+BUILD = ROOT / "build/bench"
 DEVICES = ("model", "rtl", "lockstep")
 WORKLOADS = {
     # name: (program, its messages on the model, and on RTL, the workload inside of one process, bytes of a message)
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
-    parser.add_argument("--build", type=pathlib.Path, default=RELEASE, help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
     args = parser.parse_args()
     devices, workloads = args.device.split(","), args.workload.split(",")
     for name, known in [(d, DEVICES) for d in devices] + [(w, WORKLOADS) for w in workloads]:
