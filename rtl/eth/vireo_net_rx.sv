@@ -246,7 +246,9 @@ module vireo_net_rx
     answer.indirect = buffer.indirect;
     answer.table_address = buffer.table_address;
     answer.table_entries = buffer.table_entries;
-    piece = state_q == StAnswer ? answer : cached;
+    piece = '0;
+    if (state_q == StAnswer) piece = answer;
+    else if (state_q == StTake) piece = cached;
   end
 
   vireo_ram_1r1w #(.Width($bits(piece_t)), .Depth(Pairs * Descriptors)) u_cache (
