@@ -313,7 +313,7 @@ module vireo_csr
   logic error_d, error_q;
   logic [31:0] index_d, index_q;              // of the operation
   logic [31:0] table_index_d, table_index_q;  // the register
-  logic [DataWords-1:0][31:0] table_data_d, table_data_q;
+  logic [DataWords-1:0][31:0] table_data_q;
   logic requester_load_d, requester_load_q, responder_load_d, responder_load_q;
   logic [23:0] next_psn_d, next_psn_q, expected_psn_d, expected_psn_q;
   logic looks, stores;
@@ -324,13 +324,17 @@ module vireo_csr
 
   assign looks = state_q == StCheck;
   assign stores = state_q == StWrite;
-  assign data = operation_q == MgmtTableOperationClear ? '0 : table_data_q;
+  always_comb begin
+    data = '0;
+    if (stores && operation_q != MgmtTableOperationClear) data = table_data_q;
+  end
   assign qp = unpack_table_qp_context(data);
   assign table_write_valid_o = stores;
   assign table_write_o = '{table_id: table_id_q, index: index_q[23:0], data: data};
 
   always_comb begin
-    unique case (table_id_q)
+    entries = '0;
+    if (looks) unique case (table_id_q)
       MgmtTableVirtqueue: entries = NumQueues;
       MgmtTableWindow: entries = NumQueues;
       MgmtTableQpContext: entries = NumQps;
@@ -361,7 +365,7 @@ module vireo_csr
     cq_context.set_next_completion = 1'b0;
     cq_context.set_failed = 1'b0;
     stored = data;
-    unique case (table_id_q)
+    if (stores) unique case (table_id_q)
       MgmtTableVirtqueue: stored[8*TableVirtqueueBytes-1:0] = pack_table_virtqueue(virtqueue);
       MgmtTableQpContext: stored = pack_table_qp_context(qp_context);
       MgmtTableCqContext: stored[8*TableCqContextBytes-1:0] = pack_table_cq_context(cq_context);
@@ -538,51 +542,57 @@ module vireo_csr
   always_comb begin
     table_virtqueue_t virtqueue;
     table_qp_context_t qp_context;
-    virtqueue = unpack_table_virtqueue(512'(virtqueue_entry));
-    virtqueue.enabled = row.enabled;
-    virtqueue.queue_size = row.queue_size;
-    virtqueue.msix_vector = row.msix_vector;
-    virtqueue.queue_desc = row.queue_desc;
-    virtqueue.queue_driver = row.queue_driver;
-    virtqueue.queue_device = row.queue_device;
-    qp_context = unpack_table_qp_context(1024'(qp_context_entry));
-    qp_context.engine_state = 8'(engine_state);
-    qp_context.send_outstanding = send_outstanding;
-    qp_context.next_psn = next_psn;
-    qp_context.expected_psn = expected_psn;
-    unique case (table_id_q)
-      MgmtTableVirtqueue: read_entry = 1024'(pack_table_virtqueue(virtqueue));
-      MgmtTableWindow: read_entry = 1024'(window_entry);
-      MgmtTableQpContext: read_entry = pack_table_qp_context(qp_context);
-      MgmtTableCqContext: read_entry = 1024'(cq_context_entry);
-      MgmtTableMr: read_entry = 1024'(mr_entry);
-      MgmtTableTranslation: read_entry = 1024'(translation_entry);
-      MgmtTableAh: read_entry = 1024'(ah_entry);
-      MgmtTableGid: read_entry = 1024'(gid_entry);
-      MgmtTableMacFilter: read_entry = 1024'(mac_filter_entry);
-      MgmtTableVlanFilter: read_entry = 1024'(vlan_filter_entry);
-      MgmtTableRss: begin
-        read_entry = 1024'(rss_entry);
-        if (index_q != '0) read_entry[1023:8*TableRssBytes] = '0;
-      end
-      default: read_entry = '0;
-    endcase
+    virtqueue = '0;
+    qp_context = '0;
+    read_entry = '0;
+    corrupt_entry = 1'b0;
+    if (state_q == StRead) begin
+      virtqueue = unpack_table_virtqueue(512'(virtqueue_entry));
+      virtqueue.enabled = row.enabled;
+      virtqueue.queue_size = row.queue_size;
+      virtqueue.msix_vector = row.msix_vector;
+      virtqueue.queue_desc = row.queue_desc;
+      virtqueue.queue_driver = row.queue_driver;
+      virtqueue.queue_device = row.queue_device;
+      qp_context = unpack_table_qp_context(1024'(qp_context_entry));
+      qp_context.engine_state = 8'(engine_state);
+      qp_context.send_outstanding = send_outstanding;
+      qp_context.next_psn = next_psn;
+      qp_context.expected_psn = expected_psn;
+      unique case (table_id_q)
+        MgmtTableVirtqueue: read_entry = 1024'(pack_table_virtqueue(virtqueue));
+        MgmtTableWindow: read_entry = 1024'(window_entry);
+        MgmtTableQpContext: read_entry = pack_table_qp_context(qp_context);
+        MgmtTableCqContext: read_entry = 1024'(cq_context_entry);
+        MgmtTableMr: read_entry = 1024'(mr_entry);
+        MgmtTableTranslation: read_entry = 1024'(translation_entry);
+        MgmtTableAh: read_entry = 1024'(ah_entry);
+        MgmtTableGid: read_entry = 1024'(gid_entry);
+        MgmtTableMacFilter: read_entry = 1024'(mac_filter_entry);
+        MgmtTableVlanFilter: read_entry = 1024'(vlan_filter_entry);
+        MgmtTableRss: begin
+          read_entry = 1024'(rss_entry);
+          if (index_q != '0) read_entry[1023:8*TableRssBytes] = '0;
+        end
+        default: read_entry = '0;
+      endcase
 
-    unique case (table_id_q)
-      MgmtTableVirtqueue: corrupt_entry = virtqueue_corrupt || queue_row_corrupt;
-      MgmtTableWindow: corrupt_entry = window_corrupt;
-      MgmtTableQpContext: corrupt_entry = qp_context_corrupt || engine_state_corrupt;
-      MgmtTableCqContext: corrupt_entry = cq_context_corrupt;
-      MgmtTableMr: corrupt_entry = mr_corrupt;
-      MgmtTableTranslation: corrupt_entry = translation_corrupt;
-      MgmtTableAh: corrupt_entry = ah_corrupt;
-      MgmtTableGid: corrupt_entry = gid_corrupt;
-      MgmtTableMacFilter: corrupt_entry = mac_filter_corrupt;
-      MgmtTableVlanFilter: corrupt_entry = vlan_filter_corrupt;
-      MgmtTableRss: corrupt_entry = rss_corrupt;
-      default: corrupt_entry = 1'b0;
-    endcase
-    if (corrupt_entry) read_entry = '0;
+      unique case (table_id_q)
+        MgmtTableVirtqueue: corrupt_entry = virtqueue_corrupt || queue_row_corrupt;
+        MgmtTableWindow: corrupt_entry = window_corrupt;
+        MgmtTableQpContext: corrupt_entry = qp_context_corrupt || engine_state_corrupt;
+        MgmtTableCqContext: corrupt_entry = cq_context_corrupt;
+        MgmtTableMr: corrupt_entry = mr_corrupt;
+        MgmtTableTranslation: corrupt_entry = translation_corrupt;
+        MgmtTableAh: corrupt_entry = ah_corrupt;
+        MgmtTableGid: corrupt_entry = gid_corrupt;
+        MgmtTableMacFilter: corrupt_entry = mac_filter_corrupt;
+        MgmtTableVlanFilter: corrupt_entry = vlan_filter_corrupt;
+        MgmtTableRss: corrupt_entry = rss_corrupt;
+        default: corrupt_entry = 1'b0;
+      endcase
+      if (corrupt_entry) read_entry = '0;
+    end
   end
   logic unused_copies;
   assign unused_copies = ^{row.vq_index, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i, qp, stored};
@@ -613,6 +623,8 @@ module vireo_csr
   logic [Counters-1:0][1:0] counts;
   logic [CounterBits-1:0] counter2;
   logic is_counter2;
+  logic counter_changes;  // any of them
+  logic [32:0] count;
 
   mgmt_control_t written_control;
   mgmt_interrupt_cause_t written_cause;
@@ -641,7 +653,9 @@ module vireo_csr
 
     is_counter2 = 1'b0;
     counter2 = '0;
-    if (is_in(address2_q, MgmtRxVerdictCountRegister, Verdicts)) begin
+    if (!read2_q) begin
+      is_counter2 = 1'b0;
+    end else if (is_in(address2_q, MgmtRxVerdictCountRegister, Verdicts)) begin
       is_counter2 = 1'b1;
       counter2 = CounterBits'(address2_q[5:2]);
     end else if (is_in(address2_q, MgmtTxFramesRegister, Counters - Verdicts)) begin
@@ -649,10 +663,12 @@ module vireo_csr
       counter2 = CounterBits'(Verdicts) + CounterBits'(address2_q[5:2]);
     end
 
-    for (int unsigned i = 0; i < Counters; i++) begin
-      logic [32:0] count;
+    counter_changes = counts != '0 || is_counter2;
+    counter_d = '0;
+    count = '0;
+    if (counter_changes) for (int unsigned i = 0; i < Counters; i++) begin
       count = 33'(counts[i]);
-      if (!(read2_q && is_counter2 && counter2 == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
+      if (!(is_counter2 && counter2 == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
       counter_d[i] = count[32] ? '1 : count[31:0];
     end
   end
@@ -683,7 +699,6 @@ module vireo_csr
     index_d = index_q;
     table_index_d = table_index_q;
     flip_entry_d = flip_entry_q;
-    table_data_d = table_data_q;
     event_data_d = event_data_q;
     requester_load_d = requester_load_q && !requester_load_ready_i;
     responder_load_d = responder_load_q && !responder_load_ready_i;
@@ -746,7 +761,6 @@ module vireo_csr
         MgmtActiveQueuePairsRegister: active_pairs_d = data1_q[15:0];
         MgmtMtuRegister: mtu_d = data1_q[15:0];
         default: begin
-          if (is_in(address1_q, MgmtTableDataRegister, DataWords)) table_data_d[address1_q[6:2]] = data1_q;
           if (is_in(address1_q, MgmtEventDataRegister, EventWords)) event_data_d[address1_q[3:2]] = data1_q;
         end
       endcase
@@ -762,7 +776,6 @@ module vireo_csr
         end
       end
       StRead: begin
-        table_data_d = read_entry;
         error_d = corrupt_entry;
         state_d = StIdle;
       end
@@ -854,7 +867,7 @@ module vireo_csr
       needs_reset_q <= fatal_q != FatalCauseNone;
       // A reset of the device needs what waits for its turn to end.
       halts_q <= fatal_q == FatalCauseMemory && !cause_q.device_reset;
-      parity_error_q <= state_q == StRead && corrupt_entry;
+      parity_error_q <= corrupt_entry;
       mac_low_q <= mac_low_d;
       mac_high_q <= mac_high_d;
       mtu_q <= mtu_d;
@@ -868,14 +881,18 @@ module vireo_csr
       qp_busy_q <= qp_busy_d;
       order_q <= order_d;
       command_q <= command_d;
-      counter_q <= counter_d;
+      if (counter_changes) counter_q <= counter_d;
       state_q <= state_d;
       table_id_q <= table_id_d;
       operation_q <= operation_d;
       error_q <= error_d;
       table_index_q <= table_index_d;
       flip_entry_q <= flip_entry_d;
-      table_data_q <= table_data_d;
+      if (state_q == StRead) begin
+        table_data_q <= read_entry;
+      end else if (write1_q && is_in(address1_q, MgmtTableDataRegister, DataWords)) begin
+        table_data_q[address1_q[6:2]] <= data1_q;
+      end
       event_data_q <= event_data_d;
       requester_load_q <= requester_load_d;
       responder_load_q <= responder_load_d;
@@ -918,7 +935,8 @@ module vireo_csr
     time_high_d = time_high_q;
     if (read2_q && address2_q == MgmtTimeLowRegister) time_high_d = time_ns_i[63:32];
 
-    unique case (address2_q)
+    read_data_d = '0;
+    if (read2_q) unique case (address2_q)
       MgmtIdRegister: read_data_d = MgmtIdReset;
       MgmtVersionRegister: read_data_d = MgmtVersionReset;
       MgmtAbiProfileRegister: read_data_d = 32'(profile_q);
@@ -944,7 +962,6 @@ module vireo_csr
       MgmtActiveQueuePairsRegister: read_data_d = 32'(active_pairs_q);
       MgmtMtuRegister: read_data_d = 32'(mtu_q);
       default: begin
-        read_data_d = '0;
         if (is_in(address2_q, MgmtParameterRegister, Parameters)) begin
           read_data_d = Parameter[5'((address2_q - MgmtParameterRegister) >> 2)];
         end
@@ -957,7 +974,6 @@ module vireo_csr
         if (is_counter2) read_data_d = counter_q[counter2];
       end
     endcase
-    if (!read2_q) read_data_d = '0;
   end
 
   // --- Outputs -------------------------------------------------------------------------------------------------------
