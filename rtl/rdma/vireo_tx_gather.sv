@@ -105,7 +105,7 @@ module vireo_tx_gather
   logic [CountBits-1:0] part_beats_q;
   logic take, begins, ends, drop;
   logic waiting_space, waiting_valid, waiting_ready;
-  waiting_t waiting;
+  waiting_t waiting, waiting_in;
   logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
   logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
   logic [RunBits-1:0] runs_d, runs_q;        // that were asked for and are not in the buffer
@@ -168,6 +168,8 @@ module vireo_tx_gather
     begins = take && !job.drop && !part_q;
     ends = take && !job.drop && !job.more;
     drop = take && job.drop && part_q;
+    waiting_in = '0;
+    if (ends) waiting_in = {job_beats, job.packet};
     part_d = take ? !job.drop && job.more : part_q;
     runs_d = runs_q + RunBits'(read_request_valid_o && read_request_ready_i) - RunBits'(run_done);
   end
@@ -219,7 +221,7 @@ module vireo_tx_gather
     .rst_ni,
     .s_valid_i(ends),
     .s_ready_o(waiting_space),
-    .s_data_i({job_beats, job.packet}),
+    .s_data_i(waiting_in),
     .m_valid_o(waiting_valid),
     .m_ready_i(waiting_ready),
     .m_data_o(waiting)

@@ -413,7 +413,7 @@ module vireo_common_cfg
     .write_i(write_state),
     .write_address_i(write_queue),
     .write_data_i({write_enabled, write_asked}),
-    .read_i(1'b1),
+    .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
     .read_data_o({state_read_enabled, state_read_asked})
   );
@@ -449,7 +449,7 @@ module vireo_common_cfg
     .write_i(write_state),
     .write_address_i(write_queue),
     .write_data_i(write_asked),
-    .read_i(1'b1),
+    .read_i(done1_q),
     .read_address_i(done_queue1_q),
     .read_data_o(done_asked)
   );
@@ -463,7 +463,7 @@ module vireo_common_cfg
     .write_i(sweep_step || (done2_q && !resetting_q)),
     .write_address_i(sweep_q ? sweep_queue_q : done_queue2_q),
     .write_data_i(!sweep_q && done_asked),
-    .read_i(1'b1),
+    .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
     .read_data_o(done_read)
   );
@@ -518,7 +518,7 @@ module vireo_common_cfg
     .write_i(default_fields || write_size),
     .write_address_i(write_queue),
     .write_data_i(default_fields ? 16'(MaxQueueEntries) : size_value),
-    .read_i(1'b1),
+    .read_i(common2_q),
     .read_address_i(queue2),
     .read_data_o(size3)
   );
@@ -532,7 +532,7 @@ module vireo_common_cfg
     .write_i(default_fields || write_vector),
     .write_address_i(write_queue),
     .write_data_i(default_fields ? VirtioMsiNoVector : vector_value),
-    .read_i(1'b1),
+    .read_i(common2_q),
     .read_address_i(queue2),
     .read_data_o(vector3)
   );
@@ -547,7 +547,7 @@ module vireo_common_cfg
       .write_i(default_fields || write_low[a]),
       .write_address_i(write_queue),
       .write_data_i(default_fields ? '0 : data2_q),
-      .read_i(1'b1),
+      .read_i(common2_q),
       .read_address_i(queue2),
       .read_data_o(low3[a])
     );
@@ -560,7 +560,7 @@ module vireo_common_cfg
       .write_i(default_fields || write_high[a]),
       .write_address_i(write_queue),
       .write_data_i(default_fields ? '0 : data2_q),
-      .read_i(1'b1),
+      .read_i(common2_q),
       .read_address_i(queue2),
       .read_data_o(high3[a])
     );
