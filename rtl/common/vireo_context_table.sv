@@ -14,6 +14,9 @@ module vireo_context_table
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 512,  // entries, 2 or more
   parameter logic [7:0] Ram = '0,      // a context_ram_e
+  // 0: the entries come with their parity as highest bit, and the user of several tables checks what he chose of them:
+  // what is read is what is stored, and corrupt_o says that one bit of it is to be taken as inverted.
+  parameter bit Checks = 1'b1,
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,
@@ -35,13 +38,6 @@ module vireo_context_table
   logic [AddressBits-1:0] flip_address_d, flip_address_q;
   logic [BitBits-1:0] flip_bit_d, flip_bit_q;
   logic flipped_q;                 // the last read was of its entry
-  logic [Width:0] stored, seen;    // the parity bit is the highest
-
-  vireo_table #(.Width(Width + 1), .Depth(Depth)) u_table (
-    .clk_i, .rst_ni,
-    .write_i, .write_address_i, .write_data_i({^write_data_i, write_data_i}),
-    .read_i, .read_address_i, .read_data_o(stored)
-  );
 
   always_comb begin
     flip_d = flip_q && !(write_i && write_address_i == flip_address_q);
@@ -52,11 +48,6 @@ module vireo_context_table
       flip_bit_d = 32'(flip_i.bit_index) < Width ? BitBits'(flip_i.bit_index) : BitBits'(Width);
       flip_d = 32'(flip_i.index) < Depth && !(write_i && write_address_i == flip_address_d);
     end
-
-    seen = stored;
-    if (flipped_q) seen[flip_bit_q] = !stored[flip_bit_q];
-    corrupt_o = ^seen;
-    read_data_o = corrupt_o ? '0 : seen[Width-1:0];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -71,6 +62,34 @@ module vireo_context_table
       flip_bit_q <= flip_bit_d;
       if (read_i) flipped_q <= flip_q && flip_address_q == read_address_i;
     end
+  end
+
+  if (Checks) begin : gen_checked
+    logic [Width:0] stored, seen;  // the parity bit is the highest
+
+    vireo_table #(.Width(Width + 1), .Depth(Depth)) u_table (
+      .clk_i, .rst_ni,
+      .write_i, .write_address_i, .write_data_i({^write_data_i, write_data_i}),
+      .read_i, .read_address_i, .read_data_o(stored)
+    );
+
+    always_comb begin
+      seen = stored;
+      if (flipped_q) seen[flip_bit_q] = !stored[flip_bit_q];
+      corrupt_o = ^seen;
+      read_data_o = corrupt_o ? '0 : seen[Width-1:0];
+    end
+  end else begin : gen_stored
+    vireo_table #(.Width(Width), .Depth(Depth)) u_table (
+      .clk_i, .rst_ni,
+      .write_i, .write_address_i, .write_data_i,
+      .read_i, .read_address_i, .read_data_o
+    );
+
+    // Which bit it is does not matter to a parity.
+    logic unused_bit;
+    assign unused_bit = ^flip_bit_q;
+    assign corrupt_o = flipped_q;
   end
 
 endmodule

@@ -313,24 +313,29 @@ module vireo_csr
   logic error_d, error_q;
   logic [31:0] index_d, index_q;              // of the operation
   logic [31:0] table_index_d, table_index_q;  // the register
-  logic [DataWords-1:0][31:0] table_data_d, table_data_q;
+  logic [DataWords-1:0][31:0] table_data_q;
   logic requester_load_d, requester_load_q, responder_load_d, responder_load_q;
   logic [23:0] next_psn_d, next_psn_q, expected_psn_d, expected_psn_q;
   logic looks, stores;
   logic [31:0] entries;
   logic exists;
   logic [1023:0] data, stored;  // the entry: as it is said, and without the bits that only ask for something
+  logic stored_parity;
   table_qp_context_t qp;
 
   assign looks = state_q == StCheck;
   assign stores = state_q == StWrite;
-  assign data = operation_q == MgmtTableOperationClear ? '0 : table_data_q;
+  always_comb begin
+    data = '0;
+    if (stores) data = operation_q == MgmtTableOperationClear ? '0 : table_data_q;
+  end
   assign qp = unpack_table_qp_context(data);
   assign table_write_valid_o = stores;
   assign table_write_o = '{table_id: table_id_q, index: index_q[23:0], data: data};
 
   always_comb begin
-    unique case (table_id_q)
+    entries = '0;
+    if (looks) unique case (table_id_q)
       MgmtTableVirtqueue: entries = NumQueues;
       MgmtTableWindow: entries = NumQueues;
       MgmtTableQpContext: entries = NumQps;
@@ -360,13 +365,32 @@ module vireo_csr
     cq_context.set_solicited = 1'b0;
     cq_context.set_next_completion = 1'b0;
     cq_context.set_failed = 1'b0;
-    stored = data;
-    unique case (table_id_q)
-      MgmtTableVirtqueue: stored[8*TableVirtqueueBytes-1:0] = pack_table_virtqueue(virtqueue);
-      MgmtTableQpContext: stored = pack_table_qp_context(qp_context);
-      MgmtTableCqContext: stored[8*TableCqContextBytes-1:0] = pack_table_cq_context(cq_context);
+    stored = '0;
+    // What is behind the table's entry is not stored, and does not count for its parity.
+    if (stores) unique case (table_id_q)
+      MgmtTableVirtqueue: begin
+        stored[8*TableVirtqueueBytes-1:0] = pack_table_virtqueue(virtqueue);
+        stored[1023:8*VirtqueueBytes] = '0;
+      end
+      MgmtTableWindow: stored = 1024'(data[8*TableWindowBytes-1:0]);
+      MgmtTableQpContext: begin
+        stored = pack_table_qp_context(qp_context);
+        stored[1023:8*QpContextBytes] = '0;
+      end
+      MgmtTableCqContext: begin
+        stored[8*TableCqContextBytes-1:0] = pack_table_cq_context(cq_context);
+        stored[1023:8*CqContextBytes] = '0;
+      end
+      MgmtTableMr: stored = 1024'(data[8*TableMrBytes-1:0]);
+      MgmtTableTranslation: stored = 1024'(data[8*TableTranslationBytes-1:0]);
+      MgmtTableAh: stored = 1024'(data[8*TableAhBytes-1:0]);
+      MgmtTableGid: stored = 1024'(data[8*TableGidBytes-1:0]);
+      MgmtTableMacFilter: stored = 1024'(data[8*TableMacFilterBytes-1:0]);
+      MgmtTableVlanFilter: stored = 1024'(data[8*TableVlanFilterBytes-1:0]);
+      MgmtTableRss: stored = 1024'(data[8*TableRssConfigBytes-1:0]);
       default: ;
     endcase
+    stored_parity = stores && ^stored;
   end
 
   // What flip_bit flips.
@@ -374,117 +398,119 @@ module vireo_csr
   assign context_flip_valid_o = write1_q && address1_q == MgmtFlipBitRegister;
   assign context_flip_o = '{ram: flip_entry_q.ram, index: flip_entry_q.index, bit_index: data1_q[9:0]};
 
-  logic virtqueue_corrupt, window_corrupt, qp_context_corrupt, cq_context_corrupt, mr_corrupt, translation_corrupt;
-  logic ah_corrupt, gid_corrupt, mac_filter_corrupt, vlan_filter_corrupt, rss_corrupt;
-  logic [8 * VirtqueueBytes-1:0] virtqueue_entry;
-  logic [8 * TableWindowBytes-1:0] window_entry;
-  logic [8 * QpContextBytes-1:0] qp_context_entry;
-  logic [8 * CqContextBytes-1:0] cq_context_entry;
-  logic [8 * TableMrBytes-1:0] mr_entry;
-  logic [8 * TableTranslationBytes-1:0] translation_entry;
-  logic [8 * TableAhBytes-1:0] ah_entry;
-  logic [8 * TableGidBytes-1:0] gid_entry;
-  logic [8 * TableMacFilterBytes-1:0] mac_filter_entry;
-  logic [8 * TableVlanFilterBytes-1:0] vlan_filter_entry;
-  logic [8 * TableRssConfigBytes-1:0] rss_entry;
+  // Entries with their parity as highest bit. It is made of what is written, and checked of the entry that was chosen:
+  // one tree each for all tables.
+  logic virtqueue_flipped, window_flipped, qp_context_flipped, cq_context_flipped, mr_flipped, translation_flipped;
+  logic ah_flipped, gid_flipped, mac_filter_flipped, vlan_filter_flipped, rss_flipped;
+  logic [8 * VirtqueueBytes:0] virtqueue_entry;
+  logic [8 * TableWindowBytes:0] window_entry;
+  logic [8 * QpContextBytes:0] qp_context_entry;
+  logic [8 * CqContextBytes:0] cq_context_entry;
+  logic [8 * TableMrBytes:0] mr_entry;
+  logic [8 * TableTranslationBytes:0] translation_entry;
+  logic [8 * TableAhBytes:0] ah_entry;
+  logic [8 * TableGidBytes:0] gid_entry;
+  logic [8 * TableMacFilterBytes:0] mac_filter_entry;
+  logic [8 * TableVlanFilterBytes:0] vlan_filter_entry;
+  logic [8 * TableRssConfigBytes:0] rss_entry;
   vireo_context_table #(
-    .Width(8 * VirtqueueBytes), .Depth(NumQueues), .Ram(ContextRamManagementVirtqueue)
+    .Width(8 * VirtqueueBytes + 1), .Depth(NumQueues), .Ram(ContextRamManagementVirtqueue), .Checks(1'b0)
   ) u_virtqueue (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVirtqueue), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
-    .write_data_i(stored[8 * VirtqueueBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * VirtqueueBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry),
-    .corrupt_o(virtqueue_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(virtqueue_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableWindowBytes), .Depth(NumQueues), .Ram(ContextRamManagementWindow)
+    .Width(8 * TableWindowBytes + 1), .Depth(NumQueues), .Ram(ContextRamManagementWindow), .Checks(1'b0)
   ) u_window (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableWindow), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
-    .write_data_i(stored[8 * TableWindowBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableWindowBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry),
-    .corrupt_o(window_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(window_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * QpContextBytes), .Depth(NumQps), .Ram(ContextRamManagementQpContext)
+    .Width(8 * QpContextBytes + 1), .Depth(NumQps), .Ram(ContextRamManagementQpContext), .Checks(1'b0)
   ) u_qp_context (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableQpContext), .write_address_i(index_q[$clog2(NumQps)-1:0]),
-    .write_data_i(stored[8 * QpContextBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * QpContextBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry),
-    .corrupt_o(qp_context_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(qp_context_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * CqContextBytes), .Depth(NumCqs), .Ram(ContextRamManagementCqContext)
+    .Width(8 * CqContextBytes + 1), .Depth(NumCqs), .Ram(ContextRamManagementCqContext), .Checks(1'b0)
   ) u_cq_context (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableCqContext), .write_address_i(index_q[$clog2(NumCqs)-1:0]),
-    .write_data_i(stored[8 * CqContextBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * CqContextBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry),
-    .corrupt_o(cq_context_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(cq_context_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableMrBytes), .Depth(NumMrs), .Ram(ContextRamManagementMr)
+    .Width(8 * TableMrBytes + 1), .Depth(NumMrs), .Ram(ContextRamManagementMr), .Checks(1'b0)
   ) u_mr (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMr), .write_address_i(index_q[$clog2(NumMrs)-1:0]),
-    .write_data_i(stored[8 * TableMrBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableMrBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry),
-    .corrupt_o(mr_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(mr_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableTranslationBytes), .Depth(NumTranslations), .Ram(ContextRamManagementTranslation)
+    .Width(8 * TableTranslationBytes + 1), .Depth(NumTranslations), .Ram(ContextRamManagementTranslation), .Checks(1'b0)
   ) u_translation (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableTranslation), .write_address_i(index_q[$clog2(NumTranslations)-1:0]),
-    .write_data_i(stored[8 * TableTranslationBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableTranslationBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry),
-    .corrupt_o(translation_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(translation_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableAhBytes), .Depth(NumAhs), .Ram(ContextRamManagementAh)
+    .Width(8 * TableAhBytes + 1), .Depth(NumAhs), .Ram(ContextRamManagementAh), .Checks(1'b0)
   ) u_ah (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableAh), .write_address_i(index_q[$clog2(NumAhs)-1:0]),
-    .write_data_i(stored[8 * TableAhBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableAhBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry),
-    .corrupt_o(ah_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(ah_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableGidBytes), .Depth(NumGids), .Ram(ContextRamManagementGid)
+    .Width(8 * TableGidBytes + 1), .Depth(NumGids), .Ram(ContextRamManagementGid), .Checks(1'b0)
   ) u_gid (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableGid), .write_address_i(index_q[$clog2(NumGids)-1:0]),
-    .write_data_i(stored[8 * TableGidBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableGidBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry),
-    .corrupt_o(gid_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(gid_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableMacFilterBytes), .Depth(MacFilters), .Ram(ContextRamManagementMacFilter)
+    .Width(8 * TableMacFilterBytes + 1), .Depth(MacFilters), .Ram(ContextRamManagementMacFilter), .Checks(1'b0)
   ) u_mac_filter (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMacFilter), .write_address_i(index_q[$clog2(MacFilters)-1:0]),
-    .write_data_i(stored[8 * TableMacFilterBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableMacFilterBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry),
-    .corrupt_o(mac_filter_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(mac_filter_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableVlanFilterBytes), .Depth(VlanFilters), .Ram(ContextRamManagementVlanFilter)
+    .Width(8 * TableVlanFilterBytes + 1), .Depth(VlanFilters), .Ram(ContextRamManagementVlanFilter), .Checks(1'b0)
   ) u_vlan_filter (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVlanFilter), .write_address_i(index_q[$clog2(VlanFilters)-1:0]),
-    .write_data_i(stored[8 * TableVlanFilterBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableVlanFilterBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry),
-    .corrupt_o(vlan_filter_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(vlan_filter_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
-    .Width(8 * TableRssConfigBytes), .Depth(RssEntries), .Ram(ContextRamManagementRss)
+    .Width(8 * TableRssConfigBytes + 1), .Depth(RssEntries), .Ram(ContextRamManagementRss), .Checks(1'b0)
   ) u_rss (
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableRss), .write_address_i(index_q[$clog2(RssEntries)-1:0]),
-    .write_data_i(stored[8 * TableRssConfigBytes-1:0]),
+    .write_data_i({stored_parity, stored[8 * TableRssConfigBytes-1:0]}),
     .read_i(looks), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry),
-    .corrupt_o(rss_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
+    .corrupt_o(rss_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 
   // Copies of what belongs to the host and to QP control.
@@ -534,55 +560,93 @@ module vireo_csr
   );
 
   logic [1023:0] read_entry;
+  logic read_parity;
   logic corrupt_entry;  // nothing of it counts
   always_comb begin
     table_virtqueue_t virtqueue;
     table_qp_context_t qp_context;
-    virtqueue = unpack_table_virtqueue(512'(virtqueue_entry));
-    virtqueue.enabled = row.enabled;
-    virtqueue.queue_size = row.queue_size;
-    virtqueue.msix_vector = row.msix_vector;
-    virtqueue.queue_desc = row.queue_desc;
-    virtqueue.queue_driver = row.queue_driver;
-    virtqueue.queue_device = row.queue_device;
-    qp_context = unpack_table_qp_context(1024'(qp_context_entry));
-    qp_context.engine_state = 8'(engine_state);
-    qp_context.send_outstanding = send_outstanding;
-    qp_context.next_psn = next_psn;
-    qp_context.expected_psn = expected_psn;
-    unique case (table_id_q)
-      MgmtTableVirtqueue: read_entry = 1024'(pack_table_virtqueue(virtqueue));
-      MgmtTableWindow: read_entry = 1024'(window_entry);
-      MgmtTableQpContext: read_entry = pack_table_qp_context(qp_context);
-      MgmtTableCqContext: read_entry = 1024'(cq_context_entry);
-      MgmtTableMr: read_entry = 1024'(mr_entry);
-      MgmtTableTranslation: read_entry = 1024'(translation_entry);
-      MgmtTableAh: read_entry = 1024'(ah_entry);
-      MgmtTableGid: read_entry = 1024'(gid_entry);
-      MgmtTableMacFilter: read_entry = 1024'(mac_filter_entry);
-      MgmtTableVlanFilter: read_entry = 1024'(vlan_filter_entry);
-      MgmtTableRss: begin
-        read_entry = 1024'(rss_entry);
-        if (index_q != '0) read_entry[1023:8*TableRssBytes] = '0;
-      end
-      default: read_entry = '0;
-    endcase
+    virtqueue = '0;
+    qp_context = '0;
+    read_entry = '0;
+    read_parity = 1'b0;
+    corrupt_entry = 1'b0;
+    if (state_q == StRead) begin
+      unique case (table_id_q)
+        MgmtTableVirtqueue: begin
+          read_entry = 1024'(virtqueue_entry[8*VirtqueueBytes-1:0]);
+          read_parity = virtqueue_entry[8*VirtqueueBytes] ^ virtqueue_flipped;
+        end
+        MgmtTableWindow: begin
+          read_entry = 1024'(window_entry[8*TableWindowBytes-1:0]);
+          read_parity = window_entry[8*TableWindowBytes] ^ window_flipped;
+        end
+        MgmtTableQpContext: begin
+          read_entry = 1024'(qp_context_entry[8*QpContextBytes-1:0]);
+          read_parity = qp_context_entry[8*QpContextBytes] ^ qp_context_flipped;
+        end
+        MgmtTableCqContext: begin
+          read_entry = 1024'(cq_context_entry[8*CqContextBytes-1:0]);
+          read_parity = cq_context_entry[8*CqContextBytes] ^ cq_context_flipped;
+        end
+        MgmtTableMr: begin
+          read_entry = 1024'(mr_entry[8*TableMrBytes-1:0]);
+          read_parity = mr_entry[8*TableMrBytes] ^ mr_flipped;
+        end
+        MgmtTableTranslation: begin
+          read_entry = 1024'(translation_entry[8*TableTranslationBytes-1:0]);
+          read_parity = translation_entry[8*TableTranslationBytes] ^ translation_flipped;
+        end
+        MgmtTableAh: begin
+          read_entry = 1024'(ah_entry[8*TableAhBytes-1:0]);
+          read_parity = ah_entry[8*TableAhBytes] ^ ah_flipped;
+        end
+        MgmtTableGid: begin
+          read_entry = 1024'(gid_entry[8*TableGidBytes-1:0]);
+          read_parity = gid_entry[8*TableGidBytes] ^ gid_flipped;
+        end
+        MgmtTableMacFilter: begin
+          read_entry = 1024'(mac_filter_entry[8*TableMacFilterBytes-1:0]);
+          read_parity = mac_filter_entry[8*TableMacFilterBytes] ^ mac_filter_flipped;
+        end
+        MgmtTableVlanFilter: begin
+          read_entry = 1024'(vlan_filter_entry[8*TableVlanFilterBytes-1:0]);
+          read_parity = vlan_filter_entry[8*TableVlanFilterBytes] ^ vlan_filter_flipped;
+        end
+        MgmtTableRss: begin
+          read_entry = 1024'(rss_entry[8*TableRssConfigBytes-1:0]);
+          read_parity = rss_entry[8*TableRssConfigBytes] ^ rss_flipped;
+        end
+        default: ;
+      endcase
+      corrupt_entry = ^read_entry ^ read_parity;
 
-    unique case (table_id_q)
-      MgmtTableVirtqueue: corrupt_entry = virtqueue_corrupt || queue_row_corrupt;
-      MgmtTableWindow: corrupt_entry = window_corrupt;
-      MgmtTableQpContext: corrupt_entry = qp_context_corrupt || engine_state_corrupt;
-      MgmtTableCqContext: corrupt_entry = cq_context_corrupt;
-      MgmtTableMr: corrupt_entry = mr_corrupt;
-      MgmtTableTranslation: corrupt_entry = translation_corrupt;
-      MgmtTableAh: corrupt_entry = ah_corrupt;
-      MgmtTableGid: corrupt_entry = gid_corrupt;
-      MgmtTableMacFilter: corrupt_entry = mac_filter_corrupt;
-      MgmtTableVlanFilter: corrupt_entry = vlan_filter_corrupt;
-      MgmtTableRss: corrupt_entry = rss_corrupt;
-      default: corrupt_entry = 1'b0;
-    endcase
-    if (corrupt_entry) read_entry = '0;
+      // What is not firmware's comes from elsewhere.
+      virtqueue = unpack_table_virtqueue(read_entry[8*TableVirtqueueBytes-1:0]);
+      virtqueue.enabled = row.enabled;
+      virtqueue.queue_size = row.queue_size;
+      virtqueue.msix_vector = row.msix_vector;
+      virtqueue.queue_desc = row.queue_desc;
+      virtqueue.queue_driver = row.queue_driver;
+      virtqueue.queue_device = row.queue_device;
+      qp_context = unpack_table_qp_context(read_entry);
+      qp_context.engine_state = 8'(engine_state);
+      qp_context.send_outstanding = send_outstanding;
+      qp_context.next_psn = next_psn;
+      qp_context.expected_psn = expected_psn;
+      unique case (table_id_q)
+        MgmtTableVirtqueue: begin
+          read_entry[8*TableVirtqueueBytes-1:0] = pack_table_virtqueue(virtqueue);
+          corrupt_entry |= queue_row_corrupt;
+        end
+        MgmtTableQpContext: begin
+          read_entry = pack_table_qp_context(qp_context);
+          corrupt_entry |= engine_state_corrupt;
+        end
+        MgmtTableRss: if (index_q != '0) read_entry[1023:8*TableRssBytes] = '0;
+        default: ;
+      endcase
+      if (corrupt_entry) read_entry = '0;
+    end
   end
   logic unused_copies;
   assign unused_copies = ^{row.vq_index, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i, qp, stored};
@@ -613,6 +677,8 @@ module vireo_csr
   logic [Counters-1:0][1:0] counts;
   logic [CounterBits-1:0] counter2;
   logic is_counter2;
+  logic counter_changes;  // any of them
+  logic [32:0] count;
 
   mgmt_control_t written_control;
   mgmt_interrupt_cause_t written_cause;
@@ -641,7 +707,9 @@ module vireo_csr
 
     is_counter2 = 1'b0;
     counter2 = '0;
-    if (is_in(address2_q, MgmtRxVerdictCountRegister, Verdicts)) begin
+    if (!read2_q) begin
+      is_counter2 = 1'b0;
+    end else if (is_in(address2_q, MgmtRxVerdictCountRegister, Verdicts)) begin
       is_counter2 = 1'b1;
       counter2 = CounterBits'(address2_q[5:2]);
     end else if (is_in(address2_q, MgmtTxFramesRegister, Counters - Verdicts)) begin
@@ -649,10 +717,12 @@ module vireo_csr
       counter2 = CounterBits'(Verdicts) + CounterBits'(address2_q[5:2]);
     end
 
-    for (int unsigned i = 0; i < Counters; i++) begin
-      logic [32:0] count;
+    counter_changes = counts != '0 || is_counter2;
+    counter_d = '0;
+    count = '0;
+    if (counter_changes) for (int unsigned i = 0; i < Counters; i++) begin
       count = 33'(counts[i]);
-      if (!(read2_q && is_counter2 && counter2 == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
+      if (!(is_counter2 && counter2 == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
       counter_d[i] = count[32] ? '1 : count[31:0];
     end
   end
@@ -683,7 +753,6 @@ module vireo_csr
     index_d = index_q;
     table_index_d = table_index_q;
     flip_entry_d = flip_entry_q;
-    table_data_d = table_data_q;
     event_data_d = event_data_q;
     requester_load_d = requester_load_q && !requester_load_ready_i;
     responder_load_d = responder_load_q && !responder_load_ready_i;
@@ -746,7 +815,6 @@ module vireo_csr
         MgmtActiveQueuePairsRegister: active_pairs_d = data1_q[15:0];
         MgmtMtuRegister: mtu_d = data1_q[15:0];
         default: begin
-          if (is_in(address1_q, MgmtTableDataRegister, DataWords)) table_data_d[address1_q[6:2]] = data1_q;
           if (is_in(address1_q, MgmtEventDataRegister, EventWords)) event_data_d[address1_q[3:2]] = data1_q;
         end
       endcase
@@ -762,7 +830,6 @@ module vireo_csr
         end
       end
       StRead: begin
-        table_data_d = read_entry;
         error_d = corrupt_entry;
         state_d = StIdle;
       end
@@ -854,7 +921,7 @@ module vireo_csr
       needs_reset_q <= fatal_q != FatalCauseNone;
       // A reset of the device needs what waits for its turn to end.
       halts_q <= fatal_q == FatalCauseMemory && !cause_q.device_reset;
-      parity_error_q <= state_q == StRead && corrupt_entry;
+      parity_error_q <= corrupt_entry;
       mac_low_q <= mac_low_d;
       mac_high_q <= mac_high_d;
       mtu_q <= mtu_d;
@@ -868,14 +935,18 @@ module vireo_csr
       qp_busy_q <= qp_busy_d;
       order_q <= order_d;
       command_q <= command_d;
-      counter_q <= counter_d;
+      if (counter_changes) counter_q <= counter_d;
       state_q <= state_d;
       table_id_q <= table_id_d;
       operation_q <= operation_d;
       error_q <= error_d;
       table_index_q <= table_index_d;
       flip_entry_q <= flip_entry_d;
-      table_data_q <= table_data_d;
+      if (state_q == StRead) begin
+        table_data_q <= read_entry;
+      end else if (write1_q && is_in(address1_q, MgmtTableDataRegister, DataWords)) begin
+        table_data_q[address1_q[6:2]] <= data1_q;
+      end
       event_data_q <= event_data_d;
       requester_load_q <= requester_load_d;
       responder_load_q <= responder_load_d;
@@ -918,7 +989,8 @@ module vireo_csr
     time_high_d = time_high_q;
     if (read2_q && address2_q == MgmtTimeLowRegister) time_high_d = time_ns_i[63:32];
 
-    unique case (address2_q)
+    read_data_d = '0;
+    if (read2_q) unique case (address2_q)
       MgmtIdRegister: read_data_d = MgmtIdReset;
       MgmtVersionRegister: read_data_d = MgmtVersionReset;
       MgmtAbiProfileRegister: read_data_d = 32'(profile_q);
@@ -944,7 +1016,6 @@ module vireo_csr
       MgmtActiveQueuePairsRegister: read_data_d = 32'(active_pairs_q);
       MgmtMtuRegister: read_data_d = 32'(mtu_q);
       default: begin
-        read_data_d = '0;
         if (is_in(address2_q, MgmtParameterRegister, Parameters)) begin
           read_data_d = Parameter[5'((address2_q - MgmtParameterRegister) >> 2)];
         end
@@ -957,7 +1028,6 @@ module vireo_csr
         if (is_counter2) read_data_d = counter_q[counter2];
       end
     endcase
-    if (!read2_q) read_data_d = '0;
   end
 
   // --- Outputs -------------------------------------------------------------------------------------------------------

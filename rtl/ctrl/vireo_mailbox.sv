@@ -121,7 +121,7 @@ module vireo_mailbox
   logic [PosBits-1:0] end_d, end_q;   // the copy ends there
   logic [63:0] address_d, address_q;
   logic [PieceBits-1:0] piece_d, piece_q;
-  logic [8*RowBytes-1:0] row_d, row_q;
+  logic [8*RowBytes-1:0] row_q;
   logic dirty_d, dirty_q;             // row_q has bytes that are not in the window
   logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
   logic store_failed_d, store_failed_q;
@@ -168,7 +168,8 @@ module vireo_mailbox
 
   logic row_write, word_write, word_read;
   logic [RowBits-1:0] row_write_address, row_read_address;
-  logic [Lanes-1:0][31:0] row_read;
+  logic [31:0] row_read [Lanes];
+  logic [8*RowBytes-1:0] stored;
   logic [Lanes-1:0] lane_write;
   logic [LaneBits-1:0] read_lane_q;
   logic read_valid_q;
@@ -250,7 +251,6 @@ module vireo_mailbox
     end_d = end_q;
     address_d = address_q;
     piece_d = piece_q;
-    row_d = row_q;
     dirty_d = dirty_q;
     outstanding_d = outstanding_q + OutstandingBits'(store_taken) - OutstandingBits'(store_done);
     store_failed_d = store_failed_q || (store_done && store_done_i.resp != AxiRespOkay);
@@ -305,7 +305,6 @@ module vireo_mailbox
 
       StWait: begin
         pos_d = '0;
-        row_d = '0;
         dirty_d = 1'b0;
         if (forget_q) begin
           state_d = StDrain;
@@ -363,7 +362,6 @@ module vireo_mailbox
             dma_error_d = 1'b1;
             state_d = StWait;
           end else begin
-            row_d = row_q | (fetched.data << {pos_q[ByteBits-1:0], 3'b0});
             dirty_d = 1'b1;
             pos_d = pos_q + PosBits'(piece_q);
             skip_d = skip_q + 32'(piece_q);
@@ -372,7 +370,6 @@ module vireo_mailbox
       end
 
       StRow: begin
-        row_d = '0;
         dirty_d = 1'b0;
         state_d = StWalk;
       end
@@ -460,9 +457,22 @@ module vireo_mailbox
     end_q <= end_d;
     address_q <= address_d;
     piece_q <= piece_d;
-    row_q <= row_d;
     dirty_q <= dirty_d;
     store_failed_q <= store_failed_d;
+
+    if (state_q == StWait || state_q == StRow) begin
+      row_q <= '0;
+    end else if (state_q == StFetched && fetched_valid && fetched.resp == AxiRespOkay) begin
+      row_q <= row_q | (fetched.data << {pos_q[ByteBits-1:0], 3'b0});
+    end
+  end
+
+  always_comb begin
+    stored = '0;
+    if (state_q == StStore) begin
+      for (int unsigned lane = 0; lane < Lanes; lane++) stored[32*lane +: 32] = row_read[lane];
+      stored = stored >> {pos_q[ByteBits-1:0], 3'b0};
+    end
   end
 
   assign buffer_request_valid_o = state_q == StAsk;
@@ -484,7 +494,7 @@ module vireo_mailbox
     bytes: 7'(piece_q),
     notify: 1'b1,
     tag: '0,
-    data: row_read >> {pos_q[ByteBits-1:0], 3'b0}
+    data: stored
   };
   assign completion_valid_o = state_q == StUsed;
   always_comb begin

@@ -159,9 +159,10 @@ module vireo_net_checksum
   info_t info1_d;
 
   always_comb begin
-    header_d = header_q;
-    for (int unsigned i = 0; i < NetHdrBytes; i++) begin
-      if (busy_q && header_left_q == 2'(HeaderBeats - i / BeatBytes)) begin
+    header_d = '0;
+    if (busy_q) header_d = header_q;
+    if (busy_q) for (int unsigned i = 0; i < NetHdrBytes; i++) begin
+      if (header_left_q == 2'(HeaderBeats - i / BeatBytes)) begin
         header_d[8*i +: 8] = payload_data_i[8*(i%BeatBytes) +: 8];
       end
     end
@@ -177,9 +178,11 @@ module vireo_net_checksum
     whole = busy_q && header_left_q == '0;
     write = !bad && (whole || (tail_q && (LaneBits + 1)'(last_lane) < (LaneBits + 1)'(LeftBytes)));
     index_d = tail_q ? '0 : index_q + CountBits'(whole);
-    data1_d = {tail_q ? {(8*ShiftBytes){1'b0}} : payload_data_i[8*ShiftBytes-1:0], left_data_q};
+    data1_d = '0;
+    if (write) data1_d = {tail_q ? {(8*ShiftBytes){1'b0}} : payload_data_i[8*ShiftBytes-1:0], left_data_q};
 
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
+    mask1_d = '0;
+    if (write) for (int unsigned i = 0; i < BeatBytes; i++) begin
       mask1_d[i] = (16 - LaneBits)'(index_q) > header.csum_start[15:LaneBits]
                 || ((16 - LaneBits)'(index_q) == header.csum_start[15:LaneBits]
                     && LaneBits'(i) >= header.csum_start[LaneBits-1:0]);
@@ -200,7 +203,7 @@ module vireo_net_checksum
   end
 
   always_ff @(posedge clk_i) begin
-    header_q <= header_d;
+    if (busy_q) header_q <= header_d;
     drop_beats_q <= beats_of(frame_bytes_q);
     if (busy_q) begin
       frame_bytes_q <= bytes_q;
@@ -229,14 +232,14 @@ module vireo_net_checksum
 
   always_comb begin
     sum2_d = '0;
-    for (int unsigned i = 0; i < Words; i++) begin
+    if (beat_q[1]) for (int unsigned i = 0; i < Words; i++) begin
       sum2_d[i/4] = sum2_d[i/4] + 18'({data1_q[16*i + 8 +: 8] & {8{mask1_q[2*i + 1]}},
                                       data1_q[16*i +: 8] & {8{mask1_q[2*i]}}});
     end
     sum3_d = '0;
-    for (int unsigned i = 0; i < Sums2; i++) sum3_d[i/4] = sum3_d[i/4] + 20'(sum2_q[i]);
+    if (beat_q[2]) for (int unsigned i = 0; i < Sums2; i++) sum3_d[i/4] = sum3_d[i/4] + 20'(sum2_q[i]);
     sum4_d = '0;
-    for (int unsigned i = 0; i < Sums3; i++) sum4_d = sum4_d + 22'(sum3_q[i]);
+    if (beat_q[3]) for (int unsigned i = 0; i < Sums3; i++) sum4_d = sum4_d + 22'(sum3_q[i]);
     total_d = end_q[5] ? '0 : total_q;
     if (beat_q[4]) total_d = total_d + TotalBits'(sum4_q);
   end
@@ -256,12 +259,15 @@ module vireo_net_checksum
   end
 
   always_ff @(posedge clk_i) begin
-    info_q <= {info_q[FoldStage-1:1], info1_d};
-    data1_q <= data1_d;
-    mask1_q <= mask1_d;
-    sum2_q <= sum2_d;
-    sum3_q <= sum3_d;
-    sum4_q <= sum4_d;
+    // One enable for all stages, so that a shift register remains one.
+    if (tail_q || end_q != '0) info_q <= {info_q[FoldStage-1:1], info1_d};
+    if (write) begin
+      data1_q <= data1_d;
+      mask1_q <= mask1_d;
+    end
+    if (beat_q[1]) sum2_q <= sum2_d;
+    if (beat_q[2]) sum3_q <= sum3_d;
+    if (beat_q[3]) sum4_q <= sum4_d;
     folded_q <= 17'(total_q[15:0]) + 17'(total_q[TotalBits-1:16]);
   end
 
@@ -282,15 +288,21 @@ module vireo_net_checksum
 
   always_comb begin
     // The carry comes back in and gives no other: the upper part was far less than a word's.
-    sum = folded_q[15:0] + 16'(folded_q[16]);
-    inverted = info_q[FoldStage].odd ? ~{sum[7:0], sum[15:8]} : ~sum;
-    whole_bytes = info_q[FoldStage].bytes < BytesBits'(EthernetFrameBytesMin) ? BytesBits'(EthernetFrameBytesMin)
-                                                                            : info_q[FoldStage].bytes;
-    whole_record = '{bytes: whole_bytes, beats: beats_of(info_q[FoldStage].bytes),
-                     last_index: CountBits'((whole_bytes - 1'b1) >> LaneBits),
-                     needs_csum: info_q[FoldStage].needs_csum, at: info_q[FoldStage].at,
-                     // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
-                     checksum: inverted == '0 ? 16'hffff : inverted};
+    sum = '0;
+    inverted = '0;
+    whole_bytes = '0;
+    whole_record = '0;
+    if (end_q[FoldStage]) begin
+      sum = folded_q[15:0] + 16'(folded_q[16]);
+      inverted = info_q[FoldStage].odd ? ~{sum[7:0], sum[15:8]} : ~sum;
+      whole_bytes = info_q[FoldStage].bytes < BytesBits'(EthernetFrameBytesMin) ? BytesBits'(EthernetFrameBytesMin)
+                                                                              : info_q[FoldStage].bytes;
+      whole_record = '{bytes: whole_bytes, beats: beats_of(info_q[FoldStage].bytes),
+                       last_index: CountBits'((whole_bytes - 1'b1) >> LaneBits),
+                       needs_csum: info_q[FoldStage].needs_csum, at: info_q[FoldStage].at,
+                       // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
+                       checksum: inverted == '0 ? 16'hffff : inverted};
+    end
   end
 
   // Never full: frames_q counts its room.
@@ -339,8 +351,9 @@ module vireo_net_checksum
     if (issue) out_index_d = read_d.last ? '0 : out_index_q + 1'b1;
     at_high = record.at + 1'b1;
 
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      out_data_d[8*i +: 8] = stored_q ? ring_data[8*i +: 8] : 8'h0;
+    out_data_d = '0;
+    if (read_valid_q && stored_q) out_data_d = ring_data;
+    if (read_valid_q && (put_low_q || put_high_q)) for (int unsigned i = 0; i < BeatBytes; i++) begin
       if (put_low_q && low_lane_q == LaneBits'(i)) out_data_d[8*i +: 8] = checksum_q[7:0];
       if (put_high_q && high_lane_q == LaneBits'(i)) out_data_d[8*i +: 8] = checksum_q[15:8];
     end
@@ -372,7 +385,7 @@ module vireo_net_checksum
       high_lane_q <= at_high[LaneBits-1:0];
       checksum_q <= record.checksum;
     end
-    if (out_space) begin
+    if (out_space && read_valid_q) begin
       out_q <= read_q;
       out_data_q <= out_data_d;
     end

@@ -85,13 +85,13 @@ module vireo_net_classify
     localparam int unsigned Left = HeaderBytes - BeatBytes * k;
     localparam int unsigned Bytes = Left < BeatBytes ? Left : BeatBytes;
     always_comb begin
-      header_d[DataBits*k +: 8*Bytes] = header_q[DataBits*k +: 8*Bytes];
+      header_d[DataBits*k +: 8*Bytes] = '0;
       if (valid_i && next_index_q == IndexBits'(k)) begin
         for (int unsigned i = 0; i < Bytes; i++) begin
           header_d[DataBits*k + 8*i +: 8] = data_i[8*i +: 8] & {8{bytes_i > 14'(BeatBytes*k + i)}};
         end
-      end else if (valid_i && next_index_q == '0) begin
-        header_d[DataBits*k +: 8*Bytes] = '0;
+      end else if (valid_i && next_index_q != '0) begin
+        header_d[DataBits*k +: 8*Bytes] = header_q[DataBits*k +: 8*Bytes];
       end
     end
   end
@@ -107,7 +107,7 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    // Here and below: a stage without a beat stays as it is.
+    // Here and below: a stage without a beat stays as it is, and nothing is calculated for it.
     if (valid_i) begin
       data1_q <= data_i;
       beat1_q <= beat1_d;
@@ -134,19 +134,28 @@ module vireo_net_classify
   logic [8*L3Bytes-1:0] l3_d, l3_q;
 
   always_comb begin
-    ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
-    tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
-    facts2_d.destination = header_q[0 +: 48];
-    // A tag that the frame does not hold completely is none.
-    facts2_d.vlan = ethernet.ethertype == EthertypeVlan && bytes1_q >= 14'(EthernetBytes + VlanTagBytes);
-    facts2_d.vid = facts2_d.vlan ? tag.vid : '0;
-    ethertype = facts2_d.vlan ? tag.ethertype : ethernet.ethertype;
-    ip4_type_d = ethertype == EthertypeIpv4;
-    ip6_type_d = ethertype == EthertypeIpv6;
-    l3_d = facts2_d.vlan ? header_q[8*(EthernetBytes + VlanTagBytes) +: 8*L3Bytes]
-                         : header_q[8*EthernetBytes +: 8*L3Bytes];
+    ethernet = '0;
+    tag = '0;
+    facts2_d = '0;
+    ethertype = '0;
+    ip4_type_d = 1'b0;
+    ip6_type_d = 1'b0;
+    l3_d = '0;
     mac_xor_d = '0;
-    for (int unsigned i = 0; i < EthernetEthertypeOffset / 2; i++) mac_xor_d ^= network16(header_q[16*i +: 16]);
+    if (valid_q[1]) begin
+      ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
+      tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
+      facts2_d.destination = header_q[0 +: 48];
+      // A tag that the frame does not hold completely is none.
+      facts2_d.vlan = ethernet.ethertype == EthertypeVlan && bytes1_q >= 14'(EthernetBytes + VlanTagBytes);
+      facts2_d.vid = facts2_d.vlan ? tag.vid : '0;
+      ethertype = facts2_d.vlan ? tag.ethertype : ethernet.ethertype;
+      ip4_type_d = ethertype == EthertypeIpv4;
+      ip6_type_d = ethertype == EthertypeIpv6;
+      l3_d = facts2_d.vlan ? header_q[8*(EthernetBytes + VlanTagBytes) +: 8*L3Bytes]
+                           : header_q[8*EthernetBytes +: 8*L3Bytes];
+      for (int unsigned i = 0; i < EthernetEthertypeOffset / 2; i++) mac_xor_d ^= network16(header_q[16*i +: 16]);
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -199,42 +208,55 @@ module vireo_net_classify
   facts_t [9:3] facts_q;
 
   always_comb begin
-    ip4 = unpack_ipv4(l3_q[0 +: 8*Ipv4Bytes]);
-    protocol = ip6_type_q ? l3_q[8*Ipv6NextHeaderOffset +: 8] : ip4.protocol;
-    ip_header_bytes = ip6_type_q ? 6'(Ipv6Bytes) : {ip4.ihl, 2'b00};
-    ip_bytes = ip6_type_q ? 17'(network16(l3_q[8*Ipv6PayloadLengthOffset +: 16])) + 17'(Ipv6Bytes)
-                          : 17'(ip4.total_length);
-    l4_bytes = ip_bytes - 17'(ip_header_bytes);
+    ip4 = '0;
+    protocol = '0;
+    ip_header_bytes = '0;
+    ip_bytes = '0;
+    l4_bytes = '0;
+    ip_end = '0;
+    fragment = 1'b0;
+    tcp = 1'b0;
+    udp = 1'b0;
+    places_d = '0;
+    facts3_d = '0;
+    if (valid_q[2]) begin
+      ip4 = unpack_ipv4(l3_q[0 +: 8*Ipv4Bytes]);
+      protocol = ip6_type_q ? l3_q[8*Ipv6NextHeaderOffset +: 8] : ip4.protocol;
+      ip_header_bytes = ip6_type_q ? 6'(Ipv6Bytes) : {ip4.ihl, 2'b00};
+      ip_bytes = ip6_type_q ? 17'(network16(l3_q[8*Ipv6PayloadLengthOffset +: 16])) + 17'(Ipv6Bytes)
+                            : 17'(ip4.total_length);
+      l4_bytes = ip_bytes - 17'(ip_header_bytes);
 
-    places_d.l3 = facts2_q.vlan ? 6'(EthernetBytes + VlanTagBytes) : 6'(EthernetBytes);
-    places_d.l4 = 7'(places_d.l3) + 7'(ip_header_bytes);
-    ip_end = 17'(places_d.l3) + ip_bytes;
-    places_d.l4_end = ip_end[13:0];
-    places_d.addresses = places_d.l3 + (ip6_type_q ? 6'(Ipv6SourceOffset) : 6'(Ipv4SourceOffset));
-    places_d.addresses_end = places_d.l3 + (ip6_type_q ? 6'(Ipv6Bytes) : 6'(Ipv4Bytes));
+      places_d.l3 = facts2_q.vlan ? 6'(EthernetBytes + VlanTagBytes) : 6'(EthernetBytes);
+      places_d.l4 = 7'(places_d.l3) + 7'(ip_header_bytes);
+      ip_end = 17'(places_d.l3) + ip_bytes;
+      places_d.l4_end = ip_end[13:0];
+      places_d.addresses = places_d.l3 + (ip6_type_q ? 6'(Ipv6SourceOffset) : 6'(Ipv4SourceOffset));
+      places_d.addresses_end = places_d.l3 + (ip6_type_q ? 6'(Ipv6Bytes) : 6'(Ipv4Bytes));
 
-    // The version is in the same place in both. [RFC 791, 3.1; RFC 8200, 3] A header that the frame does not hold
-    // completely is none.
-    places_d.ip4 = ip4_type_q && ip4.version == 4'd4 && ip4.ihl >= 4'(MinIhl) && bytes2_q >= 14'(places_d.l4);
-    places_d.ip = places_d.ip4 || (ip6_type_q && ip4.version == 4'd6 && bytes2_q >= 14'(places_d.l4));
-    fragment = !ip6_type_q && (ip4.more_fragments || ip4.fragment_offset != '0);
-    tcp = protocol == IpProtocolTcp;
-    udp = protocol == IpProtocolUdp;
-    // All of a flow has to get the same hash, so fragments have no ports: the later ones do not carry them. Of a
-    // datagram without fragments, ports count if both frame and datagram hold them.
-    places_d.ports = places_d.ip && (tcp || udp) && !fragment
-                  && bytes2_q >= 14'(places_d.l4) + 14'(PortBytes)
-                  && ip_bytes >= 17'(ip_header_bytes) + 17'(PortBytes);
+      // The version is in the same place in both. [RFC 791, 3.1; RFC 8200, 3] A header that the frame does not hold
+      // completely is none.
+      places_d.ip4 = ip4_type_q && ip4.version == 4'd4 && ip4.ihl >= 4'(MinIhl) && bytes2_q >= 14'(places_d.l4);
+      places_d.ip = places_d.ip4 || (ip6_type_q && ip4.version == 4'd6 && bytes2_q >= 14'(places_d.l4));
+      fragment = !ip6_type_q && (ip4.more_fragments || ip4.fragment_offset != '0);
+      tcp = protocol == IpProtocolTcp;
+      udp = protocol == IpProtocolUdp;
+      // All of a flow has to get the same hash, so fragments have no ports: the later ones do not carry them. Of a
+      // datagram without fragments, ports count if both frame and datagram hold them.
+      places_d.ports = places_d.ip && (tcp || udp) && !fragment
+                    && bytes2_q >= 14'(places_d.l4) + 14'(PortBytes)
+                    && ip_bytes >= 17'(ip_header_bytes) + 17'(PortBytes);
 
-    facts3_d.ethernet = facts2_q;
-    facts3_d.hash_seed = !places_d.ip ? mac_xor_q : places_d.ports ? 16'(protocol) : '0;
-    facts3_d.ip4 = places_d.ip4;
-    facts3_d.udp = udp;
-    // With ports there is no underflow in l4_bytes.
-    facts3_d.checkable = places_d.ports && ip_end <= 17'(bytes2_q)
-                      && l4_bytes >= (udp ? 17'(UdpBytes) : 17'(TcpBytes));
-    facts3_d.l4_bytes = l4_bytes[13:0];
-    facts3_d.pseudo = 15'(l4_bytes[13:0]) + 15'(protocol);
+      facts3_d.ethernet = facts2_q;
+      facts3_d.hash_seed = !places_d.ip ? mac_xor_q : places_d.ports ? 16'(protocol) : '0;
+      facts3_d.ip4 = places_d.ip4;
+      facts3_d.udp = udp;
+      // With ports there is no underflow in l4_bytes.
+      facts3_d.checkable = places_d.ports && ip_end <= 17'(bytes2_q)
+                        && l4_bytes >= (udp ? 17'(UdpBytes) : 17'(TcpBytes));
+      facts3_d.l4_bytes = l4_bytes[13:0];
+      facts3_d.pseudo = 15'(l4_bytes[13:0]) + 15'(protocol);
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -243,7 +265,8 @@ module vireo_net_classify
       beat3_q <= beat2_q;
       places_q <= places_d;
     end
-    facts_q <= {facts_q[8:3], facts3_d};
+    // One enable for all stages, so that a shift register remains one.
+    if (valid_q != '0 || done_q != '0) facts_q <= {facts_q[8:3], facts3_d};
   end
 
   // --- Stage 4: what each word of the beat is ------------------------------------------------------------------------
@@ -271,16 +294,26 @@ module vireo_net_classify
   logic [7:4] first_q, last_q;
 
   always_comb begin
-    lane_l3 = lane_of(14'(places_q.l3), beat3_q.index);
-    lane_addresses = lane_of(14'(places_q.addresses), beat3_q.index);
-    lane_addresses_end = lane_of(14'(places_q.addresses_end), beat3_q.index);
-    lane_l4 = lane_of(14'(places_q.l4), beat3_q.index);
-    lane_ports_end = lane_of(14'(places_q.l4) + 14'(PortBytes), beat3_q.index);
-    lane_udp_checksum = lane_of(14'(places_q.l4) + 14'(UdpChecksumOffset), beat3_q.index);
-    lane_udp_end = lane_of(14'(places_q.l4) + 14'(UdpBytes), beat3_q.index);
-    lane_l4_end = lane_of(places_q.l4_end, beat3_q.index);
+    lane_l3 = '0;
+    lane_addresses = '0;
+    lane_addresses_end = '0;
+    lane_l4 = '0;
+    lane_ports_end = '0;
+    lane_udp_checksum = '0;
+    lane_udp_end = '0;
+    lane_l4_end = '0;
     address = 1'b0;
     words_d = '0;
+    if (valid_q[3]) begin
+      lane_l3 = lane_of(14'(places_q.l3), beat3_q.index);
+      lane_addresses = lane_of(14'(places_q.addresses), beat3_q.index);
+      lane_addresses_end = lane_of(14'(places_q.addresses_end), beat3_q.index);
+      lane_l4 = lane_of(14'(places_q.l4), beat3_q.index);
+      lane_ports_end = lane_of(14'(places_q.l4) + 14'(PortBytes), beat3_q.index);
+      lane_udp_checksum = lane_of(14'(places_q.l4) + 14'(UdpChecksumOffset), beat3_q.index);
+      lane_udp_end = lane_of(14'(places_q.l4) + 14'(UdpBytes), beat3_q.index);
+      lane_l4_end = lane_of(places_q.l4_end, beat3_q.index);
+    end
     if (valid_q[3]) for (int unsigned w = 0; w < Words; w++) begin
       address = places_q.ip && (LaneBits + 1)'(2*w) >= lane_addresses && (LaneBits + 1)'(2*w) < lane_addresses_end;
       // The addresses are part of the pseudo header. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
@@ -329,7 +362,7 @@ module vireo_net_classify
     value = '0;
     l4_value = '0;
     header_value = '0;
-    for (int unsigned w = 0; w < Words; w++) begin
+    if (valid_q[4]) for (int unsigned w = 0; w < Words; w++) begin
       value = network16(data4_q[16*w +: 16]);
       l4_value = value & {{8{words_q[w].l4_high}}, {8{words_q[w].l4_low}}};
       header_value = value & {16{words_q[w].header}};
@@ -345,7 +378,7 @@ module vireo_net_classify
     hash6_d = '0;
     udp_length6_d = '0;
     udp_checksum6_d = '0;
-    for (int unsigned g = 0; g < Groups; g++) begin
+    if (valid_q[5]) for (int unsigned g = 0; g < Groups; g++) begin
       l4_sum6_d[g / 4] += 20'(l4_sum5_q[g]);
       header_sum6_d[g / 4] += 20'(header_sum5_q[g]);
       hash6_d[g / 4] ^= hash5_q[g];
@@ -357,7 +390,7 @@ module vireo_net_classify
     header_sum7_d = '0;
     hash7_d = '0;
     udp_length7_d = '0;
-    for (int unsigned g = 0; g < Quads; g++) begin
+    if (valid_q[6]) for (int unsigned g = 0; g < Quads; g++) begin
       l4_sum7_d += 22'(l4_sum6_q[g]);
       header_sum7_d += 22'(header_sum6_q[g]);
       hash7_d ^= hash6_q[g];
@@ -366,21 +399,27 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    l4_sum5_q <= l4_sum5_d;
-    header_sum5_q <= header_sum5_d;
-    hash5_q <= hash5_d;
-    udp_length5_q <= udp_length5_d;
-    udp_checksum5_q <= udp_checksum5_d;
-    l4_sum6_q <= l4_sum6_d;
-    header_sum6_q <= header_sum6_d;
-    hash6_q <= hash6_d;
-    udp_length6_q <= udp_length6_d;
-    udp_checksum6_q <= udp_checksum6_d;
-    l4_sum7_q <= l4_sum7_d;
-    header_sum7_q <= header_sum7_d;
-    hash7_q <= hash7_d;
-    udp_length7_q <= udp_length7_d;
-    udp_checksum7_q <= udp_checksum6_q != '0;
+    if (valid_q[4]) begin
+      l4_sum5_q <= l4_sum5_d;
+      header_sum5_q <= header_sum5_d;
+      hash5_q <= hash5_d;
+      udp_length5_q <= udp_length5_d;
+      udp_checksum5_q <= udp_checksum5_d;
+    end
+    if (valid_q[5]) begin
+      l4_sum6_q <= l4_sum6_d;
+      header_sum6_q <= header_sum6_d;
+      hash6_q <= hash6_d;
+      udp_length6_q <= udp_length6_d;
+      udp_checksum6_q <= udp_checksum6_d;
+    end
+    if (valid_q[6]) begin
+      l4_sum7_q <= l4_sum7_d;
+      header_sum7_q <= header_sum7_d;
+      hash7_q <= hash7_d;
+      udp_length7_q <= udp_length7_d;
+      udp_checksum7_q <= udp_checksum6_q != '0;
+    end
   end
 
   // --- Stage 8: the frame's sums -------------------------------------------------------------------------------------
@@ -392,11 +431,11 @@ module vireo_net_classify
   logic udp_checksum8_d, udp_checksum8_q;
 
   always_comb begin
-    l4_sum8_d = l4_sum8_q;
-    header_sum8_d = header_sum8_q;
-    hash8_d = hash8_q;
-    udp_length8_d = udp_length8_q;
-    udp_checksum8_d = udp_checksum8_q;
+    l4_sum8_d = '0;
+    header_sum8_d = '0;
+    hash8_d = '0;
+    udp_length8_d = '0;
+    udp_checksum8_d = 1'b0;
     if (valid_q[7]) begin
       l4_sum8_d = 29'(l4_sum7_q) + (first_q[7] ? '0 : l4_sum8_q);
       header_sum8_d = header_sum7_q[20:0] + (first_q[7] ? '0 : header_sum8_q);
@@ -407,11 +446,13 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    l4_sum8_q <= l4_sum8_d;
-    header_sum8_q <= header_sum8_d;
-    hash8_q <= hash8_d;
-    udp_length8_q <= udp_length8_d;
-    udp_checksum8_q <= udp_checksum8_d;
+    if (valid_q[7]) begin
+      l4_sum8_q <= l4_sum8_d;
+      header_sum8_q <= header_sum8_d;
+      hash8_q <= hash8_d;
+      udp_length8_q <= udp_length8_d;
+      udp_checksum8_q <= udp_checksum8_d;
+    end
   end
 
   // --- Stages 9 and 10: carries, and the class -----------------------------------------------------------------------
@@ -425,17 +466,26 @@ module vireo_net_classify
   net_class_t class_d, class_q;
 
   always_comb begin
-    l4_sum9_d = 17'(l4_sum8_q[15:0]) + 17'(l4_sum8_q[28:16]) + 17'(facts_q[8].pseudo);
-    header_ok_d = !facts_q[8].ip4 || 17'(header_sum8_q[15:0]) + 17'(header_sum8_q[20:16]) == 17'hffff;
-    // 0 says that there is no checksum, which IPv6 forbids. [RFC 768; RFC 8200, 8.1]
-    udp_ok_d = !facts_q[8].udp || (udp_length8_q == 16'(facts_q[8].l4_bytes) && udp_checksum8_q);
-    hash9_d = hash8_q ^ facts_q[8].hash_seed;
+    l4_sum9_d = '0;
+    header_ok_d = 1'b0;
+    udp_ok_d = 1'b0;
+    hash9_d = '0;
+    if (done_q[8]) begin
+      l4_sum9_d = 17'(l4_sum8_q[15:0]) + 17'(l4_sum8_q[28:16]) + 17'(facts_q[8].pseudo);
+      header_ok_d = !facts_q[8].ip4 || 17'(header_sum8_q[15:0]) + 17'(header_sum8_q[20:16]) == 17'hffff;
+      // 0 says that there is no checksum, which IPv6 forbids. [RFC 768; RFC 8200, 8.1]
+      udp_ok_d = !facts_q[8].udp || (udp_length8_q == 16'(facts_q[8].l4_bytes) && udp_checksum8_q);
+      hash9_d = hash8_q ^ facts_q[8].hash_seed;
+    end
 
-    class_d.destination_mac = facts_q[9].ethernet.destination;
-    class_d.vlan_present = facts_q[9].ethernet.vlan;
-    class_d.vlan_id = facts_q[9].ethernet.vid;
-    class_d.flow_hash = hash9_q * HashFactor;
-    class_d.checksum_valid = facts_q[9].checkable && header_ok_q && udp_ok_q && l4_sum9_q == 17'hffff;
+    class_d = '0;
+    if (done_q[9]) begin
+      class_d.destination_mac = facts_q[9].ethernet.destination;
+      class_d.vlan_present = facts_q[9].ethernet.vlan;
+      class_d.vlan_id = facts_q[9].ethernet.vid;
+      class_d.flow_hash = hash9_q * HashFactor;
+      class_d.checksum_valid = facts_q[9].checkable && header_ok_q && udp_ok_q && l4_sum9_q == 17'hffff;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

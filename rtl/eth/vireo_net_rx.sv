@@ -246,7 +246,9 @@ module vireo_net_rx
     answer.indirect = buffer.indirect;
     answer.table_address = buffer.table_address;
     answer.table_entries = buffer.table_entries;
-    piece = state_q == StAnswer ? answer : cached;
+    piece = '0;
+    if (state_q == StAnswer) piece = answer;
+    else if (state_q == StTake) piece = cached;
   end
 
   vireo_ram_1r1w #(.Width($bits(piece_t)), .Depth(Pairs * Descriptors)) u_cache (
@@ -305,14 +307,17 @@ module vireo_net_rx
     // if several buffers fill it, the frame is: its length was the peer's choice.
     is_full = entries_q == CountBits'(Descriptors);
     is_bad = !piece.writable || (is_full && taken_q == '0);
-    entry_in.address = piece.address;
-    entry_in.bytes = use_bytes;
-    entry_in.ends = !piece.more;
-    entry_in.head = state_q == StTake ? piece.head : head_q;
-    entry_in.used_bytes = used_new;
-    entry_in.has_id = piece.has_id;
-    entry_in.id = piece.has_id ? piece.id : '0;
-    entry_in.behind = piece.has_id ? piece.next_index : '0;
+    entry_in = '0;
+    if (state_q == StTake || state_q == StAnswer) begin
+      entry_in.address = piece.address;
+      entry_in.bytes = use_bytes;
+      entry_in.ends = !piece.more;
+      entry_in.head = state_q == StTake ? piece.head : head_q;
+      entry_in.used_bytes = used_new;
+      entry_in.has_id = piece.has_id;
+      entry_in.id = piece.has_id ? piece.id : '0;
+      entry_in.behind = piece.has_id ? piece.next_index : '0;
+    end
     entry_spot = listed_q + (CountBits + 1)'(entries_q);
 
     job_in = '{drop: state_q == StDrop, pair: pair_q, data_valid: checksum_valid_q && guest_csum_q[pair_q],
@@ -680,9 +685,12 @@ module vireo_net_rx
       bytes_d = run_left - PosBits'(run_bytes);
     end
 
-    pending_in = '{writes: fresh_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
-                   head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
-                   behind: entry.behind};
+    pending_in = '0;
+    if (pending_push) begin
+      pending_in = '{writes: fresh_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
+                     head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
+                     behind: entry.behind};
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -432,7 +432,7 @@ module vireo_net_tx
     if (rung && !dead_q[rung_pair]) wants_d[rung_pair] = 1'b1;
 
     // Last, so that what happens in the same cycle does not outlive it.
-    for (int unsigned i = 0; i < Heads; i++) begin
+    if (kill || row_written) for (int unsigned i = 0; i < Heads; i++) begin
       if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) live_d[i] = 1'b0;
     end
     if ((kill && ring_pair_d == pair_q) || (row_written && ring_pair_d == row_pair)) ring_live_d = 1'b0;

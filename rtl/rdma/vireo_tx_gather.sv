@@ -92,7 +92,7 @@ module vireo_tx_gather
   } ask_e;
 
   logic [1:0] in_valid, in_ready;            // 0: job, 1: response
-  tx_job_t [1:0] in;
+  tx_job_t in [2];
   logic winner_d, winner_q;                  // of the last packet, also of one that is not taken whole
   logic job_valid;
   tx_job_t job;
@@ -105,7 +105,7 @@ module vireo_tx_gather
   logic [CountBits-1:0] part_beats_q;
   logic take, begins, ends, drop;
   logic waiting_space, waiting_valid, waiting_ready;
-  waiting_t waiting;
+  waiting_t waiting, waiting_in;
   logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
   logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
   logic [RunBits-1:0] runs_d, runs_q;        // that were asked for and are not in the buffer
@@ -141,7 +141,8 @@ module vireo_tx_gather
     // Jobs of a packet are not mixed with another's. One that has to wait for room is waited for.
     winner_d = !part_q && in_valid[!winner_q] ? !winner_q : winner_q;
     job_valid = in_valid[winner_d];
-    job = winner_d ? in[1] : in[0];
+    job = '0;
+    if (job_valid) job = winner_d ? in[1] : in[0];
   end
 
   always_comb begin
@@ -167,6 +168,8 @@ module vireo_tx_gather
     begins = take && !job.drop && !part_q;
     ends = take && !job.drop && !job.more;
     drop = take && job.drop && part_q;
+    waiting_in = '0;
+    if (ends) waiting_in = {job_beats, job.packet};
     part_d = take ? !job.drop && job.more : part_q;
     runs_d = runs_q + RunBits'(read_request_valid_o && read_request_ready_i) - RunBits'(run_done);
   end
@@ -218,7 +221,7 @@ module vireo_tx_gather
     .rst_ni,
     .s_valid_i(ends),
     .s_ready_o(waiting_space),
-    .s_data_i({job_beats, job.packet}),
+    .s_data_i(waiting_in),
     .m_valid_o(waiting_valid),
     .m_ready_i(waiting_ready),
     .m_data_o(waiting)
@@ -253,13 +256,15 @@ module vireo_tx_gather
 
   always_ff @(posedge clk_i) begin
     if (train_valid_i && train_last_i) end_lane_q <= shift + train_bytes_i[LaneBits-1:0];
-    last1_q <= train_last_i;
-    further1_q <= train_tag_i[TagFurther];
-    last_run1_q <= train_tag_i[TagLast];
-    shift1_q <= shift;
-    ends1_q <= ends1_d;
-    rotated1_q <= rotate(train_data_i, shift);
-    resp1_q <= train_resp_i;
+    if (train_valid_i) begin
+      last1_q <= train_last_i;
+      further1_q <= train_tag_i[TagFurther];
+      last_run1_q <= train_tag_i[TagLast];
+      shift1_q <= shift;
+      ends1_q <= ends1_d;
+      rotated1_q <= rotate(train_data_i, shift);
+      resp1_q <= train_resp_i;
+    end
   end
 
   // Stage 2: joined with what the beat before left, and written.
@@ -275,13 +280,16 @@ module vireo_tx_gather
   logic unused_done_space, done_valid, done_ready, done_bad;
 
   always_comb begin
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
+    joined = '0;
+    rest = '0;
+    if (valid1_q) for (int unsigned i = 0; i < BeatBytes; i++) begin
       joined[8*i +: 8] = LaneBits'(i) < shift1_q ? left_q[8*i +: 8] : rotated1_q[8*i +: 8];
       rest[8*i +: 8] = LaneBits'(i) < shift1_q ? rotated1_q[8*i +: 8] : 8'h0;
     end
     filled = (LaneBits + 2)'(shift1_q) + (LaneBits + 2)'(ends1_q);
     joins = !last_run1_q && last1_q && filled < (LaneBits + 2)'(BeatBytes);
-    left_d = joins ? joined : rotated1_q;
+    left_d = '0;
+    if (valid1_q) left_d = joins ? joined : rotated1_q;
     write = valid1_q && !joins;
     // Of other runs than the last, the next one's first beat joins it.
     write_rest = valid1_q && last1_q && last_run1_q && filled > (LaneBits + 2)'(BeatBytes);
@@ -385,7 +393,8 @@ module vireo_tx_gather
   always_comb begin
     nak = unpack_aeth(waiting.packet.extension[8*AethBytes-1:0]);
     nak = aeth_t'({AethSyndromeNakRemoteOperationalError, nak.msn});
-    packet_d = waiting.packet;
+    packet_d = '0;
+    if (waiting_valid) packet_d = waiting.packet;
     if (drop_beats && waiting.packet.is_response) begin
       packet_d = '0;
       packet_d.qpn = waiting.packet.qpn;
@@ -404,7 +413,7 @@ module vireo_tx_gather
   end
 
   always_ff @(posedge clk_i) begin
-    if (give_q == StWait) packet_q <= packet_d;
+    if (give_q == StWait && waiting_valid) packet_q <= packet_d;
   end
 
   assign packet_valid_o = give_q == StGive;
@@ -421,8 +430,8 @@ module vireo_tx_gather
   logic bank_q;  // that the beat at the output is from
   logic read;
   logic [1:0] bank_write, bank_read;
-  logic [1:0][PlaceBits-2:0] bank_write_address;
-  logic [1:0][DataBits-1:0] bank_write_data, bank_data;
+  logic [PlaceBits-2:0] bank_write_address [2];
+  logic [DataBits-1:0] bank_write_data [2], bank_data [2];
 
   always_comb begin
     read = stored_q != '0 && (!payload_valid_q || payload_ready_i);
@@ -487,7 +496,7 @@ module vireo_tx_gather
   end
 
   assign payload_valid_o = payload_valid_q;
-  assign payload_data_o = bank_data[bank_q];
+  assign payload_data_o = bank_q ? bank_data[1] : bank_data[0];
 
   assign idle_o = in_valid == '0 && ask_q == StTake && !part_q && jobs_q == '0 && give_q == StWait && stored_q == '0
                && !payload_valid_q;

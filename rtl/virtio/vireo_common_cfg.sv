@@ -413,7 +413,7 @@ module vireo_common_cfg
     .write_i(write_state),
     .write_address_i(write_queue),
     .write_data_i({write_enabled, write_asked}),
-    .read_i(1'b1),
+    .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
     .read_data_o({state_read_enabled, state_read_asked})
   );
@@ -449,7 +449,7 @@ module vireo_common_cfg
     .write_i(write_state),
     .write_address_i(write_queue),
     .write_data_i(write_asked),
-    .read_i(1'b1),
+    .read_i(done1_q),
     .read_address_i(done_queue1_q),
     .read_data_o(done_asked)
   );
@@ -463,7 +463,7 @@ module vireo_common_cfg
     .write_i(sweep_step || (done2_q && !resetting_q)),
     .write_address_i(sweep_q ? sweep_queue_q : done_queue2_q),
     .write_data_i(!sweep_q && done_asked),
-    .read_i(1'b1),
+    .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
     .read_data_o(done_read)
   );
@@ -489,7 +489,7 @@ module vireo_common_cfg
   // --- Stage 3: fields of the queue
 
   logic [15:0] size3, vector3;
-  logic [2:0][31:0] low3, high3;
+  logic [31:0] low3 [3], high3 [3];
   logic default_fields;
   logic valid3_q, queue3_q, enabled3_q, in_reset3_q, row_on3_q, row_off3_q;
   logic [PageBits-1:0] at3_q;
@@ -518,7 +518,7 @@ module vireo_common_cfg
     .write_i(default_fields || write_size),
     .write_address_i(write_queue),
     .write_data_i(default_fields ? 16'(MaxQueueEntries) : size_value),
-    .read_i(1'b1),
+    .read_i(common2_q),
     .read_address_i(queue2),
     .read_data_o(size3)
   );
@@ -532,7 +532,7 @@ module vireo_common_cfg
     .write_i(default_fields || write_vector),
     .write_address_i(write_queue),
     .write_data_i(default_fields ? VirtioMsiNoVector : vector_value),
-    .read_i(1'b1),
+    .read_i(common2_q),
     .read_address_i(queue2),
     .read_data_o(vector3)
   );
@@ -547,7 +547,7 @@ module vireo_common_cfg
       .write_i(default_fields || write_low[a]),
       .write_address_i(write_queue),
       .write_data_i(default_fields ? '0 : data2_q),
-      .read_i(1'b1),
+      .read_i(common2_q),
       .read_address_i(queue2),
       .read_data_o(low3[a])
     );
@@ -560,7 +560,7 @@ module vireo_common_cfg
       .write_i(default_fields || write_high[a]),
       .write_address_i(write_queue),
       .write_data_i(default_fields ? '0 : data2_q),
-      .read_i(1'b1),
+      .read_i(common2_q),
       .read_address_i(queue2),
       .read_data_o(high3[a])
     );
@@ -569,56 +569,63 @@ module vireo_common_cfg
   always_comb begin
     // What does not belong to a queue is read in stage 2, and all of one cycle.
     common2 = '0;
-    common2.device_feature_select = device_select_q;
-    if (device_select_q < 32'(FeatureWindows)) begin
-      common2.device_feature = offered[$clog2(FeatureWindows)'(device_select_q)];
-    end
-    common2.driver_feature_select = driver_select_q;
-    if (driver_select_q < 32'(FeatureWindows)) begin
-      common2.driver_feature = accepted_q[$clog2(FeatureWindows)'(driver_select_q)];
-    end
-    common2.config_msix_vector = config_vector_q;
-    common2.num_queues = num_queues;
-    common2.device_status = status_q;
-    if (resetting_q || shown_q.needs_reset) common2.device_status |= VirtioDeviceStatusDeviceNeedsReset;
-    common2.config_generation = generation_q;
-    common2.queue_select = select2_q;
-    common2_words = pack_virtio_pci_common_cfg(common2);
-
+    common2_words = '0;
     net2 = '0;
-    net2.mac = shown_q.mac;
-    net2.status = (shown_q.link_up ? NetStatusLinkUp : '0) | (shown_q.announce ? NetStatusAnnounce : '0);
-    net2.max_virtqueue_pairs = 16'(NetQueuePairs);
-    net2.mtu = shown_q.mtu;
-    rdma2.max_rdma_qps = 32'(NumQps);
-    rdma2.max_rdma_cqs = 32'(NumCqs);
+    rdma2 = '0;
     device2 = '0;
-    device2[8*NetConfigBytes-1:0] = pack_net_config(net2);
-    if (shown_q.profile) begin
-      device2[8*VireoConstants.net_config_rdma_offset+:8*NetConfigRdmaBytes] = pack_net_config_rdma(rdma2);
-    end else begin
-      device2[8*RfcV2Constants.net_config_rdma_offset+:8*NetConfigRdmaBytes] = pack_net_config_rdma(rdma2);
-    end
-    device2_words = device2;
-
+    device2_words = '0;
     word2 = '0;
-    if (common2_q) word2 = common2_words[$clog2(CommonWords)'(at2_q >> 3)];
-    if (isr2_q) word2 = isr_q ? 64'(VirtioIsrDeviceConfig) : '0;
-    if (device2_q) word2 = device2_words[$clog2(DeviceWords)'(at2_q >> 3)];
+    if (valid2_q && common2_q) begin
+      common2.device_feature_select = device_select_q;
+      if (device_select_q < 32'(FeatureWindows)) begin
+        common2.device_feature = offered[$clog2(FeatureWindows)'(device_select_q)];
+      end
+      common2.driver_feature_select = driver_select_q;
+      if (driver_select_q < 32'(FeatureWindows)) begin
+        common2.driver_feature = accepted_q[$clog2(FeatureWindows)'(driver_select_q)];
+      end
+      common2.config_msix_vector = config_vector_q;
+      common2.num_queues = num_queues;
+      common2.device_status = status_q;
+      if (resetting_q || shown_q.needs_reset) common2.device_status |= VirtioDeviceStatusDeviceNeedsReset;
+      common2.config_generation = generation_q;
+      common2.queue_select = select2_q;
+      common2_words = pack_virtio_pci_common_cfg(common2);
+      word2 = common2_words[$clog2(CommonWords)'(at2_q >> 3)];
+    end
+    if (valid2_q && isr2_q) word2 = isr_q ? 64'(VirtioIsrDeviceConfig) : '0;
+    if (valid2_q && device2_q) begin
+      net2.mac = shown_q.mac;
+      net2.status = (shown_q.link_up ? NetStatusLinkUp : '0) | (shown_q.announce ? NetStatusAnnounce : '0);
+      net2.max_virtqueue_pairs = 16'(NetQueuePairs);
+      net2.mtu = shown_q.mtu;
+      rdma2.max_rdma_qps = 32'(NumQps);
+      rdma2.max_rdma_cqs = 32'(NumCqs);
+      device2[8*NetConfigBytes-1:0] = pack_net_config(net2);
+      if (shown_q.profile) begin
+        device2[8*VireoConstants.net_config_rdma_offset+:8*NetConfigRdmaBytes] = pack_net_config_rdma(rdma2);
+      end else begin
+        device2[8*RfcV2Constants.net_config_rdma_offset+:8*NetConfigRdmaBytes] = pack_net_config_rdma(rdma2);
+      end
+      device2_words = device2;
+      word2 = device2_words[$clog2(DeviceWords)'(at2_q >> 3)];
+    end
 
     common3 = '0;
-    common3.queue_size = size3;
-    common3.queue_msix_vector = vector3;
-    common3.queue_enable = 16'(enabled3_q);
-    common3.queue_notify_off = select3_q;
-    common3.queue_desc = {high3[0], low3[0]};
-    common3.queue_driver = {high3[1], low3[1]};
-    common3.queue_device = {high3[2], low3[2]};
-    common3.queue_reset = 16'(in_reset3_q);
-    common3_words = pack_virtio_pci_common_cfg(common3);
-
+    common3_words = '0;
     word3 = word3_q;
-    if (queue3_q) word3 |= common3_words[$clog2(CommonWords)'(at3_q >> 3)];
+    if (queue3_q) begin
+      common3.queue_size = size3;
+      common3.queue_msix_vector = vector3;
+      common3.queue_enable = 16'(enabled3_q);
+      common3.queue_notify_off = select3_q;
+      common3.queue_desc = {high3[0], low3[0]};
+      common3.queue_driver = {high3[1], low3[1]};
+      common3.queue_device = {high3[2], low3[2]};
+      common3.queue_reset = 16'(in_reset3_q);
+      common3_words = pack_virtio_pci_common_cfg(common3);
+      word3 |= common3_words[$clog2(CommonWords)'(at3_q >> 3)];
+    end
     word3 = word3 >> {at3_q[2:0], 3'd0};
     unique case (bytes3_q)
       4'd1: answer3 = 64'(word3[7:0]);
@@ -652,7 +659,7 @@ module vireo_common_cfg
       read_data_q <= '0;
     end else begin
       valid3_q <= valid2_q;
-      word3_q <= valid2_q ? word2 : '0;
+      word3_q <= word2;
       queue3_q <= valid2_q && common2_q && exists2_q;
       row_on3_q <= queue_enable;
       row_off3_q <= queue_reset;
@@ -668,7 +675,7 @@ module vireo_common_cfg
     select3_q <= select2_q;
     enabled3_q <= enabled2;
     in_reset3_q <= in_reset2;
-    row_q <= row_d;
+    if (row_valid_d) row_q <= row_d;
   end
 
   logic unused_bits;

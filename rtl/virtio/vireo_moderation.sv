@@ -118,16 +118,24 @@ module vireo_moderation
   logic [63:0] first_ns, deadline_ns;
 
   always_comb begin
-    had = moderated_q && pending_q[index_q];
-    count = had ? (CountBits + 1)'(row.count) : '0;
-    if (state_q == StCount) count = count + 1'b1;
-    first_ns = had ? row.first_ns : time_ns_i;
-    deadline_ns = first_ns + 64'((32 + NsPerUsBits)'(setting.max_usecs) * (32 + NsPerUsBits)'(NsPerUs));
-    // A number that is 0 is met by the first one.
-    due = !moderated_q || !enabled_q[index_q] || count >= (CountBits + 1)'(setting.max_packets)
-       || time_ns_i >= deadline_ns;
-    row_new = '{count: count[CountBits-1:0], first_ns: first_ns,
-                msix_vector: state_q == StCount ? msix_vector_q : row.msix_vector};
+    had = 1'b0;
+    count = '0;
+    first_ns = '0;
+    deadline_ns = '0;
+    due = 1'b0;
+    row_new = '0;
+    if (state_q != StIdle) begin
+      had = moderated_q && pending_q[index_q];
+      count = had ? (CountBits + 1)'(row.count) : '0;
+      if (state_q == StCount) count = count + 1'b1;
+      first_ns = had ? row.first_ns : time_ns_i;
+      deadline_ns = first_ns + 64'((32 + NsPerUsBits)'(setting.max_usecs) * (32 + NsPerUsBits)'(NsPerUs));
+      // A number that is 0 is met by the first one.
+      due = !moderated_q || !enabled_q[index_q] || count >= (CountBits + 1)'(setting.max_packets)
+         || time_ns_i >= deadline_ns;
+      row_new = '{count: count[CountBits-1:0], first_ns: first_ns,
+                  msix_vector: state_q == StCount ? msix_vector_q : row.msix_vector};
+    end
   end
 
   // --- One notification, or one look of a pass, after the other
@@ -138,7 +146,7 @@ module vireo_moderation
 
   always_comb begin
     next_left = '0;
-    for (int unsigned i = NetQueues; i > 0; i--) begin
+    if (left_q != '0) for (int unsigned i = NetQueues; i > 0; i--) begin
       if (left_q[i-1]) next_left = QueueBits'(i - 1);
     end
     interrupt_free = !interrupt_valid_q || interrupt_ready_i;

@@ -190,7 +190,7 @@ module vireo_msix
     end
 
     lowest = '0;
-    for (int unsigned i = RowBits; i > 0; i--) if (left_q[i-1]) lowest = BitBits'(i - 1);
+    if (state_q == StPick) for (int unsigned i = RowBits; i > 0; i--) if (left_q[i-1]) lowest = BitBits'(i - 1);
     this_bit = RowBits'(1) << vector_q[BitBits-1:0];
 
     state_d = state_q;
@@ -307,29 +307,35 @@ module vireo_msix
     vector_q <= vector_d;
     bits_q <= bits_d;
     left_q <= left_d;
-    msix_vector_q <= vector_q;
-    msix_address_q <= {entry_upper, entry_address};
-    msix_data_q <= entry_data;
+    if (send) begin
+      msix_vector_q <= vector_q;
+      msix_address_q <= {entry_upper, entry_address};
+      msix_data_q <= entry_data;
+    end
   end
 
   // --- Table and pending bits, each twice: copy 0 is read by the host, copy 1 by the machine
 
   logic [1:0] copy_read_entry, copy_read_row;
-  logic [1:0][VectorBits-1:0] copy_vector;
-  logic [1:0][RowIndexBits-1:0] copy_row;
-  logic [1:0][31:0] copy_address, copy_upper, copy_data;
+  logic [VectorBits-1:0] copy_vector [2];
+  logic [RowIndexBits-1:0] copy_row [2];
+  logic [31:0] copy_address [2], copy_upper [2], copy_data [2];
   logic [1:0] copy_unmasked;
-  logic [1:0][RowBits-1:0] copy_pending;
+  logic [RowBits-1:0] copy_pending [2];
 
   assign copy_read_entry = {read_entry, table1_q};
   assign copy_read_row = {read_row, pba1_q};
-  assign copy_vector = {entry_index, host_vector};
-  assign copy_row = {row_index, host_row};
-  assign {entry_address, host_address} = copy_address;
-  assign {entry_upper, host_upper} = copy_upper;
-  assign {entry_data, host_data} = copy_data;
+  assign copy_vector = '{host_vector, entry_index};
+  assign copy_row = '{host_row, row_index};
   assign {entry_unmasked, host_unmasked} = copy_unmasked;
-  assign {pending, host_pending} = copy_pending;
+  assign host_address = copy_address[0];
+  assign host_upper = copy_upper[0];
+  assign host_data = copy_data[0];
+  assign host_pending = copy_pending[0];
+  assign entry_address = copy_address[1];
+  assign entry_upper = copy_upper[1];
+  assign entry_data = copy_data[1];
+  assign pending = copy_pending[1];
 
   for (genvar c = 0; c < 2; c++) begin : gen_copy
     vireo_table #(

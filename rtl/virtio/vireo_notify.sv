@@ -71,6 +71,7 @@ module vireo_notify
   access_t access_d;
   access_t [Stages-1:0] access_q;  // [k]: k + 1 cycles after the access
   access_t second;                 // what goes from [0] to [1]
+  logic any_delayed;               // there is something in access_q
   logic again_valid, again_pop;
   // verilator lint_off UNUSEDSIGNAL
   doorbell_t again;                // of a queue that there is
@@ -90,14 +91,20 @@ module vireo_notify
   );
 
   always_comb begin
-    in_region = bar_valid_i && bar_i.write && bar_i.bar_index == BarVirtio && bar_i.offset >= BarVirtioNotify &&
-                bar_i.offset - BarVirtioNotify < BarVirtioNotifyBytes;
+    in_region = 1'b0;
     place = bar_i.offset[PageBits-1:0];
-    access_d.vq = bar_i.offset[PageBits+:VqBits];
-    access_d.value = bar_i.data[31:0];
-    // virtio 1.3, 4.1.5.2: 16 bits, or 32 with notification_data; the page says it all.
-    access_d.ring = in_region && place == NotifyPageQueue && (bar_i.bytes == 4'd2 || bar_i.bytes == 4'd4);
-    access_d.arm = in_region && place == PageBits'(RdmaCqArmOffset) && bar_i.bytes == 4'(RdmaCqArmBytes);
+    access_d = '0;
+    if (bar_valid_i) begin
+      in_region = bar_i.write && bar_i.bar_index == BarVirtio && bar_i.offset >= BarVirtioNotify &&
+                  bar_i.offset - BarVirtioNotify < BarVirtioNotifyBytes;
+      access_d.vq = bar_i.offset[PageBits+:VqBits];
+      access_d.value = bar_i.data[31:0];
+      // virtio 1.3, 4.1.5.2: 16 bits, or 32 with notification_data; the page says it all.
+      access_d.ring = in_region && place == NotifyPageQueue && (bar_i.bytes == 4'd2 || bar_i.bytes == 4'd4);
+      access_d.arm = in_region && place == PageBits'(RdmaCqArmOffset) && bar_i.bytes == 4'(RdmaCqArmBytes);
+    end
+    any_delayed = 1'b0;
+    for (int unsigned i = 0; i < Stages; i++) any_delayed |= access_q[i].ring || access_q[i].arm;
     again_pop = !access_q[0].ring && !access_q[0].arm;
     second = access_q[0];
     if (again_pop && again_valid) second = '{ring: 1'b1, vq: VqBits'(again.vq_index), default: '0};
@@ -120,20 +127,29 @@ module vireo_notify
   kind_e kind;
   logic [VqBits-1:0] number;  // among its kind
   access_t at_read;
+  logic decodes;      // there is something at the end of the way
 
   always_comb begin
     at_read = access_q[Stages-1];
+    decodes = at_read.ring || at_read.arm;
     next_completion = (at_read.value[31:16] & 16'(IbNotifyFlagsNextCompletion)) != '0;
     solicited = (at_read.value[31:16] & 16'(IbNotifyFlagsSolicited)) != '0;
     control_index = mq_q ? VqBits'(2 * NetQueuePairs) : VqBits'(2 * NetMqVqPairsMin);
-    from_cq = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) - (VqBits + 1)'(RdmaCompleteqOffset);
-    from_send = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
-                (VqBits + 1)'(NumCqs + 32'(RdmaTransmitqOffset));
-    from_receive = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
-                   (VqBits + 1)'(NumCqs + 32'(RdmaReceiveqOffset));
+    from_cq = '0;
+    from_send = '0;
+    from_receive = '0;
+    if (decodes) begin
+      from_cq = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) - (VqBits + 1)'(RdmaCompleteqOffset);
+      from_send = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
+                  (VqBits + 1)'(NumCqs + 32'(RdmaTransmitqOffset));
+      from_receive = (VqBits + 1)'(at_read.vq) - (VqBits + 1)'(control_index) -
+                     (VqBits + 1)'(NumCqs + 32'(RdmaReceiveqOffset));
+    end
     kind = KindNone;
     number = '0;
-    if (at_read.vq < control_index) begin
+    if (!decodes) begin
+      number = '0;
+    end else if (at_read.vq < control_index) begin
       if (at_read.ring) kind = KindNet;
       number = at_read.vq;
     end else if (at_read.vq == control_index) begin
@@ -173,15 +189,17 @@ module vireo_notify
       enable_q <= enable_i;
       resetting_q <= resetting_i;
       profile_q <= profile_i;
-      access_q <= {access_q[Stages-2:1], second, access_d};
+      if (bar_valid_i || again_valid || any_delayed) access_q <= {access_q[Stages-2:1], second, access_d};
       kind_q <= kind;
       arm_push_q <= arm_push_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    number_q <= number;
-    value_q <= at_read.value;
+    if (decodes) begin
+      number_q <= number;
+      value_q <= at_read.value;
+    end
     control_index_q <= control_index;
     arm_number_q <= number_q[ArmBits-1:0];
   end
@@ -195,7 +213,7 @@ module vireo_notify
     .write_i(queue_row_write_valid_i && queue_row_write_i.vq_index < 16'(NumQueues)),
     .write_address_i(QueueBits'(queue_row_write_i.vq_index)),
     .write_data_i(queue_row_write_i.enabled),
-    .read_i(1'b1),
+    .read_i(decodes),
     .read_address_i(QueueBits'(at_read.vq)),
     .read_data_o(enabled)
   );
@@ -331,10 +349,7 @@ module vireo_notify
   assign unused_bits = ^{bar_i.data[63:32], queue_row_write_i, number_q};  // of no concern here
 
   logic any_access;
-  always_comb begin
-    any_access = kind_q != KindNone || arm_push_q;
-    for (int unsigned i = 0; i < Stages; i++) any_access |= access_q[i].ring || access_q[i].arm;
-  end
+  assign any_access = any_delayed || kind_q != KindNone || arm_push_q;
   // What is held back does not count: it starts nothing before somebody lets it.
   assign idle_o = !any_access && !again_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
                   !net_doorbell_valid_o && !cq_arm_valid_o &&
