@@ -27,7 +27,8 @@ module vireo_arb_rr #(
 );
 
   logic [Inputs-1:0] valid, ready, last;
-  logic [Inputs-1:0][Width-1:0] data;
+  // Unpacked: of a packed array Verilator moves all beats into one word, and out of it, in every cycle.
+  logic [Width:0] data [Inputs];  // with last above
 
   for (genvar i = 0; i < Inputs; i++) begin : gen_input
     vireo_slice #(
@@ -40,15 +41,17 @@ module vireo_arb_rr #(
       .s_data_i({s_last_i[i], s_data_i[i]}),
       .m_valid_o(valid[i]),
       .m_ready_i(ready[i]),
-      .m_data_o({last[i], data[i]})
+      .m_data_o(data[i])
     );
+
+    assign last[i] = data[i][Width];
   end
 
   logic busy_d, busy_q;                          // between the first and the last beat of a transaction
   logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the one before
   logic [IndexBits-1:0] pick;                    // the next winner
   logic move, space;
-  logic [Width-1:0] winner_data;
+  logic [Width:0] winner_data;
 
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(valid), .last_i(winner_q), .pick_o(pick));
 
@@ -56,10 +59,11 @@ module vireo_arb_rr #(
     winner_d = winner_q;
     if (!busy_q && valid != '0) winner_d = pick;
     move = valid[winner_d] && space;
-    // Not data[winner_d]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
-    winner_data = data[0];
-    for (int unsigned i = 1; i < Inputs; i++) begin
-      if (winner_d == IndexBits'(i)) winner_data = data[i];
+    winner_data = '0;
+    if (move) begin
+      for (int unsigned i = 0; i < Inputs; i++) begin
+        if (winner_d == IndexBits'(i)) winner_data = data[i];
+      end
     end
     for (int unsigned i = 0; i < Inputs; i++) ready[i] = space && winner_d == IndexBits'(i);
     busy_d = busy_q;
@@ -83,7 +87,7 @@ module vireo_arb_rr #(
     .rst_ni,
     .s_valid_i(valid[winner_d]),
     .s_ready_o(space),
-    .s_data_i({winner_d, last[winner_d], winner_data}),
+    .s_data_i({winner_d, winner_data}),
     .m_valid_o,
     .m_ready_i,
     .m_data_o({m_index_o, m_last_o, m_data_o})

@@ -20,17 +20,14 @@ module vireo_fifo #(
   localparam int unsigned AddressBits = $clog2(Depth);
 
   logic [AddressBits-1:0] write_address_q, read_address_q;
-  logic [AddressBits:0] stored_d, stored_q;  // entries in the RAM that are not in the output yet
-  logic [AddressBits:0] held_d, held_q;      // all entries
-  logic valid_d, valid_q;
+  logic [AddressBits:0] stored_q;  // entries in the RAM that are not in the output yet
+  logic [AddressBits:0] held_q;    // all entries
+  logic valid_q;
   logic push, read;
 
   always_comb begin
     push = s_valid_i && s_ready_o;
     read = stored_q != '0 && (!valid_q || m_ready_i);
-    stored_d = stored_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(read);
-    held_d = held_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(valid_q && m_ready_i);
-    valid_d = read || (valid_q && !m_ready_i);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -40,12 +37,12 @@ module vireo_fifo #(
       stored_q <= '0;
       held_q <= '0;
       valid_q <= 1'b0;
-    end else begin
+    end else if (s_valid_i || held_q != '0) begin  // else it stays empty, and simulation passes it by
       if (push) write_address_q <= write_address_q + 1'b1;
       if (read) read_address_q <= read_address_q + 1'b1;
-      stored_q <= stored_d;
-      held_q <= held_d;
-      valid_q <= valid_d;
+      stored_q <= stored_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(read);
+      held_q <= held_q + (AddressBits + 1)'(push) - (AddressBits + 1)'(valid_q && m_ready_i);
+      valid_q <= read || (valid_q && !m_ready_i);
     end
   end
 

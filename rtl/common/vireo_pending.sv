@@ -32,8 +32,8 @@ module vireo_pending #(
   localparam int unsigned FifoDepth = Entries < 4 ? 4 : 2 ** $clog2(Entries);
   localparam int unsigned CountBits = $clog2(Entries + 1);
 
-  logic sweep_d, sweep_q;
-  logic [IndexBits-1:0] sweep_index_d, sweep_index_q;
+  logic sweep_q;
+  logic [IndexBits-1:0] sweep_index_q;
   logic push1_valid_q;
   logic [IndexBits-1:0] push1_index_q;
   logic last_valid_q, last_in_q;  // what was written to `in` one cycle ago: a read in that cycle did not see it
@@ -43,26 +43,21 @@ module vireo_pending #(
   logic fifo_valid, fifo_take, fifo_in;
   logic [IndexBits-1:0] fifo_index;
   logic unused_fifo_ready;
-  logic offer_valid_d, offer_valid_q;
+  logic offer_valid_q;
   logic [IndexBits-1:0] offer_q;
-  logic [CountBits-1:0] count_d, count_q;
+  logic [CountBits-1:0] count_q;
 
   always_comb begin
-    sweep_d = sweep_q;
-    sweep_index_d = sweep_index_q;
-    if (sweep_q) begin
-      sweep_index_d = sweep_index_q + 1'b1;
-      sweep_d = sweep_index_q != IndexBits'(Entries - 1);
+    in_now = 1'b0;
+    add = 1'b0;
+    if (push1_valid_q) begin
+      in_now = last_valid_q && last_index_q == push1_index_q ? last_in_q : in_read;
+      add = in_now == out_read;
     end
-
-    in_now = last_valid_q && last_index_q == push1_index_q ? last_in_q : in_read;
-    add = push1_valid_q && in_now == out_read;
 
     fifo_take = fifo_valid && (clear_i || (!hold_i && (!offer_valid_q || pop_ready_i)));
     load_o = fifo_take && !clear_i;
     load_index_o = fifo_index;
-    offer_valid_d = load_o || (offer_valid_q && !pop_ready_i);
-    count_d = count_q + CountBits'(add) - CountBits'(fifo_take);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -73,20 +68,25 @@ module vireo_pending #(
       last_valid_q <= 1'b0;
       offer_valid_q <= 1'b0;
       count_q <= '0;
-    end else begin
-      sweep_q <= sweep_d;
-      sweep_index_q <= sweep_index_d;
+    end else if (sweep_q || push_valid_i || push1_valid_q || last_valid_q || offer_valid_q || count_q != '0) begin
+      // Else nothing changes, and simulation passes it by.
+      if (sweep_q) begin
+        sweep_q <= sweep_index_q != IndexBits'(Entries - 1);
+        sweep_index_q <= sweep_index_q + 1'b1;
+      end
       push1_valid_q <= push_valid_i && !sweep_q;
       last_valid_q <= add;
-      offer_valid_q <= offer_valid_d;
-      count_q <= count_d;
+      offer_valid_q <= load_o || (offer_valid_q && !pop_ready_i);
+      count_q <= count_q + CountBits'(add) - CountBits'(fifo_take);
     end
   end
 
   always_ff @(posedge clk_i) begin
-    push1_index_q <= push_i;
-    last_index_q <= push1_index_q;
-    last_in_q <= !in_now;
+    if (push_valid_i) push1_index_q <= push_i;
+    if (add) begin
+      last_index_q <= push1_index_q;
+      last_in_q <= !in_now;
+    end
     if (load_o) offer_q <= fifo_index;
   end
 

@@ -16,32 +16,27 @@ module vireo_slice #(
 );
 
   // Entry 0 is the output; entry 1 is used only behind it.
-  logic valid0_d, valid0_q, valid1_d, valid1_q;
+  logic valid0_q, valid1_q;
   logic [Width-1:0] data0_q, data1_q;
-  logic push, load0;
+  logic load0;
 
-  always_comb begin
-    push = s_valid_i && !valid1_q;
-    load0 = !valid0_q || m_ready_i;
-    valid0_d = !load0 || valid1_q || push;
-    valid1_d = !load0 && (valid1_q || push);
-  end
+  assign load0 = !valid0_q || m_ready_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid0_q <= 1'b0;
       valid1_q <= 1'b0;
-    end else begin
-      valid0_q <= valid0_d;
-      valid1_q <= valid1_d;
+    end else if (s_valid_i || valid0_q) begin  // else it stays empty, and simulation passes it by
+      valid0_q <= !load0 || valid1_q || s_valid_i;
+      valid1_q <= !load0 && (valid1_q || s_valid_i);
     end
   end
 
   always_ff @(posedge clk_i) begin
     // As enables: of "next value or itself" in always_comb Yosys makes three LUTs per bit, not one. Nothing moves while
     // nothing comes, neither in hardware nor in simulation.
-    if (load0 && valid0_d) data0_q <= valid1_q ? data1_q : s_data_i;
-    if (push) data1_q <= s_data_i;
+    if (load0 && (valid1_q || s_valid_i)) data0_q <= valid1_q ? data1_q : s_data_i;
+    if (s_valid_i && !valid1_q) data1_q <= s_data_i;
   end
 
   assign s_ready_o = !valid1_q;

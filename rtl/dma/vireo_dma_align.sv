@@ -61,8 +61,11 @@ module vireo_dma_align
     if (advance) step_d = last_step ? '0 : step_q + 1'b1;
     pending_d = pending_q + ($clog2(StreamDepth) + 1)'(advance && gives)
               - ($clog2(StreamDepth) + 1)'(train_valid_o && train_ready_i);
-    step0 = '{gives: gives, last: last_step, lag: run_lag_i, lane: run_lane_i, end_lane: run_end_lane_i,
-              meta: run_meta_i};
+    step0 = '0;
+    if (run_valid_i) begin
+      step0 = '{gives: gives, last: last_step, lag: run_lag_i, lane: run_lane_i, end_lane: run_end_lane_i,
+                meta: run_meta_i};
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -127,10 +130,10 @@ module vireo_dma_align
     .rst_ni,
     .s_valid_i(step2_valid_q && step2_q.gives),
     .s_ready_o(unused_train_space),
-    .s_data_i({joined, step2_q.last, step2_q.meta}),
+    .s_data_i({step2_q.last, step2_q.meta, joined}),
     .m_valid_o(train_valid_o),
     .m_ready_i(train_ready_i),
-    .m_data_o({train_data_o, train_last_o, train_meta_o})
+    .m_data_o({train_last_o, train_meta_o, train_data_o})
   );
 
 endmodule

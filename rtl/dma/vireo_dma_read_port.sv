@@ -103,11 +103,16 @@ module vireo_dma_read_port
 
   always_comb begin
     room = '1;
-    for (int unsigned i = 0; i < FetchClients; i++) room[i] = reserved_q[i] != RoomBits'(FetchDepth);
+    if (reserved_q != '0) begin
+      for (int unsigned i = 0; i < FetchClients; i++) room[i] = reserved_q[i] != RoomBits'(FetchDepth);
+    end
     request_ready = arb_ready & room;
     taken = request_valid & request_ready;
-    for (int unsigned i = 0; i < FetchClients; i++) begin
-      reserved_d[i] = reserved_q[i] + RoomBits'(taken[i]) - RoomBits'(fetched_valid_o[i] && fetched_ready_i[i]);
+    reserved_d = reserved_q;
+    if (taken != '0 || fetched_valid_o != '0) begin
+      for (int unsigned i = 0; i < FetchClients; i++) begin
+        reserved_d[i] = reserved_q[i] + RoomBits'(taken[i]) - RoomBits'(fetched_valid_o[i] && fetched_ready_i[i]);
+      end
     end
     reads_d = reads_q - 16'(whole_done);
     for (int unsigned i = FetchClients; i < Clients; i++) reads_d = reads_d + 16'(taken[i]);
@@ -222,16 +227,15 @@ module vireo_dma_read_port
   always_comb begin
     first_d = first_q;
     part_d = part_q;
-    collected_d = collected_q;
-    if (first_q) collected_d = '0;
-    collected_d[part_q] = train_data[PartBits-1:0];
+    collected_d = '0;
+    answer = '0;
     if (train_valid) begin
       first_d = train_last;
       part_d = train_last || FetchBeats == 1 ? '0 : part_q + 1'b1;
+      if (!first_q) collected_d = collected_q;
+      collected_d[part_q] = train_data[PartBits-1:0];
+      answer = '{tag: train_tag, resp: train_resp, data: collected_d};
     end
-    answer.tag = train_tag;
-    answer.resp = train_resp;
-    answer.data = collected_d;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

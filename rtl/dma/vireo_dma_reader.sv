@@ -205,27 +205,39 @@ module vireo_dma_reader
   assign m_axi_rready_o = 1'b1;
 
   always_comb begin
-    if (!begun1_q) begin
-      place1 = base1;
-      so_far1 = AxiRespOkay;
-    end else if (valid2_q && id2_q == id1_q) begin
-      place1 = next_place2_q;
-      so_far1 = result2_q;
-    end else begin
-      place1 = state1[PlaceBits+1:2];
-      so_far1 = axi_resp_e'(state1[1:0]);
+    place1 = '0;
+    next_place1 = '0;
+    so_far1 = AxiRespOkay;
+    result1 = AxiRespOkay;
+    if (valid1_q) begin
+      if (!begun1_q) begin
+        place1 = base1;
+        so_far1 = AxiRespOkay;
+      end else if (valid2_q && id2_q == id1_q) begin
+        place1 = next_place2_q;
+        so_far1 = result2_q;
+      end else begin
+        place1 = state1[PlaceBits+1:2];
+        so_far1 = axi_resp_e'(state1[1:0]);
+      end
+      next_place1 = place1 + 1'b1;
+      result1 = so_far1 == AxiRespOkay ? resp1_q : so_far1;
     end
-    next_place1 = place1 + 1'b1;
-    result1 = so_far1 == AxiRespOkay ? resp1_q : so_far1;
   end
 
   always_comb begin
-    begun_d = begun_q;
-    done_d = done_q;
-    if (issue) begun_d[tag_q] = 1'b0;
-    if (m_axi_rvalid_i) begun_d[m_axi_rid_i] = 1'b1;
-    if (retire) done_d[head_q] = 1'b0;
-    if (valid1_q && last1_q) done_d[id1_q] = 1'b1;
+    begun_d = '0;
+    if (issue || m_axi_rvalid_i) begin
+      begun_d = begun_q;
+      if (issue) begun_d[tag_q] = 1'b0;
+      if (m_axi_rvalid_i) begun_d[m_axi_rid_i] = 1'b1;
+    end
+    done_d = '0;
+    if (retire || valid1_q) begin
+      done_d = done_q;
+      if (retire) done_d[head_q] = 1'b0;
+      if (valid1_q && last1_q) done_d[id1_q] = 1'b1;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -235,24 +247,28 @@ module vireo_dma_reader
       valid1_q <= 1'b0;
       valid2_q <= 1'b0;
     end else begin
-      begun_q <= begun_d;
-      done_q <= done_d;
+      if (issue || m_axi_rvalid_i) begun_q <= begun_d;
+      if (retire || valid1_q) done_q <= done_d;
       valid1_q <= m_axi_rvalid_i;
       valid2_q <= valid1_q;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    begun1_q <= begun_q[m_axi_rid_i];
-    last1_q <= m_axi_rlast_i;
-    id1_q <= m_axi_rid_i;
-    data1_q <= m_axi_rdata_i;
-    resp1_q <= m_axi_rresp_i;
-    id2_q <= id1_q;
-    data2_q <= data1_q;
-    place2_q <= place1;
-    next_place2_q <= next_place1;
-    result2_q <= result1;
+    if (m_axi_rvalid_i) begin
+      begun1_q <= begun_q[m_axi_rid_i];
+      last1_q <= m_axi_rlast_i;
+      id1_q <= m_axi_rid_i;
+      data1_q <= m_axi_rdata_i;
+      resp1_q <= m_axi_rresp_i;
+    end
+    if (valid1_q) begin
+      id2_q <= id1_q;
+      data2_q <= data1_q;
+      place2_q <= place1;
+      next_place2_q <= next_place1;
+      result2_q <= result1;
+    end
   end
 
   vireo_ram_1r1w #(
@@ -308,14 +324,18 @@ module vireo_dma_reader
     request_resp_d = request_resp_q;
     if (retired1_q) request_resp_d = burst1.last ? AxiRespOkay : resp;
 
-    align = align_of(32'(burst1.lane), 32'(burst1.bytes), LaneBits);
-    done_request.resp = resp;
-    done_request.lag = align.lag;
-    done_request.dummy = align.dummy;
-    done_request.last_step = PlaceBits'(align.last_step);
-    done_request.lane = burst1.lane;
-    done_request.bytes = burst1.bytes;
-    done_request.tag = burst1.tag;
+    align = '0;
+    done_request = '0;
+    if (request_done) begin
+      align = align_of(32'(burst1.lane), 32'(burst1.bytes), LaneBits);
+      done_request.resp = resp;
+      done_request.lag = align.lag;
+      done_request.dummy = align.dummy;
+      done_request.last_step = PlaceBits'(align.last_step);
+      done_request.lane = burst1.lane;
+      done_request.bytes = burst1.bytes;
+      done_request.tag = burst1.tag;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

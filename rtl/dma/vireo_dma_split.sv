@@ -34,6 +34,7 @@ module vireo_dma_split
 
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned MaskBits = BurstBytesBits - 1;
+  localparam int unsigned BurstWidth = 64 + BurstBytesBits + 9 + 2 + LaneBits + BytesBits + MetaBits;
 
   // The request.
   logic request_valid, request_ready;
@@ -42,6 +43,14 @@ module vireo_dma_split
   logic [MetaBits-1:0] request_meta;
   logic [MaskBits-1:0] mask;
 
+  // What follows is zero while no request is there, so that simulation passes it by.
+  logic [64+BytesBits+MetaBits-1:0] request_in;
+
+  always_comb begin
+    request_in = '0;
+    if (request_valid_i) request_in = {request_address_i, request_bytes_i, request_meta_i};
+  end
+
   vireo_slice #(
     .Width(MaskBits + 64 + BytesBits + MetaBits)
   ) u_request (
@@ -49,7 +58,7 @@ module vireo_dma_split
     .rst_ni,
     .s_valid_i(request_valid_i),
     .s_ready_o(request_ready_o),
-    .s_data_i({burst_mask(max_size_i, BeatBytes), request_address_i, request_bytes_i, request_meta_i}),
+    .s_data_i({burst_mask(max_size_i, BeatBytes), request_in}),
     .m_valid_o(request_valid),
     .m_ready_i(request_ready),
     .m_data_o({mask, request_address, request_bytes, request_meta})
@@ -65,25 +74,34 @@ module vireo_dma_split
   logic [8:0] beats;
   logic last;
   logic space;
+  logic [BurstWidth-1:0] burst_in;
 
   always_comb begin
-    address = first_q ? request_address : next_address_q;
-    bytes_left = first_q ? request_bytes : bytes_left_q;
+    address = '0;
+    bytes_left = '0;
+    bytes_to_limit = '0;
+    last = 1'b0;
+    bytes = '0;
+    beats = '0;
+    burst_in = '0;
+    next_address_d = '0;
+    bytes_left_d = '0;
+    if (request_valid) begin
+      address = first_q ? request_address : next_address_q;
+      bytes_left = first_q ? request_bytes : bytes_left_q;
 
-    bytes_to_limit = {1'b0, mask} + 1'b1 - {1'b0, address[MaskBits-1:0] & mask};
-    last = bytes_left <= BytesBits'(bytes_to_limit);
-    bytes = last ? bytes_left[BurstBytesBits-1:0] : bytes_to_limit;
-    beats = 9'((BurstBytesBits'(address[LaneBits-1:0]) + bytes + BurstBytesBits'(BeatBytes - 1)) >> LaneBits);
-
-    request_ready = space && last;
-    first_d = first_q;
-    next_address_d = next_address_q;
-    bytes_left_d = bytes_left_q;
-    if (request_valid && space) begin
-      first_d = last;
+      bytes_to_limit = {1'b0, mask} + 1'b1 - {1'b0, address[MaskBits-1:0] & mask};
+      last = bytes_left <= BytesBits'(bytes_to_limit);
+      bytes = last ? bytes_left[BurstBytesBits-1:0] : bytes_to_limit;
+      beats = 9'((BurstBytesBits'(address[LaneBits-1:0]) + bytes + BurstBytesBits'(BeatBytes - 1)) >> LaneBits);
+      burst_in = {address, bytes, beats, first_q, last, request_address[LaneBits-1:0], request_bytes, request_meta};
       next_address_d = (address | 64'(mask)) + 1'b1;
       bytes_left_d = bytes_left - BytesBits'(bytes_to_limit);
     end
+
+    request_ready = space && last;
+    first_d = first_q;
+    if (request_valid && space) first_d = last;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -92,18 +110,20 @@ module vireo_dma_split
   end
 
   always_ff @(posedge clk_i) begin
-    next_address_q <= next_address_d;
-    bytes_left_q <= bytes_left_d;
+    if (request_valid && space) begin
+      next_address_q <= next_address_d;
+      bytes_left_q <= bytes_left_d;
+    end
   end
 
   vireo_slice #(
-    .Width(64 + BurstBytesBits + 9 + 2 + LaneBits + BytesBits + MetaBits)
+    .Width(BurstWidth)
   ) u_burst (
     .clk_i,
     .rst_ni,
     .s_valid_i(request_valid),
     .s_ready_o(space),
-    .s_data_i({address, bytes, beats, first_q, last, request_address[LaneBits-1:0], request_bytes, request_meta}),
+    .s_data_i(burst_in),
     .m_valid_o(burst_valid_o),
     .m_ready_i(burst_ready_i),
     .m_data_o({burst_address_o, burst_bytes_o, burst_beats_o, burst_first_o, burst_last_o, request_lane_o,

@@ -79,7 +79,7 @@ module vireo_dma_write_port
   } beat_t;
 
   logic [Clients-1:0] in_valid, in_ready, in_last;  // into the arbiter
-  beat_t [Clients-1:0] in_beat;
+  beat_t [Clients-1:0] in_beat;                     // anything without its valid
   logic [Clients-1:0] in_first_d, in_first_q;       // the next beat is the first of a transaction
 
   // Small clients: the beats of their token.
@@ -87,6 +87,7 @@ module vireo_dma_write_port
     logic valid, ready;
     dma_store_t store;
     logic [StoreBeats-1:0][PartBits-1:0] parts;
+    beat_t beat;
     logic [PartIndexBits-1:0] part_d, part_q, last_part;
 
     vireo_slice #(
@@ -103,13 +104,17 @@ module vireo_dma_write_port
     );
 
     always_comb begin
-      parts = store.data;
+      parts = '0;
       last_part = '0;
-      if (StoreBeats > 1) last_part = PartIndexBits'((store.bytes - 1'b1) >> LaneBits);
+      beat = '0;
+      if (valid) begin
+        parts = store.data;
+        if (StoreBeats > 1) last_part = PartIndexBits'((store.bytes - 1'b1) >> LaneBits);
+        beat.request = '{address: store.address, bytes: 13'(store.bytes), notify: store.notify, tag: store.tag};
+        beat.data = DataBits'(parts[part_q]);
+      end
       in_valid[i] = valid;
       in_last[i] = part_q == last_part;
-      in_beat[i].request = '{address: store.address, bytes: 13'(store.bytes), notify: store.notify, tag: store.tag};
-      in_beat[i].data = DataBits'(parts[part_q]);
       ready = in_ready[i] && in_last[i];
       part_d = part_q;
       if (valid && in_ready[i]) part_d = in_last[i] ? '0 : part_q + 1'b1;
@@ -119,9 +124,13 @@ module vireo_dma_write_port
       if (!rst_ni) part_q <= '0;
       else part_q <= part_d;
     end
+
+    assign in_beat[i] = beat;
   end
 
   for (genvar i = 0; i < WriteClients; i++) begin : gen_write
+    beat_t beat;
+
     vireo_slice #(
       .Width($bits(beat_t) + 1)
     ) u_slice (
@@ -132,8 +141,10 @@ module vireo_dma_write_port
       .s_data_i({write_last_i[i], write_request_i[i], write_data_i[i]}),
       .m_valid_o(in_valid[StoreClients + i]),
       .m_ready_i(in_ready[StoreClients + i]),
-      .m_data_o({in_last[StoreClients + i], in_beat[StoreClients + i]})
+      .m_data_o({in_last[StoreClients + i], beat})
     );
+
+    assign in_beat[StoreClients + i] = beat;
   end
 
   // Transactions under way, from their first beat's way to the arbiter until their done. The train buffer and Writes

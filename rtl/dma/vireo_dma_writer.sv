@@ -109,10 +109,10 @@ module vireo_dma_writer
     .rst_ni,
     .s_valid_i(train_valid_i),
     .s_ready_o(train_ready_o),
-    .s_data_i({train_data_i, train_last_i}),
+    .s_data_i({train_last_i, train_data_i}),
     .m_valid_o(data_valid),
     .m_ready_i(data_ready),
-    .m_data_o({data, data_last})
+    .m_data_o({data_last, data})
   );
 
   // Issue: a burst goes out when there is room for its address, its beats' job and its answer; the first of a request
@@ -187,11 +187,14 @@ module vireo_dma_writer
   step_t step0;
 
   always_comb begin
-    new_job.first = burst_first;
-    new_job.last = burst_last;
-    new_job.lane = request_lane;
-    new_job.end_lane = burst_address[LaneBits-1:0] + LaneBits'(burst_bytes) - 1'b1;
-    new_job.last_beat = 8'(burst_beats - 1'b1);
+    new_job = '0;
+    if (burst_valid) begin
+      new_job.first = burst_first;
+      new_job.last = burst_last;
+      new_job.lane = request_lane;
+      new_job.end_lane = burst_address[LaneBits-1:0] + LaneBits'(burst_bytes) - 1'b1;
+      new_job.last_beat = 8'(burst_beats - 1'b1);
+    end
   end
 
   vireo_slice #(
@@ -221,10 +224,13 @@ module vireo_dma_writer
     end
     pending_d = pending_q + ($clog2(StreamDepth) + 1)'(advance)
               - ($clog2(StreamDepth) + 1)'(m_axi_wvalid_o && m_axi_wready_i);
-    step0.lane = job.lane;
-    step0.begin_lane = job.first && beat_q == '0 ? job.lane : '0;
-    step0.end_lane = last_beat ? job.end_lane : '1;
-    step0.last = last_beat;
+    step0 = '0;
+    if (job_valid) begin
+      step0.lane = job.lane;
+      step0.begin_lane = job.first && beat_q == '0 ? job.lane : '0;
+      step0.end_lane = last_beat ? job.end_lane : '1;
+      step0.last = last_beat;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -282,10 +288,10 @@ module vireo_dma_writer
     .rst_ni,
     .s_valid_i(step1_valid_q),
     .s_ready_o(unused_write_space),
-    .s_data_i({joined, strobes, step1_q.last}),
+    .s_data_i({step1_q.last, strobes, joined}),
     .m_valid_o(m_axi_wvalid_o),
     .m_ready_i(m_axi_wready_i),
-    .m_data_o({m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o})
+    .m_data_o({m_axi_wlast_o, m_axi_wstrb_o, m_axi_wdata_o})
   );
 
   // Answers come in the order of the bursts.
@@ -339,7 +345,7 @@ module vireo_dma_writer
   end
 
   always_ff @(posedge clk_i) begin
-    resp1_q <= m_axi_bresp_i;
+    if (m_axi_bvalid_i) resp1_q <= m_axi_bresp_i;
     done_tag_q <= burst1.tag;
     done_resp_q <= resp;
   end

@@ -189,8 +189,16 @@ module vireo_qp_control
 
   assign table_is_qp = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
   assign table_is_queue = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
-  assign table_qp = unpack_table_qp_context(table_write_i.data);
-  assign table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
+  // What is written is zero meanwhile, so that simulation passes it by.
+  always_comb begin
+    table_qp = '0;
+    table_queue = '0;
+    if (table_write_valid_i) begin
+      table_qp = unpack_table_qp_context(table_write_i.data);
+      table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
+    end
+  end
+
   assign unused_bits = ^{table_write_i, table_qp, table_queue, qp_sends_i};
   assign state_index = state_q == StScan ? scan_q : qpn_d[QpBits-1:0];
 

@@ -42,22 +42,25 @@ module vireo_qp_set #(
   place_t place, added_place_q, popped_place_q;
   logic fifo_push, fifo_valid, unused_fifo_ready;
   place_t fifo_place, first;
-  logic passed_valid_d, passed_valid_q;  // the only one, which needed not wait for the RAM of the order
+  logic passed_valid_q;  // the only one, which needed not wait for the RAM of the order
   place_t passed_q;
-  logic [IndexBits:0] count_d, count_q;
+  logic [IndexBits:0] count_q;
 
   always_comb begin
-    in_now = added_q && added_place_q.qpn == push_q ? added_place_q.in : in_read;
-    out_now = popped_q && popped_place_q.qpn == push_q ? popped_place_q.in : out_read;
-    add = push_valid_q && in_now == out_now;
+    in_now = 1'b0;
+    out_now = 1'b0;
+    add = 1'b0;
+    if (push_valid_q) begin
+      in_now = added_q && added_place_q.qpn == push_q ? added_place_q.in : in_read;
+      out_now = popped_q && popped_place_q.qpn == push_q ? popped_place_q.in : out_read;
+      add = push_valid_q && in_now == out_now;
+    end
     place = '{in: !in_now, qpn: push_q};
 
     first = passed_valid_q ? passed_q : fifo_place;
     pop = pop_valid_o && pop_ready_i;
     passes = add && count_q == (IndexBits + 1)'(pop);
     fifo_push = add && !passes;
-    passed_valid_d = passes || (passed_valid_q && !pop_ready_i);
-    count_d = count_q + (IndexBits + 1)'(add) - (IndexBits + 1)'(pop);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -69,7 +72,8 @@ module vireo_qp_set #(
       popped_q <= 1'b0;
       passed_valid_q <= 1'b0;
       count_q <= '0;
-    end else begin
+    end else if (sweep_q || push_valid_i || push_valid_q || added_q || popped_q || count_q != '0) begin
+      // Else nothing changes, and simulation passes it by.
       if (sweep_q) begin
         sweep_q <= sweep_index_q != IndexBits'(Entries - 1);
         sweep_index_q <= sweep_index_q + 1'b1;
@@ -77,15 +81,15 @@ module vireo_qp_set #(
       push_valid_q <= push_valid_i && !sweep_q;
       added_q <= add;
       popped_q <= pop;
-      passed_valid_q <= passed_valid_d;
-      count_q <= count_d;
+      passed_valid_q <= passes || (passed_valid_q && !pop_ready_i);
+      count_q <= count_q + (IndexBits + 1)'(add) - (IndexBits + 1)'(pop);
     end
   end
 
   always_ff @(posedge clk_i) begin
-    push_q <= push_i;
-    added_place_q <= place;
-    popped_place_q <= first;
+    if (push_valid_i) push_q <= push_i;
+    if (add) added_place_q <= place;
+    if (pop) popped_place_q <= first;
     if (passes) passed_q <= place;
   end
 

@@ -384,6 +384,7 @@ module vireo_responder
   logic read;
   logic [QpBits-1:0] qpn_d, qpn_q;  // of the turn
   table_qp_context_t written;
+  logic attributes_write;
   attributes_t written_attributes, attributes;
   logic attributes_corrupt;
   logic [2:0] qp_state;
@@ -393,30 +394,36 @@ module vireo_responder
   logic read_half_write;
   read_half_t read_half_d, read_half;
 
-  assign written = unpack_table_qp_context(table_write_i.data);
+  assign attributes_write = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
 
+  // Whatever counts only now and then, here and below, is zero meanwhile, so that simulation passes it by.
   always_comb begin
-    written_attributes.exists = written.valid;
-    unique case (written.qp_type)
-      IbQpTypeRc: written_attributes.service = 3'(BthServiceRc);
-      IbQpTypeUc: written_attributes.service = 3'(BthServiceUc);
-      IbQpTypeUd, IbQpTypeGsi: written_attributes.service = 3'(BthServiceUd);
-      default: begin
-        written_attributes.service = 3'(BthServiceRc);
-        written_attributes.exists = 1'b0;
+    written = '0;
+    written_attributes = '0;
+    if (attributes_write) begin
+      written = unpack_table_qp_context(table_write_i.data);
+      written_attributes.exists = written.valid;
+      unique case (written.qp_type)
+        IbQpTypeRc: written_attributes.service = 3'(BthServiceRc);
+        IbQpTypeUc: written_attributes.service = 3'(BthServiceUc);
+        IbQpTypeUd, IbQpTypeGsi: written_attributes.service = 3'(BthServiceUd);
+        default: begin
+          written_attributes.service = 3'(BthServiceRc);
+          written_attributes.exists = 1'b0;
+        end
+      endcase
+      written_attributes.remote_write = written.remote_write;
+      written_attributes.remote_read = written.remote_read;
+      written_attributes.max_reads = written.max_dest_rd_atomic;
+      written_attributes.qkey = written.qkey;
+      written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
+      written_attributes.pdn = written.pdn;
+      written_attributes.recv_cqn = written.recv_cqn;
+      written_attributes.min_rnr_timer = written.min_rnr_timer;
+      for (int unsigned i = 0; i < 16; i++) begin
+        written_attributes.peer[8*(15 - i) +: 8] = written.path.dgid[i];
+        written_attributes.own[8*(15 - i) +: 8] = written.path.sgid[i];
       end
-    endcase
-    written_attributes.remote_write = written.remote_write;
-    written_attributes.remote_read = written.remote_read;
-    written_attributes.max_reads = written.max_dest_rd_atomic;
-    written_attributes.qkey = written.qkey;
-    written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
-    written_attributes.pdn = written.pdn;
-    written_attributes.recv_cqn = written.recv_cqn;
-    written_attributes.min_rnr_timer = written.min_rnr_timer;
-    for (int unsigned i = 0; i < 16; i++) begin
-      written_attributes.peer[8*(15 - i) +: 8] = written.path.dgid[i];
-      written_attributes.own[8*(15 - i) +: 8] = written.path.sgid[i];
     end
   end
 
@@ -427,7 +434,7 @@ module vireo_responder
   ) u_attributes (
     .clk_i,
     .rst_ni,
-    .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
+    .write_i(attributes_write),
     .write_address_i(QpBits'(table_write_i.index)),
     .write_data_i(written_attributes),
     .read_i(read),
@@ -544,78 +551,107 @@ module vireo_responder
   logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
   logic is_send, is_read, sequence_ok, served, length_ok, total_ok, room;
   checks_t checks_d, checks_q;
+  state_e state_d, state_q;    // of the turn
 
   always_comb begin
     for (int unsigned i = 0; i < 6; i++) mac[8*(5 - i) +: 8] = mac_i[8*i +: 8];
-    reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
-    deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
-    aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
-    mtu = 16'(MtuUnit) << attributes.path_mtu;
-    address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
-    rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
-    bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
+    reth = '0;
+    deth = '0;
+    aeth = '0;
+    mtu = '0;
+    address = '0;
+    rkey = '0;
+    bytes_left = '0;
+    qp_receives = 1'b0;
+    service_matches = 1'b0;
+    datagram = 1'b0;
+    pkey_matches = 1'b0;
+    peer_matches = 1'b0;
+    qkey_matches = 1'b0;
+    ahead_by = '0;
+    behind_by = '0;
+    rounded = '0;
+    packets = '0;
+    room = 1'b0;
+    is_send = 1'b0;
+    is_read = 1'b0;
+    sequence_ok = 1'b0;
+    served = 1'b0;
+    length_ok = 1'b0;
+    total_ok = 1'b0;
+    checks_d = '0;
+    if (state_q != StIdle) begin
+      reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
+      deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
+      aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
+      mtu = 16'(MtuUnit) << attributes.path_mtu;
+      address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
+      rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
+      bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
 
-    // The QP exists and is in a state that receives. [9.6, 10.3.1]
-    qp_receives = attributes.exists && (frame.bth.dest_qp >> QpBits) == '0 && !half.failed
-               && (qp_state == 3'(IbQpStateRtr) || qp_state == 3'(IbQpStateRts) || qp_state == 3'(IbQpStateSqd)
-                   || qp_state == 3'(IbQpStateSqe));
-    // The opcode's service is the QP's. [9.6]
-    service_matches = frame.bth.opcode[7:5] == attributes.service;
-    datagram = attributes.service == 3'(BthServiceUd);
-    // Partition: ours is a full member, so the membership bit of the other side does not matter. [9.6, 10.9.3]
-    pkey_matches = frame.bth.pkey[14:0] == PkeyDefault[14:0];
-    // A connected QP hears its peer only, and only what is sent to it. [9.6]
-    peer_matches = frame.ip_source == attributes.peer && frame.ip_destination == attributes.own;
-    qkey_matches = deth.qkey == attributes.qkey;
+      // The QP exists and is in a state that receives. [9.6, 10.3.1]
+      qp_receives = attributes.exists && (frame.bth.dest_qp >> QpBits) == '0 && !half.failed
+                 && (qp_state == 3'(IbQpStateRtr) || qp_state == 3'(IbQpStateRts) || qp_state == 3'(IbQpStateSqd)
+                     || qp_state == 3'(IbQpStateSqe));
+      // The opcode's service is the QP's. [9.6]
+      service_matches = frame.bth.opcode[7:5] == attributes.service;
+      datagram = attributes.service == 3'(BthServiceUd);
+      // Partition: ours is a full member, so the membership bit of the other side does not matter. [9.6, 10.9.3]
+      pkey_matches = frame.bth.pkey[14:0] == PkeyDefault[14:0];
+      // A connected QP hears its peer only, and only what is sent to it. [9.6]
+      peer_matches = frame.ip_source == attributes.peer && frame.ip_destination == attributes.own;
+      qkey_matches = deth.qkey == attributes.qkey;
 
-    // Half of the PSNs are ahead of the expected one. [9.7.4]
-    ahead_by = frame.bth.psn - half.expected_psn;
-    behind_by = half.expected_psn - frame.bth.psn;
+      // Half of the PSNs are ahead of the expected one. [9.7.4]
+      ahead_by = frame.bth.psn - half.expected_psn;
+      behind_by = half.expected_psn - frame.bth.psn;
 
-    // A READ takes as many PSNs as its response has packets. [9.7.2]
-    rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuUnitBits;
-    packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
-    room = under_way < attributes.max_reads;
+      // A READ takes as many PSNs as its response has packets. [9.7.2]
+      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuUnitBits;
+      packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
+      room = under_way < attributes.max_reads;
 
-    is_send = frame.info.operation == BthOperationSend;
-    is_read = frame.info.operation == BthOperationRdmaReadRequest;
-    // First or only where no message is under way, middle or last of the same operation where one is [9.7.4]; but where
-    // nobody would be told, any first or only begins a message. [9.8.2]
-    if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
-    else sequence_ok = frame.info.starts_message != half.in_message
-                    && (frame.info.starts_message || is_send == half.send);
-    served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
-    // Of the packet, and of a WRITE: its last packet brings what is left, no other one does. [9.7.4]
-    unique case (frame.info.payload)
-      PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && reth.dma_length <= MaxMessageBytes;
-      PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
-      PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
-      PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
-      default:              length_ok = 1'b0;
-    endcase
-    total_ok = frame.info.ends_message ? bytes_left == 32'(frame.payload_bytes) : bytes_left > 32'(frame.payload_bytes);
+      is_send = frame.info.operation == BthOperationSend;
+      is_read = frame.info.operation == BthOperationRdmaReadRequest;
+      // First or only where no message is under way, middle or last of the same operation where one is [9.7.4]; but
+      // where nobody would be told, any first or only begins a message. [9.8.2]
+      if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
+      else sequence_ok = frame.info.starts_message != half.in_message
+                      && (frame.info.starts_message || is_send == half.send);
+      served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
+      // Of the packet, and of a WRITE: its last packet brings what is left, no other one does. [9.7.4]
+      unique case (frame.info.payload)
+        PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && reth.dma_length <= MaxMessageBytes;
+        PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
+        PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
+        PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
+        default:              length_ok = 1'b0;
+      endcase
+      total_ok = frame.info.ends_message ? bytes_left == 32'(frame.payload_bytes)
+                                         : bytes_left > 32'(frame.payload_bytes);
 
-    checks_d.net = enabled_q && frame.verdict == RxVerdictNet;
-    checks_d.taken = enabled_q && ours_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches
-                  && pkey_matches && (datagram ? qkey_matches : peer_matches);
-    checks_d.datagram = datagram;
-    checks_d.acknowledged = attributes.service == 3'(BthServiceRc);
-    checks_d.response = frame.info.is_response;
-    checks_d.acknowledge = frame.info.operation == BthOperationAcknowledge && frame.payload_bytes == '0;
-    checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse;
-    checks_d.expected = ahead_by == '0;
-    checks_d.ahead = !ahead_by[PsnBits-1];
-    checks_d.repeatable = frame.info.response == BthOperationAcknowledge;
-    // More READs than the peer may have under way are invalid, too [9.7.4.1]; but not if it has repeated some of them,
-    // whose responses it has already: then the new one comes again.
-    checks_d.crowded = is_read && !room && repeats != '0 && !repeats[ReadsBits-1];
-    checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
-    checks_d.send = is_send;
-    checks_d.read = is_read;
-    checks_d.again = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(behind_by);
-    checks_d.payload = frame.payload_bytes != '0;
-    checks_d.right = is_read ? attributes.remote_read : attributes.remote_write;
-    checks_d.packets = packets;
+      checks_d.net = enabled_q && frame.verdict == RxVerdictNet;
+      checks_d.taken = enabled_q && ours_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches
+                    && pkey_matches && (datagram ? qkey_matches : peer_matches);
+      checks_d.datagram = datagram;
+      checks_d.acknowledged = attributes.service == 3'(BthServiceRc);
+      checks_d.response = frame.info.is_response;
+      checks_d.acknowledge = frame.info.operation == BthOperationAcknowledge && frame.payload_bytes == '0;
+      checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse;
+      checks_d.expected = ahead_by == '0;
+      checks_d.ahead = !ahead_by[PsnBits-1];
+      checks_d.repeatable = frame.info.response == BthOperationAcknowledge;
+      // More READs than the peer may have under way are invalid, too [9.7.4.1]; but not if it has repeated some of
+      // them, whose responses it has already: then the new one comes again.
+      checks_d.crowded = is_read && !room && repeats != '0 && !repeats[ReadsBits-1];
+      checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
+      checks_d.send = is_send;
+      checks_d.read = is_read;
+      checks_d.again = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(behind_by);
+      checks_d.payload = frame.payload_bytes != '0;
+      checks_d.right = is_read ? attributes.remote_read : attributes.remote_write;
+      checks_d.packets = packets;
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -623,7 +659,7 @@ module vireo_responder
       enabled_q <= enable_i;
       ours_q <= frame.destination_mac == mac;
     end
-    checks_q <= checks_d;
+    if (state_q != StIdle) checks_q <= checks_d;
   end
 
   action_e action;
@@ -671,27 +707,33 @@ module vireo_responder
   assign first_sge = unpack_rdma_sge(oldest.sge);
 
   always_comb begin
-    read_checks_d.psn = read_half.begun ? read_half.psn : oldest.first_psn;
-    read_checks_d.bytes_left = read_half.begun ? read_half.bytes_left : oldest.bytes;
-    if (read_half.begun) begin
-      read_cursor = read_half.cursor;
-    end else begin
-      read_cursor = '{next_element: oldest.elements + 64'(RdmaSgeBytes),
-                      elements: oldest.num_sge == '0 ? '0 : oldest.num_sge - 1'b1,
-                      address: first_sge.addr, key: first_sge.lkey,
-                      bytes_left: oldest.num_sge == '0 ? '0 : first_sge.length};
+    read_checks_d = '0;
+    read_cursor = '0;
+    response_ahead_by = '0;
+    response_bytes = '0;
+    if (state_q != StIdle) begin
+      read_checks_d.psn = read_half.begun ? read_half.psn : oldest.first_psn;
+      read_checks_d.bytes_left = read_half.begun ? read_half.bytes_left : oldest.bytes;
+      if (read_half.begun) begin
+        read_cursor = read_half.cursor;
+      end else begin
+        read_cursor = '{next_element: oldest.elements + 64'(RdmaSgeBytes),
+                        elements: oldest.num_sge == '0 ? '0 : oldest.num_sge - 1'b1,
+                        address: first_sge.addr, key: first_sge.lkey,
+                        bytes_left: oldest.num_sge == '0 ? '0 : first_sge.length};
+      end
+      response_ahead_by = frame.bth.psn - read_checks_d.psn;
+      response_bytes = read_checks_d.bytes_left < 32'(mtu) ? read_checks_d.bytes_left : 32'(mtu);
+      read_checks_d.held = ring_held && !read_half.dead;
+      read_checks_d.expected = response_ahead_by == '0;
+      read_checks_d.ahead = !response_ahead_by[PsnBits-1];
+      read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
+      read_checks_d.last = frame.bth.psn == oldest.last_psn;
+      read_checks_d.fits = 32'(frame.payload_bytes) == response_bytes && frame.info.ends_message == read_checks_d.last;
     end
-    response_ahead_by = frame.bth.psn - read_checks_d.psn;
-    response_bytes = read_checks_d.bytes_left < 32'(mtu) ? read_checks_d.bytes_left : 32'(mtu);
-    read_checks_d.held = ring_held && !read_half.dead;
-    read_checks_d.expected = response_ahead_by == '0;
-    read_checks_d.ahead = !response_ahead_by[PsnBits-1];
-    read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
-    read_checks_d.last = frame.bth.psn == oldest.last_psn;
-    read_checks_d.fits = 32'(frame.payload_bytes) == response_bytes && frame.info.ends_message == read_checks_d.last;
   end
 
-  always_ff @(posedge clk_i) read_checks_q <= read_checks_d;
+  always_ff @(posedge clk_i) if (state_q != StIdle) read_checks_q <= read_checks_d;
 
   // --- The turn of a frame, a flush or a load
 
@@ -702,7 +744,6 @@ module vireo_responder
     PartPayload
   } part_e;
 
-  state_e state_d, state_q;
   logic flush_d, flush_q;            // the turn is a flush
   logic turn_d, turn_q;              // the last turn was a flush: a frame goes before the next one
   logic hold_q;
@@ -1026,221 +1067,239 @@ module vireo_responder
   rdma_cq_req_t cqe;
 
   always_comb begin
-    next_psn = half.expected_psn + 1'b1;
-    // UC, UD: where the message is, not where ours ended.
-    if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
-    received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes)
-             + (checks_q.datagram ? 32'(RdmaUdGrhBytes) : '0);
-    gives = done == ActGive || done == ActGiveAgain;
-
-    refused = 1'b0;
-    answer_psn = frame.bth.psn;
-    answer_msn = half.msn;
-    syndrome = AethSyndromeAckNoCredits;
-    completion_status = IbWcStatusSuccess;
     own_code = RdmaErrorOk;
+    next_psn = '0;
+    received = '0;
+    gives = 1'b0;
+    refused = 1'b0;
+    answer_psn = '0;
+    answer_msn = '0;
+    syndrome = '0;
+    completion_status = '0;
+    reason = '0;
     place_d = '0;
-    next_half = half;
-    next_half.established = half.established || announced_q;
-    next_read_half = read_half;
-
-    unique case (done)
-      // Acknowledges everything so far. [9.7.5]
-      ActRepeat: begin
-        place_d.has_answer = 1'b1;
-        answer_psn = half.expected_psn - 1'b1;
-      end
-      ActSequence: begin
-        place_d.has_answer = 1'b1;
-        answer_psn = half.expected_psn;
-        syndrome = AethSyndromeNakPsnSequenceError;
-        next_half.nak_sent = 1'b1;
-      end
-      // The packet comes again later; what is behind it is as good as lost. [9.7.5.2.8]
-      ActNotReady: begin
-        place_d.has_answer = 1'b1;
-        syndrome = AethSyndromeRnrNak | 8'(attributes.min_rnr_timer);
-        next_half.nak_sent = 1'b1;
-      end
-      // A receive that the message held goes to the next one that needs one. [9.8.2.2]
-      ActAbandon: next_half.in_message = 1'b0;
-      ActInvalid: begin
-        refused = 1'b1;
-        syndrome = AethSyndromeNakInvalidRequest;
-      end
-      ActAccess: begin
-        refused = 1'b1;
-        syndrome = AethSyndromeNakRemoteAccessError;
-      end
-      ActOperation: begin
-        refused = 1'b1;
-        syndrome = AethSyndromeNakRemoteOperationalError;
-        completion_status = IbWcStatusLocQpOpErr;
-        own_code = code_q;
-        // A queue that is broken gave no work request.
-        place_d.has_completion = element_q || code_q != RdmaErrorOk;
-      end
-      ActProtection: begin
-        refused = 1'b1;
-        syndrome = AethSyndromeNakRemoteOperationalError;
-        completion_status = IbWcStatusLocProtErr;
-        own_code = memory_error(memory.status);
-        place_d.has_completion = 1'b1;
-      end
-      ActLength: begin
-        refused = 1'b1;
-        syndrome = AethSyndromeNakInvalidRequest;
-        completion_status = IbWcStatusLocLenErr;
-        own_code = RdmaErrorInvalidLength;
-        place_d.has_completion = 1'b1;
-      end
-      ActBad: begin
-        completion_status = IbWcStatusBadRespErr;
-        own_code = read_checks_q.acknowledges ? RdmaErrorInvalidLength : RdmaErrorInvalidParameter;
-      end
-      ActFilled: begin
-        next_read_half = '{dead: 1'b0, begun: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
-                           bytes_left: read_checks_q.bytes_left - 32'(frame.payload_bytes), cursor: position_d.cursor};
-      end
-      ActGive, ActGiveAgain: begin
-        place_d.has_answer = 1'b1;
-        next_half.counts = 1'b1;
-        next_half.given = given + 1'b1;
-        next_half.repeated = done == ActGiveAgain ? given + 1'b1 : repeated;
-        if (done == ActGive) begin
-          // Its response counts as sent. [9.7.7]
-          answer_msn = half.msn + 1'b1;
-          next_half.nak_sent = 1'b0;
-          next_half.expected_psn = half.expected_psn + PsnBits'(checks_q.packets);
-          next_half.msn = answer_msn;
-        end
-      end
-      ActAccept: begin
-        place_d.has_answer = frame.bth.ack_req && checks_q.acknowledged;
-        place_d.has_completion = frame.info.completes_recv;
-        // Messages are counted when they are complete. [9.7.7]
-        answer_msn = half.msn + PsnBits'(frame.info.ends_message);
-        next_half.nak_sent = 1'b0;
-        next_half.expected_psn = next_psn;
-        next_half.msn = answer_msn;
-        next_half.in_message = !frame.info.ends_message;
-        next_half.send = checks_q.send;
-        next_half.received = received;
-        next_half.position = position_d;
-        if (checks_q.send) next_half.holds = 1'b1;
-        else begin
-          next_half.position.cursor.address = address + 64'(frame.payload_bytes);
-          next_half.position.cursor.key = rkey;
-          next_half.position.cursor.bytes_left = bytes_left - 32'(frame.payload_bytes);
-        end
-      end
-      default: ;
-    endcase
-
-    // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
-    if (checks_q.acknowledged && done != ActOperation && done != ActProtection) reason = 32'(syndrome);
-    else if (own_code == RdmaErrorOk) reason = 32'(RdmaErrorRemoteOperationalError);
-    else reason = 32'(own_code);
-    // A READ of ours that fails is the completer's matter.
-    if (response_q) begin
-      refused = 1'b0;
-      place_d.has_completion = 1'b0;
-      if (completion_status != IbWcStatusSuccess) next_read_half.dead = 1'b1;
-    end
-    if (refused) begin
-      place_d.has_answer = checks_q.acknowledged;
-      next_half.failed = 1'b1;
-    end
-    // A receive that is completed here is not held any more.
-    if (place_d.has_completion) next_half.holds = 1'b0;
-    if (refused && place_d.has_completion) next_half.in_message = 1'b0;
-
+    next_half = '0;
+    next_read_half = '0;
     cqe = '0;
-    cqe.wr_id = position_q.wr_id;
-    cqe.qp_num = 32'(qpn_q);
-    cqe.opcode = IbWcOpcodeRecv;
-    if (flushes) begin
-      completion_status = IbWcStatusWrFlushErr;
-    end else if (refused) begin
-      cqe.vendor_err = reason;
-    end else begin
-      if (!checks_q.send) cqe.opcode = IbWcOpcodeRecvRdmaWithImm;
-      cqe.byte_len = received;
-      if (checks_q.datagram) begin
-        cqe.src_qp = 32'(deth.source_qp);
-        cqe.wc_flags = IbWcFlagsGrh;
-      end
-      if (frame.info.has_immdt) begin
-        // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
-        if (frame.info.has_deth) cqe.imm_data = frame.extension[8*DethBytes +: 8*ImmdtBytes];
-        else if (frame.info.has_reth) cqe.imm_data = frame.extension[8*RethBytes +: 8*ImmdtBytes];
-        else cqe.imm_data = frame.extension[0 +: 8*ImmdtBytes];
-        cqe.wc_flags = cqe.wc_flags | IbWcFlagsWithImm;
-      end
-    end
-    cqe.status = completion_status;
+    failure_d = '0;
+    if (state_q != StIdle) begin
+      next_psn = half.expected_psn + 1'b1;
+      // UC, UD: where the message is, not where ours ended.
+      if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
+      received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes)
+               + (checks_q.datagram ? 32'(RdmaUdGrhBytes) : '0);
+      gives = done == ActGive || done == ActGiveAgain;
 
-    // The net path decides on it.
-    if (ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
-    if (flushes || continues) begin
-      place_d.has_answer = 1'b0;
-      place_d.has_completion = flushes;
-      place_d.no_frame = flushes;
-      place_d.more = continues;
-    end
-    if (runs) begin
-      place_d.zeros = scatters && part_q == PartZeros;
-      place_d.offset = offset_q;
-      place_d.address0 = memory.address0;
-      place_d.bytes0 = memory.bytes0;
-      place_d.address1 = memory.address1;
-      place_d.bytes1 = memory.bytes1;
-    end
-    if (place_d.has_completion) begin
-      place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
-                             has_cqe: 1'b1, cqn: attributes.recv_cqn,
-                             solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
-                             cqe: pack_rdma_cq_req(cqe), default: '0};
-    end
-    if (place_d.has_answer) begin
-      place_d.answer.packet.qpn = frame.bth.dest_qp;
-      place_d.answer.packet.psn = answer_psn;
-      place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
-      if (gives) begin
-        place_d.answer.is_read = 1'b1;
-        place_d.answer.address = reth.virtual_address;
-        place_d.answer.rkey = reth.rkey;
-        place_d.answer.bytes = reth.dma_length;
+      refused = 1'b0;
+      answer_psn = frame.bth.psn;
+      answer_msn = half.msn;
+      syndrome = AethSyndromeAckNoCredits;
+      completion_status = IbWcStatusSuccess;
+      own_code = RdmaErrorOk;
+      place_d = '0;
+      next_half = half;
+      next_half.established = half.established || announced_q;
+      next_read_half = read_half;
+
+      unique case (done)
+        // Acknowledges everything so far. [9.7.5]
+        ActRepeat: begin
+          place_d.has_answer = 1'b1;
+          answer_psn = half.expected_psn - 1'b1;
+        end
+        ActSequence: begin
+          place_d.has_answer = 1'b1;
+          answer_psn = half.expected_psn;
+          syndrome = AethSyndromeNakPsnSequenceError;
+          next_half.nak_sent = 1'b1;
+        end
+        // The packet comes again later; what is behind it is as good as lost. [9.7.5.2.8]
+        ActNotReady: begin
+          place_d.has_answer = 1'b1;
+          syndrome = AethSyndromeRnrNak | 8'(attributes.min_rnr_timer);
+          next_half.nak_sent = 1'b1;
+        end
+        // A receive that the message held goes to the next one that needs one. [9.8.2.2]
+        ActAbandon: next_half.in_message = 1'b0;
+        ActInvalid: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakInvalidRequest;
+        end
+        ActAccess: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakRemoteAccessError;
+        end
+        ActOperation: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakRemoteOperationalError;
+          completion_status = IbWcStatusLocQpOpErr;
+          own_code = code_q;
+          // A queue that is broken gave no work request.
+          place_d.has_completion = element_q || code_q != RdmaErrorOk;
+        end
+        ActProtection: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakRemoteOperationalError;
+          completion_status = IbWcStatusLocProtErr;
+          own_code = memory_error(memory.status);
+          place_d.has_completion = 1'b1;
+        end
+        ActLength: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakInvalidRequest;
+          completion_status = IbWcStatusLocLenErr;
+          own_code = RdmaErrorInvalidLength;
+          place_d.has_completion = 1'b1;
+        end
+        ActBad: begin
+          completion_status = IbWcStatusBadRespErr;
+          own_code = read_checks_q.acknowledges ? RdmaErrorInvalidLength : RdmaErrorInvalidParameter;
+        end
+        ActFilled: begin
+          next_read_half = '{dead: 1'b0, begun: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
+                             bytes_left: read_checks_q.bytes_left - 32'(frame.payload_bytes),
+                             cursor: position_d.cursor};
+        end
+        ActGive, ActGiveAgain: begin
+          place_d.has_answer = 1'b1;
+          next_half.counts = 1'b1;
+          next_half.given = given + 1'b1;
+          next_half.repeated = done == ActGiveAgain ? given + 1'b1 : repeated;
+          if (done == ActGive) begin
+            // Its response counts as sent. [9.7.7]
+            answer_msn = half.msn + 1'b1;
+            next_half.nak_sent = 1'b0;
+            next_half.expected_psn = half.expected_psn + PsnBits'(checks_q.packets);
+            next_half.msn = answer_msn;
+          end
+        end
+        ActAccept: begin
+          place_d.has_answer = frame.bth.ack_req && checks_q.acknowledged;
+          place_d.has_completion = frame.info.completes_recv;
+          // Messages are counted when they are complete. [9.7.7]
+          answer_msn = half.msn + PsnBits'(frame.info.ends_message);
+          next_half.nak_sent = 1'b0;
+          next_half.expected_psn = next_psn;
+          next_half.msn = answer_msn;
+          next_half.in_message = !frame.info.ends_message;
+          next_half.send = checks_q.send;
+          next_half.received = received;
+          next_half.position = position_d;
+          if (checks_q.send) next_half.holds = 1'b1;
+          else begin
+            next_half.position.cursor.address = address + 64'(frame.payload_bytes);
+            next_half.position.cursor.key = rkey;
+            next_half.position.cursor.bytes_left = bytes_left - 32'(frame.payload_bytes);
+          end
+        end
+        default: ;
+      endcase
+
+      // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+      if (checks_q.acknowledged && done != ActOperation && done != ActProtection) reason = 32'(syndrome);
+      else if (own_code == RdmaErrorOk) reason = 32'(RdmaErrorRemoteOperationalError);
+      else reason = 32'(own_code);
+      // A READ of ours that fails is the completer's matter.
+      if (response_q) begin
+        refused = 1'b0;
+        place_d.has_completion = 1'b0;
+        if (completion_status != IbWcStatusSuccess) next_read_half.dead = 1'b1;
+      end
+      if (refused) begin
+        place_d.has_answer = checks_q.acknowledged;
+        next_half.failed = 1'b1;
+      end
+      // A receive that is completed here is not held any more.
+      if (place_d.has_completion) next_half.holds = 1'b0;
+      if (refused && place_d.has_completion) next_half.in_message = 1'b0;
+
+      cqe = '0;
+      cqe.wr_id = position_q.wr_id;
+      cqe.qp_num = 32'(qpn_q);
+      cqe.opcode = IbWcOpcodeRecv;
+      if (flushes) begin
+        completion_status = IbWcStatusWrFlushErr;
+      end else if (refused) begin
+        cqe.vendor_err = reason;
       end else begin
-        place_d.answer.packet.opcode = BthOpcodeRcAcknowledge;
+        if (!checks_q.send) cqe.opcode = IbWcOpcodeRecvRdmaWithImm;
+        cqe.byte_len = received;
+        if (checks_q.datagram) begin
+          cqe.src_qp = 32'(deth.source_qp);
+          cqe.wc_flags = IbWcFlagsGrh;
+        end
+        if (frame.info.has_immdt) begin
+          // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
+          if (frame.info.has_deth) cqe.imm_data = frame.extension[8*DethBytes +: 8*ImmdtBytes];
+          else if (frame.info.has_reth) cqe.imm_data = frame.extension[8*RethBytes +: 8*ImmdtBytes];
+          else cqe.imm_data = frame.extension[0 +: 8*ImmdtBytes];
+          cqe.wc_flags = cqe.wc_flags | IbWcFlagsWithImm;
+        end
       end
-    end
-    if (!continues && !flushes && (done == ActAcknowledge || (response_q && done != ActDrop))) begin
-      place_d.has_ack = 1'b1;
-      place_d.ack.qpn = frame.bth.dest_qp;
-      place_d.ack.psn = frame.bth.psn;
-      place_d.ack.is_read = response_q;
-      place_d.ack.status = completion_status;
-      place_d.ack.syndrome = AethSyndromeAckNoCredits;
-      if (done == ActGap) begin
-        place_d.ack.psn = read_checks_q.psn;
-        place_d.ack.syndrome = AethSyndromeNakPsnSequenceError;
-      end else if (completion_status != IbWcStatusSuccess) begin
-        place_d.ack.syndrome = own_code;
-      end else if (frame.info.has_aeth) begin
-        place_d.ack.syndrome = {aeth.reserved, aeth.kind, aeth.value};
-        place_d.ack.msn = aeth.msn;
-      end
-    end
+      cqe.status = completion_status;
 
-    failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason, default: '0};
-    if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
-    if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
-      failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
-    end
-    if (announces) begin
-      failure_d.event_type = 16'(RdmaEventTypeCommEst);
-      failure_d.code = '0;
+      // The net path decides on it.
+      if (ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
+      if (flushes || continues) begin
+        place_d.has_answer = 1'b0;
+        place_d.has_completion = flushes;
+        place_d.no_frame = flushes;
+        place_d.more = continues;
+      end
+      if (runs) begin
+        place_d.zeros = scatters && part_q == PartZeros;
+        place_d.offset = offset_q;
+        place_d.address0 = memory.address0;
+        place_d.bytes0 = memory.bytes0;
+        place_d.address1 = memory.address1;
+        place_d.bytes1 = memory.bytes1;
+      end
+      if (place_d.has_completion) begin
+        place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
+                               has_cqe: 1'b1, cqn: attributes.recv_cqn,
+                               solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
+                               cqe: pack_rdma_cq_req(cqe), default: '0};
+      end
+      if (place_d.has_answer) begin
+        place_d.answer.packet.qpn = frame.bth.dest_qp;
+        place_d.answer.packet.psn = answer_psn;
+        place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
+        if (gives) begin
+          place_d.answer.is_read = 1'b1;
+          place_d.answer.address = reth.virtual_address;
+          place_d.answer.rkey = reth.rkey;
+          place_d.answer.bytes = reth.dma_length;
+        end else begin
+          place_d.answer.packet.opcode = BthOpcodeRcAcknowledge;
+        end
+      end
+      if (!continues && !flushes && (done == ActAcknowledge || (response_q && done != ActDrop))) begin
+        place_d.has_ack = 1'b1;
+        place_d.ack.qpn = frame.bth.dest_qp;
+        place_d.ack.psn = frame.bth.psn;
+        place_d.ack.is_read = response_q;
+        place_d.ack.status = completion_status;
+        place_d.ack.syndrome = AethSyndromeAckNoCredits;
+        if (done == ActGap) begin
+          place_d.ack.psn = read_checks_q.psn;
+          place_d.ack.syndrome = AethSyndromeNakPsnSequenceError;
+        end else if (completion_status != IbWcStatusSuccess) begin
+          place_d.ack.syndrome = own_code;
+        end else if (frame.info.has_aeth) begin
+          place_d.ack.syndrome = {aeth.reserved, aeth.kind, aeth.value};
+          place_d.ack.msn = aeth.msn;
+        end
+      end
+
+      failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason, default: '0};
+      if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
+      if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
+        failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
+      end
+      if (announces) begin
+        failure_d.event_type = 16'(RdmaEventTypeCommEst);
+        failure_d.code = '0;
+      end
     end
 
     place_valid_d = ends || continues || flushes || (place_valid_q && !place_ready_i);
@@ -1290,18 +1349,20 @@ module vireo_responder
 
   always_ff @(posedge clk_i) begin
     flush_q <= flush_d;
-    part_q <= part_d;
     response_q <= response_d;
     announced_q <= announced_d;
     qpn_q <= qpn_d;
-    element_q <= element_d;
-    status_q <= status_d;
-    code_q <= code_d;
-    position_q <= position_d;
-    left_q <= left_d;
-    offset_q <= offset_d;
-    check_q <= check_d;
-    request_q <= request_d;
+    if (state_q != StIdle) begin
+      part_q <= part_d;
+      element_q <= element_d;
+      status_q <= status_d;
+      code_q <= code_d;
+      position_q <= position_d;
+      left_q <= left_d;
+      offset_q <= offset_d;
+      check_q <= check_d;
+      request_q <= request_d;
+    end
     if (ends || continues || flushes) place_q <= place_d;
     if (ends || announces) failure_q <= failure_d;
   end

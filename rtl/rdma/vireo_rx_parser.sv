@@ -123,10 +123,11 @@ module vireo_rx_parser
     localparam int unsigned Left = HeaderBits - DataBits * k;
     localparam int unsigned Bits = Left < DataBits ? Left : DataBits;
     always_comb begin
-      header_d[DataBits*k +: Bits] = header_q[DataBits*k +: Bits];
+      // Whatever a stage computes is zero without a beat or a frame, here and below, so that simulation passes it by.
+      header_d[DataBits*k +: Bits] = '0;
       if (valid_in) begin
         if (beat_in.index == IndexBits'(k)) header_d[DataBits*k +: Bits] = beat_in.data[Bits-1:0];
-        else if (beat_in.index == '0) header_d[DataBits*k +: Bits] = '0;
+        else if (beat_in.index != '0) header_d[DataBits*k +: Bits] = header_q[DataBits*k +: Bits];
       end
     end
   end
@@ -135,14 +136,21 @@ module vireo_rx_parser
 
   always_comb begin
     header_done_d = valid_in && beat_in.last;
-    frame_bytes_d = {beat_in.index, LaneBits'(0)} + 16'(beat_in.bytes);
-    // A field that the frame does not hold completely is none.
-    vlan_d = network16(header_d[8*EthernetEthertypeOffset +: 16]) == EthertypeVlan
-          && frame_bytes_d >= 16'(EthernetBytes + VlanTagBytes);
-    ethertype = vlan_d ? network16(header_d[8*(EthernetBytes + VlanTagEthertypeOffset) +: 16])
-                       : network16(header_d[8*EthernetEthertypeOffset +: 16]);
-    ip4_d = ethertype == EthertypeIpv4 && frame_bytes_d >= 16'(EthernetBytes);
-    ip6_d = ethertype == EthertypeIpv6 && frame_bytes_d >= 16'(EthernetBytes);
+    frame_bytes_d = '0;
+    vlan_d = 1'b0;
+    ethertype = '0;
+    ip4_d = 1'b0;
+    ip6_d = 1'b0;
+    if (valid_in) begin
+      frame_bytes_d = {beat_in.index, LaneBits'(0)} + 16'(beat_in.bytes);
+      // A field that the frame does not hold completely is none.
+      vlan_d = network16(header_d[8*EthernetEthertypeOffset +: 16]) == EthertypeVlan
+            && frame_bytes_d >= 16'(EthernetBytes + VlanTagBytes);
+      ethertype = vlan_d ? network16(header_d[8*(EthernetBytes + VlanTagEthertypeOffset) +: 16])
+                         : network16(header_d[8*EthernetEthertypeOffset +: 16]);
+      ip4_d = ethertype == EthertypeIpv4 && frame_bytes_d >= 16'(EthernetBytes);
+      ip6_d = ethertype == EthertypeIpv6 && frame_bytes_d >= 16'(EthernetBytes);
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -151,12 +159,14 @@ module vireo_rx_parser
   end
 
   always_ff @(posedge clk_i) begin
-    if (valid_in) header_q <= header_d;
-    bad_q <= beat_in.bad;
-    frame_bytes_q <= frame_bytes_d;
-    vlan_q <= vlan_d;
-    ip4_q <= ip4_d;
-    ip6_q <= ip6_d;
+    if (valid_in) begin
+      header_q <= header_d;
+      bad_q <= beat_in.bad;
+      frame_bytes_q <= frame_bytes_d;
+      vlan_q <= vlan_d;
+      ip4_q <= ip4_d;
+      ip6_q <= ip6_d;
+    end
   end
 
   // The checks, each on its own; none depends on another, the verdict orders them.
@@ -192,74 +202,95 @@ module vireo_rx_parser
   logic done1_q;
 
   always_comb begin
-    ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
-    tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
-    l3 = vlan_q ? header_q[8*(EthernetBytes + VlanTagBytes) +: 8*L3Bytes] : header_q[8*EthernetBytes +: 8*L3Bytes];
-    l4 = ip6_q ? l3[8*Ipv6Bytes +: 8*L4Bytes] : l3[8*Ipv4Bytes +: 8*L4Bytes];
-    ip4 = unpack_ipv4(l3[0 +: 8*Ipv4Bytes]);
-    ip6 = unpack_ipv6(l3[0 +: 8*Ipv6Bytes]);
-    udp = unpack_udp(l4[0 +: 8*UdpBytes]);
-    bth = unpack_bth(l4[8*UdpBytes +: 8*BthBytes]);
-    info = opcode_info(bth.opcode);
-
-    l3_offset = 5'(EthernetBytes + (vlan_q ? VlanTagBytes : 0));
-    // An IPv4 header that claims to be shorter than possible is looked at as one without options, to be refused below.
-    ip_words = ip6_q ? 4'(Ipv6Bytes / 4) : ip4.ihl < 4'(MinIhl) ? 4'(MinIhl) : ip4.ihl;
-    ip_bytes = ip6_q ? 17'(ip6.payload_length) + 17'(Ipv6Bytes) : 17'(ip4.total_length);
-    l4_offset = 17'(l3_offset) + 17'({ip_words, 2'b00});
-
-    // Also behind IPv4 options, so that such packets are counted and do not reach the host as strangers.
+    ethernet = '0;
+    tag = '0;
+    l3 = '0;
+    l4 = '0;
+    ip4 = '0;
+    ip6 = '0;
+    udp = '0;
+    bth = '0;
+    info = '0;
+    l3_offset = '0;
+    ip_words = '0;
+    ip_bytes = '0;
+    l4_offset = '0;
     destination_port = '0;
-    for (int unsigned i = MinIhl; i <= MaxIhl; i++) begin
-      if (ip_words == 4'(i)) destination_port = network16(l3[8*(4*i + UdpDestinationPortOffset) +: 16]);
-    end
-
-    // The sum is symmetric in byte order (RFC 1071, 1), so the words need not be swapped.
     checksum_d = '0;
-    for (int unsigned i = 0; i < Ipv4Bytes / 2; i++) checksum_d += 20'(l3[16*i +: 16]);
+    payload_bytes = '0;
+    if (header_done_q) begin
+      ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
+      tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
+      l3 = vlan_q ? header_q[8*(EthernetBytes + VlanTagBytes) +: 8*L3Bytes] : header_q[8*EthernetBytes +: 8*L3Bytes];
+      l4 = ip6_q ? l3[8*Ipv6Bytes +: 8*L4Bytes] : l3[8*Ipv4Bytes +: 8*L4Bytes];
+      ip4 = unpack_ipv4(l3[0 +: 8*Ipv4Bytes]);
+      ip6 = unpack_ipv6(l3[0 +: 8*Ipv6Bytes]);
+      udp = unpack_udp(l4[0 +: 8*UdpBytes]);
+      bth = unpack_bth(l4[8*UdpBytes +: 8*BthBytes]);
+      info = opcode_info(bth.opcode);
 
-    payload_bytes = 17'(udp.length) - 17'(FixedBytes) - 17'(info.extension_bytes) - 17'(bth.pad_count);
+      l3_offset = 5'(EthernetBytes + (vlan_q ? VlanTagBytes : 0));
+      // An IPv4 header that claims to be shorter than possible is looked at as one without options, to be refused
+      // below.
+      ip_words = ip6_q ? 4'(Ipv6Bytes / 4) : ip4.ihl < 4'(MinIhl) ? 4'(MinIhl) : ip4.ihl;
+      ip_bytes = ip6_q ? 17'(ip6.payload_length) + 17'(Ipv6Bytes) : 17'(ip4.total_length);
+      l4_offset = 17'(l3_offset) + 17'({ip_words, 2'b00});
+
+      // Also behind IPv4 options, so that such packets are counted and do not reach the host as strangers.
+      for (int unsigned i = MinIhl; i <= MaxIhl; i++) begin
+        if (ip_words == 4'(i)) destination_port = network16(l3[8*(4*i + UdpDestinationPortOffset) +: 16]);
+      end
+
+      // The sum is symmetric in byte order (RFC 1071, 1), so the words need not be swapped.
+      for (int unsigned i = 0; i < Ipv4Bytes / 2; i++) checksum_d += 20'(l3[16*i +: 16]);
+
+      payload_bytes = 17'(udp.length) - 17'(FixedBytes) - 17'(info.extension_bytes) - 17'(bth.pad_count);
+    end
   end
 
   always_comb begin
-    // A port counts only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
-    checks_d.net = !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
-                     || (ip6_q && ip6.next_header == IpProtocolUdp))
-                || destination_port != UdpPortRocev2
-                || 17'(frame_bytes_q) < l4_offset + 17'(UdpDestinationPortOffset + 2)
-                || ip_bytes < 17'({ip_words, 2'b00}) + 17'(UdpDestinationPortOffset + 2);
-    checks_d.truncated = 17'(frame_bytes_q) < 17'(l3_offset) + ip_bytes
-                      || ip_bytes < 17'({ip_words, 2'b00}) + 17'(FixedBytes);
-    // The IPv4 checksum follows a stage later.
-    checks_d.ip_header = ip6_q ? ip6.version != 4'd6 : ip4.version != 4'd4 || ip4.ihl != 4'(MinIhl);
-    checks_d.ip_fragment = !ip6_q && ip4.more_fragments;
-    checks_d.udp_length = 17'(udp.length) + 17'({ip_words, 2'b00}) != ip_bytes;
-    checks_d.transport_version = bth.transport_version != '0;
-    checks_d.opcode = !info.valid && bth.opcode[7:5] != BthServiceRc;
-    checks_d.length = payload_bytes[16];
+    checks_d = '0;
+    token1_d = '0;
+    if (header_done_q) begin
+      // A port counts only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
+      checks_d.net = !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
+                       || (ip6_q && ip6.next_header == IpProtocolUdp))
+                  || destination_port != UdpPortRocev2
+                  || 17'(frame_bytes_q) < l4_offset + 17'(UdpDestinationPortOffset + 2)
+                  || ip_bytes < 17'({ip_words, 2'b00}) + 17'(UdpDestinationPortOffset + 2);
+      checks_d.truncated = 17'(frame_bytes_q) < 17'(l3_offset) + ip_bytes
+                        || ip_bytes < 17'({ip_words, 2'b00}) + 17'(FixedBytes);
+      // The IPv4 checksum follows a stage later.
+      checks_d.ip_header = ip6_q ? ip6.version != 4'd6 : ip4.version != 4'd4 || ip4.ihl != 4'(MinIhl);
+      checks_d.ip_fragment = !ip6_q && ip4.more_fragments;
+      checks_d.udp_length = 17'(udp.length) + 17'({ip_words, 2'b00}) != ip_bytes;
+      checks_d.transport_version = bth.transport_version != '0;
+      checks_d.opcode = !info.valid && bth.opcode[7:5] != BthServiceRc;
+      checks_d.length = payload_bytes[16];
 
-    token1_d.verdict = bad_q ? RxVerdictTruncated : RxVerdictRoce;
-    token1_d.frame_bytes = frame_bytes_q;
-    token1_d.destination_mac = ethernet.destination;
-    token1_d.source_mac = ethernet.source;
-    token1_d.vlan_present = vlan_q;
-    {token1_d.vlan_pcp, token1_d.vlan_dei, token1_d.vlan_vid} = vlan_q ? {tag.pcp, tag.dei, tag.vid} : '0;
-    token1_d.is_ipv6 = ip6_q;
-    token1_d.l3_offset = l3_offset;
-    token1_d.bth_offset = 7'(l4_offset) + 7'(UdpBytes);
-    token1_d.payload_offset = 7'(l4_offset) + 7'(UdpBytes + BthBytes) + 7'(info.extension_bytes);
-    token1_d.payload_bytes = payload_bytes[15:0];
-    token1_d.dscp = ip6_q ? ip6.dscp : ip4.dscp;
-    token1_d.ecn = ip6_q ? ip6.ecn : ip4.ecn;
-    token1_d.hop_limit = ip6_q ? ip6.hop_limit : ip4.time_to_live;
-    token1_d.ip_source = ip6_q ? ip6.source : mapped_ipv4(ip4.source);
-    token1_d.ip_destination = ip6_q ? ip6.destination : mapped_ipv4(ip4.destination);
-    token1_d.udp_source_port = udp.source_port;
-    token1_d.bth = bth;
-    for (int unsigned i = 0; i < RxExtensionBytes; i++) begin
-      token1_d.extension[8*i +: 8] = l4[8*(UdpBytes + BthBytes + i) +: 8] & {8{6'(i) < info.extension_bytes}};
+      token1_d.verdict = bad_q ? RxVerdictTruncated : RxVerdictRoce;
+      token1_d.frame_bytes = frame_bytes_q;
+      token1_d.destination_mac = ethernet.destination;
+      token1_d.source_mac = ethernet.source;
+      token1_d.vlan_present = vlan_q;
+      {token1_d.vlan_pcp, token1_d.vlan_dei, token1_d.vlan_vid} = vlan_q ? {tag.pcp, tag.dei, tag.vid} : '0;
+      token1_d.is_ipv6 = ip6_q;
+      token1_d.l3_offset = l3_offset;
+      token1_d.bth_offset = 7'(l4_offset) + 7'(UdpBytes);
+      token1_d.payload_offset = 7'(l4_offset) + 7'(UdpBytes + BthBytes) + 7'(info.extension_bytes);
+      token1_d.payload_bytes = payload_bytes[15:0];
+      token1_d.dscp = ip6_q ? ip6.dscp : ip4.dscp;
+      token1_d.ecn = ip6_q ? ip6.ecn : ip4.ecn;
+      token1_d.hop_limit = ip6_q ? ip6.hop_limit : ip4.time_to_live;
+      token1_d.ip_source = ip6_q ? ip6.source : mapped_ipv4(ip4.source);
+      token1_d.ip_destination = ip6_q ? ip6.destination : mapped_ipv4(ip4.destination);
+      token1_d.udp_source_port = udp.source_port;
+      token1_d.bth = bth;
+      for (int unsigned i = 0; i < RxExtensionBytes; i++) begin
+        token1_d.extension[8*i +: 8] = l4[8*(UdpBytes + BthBytes + i) +: 8] & {8{6'(i) < info.extension_bytes}};
+      end
+      token1_d.info = info;
     end
-    token1_d.info = info;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -268,9 +299,11 @@ module vireo_rx_parser
   end
 
   always_ff @(posedge clk_i) begin
-    checksum_q <= checksum_d;
-    checks_q <= checks_d;
-    if (header_done_q) token1_q <= token1_d;
+    if (header_done_q) begin
+      checksum_q <= checksum_d;
+      checks_q <= checks_d;
+      token1_q <= token1_d;
+    end
   end
 
   // Verdict: the first check that applies. It meets the ICRC's answer here.
@@ -280,36 +313,41 @@ module vireo_rx_parser
   logic done2_q;
 
   always_comb begin
-    // One addition of the carries is enough: ten words carry at most 9, so that the sum cannot carry again and be all
-    // ones.
-    checksum_ok = {1'b0, checksum_q[15:0]} + 17'(checksum_q[19:16]) == 17'hffff;
+    checksum_ok = 1'b0;
+    verdict = RxVerdictRoce;
+    token2_d = '0;
+    if (done1_q) begin
+      // One addition of the carries is enough: ten words carry at most 9, so that the sum cannot carry again and be all
+      // ones.
+      checksum_ok = {1'b0, checksum_q[15:0]} + 17'(checksum_q[19:16]) == 17'hffff;
 
-    if (token1_q.verdict != RxVerdictRoce) verdict = token1_q.verdict;
-    else if (checks_q.net) verdict = RxVerdictNet;
-    else if (checks_q.truncated) verdict = RxVerdictTruncated;
-    else if (checks_q.ip_header || (!token1_q.is_ipv6 && !checksum_ok)) verdict = RxVerdictIpHeader;
-    else if (checks_q.ip_fragment) verdict = RxVerdictIpFragment;
-    else if (checks_q.udp_length) verdict = RxVerdictUdpLength;
-    else if (!icrc_ok) verdict = RxVerdictIcrc;
-    else if (checks_q.transport_version) verdict = RxVerdictTransportVersion;
-    else if (checks_q.opcode) verdict = RxVerdictOpcode;
-    else if (checks_q.length) verdict = RxVerdictLength;
-    else verdict = RxVerdictRoce;
+      if (token1_q.verdict != RxVerdictRoce) verdict = token1_q.verdict;
+      else if (checks_q.net) verdict = RxVerdictNet;
+      else if (checks_q.truncated) verdict = RxVerdictTruncated;
+      else if (checks_q.ip_header || (!token1_q.is_ipv6 && !checksum_ok)) verdict = RxVerdictIpHeader;
+      else if (checks_q.ip_fragment) verdict = RxVerdictIpFragment;
+      else if (checks_q.udp_length) verdict = RxVerdictUdpLength;
+      else if (!icrc_ok) verdict = RxVerdictIcrc;
+      else if (checks_q.transport_version) verdict = RxVerdictTransportVersion;
+      else if (checks_q.opcode) verdict = RxVerdictOpcode;
+      else if (checks_q.length) verdict = RxVerdictLength;
+      else verdict = RxVerdictRoce;
 
-    token2_d = token1_q;
-    if (verdict != RxVerdictRoce) begin
-      token2_d = '0;
-      token2_d.frame_bytes = token1_q.frame_bytes;
-      token2_d.destination_mac = token1_q.destination_mac;
-      token2_d.source_mac = token1_q.source_mac;
-      token2_d.vlan_present = token1_q.vlan_present;
-      token2_d.vlan_pcp = token1_q.vlan_pcp;
-      token2_d.vlan_dei = token1_q.vlan_dei;
-      token2_d.vlan_vid = token1_q.vlan_vid;
-      token2_d.is_ipv6 = token1_q.is_ipv6;
-      token2_d.l3_offset = token1_q.l3_offset;
+      token2_d = token1_q;
+      if (verdict != RxVerdictRoce) begin
+        token2_d = '0;
+        token2_d.frame_bytes = token1_q.frame_bytes;
+        token2_d.destination_mac = token1_q.destination_mac;
+        token2_d.source_mac = token1_q.source_mac;
+        token2_d.vlan_present = token1_q.vlan_present;
+        token2_d.vlan_pcp = token1_q.vlan_pcp;
+        token2_d.vlan_dei = token1_q.vlan_dei;
+        token2_d.vlan_vid = token1_q.vlan_vid;
+        token2_d.is_ipv6 = token1_q.is_ipv6;
+        token2_d.l3_offset = token1_q.l3_offset;
+      end
+      token2_d.verdict = verdict;
     end
-    token2_d.verdict = verdict;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

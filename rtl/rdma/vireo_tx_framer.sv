@@ -101,13 +101,14 @@ module vireo_tx_framer
   assign accept = token_valid_i && token_ready_o;
 
   always_comb begin
-    info = opcode_info(token_i.bth.opcode);
-    partial_bytes = token_i.payload_bytes[LaneBits-1:0];
-
+    info = '0;
+    partial_bytes = '0;
     valid1_d = valid1_q;
     header_words_d = header_words1_q;
     end_words_d = end_words1_q;
     if (accept) begin
+      info = opcode_info(token_i.bth.opcode);
+      partial_bytes = token_i.payload_bytes[LaneBits-1:0];
       valid1_d = 1'b1;
       header_words_d = 5'(EthernetWords + TransportWords)
                      + (token_i.vlan_present ? 5'(VlanTagBytes / 4) : 5'd0)
@@ -162,31 +163,46 @@ module vireo_tx_framer
   logic [HeaderBeats-1:0][DataBits-1:0] headers;
 
   always_comb begin
-    ip_words = end_words1_q + 11'(IcrcWords) - 11'(EthernetWords)
-             - (token1_q.vlan_present ? 11'(VlanTagBytes / 4) : 11'd0);
-    udp_words = ip_words - (token1_q.is_ipv6 ? 11'(Ipv6Bytes / 4) : 11'(Ipv4Bytes / 4));
+    ip_words = '0;
+    udp_words = '0;
+    ethertype = EthertypeIpv4;
+    ethernet = '0;
+    tag = '0;
+    ip4 = '0;
+    ip6 = '0;
+    udp = '0;
+    bth = '0;
+    l4 = '0;
+    l3 = '0;
+    header = '0;
+    headers = '0;
+    if (valid1_q) begin
+      ip_words = end_words1_q + 11'(IcrcWords) - 11'(EthernetWords)
+               - (token1_q.vlan_present ? 11'(VlanTagBytes / 4) : 11'd0);
+      udp_words = ip_words - (token1_q.is_ipv6 ? 11'(Ipv6Bytes / 4) : 11'(Ipv4Bytes / 4));
 
-    ethertype = token1_q.is_ipv6 ? EthertypeIpv6 : EthertypeIpv4;
-    ethernet = '{destination: token1_q.destination_mac, source: token1_q.source_mac,
-                 ethertype: token1_q.vlan_present ? EthertypeVlan : ethertype};
-    tag = '{pcp: token1_q.vlan_pcp, dei: token1_q.vlan_dei, vid: token1_q.vlan_vid, ethertype: ethertype};
-    ip4 = '{version: 4'd4, ihl: 4'(Ipv4Bytes / 4), dscp: token1_q.dscp, ecn: token1_q.ecn,
-            total_length: 16'({ip_words, 2'b00}), identification: token1_q.identification, dont_fragment: 1'b1,
-            time_to_live: token1_q.hop_limit, protocol: IpProtocolUdp, source: token1_q.ip_source[31:0],
-            destination: token1_q.ip_destination[31:0], default: '0};
-    ip6 = '{version: 4'd6, dscp: token1_q.dscp, ecn: token1_q.ecn, flow_label: token1_q.flow_label,
-            payload_length: 16'({udp_words, 2'b00}), next_header: IpProtocolUdp, hop_limit: token1_q.hop_limit,
-            source: token1_q.ip_source, destination: token1_q.ip_destination};
-    udp = '{source_port: token1_q.udp_source_port, destination_port: UdpPortRocev2,
-            length: 16'({udp_words, 2'b00}), checksum: '0};
-    bth = token1_q.bth;
-    bth.pad_count = -token1_q.payload_bytes[1:0];
+      ethertype = token1_q.is_ipv6 ? EthertypeIpv6 : EthertypeIpv4;
+      ethernet = '{destination: token1_q.destination_mac, source: token1_q.source_mac,
+                   ethertype: token1_q.vlan_present ? EthertypeVlan : ethertype};
+      tag = '{pcp: token1_q.vlan_pcp, dei: token1_q.vlan_dei, vid: token1_q.vlan_vid, ethertype: ethertype};
+      ip4 = '{version: 4'd4, ihl: 4'(Ipv4Bytes / 4), dscp: token1_q.dscp, ecn: token1_q.ecn,
+              total_length: 16'({ip_words, 2'b00}), identification: token1_q.identification, dont_fragment: 1'b1,
+              time_to_live: token1_q.hop_limit, protocol: IpProtocolUdp, source: token1_q.ip_source[31:0],
+              destination: token1_q.ip_destination[31:0], default: '0};
+      ip6 = '{version: 4'd6, dscp: token1_q.dscp, ecn: token1_q.ecn, flow_label: token1_q.flow_label,
+              payload_length: 16'({udp_words, 2'b00}), next_header: IpProtocolUdp, hop_limit: token1_q.hop_limit,
+              source: token1_q.ip_source, destination: token1_q.ip_destination};
+      udp = '{source_port: token1_q.udp_source_port, destination_port: UdpPortRocev2,
+              length: 16'({udp_words, 2'b00}), checksum: '0};
+      bth = token1_q.bth;
+      bth.pad_count = -token1_q.payload_bytes[1:0];
 
-    l4 = {token1_q.extension, pack_bth(bth), pack_udp(udp)};
-    l3 = token1_q.is_ipv6 ? {l4, pack_ipv6(ip6)} : $bits(l3)'({l4, pack_ipv4(ip4)});
-    header = token1_q.vlan_present ? {l3, pack_vlan_tag(tag), pack_ethernet(ethernet)}
-                                   : $bits(header)'({l3, pack_ethernet(ethernet)});
-    headers = $bits(headers)'(header);
+      l4 = {token1_q.extension, pack_bth(bth), pack_udp(udp)};
+      l3 = token1_q.is_ipv6 ? {l4, pack_ipv6(ip6)} : $bits(l3)'({l4, pack_ipv4(ip4)});
+      header = token1_q.vlan_present ? {l3, pack_vlan_tag(tag), pack_ethernet(ethernet)}
+                                     : $bits(header)'({l3, pack_ethernet(ethernet)});
+      headers = $bits(headers)'(header);
+    end
   end
 
   // What travels with a beat.
@@ -211,20 +227,23 @@ module vireo_tx_framer
 
   always_comb begin
     header2_d = '0;
-    for (int unsigned i = 0; i < HeaderBeats; i++) begin
-      header2_d = header2_d | (headers[i] & {DataBits{index1_q == index_t'(i)}});
-    end
-
     sum2_d = '0;
-    for (int unsigned i = 0; i < Ipv4Bytes / 2; i++) sum2_d[i%3] = sum2_d[i%3] + 18'(ip4[16*i +: 16]);
+    beat2_d = '0;
+    if (valid1_q) begin
+      for (int unsigned i = 0; i < HeaderBeats; i++) begin
+        header2_d = header2_d | (headers[i] & {DataBits{index1_q == index_t'(i)}});
+      end
 
-    beat2_d.last = last1_q;
-    beat2_d.at_end = index1_q == beat_of(end_words1_q - 11'd1);
-    beat2_d.short_frame = {end_words1_q, 2'b00} < 13'(32'(EthernetFrameBytesMin) - 32'(IcrcBytes) + WordOffset);
-    beat2_d.vlan = token1_q.vlan_present;
-    beat2_d.ip6 = token1_q.is_ipv6;
-    beat2_d.index = index1_q;
-    beat2_d.icrc_word = end_words1_q[WordBits-1:0];
+      for (int unsigned i = 0; i < Ipv4Bytes / 2; i++) sum2_d[i%3] = sum2_d[i%3] + 18'(ip4[16*i +: 16]);
+
+      beat2_d.last = last1_q;
+      beat2_d.at_end = index1_q == beat_of(end_words1_q - 11'd1);
+      beat2_d.short_frame = {end_words1_q, 2'b00} < 13'(32'(EthernetFrameBytesMin) - 32'(IcrcBytes) + WordOffset);
+      beat2_d.vlan = token1_q.vlan_present;
+      beat2_d.ip6 = token1_q.is_ipv6;
+      beat2_d.index = index1_q;
+      beat2_d.icrc_word = end_words1_q[WordBits-1:0];
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -233,17 +252,18 @@ module vireo_tx_framer
   end
 
   always_ff @(posedge clk_i) begin
-    // Here and below: a stage without a beat stays as it is.
+    // Here and below: a stage without a beat stays as it is, and what it would compute is zero, so that simulation
+    // passes it by.
     if (valid1_q) begin
       beat2_q <= beat2_d;
       header2_q <= header2_d;
       shifted2_q <= rotate_words(rotate(payload_data_i, BeatBytes - WordOffset), header_words1_q, 0, EarlyBits);
+      sum2_q <= sum2_d;
+      payload_end2_q <= {6'h0, header_words1_q, 2'b00} - 13'(WordOffset) + token1_q.payload_bytes;
+      header_words2_q <= header_words1_q;
+      header_all2_q <= index1_q < payload_beat(header_words1_q);
+      header_edge2_q <= index1_q == payload_beat(header_words1_q);
     end
-    sum2_q <= sum2_d;
-    payload_end2_q <= {6'h0, header_words1_q, 2'b00} - 13'(WordOffset) + token1_q.payload_bytes;
-    header_words2_q <= header_words1_q;
-    header_all2_q <= index1_q < payload_beat(header_words1_q);
-    header_edge2_q <= index1_q == payload_beat(header_words1_q);
   end
 
   // Stage 2: the rest of the shift, and where each byte of the beat comes from: the headers, this beat of payload or
@@ -255,23 +275,34 @@ module vireo_tx_framer
   logic [19:0] sum3_d, sum3_q;
   logic [LaneBits-1:0] payload_lane;
   logic payload_all, payload_edge;
+  logic below, in_payload;  // of one lane
   logic [BeatBytes-1:0] from_header3_d, from_header3_q;
   logic [BeatBytes-1:0] from_beat3_d, from_beat3_q;
   logic [BeatBytes-1:0] from_previous3_d, from_previous3_q;
 
   always_comb begin
-    sum3_d = 20'(sum2_q[0]) + 20'(sum2_q[1]) + 20'(sum2_q[2]);
+    sum3_d = '0;
+    payload_lane = '0;
+    payload_all = 1'b0;
+    payload_edge = 1'b0;
+    below = 1'b0;
+    in_payload = 1'b0;
+    from_header3_d = '0;
+    from_beat3_d = '0;
+    from_previous3_d = '0;
+    if (valid2_q) begin
+      sum3_d = 20'(sum2_q[0]) + 20'(sum2_q[1]) + 20'(sum2_q[2]);
 
-    payload_lane = {header_words2_q[WordBits-1:0], 2'b00} - LaneBits'(WordOffset);
-    payload_all = beat2_q.index < index_t'(payload_end2_q[12:LaneBits]);
-    payload_edge = beat2_q.index == index_t'(payload_end2_q[12:LaneBits]);
-    for (int unsigned i = 0; i < BeatBytes; i++) begin
-      logic below, in_payload;
-      below = LaneBits'(i) < payload_lane;
-      in_payload = payload_all || (payload_edge && LaneBits'(i) < payload_end2_q[LaneBits-1:0]);
-      from_header3_d[i] = header_all2_q || (header_edge2_q && below);
-      from_beat3_d[i] = !header_all2_q && !below && in_payload;
-      from_previous3_d[i] = !header_all2_q && !header_edge2_q && below && in_payload;
+      payload_lane = {header_words2_q[WordBits-1:0], 2'b00} - LaneBits'(WordOffset);
+      payload_all = beat2_q.index < index_t'(payload_end2_q[12:LaneBits]);
+      payload_edge = beat2_q.index == index_t'(payload_end2_q[12:LaneBits]);
+      for (int unsigned i = 0; i < BeatBytes; i++) begin
+        below = LaneBits'(i) < payload_lane;
+        in_payload = payload_all || (payload_edge && LaneBits'(i) < payload_end2_q[LaneBits-1:0]);
+        from_header3_d[i] = header_all2_q || (header_edge2_q && below);
+        from_beat3_d[i] = !header_all2_q && !below && in_payload;
+        from_previous3_d[i] = !header_all2_q && !header_edge2_q && below && in_payload;
+      end
     end
   end
 
@@ -285,11 +316,11 @@ module vireo_tx_framer
       beat3_q <= beat2_q;
       header3_q <= header2_q;
       shifted3_q <= rotate_words(shifted2_q, header_words2_q, EarlyBits, WordBits);
+      sum3_q <= sum3_d;
+      from_header3_q <= from_header3_d;
+      from_beat3_q <= from_beat3_d;
+      from_previous3_q <= from_previous3_d;
     end
-    sum3_q <= sum3_d;
-    from_header3_q <= from_header3_d;
-    from_beat3_q <= from_beat3_d;
-    from_previous3_q <= from_previous3_d;
   end
 
   // Stage 3: the beat as it is sent, but for the ICRC.
@@ -303,17 +334,22 @@ module vireo_tx_framer
   logic [BeatBytes-1:0] keep4_q;
 
   always_comb begin
-    // The carries come back in; so may the one that this gives, which cannot give another. [RFC 1071, 2]
-    folded = {1'b0, sum3_q[15:0]} + 17'(sum3_q[19:16]);
-    checksum = ~(folded[15:0] + 16'(folded[16]));
+    folded = '0;
+    checksum = '0;
+    header3 = '0;
+    if (valid3_q) begin
+      // The carries come back in; so may the one that this gives, which cannot give another. [RFC 1071, 2]
+      folded = {1'b0, sum3_q[15:0]} + 17'(sum3_q[19:16]);
+      checksum = ~(folded[15:0] + 16'(folded[16]));
 
-    header3 = header3_q;
-    if (!beat3_q.ip6) begin
-      if (!beat3_q.vlan && beat3_q.index == index_t'(ChecksumPlain / BeatBytes)) begin
-        header3[8*(ChecksumPlain % BeatBytes) +: 16] = network16(checksum);
-      end
-      if (beat3_q.vlan && beat3_q.index == index_t'(ChecksumTagged / BeatBytes)) begin
-        header3[8*(ChecksumTagged % BeatBytes) +: 16] = network16(checksum);
+      header3 = header3_q;
+      if (!beat3_q.ip6) begin
+        if (!beat3_q.vlan && beat3_q.index == index_t'(ChecksumPlain / BeatBytes)) begin
+          header3[8*(ChecksumPlain % BeatBytes) +: 16] = network16(checksum);
+        end
+        if (beat3_q.vlan && beat3_q.index == index_t'(ChecksumTagged / BeatBytes)) begin
+          header3[8*(ChecksumTagged % BeatBytes) +: 16] = network16(checksum);
+        end
       end
     end
   end

@@ -207,8 +207,16 @@ module vireo_cq_writer
   logic virtqueue_write, context_write, table_clear;
   logic [QueueBits-1:0] table_index, row_index;
 
-  assign pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
-  assign pulse_context = unpack_table_cq_context(table_write_i.data[8*TableCqContextBytes-1:0]);
+  // What is written is zero meanwhile, so that simulation passes it by.
+  always_comb begin
+    pulse_virtqueue = '0;
+    pulse_context = '0;
+    if (table_write_valid_i) begin
+      pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
+      pulse_context = unpack_table_cq_context(table_write_i.data[8*TableCqContextBytes-1:0]);
+    end
+  end
+
   assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
   assign context_write = table_write_valid_i && table_write_i.table_id == MgmtTableCqContext;
   // A clear of the entry has kind none and clears the positions, too.

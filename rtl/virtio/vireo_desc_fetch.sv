@@ -181,8 +181,16 @@ module vireo_desc_fetch
   logic virtqueue_write, window_write, table_clear, row_clear;
   logic [QueueBits-1:0] table_index, row_index;
 
-  assign pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
-  assign pulse_window = unpack_table_window(table_write_i.data[8*TableWindowBytes-1:0]);
+  // What is written is zero meanwhile, so that simulation passes it by.
+  always_comb begin
+    pulse_virtqueue = '0;
+    pulse_window = '0;
+    if (table_write_valid_i) begin
+      pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
+      pulse_window = unpack_table_window(table_write_i.data[8*TableWindowBytes-1:0]);
+    end
+  end
+
   assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
   assign window_write = table_write_valid_i && table_write_i.table_id == MgmtTableWindow;
   // A clear of the entry has kind none and clears the positions, too.

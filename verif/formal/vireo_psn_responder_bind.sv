@@ -2,16 +2,21 @@
 
 // Where vireo_responder compares PSNs, in its own words. What is neither expected nor ahead is a duplicate.
 
+// In a turn; else nothing is compared.
 // Requests.
 bind vireo_responder vireo_psn_proof #(.Behind(1)) u_request_expected (
-  .clk_i, .valid_i(1'b1), .from_i(half.expected_psn), .psn_i(frame.bth.psn), .verdict_i(checks_d.expected));
+  .clk_i, .valid_i(state_q != StIdle), .from_i(half.expected_psn), .psn_i(frame.bth.psn),
+  .verdict_i(checks_d.expected));
 bind vireo_responder vireo_psn_proof u_request_ahead (
-  .clk_i, .valid_i(1'b1), .from_i(half.expected_psn), .psn_i(frame.bth.psn), .verdict_i(checks_d.ahead));
+  .clk_i, .valid_i(state_q != StIdle), .from_i(half.expected_psn), .psn_i(frame.bth.psn),
+  .verdict_i(checks_d.ahead));
 // READ responses.
 bind vireo_responder vireo_psn_proof #(.Behind(1)) u_response_expected (
-  .clk_i, .valid_i(1'b1), .from_i(read_checks_d.psn), .psn_i(frame.bth.psn), .verdict_i(read_checks_d.expected));
+  .clk_i, .valid_i(state_q != StIdle), .from_i(read_checks_d.psn), .psn_i(frame.bth.psn),
+  .verdict_i(read_checks_d.expected));
 bind vireo_responder vireo_psn_proof u_response_ahead (
-  .clk_i, .valid_i(1'b1), .from_i(read_checks_d.psn), .psn_i(frame.bth.psn), .verdict_i(read_checks_d.ahead));
+  .clk_i, .valid_i(state_q != StIdle), .from_i(read_checks_d.psn), .psn_i(frame.bth.psn),
+  .verdict_i(read_checks_d.ahead));
 // A duplicate READ is carried out again only if all of its PSNs have been, its last one, too.
 bind vireo_responder vireo_psn_repeat_proof u_repeat (
   .clk_i, .again_i(checks_d.again && !checks_d.expected && !checks_d.ahead), .expected_i(half.expected_psn),
