@@ -59,9 +59,10 @@ module vireo_arb_rr #(
     winner_d = winner_q;
     if (!busy_q && valid != '0) winner_d = pick;
     move = valid[winner_d] && space;
-    winner_data = '0;
+    // Without a move that of input 0, not zero: a mask over the multiplexer would cost as many LUTs again.
+    winner_data = data[0];
     if (move) begin
-      for (int unsigned i = 0; i < Inputs; i++) begin
+      for (int unsigned i = 1; i < Inputs; i++) begin
         if (winner_d == IndexBits'(i)) winner_data = data[i];
       end
     end
