@@ -199,7 +199,7 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
 }
 
 TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
-  uint64_t flushed = 0, established = 0;
+  uint64_t flushed = 0;
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
@@ -281,13 +281,14 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
     }
     EXPECT_EQ(frames, 3000u);
     EXPECT_GT(bench.contexts.errors.size(), 20u);
+    uint64_t established = 0;
     for (const auto& failure : Bench::Take(bench.failures)) {
       established += failure.event_type == RdmaEventType::kCommEst;
     }
+    EXPECT_GT(established, 5u);
   }
   // In all: at one rate it is chance.
   EXPECT_GT(flushed, 20u * std::size(kRates));
-  EXPECT_GT(established, 5u * std::size(kRates));
 }
 
 TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
