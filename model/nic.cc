@@ -150,7 +150,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   moderation_.cycle_at = retry_timer_.cycle_at;
   csr_.idle = [this] { return IsDatapathIdle(now_); };
   csr_.quiet = [this] { return IsQuiet(); };
-  csr_.dma_outstanding = [this] { return static_cast<uint16_t>(read_port_.outstanding()); };
+  csr_.dma_outstanding = [this](Cycle now) { return static_cast<uint16_t>(read_port_.outstanding(now)); };
   csr_.on_settings = [this](Cycle from, const CsrSettings& settings) { ApplySettings(from, settings); };
   csr_.on_reset_done = [this](Cycle now) { common_cfg_.OnResetDone(now); };
   csr_.on_queue_reset_done = [this](Cycle now, uint16_t vq_index) { common_cfg_.OnQueueResetDone(now, vq_index); };
@@ -416,11 +416,9 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
 }
 
 void Nic::RunThrough(Cycle last) {
-  for (Cycle cycle = agenda_.next(); cycle <= last; cycle = agenda_.next()) {
-    now_ = cycle;
-    agenda_.RunThrough(cycle);
-    if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(now_ + 1, IsQuiet());
-  }
+  agenda_.RunThrough(last, [this](Cycle cycle) {
+    if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsQuiet());
+  });
   now_ = last;
 }
 

@@ -131,7 +131,7 @@ class Nic {
     Csr& csr_;
   };
   Agenda agenda_;
-  Cycle now_ = 0;  // that runs, or ran last
+  Cycle now_ = 0;  // that ran last
   // Levels of several sources, from the cycle on in which they were told last.
   bool datapath_enable_ = false;
   bool resetting_ = false;

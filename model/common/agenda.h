@@ -75,6 +75,11 @@ class Agenda {
 
   // Runs every block that asked for a cycle up to `last`, cycle by cycle.
   void RunThrough(Cycle last) {
+    RunThrough(last, [](Cycle) {});
+  }
+  // The same, and after(cycle) behind all blocks of each cycle.
+  template <typename After>
+  void RunThrough(Cycle last, const After& after) {
     for (Cycle cycle = Earliest(); cycle <= last && cycle != kUnknown; cycle = Earliest()) {
       now_ = cycle;
       uint64_t& due = due_[cycle % kNear];
@@ -86,6 +91,7 @@ class Agenda {
         block.Run(cycle);
       }
       near_ &= ~Bit(cycle % kNear);
+      after(cycle);
     }
   }
 

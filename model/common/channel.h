@@ -116,6 +116,7 @@ class Output {
     channel_ = &channel;
     channel.SetProducer(&producer);
   }
+  bool IsConnected() const { return channel_ != nullptr; }
   bool CanPush(Cycle now) const { return channel_->CanPush(now); }
   void Push(Cycle now, const T& token) { channel_->Push(now, token); }
   void Push(Cycle now, T&& token) { channel_->Push(now, std::move(token)); }

@@ -52,6 +52,18 @@ class FifoTiming {
   void Push(Cycle first, size_t count) {
     for (size_t i = 0; i < count; ++i) Push(first + i);
   }
+  // The first cycle from which the oldest `count`, 1 or more, are visible as they are popped one in each cycle;
+  // kUnknown if there are fewer.
+  Cycle PopReady(size_t count) const {
+    if (pushed_at_.size() < count) return kUnknown;
+    // No two were pushed in one cycle, so those before the last one are visible in time if it is.
+    const Cycle last = pushed_at_[count - 1] + latency_;
+    return std::max({next_pop_, pushed_at_.front() + latency_, last - std::min<Cycle>(last, count - 1)});
+  }
+  // `count` pops, one in each cycle from `first` on.
+  void Pop(Cycle first, size_t count) {
+    for (size_t i = 0; i < count; ++i) Pop(first + i);
+  }
   // A stream that nobody stops: `pushes` more entries come, one in each cycle from `push` on, and all leave, one in
   // each cycle from `pop` on.
   void Pass(Cycle push, size_t pushes, Cycle pop) {

@@ -91,7 +91,7 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
 // --- What it is told -------------------------------------------------------------------------------------------------
 
 void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
-  accesses_.push_back({now, write, address, data, idle(), quiet(), dma_outstanding()});
+  accesses_.push_back({now, write, address, data, idle(), quiet(), dma_outstanding(now)});
   WakeAt(now + 1);
 }
 

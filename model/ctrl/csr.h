@@ -113,7 +113,7 @@ class Csr final : public Block {
   // Asked in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
   std::function<bool()> idle = [] { return true; };
   std::function<bool()> quiet = [] { return true; };
-  std::function<uint16_t()> dma_outstanding = [] { return uint16_t{0}; };
+  std::function<uint16_t(Cycle now)> dma_outstanding = [](Cycle) { return uint16_t{0}; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
   void Run(Cycle now) override;

@@ -2,6 +2,7 @@
 #include "model/dma/dma_read_port.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace vireo::model {
 namespace {
 
 constexpr unsigned kTagBits = 8;  // of a client's tag, below the client's index
+
+constexpr uint64_t Bit(size_t client) { return uint64_t{1} << client; }
 
 }  // namespace
 
@@ -42,11 +45,13 @@ void DmaReadPort::Run(Cycle now) {
     --reads_;
   }
   if (reader_.TrainCycle() <= now) TakeTrain(now);
-  for (size_t i = 0; i < answers_.size(); ++i) {
+  for (uint64_t left = answering_; left != 0; left &= left - 1) {
+    const auto i = static_cast<size_t>(std::countr_zero(left));
     Answers& answers = answers_[i];
-    if (answers.tokens.empty() || answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
+    if (answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
     fetched_out[i].Push(now, answers.tokens.front());
     answers.tokens.pop_front();
+    if (answers.tokens.empty()) answering_ &= ~Bit(i);
     answers.timing.Pop(now);
     answers.places.Return(now);
     moved = true;
@@ -80,15 +85,32 @@ void DmaReadPort::Run(Cycle now) {
     moved = true;
   }
 
-  if (reader_.BurstCycle() <= now && ar_out.CanPush(now)) {
+  if (ar_out.IsConnected() && reader_.BurstCycle() <= now && ar_out.CanPush(now)) {
     ar_out.Push(now, reader_.burst());
     reader_.OnBurstTaken(now);
-    ++outstanding_;
+    begins_.push_back(now);
     moved = true;
   }
+  outstanding(now);  // so that what is over is not kept
 
   if (moved) WakeAt(now + 1);
   Wake(now);
+}
+
+DmaReader::Burst DmaReadPort::TakeBurst() {
+  const DmaReader::Burst burst = reader_.burst();
+  const Cycle cycle = reader_.BurstCycle();
+  reader_.OnBurstTaken(cycle);
+  begins_.push_back(cycle);
+  // What follows from it is later than this.
+  Wake(cycle);
+  return burst;
+}
+
+uint32_t DmaReadPort::outstanding(Cycle now) {
+  for (; !begins_.empty() && begins_.front() < now; begins_.pop_front()) ++outstanding_;
+  for (; !ends_.empty() && ends_.front() < now; ends_.pop_front()) --outstanding_;
+  return outstanding_;
 }
 
 bool DmaReadPort::Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in) {
@@ -122,6 +144,7 @@ void DmaReadPort::TakeTrain(Cycle now) {
   answer = {.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
   std::copy(train.data.begin(), train.data.end(), answer.data);
   answers_[client].timing.Push(end);
+  answering_ |= Bit(client);
 }
 
 void DmaReadPort::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
@@ -135,7 +158,7 @@ void DmaReadPort::OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp) {
 }
 
 void DmaReadPort::EndRead(Cycle cycle) {
-  --outstanding_;
+  ends_.push_back(cycle);
   Wake(cycle);
 }
 
@@ -152,10 +175,10 @@ void DmaReadPort::Wake(Cycle now) {
     if (cycle > now) WakeAt(cycle);
   };
   at(reader_.TrainCycle());
-  at(reader_.BurstCycle());
+  if (ar_out.IsConnected()) at(reader_.BurstCycle());
   at(std::max(arb_.PopReady(), reader_.RequestReady()));
-  for (const Answers& answers : answers_) {
-    if (!answers.tokens.empty()) at(answers.timing.PopReady());
+  for (uint64_t left = answering_; left != 0; left &= left - 1) {
+    at(answers_[static_cast<size_t>(std::countr_zero(left))].timing.PopReady());
   }
 }
 

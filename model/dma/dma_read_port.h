@@ -50,23 +50,27 @@ class DmaReadPort final : public Block {
   std::vector<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
   std::vector<Output<spec::DmaFetched>> fetched_out;            // per small client
   std::vector<Channel<spec::DmaReadRequest>> read_request_in;   // per whole client; 1 to kPcieRequestBoundary bytes
-  Output<DmaReader::Burst> ar_out;
-  std::vector<TrainSink*> train_sink;       // per whole client; must be there if it asks
+  Output<DmaReader::Burst> ar_out;                              // or nobody: then TakeBurst
+  std::vector<TrainSink*> train_sink;                           // per whole client; must be there if it asks
   std::function<void(Cycle)> on_dma_error;  // a train that failed begins in this cycle; may be empty
   // Counts for requests that leave the arbiter; to be set before the blocks of a cycle run.
   spec::PcieSize max_read_request_size = spec::PcieSize::kBytes128;
 
   void Run(Cycle now) override;
 
-  // A beat of the bus, as DmaReader takes it. A burst's beats come after ar_out took it.
+  // For a bus whose arready is always 1: the oldest burst, which it takes in cycle reader().BurstCycle(), if that is
+  // known; at any time up to then.
+  DmaReader::Burst TakeBurst();
+
+  // A beat of the bus, as DmaReader takes it. A burst's beats come after it was taken.
   void OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last);
-  // Or more than a beat, as DmaReader takes it.
+  // Or more than a beat, as DmaReader takes it; the end as soon as its cycle is known.
   void OnReadData(uint32_t id, std::span<const uint8_t> data) { reader_.OnReadData(id, data); }
   void OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp);
 
   // What idle_o and outstanding_o show in a cycle before anything of that cycle was told.
   bool IsIdle() const;
-  uint32_t outstanding() const { return outstanding_; }
+  uint32_t outstanding(Cycle now);
   const DmaReader& reader() const { return reader_; }
 
  private:
@@ -89,9 +93,12 @@ class DmaReadPort final : public Block {
   ArbRr arb_;
   std::vector<Ring<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
   std::vector<Answers> answers_;                      // per small client
+  uint64_t answering_ = 0;                            // those with answers, a bit for each
   Ring<Cycle> train_ends_;                            // last beats of whole clients' trains that are leaving
   uint64_t reads_ = 0;                                // requests of whole clients under way
+  // Bursts that are taken and have not ended, but for those beginnings and ends that are later than what was asked for.
   uint32_t outstanding_ = 0;
+  Ring<Cycle> begins_, ends_;
 };
 
 }  // namespace vireo::model

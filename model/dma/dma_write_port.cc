@@ -64,7 +64,7 @@ void DmaWritePort::Run(Cycle now) {
   moved |= OutOfArbiter(now);
   moved |= IntoWriter(now);
 
-  if (writer_.BurstCycle() <= now && aw_out.CanPush(now)) {
+  if (aw_out.IsConnected() && writer_.BurstCycle() <= now && aw_out.CanPush(now)) {
     aw_out.Push(now, writer_.burst());
     writer_.OnBurstTaken(now);
     moved = true;
@@ -186,6 +186,11 @@ void DmaWritePort::OnWriteBeatTaken(Cycle now) {
   Wake(now);
 }
 
+Cycle DmaWritePort::TakeBurst(Cycle cycle) {
+  writer_.OnBurstTaken(cycle);
+  return TakeBurstData(cycle, cycle + 1);
+}
+
 Cycle DmaWritePort::TakeBurstData(Cycle now, Cycle from) {
   const Cycle last = writer_.TakeBurstData(from);
   Wake(now);
@@ -210,7 +215,7 @@ void DmaWritePort::Wake(Cycle now) {
   const auto at = [&](Cycle cycle) {
     if (cycle > now) WakeAt(cycle);
   };
-  at(writer_.BurstCycle());
+  if (aw_out.IsConnected()) at(writer_.BurstCycle());
   at(std::max({arb_.PopReady(), writer_.TrainReady(), bytes_left_ == 0 ? requests_timing_.PushReady() : 0}));
   at(std::max(requests_timing_.PopReady(), writer_.RequestReady()));
 }

@@ -48,7 +48,7 @@ class DmaWritePort final : public Block {
   // Whose addresses others keep: never longer than they are made.
   std::vector<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
   std::vector<Channel<WriteBeat>> write_in;       // per whole client
-  Output<DmaWriter::Burst> aw_out;
+  Output<DmaWriter::Burst> aw_out;                // or nobody: then TakeBurst
   // Called in the cycle of the pulse; may be empty.
   std::vector<OnDone> on_done;        // per small client
   std::vector<OnDone> on_write_done;  // per whole client
@@ -62,6 +62,11 @@ class DmaWritePort final : public Block {
 
   void Run(Cycle now) override;
 
+  // For a bus that knows ahead in which cycle it takes the oldest burst, writer().burst(); not before
+  // writer().BurstCycle(). It is always ready for the beats from the next cycle on; they are writer().burst_data(), if
+  // this is told before. The cycle of the last one.
+  Cycle TakeBurst(Cycle cycle);
+
   // The beats of the bus are writer().write_beat(), from writer().WriteCycle() on. Told in cycle `now` that the bus
   // takes one.
   void OnWriteBeatTaken(Cycle now);
@@ -69,7 +74,7 @@ class DmaWritePort final : public Block {
   // the last one.
   Cycle TakeBurstData(Cycle now, Cycle from);
 
-  // Answers come in the order of the bursts, each after its burst's last beat was taken.
+  // Answers come in the order of the bursts, each after its burst's last beat was taken; told in their cycle or before.
   void OnAnswer(Cycle cycle, AxiResp resp);
 
   // What idle_o shows in a cycle before anything of that cycle was told.

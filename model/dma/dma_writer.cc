@@ -95,10 +95,13 @@ Cycle DmaWriter::TakeBurstData(Cycle from) {
   assert(beat_ == 0);
   const uint32_t beats = WriteOf(leaving_).beats;
   Cycle cycle = from;
-  for (uint32_t i = 0; i < beats; ++i) {
+  for (uint32_t left = beats; left != 0;) {
     cycle = std::max(WriteCycle(), from);
-    write_timing_.Pop(cycle);
-    write_room_.Return(cycle);
+    const uint32_t count = write_timing_.PopReady(left) <= cycle ? left : 1;
+    write_timing_.Pop(cycle, count);
+    write_room_.Return(cycle, count);
+    cycle += count - 1;
+    left -= count;
     // Beats to come wait for this burst's steps only.
     while (stepping_ == leaving_ && Step()) {
     }
@@ -180,25 +183,31 @@ bool DmaWriter::StepAll() {
   return stepped;
 }
 
+// All that are left of a burst if there is room for them as they come, else one.
 bool DmaWriter::Step() {
+  if (jobs_timing_.size() == 0) return false;
   const Cycle cycle = std::max({jobs_timing_.PopReady(), next_step_, write_room_.Available(1)});
   if (cycle == kUnknown) return false;
-  next_step_ = cycle + 1;
   const Write& write = WriteOf(stepping_);
+  const uint32_t left = write.beats - step_;
+  // No two places are returned in one cycle, so those before the last one are there in time if it is.
+  const bool flows = left <= kStreamDepth && write_room_.Available(left) <= cycle + left - 1;
+  const uint32_t count = flows ? left : 1;
+  next_step_ = cycle + count;
   const Flight& flight = FlightOf(write.flight);
   if (step_ == 0 && write.address == flight.request.address) {
     beats_left_ = BusBeats(0, flight.request.bytes, beat_bytes_);
   }
-  if (beats_left_ > 0) {
-    --beats_left_;
-    data_timing_.Pop(cycle);
-  }
-  write_room_.Take(1);
-  write_timing_.Push(cycle + kStepToQueue);
-  if (++step_ == write.beats) {
+  const uint32_t data = std::min(beats_left_, count);
+  beats_left_ -= data;
+  data_timing_.Pop(cycle, data);
+  write_room_.Take(count);
+  write_timing_.Push(cycle + kStepToQueue, count);
+  step_ += count;
+  if (step_ == write.beats) {
     step_ = 0;
     ++stepping_;
-    jobs_timing_.Pop(cycle);
+    jobs_timing_.Pop(next_step_ - 1);
   }
   return true;
 }

@@ -100,7 +100,11 @@ void PutIpv6(const TxToken& token, size_t payload_length, uint8_t* to) {
 std::vector<uint8_t> TxFramer::Frame(const TxToken& token, std::span<const uint8_t> payload) {
   assert(payload.size() == token.payload_bytes);
   const Sizes at(token);
-  std::vector<uint8_t> frame(at.frame);
+  std::vector<uint8_t> frame;
+  frame.reserve(at.frame);
+  frame.resize(at.payload);
+  frame.insert(frame.end(), payload.begin(), payload.end());
+  frame.resize(at.frame);
   PutEthernet(token, frame.data());
   if (token.is_ipv6) {
     PutIpv6(token, at.end - at.l4, frame.data() + at.l3);
@@ -118,7 +122,6 @@ std::vector<uint8_t> TxFramer::Frame(const TxToken& token, std::span<const uint8
   bth.pad_count = static_cast<uint8_t>(at.pad);
   bth.Encode(frame.data() + at.bth);
   std::copy_n(token.extension, at.payload - at.extension, frame.data() + at.extension);
-  std::copy(payload.begin(), payload.end(), frame.data() + at.payload);
 
   const uint32_t icrc = IcrcCompute({frame.data() + at.l3, at.icrc - at.l3}, token.is_ipv6);
   for (size_t i = 0; i < spec::kIcrcBytes; ++i) frame[at.icrc + i] = static_cast<uint8_t>(icrc >> (8 * i));

@@ -166,5 +166,18 @@ TEST(FifoTiming, SaysWhatIsNotKnown) {
   EXPECT_EQ(slice.PopReady(), 21u);
 }
 
+TEST(FifoTiming, SaysFromWhenOnSeveralCanBePoppedWithoutAGap) {
+  FifoTiming timing = FifoTiming::Fifo(kShallow);
+  EXPECT_EQ(timing.PopReady(1), kUnknown);
+  for (const Cycle cycle : {Cycle{10}, Cycle{11}, Cycle{20}}) timing.Push(cycle);
+  EXPECT_EQ(timing.PopReady(1), 10 + FifoTiming::kFifoLatency);
+  EXPECT_EQ(timing.PopReady(2), 10 + FifoTiming::kFifoLatency);
+  EXPECT_EQ(timing.PopReady(3), 20 + FifoTiming::kFifoLatency - 2);
+  EXPECT_EQ(timing.PopReady(4), kUnknown);
+  timing.Pop(30, 2);
+  EXPECT_EQ(timing.PopReady(1), 32u);
+  EXPECT_EQ(timing.size(), 1u);
+}
+
 }  // namespace
 }  // namespace vireo::verif

@@ -77,7 +77,7 @@ struct Bench {
     };
     block.idle = [this] { return p.idle_i != 0; };
     block.quiet = [this] { return p.quiet_i != 0; };
-    block.dma_outstanding = [this] { return p.dma_outstanding_i; };
+    block.dma_outstanding = [this](Cycle) { return p.dma_outstanding_i; };
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
 

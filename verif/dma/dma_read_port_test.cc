@@ -81,7 +81,7 @@ class Rig {
         port(agenda_, config_),
         memory(beat_bytes_, policy.memory, random),
         bench(rtl, agenda_, random),
-        before_([this](Cycle) { return Before(); }, {}),
+        before_([this](Cycle cycle) { return Before(cycle); }, {}),
         after_([this](Cycle cycle) { return Drive(cycle); }, [this](Cycle cycle) { return Compare(cycle); }) {
     bench.AddOther(before_);
     wanted.resize(clients());
@@ -206,7 +206,7 @@ class Rig {
     }
   }
 
-  std::string Before() {
+  std::string Before(Cycle cycle) {
     for (size_t i = 0; i < whole(); ++i) {
       requests_[i].ready = Bit(top_.fetch_request_ready_o, i);
       fetched_[i].valid = Bit(top_.fetched_valid_o, i);
@@ -214,7 +214,7 @@ class Rig {
     }
     for (size_t i = whole(); i < clients(); ++i) requests_[i].ready = Bit(top_.read_request_ready_o, i - whole());
     if ((top_.idle_o != 0) != port.IsIdle()) return "idle is " + std::to_string(top_.idle_o) + " in RTL only";
-    if (top_.outstanding_o != port.outstanding()) return "outstanding differs";
+    if (top_.outstanding_o != port.outstanding(cycle)) return "outstanding differs";
     if (top_.outstanding_o != memory.outstanding()) return "outstanding is wrong";
     return {};
   }

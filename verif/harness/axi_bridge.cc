@@ -136,7 +136,7 @@ bool AxiBridge::IsAddressReady(Cycle cycle, uint64_t address, uint32_t bytes) co
 void AxiBridge::OnAddress(Cycle cycle, uint64_t address, uint32_t bytes) {
   if (bytes == 0) Defect(cycle, "write burst without bytes");
   if (!IsAddressReady(cycle, address, bytes)) Defect(cycle, "write burst without credits");
-  write_.Take(cycle, DmaBeats(address, bytes, beat_bytes_));
+  write_.TakeAhead(DmaBeats(address, bytes, beat_bytes_));
   writes_.push_back({cycle, {address, {}}, bytes});
 }
 

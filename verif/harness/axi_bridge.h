@@ -99,7 +99,9 @@ class AxiBridge {
   size_t open_reads() const { return open_reads_; }
 
   // --- Writes
+  // Also of a later cycle: true does not become false but by OnAddress.
   bool IsAddressReady(Cycle cycle, uint64_t address, uint32_t bytes) const;
+  // In the order of the cycles; in its cycle, or before for who knows it.
   void OnAddress(Cycle cycle, uint64_t address, uint32_t bytes);
   bool IsDataReady(Cycle cycle) const;
   // A beat of the oldest burst, of beat_bytes() bytes; the burst's own are taken from it. The write, if it was the
@@ -132,6 +134,8 @@ class AxiBridge {
    public:
     void Give(Cycle cycle, uint64_t beats) { Add(cycle, static_cast<int64_t>(beats)); }
     void Take(Cycle cycle, uint64_t beats) { Add(cycle, -static_cast<int64_t>(beats)); }
+    // For who takes in the order of cycles, but ahead of what is given in the meantime.
+    void TakeAhead(uint64_t beats) { settled_ -= static_cast<int64_t>(beats); }
     int64_t Before(Cycle cycle) const { return cycle > cycle_ ? settled_ + now_ : settled_; }
 
    private:

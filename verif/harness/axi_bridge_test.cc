@@ -216,6 +216,16 @@ TEST(AxiBridge, AnAddressIsTakenInTheCycleAfterItsCreditsCame) {
   EXPECT_TRUE(bench.bridge.IsAddressReady(12, 0x1000, 64));
 }
 
+TEST(AxiBridge, WhoTakesAnAddressAheadCannotTakeMoreThanThereIs) {
+  Bench bench(spec::kNic100);
+  bench.bridge.ReturnCredits(10, CreditKind::kDmaWrite, 3);
+  bench.bridge.OnAddress(20, 0x1000, 128);
+  EXPECT_FALSE(bench.bridge.IsAddressReady(21, 0x1000, 65));
+  bench.bridge.ReturnCredits(15, CreditKind::kDmaWrite, 1);
+  EXPECT_TRUE(bench.bridge.IsAddressReady(21, 0x1000, 128));
+  EXPECT_FALSE(bench.bridge.IsAddressReady(21, 0x1000, 129));
+}
+
 TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterItsEnd) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);

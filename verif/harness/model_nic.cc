@@ -34,17 +34,14 @@ void ModelNic::Reset(Cycle cycle) {
   frames_ahead_.clear();
   interrupts_.clear();
   messages_.clear();
-  read_bursts_.sent().clear();
-  write_bursts_.sent().clear();
-  read_ends_.clear();
+  reads_.clear();
   writes_.clear();
   first_input_ = cycle + kResetCycles;
   beats_counted_ = first_input_;
   transmit_ready_ = false;
+  transmit_change_ = kNever;
 
   model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this));
-  model_->read_port().ar_out.Connect(read_bursts_, model_->read_port());
-  model_->write_port().aw_out.Connect(write_bursts_, model_->write_port());
   SetControls(first_input_, config_space_.controls());
   link_changes_.assign(1, {first_input_, true});
   Plan(first_input_);
@@ -99,16 +96,27 @@ void ModelNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned byt
 }
 
 void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
-  Enter(cycle);
   const AxiBridge::ReadPart part = bridge_.TakeCompletion(cycle, completion);
   if (part.bytes != 0) model_->read_port().OnReadData(completion.tag, completion.data.first(part.bytes));
-  if (part.last) read_ends_.push_back({part.cycle, completion.tag, part.resp});
+  if (!part.last) return;
+  model_->read_port().OnReadEnd(Ours(part.cycle), completion.tag, RespOf(part.resp));
+  TakeReadBursts();  // that waited for a tag or a place
+  if (!reads_.empty()) Wake(reads_.front().cycle);
+  Wake(Theirs(model_->next()));
 }
 
 void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
-  TellTransmitReady(cycle);
+  if (kind == CreditKind::kTransmit) TellTransmitReady(cycle);
   bridge_.ReturnCredits(cycle, kind, beats);
-  Wake(cycle + 1);  // they count from then on
+  // They count from the next cycle on.
+  if (kind == CreditKind::kTransmit) {
+    if (bridge_.IsTransmitReady(cycle + 1) == transmit_ready_) return;
+    transmit_change_ = cycle + 1;
+    return Wake(transmit_change_);
+  }
+  if (!TakeWriteBursts(cycle)) return;
+  Wake(writes_.front().last);
+  Wake(Theirs(model_->next()));
 }
 
 void ModelNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) {
@@ -138,6 +146,11 @@ void ModelNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
 
 // --- Time
 
+bool ModelNic::IsIdle() const {
+  const bool waits_for_credits = model_->write_port().writer().BurstCycle() != model::kUnknown;
+  return !waits_for_credits && (next_run_ == kNever || next_run_ >= NextDeadline());
+}
+
 void ModelNic::Wake(Cycle cycle) {
   if (cycle >= next_run_) return;
   next_run_ = cycle;
@@ -145,26 +158,21 @@ void ModelNic::Wake(Cycle cycle) {
 }
 
 void ModelNic::OnTime(uint64_t) {
-  const Cycle cycle = next_run_;
-  next_run_ = kNever;
+  const Cycle cycle = std::exchange(next_run_, kNever);
   ++run_cycles_;
   RunCycle(cycle);
   Plan(cycle + 1);
 }
 
+// The next run, in cycle `next` or later.
 void ModelNic::Plan(Cycle next) {
   Cycle cycle = Theirs(model_->next());
-  if (!read_ends_.empty()) cycle = std::min(cycle, read_ends_.front().cycle);
+  if (!reads_.empty()) cycle = std::min(cycle, reads_.front().cycle);
   if (!writes_.empty()) cycle = std::min(cycle, writes_.front().last);
-  if (bridge_.IsAnswer(next)) cycle = std::min(cycle, next);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
   if (!link_changes_.empty()) cycle = std::min(cycle, link_changes_.front().first);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
-  // Credits that came in the cycle that ran: their own wish to be woken was behind that cycle's.
-  if (bridge_.IsTransmitReady(next) != transmit_ready_) cycle = std::min(cycle, next);
-  // What waits for the bus is looked at in every cycle: what it waits for is not the model's.
-  const Cycle waiting = model_->write_port().writer().BurstCycle();
-  if (waiting != model::kUnknown) cycle = std::min(cycle, std::max(Theirs(waiting), next));
+  cycle = std::min(cycle, transmit_change_);
   if (cycle != kNever) Wake(std::max(cycle, next));
 }
 
@@ -183,15 +191,11 @@ void ModelNic::RunCycle(Cycle cycle) {
     model_->SetMacLink(Ours(cycle), link_changes_.front().second);
     link_changes_.pop_front();
   }
-  TellTransmitReady(cycle);
-  for (; !read_ends_.empty() && read_ends_.front().cycle <= cycle; read_ends_.pop_front()) {
-    const ReadEnd& end = read_ends_.front();
-    model_->read_port().OnReadEnd(Ours(end.cycle), end.id, RespOf(end.resp));
-  }
-  if (bridge_.IsAnswer(cycle)) model_->write_port().OnAnswer(Ours(cycle), RespOf(kAxiOkay));
-  OpenBus(cycle);
+  if (!frames_ahead_.empty() || transmit_change_ <= cycle) TellTransmitReady(cycle);
   model_->RunThrough(Ours(cycle));
-  TakeBus(cycle);
+  TellBus(cycle);
+  TakeReadBursts();
+  TakeWriteBursts(cycle);
   for (const uint16_t vector : messages_) environment_.SendMsix(cycle, vector);
   messages_.clear();
   while (!interrupts_.empty() && interrupts_.front().first <= cycle) {
@@ -200,39 +204,48 @@ void ModelNic::RunCycle(Cycle cycle) {
   }
 }
 
-void ModelNic::OpenBus(Cycle cycle) {
-  const model::DmaWriter& writer = model_->write_port().writer();
-  const bool has_burst = writer.BurstCycle() <= Ours(cycle);
-  write_bursts_.SetOpen(Ours(cycle),
-                        has_burst && bridge_.IsAddressReady(cycle, writer.burst().address, writer.burst().bytes));
-}
-
-// With its address taken, nothing stops a burst's beats (rule W2).
-void ModelNic::TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst) {
-  bridge_.OnAddress(cycle, burst.address, burst.bytes);
-  model::DmaWritePort& port = model_->write_port();
-  Write& write = writes_.Extend();
-  write.data = port.writer().burst_data();
-  write.last = Theirs(port.TakeBurstData(Ours(cycle), Ours(cycle + 1)));
-}
-
-void ModelNic::TakeBus(Cycle cycle) {
-  for (const auto& sent : read_bursts_.sent()) {
-    const DmaRead read{
-        .tag = static_cast<uint16_t>(sent.token.id), .address = sent.token.address, .bytes = sent.token.bytes};
-    bridge_.OnReadBurst(cycle, read);
-    environment_.ReadDma(cycle, read);
+// What the model says ahead is told in its cycle.
+void ModelNic::TellBus(Cycle cycle) {
+  for (; !reads_.empty() && reads_.front().cycle <= cycle; reads_.pop_front()) {
+    bridge_.OnReadBurst(cycle, reads_.front().read);
+    environment_.ReadDma(cycle, reads_.front().read);
   }
-  read_bursts_.sent().clear();
   for (; !writes_.empty() && writes_.front().last <= cycle; writes_.pop_front()) {
     const Write& write = writes_.front();
-    environment_.WriteDma(cycle, {bridge_.OnBurstData(write.last, write.data.size()), write.data});
+    environment_.WriteDma(cycle, {bridge_.OnBurstData(cycle, write.data.size()), write.data});
+    model_->write_port().OnAnswer(Ours(cycle + 1), RespOf(kAxiOkay));  // rule W3
   }
-  for (const auto& sent : write_bursts_.sent()) TakeWriteBurst(cycle, sent.token);
-  write_bursts_.sent().clear();
+}
+
+// They are taken as soon as they are visible (rule R1).
+void ModelNic::TakeReadBursts() {
+  model::DmaReadPort& port = model_->read_port();
+  for (Cycle cycle; (cycle = port.reader().BurstCycle()) != model::kUnknown;) {
+    const model::DmaReader::Burst burst = port.TakeBurst();
+    reads_.push_back({Theirs(cycle), {static_cast<uint16_t>(burst.id), burst.address, burst.bytes}});
+  }
+}
+
+// Those for which there are credits, from cycle `cycle` on (rule W1). With its address taken, nothing stops a burst's
+// beats (rule W2). Whether there were any.
+bool ModelNic::TakeWriteBursts(Cycle cycle) {
+  model::DmaWritePort& port = model_->write_port();
+  bool took = false;
+  for (; port.writer().BurstCycle() != model::kUnknown; took = true) {
+    const model::DmaWriter::Burst burst = port.writer().burst();
+    Cycle taken = std::max(Theirs(port.writer().BurstCycle()), cycle);
+    if (!bridge_.IsAddressReady(taken, burst.address, burst.bytes)) ++taken;  // credits of this cycle count then
+    if (!bridge_.IsAddressReady(taken, burst.address, burst.bytes)) break;
+    bridge_.OnAddress(taken, burst.address, burst.bytes);
+    Write& write = writes_.Extend();
+    write.data = port.writer().burst_data();
+    write.last = Theirs(port.TakeBurst(Ours(taken)));
+  }
+  return took;
 }
 
 void ModelNic::TellTransmitReady(Cycle cycle) {
+  if (transmit_change_ <= cycle) transmit_change_ = kNever;
   const auto tell = [&](Cycle at) {
     const bool ready = bridge_.IsTransmitReady(at);
     if (ready == transmit_ready_) return;

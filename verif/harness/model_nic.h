@@ -38,7 +38,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
-  bool IsIdle() const override { return next_run_ == kNever || next_run_ >= NextDeadline(); }
+  bool IsIdle() const override;
   Cycle NextDeadline() const override;
 
   uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
@@ -48,13 +48,13 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
     Cycle cycle = 0;
     PciConfig::Controls controls;
   };
-  struct ReadEnd {
-    Cycle cycle = 0;  // of its last beat
-    uint16_t id = 0;
-    uint8_t resp = 0;
+  // Bursts that the bus will take.
+  struct Read {
+    Cycle cycle = 0;
+    DmaRead read;
   };
   struct Write {
-    Cycle last = 0;                 // in which the bus takes the last beat
+    Cycle last = 0;                 // in which it takes the last beat
     std::span<const uint8_t> data;  // the model's, until the answer
   };
   struct Frame {
@@ -81,9 +81,9 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void ApplyConfig(Cycle cycle);
   void Enter(Cycle cycle);  // of an input
   void TellTransmitReady(Cycle cycle);
-  void OpenBus(Cycle cycle);
-  void TakeBus(Cycle cycle);
-  void TakeWriteBurst(Cycle cycle, const model::DmaWriter::Burst& burst);
+  void TakeReadBursts();
+  bool TakeWriteBursts(Cycle cycle);
+  void TellBus(Cycle cycle);
   void Plan(Cycle next);
   void SetControls(Cycle cycle, const PciConfig::Controls& controls);
 
@@ -96,10 +96,8 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   const Scheduler::ClientNumber client_;
 
   std::unique_ptr<model::Nic> model_;
-  model::Channel<model::DmaReader::Burst> read_bursts_ = model::Channel<model::DmaReader::Burst>::Sink();
-  model::Channel<model::DmaWriter::Burst> write_bursts_ = model::Channel<model::DmaWriter::Burst>::Sink();
-  model::Ring<ReadEnd> read_ends_;  // the other beats change nothing that could be seen
-  model::Ring<Write> writes_;       // bursts whose address is taken
+  model::Ring<Read> reads_;
+  model::Ring<Write> writes_;
 
   Cycle first_input_ = 0;
   Cycle next_run_ = kNever;
@@ -109,6 +107,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   std::deque<Frame> frames_ahead_;  // whose beats are not all counted as sent
   Cycle beats_counted_ = 0;         // beats of frames before this cycle are
   bool transmit_ready_ = false;
+  Cycle transmit_change_ = kNever;  // from then on it is something else, but for beats not counted yet
   std::deque<std::pair<Cycle, bool>> interrupts_;
   std::vector<uint16_t> messages_;  // of the cycle that runs
 };
