@@ -33,6 +33,9 @@ class ArbRr {
   // Decides everything that can be decided from the pushes before `now` and the pops told so far.
   void Advance(Cycle now);
 
+  // No beat waits for a decision: there is nothing for Advance to do before the next push.
+  bool IsDecided() const { return waiting_ == 0; }
+
   // The oldest beat at the output (output() must have one) is visible from this cycle on; kUnknown if there is none.
   Cycle PopReady() const { return output_.PopReady(); }
   const Ring<Beat>& output() const { return beats_; }

@@ -38,7 +38,7 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
 }
 
 void DmaReadPort::Run(Cycle now) {
-  bool moved = false;  // then there may be more to do in the next cycle
+  bool moved = false;  // then there may be more to do in the next cycle, for what waits at the inputs
 
   while (!train_ends_.empty() && train_ends_.front() <= now) {
     train_ends_.pop_front();
@@ -60,14 +60,18 @@ void DmaReadPort::Run(Cycle now) {
   const size_t decided = arb_.output().size();
   arb_.Advance(now);
   moved |= arb_.output().size() != decided;
+  bool waits = false;
   for (size_t i = 0; i < whole(); ++i) {
     if (fetch_request_in[i].size() == 0) continue;
+    waits = true;
     if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
     answers_[i].places.Take(1);
     moved = true;
   }
   for (size_t i = 0; i < read_request_in.size(); ++i) {
-    if (read_request_in[i].size() == 0 || !Admit(now, whole() + i, read_request_in[i])) continue;
+    if (read_request_in[i].size() == 0) continue;
+    waits = true;
+    if (!Admit(now, whole() + i, read_request_in[i])) continue;
     ++reads_;
     moved = true;
   }
@@ -93,7 +97,7 @@ void DmaReadPort::Run(Cycle now) {
   }
   outstanding(now);  // so that what is over is not kept
 
-  if (moved) WakeAt(now + 1);
+  if (moved && (waits || !arb_.IsDecided())) WakeAt(now + 1);
   Wake(now);
 }
 

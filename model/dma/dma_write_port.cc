@@ -41,7 +41,7 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
 }
 
 void DmaWritePort::Run(Cycle now) {
-  bool moved = false;  // then there may be more to do in the next cycle
+  bool moved = false;  // then there may be more to do in the next cycle, for what waits at the inputs
 
   auto& completions = writer_.completions();
   while (!completions.empty() && completions.front().cycle <= now) {
@@ -70,7 +70,10 @@ void DmaWritePort::Run(Cycle now) {
     moved = true;
   }
 
-  if (moved) WakeAt(now + 1);
+  const auto waits = [](const auto& in) { return in.size() != 0; };
+  if (moved && (!arb_.IsDecided() || std::ranges::any_of(store_in, waits) || std::ranges::any_of(write_in, waits))) {
+    WakeAt(now + 1);
+  }
   Wake(now);
 }
 
