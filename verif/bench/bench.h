@@ -144,7 +144,8 @@ struct Bench {
                                      .peer = options.peer,
                                      .config = options.config,
                                      .pcie_preset = options.preset,
-                                     .driver = driver};
+                                     .driver = driver,
+                                     .is_traced = false};
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
     auto built = RdmaSystem::Build(system_options);

@@ -137,6 +137,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   parameters.network_switch = options.network_switch;
   parameters.capture_path = options.capture_path;
   parameters.outer_ports = options.outer_ports;
+  parameters.is_traced = options.is_traced;
   for (const HostOptions& host : hosts) {
     NicParameters& nic = parameters.nics.emplace_back(host.nic);
     nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * nic.config->max_frame_bytes);

@@ -36,6 +36,7 @@ void ModelNic::Reset(Cycle cycle) {
   messages_.clear();
   reads_.clear();
   writes_.clear();
+  pending_ = kNever;
   first_input_ = cycle + kResetCycles;
   beats_counted_ = first_input_;
   transmit_ready_ = false;
@@ -43,8 +44,9 @@ void ModelNic::Reset(Cycle cycle) {
 
   model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this));
   SetControls(first_input_, config_space_.controls());
-  link_changes_.assign(1, {first_input_, true});
-  Plan(first_input_);
+  link_changes_.clear();
+  SetLink(first_input_, true);
+  Wake(NextRun(first_input_));
 }
 
 // --- Inputs
@@ -57,7 +59,7 @@ void ModelNic::WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_
   const PciConfig::Controls controls = config_space_.controls();
   if (controls == before) return;
   config_changes_.push_back({std::max(cycle + 1, first_input_), controls});
-  Wake(config_changes_.back().cycle);
+  Expect(config_changes_.back().cycle);
 }
 
 void ModelNic::SetControls(Cycle cycle, const PciConfig::Controls& controls) {
@@ -101,8 +103,7 @@ void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   if (!part.last) return;
   model_->read_port().OnReadEnd(Ours(part.cycle), completion.tag, RespOf(part.resp));
   TakeReadBursts();  // that waited for a tag or a place
-  if (!reads_.empty()) Wake(reads_.front().cycle);
-  Wake(Theirs(model_->next()));
+  Wake(std::min(pending_, Theirs(model_->next())));
 }
 
 void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
@@ -112,11 +113,9 @@ void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
   if (kind == CreditKind::kTransmit) {
     if (bridge_.IsTransmitReady(cycle + 1) == transmit_ready_) return;
     transmit_change_ = cycle + 1;
-    return Wake(transmit_change_);
+    return Expect(transmit_change_);
   }
-  if (!TakeWriteBursts(cycle)) return;
-  Wake(writes_.front().last);
-  Wake(Theirs(model_->next()));
+  if (TakeWriteBursts(cycle)) Wake(std::min(pending_, Theirs(model_->next())));
 }
 
 void ModelNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) {
@@ -131,7 +130,7 @@ void ModelNic::SetLink(Cycle cycle, bool up) {
   } else {
     link_changes_.emplace_back(cycle, up);
   }
-  Wake(cycle);
+  Expect(cycle);
 }
 
 void ModelNic::ReadCsr(Cycle cycle, uint32_t offset) {
@@ -151,6 +150,12 @@ bool ModelNic::IsIdle() const {
   return !waits_for_credits && (next_run_ == kNever || next_run_ >= NextDeadline());
 }
 
+// Something beside the model's blocks happens then.
+void ModelNic::Expect(Cycle cycle) {
+  pending_ = std::min(pending_, cycle);
+  Wake(cycle);
+}
+
 void ModelNic::Wake(Cycle cycle) {
   if (cycle >= next_run_) return;
   next_run_ = cycle;
@@ -158,22 +163,31 @@ void ModelNic::Wake(Cycle cycle) {
 }
 
 void ModelNic::OnTime(uint64_t) {
-  const Cycle cycle = std::exchange(next_run_, kNever);
-  ++run_cycles_;
-  RunCycle(cycle);
-  Plan(cycle + 1);
+  // On and on while nobody else has anything to do; but who asked for the time may want it back.
+  constexpr Cycle kMost = 64;
+  Cycle cycle = std::exchange(next_run_, kNever);
+  for (const Cycle last = cycle + kMost;;) {
+    ++run_cycles_;
+    RunCycle(cycle);
+    const Cycle next = NextRun(cycle + 1);
+    if (next > last || !scheduler_.Proceed(clock_.Middle(next))) return Wake(next);
+    cycle = next;
+  }
 }
 
-// The next run, in cycle `next` or later.
-void ModelNic::Plan(Cycle next) {
-  Cycle cycle = Theirs(model_->next());
+// In cycle `first` or later.
+Cycle ModelNic::NextRun(Cycle first) {
+  return std::max(std::min(Theirs(model_->next()), pending_), first);
+}
+
+Cycle ModelNic::FirstPending() const {
+  Cycle cycle = transmit_change_;
   if (!reads_.empty()) cycle = std::min(cycle, reads_.front().cycle);
   if (!writes_.empty()) cycle = std::min(cycle, writes_.front().last);
   if (!config_changes_.empty()) cycle = std::min(cycle, config_changes_.front().cycle);
   if (!link_changes_.empty()) cycle = std::min(cycle, link_changes_.front().first);
   if (!interrupts_.empty()) cycle = std::min(cycle, interrupts_.front().first);
-  cycle = std::min(cycle, transmit_change_);
-  if (cycle != kNever) Wake(std::max(cycle, next));
+  return cycle;
 }
 
 Cycle ModelNic::NextDeadline() const { return clock_.AtOrAfterNs(model_->deadline_ns()); }
@@ -186,22 +200,33 @@ Cycle ModelNic::CycleAt(uint64_t ns) {
 // --- One cycle
 
 void ModelNic::RunCycle(Cycle cycle) {
+  const bool is_pending = pending_ <= cycle;
+  if (is_pending) ApplyChanges(cycle);
+  if (is_pending || !frames_ahead_.empty()) TellTransmitReady(cycle);
+  model_->RunThrough(Ours(cycle));
+  if (is_pending) TellBus(cycle);
+  TakeReadBursts();
+  TakeWriteBursts(cycle);
+  if (!messages_.empty()) TellMessages(cycle);
+  if (pending_ > cycle) return;
+  while (!interrupts_.empty() && interrupts_.front().first <= cycle) {
+    environment_.SetFirmwareInterrupt(cycle, interrupts_.front().second);
+    interrupts_.pop_front();
+  }
+  pending_ = FirstPending();
+}
+
+void ModelNic::ApplyChanges(Cycle cycle) {
   ApplyConfig(cycle);
   while (!link_changes_.empty() && link_changes_.front().first <= cycle) {
     model_->SetMacLink(Ours(cycle), link_changes_.front().second);
     link_changes_.pop_front();
   }
-  if (!frames_ahead_.empty() || transmit_change_ <= cycle) TellTransmitReady(cycle);
-  model_->RunThrough(Ours(cycle));
-  TellBus(cycle);
-  TakeReadBursts();
-  TakeWriteBursts(cycle);
+}
+
+void ModelNic::TellMessages(Cycle cycle) {
   for (const uint16_t vector : messages_) environment_.SendMsix(cycle, vector);
   messages_.clear();
-  while (!interrupts_.empty() && interrupts_.front().first <= cycle) {
-    environment_.SetFirmwareInterrupt(cycle, interrupts_.front().second);
-    interrupts_.pop_front();
-  }
 }
 
 // What the model says ahead is told in its cycle.
@@ -223,6 +248,7 @@ void ModelNic::TakeReadBursts() {
   for (Cycle cycle; (cycle = port.reader().BurstCycle()) != model::kUnknown;) {
     const model::DmaReader::Burst burst = port.TakeBurst();
     reads_.push_back({Theirs(cycle), {static_cast<uint16_t>(burst.id), burst.address, burst.bytes}});
+    pending_ = std::min(pending_, Theirs(cycle));
   }
 }
 
@@ -240,6 +266,7 @@ bool ModelNic::TakeWriteBursts(Cycle cycle) {
     Write& write = writes_.Extend();
     write.data = port.writer().burst_data();
     write.last = Theirs(port.TakeBurst(Ours(taken)));
+    pending_ = std::min(pending_, write.last);
   }
   return took;
 }
@@ -271,7 +298,7 @@ void ModelNic::OnFrame(Cycle start, Cycle end, std::vector<uint8_t> bytes) {
 
 void ModelNic::OnFirmwareInterrupt(Cycle from, bool level) {
   interrupts_.emplace_back(Theirs(from), level);
-  Wake(Theirs(from));
+  Expect(Theirs(from));
 }
 
 }  // namespace vireo::verif

@@ -77,14 +77,18 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   Cycle Theirs(Cycle cycle) const { return model::After(cycle, first_input_); }
   void OnTime(uint64_t) override;
   void Wake(Cycle cycle);
+  void Expect(Cycle cycle);
   void RunCycle(Cycle cycle);
   void ApplyConfig(Cycle cycle);
+  void ApplyChanges(Cycle cycle);
   void Enter(Cycle cycle);  // of an input
   void TellTransmitReady(Cycle cycle);
   void TakeReadBursts();
   bool TakeWriteBursts(Cycle cycle);
   void TellBus(Cycle cycle);
-  void Plan(Cycle next);
+  void TellMessages(Cycle cycle);
+  Cycle FirstPending() const;
+  Cycle NextRun(Cycle first);
   void SetControls(Cycle cycle, const PciConfig::Controls& controls);
 
   Scheduler& scheduler_;
@@ -101,6 +105,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
 
   Cycle first_input_ = 0;
   Cycle next_run_ = kNever;
+  Cycle pending_ = kNever;  // the earliest of what has its cycle and lies below
   uint64_t run_cycles_ = 0;
   std::deque<ConfigChange> config_changes_;
   std::deque<std::pair<Cycle, bool>> link_changes_;

@@ -234,7 +234,6 @@ struct BoundaryEvent {
   uint64_t address = 0;
   uint32_t id = 0;
   uint32_t bytes = 0;
-  uint64_t hash = 0;                 // over kind, status, address, id, bytes and payload; neither cycle nor NIC
   std::span<const uint8_t> payload;  // valid during the call
 };
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "verif/harness/trace_hash.h"
-
 namespace vireo::verif {
 namespace {
 
@@ -62,8 +60,6 @@ NicTap::NicTap(const Scheduler& scheduler, const CoreClock& clock, const spec::C
 void NicTap::Report(EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address, uint32_t id,
                     uint32_t bytes, uint8_t status) {
   if (sinks_.empty()) return;
-  uint64_t hash = HashWord(static_cast<uint64_t>(kind) << 40 | uint64_t{status} << 32 | bytes, address);
-  hash = HashBytes(HashWord(hash, id), payload);
   const BoundaryEvent event = {.kind = kind,
                                .stream = StreamOf(kind),
                                .status = status,
@@ -72,7 +68,6 @@ void NicTap::Report(EventKind kind, Cycle cycle, std::span<const uint8_t> payloa
                                .address = address,
                                .id = id,
                                .bytes = bytes,
-                               .hash = hash,
                                .payload = payload};
   for (EventSink* sink : sinks_) sink->OnEvent(event);
 }

@@ -158,13 +158,16 @@ void Scheduler::RunDue(Picoseconds time) {
 
 bool StandaloneScheduler::RunUntil(const std::function<bool()>& done, Picoseconds deadline) {
   if (done()) return true;
-  while (next() < deadline) {
-    now_ = next();
-    RunDue(now_);
-    if (done()) return true;
+  const Picoseconds outer_limit = std::exchange(proceed_limit_, deadline);
+  bool is_done = false;
+  for (Picoseconds time = next(); time < deadline && !is_done; time = next()) {
+    now_ = time;
+    RunDue(time);
+    is_done = done();
   }
-  if (deadline != kForever) now_ = std::max(now_, deadline);
-  return false;
+  proceed_limit_ = outer_limit;
+  if (!is_done && deadline != kForever) now_ = std::max(now_, deadline);
+  return is_done;
 }
 
 }  // namespace vireo::verif

@@ -60,7 +60,7 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     const NicParameters& nic = parameters.nics[i];
     stations_.push_back(std::unique_ptr<Station>(new Station(scheduler_, nic, static_cast<uint16_t>(i))));
     Station& station = *stations_.back();
-    station.tap_.AddSink(trace_);
+    if (parameters.is_traced) station.tap_.AddSink(trace_);
     if (capture_) {
       const uint32_t speed = nic.rate_mbps();
       const uint32_t frames = capture_->AddInterface(nic.name, "between MAC and line", speed);

@@ -61,6 +61,7 @@ struct TopologyParameters {
   // The same for each outer port.
   std::string capture_path;
   std::string capture_comment;
+  bool is_traced = true;  // false: trace() stays empty, which saves looking at every byte
 };
 
 // What a device is built from. All references outlive it.

@@ -38,12 +38,18 @@ uint64_t HashBytes(uint64_t hash, std::span<const uint8_t> bytes) {
   return HashWord(hash, bytes.empty() ? 0 : Load(bytes.data(), bytes.size()));
 }
 
+uint64_t ContentHash(const BoundaryEvent& event) {
+  const uint64_t what = static_cast<uint64_t>(event.kind) << 40 | uint64_t{event.status} << 32 | event.bytes;
+  return HashBytes(HashWord(HashWord(what, event.address), event.id), event.payload);
+}
+
 void TraceHash::OnEvent(const BoundaryEvent& event) {
   const size_t index = size_t{event.nic} * kStreams + static_cast<size_t>(event.stream);
   if (index >= chains_.size()) chains_.resize((size_t{event.nic} + 1) * kStreams);
   Chain& chain = chains_[index];
-  chain.content = HashWord(chain.content, event.hash);
-  chain.hash = HashWord(HashWord(chain.hash, event.cycle), event.hash);
+  const uint64_t content = ContentHash(event);
+  chain.content = HashWord(chain.content, content);
+  chain.hash = HashWord(HashWord(chain.hash, event.cycle), content);
   ++chain.events;
   ++events_;
 }

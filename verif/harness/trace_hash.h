@@ -16,6 +16,8 @@ constexpr uint64_t HashWord(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 uint64_t HashBytes(uint64_t hash, std::span<const uint8_t> bytes);
+// Over kind, status, address, id, bytes and payload; neither cycle nor NIC.
+uint64_t ContentHash(const BoundaryEvent& event);
 
 // Order-sensitive within each stream of each NIC. Between streams only the cycle stamps count: in which order two
 // streams of one cycle were reported says something about a simulator, not about the device, so that model and RTL can

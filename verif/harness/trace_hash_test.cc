@@ -11,13 +11,13 @@
 namespace vireo::verif {
 namespace {
 
-BoundaryEvent Event(EventKind kind, Cycle cycle, uint64_t hash, uint16_t nic = 0) {
+BoundaryEvent Event(EventKind kind, Cycle cycle, uint32_t content, uint16_t nic = 0) {
   BoundaryEvent event;
   event.kind = kind;
   event.stream = StreamOf(kind);
   event.cycle = cycle;
   event.nic = nic;
-  event.hash = hash;
+  event.id = content;
   return event;
 }
 

@@ -5,8 +5,8 @@ namespace vireo::verif {
 
 void Pacer::RunSlice(unsigned steps) {
   has_anchor_ = false;
-  unsigned done = 0;
-  scheduler_.RunUntil([&] { return done++ == steps || IsIdle(); }, kForever);
+  const uint64_t end = scheduler_.callbacks() + steps;
+  scheduler_.RunUntil([&] { return scheduler_.callbacks() >= end || IsIdle(); }, kForever);
 }
 
 uint64_t Pacer::SleepNs(uint64_t real_ns) {

@@ -15,6 +15,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   std::unique_ptr<Simulator> simulator(new Simulator());
   RdmaSystemOptions system = options.simulation.system;
   system.open = false;
+  system.is_traced = false;
   const size_t nics = system.hosts.size();
   RdmaSystem::Built built = RdmaSystem::Build(system);
   if (built.system == nullptr) return {nullptr, built.error};
