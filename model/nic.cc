@@ -415,11 +415,10 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
   write_port_.max_payload_size = controls.max_payload_size;
 }
 
-void Nic::RunThrough(Cycle last) {
-  agenda_.RunThrough(last, [this](Cycle cycle) {
-    if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsQuiet());
-  });
-  now_ = last;
+void Nic::Run(Cycle cycle) {
+  agenda_.Run(cycle);
+  if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsQuiet());
+  now_ = cycle;
 }
 
 bool Nic::IsQuiet() const {

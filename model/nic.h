@@ -2,7 +2,7 @@
 // The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows what is joined
 // to what.
 //
-// It has no clock. Inputs are told in their cycles, before the blocks of that cycle run; RunThrough runs them. What
+// It has no clock. Inputs are told in their cycles, before the blocks of that cycle run; Run runs them. What
 // leaves the device in a cycle is told to the environment then, or goes into the DMA ports' outputs, which the
 // environment connects.
 #pragma once
@@ -97,7 +97,8 @@ class Nic {
 
   // --- Time
   Cycle next() { return agenda_.next(); }
-  void RunThrough(Cycle last);
+  // One cycle, no later than next(): what happens in it.
+  void Run(Cycle cycle);
   // deadline_ns_o when the blocks of the last cycle have run; all ones: none.
   uint64_t deadline_ns() const { return std::min(retry_timer_.deadline_ns(), moderation_.deadline_ns()); }
   // idle_o in cycle `now` + 1, when the blocks of `now` have run.

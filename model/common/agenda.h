@@ -73,26 +73,23 @@ class Agenda {
     }
   }
 
+  // Runs every block that asked for `cycle`; none has asked for an earlier one that has not run.
+  void Run(Cycle cycle) {
+    assert(Earliest() >= cycle);
+    now_ = cycle;
+    uint64_t& due = due_[cycle % kNear];
+    for (; !far_.empty() && far_.front().cycle == cycle; PopFar()) due |= Bit(far_.front().block);
+    while (due != 0) {
+      Block& block = *blocks_[static_cast<size_t>(std::countr_zero(due))];
+      due &= due - 1;
+      block.ran_ = cycle;
+      block.Run(cycle);
+    }
+    near_ &= ~Bit(cycle % kNear);
+  }
   // Runs every block that asked for a cycle up to `last`, cycle by cycle.
   void RunThrough(Cycle last) {
-    RunThrough(last, [](Cycle) {});
-  }
-  // The same, and after(cycle) behind all blocks of each cycle.
-  template <typename After>
-  void RunThrough(Cycle last, const After& after) {
-    for (Cycle cycle = Earliest(); cycle <= last && cycle != kUnknown; cycle = Earliest()) {
-      now_ = cycle;
-      uint64_t& due = due_[cycle % kNear];
-      for (; !far_.empty() && far_.front().cycle == cycle; PopFar()) due |= Bit(far_.front().block);
-      while (due != 0) {
-        Block& block = *blocks_[static_cast<size_t>(std::countr_zero(due))];
-        due &= due - 1;
-        block.ran_ = cycle;
-        block.Run(cycle);
-      }
-      near_ &= ~Bit(cycle % kNear);
-      after(cycle);
-    }
+    for (Cycle cycle = Earliest(); cycle <= last && cycle != kUnknown; cycle = Earliest()) Run(cycle);
   }
 
  private:

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cassert>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -33,6 +35,12 @@ class Channel {
   // Who is woken; both outlive the channel's use.
   void SetProducer(Block* block) { producer_ = block; }
   void SetConsumer(Block* block) { consumer_ = block; }
+  // Bit `bit` of `set`, which outlives the channel's use, is 1 as long as there is a token: for who has many channels,
+  // most of which are empty. Before the first one.
+  void ShowIn(uint64_t& set, size_t bit) {
+    set_ = &set;
+    bit_ = uint64_t{1} << bit;
+  }
 
   // --- Producer. A push is in the cycle that runs.
   bool CanPush(Cycle now) const { return timing_ ? timing_->PushReady() <= now : open_; }
@@ -64,6 +72,7 @@ class Channel {
   void Drop(Cycle now) {
     assert(CanPop(now));
     tokens_.pop_front();
+    if (tokens_.empty() && set_ != nullptr) *set_ &= ~bit_;
     timing_->Pop(now);
     if (producer_ != nullptr) producer_->WakeAt(now + 1);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
@@ -71,6 +80,7 @@ class Channel {
   // A stream that nobody stops, as FifoTiming's Pass: its tokens have come another way.
   void Pass(Cycle push, size_t pushes, Cycle pop) {
     tokens_.clear();
+    if (set_ != nullptr) *set_ &= ~bit_;
     timing_->Pass(push, pushes, pop);
   }
   size_t size() const { return tokens_.size(); }
@@ -98,12 +108,16 @@ class Channel {
     if (!timing_) return;
     timing_->Push(now);
     // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
-    if (consumer_ != nullptr && tokens_.size() == 1) consumer_->WakeAt(timing_->PopReady());
+    if (tokens_.size() != 1) return;
+    if (set_ != nullptr) *set_ |= bit_;
+    if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
 
   std::optional<FifoTiming> timing_;
   Ring<Sent> tokens_;
   bool open_ = true;
+  uint64_t* set_ = nullptr;
+  uint64_t bit_ = 0;
   Block* producer_ = nullptr;
   Block* consumer_ = nullptr;
 };

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cassert>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -26,12 +28,24 @@ class OutputRegister {
   // Both outlive the register's use.
   OutputRegister(Output<T>& out, Block& block) : out_(out), block_(block) {}
 
+  // Bit `bit` of `set`, which outlives the register's use, is 1 as long as it holds a token: for who has many of them,
+  // most of which are free. Before the first one.
+  void ShowIn(uint64_t& set, size_t bit) {
+    set_ = &set;
+    bit_ = uint64_t{1} << bit;
+  }
+
   // First in every cycle, before IsFree() and Load().
-  void Drain(Cycle now) { Leave(now, token_, out_); }
+  void Drain(Cycle now) {
+    if (!token_ || !out_.CanPush(now)) return;
+    out_.Push(now, *std::exchange(token_, std::nullopt));
+    if (set_ != nullptr) *set_ &= ~bit_;
+  }
   bool IsFree() const { return !token_; }
   void Load(Cycle now, T token) {
     assert(IsFree());
     token_ = std::move(token);
+    if (set_ != nullptr) *set_ |= bit_;
     block_.WakeAt(now + 1);
   }
 
@@ -39,6 +53,8 @@ class OutputRegister {
   Output<T>& out_;
   Block& block_;
   std::optional<T> token_;
+  uint64_t* set_ = nullptr;
+  uint64_t bit_ = 0;
 };
 
 }  // namespace vireo::model

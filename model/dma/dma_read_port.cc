@@ -28,12 +28,14 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
   for (size_t i = 0; i < config.fetch_clients; ++i) {
     fetch_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
     fetch_request_in.back().SetConsumer(this);
+    fetch_request_in.back().ShowIn(waiting_, i);
     fetched_out.emplace_back();
     answers_.emplace_back(config.fetch_depth);
   }
   for (size_t i = 0; i < config.read_clients; ++i) {
     read_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
     read_request_in.back().SetConsumer(this);
+    read_request_in.back().ShowIn(waiting_, whole() + i);
   }
 }
 
@@ -60,19 +62,16 @@ void DmaReadPort::Run(Cycle now) {
   const size_t decided = arb_.output().size();
   arb_.Advance(now);
   moved |= arb_.output().size() != decided;
-  bool waits = false;
-  for (size_t i = 0; i < whole(); ++i) {
-    if (fetch_request_in[i].size() == 0) continue;
-    waits = true;
-    if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
-    answers_[i].places.Take(1);
-    moved = true;
-  }
-  for (size_t i = 0; i < read_request_in.size(); ++i) {
-    if (read_request_in[i].size() == 0) continue;
-    waits = true;
-    if (!Admit(now, whole() + i, read_request_in[i])) continue;
-    ++reads_;
+  const bool waits = waiting_ != 0;
+  for (uint64_t left = waiting_; left != 0; left &= left - 1) {
+    const auto i = static_cast<size_t>(std::countr_zero(left));
+    if (i >= whole()) {
+      if (!Admit(now, i, read_request_in[i - whole()])) continue;
+      ++reads_;
+    } else {
+      if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
+      answers_[i].places.Take(1);
+    }
     moved = true;
   }
   if (arb_.PopReady() <= now && reader_.RequestReady() <= now) {
@@ -167,9 +166,7 @@ void DmaReadPort::EndRead(Cycle cycle) {
 }
 
 bool DmaReadPort::IsIdle() const {
-  const auto is_empty = [](const auto& in) { return in.size() == 0; };
-  return reads_ == 0 && std::all_of(read_request_in.begin(), read_request_in.end(), is_empty) &&
-         std::all_of(fetch_request_in.begin(), fetch_request_in.end(), is_empty) &&
+  return reads_ == 0 && waiting_ == 0 &&
          std::all_of(answers_.begin(), answers_.end(), [](const auto& answers) { return answers.places.taken() == 0; });
 }
 

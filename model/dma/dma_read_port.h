@@ -95,6 +95,7 @@ class DmaReadPort final : public Block {
   std::vector<Answers> answers_;                      // per small client
   uint64_t answering_ = 0;                            // those with answers, a bit for each
   Ring<Cycle> train_ends_;                            // last beats of whole clients' trains that are leaving
+  uint64_t waiting_ = 0;                              // clients with requests at the inputs, a bit for each
   uint64_t reads_ = 0;                                // requests of whole clients under way
   // Bursts that are taken and have not ended, but for those beginnings and ends that are later than what was asked for.
   uint32_t outstanding_ = 0;

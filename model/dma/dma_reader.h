@@ -86,6 +86,7 @@ class DmaReader {
 
   // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
+  bool has_burst() const { return !bursts_.empty(); }
   const Burst& burst() const { return bursts_.front(); }
   void OnBurstTaken(Cycle cycle);
 

@@ -2,6 +2,7 @@
 #include "model/dma/dma_write_port.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <span>
 #include <utility>
@@ -33,10 +34,12 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
   for (size_t i = 0; i < config.store_clients; ++i) {
     store_in.push_back(Channel<spec::DmaStore>::Slice());
     store_in.back().SetConsumer(this);
+    store_in.back().ShowIn(waiting_, i);
   }
   for (size_t i = 0; i < config.write_clients; ++i) {
     write_in.push_back(Channel<WriteBeat>::Slice());
     write_in.back().SetConsumer(this);
+    write_in.back().ShowIn(waiting_, whole() + i);
   }
 }
 
@@ -70,10 +73,7 @@ void DmaWritePort::Run(Cycle now) {
     moved = true;
   }
 
-  const auto waits = [](const auto& in) { return in.size() != 0; };
-  if (moved && (!arb_.IsDecided() || std::ranges::any_of(store_in, waits) || std::ranges::any_of(write_in, waits))) {
-    WakeAt(now + 1);
-  }
+  if (moved && (waiting_ != 0 || !arb_.IsDecided())) WakeAt(now + 1);
   Wake(now);
 }
 
@@ -86,8 +86,19 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
     moved = true;
     return beats_[client].Extend();
   };
-  for (size_t i = 0; i < whole(); ++i) {
-    if (!store_in[i].CanPop(now) || arb_.PushReady(i) > now) continue;
+  for (uint64_t left = waiting_; left != 0; left &= left - 1) {
+    const auto i = static_cast<size_t>(std::countr_zero(left));
+    if (arb_.PushReady(i) > now) continue;
+    if (i >= whole()) {
+      const size_t index = i - whole();
+      if (!write_in[index].CanPop(now)) continue;
+      const WriteBeat& beat = write_in[index].front();
+      push(i, write_beats_[index] == 0, beat.last) = beat;
+      write_beats_[index] = beat.last ? 0 : write_beats_[index] + 1;
+      write_in[index].Drop(now);
+      continue;
+    }
+    if (!store_in[i].CanPop(now)) continue;
     const spec::DmaStore& store = store_in[i].front();
     assert(store.bytes >= 1 && store.bytes <= spec::kDmaFetchBytes);
     const uint32_t begin = part_[i] * beat_bytes_;
@@ -103,13 +114,6 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
       part_[i] = 0;
       store_in[i].Drop(now);
     }
-  }
-  for (size_t i = 0; i < write_in.size(); ++i) {
-    if (!write_in[i].CanPop(now) || arb_.PushReady(whole() + i) > now) continue;
-    const WriteBeat& beat = write_in[i].front();
-    push(whole() + i, write_beats_[i] == 0, beat.last) = beat;
-    write_beats_[i] = beat.last ? 0 : write_beats_[i] + 1;
-    write_in[i].Drop(now);
   }
   return moved;
 }
@@ -207,9 +211,7 @@ void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
 }
 
 bool DmaWritePort::IsIdle() const {
-  const auto is_empty = [](const auto& in) { return in.size() == 0; };
-  return std::all_of(write_in.begin(), write_in.end(), is_empty) &&
-         std::all_of(store_in.begin(), store_in.end(), is_empty) &&
+  return waiting_ == 0 &&
          std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
 }
 

@@ -98,6 +98,7 @@ class DmaWritePort final : public Block {
   uint32_t bytes_left_ = 0;             // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
   Ring<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer
+  uint64_t waiting_ = 0;               // clients with tokens at the inputs, a bit for each
   std::vector<uint64_t> writes_;       // per client: transactions under way
 };
 

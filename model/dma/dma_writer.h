@@ -100,6 +100,7 @@ class DmaWriter {
 
   // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
+  bool has_burst() const { return !bursts_.empty(); }
   const Burst& burst() const { return bursts_.front(); }
   void OnBurstTaken(Cycle cycle);
 

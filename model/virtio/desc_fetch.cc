@@ -2,6 +2,7 @@
 #include "model/virtio/desc_fetch.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -43,10 +44,17 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
               OutputRegister(buffer_out[2], *this), OutputRegister(buffer_out[3], *this),
               OutputRegister(buffer_out[4], *this), OutputRegister(buffer_out[5], *this)},
       requests_most_(sizes.requests) {
-  for (auto& channel : buffer_request_in) channel.SetConsumer(this);
+  for (size_t i = 0; i < kClients; ++i) {
+    buffer_request_in[i].SetConsumer(this);
+    buffer_request_in[i].ShowIn(waiting_, i);
+    buffer_[i].ShowIn(loaded_, i);
+  }
   for (auto* channel : {&index_fetched_in, &ring_fetched_in, &descriptor_fetched_in, &table_fetched_in}) {
     channel->SetConsumer(this);
   }
+  size_t bit = kClients;
+  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_}) out->ShowIn(loaded_, bit++);
+  queue_failure_.ShowIn(loaded_, bit);
   const auto join = [this](auto& channel) {
     channel.SetProducer(this);
     channel.SetConsumer(this);
@@ -96,24 +104,25 @@ void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
 void DescFetch::Run(Cycle now) {
   packed_ = ring_packed_.At(now);
   accepts_tables_ = indirect_.At(now);
-  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_}) out->Drain(now);
-  for (auto& out : buffer_) out.Drain(now);
-  queue_failure_.Drain(now);
-  Arbitrate(now);
+  if (loaded_ != 0) Drain(now);
+  if (waiting_ != 0) Arbitrate(now);
   Accept(now);  // before Ring and List, which change reading_ and index_request_
   Ring(now);
   List(now);
   Answer(now);
 }
 
+void DescFetch::Drain(Cycle now) {
+  for (uint64_t left = loaded_ & kLoadedBuffers; left != 0; left &= left - 1) {
+    buffer_[static_cast<size_t>(std::countr_zero(left))].Drain(now);
+  }
+  if ((loaded_ & ~kLoadedBuffers) == 0) return;
+  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_}) out->Drain(now);
+  queue_failure_.Drain(now);
+}
+
 bool DescFetch::IsIdle() const {
-  for (const auto& channel : buffer_request_in) {
-    if (channel.size() != 0) return false;
-  }
-  for (const auto& out : buffer_) {
-    if (!out.IsFree()) return false;
-  }
-  return requests_.size() == 0 && index_jobs_.size() == 0 && ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 &&
+  return waiting_ == 0 && (loaded_ & kLoadedBuffers) == 0 && requests_.size() == 0 && index_jobs_.size() == 0 && ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 &&
          queue_failure_.IsFree();
 }
 
@@ -121,7 +130,7 @@ void DescFetch::Arbitrate(Cycle now) {
   if (!requests_.CanPush(now)) return;
   for (size_t i = 1; i <= kClients; ++i) {
     const size_t client = (winner_ + i) % kClients;
-    if (!buffer_request_in[client].CanPop(now)) continue;
+    if ((waiting_ >> client & 1) == 0 || !buffer_request_in[client].CanPop(now)) continue;
     requests_.Push(now, {client, buffer_request_in[client].Pop(now)});
     winner_ = client;
     return;
@@ -467,9 +476,7 @@ void DescFetch::Answer(Cycle now) {
       return;
     }
     if (!queue_failure_.IsFree()) return;
-    for (const auto& out : buffer_) {
-      if (!out.IsFree()) return;
-    }
+    if ((loaded_ & kLoadedBuffers) != 0) return;
     window_ = windows_.Read(now, job.vq_index);
     // Without its window nobody knows what the queue may reach.
     answer_failed_ = failed_.Read(now, job.vq_index) != 0 || windows_.corrupt();

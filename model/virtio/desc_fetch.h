@@ -129,6 +129,7 @@ class DescFetch final : public Block {
   };
   static constexpr unsigned kWrap = 0x8000;  // in an index: the wrap counter [virtio 1.3, 2.8.14]
 
+  void Drain(Cycle now);
   void Arbitrate(Cycle now);
   void Accept(Cycle now);
   void Ring(Cycle now);
@@ -162,6 +163,10 @@ class DescFetch final : public Block {
   QueueState<uint16_t> positions_;
   QueueState<Told> told_;
   QueueState<uint8_t> failed_;
+
+  uint64_t waiting_ = 0;  // clients with requests at the inputs, a bit for each
+  uint64_t loaded_ = 0;   // output registers with a token, a bit for each; the clients' buffers first
+  static constexpr uint64_t kLoadedBuffers = (uint64_t{1} << kClients) - 1;
 
   size_t winner_ = kClients - 1;
   Channel<Request> requests_ = Channel<Request>::Slice();

@@ -146,7 +146,7 @@ void ModelNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
 // --- Time
 
 bool ModelNic::IsIdle() const {
-  const bool waits_for_credits = model_->write_port().writer().BurstCycle() != model::kUnknown;
+  const bool waits_for_credits = model_->write_port().writer().has_burst();
   return !waits_for_credits && (next_run_ == kNever || next_run_ >= NextDeadline());
 }
 
@@ -203,10 +203,10 @@ void ModelNic::RunCycle(Cycle cycle) {
   const bool is_pending = pending_ <= cycle;
   if (is_pending) ApplyChanges(cycle);
   if (is_pending || !frames_ahead_.empty()) TellTransmitReady(cycle);
-  model_->RunThrough(Ours(cycle));
+  model_->Run(Ours(cycle));
   if (is_pending) TellBus(cycle);
-  TakeReadBursts();
-  TakeWriteBursts(cycle);
+  if (model_->read_port().reader().has_burst()) TakeReadBursts();
+  if (model_->write_port().writer().has_burst()) TakeWriteBursts(cycle);
   if (!messages_.empty()) TellMessages(cycle);
   if (pending_ > cycle) return;
   while (!interrupts_.empty() && interrupts_.front().first <= cycle) {
@@ -245,10 +245,11 @@ void ModelNic::TellBus(Cycle cycle) {
 // They are taken as soon as they are visible (rule R1).
 void ModelNic::TakeReadBursts() {
   model::DmaReadPort& port = model_->read_port();
-  for (Cycle cycle; (cycle = port.reader().BurstCycle()) != model::kUnknown;) {
+  while (port.reader().has_burst()) {
+    const Cycle cycle = Theirs(port.reader().BurstCycle());
     const model::DmaReader::Burst burst = port.TakeBurst();
-    reads_.push_back({Theirs(cycle), {static_cast<uint16_t>(burst.id), burst.address, burst.bytes}});
-    pending_ = std::min(pending_, Theirs(cycle));
+    reads_.push_back({cycle, {static_cast<uint16_t>(burst.id), burst.address, burst.bytes}});
+    pending_ = std::min(pending_, cycle);
   }
 }
 
@@ -257,7 +258,7 @@ void ModelNic::TakeReadBursts() {
 bool ModelNic::TakeWriteBursts(Cycle cycle) {
   model::DmaWritePort& port = model_->write_port();
   bool took = false;
-  for (; port.writer().BurstCycle() != model::kUnknown; took = true) {
+  for (; port.writer().has_burst(); took = true) {
     const model::DmaWriter::Burst burst = port.writer().burst();
     Cycle taken = std::max(Theirs(port.writer().BurstCycle()), cycle);
     if (!bridge_.IsAddressReady(taken, burst.address, burst.bytes)) ++taken;  // credits of this cycle count then
