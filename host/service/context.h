@@ -33,6 +33,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   bool is_ended() const { return is_ended_; }
+  pid_t process() const { return pid_; }  // 0: not known (yet)
   const ContextObjects& objects() const { return objects_; }
 
   // The device's vector, counted from the first that contexts may have, has fired.

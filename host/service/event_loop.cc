@@ -54,6 +54,11 @@ void EventLoop::Sleep(uint64_t timeout_ns) const {
   ::ppoll(&readable, 1, timeout_ns == kForeverNs ? nullptr : &timeout, nullptr);
 }
 
+bool EventLoop::IsReadable() const {
+  epoll_event event{};
+  return ::epoll_wait(epoll_.get(), &event, 1, 0) > 0;
+}
+
 int EventLoop::Poll(uint64_t timeout_ns) {
   if (timeout_ns != 0) Sleep(timeout_ns);
   std::array<epoll_event, 64> events{};

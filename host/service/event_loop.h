@@ -30,6 +30,8 @@ class EventLoop {
   int Poll(uint64_t timeout_ns);
   // The same without calling anybody.
   void Sleep(uint64_t timeout_ns) const;
+  // Whether Poll would find something.
+  bool IsReadable() const;
 
  private:
   struct Watcher {

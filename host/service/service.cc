@@ -119,6 +119,14 @@ void Service::Adopt(host::FileDescriptor socket) {
   contexts_.push_back(std::make_unique<Context>(*this, std::move(socket)));
 }
 
+std::vector<pid_t> Service::processes() const {
+  std::vector<pid_t> processes;
+  for (const auto& context : contexts_) {
+    if (!context->is_ended() && context->process() > 0) processes.push_back(context->process());
+  }
+  return processes;
+}
+
 void Service::Reap() {
   std::erase_if(contexts_, [](const auto& context) { return context->is_ended(); });
 }

@@ -9,6 +9,8 @@
 // the device wait in the function's time (a simulation runs meanwhile).
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -96,6 +98,8 @@ class Service {
   uint32_t link_mbps() const;  // 0: not known
 
   size_t contexts() const { return contexts_.size(); }
+  // Of clients that are there.
+  std::vector<pid_t> processes() const;
   // Memory of clients that ended while the device did not let go of it.
   size_t kept() const { return kept_.size(); }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/service/connection_service.h"
+#include "verif/cosim/simulator/program_wait.h"
 #include "verif/harness/seed.h"
 
 namespace vireo::verif {
@@ -154,6 +155,16 @@ uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
   return next_ns;
 }
 
+std::vector<pid_t> Simulator::Programs() const {
+  std::vector<pid_t> programs;
+  for (const auto& service : services_) {
+    if (service == nullptr) continue;
+    const std::vector<pid_t> these = service->processes();
+    programs.insert(programs.end(), these.begin(), these.end());
+  }
+  return programs;
+}
+
 uint64_t Simulator::Interrupts() const {
   uint64_t messages = 0;
   for (size_t i = 0; i < services_.size(); ++i) messages += system_->host(i).function().messages();
@@ -215,6 +226,7 @@ void Simulator::Run() {
   constexpr unsigned kSliceSteps = 256;
   Scheduler& scheduler = system_->scheduler();
   Pacer pacer(scheduler);
+  ProgramWait wait(loop_, [this] { return Programs(); });
   while (!is_stopping_) {
     const uint64_t now_ns = service::MonotonicNs();
     uint64_t sleep_ns = pacer.SleepNs(now_ns);
@@ -224,7 +236,7 @@ void Simulator::Run() {
     const uint64_t callbacks = scheduler.callbacks();
     // Sleeping first, then time, then what clients say: it is said at the time to which it was slept.
     if (sleep_ns != 0) {
-      loop_.Sleep(sleep_ns);
+      wait.Wait(sleep_ns);
       pacer.Advance(service::MonotonicNs());
     }
     loop_.Poll(0);

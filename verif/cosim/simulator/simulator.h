@@ -3,6 +3,8 @@
 // RDMA programs run. Or each whole, as a PCI function for a driver or a guest. One thread; everything happens in Run().
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,6 +58,7 @@ class Simulator {
   std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
   void RunInVirtualTime();
   void RunWhileQuiet(Pacer& pacer);
+  std::vector<pid_t> Programs() const;
   uint64_t Interrupts() const;
   void Progress();
   void SettleMemory();
