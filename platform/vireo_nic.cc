@@ -462,7 +462,7 @@ void VireoNic::Plan(Cycle next) {
 void VireoNic::RunCycle(Cycle cycle) {
   TakeInputs(cycle);
   OpenBus(cycle);
-  model_.RunThrough(cycle);
+  model_.Run(cycle);
   TakeBus(cycle);
 }
 

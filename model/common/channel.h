@@ -71,10 +71,11 @@ class Channel {
   // The same for who has seen the token as front().
   void Drop(Cycle now) {
     assert(CanPop(now));
+    // Where there was room, nobody waits for it.
+    if (timing_->IsFull() && producer_ != nullptr) producer_->WakeAt(now + 1);
     tokens_.pop_front();
     if (tokens_.empty() && set_ != nullptr) *set_ &= ~bit_;
     timing_->Pop(now);
-    if (producer_ != nullptr) producer_->WakeAt(now + 1);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
   // A stream that nobody stops, as FifoTiming's Pass: its tokens have come another way.

@@ -48,6 +48,7 @@ class Credits {
     for (size_t i = skip; i < count; ++i) Return(first + i);
   }
 
+  bool IsEmpty() const { return taken() >= returned_at_.size(); }
   size_t taken() const { return static_cast<size_t>(taken_ - returned_); }
 
  private:

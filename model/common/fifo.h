@@ -79,6 +79,8 @@ class FifoTiming {
   }
 
   size_t size() const { return pushed_at_.size(); }
+  // All places are taken, as far as pops have been told.
+  bool IsFull() const { return room_.IsEmpty(); }
 
  private:
   FifoTiming(size_t depth, unsigned latency) : latency_(latency), room_(depth) {}
