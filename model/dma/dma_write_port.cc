@@ -211,8 +211,7 @@ void DmaWritePort::OnAnswer(Cycle cycle, AxiResp resp) {
 }
 
 bool DmaWritePort::IsIdle() const {
-  return waiting_ == 0 &&
-         std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
+  return waiting_ == 0 && std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
 }
 
 // Asks for the cycles that are known. What is due already waits for somebody who will wake us.

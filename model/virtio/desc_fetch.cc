@@ -53,7 +53,8 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
     channel->SetConsumer(this);
   }
   size_t bit = kClients;
-  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_}) out->ShowIn(loaded_, bit++);
+  for (auto* out : {&index_request_, &ring_request_, &descriptor_request_, &table_request_})
+    out->ShowIn(loaded_, bit++);
   queue_failure_.ShowIn(loaded_, bit);
   const auto join = [this](auto& channel) {
     channel.SetProducer(this);
@@ -122,8 +123,8 @@ void DescFetch::Drain(Cycle now) {
 }
 
 bool DescFetch::IsIdle() const {
-  return waiting_ == 0 && (loaded_ & kLoadedBuffers) == 0 && requests_.size() == 0 && index_jobs_.size() == 0 && ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 &&
-         queue_failure_.IsFree();
+  return waiting_ == 0 && (loaded_ & kLoadedBuffers) == 0 && requests_.size() == 0 && index_jobs_.size() == 0 &&
+         ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 && queue_failure_.IsFree();
 }
 
 void DescFetch::Arbitrate(Cycle now) {

@@ -57,7 +57,7 @@ struct RdmaSystemOptions {
   // nothing.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
-  bool is_traced = true;  // see TopologyParameters
+  bool is_traced = true;                               // see TopologyParameters
   bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
 };
 

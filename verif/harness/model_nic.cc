@@ -176,9 +176,7 @@ void ModelNic::OnTime(uint64_t) {
 }
 
 // In cycle `first` or later.
-Cycle ModelNic::NextRun(Cycle first) {
-  return std::max(std::min(Theirs(model_->next()), pending_), first);
-}
+Cycle ModelNic::NextRun(Cycle first) { return std::max(std::min(Theirs(model_->next()), pending_), first); }
 
 Cycle ModelNic::FirstPending() const {
   Cycle cycle = transmit_change_;

@@ -187,7 +187,8 @@ TEST(Scheduler, RunsWhatWasAskedForByChance) {
     std::function<void(uint64_t)> told;
   };
   std::array<Client, 5> clients;
-  uint64_t calls = 0, told = 0;
+  uint64_t calls = 0, told = 0, proceeded = 0;
+  Picoseconds deadline = 0;
   const auto time = [&] {
     // Mostly soon, sometimes beyond everything that is kept by time.
     const Picoseconds ahead[] = {random() % 8, random() % 5'000, random() % 100'000, random() % 20'000'000};
@@ -216,14 +217,79 @@ TEST(Scheduler, RunsWhatWasAskedForByChance) {
       ASSERT_EQ(std::tuple(first->time, first->client, first->cookie), std::tuple(scheduler.now(), i, cookie));
       expected.erase(first);
       for (uint64_t n = expected.size() < 60 ? random() % 3 : 0; n > 0 && told < 50'000; --n) ask();
+      if (cookie != 0) return;
+      const Picoseconds next = time(), before = scheduler.now();
+      const bool is_free =
+          next < deadline && std::ranges::all_of(expected, [&](const Expected& other) { return next < other.time; });
+      ASSERT_EQ(scheduler.Proceed(next), is_free);
+      ASSERT_EQ(scheduler.now(), is_free ? next : before);
+      proceeded += is_free ? 1 : 0;
     };
   }
   while (told < 50'000 && !HasFatalFailure()) {
     ask();
-    scheduler.RunUntil([&] { return random() % 16 == 0; }, scheduler.now() + random() % 1'000'000);
+    deadline = scheduler.now() + random() % 1'000'000;
+    scheduler.RunUntil([&] { return random() % 16 == 0; }, deadline);
   }
+  deadline = kForever;
   scheduler.RunUntil(Never, kForever);
   EXPECT_TRUE(expected.empty());
+  EXPECT_GT(proceeded, 100u);
+  EXPECT_EQ(scheduler.callbacks(), told + proceeded);
+}
+
+// Who proceeds is called once for many times.
+class Runner final : public Scheduler::Client {
+ public:
+  explicit Runner(Scheduler& scheduler) : scheduler_(scheduler), number_(scheduler.AddClient(*this)) {}
+  void Start(Picoseconds time) { scheduler_.SetAlarm(time, number_); }
+  void OnTime(uint64_t) override {
+    ++calls;
+    do {
+      times.push_back(scheduler_.now());
+      if (times.size() == 6) return;
+    } while (scheduler_.Proceed(scheduler_.now() + 10));
+    scheduler_.SetAlarm(scheduler_.now() + 10, number_);
+  }
+  unsigned calls = 0;
+  std::vector<Picoseconds> times;
+
+ private:
+  Scheduler& scheduler_;
+  const Scheduler::ClientNumber number_;
+};
+
+std::vector<Picoseconds> RunRunner(Scheduler& scheduler, unsigned* calls) {
+  Runner runner(scheduler);
+  runner.Start(10);
+  bool seen = false;
+  scheduler.Call(30, [&] { seen = runner.times.size() == 3; });  // behind all clients of its time
+  EXPECT_FALSE(scheduler.RunUntil(Never, 50));                   // at which the runner would run once more
+  EXPECT_EQ(runner.times.size(), 4u);
+  EXPECT_EQ(scheduler.now(), 50u);
+  EXPECT_FALSE(scheduler.RunUntil(Never, kForever));
+  EXPECT_TRUE(seen);
+  EXPECT_FALSE(scheduler.Proceed(1000));  // nobody runs
+  *calls = runner.calls;
+  return runner.times;
+}
+
+TEST(Scheduler, ProceedsWhereNothingElseIsDue) {
+  StandaloneScheduler scheduler;
+  unsigned calls = 0;
+  EXPECT_EQ(RunRunner(scheduler, &calls), (std::vector<Picoseconds>{10, 20, 30, 40, 50, 60}));
+  EXPECT_EQ(calls, 4u);  // the function at 30 is in the way before it and behind it, and then the deadline
+}
+
+TEST(Scheduler, TimeOfAKernelDoesNotProceed) {
+  const auto child = RunInChild([]() -> std::optional<std::string> {
+    SystemcScheduler scheduler;
+    unsigned calls = 0;
+    EXPECT_EQ(RunRunner(scheduler, &calls), (std::vector<Picoseconds>{10, 20, 30, 40, 50, 60}));
+    EXPECT_EQ(calls, 6u);
+    return testing::Test::HasFailure() ? std::nullopt : std::optional<std::string>("");
+  });
+  EXPECT_TRUE(child.ok) << child.error;
 }
 
 // A device in the same kernel: its process asks the scheduler for something earlier than what is pending.

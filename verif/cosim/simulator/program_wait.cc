@@ -30,7 +30,8 @@ void ProgramWait::Wait(uint64_t ns) {
   MovePrograms();
 }
 
-bool ProgramWait::Look(uint64_t until_ns) const {
+bool ProgramWait::Look(uint64_t until_ns) {
+  ++looks_;
   do {
     if (loop_.IsReadable()) return true;
   } while (service::MonotonicNs() < until_ns);

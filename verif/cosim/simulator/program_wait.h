@@ -30,15 +30,17 @@ class ProgramWait {
 
   // Until something can be read, at most `ns` (EventLoop::kForeverNs: until then).
   void Wait(uint64_t ns);
+  uint64_t looks() const { return looks_; }  // waits that began with one
 
  private:
-  bool Look(uint64_t until_ns) const;
+  bool Look(uint64_t until_ns);
   void MovePrograms() const;
 
   const service::EventLoop& loop_;
   const std::function<std::vector<pid_t>()> programs_;
   unsigned skip_ = 0;       // so many waits more without a look
   unsigned next_skip_ = 0;  // after the next look in vain
+  uint64_t looks_ = 0;
   uint64_t moved_ns_ = 0;
 };
 
