@@ -54,24 +54,29 @@ void EventLoop::Sleep(uint64_t timeout_ns) const {
   ::ppoll(&readable, 1, timeout_ns == kForeverNs ? nullptr : &timeout, nullptr);
 }
 
-bool EventLoop::IsReadable() const {
-  epoll_event event{};
-  return ::epoll_wait(epoll_.get(), &event, 1, 0) > 0;
+bool EventLoop::IsReadable() {
+  if (found_ == 0) {
+    const int count = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), 0);
+    found_ = count < 0 ? 0 : static_cast<size_t>(count);
+  }
+  return found_ != 0;
 }
 
 int EventLoop::Poll(uint64_t timeout_ns) {
-  if (timeout_ns != 0) Sleep(timeout_ns);
-  std::array<epoll_event, 64> events{};
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < count; ++i) {
-    const uint64_t key = events.at(static_cast<size_t>(i)).data.u64;  // the structure is packed: nobody may refer to it
+  if (timeout_ns != 0 && found_ == 0) Sleep(timeout_ns);
+  if (!IsReadable()) return 0;
+  // A callback may poll, too.
+  const auto events = events_;
+  const size_t count = std::exchange(found_, 0);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t key = events[i].data.u64;  // the structure is packed: nobody may refer to it
     const auto found = watchers_.find(key);
     if (found == watchers_.end()) continue;
     // A copy: the callback may unwatch itself.
     const std::function<void()> call = found->second.on_readable;
     call();
   }
-  return count < 0 ? 0 : count;
+  return static_cast<int>(count);
 }
 
 }  // namespace vireo::service

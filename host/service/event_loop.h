@@ -2,6 +2,10 @@
 // Waits for file descriptors and calls who watches them. One thread.
 #pragma once
 
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -30,8 +34,8 @@ class EventLoop {
   int Poll(uint64_t timeout_ns);
   // The same without calling anybody.
   void Sleep(uint64_t timeout_ns) const;
-  // Whether Poll would find something.
-  bool IsReadable() const;
+  // Whether something is there; the next Poll calls the watchers of what was.
+  bool IsReadable();
 
  private:
   struct Watcher {
@@ -39,6 +43,8 @@ class EventLoop {
     std::function<void()> on_readable;
   };
   host::FileDescriptor epoll_;
+  std::array<epoll_event, 16> events_{};
+  size_t found_ = 0;  // events whose watchers have not been called
   // A descriptor's number may be used again within one Poll; these are not.
   uint64_t next_watcher_ = 0;
   std::unordered_map<uint64_t, Watcher> watchers_;

@@ -16,10 +16,14 @@ namespace vireo::model {
 
 // The same for a block that keeps the token itself; to be called first in Run. Says whether the token left.
 template <typename T>
-bool Leave(Cycle now, std::optional<T>& token, Output<T>& output) {
-  if (!token || !output.CanPush(now)) return false;
+bool LeaveNow(Cycle now, std::optional<T>& token, Output<T>& output) {
+  if (!output.CanPush(now)) return false;
   output.Push(now, *std::exchange(token, std::nullopt));
   return true;
+}
+template <typename T>
+bool Leave(Cycle now, std::optional<T>& token, Output<T>& output) {
+  return token && LeaveNow(now, token, output);  // mostly there is none
 }
 
 template <typename T>
@@ -37,9 +41,7 @@ class OutputRegister {
 
   // First in every cycle, before IsFree() and Load().
   void Drain(Cycle now) {
-    if (!token_ || !out_.CanPush(now)) return;
-    out_.Push(now, *std::exchange(token_, std::nullopt));
-    if (set_ != nullptr) *set_ &= ~bit_;
+    if (Leave(now, token_, out_) && set_ != nullptr) *set_ &= ~bit_;
   }
   bool IsFree() const { return !token_; }
   void Load(Cycle now, T token) {

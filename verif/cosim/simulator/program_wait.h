@@ -25,7 +25,7 @@ class ProgramWait {
   static constexpr unsigned kSkipMost = 64;                // waits without a look, after looks in vain
 
   // `programs` says which processes there are. All outlive it.
-  ProgramWait(const service::EventLoop& loop, std::function<std::vector<pid_t>()> programs)
+  ProgramWait(service::EventLoop& loop, std::function<std::vector<pid_t>()> programs)
       : loop_(loop), programs_(std::move(programs)) {}
 
   // Until something can be read, at most `ns` (EventLoop::kForeverNs: until then).
@@ -36,7 +36,7 @@ class ProgramWait {
   bool Look(uint64_t until_ns);
   void MovePrograms() const;
 
-  const service::EventLoop& loop_;
+  service::EventLoop& loop_;
   const std::function<std::vector<pid_t>()> programs_;
   unsigned skip_ = 0;       // so many waits more without a look
   unsigned next_skip_ = 0;  // after the next look in vain
