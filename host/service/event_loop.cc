@@ -54,7 +54,7 @@ void EventLoop::Sleep(uint64_t timeout_ns) const {
   ::ppoll(&readable, 1, timeout_ns == kForeverNs ? nullptr : &timeout, nullptr);
 }
 
-bool EventLoop::IsReadable() {
+bool EventLoop::Find() {
   if (found_ == 0) {
     const int count = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), 0);
     found_ = count < 0 ? 0 : static_cast<size_t>(count);
@@ -64,7 +64,7 @@ bool EventLoop::IsReadable() {
 
 int EventLoop::Poll(uint64_t timeout_ns) {
   if (timeout_ns != 0 && found_ == 0) Sleep(timeout_ns);
-  if (!IsReadable()) return 0;
+  if (!Find()) return 0;
   // A callback may poll, too.
   const auto events = events_;
   const size_t count = std::exchange(found_, 0);

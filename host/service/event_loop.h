@@ -34,8 +34,8 @@ class EventLoop {
   int Poll(uint64_t timeout_ns);
   // The same without calling anybody.
   void Sleep(uint64_t timeout_ns) const;
-  // Whether something is there; the next Poll calls the watchers of what was.
-  bool IsReadable();
+  // Looks whether something is there, without calling anybody: the next Poll calls the watchers of what was found.
+  bool Find();
 
  private:
   struct Watcher {

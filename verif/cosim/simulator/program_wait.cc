@@ -33,7 +33,7 @@ void ProgramWait::Wait(uint64_t ns) {
 bool ProgramWait::Look(uint64_t until_ns) {
   ++looks_;
   do {
-    if (loop_.IsReadable()) return true;
+    if (loop_.Find()) return true;
   } while (service::MonotonicNs() < until_ns);
   return false;
 }

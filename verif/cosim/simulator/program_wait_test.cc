@@ -38,9 +38,10 @@ class ProgramWaitTest : public testing::Test {
 TEST_F(ProgramWaitTest, EndsForWhatIsThere) {
   Speak();
   wait_.Wait(service::EventLoop::kForeverNs);
-  EXPECT_TRUE(loop_.IsReadable());  // and is left to others
+  EXPECT_EQ(loop_.Poll(0), 1);  // it is left to its watcher
   Hear();
-  EXPECT_FALSE(loop_.IsReadable());
+  EXPECT_EQ(loop_.Poll(0), 0);
+  EXPECT_FALSE(loop_.Find());
 }
 
 TEST_F(ProgramWaitTest, EndsWhenItsTimeIsOver) {

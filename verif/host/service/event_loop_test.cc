@@ -53,6 +53,27 @@ TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
   EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the one that is left, and the new one
 }
 
+TEST(EventLoop, WhatWasFoundIsCalledOnceAndOnlyIfItIsStillWatched) {
+  EventLoop loop;
+  const host::FileDescriptor a = Event(), b = Event(1);
+  int a_calls = 0, b_calls = 0;
+  loop.Watch(a.get(), [&] { ++a_calls; });
+  EXPECT_FALSE(loop.Find());
+  loop.Watch(b.get(), [&] { ++b_calls; });
+  EXPECT_TRUE(loop.Find());
+  EXPECT_TRUE(loop.Find());
+  EXPECT_EQ(b_calls, 0);
+  EXPECT_EQ(loop.Poll(EventLoop::kForeverNs), 1);
+  EXPECT_EQ(b_calls, 1);
+  EXPECT_TRUE(loop.Find());
+  loop.Unwatch(b.get());
+  ASSERT_EQ(::eventfd_write(a.get(), 1), 0);  // after the look: for the next one
+  loop.Poll(0);
+  EXPECT_EQ(b_calls, 1);
+  EXPECT_EQ(loop.Poll(0), 1);
+  EXPECT_EQ(a_calls, 1);
+}
+
 TEST(EventLoop, AWatcherMayUnwatchItself) {
   EventLoop loop;
   const host::FileDescriptor a = Event(1);
