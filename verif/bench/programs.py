@@ -19,8 +19,8 @@ BUILD = ROOT / "build/bench"
 DEVICES = ("model", "rtl", "lockstep")
 WORKLOADS = {
     # name: (program, its messages on the model, and on RTL, the workload inside of one process, bytes of a message)
-    "pingpong_64b": ("ibv_rc_pingpong -g 1 -s 64 -n {n}", 5000, 200, "roundtrip_64b", 0),
-    "pingpong_64b_events": ("ibv_rc_pingpong -g 1 -s 64 -e -n {n}", 5000, 200, "roundtrip_64b", 0),
+    "pingpong_64b": ("ibv_rc_pingpong -g 1 -s 64 -n {n}", 20000, 200, "roundtrip_64b", 0),
+    "pingpong_64b_events": ("ibv_rc_pingpong -g 1 -s 64 -e -n {n}", 10000, 200, "roundtrip_64b", 0),
     "write_64k": ("ib_write_bw -F -s 65536 -n {n}", 2000, 100, "write_64k_1qp", 65536),
 }
 
