@@ -14,13 +14,14 @@
 
 namespace vireo::model {
 
-// The same for a block that keeps the token itself; to be called first in Run. Says whether the token left.
+// Of Leave, for a token that is there.
 template <typename T>
 bool LeaveNow(Cycle now, std::optional<T>& token, Output<T>& output) {
   if (!output.CanPush(now)) return false;
   output.Push(now, *std::exchange(token, std::nullopt));
   return true;
 }
+// The same for a block that keeps the token itself; to be called first in Run. Says whether the token left.
 template <typename T>
 bool Leave(Cycle now, std::optional<T>& token, Output<T>& output) {
   return token && LeaveNow(now, token, output);  // mostly there is none

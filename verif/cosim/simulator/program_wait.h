@@ -44,7 +44,8 @@ class ProgramWait {
   uint64_t moved_ns_ = 0;
 };
 
-// Takes the process away from this thread's processor if it is there, and may run on others; it may come back.
+// Takes the process's first thread away from this thread's processor if it is there, and may run on others; it may come
+// back: where it may run is as before. What the process itself says of that in the same microseconds may be lost.
 void MoveAway(pid_t process);
 
 }  // namespace vireo::verif
