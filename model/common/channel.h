@@ -20,6 +20,26 @@
 
 namespace vireo::model {
 
+// A bit of a set that says which of many things are in use, for who looks at those only. It joins one set at most; the
+// set outlives it. In none it says nothing.
+class SetBit {
+ public:
+  void Join(uint64_t& set, size_t bit) {
+    set_ = &set;
+    mask_ = uint64_t{1} << bit;
+  }
+  void Set() const {
+    if (set_ != nullptr) *set_ |= mask_;
+  }
+  void Clear() const {
+    if (set_ != nullptr) *set_ &= ~mask_;
+  }
+
+ private:
+  uint64_t* set_ = nullptr;
+  uint64_t mask_ = 0;
+};
+
 template <typename T>
 class Channel {
  public:
@@ -35,12 +55,8 @@ class Channel {
   // Who is woken; both outlive the channel's use.
   void SetProducer(Block* block) { producer_ = block; }
   void SetConsumer(Block* block) { consumer_ = block; }
-  // Bit `bit` of `set`, which outlives the channel's use, is 1 as long as there is a token: for who has many channels,
-  // most of which are empty. Before the first one.
-  void ShowIn(uint64_t& set, size_t bit) {
-    set_ = &set;
-    bit_ = uint64_t{1} << bit;
-  }
+  // Bit `bit` of `set` is 1 as long as there is a token. To be said before the first one.
+  void ShowIn(uint64_t& set, size_t bit) { shown_.Join(set, bit); }
 
   // --- Producer. A push is in the cycle that runs.
   bool CanPush(Cycle now) const { return timing_ ? timing_->PushReady() <= now : open_; }
@@ -74,14 +90,14 @@ class Channel {
     // Where there was room, nobody waits for it.
     if (timing_->IsFull() && producer_ != nullptr) producer_->WakeAt(now + 1);
     tokens_.pop_front();
-    if (tokens_.empty() && set_ != nullptr) *set_ &= ~bit_;
+    if (tokens_.empty()) shown_.Clear();
     timing_->Pop(now);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
   // A stream that nobody stops, as FifoTiming's Pass: its tokens have come another way.
   void Pass(Cycle push, size_t pushes, Cycle pop) {
     tokens_.clear();
-    if (set_ != nullptr) *set_ &= ~bit_;
+    shown_.Clear();
     timing_->Pass(push, pushes, pop);
   }
   size_t size() const { return tokens_.size(); }
@@ -110,15 +126,14 @@ class Channel {
     timing_->Push(now);
     // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
     if (tokens_.size() != 1) return;
-    if (set_ != nullptr) *set_ |= bit_;
+    shown_.Set();
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
 
   std::optional<FifoTiming> timing_;
   Ring<Sent> tokens_;
   bool open_ = true;
-  uint64_t* set_ = nullptr;
-  uint64_t bit_ = 0;
+  SetBit shown_;
   Block* producer_ = nullptr;
   Block* consumer_ = nullptr;
 };

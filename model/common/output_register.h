@@ -33,22 +33,18 @@ class OutputRegister {
   // Both outlive the register's use.
   OutputRegister(Output<T>& out, Block& block) : out_(out), block_(block) {}
 
-  // Bit `bit` of `set`, which outlives the register's use, is 1 as long as it holds a token: for who has many of them,
-  // most of which are free. Before the first one.
-  void ShowIn(uint64_t& set, size_t bit) {
-    set_ = &set;
-    bit_ = uint64_t{1} << bit;
-  }
+  // Bit `bit` of `set` is 1 as long as it holds a token. To be said before the first one.
+  void ShowIn(uint64_t& set, size_t bit) { shown_.Join(set, bit); }
 
   // First in every cycle, before IsFree() and Load().
   void Drain(Cycle now) {
-    if (Leave(now, token_, out_) && set_ != nullptr) *set_ &= ~bit_;
+    if (Leave(now, token_, out_)) shown_.Clear();
   }
   bool IsFree() const { return !token_; }
   void Load(Cycle now, T token) {
     assert(IsFree());
     token_ = std::move(token);
-    if (set_ != nullptr) *set_ |= bit_;
+    shown_.Set();
     block_.WakeAt(now + 1);
   }
 
@@ -56,8 +52,7 @@ class OutputRegister {
   Output<T>& out_;
   Block& block_;
   std::optional<T> token_;
-  uint64_t* set_ = nullptr;
-  uint64_t bit_ = 0;
+  SetBit shown_;
 };
 
 }  // namespace vireo::model

@@ -62,7 +62,6 @@ void DmaReadPort::Run(Cycle now) {
   const size_t decided = arb_.output().size();
   arb_.Advance(now);
   moved |= arb_.output().size() != decided;
-  const bool waits = waiting_ != 0;
   for (uint64_t left = waiting_; left != 0; left &= left - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(left));
     if (i >= whole()) {
@@ -96,7 +95,7 @@ void DmaReadPort::Run(Cycle now) {
   }
   outstanding(now);  // so that what is over is not kept
 
-  if (moved && (waits || !arb_.IsDecided())) WakeAt(now + 1);
+  if (moved && (waiting_ != 0 || !arb_.IsDecided())) WakeAt(now + 1);
   Wake(now);
 }
 
