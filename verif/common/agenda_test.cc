@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 
 namespace vireo::verif {
 namespace {

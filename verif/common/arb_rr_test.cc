@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "Varb_rr_64.h"
+#include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

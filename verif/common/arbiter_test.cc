@@ -7,9 +7,9 @@
 #include <array>
 
 #include "Varb_rr_48.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

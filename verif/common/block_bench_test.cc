@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "Vslice_48.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

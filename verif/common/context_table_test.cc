@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "Vcontext_table_9.h"
+#include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

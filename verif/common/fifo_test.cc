@@ -13,8 +13,8 @@
 #include "Vfifo_512.h"
 #include "Vfifo_64.h"
 #include "Vslice_64.h"
+#include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "Vpending_16.h"
 #include "Vpending_5.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

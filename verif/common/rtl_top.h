@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "verif/harness/rtl_coverage.h"
+#include "sim/device/rtl_coverage.h"
 
 namespace vireo::verif {
 

@@ -15,7 +15,7 @@
 #include "verif/cosim/pair_test.h"
 #include "verif/firmware/field_rows.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcStatus;
@@ -168,4 +168,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, Commands,
                          NameOfWithRing);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

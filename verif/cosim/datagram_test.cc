@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/system_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcOpcode;
@@ -426,4 +426,4 @@ TEST_P(Datagram, OfGeneralServicesGoesFromQueuePair1ToQueuePair1) {
 VIREO_ON_EVERY_DEVICE(Datagram);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -26,13 +26,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/raw_queue.h"
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using DescFlags = spec::VirtqDescFlags;
@@ -642,4 +642,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, BrokenControlQueue,
                          NameOfWithRing);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

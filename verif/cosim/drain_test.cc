@@ -7,7 +7,7 @@
 
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbQpState;
@@ -133,4 +133,4 @@ TEST_P(Drain, AQueryTellsWhereAQueuePairIs) {
 VIREO_ON_EVERY_DEVICE(Drain);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -11,7 +11,7 @@
 
 #include "spec/gen/vireo_spec.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // Name of the device (DeviceNames()), configuration.
 using EveryDevice = std::tuple<std::string, const spec::Config*>;
@@ -50,12 +50,12 @@ inline std::vector<EveryDevice> EveryDeviceOnce() {
   return all;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 // For a suite of EveryDevice, whose rings are its own choice.
 #define VIREO_ON_EVERY_DEVICE_ONCE(Suite) \
-  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::verif::EveryDeviceOnce()), ::vireo::verif::NameOf)
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::sim::EveryDeviceOnce()), ::vireo::sim::NameOf)
 // For a suite of EveryDeviceAndRing.
-#define VIREO_ON_EVERY_DEVICE(Suite)                                                                      \
-  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::verif::EveryDeviceWithEveryRing()), \
-                           ::vireo::verif::NameOfWithRing)
+#define VIREO_ON_EVERY_DEVICE(Suite)                                                                    \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::sim::EveryDeviceWithEveryRing()), \
+                           ::vireo::sim::NameOfWithRing)

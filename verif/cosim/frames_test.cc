@@ -25,14 +25,14 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
+#include "sim/traffic/forged_frame.h"
+#include "sim/wire/fault.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/forged_frame.h"
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/fault.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -590,4 +590,4 @@ TEST_P(Frames, ThatAreWrongHarmNothing) {
 VIREO_ON_EVERY_DEVICE_ONCE(Frames);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "verif/harness/random.h"
+#include "sim/common/random.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using DescFlags = spec::VirtqDescFlags;
@@ -120,4 +120,4 @@ void HostileProgram::Ring(const Queue& queue, bool is_wild, host::PciFunction& f
   ++counts_.doorbells;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "host/driver/pci_function.h"
-#include "verif/cosim/raw_ring.h"
+#include "sim/traffic/raw_ring.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // What is not its own.
 struct OthersThings {
@@ -81,4 +81,4 @@ class HostileProgram {
   Counts counts_;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/cosim/every_device.h"
 #include "verif/cosim/tenants.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using Attack = HostileProgram::Attack;
@@ -276,4 +276,4 @@ INSTANTIATE_TEST_SUITE_P(Rtl, Isolation,
                          NameOfWithRing);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

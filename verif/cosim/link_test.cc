@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/net_frame.h"
+#include "sim/traffic/net_frame.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::RdmaEventType;
@@ -135,4 +135,4 @@ TEST_P(Link, ADriverThatStartsWithoutOneSeesItCome) {
 VIREO_ON_EVERY_DEVICE(Link);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

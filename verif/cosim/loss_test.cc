@@ -15,7 +15,7 @@
 #include "verif/cosim/mixed_traffic.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcStatus;
@@ -224,4 +224,4 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
 VIREO_ON_EVERY_DEVICE(Loss);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/system_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::BthOperation;
@@ -544,4 +544,4 @@ VIREO_ON_EVERY_DEVICE(UcMatrix);
 VIREO_ON_EVERY_DEVICE(UdMatrix);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

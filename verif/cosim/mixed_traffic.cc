@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcStatus;
@@ -264,4 +264,4 @@ void MixedTraffic::Run() {
   }
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/rdma_system.h"
+#include "sim/topology/rdma_system.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 class MixedTraffic {
  public:
@@ -79,4 +79,4 @@ class MixedTraffic {
   uint64_t posted_ = 0, bytes_ = 0;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

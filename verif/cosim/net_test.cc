@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/net_frame.h"
+#include "sim/traffic/net_frame.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::NetFeature;
@@ -480,4 +480,4 @@ TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
 VIREO_ON_EVERY_DEVICE(Net);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -7,7 +7,7 @@
 
 #include "verif/cosim/system_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 class PairTest : public SystemTestWith<ConnectedPair> {
  protected:
@@ -30,4 +30,4 @@ class PairTest : public SystemTestWith<ConnectedPair> {
   }
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,7 +10,7 @@
 
 #include "verif/cosim/system_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::ContextRam;
@@ -203,4 +203,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, Parity,
                          NameOfWithRing);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -9,11 +9,11 @@
 #include <string>
 #include <tuple>
 
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000;
@@ -94,4 +94,4 @@ TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqTakeTurns) {
 VIREO_ON_EVERY_DEVICE_ONCE(QueueNumbers);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/cosim/every_device.h"
 #include "verif/cosim/random_traffic.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 uint64_t Rounds() {
@@ -58,4 +58,4 @@ TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
 VIREO_ON_EVERY_DEVICE(Random);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbAccessFlags;
@@ -642,4 +642,4 @@ void RandomTraffic::Run(uint64_t bytes, uint64_t messages) {
   CompareAll();
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/rdma_system.h"
+#include "sim/topology/rdma_system.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 struct TrafficStatistics {
   uint64_t messages = 0, bytes = 0;  // that completed with success
@@ -162,4 +162,4 @@ class RandomTraffic {
   TrafficStatistics statistics_;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

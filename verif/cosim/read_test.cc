@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::BthOpcode;
@@ -708,4 +708,4 @@ VIREO_ON_EVERY_DEVICE(Read);
 VIREO_ON_EVERY_DEVICE(LossyRead);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -13,7 +13,7 @@
 
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcFlags;
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, Rfc,
                          NameOfWithRing);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#include "sim/common/random.h"
 #include "verif/cosim/pair_test.h"
-#include "verif/harness/random.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcOpcode;
@@ -265,4 +265,4 @@ TEST_P(Send, ReceivesOfAFailedQueuePairFlushInOrder) {
 VIREO_ON_EVERY_DEVICE(Send);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

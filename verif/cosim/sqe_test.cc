@@ -13,7 +13,7 @@
 
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbQpState;
@@ -359,4 +359,4 @@ VIREO_ON_EVERY_DEVICE(SqeDatagram);
 VIREO_ON_EVERY_DEVICE(Sqe);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "model/rdma/icrc.h"
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcStatus;
@@ -179,4 +179,4 @@ TEST(StatusOfTheContract, IsReachedOrHasAReasonWhyNot) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 inline constexpr uint64_t kSecondNs = 1'000'000'000;
 // By when the slowest device has written to memory what its acknowledge told of.
@@ -191,4 +191,4 @@ class SystemTestWith : public SystemTest {
   std::unique_ptr<Pair> pair_;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

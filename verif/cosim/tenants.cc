@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "verif/harness/random.h"
+#include "sim/common/random.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 void Fill(std::span<uint8_t> bytes, std::mt19937_64& random) {
@@ -195,4 +195,4 @@ void HostileTenant::OnTime(uint64_t /*cookie*/) {
   program_.Step(part.own, system_.host(0).function());
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/topology/rdma_system.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/cosim/hostile_program.h"
-#include "verif/cosim/raw_queue.h"
-#include "verif/cosim/rdma_system.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // WRITEs both ways over a connected pair, at a pace or as many under way as there is room for. Every completion and, at
 // the end, every byte is checked. Outlives every run of the system that follows.
@@ -105,4 +105,4 @@ class HostileTenant final : private Scheduler::Client {
   uint64_t renewals_ = 0;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

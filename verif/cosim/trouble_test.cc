@@ -12,11 +12,11 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/rdma_system.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr uint64_t kMicrosecond = 1'000;
@@ -455,4 +455,4 @@ VIREO_ON_EVERY_DEVICE_ONCE(Trouble);
 VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::IbWcOpcode;
@@ -292,4 +292,4 @@ TEST_P(Uc, HasNoRead) {
 VIREO_ON_EVERY_DEVICE(Uc);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/forged_frame.h"
-#include "verif/cosim/frame_log.h"
+#include "sim/traffic/forged_frame.h"
+#include "sim/traffic/frame_log.h"
 #include "verif/cosim/pair_test.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 class Write : public PairTest {
@@ -276,4 +276,4 @@ TEST_P(Write, WhileTheWireIsBusyOneAcknowledgeStandsForMany) {
 VIREO_ON_EVERY_DEVICE(Write);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -15,8 +15,8 @@
 #include "Vdma_align_512.h"
 #include "Vdma_align_64.h"
 #include "model/rdma/rx_scatter.h"
+#include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "Vdma_read_port_512.h"
 #include "Vdma_read_port_64.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/dma/axi_memory.h"
 #include "verif/dma/packed_ports.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/dma/axi_memory.h"
 #include "verif/dma/dma_reader_rtl.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "Vdma_write_port_512.h"
 #include "Vdma_write_port_64.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/dma/axi_memory.h"
 #include "verif/dma/packed_ports.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

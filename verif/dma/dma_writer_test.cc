@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/seed.h"
 #include "verif/dma/axi_memory.h"
 #include "verif/dma/dma_writer_rtl.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

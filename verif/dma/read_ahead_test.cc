@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/dma/dma_read_port.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 
 namespace vireo::verif {
 namespace {

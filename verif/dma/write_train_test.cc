@@ -13,7 +13,7 @@
 
 #include "model/dma/dma_write_port.h"
 #include "model/dma/write_stream.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -18,10 +18,10 @@
 
 #include "Vnet_checksum_512.h"
 #include "Vnet_checksum_64.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

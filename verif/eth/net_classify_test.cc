@@ -21,11 +21,11 @@
 #include "Vnet_classify_256.h"
 #include "Vnet_classify_512.h"
 #include "Vnet_classify_64.h"
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

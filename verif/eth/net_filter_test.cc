@@ -22,10 +22,10 @@
 #include "Vnet_filter_512.h"
 #include "Vnet_filter_64.h"
 #include "model/eth/net_classify.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -22,11 +22,11 @@
 #include "Vnet_rx_512.h"
 #include "Vnet_rx_64.h"
 #include "Vnet_rx_one.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/common/store_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "Vnet_tx_1.h"
 #include "Vnet_tx_3.h"
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

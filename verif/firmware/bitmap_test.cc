@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 
 namespace vireo::verif {
 namespace {

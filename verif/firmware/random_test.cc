@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/firmware/bench.h"
 #include "verif/firmware/reference.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

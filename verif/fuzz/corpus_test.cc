@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "verif/fuzz/target.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 void RunInput(const Bytes& input) { EXPECT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0); }
@@ -73,4 +73,4 @@ TEST(Corpus, WhatWasFoundBeforeIsSurvived) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -16,7 +16,7 @@
 #include "verif/firmware/reference.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 enum Flags : uint8_t {
@@ -295,10 +295,10 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace vireo::verif;  // NOLINT(google-build-using-namespace)
+  using namespace vireo::sim;  // NOLINT(google-build-using-namespace)
   InputReader input({data, size});
   const uint8_t flags = input.Byte();
   Run(input, flags).Go();

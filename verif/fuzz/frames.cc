@@ -11,12 +11,12 @@
 #include <initializer_list>
 #include <set>
 
-#include "verif/cosim/forged_frame.h"
+#include "sim/traffic/forged_frame.h"
 #include "verif/fuzz/nic_world.h"
 #include "verif/fuzz/recorded.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // The kind of step is the byte modulo their number.
@@ -262,10 +262,10 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace vireo::verif;  // NOLINT(google-build-using-namespace)
+  using namespace vireo::sim;  // NOLINT(google-build-using-namespace)
   NicWorld& world = NicWorld::Next();
   if (testing::Test::HasFatalFailure()) return 0;
   Run(world, InputReader({data, size})).Go();

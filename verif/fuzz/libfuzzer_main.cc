@@ -15,7 +15,7 @@
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 class AbortAtFailure final : public testing::EmptyTestEventListener {
@@ -42,7 +42,7 @@ int WriteSeeds(const std::string& folder) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   testing::InitGoogleTest(&gtest_argc, *argv);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new vireo::verif::AbortAtFailure);
-  if (*argc == 3 && std::string_view((*argv)[1]) == "--write-seeds") std::exit(vireo::verif::WriteSeeds((*argv)[2]));
+  listeners.Append(new vireo::sim::AbortAtFailure);
+  if (*argc == 3 && std::string_view((*argv)[1]) == "--write-seeds") std::exit(vireo::sim::WriteSeeds((*argv)[2]));
   return 0;
 }

@@ -15,7 +15,7 @@
 #include "verif/fuzz/target.h"
 #include "verif/host/service/cm/recorded_mads.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
@@ -266,9 +266,9 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  vireo::verif::Run(vireo::verif::InputReader({data, size})).Go();
+  vireo::sim::Run(vireo::sim::InputReader({data, size})).Go();
   return 0;
 }

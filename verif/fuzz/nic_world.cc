@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -161,4 +161,4 @@ void NicWorld::ExpectGood() {
   EXPECT_EQ(system_->Complaints(), "");
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "verif/cosim/rdma_system.h"
+#include "sim/topology/rdma_system.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 class NicWorld {
  public:
@@ -61,4 +61,4 @@ class NicWorld {
   uint64_t inputs_ = 0, next_wr_id_ = 0;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

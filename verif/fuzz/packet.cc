@@ -11,11 +11,11 @@
 #include "model/eth/net_classify.h"
 #include "model/rdma/icrc.h"
 #include "model/rdma/rx_parser.h"
-#include "verif/cosim/forged_frame.h"
+#include "sim/traffic/forged_frame.h"
 #include "verif/fuzz/recorded.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 enum Flags : uint8_t { kMacError = 1, kMakeRight = 2 };
@@ -68,11 +68,11 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace vireo;         // NOLINT(google-build-using-namespace)
-  using namespace vireo::verif;  // NOLINT(google-build-using-namespace)
+  using namespace vireo;       // NOLINT(google-build-using-namespace)
+  using namespace vireo::sim;  // NOLINT(google-build-using-namespace)
   InputReader input({data, size});
   const uint8_t flags = input.Byte();
   const uint16_t bit = input.U16();

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "verif/harness/fault.h"
-#include "verif/harness/pcap.h"
+#include "sim/common/pcap.h"
+#include "sim/wire/fault.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // Of every recorded file the first frame of each opcode and length.
 inline std::vector<std::vector<uint8_t>> RecordedFrames() {
@@ -30,4 +30,4 @@ inline std::vector<std::vector<uint8_t>> RecordedFrames() {
   return frames;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -20,10 +20,10 @@
 #include "host/service/packet_socket.h"
 #include "host/service/protocol.h"
 #include "host/service/service.h"
-#include "verif/cosim/rdma_system.h"
+#include "sim/topology/rdma_system.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using service::MessageType;
@@ -354,9 +354,9 @@ std::vector<Bytes> Seeds() {
   return {life, small};
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  vireo::verif::Run(vireo::verif::InputReader({data, size})).Go();
+  vireo::sim::Run(vireo::sim::InputReader({data, size})).Go();
   return 0;
 }

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 using Bytes = std::vector<uint8_t>;
 
@@ -62,6 +62,6 @@ inline void Put(Bytes& seed, uint64_t value, unsigned bytes) {
 }
 inline void Append(Bytes& seed, std::span<const uint8_t> more) { seed.insert(seed.end(), more.begin(), more.end()); }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

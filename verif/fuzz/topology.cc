@@ -16,13 +16,13 @@
 #include <string>
 #include <string_view>
 
-#include "verif/cosim/simulator/topology_file.h"
+#include "sim/common/seed.h"
+#include "sim/simulator/topology_file.h"
+#include "sim/wire/fault.h"
 #include "verif/fuzz/recorded.h"
 #include "verif/fuzz/target.h"
-#include "verif/harness/fault.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 16;
@@ -246,10 +246,10 @@ faults_back = 'drop nth=1; drop nth=2'
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace vireo::verif;  // NOLINT(google-build-using-namespace)
+  using namespace vireo::sim;  // NOLINT(google-build-using-namespace)
   if (size > kMostBytes) return 0;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const HostOptions every = Every();

@@ -16,7 +16,7 @@
 #include "verif/fuzz/target.h"
 #include "verif/host/service/cm/ucma_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // The kind of step is the byte modulo their number.
@@ -240,9 +240,9 @@ Bytes Others() {
 
 std::vector<Bytes> Seeds() { return {Conversation(RDMA_PS_TCP), Conversation(RDMA_PS_UDP), Others()}; }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  vireo::verif::Run(vireo::verif::InputReader({data, size})).Go();
+  vireo::sim::Run(vireo::sim::InputReader({data, size})).Go();
   return 0;
 }

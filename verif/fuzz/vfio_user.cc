@@ -20,11 +20,11 @@
 #include <string_view>
 #include <utility>
 
-#include "verif/cosim/rdma_system.h"
-#include "verif/cosim/vfio_user/connection.h"
+#include "sim/topology/rdma_system.h"
+#include "sim/vfio_user/connection.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::vfio_user::Command;
@@ -256,9 +256,9 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  vireo::verif::Run(vireo::verif::InputReader({data, size})).Go();
+  vireo::sim::Run(vireo::sim::InputReader({data, size})).Go();
   return 0;
 }

@@ -15,11 +15,11 @@
 #include <optional>
 #include <string>
 
-#include "verif/cosim/raw_queue.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/fuzz/nic_world.h"
 #include "verif/fuzz/target.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using DescFlags = spec::VirtqDescFlags;
@@ -336,10 +336,10 @@ std::vector<Bytes> Seeds() {
   return seeds;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace vireo::verif;  // NOLINT(google-build-using-namespace)
+  using namespace vireo::sim;  // NOLINT(google-build-using-namespace)
   InputReader input({data, size});
   NicWorld& world = NicWorld::Next((input.Byte() & 1) != 0);
   if (testing::Test::HasFatalFailure()) return 0;

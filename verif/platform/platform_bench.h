@@ -15,9 +15,9 @@
 
 #include "platform/systemc.h"
 #include "platform/vireo_nic.h"
-#include "verif/harness/run_in_child.h"
+#include "sim/common/run_in_child.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // Runs a function in a thread of the simulation.
 class Program final : public sc_core::sc_module {
@@ -149,4 +149,4 @@ class Bus final : public sc_core::sc_module {
   unsigned reads_now_ = 0, writes_now_ = 0;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -16,7 +16,7 @@
 #include "verif/platform/platform_bench.h"
 #include "vp/host.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using platform::Frame;
@@ -318,4 +318,4 @@ TEST(TwoHosts, ALostMessageOnlyCostsTime) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -8,7 +8,7 @@
 
 #include "verif/platform/platform_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using platform::VireoNic;
@@ -316,4 +316,4 @@ TEST(VireoNic, WithUnusableOptionsIsNotBuilt) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

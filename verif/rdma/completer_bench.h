@@ -13,9 +13,9 @@
 
 #include "Vcompleter.h"
 #include "model/rdma/completer.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/rdma/completer_bench.h"
 
 namespace vireo::verif {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "verif/harness/pcap.h"
+#include "sim/common/pcap.h"
 
 namespace vireo::verif {
 

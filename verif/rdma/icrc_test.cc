@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/pcap.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/harness/pcap.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "Vmemory_check_16.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "Vqp_control_16.h"
 #include "model/common/level.h"
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

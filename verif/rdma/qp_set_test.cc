@@ -13,8 +13,8 @@
 
 #include "Vqp_set_16.h"
 #include "Vqp_set_2.h"
+#include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "Vread_responder_16.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {

@@ -15,8 +15,8 @@
 
 #include "Vrecv_queue.h"
 #include "model/dma/dma_split.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

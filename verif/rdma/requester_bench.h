@@ -17,10 +17,10 @@
 #include "Vrequester.h"
 #include "Vrequester_burst.h"
 #include "model/rdma/requester.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/rdma/requester_bench.h"
 
 namespace vireo::verif {

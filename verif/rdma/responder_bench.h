@@ -16,11 +16,11 @@
 
 #include "Vresponder_16.h"
 #include "model/rdma/responder.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {

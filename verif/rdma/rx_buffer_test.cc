@@ -15,9 +15,9 @@
 
 #include "Vrx_buffer_512.h"
 #include "Vrx_buffer_64.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/frames.h"
 #include "verif/rdma/reception_bench.h"
 

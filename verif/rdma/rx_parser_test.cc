@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "model/rdma/icrc.h"
+#include "sim/common/seed.h"
+#include "sim/device/rx_parser_rtl.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/frames.h"
-#include "verif/rdma/rx_parser_rtl.h"
 
 namespace vireo::verif {
 namespace {

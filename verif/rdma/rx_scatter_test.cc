@@ -16,10 +16,10 @@
 
 #include "Vrx_scatter_512.h"
 #include "Vrx_scatter_64.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/store_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/reception_bench.h"
 
 namespace vireo::verif {

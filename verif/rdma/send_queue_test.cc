@@ -13,9 +13,9 @@
 
 #include "Vsend_queue.h"
 #include "model/dma/dma_split.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {

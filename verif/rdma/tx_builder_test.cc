@@ -19,9 +19,9 @@
 #include "Vtx_builder_64.h"
 #include "model/eth/net_frames.h"
 #include "model/rdma/rx_parser.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/frames.h"
 #include "verif/rdma/tx_bench.h"
 

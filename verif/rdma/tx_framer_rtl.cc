@@ -11,7 +11,7 @@
 
 #include "Vtx_framer_512.h"
 #include "Vtx_framer_64.h"
-#include "verif/harness/rtl_coverage.h"
+#include "sim/device/rtl_coverage.h"
 
 namespace vireo::verif {
 namespace {

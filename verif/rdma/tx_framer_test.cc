@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "model/rdma/rx_parser.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/frames.h"
 #include "verif/rdma/tx_framer_rtl.h"
 

@@ -18,9 +18,9 @@
 #include "Vtx_gather_64.h"
 #include "Vtx_gather_net_512.h"
 #include "Vtx_gather_net_64.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/tx_bench.h"
 
 namespace vireo::verif {

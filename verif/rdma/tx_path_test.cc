@@ -17,9 +17,9 @@
 #include "model/rdma/rx_parser.h"
 #include "model/rdma/tx_builder.h"
 #include "model/rdma/tx_gather.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 #include "verif/rdma/tx_bench.h"
 
 namespace vireo::verif {

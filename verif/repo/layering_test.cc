@@ -17,17 +17,31 @@ TEST(Layering, NoFolderSeesWhatItMayNot) {
 }
 
 TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
-  EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "\n#include \"verif/harness/pcap.h\"\n"),
-            std::vector<std::string>{"model/rdma/a.cc:2: model may not see verif (verif/harness/pcap.h)"});
+  EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "\n#include \"sim/common/pcap.h\"\n"),
+            std::vector<std::string>{"model/rdma/a.cc:2: model may not see sim/common (sim/common/pcap.h)"});
   EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"model/rdma/icrc.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("firmware/app/a.cc", "#include \"host/driver/a.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("fpga/boards/x/top.sv", "`include \"verif/sva/a.svh\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("spec/gen/a.h", "#include \"model/rdma/icrc.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"host/verbs/device.h\"").size(), 1u);
-  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"verif/harness/nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"sim/nic/nic.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("model/a.cc", "#include \"platform/vireo_nic.h\"").size(), 1u);
-  EXPECT_EQ(ErrorsOf("examples/vp/a.cc", "#include \"verif/harness/nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("examples/vp/a.cc", "#include \"sim/nic/nic.h\"").size(), 1u);
 }
+
+TEST(Layering, RefusesAnIncludeAgainstTheInnerOrder) {
+  EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"host/verbs/device.h\""),
+            std::vector<std::string>{"host/driver/a.cc:1: host/driver may not see host/verbs (host/verbs/device.h)"});
+  EXPECT_EQ(ErrorsOf("host/verbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("host/ibverbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 0u);
+  EXPECT_EQ(ErrorsOf("sim/nic/a.cc", "#include \"sim/device/model_nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("sim/device/a.cc", "#include \"sim/nic/nic.h\"").size(), 0u);
+  EXPECT_EQ(ErrorsOf("sim/wire/a.cc", "#include \"host/driver/device.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("sim/bench/a.cc", "#include \"verif/cosim/tenants.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("verif/a.cc", "#include \"sim/bench/bench.h\"").size(), 0u);
+}
+
+TEST(Layering, RefusesAFolderInNoLayer) { EXPECT_EQ(ErrorsOf("sim/attic/a.cc", "").size(), 1u); }
 
 TEST(Layering, RefusesAnImportAgainstTheDirection) {
   EXPECT_EQ(ErrorsOf("spec/gen/a.sv", "  import vireo_rdma_pkg::*;").size(), 1u);

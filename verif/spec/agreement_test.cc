@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "Vspec_codec.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec_codec.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <map>
 
+#include "sim/common/pcap.h"
+#include "sim/replay/roce_frame.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/golden/roce_frame.h"
-#include "verif/harness/pcap.h"
 
 namespace vireo::verif {
 namespace {

@@ -80,7 +80,7 @@ def build_and_run(work, compiler, file, mutants):
                "vireo_spec_codec", "--Mdir", str(work / "obj"), "-O0", "--output-split", "20000", "-CFLAGS",
                f"-std=c++20 -O0 -w -I{work} -I{ROOT}", "-LDFLAGS", "-lgtest -lgtest_main -lpthread", "-MAKEFLAGS", f"CXX={compiler} LINK={compiler}",
                str(gen / "vireo_spec_pkg.sv"), str(gen / "vireo_spec_codec.sv"),
-               str(ROOT / "verif/spec/agreement_test.cc"), str(ROOT / "verif/harness/seed.cc"), "-o", "agreement"]
+               str(ROOT / "verif/spec/agreement_test.cc"), str(ROOT / "sim/common/seed.cc"), "-o", "agreement"]
     environment = os.environ | ({"OBJCACHE": "ccache"} if shutil.which("ccache") else {})
     built = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if built.returncode:

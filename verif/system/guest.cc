@@ -14,7 +14,7 @@
 #include "host/driver/unix_socket.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using std::chrono::milliseconds;
@@ -144,4 +144,4 @@ std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds patience) {
   }
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "host/driver/file_descriptor.h"
-#include "verif/cosim/simulator/child_process.h"
+#include "sim/simulator/child_process.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 class Guest {
  public:
@@ -59,4 +59,4 @@ class Guest {
   std::optional<ChildProcess> qemu_;
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

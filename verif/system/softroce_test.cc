@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 #include "verif/system/guest.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using std::chrono::seconds;
@@ -346,4 +346,4 @@ INSTANTIATE_TEST_SUITE_P(Programs, SoftRoce, testing::ValuesIn(Cases()),
                          [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

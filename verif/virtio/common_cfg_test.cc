@@ -11,7 +11,7 @@
 #include "host/driver/features.h"
 #include "host/driver/split_ring.h"
 #include "host/driver/virtio_pci.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/virtio_bench.h"
 
 namespace vireo::verif {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/cq_writer_bench.h"
 
 namespace vireo::verif {

@@ -19,9 +19,9 @@
 
 #include "Vcq_writer.h"
 #include "model/virtio/cq_writer.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/cq_writer_bench.h"
 
 namespace vireo::verif {

@@ -16,11 +16,11 @@
 
 #include "Vdesc_fetch.h"
 #include "model/virtio/desc_fetch.h"
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 

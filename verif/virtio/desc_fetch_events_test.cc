@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/desc_fetch_bench.h"
 
 namespace vireo::verif {

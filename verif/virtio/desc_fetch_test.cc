@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/desc_fetch_bench.h"
 
 namespace vireo::verif {

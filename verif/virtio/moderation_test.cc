@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "Vmoderation.h"
+#include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/device_time.h"
-#include "verif/harness/seed.h"
 
 namespace vireo::verif {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "Vmsix.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/virtio_bench.h"
 
 namespace vireo::verif {

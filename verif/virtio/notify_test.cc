@@ -8,7 +8,7 @@
 #include <set>
 
 #include "Vnotify.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/virtio/virtio_bench.h"
 
 namespace vireo::verif {

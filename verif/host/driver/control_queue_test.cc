@@ -7,7 +7,7 @@
 #include "host/driver/device.h"
 #include "verif/host/driver/mock_device.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::ErrorCode;
@@ -416,4 +416,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, ControlTest,
                          NameOf);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "host/driver/device.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/host/driver/mock_device.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::DeviceEvent;
@@ -645,4 +645,4 @@ TEST_P(EventTest, CommandsAndFramesDoNotSwallowEvents) {
 INSTANTIATE_TEST_SUITE_P(Vectors, EventTest, testing::Values(0U, 1U, 2U, 8U));
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::NetFeature;
@@ -632,4 +632,4 @@ std::vector<std::string> MockDevice::violations() const {
   return all;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

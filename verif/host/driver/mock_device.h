@@ -18,7 +18,7 @@
 #include "host/driver/pci_function.h"
 #include "verif/host/driver/mock_ring.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 using MockFeatures = std::bitset<spec::kVirtioFeatureBits>;
 
@@ -176,4 +176,4 @@ class MockDevice final : public host::PciFunction, public DeviceMemory {
   std::vector<std::string> ring_violations_;  // of rings that are gone
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

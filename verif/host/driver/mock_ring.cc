@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using spec::PvirtqDesc;
@@ -348,4 +348,4 @@ std::unique_ptr<MockRing> MakeMockPackedRing(DeviceMemory& memory, const MockRin
   return std::make_unique<MockPackedRing>(memory, setup);
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -13,7 +13,7 @@
 
 #include "spec/gen/vireo_spec.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // Memory as the device sees it.
 class DeviceMemory {
@@ -92,4 +92,4 @@ class MockRing {
 std::unique_ptr<MockRing> MakeMockSplitRing(DeviceMemory& memory, const MockRingSetup& setup);
 std::unique_ptr<MockRing> MakeMockPackedRing(DeviceMemory& memory, const MockRingSetup& setup);
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -15,13 +15,13 @@
 #include "Vnic_probe_512.h"
 #include "host/driver/vfio_user_function.h"
 #include "host/driver/virtio_pci.h"
-#include "verif/cosim/vfio_user/server_bench.h"
-#include "verif/harness/rtl_nic.h"
-#include "verif/harness/rtl_pins.h"
-#include "verif/harness/simulated_function.h"
-#include "verif/harness/topology.h"
+#include "sim/device/rtl_nic.h"
+#include "sim/device/rtl_pins.h"
+#include "sim/topology/simulated_function.h"
+#include "sim/topology/topology.h"
+#include "verif/sim/vfio_user/server_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr uint64_t kMillisecondNs = 1'000'000;
@@ -258,4 +258,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PciFunction,
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -18,7 +18,7 @@
 #include "host/verbs/queue_pair.h"
 #include "verif/host/service/service_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::VfioUserFunction;
@@ -285,4 +285,4 @@ TEST(VfioUserDeath, NobodyListens) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -8,7 +8,7 @@
 #include "host/driver/virtio_pci.h"
 #include "verif/host/driver/mock_device.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::ErrorCode;
@@ -586,4 +586,4 @@ TEST(Features, NamesAreTheContracts) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -13,10 +13,10 @@
 
 #include "host/driver/packed_ring.h"
 #include "host/driver/split_ring.h"
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/host/driver/mock_device.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::ErrorCode;
@@ -753,4 +753,4 @@ TEST(RingCreation, RefusesSizesThatTheFormatDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

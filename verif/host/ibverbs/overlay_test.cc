@@ -15,10 +15,10 @@
 #include <cstring>
 #include <memory>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -598,4 +598,4 @@ TEST_F(Overlay, AChildOpensTheDeviceAnewAndDisturbsNothing) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/program_pair.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr ProgramRow kPingpongs[] = {
@@ -160,4 +160,4 @@ INSTANTIATE_TEST_SUITE_P(Perftest, Pairs, testing::ValuesIn(CasesOf(kPerftest)),
 INSTANTIATE_TEST_SUITE_P(RdmaCm, Pairs, testing::ValuesIn(CasesOf(kRdmaCm)), NameOf);
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

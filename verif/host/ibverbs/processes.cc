@@ -18,9 +18,9 @@
 #include <string_view>
 #include <utility>
 
-#include "verif/cosim/simulator/overlay.h"
+#include "sim/simulator/overlay.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr int kLookMs = 10;  // nobody is told that somebody listens, or that a file grew
@@ -182,4 +182,4 @@ bool AwaitOutput(const std::string& text, Program& program) {
   return false;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/child_process.h"
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/child_process.h"
+#include "sim/simulator/simulator_process.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 inline constexpr int kPatienceSeconds = 120;
 
@@ -90,4 +90,4 @@ bool AwaitListener(unsigned port, Program& program);
 // Until `program` has written `text`; false as above.
 bool AwaitOutput(const std::string& text, Program& program);
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 std::string ContentOf(const std::filesystem::path& path) {
@@ -82,4 +82,4 @@ Environment ProgramPair::On(size_t nic, const Environment& more) const {
   return environment;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 struct ProgramRow {
   enum class Meet : uint8_t { kTcp, kRdmaCm };
@@ -59,4 +59,4 @@ class ProgramPair {
   std::unique_ptr<Program> server_, client_;  // null: the test has failed
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

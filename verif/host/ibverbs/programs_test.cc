@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 class Programs : public testing::Test {
@@ -150,4 +150,4 @@ TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 const std::string kDirectory = VIREO_PYVERBS_DIR;
@@ -76,4 +76,4 @@ TEST_P(PyverbsList, WhatDoesNotPassIsFound) {
 INSTANTIATE_TEST_SUITE_P(Devices, PyverbsList, testing::Values("model"), [](const auto&) { return "OnModel"; });
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/program_pair.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr ProgramRow kRows[] = {
@@ -119,4 +119,4 @@ TEST(Soak, MixedTrafficForLongMakesTheSimulatorNoLarger) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

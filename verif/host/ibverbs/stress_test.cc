@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // --- Start and stop
@@ -167,4 +167,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, StressDeath, testing::Values(Death{"model", fa
                          [](const auto& info) { return std::string(info.param.device); });
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -20,7 +20,7 @@
 #include "host/service/cm/ucma_channel.h"
 #include "verif/host/service/cm/ucma_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // The NICs' services, in a thread.
@@ -401,4 +401,4 @@ TEST_F(UcmaFileTest, NonsenseIsAnError) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

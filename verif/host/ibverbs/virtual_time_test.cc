@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // The numbers that perftest prints for one size, and nothing if it printed none.
@@ -175,4 +175,4 @@ TEST(VirtualTime, ACostThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using service::FillInDestination;
@@ -72,4 +72,4 @@ TEST(Destination, ThatNobodyIsIsRefused) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/seed.h"
 #include "verif/cosim/hostile_program.h"
-#include "verif/harness/seed.h"
 #include "verif/host/service/service_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 // A client's device that remembers where its queues lie.
@@ -151,4 +151,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, HostileClient, testing::Values("model", "rtl",
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <random>
 
+#include "sim/common/seed.h"
+#include "sim/traffic/net_frame.h"
 #include "spec/gen/vireo_spec.h"
-#include "verif/cosim/net_frame.h"
-#include "verif/harness/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using service::Neighborhood;
@@ -194,4 +194,4 @@ TEST(Neighborhood, LearnsOnlyWhatItNeeds) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -16,7 +16,7 @@
 #include "host/service/protocol.h"
 #include "verif/host/service/service_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::ErrorCode;
@@ -363,4 +363,4 @@ TEST(ServiceClient, BelongsToTheProcessThatConnected) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
@@ -213,4 +213,4 @@ bool TalkTraffic(const std::string& socket, Pipe& pipe, bool is_agent) {
   return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has seen everything
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -16,9 +16,9 @@
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
 #include "host/verbs/queue_pair.h"
-#include "verif/cosim/simulator/simulator_process.h"
+#include "sim/simulator/simulator_process.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // Messages of fixed size between processes.
 class Pipe {
@@ -99,4 +99,4 @@ constexpr uint8_t Pattern(size_t place, size_t round) {
   return static_cast<uint8_t>(place * 7 + place / 251 + round * 13 + 1);
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

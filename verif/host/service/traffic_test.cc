@@ -12,7 +12,7 @@
 
 #include "verif/host/service/service_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 struct Way {
@@ -280,4 +280,4 @@ TEST(ServiceSharing, ALongPageListArrives) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -15,7 +15,7 @@
 #include "host/verbs/queue_pair.h"
 #include "verif/host/driver/mock_device.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using host::ErrorCode;
@@ -375,4 +375,4 @@ TEST(VerbsOpen, ADeviceWithoutRoceIsNoRdmaDevice) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

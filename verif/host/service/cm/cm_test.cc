@@ -10,10 +10,10 @@
 #include <map>
 #include <vector>
 
-#include "verif/harness/random.h"
-#include "verif/harness/seed.h"
+#include "sim/common/random.h"
+#include "sim/common/seed.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
@@ -593,4 +593,4 @@ TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

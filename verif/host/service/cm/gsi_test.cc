@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/rdma_system.h"
+#include "sim/topology/rdma_system.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
@@ -165,4 +165,4 @@ TEST_F(GsiTest, WhatIsNoMadIsDropped) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

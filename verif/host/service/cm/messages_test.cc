@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "verif/harness/seed.h"
+#include "sim/common/seed.h"
 #include "verif/host/service/cm/recorded_mads.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
@@ -160,4 +160,4 @@ TEST(CmMessages, AHeaderOfAnotherKindIsRefused) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "host/service/cm/messages.h"
-#include "verif/harness/pcap.h"
+#include "sim/common/pcap.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // `name`: a file of verif/vectors.
 inline std::vector<service::cm::Mad> RecordedMads(const std::string& name) {
@@ -30,4 +30,4 @@ inline std::vector<service::cm::Mad> RecordedMads(const std::string& name) {
   return mads;
 }
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

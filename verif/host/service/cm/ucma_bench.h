@@ -17,7 +17,7 @@
 
 #include "host/service/cm/ucma.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 
 // <rdma/rdma_cma.h>
 enum : uint32_t {
@@ -248,4 +248,4 @@ class UcmaWorld {
   std::array<UcmaHost, 2> hosts_{UcmaHost(1, &now_), UcmaHost(2, &now_)};
 };
 
-}  // namespace vireo::verif
+}  // namespace vireo::sim

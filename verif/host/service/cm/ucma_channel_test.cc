@@ -18,7 +18,7 @@
 
 #include "host/service/ucma_protocol.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using service::UcmaMessage;
@@ -147,4 +147,4 @@ TEST_F(UcmaChannelTest, WhatIsNoCommandEndsIt) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

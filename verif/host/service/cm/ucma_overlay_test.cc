@@ -26,7 +26,7 @@
 
 #include "host/service/cm/ucma_channel.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr service::cm::Gid kGid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
@@ -88,24 +88,24 @@ class Service final : public service::cm::MadTransport {
 Service* the_service = nullptr;
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim
 
 // What the rest of the overlay gives.
 namespace vireo::ibverbs {
-bool IsUcmaActive() { return verif::the_service != nullptr; }
+bool IsUcmaActive() { return sim::the_service != nullptr; }
 void LogUcma(const char* /*text*/) {}
 std::vector<UcmaNic> OpenUcmaNics() {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return {};
-  verif::the_service->Take(pair[1]);
+  sim::the_service->Take(pair[1]);
   std::vector<UcmaNic> nics(1);
   nics[0].socket = host::FileDescriptor(pair[0]);
-  nics[0].gids = {verif::kGid};
+  nics[0].gids = {sim::kGid};
   return nics;
 }
 }  // namespace vireo::ibverbs
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 constexpr const char* kPath = "/dev/infiniband/rdma_cm";
@@ -279,4 +279,4 @@ TEST_F(UcmaOverlay, AThreadMayWaitForEventsWhileAnotherAsks) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

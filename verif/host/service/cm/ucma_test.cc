@@ -18,7 +18,7 @@
 #include "host/service/ucma_protocol.h"
 #include "verif/host/service/cm/ucma_bench.h"
 
-namespace vireo::verif {
+namespace vireo::sim {
 namespace {
 
 using namespace service;  // NOLINT(google-build-using-namespace): all of it is the subject
@@ -561,4 +561,4 @@ TEST_F(UcmaTest, FilesHaveNumbers) {
 }
 
 }  // namespace
-}  // namespace vireo::verif
+}  // namespace vireo::sim

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+# Verilated classes as libraries. Verilator runs when the build does, in parallel like every other step (verilate.py).
+get_filename_component(VIREO_VERILATOR_ROOT ${verilator_DIR} ABSOLUTE)
+set(VIREO_VERILATE ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/verilate.py)
+set(VIREO_VERILATE_PY ${CMAKE_CURRENT_LIST_DIR}/verilate.py)
+
+# Verilator's run-time library, once for all classes.
+set(runtime ${VIREO_VERILATOR_ROOT}/include)
+add_library(vireo_verilated STATIC ${runtime}/verilated.cpp ${runtime}/verilated_threads.cpp)
+target_include_directories(vireo_verilated SYSTEM PUBLIC ${runtime} ${runtime}/vltstd)
+target_compile_options(vireo_verilated PRIVATE -w -O2)
+set_target_properties(vireo_verilated PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF EXPORT_COMPILE_COMMANDS OFF)
+set(VIREO_VM_DEFINITIONS VM_SC=0 VM_TRACE_VCD=0 VM_COVERAGE=$<BOOL:${VIREO_COVERAGE}> VM_TRACE=$<BOOL:${VIREO_WAVEFORMS}>
+                         VM_TRACE_FST=$<BOOL:${VIREO_WAVEFORMS}>)
+target_compile_definitions(vireo_verilated PRIVATE ${VIREO_VM_DEFINITIONS})
+if(VIREO_WAVEFORMS)
+  target_sources(vireo_verilated PRIVATE ${runtime}/verilated_fst_c.cpp)
+  target_link_libraries(vireo_verilated PUBLIC ZLIB::ZLIB)
+endif()
+if(VIREO_COVERAGE)
+  target_sources(vireo_verilated PRIVATE ${runtime}/verilated_cov.cpp)
+endif()
+
+# vireo_verilated_class(TARGET PREFIX P [WHOLE] [OPTIONAL_BUILD] COMMAND … DEPENDS …): a static library of one Verilated class.
+# WHOLE: of a whole NIC, in several files. OPTIONAL_BUILD: not part of `all`.
+function(vireo_verilated_class target)
+  cmake_parse_arguments(ARG "WHOLE;OPTIONAL_BUILD" "PREFIX" "COMMAND;DEPENDS" ${ARGN})
+  set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target})
+  # Of a block, most of a file's compilation is reading the same headers: one compilation of all files costs 0.4 of what
+  # one of each does. Those of a whole NIC are large and are compiled side by side.
+  set(fast ${dir}/all.cc)
+  set(slow)
+  if(ARG_WHOLE)
+    set(fast)
+    foreach(number RANGE 5)
+      list(APPEND fast ${dir}/${ARG_PREFIX}.fast.${number}.cc)
+    endforeach()
+    foreach(number RANGE 2)
+      list(APPEND slow ${dir}/${ARG_PREFIX}.slow.${number}.cc)
+    endforeach()
+    if(VIREO_WAVEFORMS)
+      list(APPEND slow ${dir}/${ARG_PREFIX}.trace.0.cc ${dir}/${ARG_PREFIX}.trace.1.cc)
+    endif()
+  endif()
+  set(outputs ${fast} ${slow})
+  list(TRANSFORM outputs PREPEND "--output=")
+  add_custom_command(OUTPUT ${fast} ${slow} COMMAND ${VIREO_VERILATE} --prefix ${ARG_PREFIX} ${outputs} -- ${ARG_COMMAND}
+                     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+                     DEPENDS ${VIREO_VERILATE_PY} ${ARG_DEPENDS} COMMENT "Verilating ${target}" VERBATIM)
+  add_library(${target} STATIC ${fast} ${slow})
+  if(ARG_OPTIONAL_BUILD)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  target_include_directories(${target} SYSTEM PUBLIC ${dir})
+  target_link_libraries(${target} PUBLIC vireo_verilated)
+  target_compile_definitions(${target} PRIVATE ${VIREO_VM_DEFINITIONS})
+  # Generated code is held to its generator's warnings, not to ours.
+  target_compile_options(${target} PRIVATE -w)
+  if(VIREO_FUZZ)
+    target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link,address,undefined)
+  endif()
+  # What runs once, and waveforms of few cycles, are not worth optimizing.
+  if(slow)
+    set_property(SOURCE ${slow} APPEND_STRING PROPERTY COMPILE_FLAGS " -O0")
+  endif()
+  if(ARG_WHOLE)
+    set_property(SOURCE ${fast} APPEND_STRING PROPERTY COMPILE_FLAGS " $<IF:$<CONFIG:Release>,-O3,-O2>")
+  elseif(ARG_OPTIONAL_BUILD)
+    target_compile_options(${target} PRIVATE -O1)  # it runs for seconds and is compiled for many
+  else()
+    target_compile_options(${target} PRIVATE -O2)
+  endif()
+  # Functions of Verilated code are large, and nothing outside calls them: link-time optimization takes long and gains
+  # nothing. clang-tidy has nothing to say about generated code.
+  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endfunction()
+
+# vireo_verilate(TARGET PREFIX P TOP MODULE [TRACE] [ARGS …] SOURCES …): a static library with one Verilated class of RTL. TRACE:
+# one that can write waveforms, unless VIREO_WAVEFORMS is off.
+function(vireo_verilate target)
+  cmake_parse_arguments(ARG "TRACE" "PREFIX;TOP" "ARGS;SOURCES" ${ARGN})
+  set(whole)
+  if(ARG_TOP STREQUAL vireo_nic)
+    set(whole WHOLE)
+  endif()
+  if(ARG_TRACE AND VIREO_WAVEFORMS)
+    list(APPEND ARG_ARGS --trace-fst --trace-structs)
+  endif()
+  if(VIREO_COVERAGE)
+    list(APPEND ARG_ARGS --coverage-line --coverage-user)
+    if("${PROJECT_SOURCE_DIR}/rtl/vireo_nic.sv" IN_LIST ARG_SOURCES)
+      list(APPEND ARG_SOURCES ${VIREO_COVERAGE_SV})
+    endif()
+  endif()
+  vireo_verilated_class(${target} PREFIX ${ARG_PREFIX} ${whole}
+    COMMAND ${VERILATOR_BIN} --cc --top-module ${ARG_TOP} -Wall -O3 --x-assign fast --x-initial fast
+            --output-split 20000 ${ARG_ARGS} ${ARG_SOURCES}
+    DEPENDS ${ARG_SOURCES})
+endfunction()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bench/bench.h"
+
+namespace vireo::sim {
+
+Mark MarkNow(Bench& bench, uint64_t completed) {
+  Scheduler& scheduler = bench.system->scheduler();
+  const CoreClock& clock = bench.system->topology().station(0).clock();
+  const Picoseconds now = scheduler.now();
+  bench.system->topology().RunFor(clock.Begin(clock.Containing(now) + 1) - now);
+  return {scheduler.now(), Clock::now(), CpuSeconds(), {bench.observer.counts(0), bench.observer.counts(1)}, completed};
+}
+
+std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,
+                            std::vector<Picoseconds>& latencies) {
+  const auto seconds = static_cast<double>(end.time - begin.time) * 1e-12;
+  const double wall = std::chrono::duration<double>(end.wall - begin.wall).count();
+  const double cpu = std::max(end.cpu - begin.cpu, 1.0 / CLOCKS_PER_SEC);
+  const auto messages = static_cast<double>(end.completed - begin.completed);
+  const double cycles = seconds * options.config->core_clock_khz * 1e3;
+  const Counts near = end.counts[0] - begin.counts[0], far = end.counts[1] - begin.counts[1];
+  const auto gbps = [&](double data) { return data * 8e-9 / seconds; };
+  const auto number = [](uint64_t value) { return static_cast<double>(value); };
+  return {
+      {"messages", messages, "1"},
+      {"goodput_gbps", gbps(messages * bytes), "Gb/s"},
+      {"wire_gbps", gbps(number(near.line_bytes)), "Gb/s"},
+      {"wire_back_gbps", gbps(number(far.line_bytes)), "Gb/s"},
+      {"msgs_per_s", messages / seconds, "1/s"},
+      {"cycles_per_msg", cycles / messages, "cycles"},
+      {"latency_ns_p50", Percentile(latencies, 50), "ns"},
+      {"latency_ns_p99", Percentile(latencies, 99), "ns"},
+      {"frames_per_msg", number(near.frames) / messages, "1"},
+      {"frames_back_per_msg", number(far.frames) / messages, "1"},
+      {"bar_writes_per_msg", number(near.bar_writes) / messages, "1"},
+      {"dma_reads_per_msg", number(near.reads) / messages, "1"},
+      {"dma_read_bytes_per_msg", number(near.read_bytes) / messages, "B"},
+      {"dma_writes_per_msg", number(near.writes) / messages, "1"},
+      {"peer_dma_writes_per_msg", number(far.writes) / messages, "1"},
+      {"dma_read_cycles", number(near.read_cycles) / std::max(1.0, number(near.read_ends)), "cycles"},
+      {"dma_reads_under_way", number(near.read_cycles) / cycles, "1"},
+      {"events", number(near.events + far.events), "1"},
+      {"simulated_us", seconds * 1e6, "us"},
+      {"wall_s", wall, "s", false},
+      {"cpu_s", cpu, "s", false},
+      {"sim_cycles_per_s", cycles / cpu, "1/s", false},
+      {"nic_cycles_per_s", 2 * cycles / cpu, "1/s", false},  // as simulators count that have one NIC each
+      {"packets_per_s", number(near.frames + far.frames) / cpu, "1/s", false},
+      {"events_per_s", number(near.events + far.events) / cpu, "1/s", false},
+  };
+}
+
+}  // namespace vireo::sim

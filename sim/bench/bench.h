@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the workloads of `./vireo bench` share: two whole NICs under observation, and what is measured of a run. What
+// each figure means is in docs/bench.md.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/common/seed.h"
+#include "sim/topology/rdma_system.h"
+
+namespace vireo::sim {
+
+using Clock = std::chrono::steady_clock;
+
+inline constexpr uint64_t kSlowMbps = 10'000;
+inline constexpr uint64_t kSlowLinkDivisor =
+    10;  // of the number of messages below that: each takes 50 times the cycles
+inline constexpr Picoseconds kPatience = 100'000'000 * kPicosecondsPerNanosecond;  // simulated, for one completion
+
+struct Options {
+  std::vector<std::string> devices = {"model", "rtl"};
+  const spec::Config* config = &spec::kNic100;
+  std::string preset = "gen3x16";
+  std::string peer;  // the device at the other end; empty: the same
+  std::vector<std::string> workloads;
+  std::string json;
+  bool quick = false;
+};
+
+struct Metric {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  bool is_simulated = true;  // a property of the device: every device of one seed must give the same
+};
+
+struct Row {
+  std::string device, workload;
+  std::vector<Metric> metrics;
+  double Value(std::string_view name) const {
+    for (const Metric& metric : metrics) {
+      if (metric.name == name) return metric.value;
+    }
+    return std::nan("");
+  }
+};
+
+struct Counts {
+  uint64_t events = 0;
+  uint64_t frames = 0, line_bytes = 0;  // sent; with padding, FCS, preamble and gap
+  uint64_t bar_writes = 0;
+  uint64_t reads = 0, read_bytes = 0;
+  uint64_t read_ends = 0, read_cycles = 0;  // from the request to its last completion
+  uint64_t writes = 0, write_bytes = 0;
+
+  Counts operator-(const Counts& other) const {
+    return {events - other.events,         frames - other.frames,
+            line_bytes - other.line_bytes, bar_writes - other.bar_writes,
+            reads - other.reads,           read_bytes - other.read_bytes,
+            read_ends - other.read_ends,   read_cycles - other.read_cycles,
+            writes - other.writes,         write_bytes - other.write_bytes};
+  }
+};
+
+class Observer final : public EventSink {
+ public:
+  struct Event {
+    EventKind kind{};
+    uint16_t nic = 0;
+    Cycle cycle = 0;
+    uint64_t address = 0;
+    uint32_t id = 0, bytes = 0;
+    bool is_last = false;
+  };
+
+  void OnEvent(const BoundaryEvent& event) override {
+    Counts& counts = counts_.at(event.nic);
+    auto& began = read_began_.at(event.nic);
+    const bool is_last = event.kind == EventKind::kDmaCompletion && (event.status & 0x80) != 0;
+    ++counts.events;
+    switch (event.kind) {
+      case EventKind::kBarWrite: ++counts.bar_writes; break;
+      case EventKind::kTransmitEnd:
+        ++counts.frames;
+        counts.line_bytes +=
+            std::max<uint64_t>(event.bytes, kMinFrameBytes) + kFcsBytes + kPreambleBytes + kInterframeGapBytes;
+        break;
+      case EventKind::kDmaRead:
+        ++counts.reads;
+        counts.read_bytes += event.bytes;
+        if (event.id >= began.size()) began.resize(event.id + 1);
+        began[event.id] = event.cycle;
+        break;
+      case EventKind::kDmaCompletion:
+        if (!is_last || event.id >= began.size()) break;
+        ++counts.read_ends;
+        counts.read_cycles += event.cycle - began[event.id];
+        break;
+      case EventKind::kDmaWrite:
+        ++counts.writes;
+        counts.write_bytes += event.bytes;
+        break;
+      default: break;
+    }
+    if (is_recording_) {
+      events_.push_back({event.kind, event.nic, event.cycle, event.address, event.id, event.bytes, is_last});
+    }
+  }
+
+  const Counts& counts(size_t nic) const { return counts_.at(nic); }
+  void Record() { events_.clear(), is_recording_ = true; }
+  const std::vector<Event>& events() const { return events_; }
+
+ private:
+  std::array<Counts, 2> counts_;
+  std::array<std::vector<Cycle>, 2> read_began_;  // by tag
+  std::vector<Event> events_;
+  bool is_recording_ = false;
+};
+
+// Two NICs and their connections.
+struct Bench {
+  Observer observer;  // outlives the taps
+  std::unique_ptr<RdmaSystem> system;
+  std::vector<std::unique_ptr<ConnectedPair>> pairs;
+
+  ~Bench() { pairs.clear(); }
+  // `faults`: of what each of both NICs sends. Empty, or why there is none.
+  std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
+                   const std::vector<FaultRule>& faults = {}) {
+    RdmaSystemOptions system_options{.device = device,
+                                     .peer = options.peer,
+                                     .config = options.config,
+                                     .pcie_preset = options.preset,
+                                     .driver = driver,
+                                     .is_traced = false};
+    if (!faults.empty()) system_options.faults_out = {faults, faults};
+    system_options.driver.wanted = SplitRings();
+    auto built = RdmaSystem::Build(system_options);
+    if (built.system == nullptr) return built.error;
+    system = std::move(built.system);
+    for (size_t i = 0; i < system->topology().size(); ++i) system->topology().station(i).tap().AddSink(observer);
+    return RunUntilQuiet();
+  }
+  // As many connections, with random memory.
+  std::string Connect(size_t count, const ConnectedPairOptions& pair) {
+    auto random = MakeRandom("bench");
+    for (size_t i = 0; i < count; ++i) {
+      std::string error;
+      pairs.push_back(MakeConnectedPair(system->host(0), system->host(1), pair, &error));
+      if (pairs.back() == nullptr) return error;
+      for (const auto& side : pairs.back()->side) {
+        std::ranges::generate_n(side.memory->data(), static_cast<ptrdiff_t>(side.memory->size()),
+                                [&] { return static_cast<uint8_t>(random()); });
+      }
+    }
+    return RunUntilQuiet();
+  }
+  std::string RunUntilQuiet() {
+    if (system->topology().RunUntilQuiet(system->scheduler().now() + kPatience)) return "";
+    return "the NICs do not come to rest";
+  }
+  // Runs until bytes reach the memory of a host, because only then there can be something for it. False: none came.
+  template <typename Tick>
+  bool RunUntilWritten(Tick tick, size_t host = 0) {
+    const PcieLink::Counters& counters = system->topology().station(host).pcie().counters();
+    const uint64_t writes = counters.writes;
+    return system->scheduler().RunUntil(
+        [&] {
+          tick();
+          return counters.writes != writes;
+        },
+        system->scheduler().now() + kPatience);
+  }
+};
+
+class Progress {
+ public:
+  Progress(std::string device, std::string what) : device_(std::move(device)), what_(std::move(what)) {}
+  // Cheap enough to be called at every event.
+  void Tick(uint64_t done, uint64_t all) {
+    if (++calls_ % 1024 != 0) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::seconds(3)) return;
+    last_ = now;
+    fmt::print(stderr, "{} {}: {} of {} messages\n", device_, what_, std::min(done, all), all);
+  }
+
+ private:
+  std::string device_, what_;
+  uint64_t calls_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
+// Of this process, which has one thread: what the clock on the wall would say if the machine had nothing else to do.
+inline double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+inline double Percentile(std::vector<Picoseconds>& times, unsigned percent) {  // nearest rank, in ns
+  if (times.empty()) return 0;
+  const size_t rank = (times.size() * percent + 99) / 100;
+  const auto at = times.begin() + static_cast<ptrdiff_t>(std::max<size_t>(rank, 1) - 1);
+  std::ranges::nth_element(times, at);
+  return static_cast<double>(*at) / kPicosecondsPerNanosecond;
+}
+
+// A moment of a run. What is measured is what lies between two.
+struct Mark {
+  Picoseconds time = 0;
+  Clock::time_point wall;
+  double cpu = 0;
+  std::array<Counts, 2> counts;
+  uint64_t completed = 0;  // messages
+};
+// At the end of the cycle that runs: when in it a device tells an event is its own business.
+Mark MarkNow(Bench& bench, uint64_t completed);
+// What every workload says of messages of `bytes` bytes from host 0 to host 1.
+std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,
+                            std::vector<Picoseconds>& latencies);
+
+}  // namespace vireo::sim

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two whole NICs on a wire, each with driver, firmware, PCIe link and host memory, carrying RDMA or Ethernet frames:
+// throughput and latency in simulated time, and how fast model and RTL simulate. docs/bench.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/bench/breakdown.h"
+#include "sim/bench/latency_workload.h"
+#include "sim/bench/memory_workload.h"
+#include "sim/bench/net_workload.h"
+#include "sim/bench/rdma_workload.h"
+#include "sim/bench/report.h"
+#include "sim/device/devices.h"
+
+namespace vireo::sim {
+namespace {
+
+// Nothing, or an exit code.
+std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
+  CLI::App app(
+      "RDMA and Ethernet between two simulated NICs: throughput and latency in simulated time, and speed of "
+      "simulation.");
+  app.name("vireo bench");
+  std::string config = options.config->name;
+  std::vector<std::string> workloads;
+  for (const auto& known : Workloads()) workloads.emplace_back(known.name);
+  for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
+  workloads.emplace_back(kBreakdown);
+  workloads.emplace_back(kRoundTrip);
+  workloads.emplace_back(kMemory);
+  app.add_option("--device", options.devices, "model, rtl, lockstep (default: model,rtl)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(DeviceNames()));
+  app.add_option("--peer", options.peer, "what the other NIC is (default: the same as --device)")
+      ->check(CLI::IsMember(DeviceNames()));
+  app.add_option("--config", config, "configuration of both NICs")
+      ->check(CLI::IsMember(ConfigNames()))
+      ->capture_default_str();
+  app.add_option("--preset", options.preset, "PCIe link of both NICs")
+      ->check(CLI::IsMember(PciePresetNames()))
+      ->capture_default_str();
+  app.add_option("--workload", options.workloads, "only these (default: all, memory_1024qp only of the model)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(workloads));
+  app.add_option("--json", options.json, "write all figures to this file");
+  app.add_flag("--quick", options.quick, "a tenth of the messages");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  options.config = FindConfig(config);
+  if (options.workloads.empty()) {
+    options.workloads = workloads;
+    // A thousand connections take RTL many minutes: only if somebody asks for it.
+    if (options.devices != std::vector<std::string>{"model"}) options.workloads.pop_back();
+  }
+  return std::nullopt;
+}
+
+int Run(int argc, char** argv) {
+  Options options;
+  if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
+  // Figures are repeated by the same command: chance decides only if somebody asks for it.
+  setenv("VIREO_SEED", "1", /*overwrite=*/0);
+
+  std::vector<Row> rows;
+  const auto is_wanted = [&](const char* name) { return std::ranges::count(options.workloads, name) != 0; };
+  const auto fail = [](const std::string& device, const char* workload, const std::string& error) {
+    fmt::print(stderr, "vireo bench: {} {}: {}\n", device, workload, error);
+    return 1;
+  };
+  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config->name, options.config->core_clock_khz / 1000,
+             options.config->link_mbps / 1000, options.preset);
+  if (!options.peer.empty()) fmt::print("the second NIC is always {}\n", options.peer);
+  for (const std::string& device : options.devices) {
+    std::string error;
+    const auto run = [&](const auto& workloads, const auto& run_one) {
+      for (const auto& workload : workloads) {
+        if (!is_wanted(workload.name)) continue;
+        fmt::print(stderr, "{} {}\n", device, workload.name);
+        Row& row = rows.emplace_back(Row{device, workload.name, {}});
+        error = run_one(options, device, workload, row);
+        if (!error.empty()) return false;
+      }
+      return true;
+    };
+    if (!run(Workloads(), RunWorkload) || !run(NetWorkloads(), RunNetWorkload)) {
+      return fail(device, rows.back().workload.c_str(), error);
+    }
+    if (is_wanted(kBreakdown)) {
+      Row& row = rows.emplace_back(Row{device, kBreakdown, {}});
+      std::vector<Step> steps;
+      error = RunBreakdown(options, device, row, steps);
+      if (!error.empty()) return fail(device, kBreakdown, error);
+      PrintSteps(options, row, steps);
+    }
+    if (is_wanted(kRoundTrip)) {
+      Row& row = rows.emplace_back(Row{device, kRoundTrip, {}});
+      error = RunRoundTrip(options, device, row);
+      if (!error.empty()) return fail(device, kRoundTrip, error);
+      PrintRoundTrip(row);
+    }
+    if (is_wanted(kMemory)) {
+      Row& row = rows.emplace_back(Row{device, kMemory, {}});
+      error = RunMemory(options, device, row);
+      if (!error.empty()) return fail(device, kMemory, error);
+      PrintMemory(row);
+    }
+  }
+  PrintTables(rows);
+  const uint64_t different = Compare(options, rows);
+  if (!options.json.empty()) {
+    if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);
+  }
+  return different == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vireo::sim
+
+int main(int argc, char** argv) {
+  try {
+    return vireo::sim::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vireo bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How fast unmodified programs run on simulated NICs: round trips and bytes per second of real time, and per second of
+the processor that the simulator had; beside it the same traffic inside of one process (`./vireo bench`), without
+service, sockets and foreign memory. `./vireo bench programs` is the command; docs/bench.md is its page.
+
+Each program runs twice, with few and with many messages; the difference is what the messages take."""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/bench"
+DEVICES = ("model", "rtl", "lockstep")
+WORKLOADS = {
+    # name: (program, its messages on the model, and on RTL, the workload inside of one process, bytes of a message)
+    "pingpong_64b": ("ibv_rc_pingpong -g 1 -s 64 -n {n}", 20000, 200, "roundtrip_64b", 0),
+    "pingpong_64b_events": ("ibv_rc_pingpong -g 1 -s 64 -e -n {n}", 10000, 200, "roundtrip_64b", 0),
+    "write_64k": ("ib_write_bw -F -s 65536 -n {n}", 2000, 100, "write_64k_1qp", 65536),
+}
+
+
+def run(command):
+    """What it printed; ends with a message if it failed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nended with status {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def number(pattern, text):
+    found = re.search(pattern, text, re.M)
+    if found is None:
+        sys.exit(f"nothing like '{pattern}' in\n{text}")
+    return float(found.group(1))
+
+
+def pair(build, device, program, n):
+    """Seconds of real time that the client measured for n messages, and of the processor that the simulator had."""
+    command = program.format(n=n)
+    text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, command, command + " localhost"])
+    cpu = number(r"processor time +([0-9.]+) s", text)
+    if command.startswith("ib_"):  # its average is in MiB/s
+        wall = n * 65536 / (number(r"^client \| +65536 +\d+ +[0-9.]+ +([0-9.]+)", text) * 2**20)
+    else:
+        wall = number(r"^client \| .* iters in ([0-9.]+) seconds", text)
+    return wall, cpu
+
+
+def in_process(build, device, workload):
+    """Messages, or rounds, per second of the processor."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "figures.json"
+        run([str(build / "sim/bench/vireo_nic_bench"), "--quick", "--device", device, "--workload", workload, "--json", str(file)])
+        figures = {row["metric"]: row["value"] for row in json.loads(file.read_text(encoding="utf-8"))}
+    return figures.get("messages", figures.get("rounds")) / figures["cpu_s"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="model,rtl", help="model, rtl, lockstep, separated by commas (default: %(default)s)")
+    parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
+    parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    devices, workloads = args.device.split(","), args.workload.split(",")
+    for name, known in [(d, DEVICES) for d in devices] + [(w, WORKLOADS) for w in workloads]:
+        if name not in known:
+            parser.error(f"there is no '{name}'; there are {', '.join(known)}")
+
+    rows = []
+    print(f"{'device':<9} {'workload':<20} {'per second':>12} {'per processor s':>16} {'in one process':>15} {'ratio':>6}")
+    for device in devices:
+        for name in workloads:
+            program, on_model, on_rtl, workload, size = WORKLOADS[name]
+            many = (on_model if device == "model" else on_rtl) // (10 if args.quick else 1)
+            few = max(many // 10, 2)
+            (few_wall, few_cpu), (wall, cpu) = pair(args.build, device, program, few), pair(args.build, device, program, many)
+            # A machine that is busy with others may take longer for few than for many: then only the whole is known.
+            per_second = (many - few) / (wall - few_wall) if wall > few_wall else many / wall
+            per_cpu = (many - few) / (cpu - few_cpu) if cpu > few_cpu else many / cpu
+            alone = in_process(args.build, device, workload)
+            rows.append({"device": device, "workload": name, "per_second": per_second, "per_processor_second": per_cpu,
+                         "in_process_per_processor_second": alone, "ratio": per_cpu / alone, "message_bytes": size})
+
+            def text(value, size=size):
+                return f"{value * size / 1e6:.1f} MB" if size else f"{value:.0f} rt"
+
+            print(f"{device:<9} {name:<20} {text(per_second):>12} {text(per_cpu):>16} {text(alone):>15} {per_cpu / alone:>6.2f}",
+                  flush=True)
+    print("\nrt: round trips. ratio: of the two columns before it.")
+    if args.json is not None:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

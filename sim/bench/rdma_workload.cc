@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bench/rdma_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+namespace vireo::sim {
+
+namespace {
+
+constexpr auto kWrite = spec::IbWrOpcode::kRdmaWrite;
+constexpr auto kRead = spec::IbWrOpcode::kRdmaRead;
+constexpr auto kSend = spec::IbWrOpcode::kSend;
+constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer sees each, and its number
+constexpr auto kMtu = spec::IbMtu::kMtu4096;
+constexpr Workload kWorkloads[] = {
+    {"write_64b_1qp", kWrite, 64, 1, 64, 16, kMtu, 8000, 800},
+    {"write_64b_16qp", kWrite, 64, 16, 64, 16, kMtu, 20000, 2000},
+    {"write_512b_1qp", kWrite, 512, 1, 64, 16, kMtu, 8000, 800},
+    {"write_4k_1qp", kWrite, 4096, 1, 64, 16, kMtu, 3000, 320},
+    {"write_4k_16qp", kWrite, 4096, 16, 16, 8, kMtu, 4000, 512},
+    {"write_64k_1qp", kWrite, 65536, 1, 8, 1, kMtu, 300, 16},
+    {"write_1m_1qp", kWrite, 1048576, 1, 2, 1, kMtu, 16, 2},
+    {"write_1m_16qp", kWrite, 1048576, 16, 1, 1, kMtu, 32, 16},
+    {"write_64k_16qp", kWrite, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"read_64b_1qp", kRead, 64, 1, 32, 16, kMtu, 4000, 400},
+    {"read_4k_1qp", kRead, 4096, 1, 16, 8, kMtu, 2000, 256},
+    {"read_1m_1qp", kRead, 1048576, 1, 2, 1, kMtu, 16, 2},
+    {"read_1m_16qp", kRead, 1048576, 16, 1, 1, kMtu, 32, 16},
+    {"read_64b_16qp", kRead, 64, 16, 32, 16, kMtu, 8000, 800},
+    {"read_4k_16qp", kRead, 4096, 16, 16, 8, kMtu, 4000, 512},
+    {"read_64k_1qp", kRead, 65536, 1, 8, 1, kMtu, 300, 16},
+    {"read_64k_16qp", kRead, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"send_64b_1qp", kSend, 64, 1, 64, 16, kMtu, 4000, 400},
+    {"send_4k_1qp", kSend, 4096, 1, 16, 8, kMtu, 2000, 256},
+    {"send_1m_1qp", kSend, 1048576, 1, 2, 1, kMtu, 16, 2},
+    {"send_1m_16qp", kSend, 1048576, 16, 1, 1, kMtu, 32, 16},
+    {"send_64b_16qp", kSend, 64, 16, 64, 16, kMtu, 8000, 800},
+    {"send_4k_16qp", kSend, 4096, 16, 16, 8, kMtu, 4000, 512},
+    {"send_64k_1qp", kSend, 65536, 1, 8, 1, kMtu, 300, 16},
+    {"send_64k_16qp", kSend, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"loss_64k_write_0pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 0},
+    {"loss_64k_write_0.01pct", kWriteImm, 65536, 4, 2, 1, kMtu, 2000, 40, 100},
+    {"loss_64k_write_0.1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 1000},
+    {"loss_64k_write_0.5pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 5000},
+    {"loss_64k_write_1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 10000},
+    {"pingpong_64b", kWrite, 64, 1, 1, 1, kMtu, 1000, 50},
+};
+// Of connections on lines that lose frames: longer than all that is under way takes on the line, 262 us and 17 ms.
+constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12;
+
+uint64_t MessageCount(const Options& options, const Workload& workload) {
+  const uint64_t messages = options.quick ? workload.quick_messages : workload.messages;
+  return options.config->link_mbps < kSlowMbps
+             ? std::max<uint64_t>(messages / kSlowLinkDivisor, 2 * workload.signal_every)
+             : messages;
+}
+
+}  // namespace
+
+std::span<const Workload> Workloads() { return kWorkloads; }
+
+host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
+                         bool is_signaled) {
+  auto& [near, far] = pair.side;
+  const spec::RdmaSge sge = near.region->Sge(offset, workload.bytes);
+  verbs::SendRequest request{.wr_id = wr_id,
+                             .opcode = workload.opcode,
+                             .flags = is_signaled ? spec::IbSendFlags::kSignaled : uint8_t{0},
+                             .sg_list = std::span(&sge, 1),
+                             .remote_addr = far.region->address() + offset,
+                             .rkey = far.region->rkey()};
+  const auto number = static_cast<uint32_t>(wr_id);
+  std::memcpy(request.imm_data, &number, sizeof number);
+  return near.qp->PostSend(request);
+}
+
+std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
+  const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
+  // Each has a region on both sides, of pages of the usual size.
+  const uint64_t regions = options.config->num_translations / (memory_bytes >> spec::kRdmaPageShiftDefault);
+  const size_t queue_pairs =
+      std::min<size_t>({workload.queue_pairs, options.config->num_qps - kReservedQueuePairs, regions});
+  const bool has_number = workload.opcode == kWriteImm;
+  const bool sends = workload.opcode == kSend || has_number;
+  // Receives, twice as many as there are messages under way, so that none waits for the peer's host.
+  const uint32_t receives = sends ? 2 * workload.depth : 0;
+  ConnectedPairOptions pair_options{
+      .memory_bytes = memory_bytes,
+      .path_mtu = workload.path_mtu,
+      .cqe = std::max<uint32_t>(64, receives),
+      .interrupts = false,  // a host that polls
+      .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
+  pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
+      static_cast<uint8_t>(options.config->max_rd_atomic);
+  std::vector<FaultRule> faults;
+  if (has_number) {
+    pair_options.connection.timeout = options.config->link_mbps < kSlowMbps ? kSlowLossTimeout : kLossTimeout;
+    if (workload.lost_per_million != 0) {
+      FaultRule& drop = faults.emplace_back();
+      drop.kind = FaultKind::kDrop;
+      drop.per_million = workload.lost_per_million;
+    }
+  }
+  Bench bench;
+  if (std::string error = bench.Open(options, device, {}, faults); !error.empty()) return error;
+  if (std::string error = bench.Connect(queue_pairs, pair_options); !error.empty()) return error;
+
+  struct Queue {
+    uint64_t posted = 0, completed = 0;
+    uint64_t receives = 0, received = 0;  // at the peer
+    std::vector<Picoseconds> posted_at;   // by number modulo depth
+  };
+  std::vector<Queue> queues(queue_pairs);
+  for (Queue& queue : queues) queue.posted_at.resize(workload.depth);
+  // Until every message that found the queues empty is complete, and a while longer.
+  const uint64_t measured = MessageCount(options, workload);
+  const uint64_t fill = workload.depth * queue_pairs + measured / 8;
+  const uint64_t slots = memory_bytes / workload.bytes;
+
+  uint64_t completed = 0;
+  std::optional<Mark> begin, end;
+  std::vector<Picoseconds> latencies;
+  Progress progress(device, workload.name);
+  std::array<spec::RdmaCqReq, 16> cqes;
+  // The peer's host takes what it has received, and posts as many receives.
+  const auto receive = [&](Queue& queue, ConnectedPair::Side& far) -> std::string {
+    for (;;) {
+      auto count = far.cq->Poll(cqes);
+      if (!count.ok()) return host::ToString(count.error());
+      if (*count == 0) break;
+      // Once each, and in order.
+      for (size_t k = 0; k < *count; ++k, ++queue.received) {
+        const spec::RdmaCqReq& cqe = cqes[k];
+        uint32_t number = 0;
+        std::memcpy(&number, cqe.imm_data, sizeof number);
+        if (cqe.status != spec::IbWcStatus::kSuccess || cqe.wr_id != queue.received || cqe.byte_len != workload.bytes ||
+            (has_number && number != static_cast<uint32_t>(queue.received))) {
+          return fmt::format("message {} of {} bytes came as receive {}, not {}: {}", number, cqe.byte_len, cqe.wr_id,
+                             queue.received, spec::ToString(cqe.status));
+        }
+      }
+    }
+    for (; queue.receives - queue.received < receives; ++queue.receives) {
+      const spec::RdmaSge sge = far.region->Sge(queue.receives % slots * workload.bytes, workload.bytes);
+      const host::Status posted = far.qp->PostRecv({.wr_id = queue.receives, .sg_list = std::span(&sge, 1)});
+      if (!posted.ok()) return host::ToString(posted.error());
+    }
+    return "";
+  };
+  while (!end) {
+    for (size_t i = 0; i < queue_pairs; ++i) {
+      Queue& queue = queues[i];
+      if (receives != 0) {
+        if (std::string error = receive(queue, bench.pairs[i]->side[1]); !error.empty()) return error;
+      }
+      for (; queue.posted - queue.completed < workload.depth; ++queue.posted) {
+        const bool is_signaled = (queue.posted + 1) % workload.signal_every == 0;
+        const host::Status posted =
+            PostMessage(*bench.pairs[i], workload, queue.posted, queue.posted % slots * workload.bytes, is_signaled);
+        if (!posted.ok()) return host::ToString(posted.error());
+        queue.posted_at[queue.posted % workload.depth] = bench.system->scheduler().now();
+      }
+    }
+    if (!bench.RunUntilWritten([&] { progress.Tick(completed, fill + measured); })) {
+      return fmt::format("no completion after {} messages\n{}", completed, bench.system->Complaints());
+    }
+    const uint64_t first_completed = queues[0].completed;
+    for (size_t i = 0; i < queue_pairs; ++i) {
+      Queue& queue = queues[i];
+      auto count = bench.pairs[i]->side[0].cq->Poll(cqes);
+      if (!count.ok()) return host::ToString(count.error());
+      for (size_t k = 0; k < *count; ++k) {
+        const spec::RdmaCqReq& cqe = cqes[k];
+        if (cqe.status != spec::IbWcStatus::kSuccess || cqe.wr_id != queue.completed + workload.signal_every - 1) {
+          return fmt::format("queue pair {}: completion of {} is {}", i, cqe.wr_id, spec::ToString(cqe.status));
+        }
+        queue.completed += workload.signal_every;
+        completed += workload.signal_every;
+        if (begin) latencies.push_back(bench.system->scheduler().now() - queue.posted_at[cqe.wr_id % workload.depth]);
+      }
+    }
+    // Both ends at a CQE of the same queue pair: the others are then as far on their way to their next CQE.
+    if (queues[0].completed == first_completed) continue;
+    if (!begin && completed >= fill) {
+      begin = MarkNow(bench, completed);
+    } else if (begin && completed >= begin->completed + measured) {
+      end = MarkNow(bench, completed);
+    }
+  }
+  // What is still under way ends too, so that all data can be looked at.
+  if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
+  for (size_t i = 0; i < queue_pairs; ++i) {
+    const auto& [near, far] = bench.pairs[i]->side;
+    if (std::string error = receive(queues[i], bench.pairs[i]->side[1]); !error.empty()) return error;
+    if (sends && queues[i].received != queues[i].posted) {
+      return fmt::format("queue pair {}: {} messages of {} came", i, queues[i].received, queues[i].posted);
+    }
+    const uint64_t bytes = std::min(slots, queues[i].posted) * workload.bytes;
+    if (std::memcmp(near.memory->data(), far.memory->data(), bytes) != 0) {
+      return fmt::format("queue pair {}: the peer's memory has other data", i);
+    }
+  }
+  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+
+  row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
+  row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
+  if (!has_number) return "";
+  uint64_t lost = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const FaultInjector* injector = bench.system->topology().faults_out(i);
+    if (injector != nullptr) lost += injector->injected();
+  }
+  row.metrics.push_back({"lost_pct", workload.lost_per_million * 1e-4, "%"});
+  row.metrics.push_back({"frames_lost", static_cast<double>(lost), "1"});  // by both NICs, from the first frame on
+  return "";
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two devices as one: the master drives the world, the shadow gets the same inputs in the same cycles and predicts the
+// outputs. Per stream both must say the same events in the same order; by how many cycles they differ is counted.
+//
+// What the shadow says goes nowhere. So DMA completions reach it in the cycle in which they reach the master: it must
+// have asked by then, for the same bytes with the same tag.
+//
+// A mismatch is
+//   - an event that differs in kind or content from the one at its place in the other's stream,
+//   - an event that the other one has not said `horizon` cycles later, or when both are idle for good,
+//   - a cycle difference above `max_difference`,
+//   - a completion, or another CSR read, for what the shadow has not asked or answered,
+//   - configuration space that reads differently.
+// The first one ends the comparison: the report is given to on_mismatch, and from then on the shadow hears nothing
+// more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/nic/nic.h"
+#include "sim/nic/nic_context.h"
+#include "sim/time/scheduler.h"
+
+namespace vireo::sim {
+
+struct LockstepOptions {
+  std::string master_name = "rtl", shadow_name = "model";
+  Cycle horizon = 10'000;
+  Cycle max_difference = kNever;  // a gate: kNever counts only
+  // Empty: prints the report and ends the program. Else the master goes on alone.
+  std::function<void(const std::string& report)> on_mismatch;
+  // How to run this again, behind VIREO_SEED=…; empty: the command line of this process.
+  std::string repeat_command;
+  // Where a ring of snapshots writes the waveform of the cycles before: called at a mismatch with its cycle, and its
+  // answer (a path) becomes part of the report.
+  std::function<std::string(Cycle cycle)> waveform;
+};
+
+// Of one kind of event, or of all: what the pairs differed in cycles, whichever came first.
+struct CycleDifferences {
+  uint64_t count = 0, exact = 0;
+  uint64_t shadow_early = 0, shadow_late = 0;
+  Cycle p50 = 0, p99 = 0, max = 0;  // of the absolute difference; p99: 99 % are not larger
+};
+
+class LockstepNic final : public Nic, private Scheduler::Client {
+ public:
+  static constexpr size_t kHistory = 20;  // events of each side in a report
+
+  // Builds both devices; their references are those of `context`, except for the environment.
+  LockstepNic(const NicContext& context, const NicFactory& master, const NicFactory& shadow,
+              LockstepOptions options = {});
+  ~LockstepNic() override;
+
+  void Reset(Cycle cycle) override;
+  uint32_t ReadConfig(Cycle cycle, uint16_t offset, unsigned bytes) override;
+  void WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_t value) override;
+  void ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) override;
+  void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) override;
+  void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
+  void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
+  void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
+  void SetLink(Cycle cycle, bool up) override;
+  void ReadCsr(Cycle cycle, uint32_t offset) override;
+  void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
+  // Not before every event has its partner.
+  bool IsIdle() const override;
+  Cycle NextDeadline() const override;
+
+  bool is_built() const { return master_ != nullptr && shadow_ != nullptr; }
+  Nic& master() { return *master_; }
+  Nic& shadow() { return *shadow_; }
+
+  // Empty while there is none.
+  const std::string& mismatch() const { return mismatch_; }
+  // Since the start; resets do not clear them.
+  CycleDifferences Differences(EventKind kind) const;
+  CycleDifferences TotalDifferences() const;
+  // One line per kind that happened, and their total.
+  std::string DifferenceTable() const;
+  // Called for each pair of equal events: the how manieth of its kind the master's is, from 0 since the start, and
+  // when each device said it. One observer; outlives the NIC.
+  using PairObserver = std::function<void(EventKind kind, uint64_t number, Cycle master, Cycle shadow)>;
+  void OnPair(PairObserver observer) { on_pair_ = std::move(observer); }
+  // So many of that kind the master has said.
+  uint64_t said(EventKind kind) const { return said_[static_cast<size_t>(kind)]; }
+  // Events that had no partner yet when a reset came.
+  uint64_t cut_off() const { return cut_off_; }
+
+ private:
+  enum Side : uint8_t { kMaster, kShadow };
+  struct Event {
+    EventKind kind{};
+    uint8_t status = 0;
+    Cycle cycle = 0;
+    uint64_t address = 0;
+    uint32_t id = 0, bytes = 0;
+    uint64_t number = 0;   // in its stream, since the last reset
+    uint64_t of_kind = 0;  // of its kind, since the start; of the master's only
+    std::vector<uint8_t> payload;
+  };
+  struct Lane {                                // a stream
+    std::array<std::deque<Event>, 2> waiting;  // for the other side's; one of them is empty
+    std::array<std::deque<Event>, 2> history;
+    std::array<uint64_t, 2> said{};
+  };
+  struct Read {
+    uint64_t address = 0;
+    uint32_t bytes = 0, done = 0;
+  };
+  class Environment;
+
+  void OnTime(uint64_t cookie) override;
+  void Say(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address = 0,
+           uint32_t id = 0, uint32_t bytes = 0, uint8_t status = 0);
+  void Count(EventKind kind, Cycle master, Cycle shadow);
+  void Mismatch(Stream stream, Cycle cycle, const std::string& what);
+  std::string Text(const Event& event) const;
+  const std::string& Name(Side side) const { return side == kMaster ? options_.master_name : options_.shadow_name; }
+  bool IsComparing() const { return mismatch_.empty(); }
+  bool IsWaiting() const;
+  void PlanCheck(Cycle cycle);
+
+  const std::string name_;
+  const CoreClock clock_;
+  Scheduler& scheduler_;
+  NicEnvironment& world_;
+  LockstepOptions options_;
+  const Scheduler::ClientNumber client_;
+  std::array<std::unique_ptr<Environment>, 2> environments_;
+  std::unique_ptr<Nic> master_, shadow_;
+
+  std::array<Lane, kStreams> lanes_;
+  std::vector<Read> shadow_reads_;  // by tag
+  uint64_t shadow_csr_reads_ = 0;   // not answered by the shadow
+  uint64_t generation_ = 0;
+  bool check_planned_ = false;
+  uint64_t cut_off_ = 0;
+  std::array<uint64_t, kEventKinds> said_{};  // by the master
+  PairObserver on_pair_;
+  std::string mismatch_;
+  // By kind: how often each difference, shadow - master.
+  std::array<std::map<int64_t, uint64_t>, kEventKinds> differences_;
+};
+
+}  // namespace vireo::sim

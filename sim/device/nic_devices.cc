@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/device/nic_devices.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#ifdef VIREO_RTL_NIC1
+#include "Vnic1.h"
+#endif
+#ifdef VIREO_RTL_NIC100
+#include "Vnic100.h"
+#endif
+#include "sim/device/model_nic.h"
+#include "sim/device/rtl_nic.h"
+#include "sim/device/waveform_ring.h"
+#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else there may be no Verilator
+#include "sim/device/rtl_pins.h"
+#ifdef VIREO_WAVEFORMS
+#include "sim/device/rtl_trace.h"
+#endif
+#endif
+
+namespace vireo::sim {
+
+struct NoTrace;  // of rtl_pins.h; without RTL nobody needs more of it
+
+namespace {
+
+#ifdef VIREO_WAVEFORMS
+using Trace = FstTrace;
+constexpr bool kCanTrace = true;
+#else
+using Trace = NoTrace;
+constexpr bool kCanTrace = false;
+#endif
+
+// Null: a configuration that is not Verilated has no RTL.
+std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
+#ifdef VIREO_RTL_NIC100
+  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, Trace>>();
+#endif
+#ifdef VIREO_RTL_NIC1
+  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, Trace>>();
+#endif
+  return nullptr;
+}
+
+}  // namespace
+
+NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep) {
+  DeviceFactories factories;
+  factories.lockstep = lockstep;
+  std::shared_ptr<WaveformRing> ring;
+  if (kCanTrace && name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
+  if (ring != nullptr) factories.lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
+  factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
+  factories.rtl = [ring](const NicContext& context) -> std::unique_ptr<Nic> {
+    std::unique_ptr<NicPins> pins = MakePins(context.config);
+    if (pins == nullptr) return nullptr;
+    if (ring != nullptr) pins = WaveformRing::Watch(ring, context.name, std::move(pins));
+    return std::make_unique<RtlNic>(context, std::move(pins));
+  };
+  return DeviceFactory(name, factories);
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The waveform of what came before a mismatch, without writing one all the time: a ring of snapshots (snapshot_ring.h)
+// of the whole simulation. When something goes wrong, the youngest copy that is old enough goes the same way again,
+// writes a waveform of every device, and ends where the original stands.
+//
+//   auto ring = std::make_shared<WaveformRing>(options);
+//   pins = WaveformRing::Watch(ring, "nic0", std::move(pins));   // of every device; these pins must have StartTrace
+//   lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
+//
+// Cycles are evaluated ones: those that a device sleeps through are in no waveform and cost no snapshot. The first
+// mismatch of a ring gets a waveform, later ones none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/device/nic_pins.h"
+#include "sim/device/snapshot_ring.h"
+
+namespace vireo::sim {
+
+class WaveformRing {
+ public:
+  struct Options {
+    std::string directory = ".";  // for the files: lockstep_<process>_<ring of the process>_<device>.fst
+    uint64_t cycles = 20'000;     // so many at least, or all since the start: LockstepOptions::horizon and 10,000
+    uint64_t interval = 5'000;    // cycles between two snapshots
+    unsigned patience = 600;      // seconds of real time that a copy may take
+  };
+  // VIREO_WAVEFORM: a directory that exists; not set: the current one. Null if it is "off".
+  static std::shared_ptr<WaveformRing> FromEnvironment();
+
+  explicit WaveformRing(Options options);
+  // In a copy: it did not come to the mismatch, and ends as a failure.
+  ~WaveformRing();
+  WaveformRing(const WaveformRing&) = delete;
+  WaveformRing& operator=(const WaveformRing&) = delete;
+
+  // The same pins, watched. They hold the ring.
+  static std::unique_ptr<NicPins> Watch(std::shared_ptr<WaveformRing> ring, std::string name,
+                                        std::unique_ptr<NicPins> pins);
+
+  // Returns, in the original, when the waveforms are written: their paths and times, or why there are none.
+  std::string OnMismatch();
+  // Of the last waveforms written, in the order of Watch.
+  const std::vector<std::string>& files() const { return files_; }
+  uint64_t snapshots() const { return times_.size(); }  // taken so far
+
+ private:
+  class Pins;
+  void Tick(Pins& pins, uint64_t time_ns);
+  void Become();
+  std::string Path(const Pins& pins) const;
+
+  const Options options_;
+  const std::string prefix_;
+  SnapshotRing ring_;
+  std::vector<Pins*> watched_;
+  std::vector<uint64_t> times_;  // of every snapshot, ns; each is `interval` cycles after the one before
+  bool is_started_ = false, is_spent_ = false;
+  std::vector<std::string> files_;
+};
+
+}  // namespace vireo::sim

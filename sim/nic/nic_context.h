@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device backend is constructed from, and the factory type by which a topology makes its NICs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sim/nic/nic.h"
+#include "sim/time/core_clock.h"
+#include "sim/time/scheduler.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim {
+
+// All references outlive the device.
+struct NicContext {
+  const std::string& name;
+  uint16_t number;
+  const spec::Config& config;
+  CoreClock clock;
+  Scheduler& scheduler;
+  NicEnvironment& environment;
+};
+using NicFactory = std::function<std::unique_ptr<Nic>(const NicContext&)>;
+
+}  // namespace vireo::sim

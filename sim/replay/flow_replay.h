@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both roles of a replay do alike: build the NIC, make what each flow needs, and say at the end what was fed and
+// sent. What is played, and what is compared, is each role's own (responder_replay.cc, requester_replay.cc).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/replay/conversation.h"
+#include "sim/replay/peer_nic.h"
+#include "sim/replay/replay.h"
+
+namespace vireo::sim {
+
+class FlowReplay {
+ public:
+  virtual ~FlowReplay() = default;
+  FlowReplay(const FlowReplay&) = delete;
+  FlowReplay& operator=(const FlowReplay&) = delete;
+
+  // Once.
+  ReplayResult Run() {
+    for (const std::string& line : conversation_.contradictions) result_.differences.Add(line);
+    auto built = PeerNic::Build(options_.device, *options_.config, options_.capture_path);
+    nic_ = std::move(built.nic);
+    result_.error = nic_ == nullptr ? built.error : MakeAll();
+    if (!result_.error.empty()) return std::move(result_);
+    Play();
+    if (!result_.error.empty()) return std::move(result_);
+    result_.fed = nic_->fed();
+    result_.sent = nic_->sent().size();
+    if (const std::string complaints = nic_->Complaints(); !complaints.empty()) result_.differences.Add(complaints);
+    return std::move(result_);
+  }
+
+ protected:
+  FlowReplay(const Conversation& conversation, const ReplayOptions& options)
+      : conversation_(conversation), options_(options) {}
+
+  // Before anything is played; calls MakeSides(). Empty, or what went wrong.
+  virtual std::string MakeAll() = 0;
+  virtual std::string MakeSide(size_t index) = 0;  // of a flow; likewise
+  virtual void Play() = 0;                         // ends early if it sets the result's error
+
+  const Flow& flow(size_t index) const { return conversation_.flows[index]; }
+
+  std::string MakeSides() {
+    for (size_t i = 0; i < conversation_.flows.size(); ++i) {
+      if (const std::string error = MakeSide(i); !error.empty()) {
+        return fmt::format("queue pair {:#x}: {}", flow(i).responder_qpn, error);
+      }
+    }
+    return "";
+  }
+
+  const Conversation& conversation_;
+  const ReplayOptions& options_;
+  ReplayResult result_;
+  std::unique_ptr<PeerNic> nic_;
+};
+
+}  // namespace vireo::sim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// `./vireo replay`: captures of others played against our NIC as one of the two who talked, or into its receive parser.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "sim/common/pcap.h"
+#include "sim/device/devices.h"
+#include "sim/device/nic_devices.h"
+#include "sim/replay/parser_replay.h"
+#include "sim/replay/replay.h"
+#include "sim/time/systemc.h"
+
+namespace vireo::sim {
+namespace {
+
+struct Options {
+  std::string role = "parser";
+  std::vector<std::string> files;
+  std::string config;
+  bool list = false;
+  ReplayOptions replay;
+};
+
+// -1: go on; else an exit code.
+int ParseCommandLine(int argc, char** argv, Options& options) {
+  CLI::App app(
+      "Plays captures (pcap, pcapng) of RoCEv2 traffic against Vireo; all that is needed is inferred from the "
+      "capture.\n"
+      "  responder  the recorded requests go to our NIC; its answers must be the recorded ones\n"
+      "  requester  our NIC posts the recorded work; its requests must be the recorded ones\n"
+      "  parser     every frame into the receive parser as model and RTL in lockstep; the two must see the same\n"
+      "Differences that are allowed are counted and explained in docs/golden.md; every other one is a line.\n"
+      "Exit code: 0; 1 if there is another difference; 2 if a file cannot be read or played.");
+  app.name("vireo replay");
+  app.add_option("captures", options.files, "Ethernet captures (default: those recorded from Linux Soft-RoCE)");
+  app.add_option("--role", options.role, "whom our NIC plays (default: parser)")
+      ->check(CLI::IsMember({"responder", "requester", "parser"}));
+  app.add_option("--device", options.replay.device, "model, rtl or lockstep (default: model; parser: always both)")
+      ->check(CLI::IsMember(DeviceNames()));
+  app.add_option("--config", options.config, "nic100 or nic1 (default: nic100; parser: all)")
+      ->check(CLI::IsMember(ConfigNames()));
+  app.add_option("--capture", options.replay.capture_path, "write what is on the wire this time to this pcapng file");
+  app.add_flag("--frames", options.list, "parser: print every frame as the device sees it");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (options.files.empty()) options.files = ListCaptures(VIREO_VECTORS_DIR);
+  if (!options.replay.capture_path.empty() && (options.files.size() != 1 || options.role == "parser")) {
+    fmt::print(stderr, "vireo replay: --capture goes with one capture, as responder or requester\n");
+    return 2;
+  }
+  return -1;
+}
+
+void Print(const Conversation& conversation, const ReplayResult& result) {
+  fmt::print("  {} flows, {} frames fed, {} sent, {} compared, {} messages checked\n", conversation.flows.size(),
+             result.fed, result.sent, result.compared, result.messages);
+  for (const auto& [what, count] : conversation.left_out) fmt::print("  left out: {} frames: {}\n", count, what);
+  for (const auto& [what, count] : conversation.stand_ins) {
+    fmt::print("  not served: {} frames {}: played by a stand-in\n", count, what);
+  }
+  for (const Flow& flow : conversation.flows) {
+    if (!flow.hole) continue;
+    fmt::print("  note: queue pair {:#x}: PSN {} is not in the capture: what comes behind it is not played\n",
+               flow.responder_qpn, *flow.hole % kPsnModulus);
+  }
+  for (const std::string& note : result.notes) fmt::print("  note: {}\n", note);
+  for (const auto& [id, count] : result.differences.allowed()) {
+    fmt::print("  allowed: {} {}\n", count, AllowedDifferences()[static_cast<size_t>(id)].name);
+  }
+  for (const std::string& line : result.differences.lines()) fmt::print("  DIFFERENCE: {}\n", line);
+}
+
+int Run(int argc, char** argv) {
+  Options options;
+  if (const int code = ParseCommandLine(argc, argv, options); code >= 0) return code;
+  std::vector<const spec::Config*> configs;
+  for (const auto* known : spec::kConfigs) {
+    if (options.config.empty() || options.config == known->name) configs.push_back(known);
+  }
+  if (options.role == "parser") return ReplayIntoParser({options.files, configs, options.list});
+  options.replay.config = configs.front();
+  size_t differences = 0;
+  for (const std::string& file : options.files) {
+    const Capture capture = ReadPcap(file);
+    if (!capture.error.empty()) {
+      fmt::print(stderr, "vireo replay: {}\n", capture.error);
+      return 2;
+    }
+    fmt::print("{} as {} on {}\n", file, options.role, options.replay.device);
+    std::fflush(stdout);
+    const Conversation conversation = ReadConversation(capture);
+    const ReplayResult result = options.role == "responder" ? ReplayResponder(conversation, options.replay)
+                                                            : ReplayRequester(conversation, options.replay);
+    Print(conversation, result);
+    if (!result.error.empty()) {
+      std::fflush(stdout);
+      fmt::print(stderr, "vireo replay: {}: {}\n", file, result.error);
+      return 2;
+    }
+    differences += result.differences.lines().size();
+  }
+  fmt::print("{} captures, {} differences that are not allowed\n", options.files.size(), differences);
+  return differences == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vireo::sim
+
+int sc_main(int argc, char** argv) { return vireo::sim::Run(argc, argv); }

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "sim/replay/flow_replay.h"
+#include "sim/replay/frame_text.h"
+#include "sim/replay/peer_nic.h"
+#include "sim/replay/replay.h"
+
+namespace vireo::sim {
+namespace {
+
+using spec::AethKind;
+using spec::BthOperation;
+
+constexpr uint32_t kNobody = 0xfed'cba;        // QP number that the NIC does not have
+constexpr uint32_t kUnknownKey = 0xdead'beef;  // R_Key likewise: our keys' index part is below num_mrs
+constexpr uint32_t kReceives = 16;
+
+bool IsAnswerOfKind(const RoceFrame& frame, AethKind kind) { return frame.info().has_aeth && frame.aeth.kind == kind; }
+
+class Responder final : public FlowReplay {
+ public:
+  Responder(const Conversation& conversation, const ReplayOptions& options) : FlowReplay(conversation, options) {}
+
+ private:
+  void Play() override {
+    bool was_answer = false;
+    for (size_t i = 0; i < conversation_.packets.size(); ++i) {
+      const Packet& packet = conversation_.packets[i];
+      if (packet.is_response) {
+        was_answer = true;
+        continue;
+      }
+      if (std::exchange(was_answer, false)) Rest();
+      Feed(i);
+      if (!result_.error.empty()) return;
+    }
+    Rest();
+    Compare();
+  }
+
+  struct Side {  // one flow's
+    std::optional<PeerNic::Memory> receives;
+    PeerNic::QueuePair pair;
+    uint64_t expected = 0;               // PSN
+    bool is_dead = false;                // a NAK ended it
+    uint64_t receive_at = 0;             // in `receives`
+    std::map<uint64_t, uint64_t> times;  // by PSN of a request: how often fed
+    std::vector<const PeerNic::Sent*> sent;
+  };
+  struct Target {  // an R_Key
+    PeerNic::Memory memory;
+    std::vector<uint8_t> expected;  // what is in it
+    std::vector<bool> written;      // by requests
+  };
+  struct Receive {
+    size_t flow = 0;
+    const Message* message = nullptr;
+    uint64_t at = 0;
+    uint32_t bytes = 0;
+  };
+
+  std::string MakeAll() override {
+    for (const auto& [key, region] : conversation_.regions) {
+      uint32_t access = region.written ? spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite : 0;
+      if (region.read) access |= spec::IbAccessFlags::kRemoteRead;
+      auto memory = nic_->Allocate(region.first, region.end - region.first, access);
+      if (!memory.ok()) return fmt::format("memory of R_Key {:#x}: {}", key.second, host::ToString(memory.error()));
+      Target& target = targets_[key];
+      target.memory = std::move(memory).value();
+      target.expected.assign(target.memory.buffer->data(), target.memory.buffer->data() + target.memory.buffer->size());
+      target.written.resize(target.expected.size());
+    }
+    sides_.resize(conversation_.flows.size());
+    return MakeSides();
+  }
+
+  std::string MakeSide(size_t index) override {
+    Side& side = sides_[index];
+    const Flow& flow = this->flow(index);
+    side.expected = flow.first_psn;
+    if (flow.messages.empty()) return "";
+    if (flow.service == spec::BthService::kRc && !flow.is_answered) {
+      result_.notes.push_back(fmt::format(
+          "queue pair {:#x} answered nothing in the capture: played as one that is not there", flow.responder_qpn));
+      return "";
+    }
+    const RoceFrame* like = nullptr;  // what the recorded responder sent; else what came to it, turned around
+    verbs::QueuePair::Connection attributes;
+    for (const Packet& packet : conversation_.packets) {
+      if (packet.flow != index) continue;
+      if (like == nullptr || (packet.is_response && !like->info().is_response)) like = &packet.frame;
+      if (IsAnswerOfKind(packet.frame, AethKind::kRnrNak)) attributes.min_rnr_timer = packet.frame.aeth.value;
+    }
+    RoceFrame turned = *like;
+    if (!like->info().is_response) {
+      std::swap(turned.ethernet.source, turned.ethernet.destination);
+      std::swap(turned.ipv4.source, turned.ipv4.destination);
+      std::swap(turned.ipv6.source, turned.ipv6.destination);
+    }
+    auto pair = nic_->Connect(flow, true, attributes, turned, kReceives);
+    if (!pair.ok()) return host::ToString(pair.error());
+    side.pair = *pair;
+    uint64_t bytes = 0;
+    for (const Message& message : flow.messages) bytes += Align(message.payload.size() + spec::kRdmaUdGrhBytes);
+    auto memory = nic_->Allocate(0, bytes, spec::IbAccessFlags::kLocalWrite);
+    if (!memory.ok()) return host::ToString(memory.error());
+    side.receives = std::move(memory).value();
+    return "";
+  }
+  static uint64_t Align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  // The recorded answer to this very packet was RNR NAK.
+  bool WasNotReady(size_t index) const {
+    const Packet& request = conversation_.packets[index];
+    for (size_t i = index + 1; i < conversation_.packets.size(); ++i) {
+      const Packet& packet = conversation_.packets[i];
+      if (packet.flow != request.flow) continue;
+      if (!packet.is_response) {
+        if (packet.psn == request.psn) return false;
+      } else if (packet.psn >= request.psn && packet.frame.info().has_aeth) {
+        return packet.psn == request.psn && packet.frame.aeth.kind == AethKind::kRnrNak;
+      }
+    }
+    return false;
+  }
+
+  void Feed(size_t index) {
+    const Packet& packet = conversation_.packets[index];
+    Side& side = sides_[packet.flow];
+    const Message& message = *flow(packet.flow).Find(packet.psn);
+    const spec::OpcodeInfo& info = packet.frame.info();
+    const bool is_read = info.operation == BthOperation::kRdmaReadRequest;
+    const bool is_new = packet.psn == side.expected && !side.is_dead && side.pair.qp != nullptr;
+    ++side.times[packet.psn];
+    if (is_read && !side.is_dead && packet.psn <= side.expected) {
+      if (++reads_ > nic_->max_reads()) Rest(), reads_ = 1;
+      Preload(packet, message, index);
+    }
+    const bool refused = is_new && info.consumes_recv && WasNotReady(index);
+    if (is_new && info.consumes_recv && !refused) PostReceive(packet, message);
+    if (is_new && !refused) {
+      side.is_dead = message.nak_psn == packet.psn;
+      if (!side.is_dead) {
+        if (info.operation == BthOperation::kRdmaWrite) Expect(packet, message);
+        side.expected += PsnsOf(packet.frame, flow(packet.flow).path_mtu);
+      }
+    }
+    nic_->Feed(Translate(packet, message));
+  }
+
+  RoceFrame Translate(const Packet& packet, const Message& message) {
+    RoceFrame frame = packet.frame;
+    const Side& side = sides_[packet.flow];
+    frame.bth.dest_qp = side.pair.qp != nullptr ? side.pair.qp->qpn() : kNobody;
+    if (frame.info().has_reth) {
+      const auto target = targets_.find({flow(packet.flow).responder, frame.reth.rkey});
+      frame.reth.rkey =
+          target == targets_.end() || IsKeyRefused(message) ? kUnknownKey : target->second.memory.region->rkey();
+    }
+    return frame;
+  }
+  // Refused for nothing that the region shows: then the key was not valid at that time.
+  bool IsKeyRefused(const Message& message) const {
+    if (!message.nak_psn || message.nak != spec::NakCode::kRemoteAccessError) return false;
+    for (const auto& [key, region] : conversation_.regions) {
+      if (key.second != message.reth.rkey) continue;
+      const bool is_inside = message.reth.virtual_address >= region.first &&
+                             message.reth.virtual_address + message.reth.dma_length <= region.end;
+      const bool has_right = message.operation == BthOperation::kRdmaWrite ? region.written : region.read;
+      return is_inside && has_right;
+    }
+    return true;
+  }
+
+  // What the recorded responses to this READ returned is in memory when it is carried out.
+  void Preload(const Packet& packet, const Message& message, size_t index) {
+    const auto found = targets_.find({flow(packet.flow).responder, packet.frame.reth.rkey});
+    if (found == targets_.end() || IsKeyRefused(message)) return;
+    Target& target = found->second;
+    const uint64_t mtu = MtuBytes(flow(packet.flow).path_mtu);
+    const uint64_t last = packet.psn + PsnsOf(packet.frame, flow(packet.flow).path_mtu) - 1;
+    std::map<uint64_t, const RoceFrame*> answers;  // by PSN: the first one behind the request, else the last before it
+    for (size_t i = 0; i < conversation_.packets.size(); ++i) {
+      const Packet& answer = conversation_.packets[i];
+      if (answer.flow != packet.flow || answer.frame.info().operation != BthOperation::kRdmaReadResponse) continue;
+      if (answer.psn < packet.psn || answer.psn > last) continue;
+      if (i < index || !later_.contains({index, answer.psn})) answers[answer.psn] = &answer.frame;
+      if (i > index) later_.insert({index, answer.psn});
+    }
+    bool has_rested = false;
+    for (const auto& [psn, answer] : answers) {
+      const uint64_t address = packet.frame.reth.virtual_address + (psn - packet.psn) * mtu;
+      const std::span<const uint8_t> data(answer->payload);
+      const uint64_t offset = address - target.memory.base, bytes = target.memory.buffer->size();
+      if (offset > bytes || data.size() > bytes - offset) continue;
+      if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
+      // A write may be under way.
+      if (!std::exchange(has_rested, true)) Rest();
+      if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
+      for (size_t i = 0; i < data.size(); ++i) {
+        if (!target.written[address - target.memory.base + i] || data[i] == target.memory.at(address)[i]) continue;
+        result_.differences.Allow(Allowed::kHostMemory);
+        break;
+      }
+      std::ranges::copy(data, target.memory.at(address));
+      std::ranges::copy(data, target.expected.begin() + static_cast<ptrdiff_t>(address - target.memory.base));
+    }
+  }
+
+  void Expect(const Packet& packet, const Message& message) {
+    const auto found = targets_.find({flow(packet.flow).responder, message.reth.rkey});
+    if (found == targets_.end()) return;
+    const uint64_t address =
+        message.reth.virtual_address + (packet.psn - message.first) * MtuBytes(flow(packet.flow).path_mtu);
+    const uint64_t at = address - found->second.memory.base;
+    const uint64_t bytes = found->second.expected.size();
+    if (at > bytes || packet.frame.payload.size() > bytes - at) return;
+    std::ranges::copy(packet.frame.payload, found->second.expected.begin() + static_cast<ptrdiff_t>(at));
+    std::fill_n(found->second.written.begin() + static_cast<ptrdiff_t>(at), packet.frame.payload.size(), true);
+  }
+
+  void PostReceive(const Packet& packet, const Message& message) {
+    Side& side = sides_[packet.flow];
+    uint64_t bytes = message.operation == BthOperation::kSend ? message.payload.size() : 0;
+    if (flow(packet.flow).service == spec::BthService::kUd) bytes += spec::kRdmaUdGrhBytes;
+    if (message.nak_psn && message.nak != spec::NakCode::kRemoteAccessError && bytes != 0) {
+      // It was too short for the packet that was refused: IBTA asks for one of the two codes, Linux says the other one.
+      const uint64_t before = (*message.nak_psn - message.first) * MtuBytes(flow(packet.flow).path_mtu);
+      bytes = std::min<uint64_t>(bytes - 1, before + (before == 0 ? packet.frame.payload.size() : 1) - 1);
+    }
+    const spec::RdmaSge sge{side.receive_at, static_cast<uint32_t>(bytes), side.receives->region->lkey()};
+    if (pending_.size() >= kReceives) Rest();
+    const verbs::Status posted = side.pair.qp->PostRecv(
+        {.wr_id = pending_.size(), .sg_list = bytes == 0 ? std::span<const spec::RdmaSge>() : std::span(&sge, 1)});
+    if (!posted.ok()) {
+      result_.error = "a receive: " + host::ToString(posted.error());
+      return;
+    }
+    pending_.push_back({packet.flow, &message, side.receive_at, static_cast<uint32_t>(bytes)});
+    side.receive_at += Align(message.payload.size() + spec::kRdmaUdGrhBytes);
+    // The doorbell is to overtake nothing: the NIC has the receive before the frame.
+    nic_->Settle();
+  }
+
+  // Until the NIC is at rest; then its memory must be as the requests made it.
+  void Rest() {
+    nic_->Settle();
+    reads_ = 0;
+    for (size_t i = 0; i < sides_.size(); ++i) CheckReceives(i);
+    for (auto& [key, target] : targets_) {
+      const std::span<const uint8_t> is(target.memory.buffer->data(), target.memory.buffer->size());
+      const auto [expected, got] = std::ranges::mismatch(target.expected, is);
+      if (expected == target.expected.end()) continue;
+      result_.differences.Add(fmt::format(
+          "memory at {:#x} (R_Key {:#x}) is {:#04x}, the requests made it {:#04x}",
+          target.memory.base + static_cast<uint64_t>(expected - target.expected.begin()), key.second, *got, *expected));
+      target.expected.assign(is.begin(), is.end());
+    }
+  }
+
+  void CheckReceives(size_t index) {
+    Side& side = sides_[index];
+    if (side.pair.cq == nullptr) return;
+    std::array<spec::RdmaCqReq, kReceives> completions;
+    const auto polled = side.pair.cq->Poll(completions);
+    if (!polled.ok()) return result_.differences.Add("completion queue: " + host::ToString(polled.error()));
+    for (size_t i = 0; i < *polled; ++i) CheckReceive(index, completions.at(i));
+    std::erase_if(pending_, [&](const Receive& receive) {
+      // Of a message that was recorded to the end and is not complete.
+      if (receive.flow != index || side.expected <= receive.message->last) return false;
+      result_.differences.Add(fmt::format("{}: its receive did not complete", Where(receive)));
+      return true;
+    });
+  }
+  void CheckReceive(size_t index, const spec::RdmaCqReq& completion) {
+    const Side& side = sides_[index];
+    const auto at = std::ranges::find(pending_, index, &Receive::flow);
+    if (at == pending_.end()) return result_.differences.Add("a completion that nobody waits for");
+    const Receive receive = *at;
+    pending_.erase(at);
+    const Message& message = *receive.message;
+    const bool is_send = message.operation == BthOperation::kSend;
+    if (message.nak_psn) {
+      if (completion.status == spec::IbWcStatus::kSuccess) {
+        result_.differences.Add(
+            fmt::format("{}: its receive completed with success, but the recorded answer is a NAK", Where(receive)));
+      }
+      return;
+    }
+    if (completion.status != spec::IbWcStatus::kSuccess) {
+      return result_.differences.Add(
+          fmt::format("{}: its receive completed with {}", Where(receive), spec::ToString(completion.status)));
+    }
+    ++result_.messages;
+    const uint64_t header = flow(index).service == spec::BthService::kUd ? spec::kRdmaUdGrhBytes : 0;
+    const uint64_t bytes = header + message.payload.size();
+    if (completion.byte_len != bytes) {
+      result_.differences.Add(
+          fmt::format("{}: byte_len is {}, the message has {}", Where(receive), completion.byte_len, bytes));
+    }
+    if (message.immediate && !std::ranges::equal(message.immediate->immediate_data, completion.imm_data)) {
+      result_.differences.Add(fmt::format("{}: other immediate data", Where(receive)));
+    }
+    if (is_send && !std::ranges::equal(message.payload,
+                                       std::span(side.receives->at(receive.at + header), message.payload.size()))) {
+      result_.differences.Add(fmt::format("{}: the receive's data are not the message's", Where(receive)));
+    }
+  }
+  std::string Where(const Receive& receive) const {
+    return fmt::format("message of PSN {} to queue pair {:#x}", receive.message->first % kPsnModulus,
+                       flow(receive.flow).responder_qpn);
+  }
+
+  // --- Answers
+
+  struct Recorded {
+    const Packet* packet;
+    bool is_used = false;
+  };
+  // What kind of an answer it is, and to what.
+  using Kind = std::tuple<uint64_t, bool, AethKind>;  // PSN, READ response
+  static Kind KindOf(const RoceFrame& frame, uint64_t psn) {
+    const bool is_read = frame.info().operation == BthOperation::kRdmaReadResponse;
+    return {psn, is_read, is_read ? AethKind::kAck : frame.aeth.kind};
+  }
+
+  void Compare() {
+    for (const auto& sent : nic_->sent()) {
+      const auto owner = std::ranges::find_if(conversation_.flows, [&](const Flow& each) {
+        return each.service == spec::BthService::kRc && each.requester_qpn == sent.frame.bth.dest_qp &&
+               each.requester == sent.frame.destination() && each.responder == sent.frame.source() &&
+               each.is_answered && IsNear(each, sent.frame.bth.psn);
+      });
+      if (owner == conversation_.flows.end()) {
+        result_.differences.Add("sent to nobody: " + FrameText(sent.frame));
+      } else {
+        sides_[static_cast<size_t>(owner - conversation_.flows.begin())].sent.push_back(&sent);
+      }
+    }
+    for (size_t i = 0; i < sides_.size(); ++i) CompareFlow(i);
+  }
+  static bool IsNear(const Flow& flow, uint32_t psn) {
+    const uint64_t full = ExtendPsn(psn, flow.highest_requested);
+    return full >= flow.first_psn && full < flow.end_psn();
+  }
+
+  void CompareFlow(size_t index) {
+    const Side& side = sides_[index];
+    const Flow& flow = this->flow(index);
+    std::map<Kind, std::deque<Recorded>> recorded;
+    uint64_t highest_answer = 0;
+    std::optional<uint32_t> msn_offset;  // the capture may begin within a connection
+    for (const Packet& packet : conversation_.packets) {
+      if (packet.flow != index || !packet.is_response) continue;
+      recorded[KindOf(packet.frame, packet.psn)].push_back({&packet});
+      highest_answer = std::max(highest_answer, packet.psn);
+      if (!msn_offset && packet.frame.info().has_aeth && packet.frame.aeth.kind == AethKind::kAck) {
+        const bool is_first =
+            flow.first_psn == flow.messages.front().first && flow.CompletedAt(packet.psn) == packet.frame.aeth.msn;
+        msn_offset =
+            is_first ? 0 : static_cast<uint32_t>((packet.frame.aeth.msn - flow.CompletedAt(packet.psn)) % kPsnModulus);
+      }
+    }
+    if (msn_offset.value_or(0) != 0 && !flow.has_repeats) {
+      result_.notes.push_back(
+          fmt::format("queue pair {:#x}: the capture begins behind {} messages: MSNs are compared with that offset",
+                      flow.responder_qpn, *msn_offset));
+    } else {
+      msn_offset = 0;
+    }
+    uint64_t highest_sent = 0;
+    for (const PeerNic::Sent* sent : side.sent) {
+      RoceFrame ours = sent->frame;
+      const uint64_t psn = ExtendPsn(ours.bth.psn, flow.highest_requested);
+      highest_sent = std::max(highest_sent, psn);
+      if (ours.info().has_aeth) ours.aeth.msn = static_cast<uint32_t>((ours.aeth.msn + *msn_offset) % kPsnModulus);
+      CompareAnswer(index, ours, psn, *msn_offset, recorded, highest_answer);
+    }
+    for (const auto& [kind, answers] : recorded) {
+      for (const Recorded& answer : answers) {
+        if (!answer.is_used) JudgeMissing(index, kind, *answer.packet, highest_sent, *msn_offset);
+      }
+    }
+  }
+
+  bool IsRepeated(const Side& side, const Flow& flow, uint64_t psn) const {
+    const Message* message = flow.Find(psn);
+    for (auto at = side.times.lower_bound(message->first); at != side.times.end() && at->first <= message->last; ++at) {
+      if (at->second > 1) return true;
+      // The rest of a READ that was asked for again.
+      if (message->operation == BthOperation::kRdmaReadRequest && at->first != message->first) return true;
+    }
+    return false;
+  }
+
+  void CompareAnswer(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset,
+                     std::map<Kind, std::deque<Recorded>>& recorded, uint64_t highest_answer) {
+    const Flow& flow = this->flow(index);
+    const bool is_repeated = IsRepeated(sides_[index], flow, psn);
+    Differences& differences = result_.differences;
+    auto group = recorded.find(KindOf(ours, psn));
+    if (group == recorded.end()) {
+      // The same answer with another syndrome is a difference of a field.
+      for (auto& [kind, answers] : recorded) {
+        if (std::get<0>(kind) != psn || std::get<1>(kind) != std::get<1>(KindOf(ours, psn))) continue;
+        const auto unused = std::ranges::find(answers, false, &Recorded::is_used);
+        if (unused == answers.end() || flow.has_repeats) continue;
+        unused->is_used = true;
+        differences.Judge(Where(*unused->packet), CompareFields(unused->packet->frame, ours), unused->packet->frame);
+        return;
+      }
+      return JudgeExtra(index, ours, psn, msn_offset, highest_answer);
+    }
+    auto answer = std::ranges::find(group->second, false, &Recorded::is_used);
+    const bool is_more = answer == group->second.end();
+    if (is_more) {
+      answer = std::prev(group->second.end());
+      if (!flow.has_repeats) return differences.Add("sent once more than recorded: " + FrameText(ours));
+      differences.Allow(std::get<1>(group->first) ? Allowed::kRepeatedResponse : Allowed::kAckOfRepeat);
+    }
+    answer->is_used = true;
+    ++result_.compared;
+    const RoceFrame& theirs = answer->packet->frame;
+    RoceFrame like = ours;
+    if (is_repeated && ours.bth.opcode != theirs.bth.opcode && std::get<1>(group->first)) {
+      differences.Allow(Allowed::kRepeatedResponse);
+      like.bth.opcode = theirs.bth.opcode;
+      if (!ours.info().has_aeth) like.aeth = theirs.aeth;
+    }
+    if (theirs.info().has_aeth && like.aeth.msn != theirs.aeth.msn && flow.has_repeats &&
+        IsMsnPossible(flow, psn, like.aeth.msn, msn_offset)) {
+      differences.Allow(Allowed::kMsnOfRepeat);
+      like.aeth.msn = theirs.aeth.msn;
+    }
+    if (IsShortReceive(*flow.Find(psn), theirs, ours)) {
+      differences.Allow(Allowed::kShortReceive);
+      like.aeth.value = theirs.aeth.value;
+    }
+    if (like.bth.opcode != ours.bth.opcode) {  // their lengths differ by an AETH
+      like.ipv4.total_length = theirs.ipv4.total_length;
+      like.ipv6.payload_length = theirs.ipv6.payload_length;
+      like.udp.length = theirs.udp.length;
+    }
+    differences.Judge(Where(*answer->packet), CompareFields(theirs, like), theirs);
+  }
+  static bool IsShortReceive(const Message& message, const RoceFrame& theirs, const RoceFrame& ours) {
+    const auto code = [](const RoceFrame& frame) { return static_cast<spec::NakCode>(frame.aeth.value); };
+    return message.operation == BthOperation::kSend && IsAnswerOfKind(theirs, AethKind::kNak) &&
+           IsAnswerOfKind(ours, AethKind::kNak) && code(theirs) == spec::NakCode::kRemoteOperationalError &&
+           code(ours) == spec::NakCode::kInvalidRequest;
+  }
+  // Not less than at its PSN, not more than all messages of the capture.
+  static bool IsMsnPossible(const Flow& flow, uint64_t psn, uint32_t msn, uint32_t offset) {
+    const uint64_t completed = (msn - offset) % kPsnModulus;
+    return completed >= flow.CompletedAt(psn) && completed <= flow.messages.size();
+  }
+
+  // One that the recording does not have.
+  void JudgeExtra(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset, uint64_t highest_answer) {
+    const Flow& flow = this->flow(index);
+    Differences& differences = result_.differences;
+    const auto bad = [&](const std::string& why) {
+      differences.Add(fmt::format("not recorded, {}: {}", why, FrameText(ours)));
+    };
+    const bool is_read = ours.info().operation == BthOperation::kRdmaReadResponse;
+    if (ours.info().has_aeth && ours.aeth.kind == AethKind::kAck) {
+      const bool is_exact = ours.aeth.msn == (flow.CompletedAt(psn) + msn_offset) % kPsnModulus;
+      if (!is_exact && !(flow.has_repeats && IsMsnPossible(flow, psn, ours.aeth.msn, msn_offset))) {
+        return bad(fmt::format("and the MSN should be {}", flow.CompletedAt(psn) + msn_offset));
+      }
+    }
+    if (psn > highest_answer) return differences.Allow(Allowed::kBehindTheEnd);
+    if (is_read) return flow.has_repeats ? differences.Allow(Allowed::kRepeatedResponse) : bad("a READ response");
+    switch (ours.aeth.kind) {
+      case AethKind::kAck: return differences.Allow(flow.has_repeats ? Allowed::kAckOfRepeat : Allowed::kAckCoalescing);
+      case AethKind::kNak:
+        // Its recorded twin got lost, as what it complains of did.
+        if (flow.has_repeats && static_cast<spec::NakCode>(ours.aeth.value) == spec::NakCode::kPsnSequenceError) {
+          return differences.Allow(Allowed::kAckOfRepeat);
+        }
+        return bad("a NAK");
+      default: return bad("not ready");
+    }
+  }
+  // One that we did not send.
+  void JudgeMissing(size_t index, const Kind& kind, const Packet& packet, uint64_t highest_sent, uint32_t msn_offset) {
+    const Flow& flow = this->flow(index);
+    const auto& [psn, is_read, aeth] = kind;
+    const bool is_covered = psn <= highest_sent;
+    if (flow.has_repeats && is_covered && aeth == AethKind::kAck) {
+      return result_.differences.Allow(is_read ? Allowed::kRepeatedResponse : Allowed::kAckOfRepeat);
+    }
+    const bool is_msn_right = packet.frame.aeth.msn == (flow.CompletedAt(psn) + msn_offset) % kPsnModulus;
+    if (!is_read && aeth == AethKind::kAck && is_covered && is_msn_right)
+      return result_.differences.Allow(Allowed::kAckCoalescing);
+    const bool is_gap = aeth == AethKind::kNak &&
+                        static_cast<spec::NakCode>(packet.frame.aeth.value) == spec::NakCode::kPsnSequenceError;
+    if (flow.has_repeats && is_gap && is_covered) return result_.differences.Allow(Allowed::kAckOfRepeat);
+    result_.differences.Add(fmt::format("{}: recorded, but not sent: {}", Where(packet), FrameText(packet.frame)));
+  }
+  static std::string Where(const Packet& packet) { return fmt::format("frame {}", packet.number); }
+
+  std::map<RegionKey, Target> targets_;
+  std::vector<Side> sides_;
+  std::vector<Receive> pending_;
+  std::set<std::pair<size_t, uint64_t>> later_;
+  uint32_t reads_ = 0;  // fed since the NIC was at rest
+};
+
+}  // namespace
+
+ReplayResult ReplayResponder(const Conversation& conversation, const ReplayOptions& options) {
+  return Responder(conversation, options).Run();
+}
+
+}  // namespace vireo::sim

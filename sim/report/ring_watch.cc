@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/ring_watch.h"
+
+#include <algorithm>
+
+namespace vireo::sim {
+namespace {
+
+using Common = spec::VirtioPciCommonCfg;
+using spec::TableQueueKind;
+
+constexpr uint64_t kUsedEntries = spec::VirtqUsed::kBytes, kAvailEntries = spec::VirtqAvail::kBytes;
+
+uint64_t Little(std::span<const uint8_t> bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count && i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
+  return value;
+}
+
+// Half of, or all of, a 64-bit register.
+void Merge(uint64_t& target, uint64_t at, uint64_t value, unsigned bytes) {
+  const uint64_t mask = (bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1) << 8 * at;
+  target = (target & ~mask) | (value << 8 * at & mask);
+}
+
+}  // namespace
+
+void RingWatch::OnReset() {
+  for (size_t i = 0; i < queues_.size(); ++i) Disable(static_cast<uint16_t>(i));
+  regions_.clear();
+  by_address_.clear();
+  reads_.clear();
+  selected_ = 0;
+  feature_window_ = 0;
+  is_packed_ = false;
+}
+
+// --- What the driver and firmware say
+
+void RingWatch::OnBarWrite(const BoundaryEvent& event, EventMark mark) {
+  if (event.id != spec::kBarVirtio) return;
+  const uint64_t value = Little(event.payload, event.payload.size());
+  if (event.address < spec::kBarVirtioCommonCfg + Common::kBytes) {
+    return WriteCommon(event.address - spec::kBarVirtioCommonCfg, value, event.bytes);
+  }
+  if (event.address < spec::kBarVirtioNotify) return;
+  const uint64_t at = event.address - spec::kBarVirtioNotify;
+  const uint64_t index = at / spec::kNotifyOffMultiplier;
+  if (at % spec::kNotifyOffMultiplier != 0) return;  // an arm
+  if (index >= queues_.size() || !queues_[index].enabled) {
+    ++counters_.doorbells;
+    return;
+  }
+  queues_[index].doorbell = mark;
+}
+
+void RingWatch::WriteCommon(uint64_t offset, uint64_t value, unsigned bytes) {
+  const auto in = [&](size_t at, size_t size) { return offset >= at && offset < at + size; };
+  if (offset == Common::kQueueSelectOffset) {
+    selected_ = static_cast<uint16_t>(value);
+    return;
+  }
+  if (offset == Common::kDeviceStatusOffset) {
+    if (value == 0) OnReset();
+    return;
+  }
+  if (offset == Common::kDriverFeatureSelectOffset) {
+    feature_window_ = static_cast<uint32_t>(value);
+    return;
+  }
+  if (offset == Common::kDriverFeatureOffset) {
+    constexpr auto kPacked = static_cast<uint32_t>(spec::VirtioFeature::kRingPacked);
+    if (feature_window_ == kPacked / 32) is_packed_ = (value >> kPacked % 32 & 1) != 0;
+    return;
+  }
+  if (selected_ >= spec::kNotifyQueuesMax || offset < Common::kQueueSizeOffset) return;
+  if (queues_.size() <= selected_) queues_.resize(size_t{selected_} + 1);
+  Queue& queue = queues_[selected_];
+  if (offset == Common::kQueueSizeOffset) queue.size = static_cast<uint16_t>(value);
+  if (offset == Common::kQueueMsixVectorOffset) queue.vector = static_cast<uint16_t>(value);
+  if (in(Common::kQueueDescOffset, 8)) Merge(queue.desc, offset - Common::kQueueDescOffset, value, bytes);
+  if (in(Common::kQueueDriverOffset, 8)) Merge(queue.driver, offset - Common::kQueueDriverOffset, value, bytes);
+  if (in(Common::kQueueDeviceOffset, 8)) Merge(queue.device, offset - Common::kQueueDeviceOffset, value, bytes);
+  if (offset == Common::kQueueEnableOffset && value == 1) Enable(selected_);
+  if (offset == Common::kQueueResetOffset && value == 1) Disable(selected_);
+}
+
+void RingWatch::Enable(uint16_t index) {
+  Disable(index);
+  Queue& queue = queues_[index];
+  queue.enabled = true;
+  const uint64_t size = queue.size;
+  const auto add = [&](uint64_t begin, uint64_t bytes, Part part) {
+    regions_[begin] = {.end = begin + bytes, .queue = index, .part = part};
+  };
+  add(queue.desc, size * spec::VirtqDesc::kBytes, Part::kDescriptors);
+  if (is_packed_) return;  // what else there is of it are wishes about interrupts
+  // With used_event and avail_event behind them.
+  add(queue.driver, kAvailEntries + (size + 1) * sizeof(uint16_t), Part::kDriver);
+  add(queue.device, kUsedEntries + size * spec::VirtqUsedElem::kBytes + sizeof(uint16_t), Part::kDevice);
+}
+
+void RingWatch::Disable(uint16_t index) {
+  Queue& queue = queues_[index];
+  std::erase_if(regions_, [&](const auto& entry) { return entry.second.queue == index; });
+  std::erase_if(by_address_, [&](const auto& entry) { return entry.second.queue == index; });
+  queue.enabled = false;
+  queue.doorbell = queue.index_read = {};
+  // Numbers go on, so that a read that is under way finds nothing of the next life.
+  queue.first += queue.buffers.size();
+  queue.told = queue.first;
+  queue.buffers.clear();
+  queue.first_packed += queue.packed.size();
+  queue.packed.clear();
+  queue.next_place = 0;
+  queue.wrap = true;
+  queue.in_chain = false;
+}
+
+void RingWatch::OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<const uint8_t> entry) {
+  if (table != spec::MgmtTable::kVirtqueue || index >= spec::kNotifyQueuesMax) return;
+  if (queues_.size() <= index) queues_.resize(size_t{index} + 1);
+  const auto row = spec::TableVirtqueue::Decode(entry.data());
+  queues_[index].kind = row.kind;
+  queues_[index].owner = row.owner;
+}
+
+// --- Where things are
+
+const RingWatch::Region* RingWatch::RegionAt(uint64_t address, uint64_t* begin) const {
+  auto after = regions_.upper_bound(address);
+  if (after == regions_.begin()) return nullptr;
+  --after;
+  if (address >= after->second.end) return nullptr;
+  *begin = after->first;
+  return &after->second;
+}
+
+RingWatch::Buffer* RingWatch::Find(const BufferName& name) {
+  if (name.queue >= queues_.size()) return nullptr;
+  Queue& queue = queues_[name.queue];
+  if (name.number < queue.first || name.number >= queue.first + queue.buffers.size()) return nullptr;
+  return &queue.buffers[name.number - queue.first];
+}
+
+RingWatch::Buffer* RingWatch::BufferAt(uint64_t address, BufferName* name) {
+  auto after = by_address_.upper_bound(address);
+  if (after == by_address_.begin()) return nullptr;
+  --after;
+  Buffer* const buffer = Find(after->second);
+  if (buffer == nullptr || address - after->first >= buffer->bytes) return nullptr;
+  *name = after->second;
+  return buffer;
+}
+
+// --- Reads
+
+RingWatch::Place RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) {
+  Read& read = reads_[event.id];
+  read = {.use = Use::kNone, .buffer = {}, .address = event.address, .mark = mark};
+  uint64_t begin = 0;
+  if (const Region* region = RegionAt(event.address, &begin)) {
+    Queue& queue = queues_[region->queue];
+    const uint64_t at = event.address - begin;
+    read.buffer.queue = region->queue;
+    if (region->part == Part::kDriver && at < kAvailEntries) {
+      if (at + event.bytes == kAvailEntries) queue.index_read = mark;
+    } else if (region->part == Part::kDriver && at < kAvailEntries + queue.size * sizeof(uint16_t)) {
+      read.use = Use::kRingEntries;
+      for (uint32_t i = 0; i < event.bytes / sizeof(uint16_t); ++i) Take(region->queue, mark);
+      read.buffer.number = queue.first + queue.buffers.size() - event.bytes / sizeof(uint16_t);
+    } else if (region->part == Part::kDescriptors && is_packed_) {
+      read.use = Use::kPacked;
+      read.buffer.number = queue.first_packed + queue.packed.size();
+      queue.packed.push_back({event.address, mark, {}, false});
+    } else if (region->part == Part::kDescriptors) {
+      // Of a buffer that is new; who reads a descriptor again sends again.
+      for (size_t i = 0; i < queue.buffers.size(); ++i) {
+        Buffer& buffer = queue.buffers[i];
+        if (!buffer.has_head || buffer.head != at / spec::VirtqDesc::kBytes) continue;
+        if (buffer.request.descriptor_read.is_set()) break;
+        buffer.request.descriptor_read = mark;
+        read.use = Use::kDescriptor;
+        read.buffer.number = queue.first + i;
+        break;
+      }
+    }
+    return Place::kRing;
+  }
+  BufferName name;
+  if (Buffer* buffer = BufferAt(event.address, &name)) {
+    read.buffer = name;
+    if (buffer->is_table) {
+      read.use = Use::kTable;
+      return Place::kRing;
+    }
+    if (buffer->is_read || queues_[name.queue].kind != TableQueueKind::kSq) return Place::kBuffer;
+    read.use = Use::kBufferData;
+    if (!buffer->request.read.is_set()) buffer->request.read = mark;
+    return Place::kBuffer;
+  }
+  return Place::kOther;
+}
+
+RingWatch::Buffer& RingWatch::Take(uint16_t index, EventMark ring_read) {
+  Queue& queue = queues_[index];
+  // More than the ring has cannot be outstanding: some came back in a way that is not followed here (chains of frames).
+  if (queue.buffers.size() >= queue.size && !queue.buffers.empty()) {
+    queue.buffers.pop_front();
+    queue.told = std::max(queue.told, ++queue.first);
+  }
+  Buffer& buffer = queue.buffers.emplace_back();
+  buffer.request.queue = index;
+  buffer.request.doorbell = queue.doorbell;
+  buffer.request.index_read = queue.index_read;
+  buffer.request.ring_read = ring_read;
+  return buffer;
+}
+
+void RingWatch::OnReadData(const BoundaryEvent& event, EventMark mark) {
+  const auto found = reads_.find(event.id);
+  if (found == reads_.end()) return;
+  const Read read = found->second;
+  if ((event.status & 0x80) != 0) reads_.erase(found);
+  // Also one that failed ends here, and has no data.
+  if (read.use == Use::kPacked) return ReadPacked(read.buffer, event.payload, (event.status & 0x80) != 0);
+  if (read.use == Use::kNone || event.payload.empty()) return;
+  switch (read.use) {
+    case Use::kRingEntries:
+      for (size_t i = 0; i + 1 < event.payload.size(); i += sizeof(uint16_t)) {
+        const uint64_t entry = (event.address - read.address + i) / sizeof(uint16_t);
+        if (Buffer* buffer = Find({read.buffer.queue, read.buffer.number + entry})) {
+          buffer->head = static_cast<uint32_t>(Little(event.payload.subspan(i), sizeof(uint16_t)));
+          buffer->has_head = true;
+        }
+      }
+      return;
+    case Use::kDescriptor:
+    case Use::kTable:
+      if (event.payload.size() < spec::VirtqDesc::kBytes) return;
+      if (Buffer* buffer = Find(read.buffer)) {
+        if (read.use == Use::kTable && !buffer->is_table) return;
+        const auto descriptor = spec::VirtqDesc::Decode(event.payload.data());
+        // The descriptors of a table have their flags in the same place but in packed rings.
+        const uint16_t flags = is_packed_ ? spec::PvirtqDesc::Decode(event.payload.data()).flags : descriptor.flags;
+        SetPlace(read.buffer, descriptor.addr, descriptor.len, flags);
+      }
+      return;
+    case Use::kBufferData: return ReadBufferData(read.buffer, event.address, event.payload, mark);
+    case Use::kPacked:
+    case Use::kNone: return;
+  }
+}
+
+// Now it is known where a buffer lies, or where its table does.
+void RingWatch::SetPlace(const BufferName& name, uint64_t address, uint32_t bytes, uint16_t flags) {
+  Buffer& buffer = *Find(name);
+  if (buffer.is_table) by_address_.erase(buffer.address);
+  buffer.is_table = (flags & spec::VirtqDescFlags::kIndirect) != 0;
+  buffer.has_place = true;
+  buffer.address = address;
+  buffer.bytes = bytes;
+  const TableQueueKind kind = queues_[name.queue].kind;
+  if (buffer.is_table || kind == TableQueueKind::kSq || kind == TableQueueKind::kCq) by_address_[address] = name;
+}
+
+// In the order in which they were asked for, whatever the bus does.
+void RingWatch::ReadPacked(const BufferName& name, std::span<const uint8_t> data, bool is_last) {
+  Queue& queue = queues_[name.queue];
+  if (name.number < queue.first_packed || name.number >= queue.first_packed + queue.packed.size()) return;
+  PackedRead& read = queue.packed[name.number - queue.first_packed];
+  read.data.insert(read.data.end(), data.begin(), data.end());
+  read.is_complete = is_last;
+  while (!queue.packed.empty() && queue.packed.front().is_complete) {
+    WalkPacked(name.queue, queue.packed.front());
+    queue.packed.pop_front();
+    ++queue.first_packed;
+  }
+}
+
+void RingWatch::WalkPacked(uint16_t index, const PackedRead& read) {
+  Queue& queue = queues_[index];
+  constexpr size_t kBytes = spec::PvirtqDesc::kBytes;
+  for (size_t at = 0; at + kBytes <= read.data.size(); at += kBytes) {
+    if ((read.address + at - queue.desc) / kBytes != queue.next_place) continue;  // read again, or of a chain
+    const auto descriptor = spec::PvirtqDesc::Decode(read.data.data() + at);
+    const bool avail = (descriptor.flags & spec::VirtqDescFlags::kAvail) != 0;
+    const bool used = (descriptor.flags & spec::VirtqDescFlags::kUsed) != 0;
+    if (avail != queue.wrap || used == queue.wrap) return;
+    if (!queue.in_chain) {
+      Buffer& buffer = Take(index, read.mark);
+      buffer.head = queue.next_place;
+      buffer.has_head = true;
+      buffer.request.index_read = {};
+      SetPlace({index, queue.first + queue.buffers.size() - 1}, descriptor.addr, descriptor.len, descriptor.flags);
+    }
+    queue.in_chain = (descriptor.flags & spec::VirtqDescFlags::kNext) != 0;
+    if (++queue.next_place == queue.size) {
+      queue.next_place = 0;
+      queue.wrap = !queue.wrap;
+    }
+  }
+}
+
+void RingWatch::ReadBufferData(const BufferName& name, uint64_t address, std::span<const uint8_t> data,
+                               EventMark mark) {
+  Buffer* const buffer = Find(name);
+  if (buffer == nullptr || buffer->is_read) return;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const uint64_t at = address + i - buffer->address;
+    if (at < kHeadBytes) {
+      buffer->content[at] = data[i];
+    } else if (at >= kTailAt && at < kTailAt + kTailBytes) {
+      buffer->content[kHeadBytes + at - kTailAt] = data[i];
+    } else {
+      continue;
+    }
+    ++buffer->have;
+  }
+  const uint64_t tail = std::min<uint64_t>(buffer->bytes < kTailAt ? 0 : buffer->bytes - kTailAt, kTailBytes);
+  if (buffer->have >= kHeadBytes + tail) Parse(queues_[name.queue], *buffer, mark);
+}
+
+void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
+  std::array<uint8_t, spec::RdmaSqReq::kBytes> bytes{};
+  std::copy_n(buffer.content.begin(), kHeadBytes, bytes.begin());
+  std::copy_n(buffer.content.begin() + kHeadBytes, spec::RdmaSqReq::kBytes - kTailAt, bytes.begin() + kTailAt);
+  const auto wqe = spec::RdmaSqReq::Decode(bytes.data());
+  WorkRequest& request = buffer.request;
+  request.qpn = queue.owner;
+  request.wr_id = wqe.wr_id;
+  request.opcode = wqe.opcode;
+  request.send_flags = wqe.send_flags;
+  const auto rdma = spec::RdmaSqReqRdma::Decode(wqe.wr);
+  request.remote_addr = rdma.remote_addr;
+  request.rkey = rdma.rkey;
+  request.remote_qpn = spec::RdmaSqReqUd::Decode(wqe.wr).remote_qpn;
+  request.knows_bytes = true;
+  if ((wqe.send_flags & spec::IbSendFlags::kInline) != 0) {
+    request.bytes = spec::RdmaSqReqInlineLen::Decode(wqe.size).inline_len;
+  } else {
+    const uint32_t elements = spec::RdmaSqReqNumSge::Decode(wqe.size).num_sge;
+    request.knows_bytes = elements <= 1;
+    if (elements != 0) {
+      request.bytes =
+          spec::RdmaSge::Decode(buffer.content.data() + kHeadBytes + spec::RdmaSqReq::kBytes - kTailAt).length;
+    }
+  }
+  request.completed = mark;
+  buffer.is_read = true;
+  Tell(queue);
+}
+
+// In the order of the ring, whatever the bus does.
+void RingWatch::Tell(Queue& queue) {
+  while (queue.told < queue.first + queue.buffers.size()) {
+    Buffer& buffer = queue.buffers[queue.told - queue.first];
+    if (!buffer.is_read) return;
+    buffer.is_told = true;
+    ++queue.told;
+    listener_.OnWorkRequest(buffer.request);
+  }
+}
+
+// --- Writes
+
+RingWatch::Place RingWatch::OnWrite(const BoundaryEvent& event, EventMark mark) {
+  uint64_t begin = 0;
+  if (const Region* region = RegionAt(event.address, &begin)) {
+    const uint16_t index = region->queue;
+    const uint64_t at = event.address - begin;
+    if (region->part == Part::kDescriptors) {
+      // The flags are what makes a packed descriptor used, and are written last.
+      if (is_packed_ && at % spec::PvirtqDesc::kBytes == spec::PvirtqDesc::kFlagsOffset) {
+        Used(index, mark, static_cast<uint32_t>(at / spec::PvirtqDesc::kBytes), true);
+        if (queues_[index].kind == TableQueueKind::kCq) listener_.OnCompletionVisible(index, mark);
+      }
+    } else if (region->part == Part::kDevice && at >= kUsedEntries && event.bytes > sizeof(uint16_t)) {
+      // The end of an element may lie behind a boundary that no write crosses.
+      if ((at - kUsedEntries) % spec::VirtqUsedElem::kBytes == 0) {
+        Used(index, mark, static_cast<uint32_t>(Little(event.payload, sizeof(uint32_t))), true);
+      }
+    } else if (region->part == Part::kDevice && at == spec::VirtqUsed::kIdxOffset) {
+      if (queues_[index].kind == TableQueueKind::kCq) listener_.OnCompletionVisible(index, mark);
+    }
+    return Place::kRing;
+  }
+  BufferName name;
+  Buffer* const buffer = BufferAt(event.address, &name);
+  if (buffer == nullptr || buffer->is_table || queues_[name.queue].kind != TableQueueKind::kCq) return Place::kOther;
+  for (size_t i = 0; i < event.payload.size(); ++i) {
+    const uint64_t at = event.address + i - buffer->address;
+    if (at >= spec::RdmaCqReq::kBytes) continue;
+    buffer->content[at] = event.payload[i];
+    ++buffer->have;
+  }
+  if (buffer->have == spec::RdmaCqReq::kBytes) {
+    listener_.OnCompletion(name.queue, spec::RdmaCqReq::Decode(buffer->content.data()), mark);
+  }
+  return Place::kBuffer;
+}
+
+void RingWatch::Used(uint16_t index, EventMark mark, uint32_t head, bool has_head) {
+  Queue& queue = queues_[index];
+  // Receive queues and completion queues, too, come back in order.
+  if (queue.buffers.empty() || (has_head && queue.buffers.front().has_head && queue.buffers.front().head != head)) {
+    const bool is_followed =
+        queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq || queue.kind == TableQueueKind::kCq;
+    if (is_followed) ++counters_.used;
+    return;
+  }
+  const Buffer& buffer = queue.buffers.front();
+  const bool was_told = buffer.is_told;
+  if (queue.kind == TableQueueKind::kCq && buffer.have != spec::RdmaCqReq::kBytes) ++counters_.completions;
+  if (buffer.has_place) {
+    const auto at = by_address_.find(buffer.address);
+    if (at != by_address_.end() && at->second.queue == index && at->second.number == queue.first) by_address_.erase(at);
+  }
+  queue.buffers.pop_front();
+  ++queue.first;
+  queue.told = std::max(queue.told, queue.first);
+  if (queue.kind == TableQueueKind::kSq) {
+    listener_.OnSendUsed(queue.owner, mark, was_told);
+    Tell(queue);
+  } else if (queue.kind == TableQueueKind::kRq) {
+    listener_.OnReceiveUsed(queue.owner, mark);
+  }
+}
+
+}  // namespace vireo::sim

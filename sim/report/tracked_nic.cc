@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/tracked_nic.h"
+
+#include <algorithm>
+
+namespace vireo::sim {
+namespace {
+
+using spec::IbQpType;
+using spec::IbWcOpcode;
+using spec::IbWcStatus;
+
+void SetOnce(Message& message, Stage stage, EventMark mark) {
+  EventMark& at = message.marks[static_cast<size_t>(stage)];
+  if (!at.is_set()) at = mark;
+}
+void Set(Message& message, Stage stage, EventMark mark) { message.marks[static_cast<size_t>(stage)] = mark; }
+
+uint64_t MacOf(const uint8_t* bytes) {
+  uint64_t mac = 0;
+  for (size_t i = 0; i < 6; ++i) mac = mac << 8 | bytes[i];
+  return mac;
+}
+
+}  // namespace
+
+MessageTracker::MessagePtr MessageTracker::Qp::At(uint32_t psn) const {
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (!(*message)->at(Stage::kTransmit).is_set()) continue;
+    const int32_t distance = Distance((*message)->first_psn, psn);
+    if (distance >= 0) return static_cast<uint64_t>(distance) < (*message)->packets ? *message : nullptr;
+  }
+  return nullptr;
+}
+
+MessageTracker::Qp* MessageTracker::Nic::FindQp(uint32_t qpn) {
+  const auto found = qps_.find(qpn);
+  return found == qps_.end() ? nullptr : &found->second;
+}
+
+std::vector<MessageTracker::Qp*> MessageTracker::Nic::FindByPeer(uint64_t mac, uint32_t dest_qpn) {
+  std::vector<Qp*> found;
+  const auto [begin, end] = by_peer_.equal_range({mac, dest_qpn});
+  for (auto at = begin; at != end; ++at) found.push_back(&qps_.at(at->second));
+  return found;
+}
+
+void MessageTracker::Nic::OnEvent(const BoundaryEvent& event) {
+  const EventMark mark = {event.cycle, counts_[static_cast<size_t>(event.kind)]++};
+  switch (event.kind) {
+    case EventKind::kReset: return rings_.OnReset();
+    case EventKind::kBarWrite: return rings_.OnBarWrite(event, mark);
+    case EventKind::kCsrWrite: return OnCsrWrite(event);
+    case EventKind::kDmaRead:
+      // A work request may hold payload itself.
+      if (rings_.OnRead(event, mark) != RingWatch::Place::kRing) return reads_.OnRead(event.id, event.bytes, mark);
+      return reads_.Forget(event.id);
+    case EventKind::kDmaCompletion:
+      rings_.OnReadData(event, mark);
+      return reads_.OnData(event.id, event.payload, (event.status & 0x80) != 0, mark);
+    case EventKind::kDmaWrite: {
+      if (rings_.OnWrite(event, mark) != RingWatch::Place::kOther) return;
+      const MessagePtr message = writes_.Take(event.payload);
+      if (message == nullptr) return;  // of the net path, of the control queue
+      SetOnce(*message, Stage::kPayloadWrite, mark);
+      return Set(*message, Stage::kPayloadWriteEnd, mark);
+    }
+    case EventKind::kMsix: {
+      const auto told = last_told_.find(static_cast<uint16_t>(event.id));
+      if (told == last_told_.end()) return;
+      SetOnce(*told->second.message, told->second.is_peer ? Stage::kPeerInterrupt : Stage::kInterrupt, mark);
+      last_told_.erase(told);
+      return;
+    }
+    case EventKind::kTransmitStart: transmit_start_ = mark; return;
+    case EventKind::kTransmitEnd: return tracker_.Transmitted(*this, transmit_start_, mark, event.payload);
+    case EventKind::kReceiveStart: receive_start_ = mark; return;
+    case EventKind::kReceiveEnd:
+      if (event.status != 0) {
+        ++tracker_.totals_.mac_errors;
+        return;
+      }
+      return tracker_.Received(*this, receive_start_, mark, event.payload);
+    default: return;
+  }
+}
+
+// --- What firmware says
+
+void MessageTracker::Nic::OnCsrWrite(const BoundaryEvent& event) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < event.payload.size() && i < 4; ++i) value |= uint32_t{event.payload[i]} << (8 * i);
+  if (event.address >= spec::kMgmtTableDataRegister &&
+      event.address < spec::kMgmtTableDataRegister + table_data_.size()) {
+    for (size_t i = 0; i < 4; ++i) {
+      table_data_.at(event.address - spec::kMgmtTableDataRegister + i) = static_cast<uint8_t>(value >> (8 * i));
+    }
+  } else if (event.address == spec::kMgmtTableIndexRegister) {
+    table_index_ = value;
+  } else if (event.address == spec::kMgmtTableCommandRegister) {
+    const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
+    if (command.operation == spec::MgmtTableOperation::kRead) return;
+    OnTableWrite(command.table_id, command.operation == spec::MgmtTableOperation::kClear);
+  }
+}
+
+void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table, bool is_clear) {
+  const std::array<uint8_t, 128> zero{};
+  const auto& data = is_clear ? zero : table_data_;
+  rings_.OnTableWrite(table, table_index_, data);
+  if (table != spec::MgmtTable::kQpContext || table_index_ >= spec::kNotifyQueuesMax) return;
+  Qp& qp = qps_[table_index_];
+  qp.nic = number_;
+  qp.qpn = table_index_;
+  const auto context = spec::TableQpContext::Decode(data.data());
+  if (!context.valid || context.state == spec::IbQpState::kReset) tracker_.Abandon(qp);
+  qp.exists = context.valid;
+  if (!context.valid) return;  // what it was tells of what is still on its way
+  std::erase_if(by_peer_, [&](const auto& entry) { return entry.second == qp.qpn; });
+  qp.context = context;
+  if (context.qp_type == IbQpType::kRc || context.qp_type == IbQpType::kUc) {
+    by_peer_.insert({{MacOf(context.path.dmac), context.dest_qpn}, qp.qpn});
+  }
+  if (context.load_requester) qp.next_psn = qp.expected_psn = context.next_psn;
+}
+
+// --- What the rings say
+
+void MessageTracker::Nic::OnWorkRequest(const WorkRequest& request) {
+  auto message = std::make_shared<Message>();
+  message->number = tracker_.number_++;
+  message->nic = number_;
+  message->qpn = request.qpn;
+  message->opcode = request.opcode;
+  message->wr_id = request.wr_id;
+  message->bytes = request.knows_bytes ? request.bytes : 0;
+  message->knows_bytes = request.knows_bytes;
+  message->remote_addr = request.remote_addr;
+  message->rkey = request.rkey;
+  Qp& qp = qps_[request.qpn];
+  message->service = qp.context.qp_type;
+  const bool is_datagram = message->service == IbQpType::kUd || message->service == IbQpType::kGsi;
+  message->peer_qpn = is_datagram ? request.remote_qpn : qp.context.dest_qpn;
+  Set(*message, Stage::kDoorbell, request.doorbell);
+  Set(*message, Stage::kIndexRead, request.index_read);
+  Set(*message, Stage::kRingRead, request.ring_read);
+  Set(*message, Stage::kDescriptorRead, request.descriptor_read);
+  Set(*message, Stage::kWorkRequestRead, request.read);
+  Set(*message, Stage::kWorkRequest, request.completed);
+  ++tracker_.totals_.messages;
+  tracker_.totals_.bytes += message->bytes;
+  qp.messages.push_back(std::move(message));
+}
+
+void MessageTracker::Nic::OnSendUsed(uint32_t qpn, EventMark mark, bool was_read) {
+  last_used_ = {qpn, true};
+  Qp& qp = qps_[qpn];
+  qp.last_used = nullptr;
+  if (!was_read) {
+    ++tracker_.unattributed_.work_requests;
+    return;
+  }
+  const auto message =
+      std::ranges::find_if(qp.messages, [](const MessagePtr& entry) { return entry->end == Message::End::kOpen; });
+  if (message == qp.messages.end()) {
+    ++tracker_.unattributed_.work_requests;
+    return;
+  }
+  Set(**message, Stage::kUsed, mark);
+  qp.last_used = *message;
+  tracker_.End(*message, Message::End::kComplete);
+  while (qp.messages.size() > Qp::kLate && qp.messages.front()->end != Message::End::kOpen) qp.messages.pop_front();
+}
+
+void MessageTracker::Nic::OnReceiveUsed(uint32_t qpn, EventMark) { last_used_ = {qpn, false}; }
+
+void MessageTracker::Nic::OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) {
+  Qp* const qp = FindQp(cqe.qp_num);
+  // A failed one does not say what it was; but its work request has just been given back.
+  const bool is_send = cqe.status == IbWcStatus::kSuccess
+                           ? cqe.opcode != IbWcOpcode::kRecv && cqe.opcode != IbWcOpcode::kRecvRdmaWithImm
+                           : last_used_ == std::pair{cqe.qp_num, true};
+  MessagePtr message;
+  if (qp != nullptr && is_send) {
+    if (qp->last_used != nullptr && qp->last_used->wr_id == cqe.wr_id) message = std::move(qp->last_used);
+    qp->last_used = nullptr;
+    if (message != nullptr) {
+      message->status = cqe.status;
+      if (cqe.status != IbWcStatus::kSuccess) {
+        --tracker_.totals_.completed;
+        ++tracker_.totals_.failed;
+      }
+    }
+  } else if (qp != nullptr && cqe.status == IbWcStatus::kSuccess) {
+    message = Delivered(*qp, cqe);
+  } else if (qp != nullptr) {
+    return;  // a receive that failed or was flushed: no message of anybody
+  }
+  if (message == nullptr) {
+    ++tracker_.unattributed_.completions;
+    return;
+  }
+  SetOnce(*message, is_send ? Stage::kCompletion : Stage::kPeerCompletion, mark);
+  invisible_[queue].push_back({message, !is_send});
+}
+
+// The message that a receive completed.
+MessageTracker::MessagePtr MessageTracker::Nic::Delivered(Qp& qp, const spec::RdmaCqReq& cqe) {
+  MessagePtr message;
+  if (qp.is_reliable()) {
+    Nic* const peer = tracker_.NicOf(MacOf(qp.context.path.dmac));
+    Qp* const sender = peer == nullptr ? nullptr : peer->FindQp(qp.context.dest_qpn);
+    if (sender == nullptr || sender->undelivered.empty()) return nullptr;
+    // Receives complete in the order of the messages, none of which is left out.
+    message = sender->undelivered.front();
+    sender->undelivered.pop_front();
+    if (!message->at(Stage::kArrivalEnd).is_set() || message->bytes != cqe.byte_len) return nullptr;
+    return message;
+  }
+  // Messages may have been refused, so it must be clear which one this is.
+  const uint64_t header = qp.context.qp_type == IbQpType::kUc ? 0 : spec::kRdmaUdGrhBytes;
+  const auto fits = [&](const MessagePtr& entry) { return entry->bytes + header == cqe.byte_len; };
+  if (std::ranges::count_if(qp.arrived, fits) == 1) message = *std::ranges::find_if(qp.arrived, fits);
+  if (message != nullptr) std::erase(qp.arrived, message);
+  return message;
+}
+
+void MessageTracker::Nic::OnCompletionVisible(uint16_t queue, EventMark mark) {
+  const auto told = invisible_.find(queue);
+  if (told == invisible_.end()) return;
+  for (const Told& one : told->second) {
+    if (!one.is_peer) SetOnce(*one.message, Stage::kVisible, mark);
+    if (const uint16_t vector = rings_.VectorOf(queue); vector != RingWatch::kNoVector) last_told_[vector] = one;
+  }
+  invisible_.erase(told);
+}
+
+// --- Lockstep
+
+void MessageTracker::Nic::OnPair(EventKind kind, uint64_t number, Cycle master, Cycle shadow) {
+  compared_[static_cast<size_t>(kind)] = number + 1;
+  if (master == shadow) return;
+  if (deltas_.size() == kMostDeltas) deltas_.erase(deltas_.begin());
+  deltas_[{kind, number}] = static_cast<int64_t>(shadow - master);
+}
+
+std::optional<int64_t> MessageTracker::Nic::DeltaOf(EventKind kind, uint64_t number) const {
+  if (!is_lockstep_ || number >= compared_[static_cast<size_t>(kind)]) return std::nullopt;
+  const auto found = deltas_.find({kind, number});
+  return found == deltas_.end() ? 0 : found->second;
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA programs on simulated NICs: `vireo up`, `down`, `status`, `exec` and `pair`.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/report/report_table.h"
+#include "sim/simulator/child_process.h"
+#include "sim/simulator/overlay.h"
+#include "sim/simulator/simulation_directory.h"
+#include "sim/simulator/simulation_options.h"
+#include "sim/simulator/simulator_process.h"
+
+namespace vireo::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kEndPatience = seconds(10);
+constexpr size_t kLogLines = 20;
+
+int Fail(const std::string& what) {
+  fmt::print(stderr, "vireo: {}\n", what);
+  return 1;
+}
+
+// Starts a simulator that lives in `directory`, and waits until programs can use it.
+std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const SimulationOptions& options,
+                                    std::string* error) {
+  if (const auto living = directory.Find()) {
+    *error = fmt::format("a simulation lives in {} already (process {}); `vireo down` ends it",
+                         directory.path().string(), living->pid);
+    return std::nullopt;
+  }
+  // What is wrong with it is told here, not in the log of a process that ended.
+  if (const auto described = options.Describe(); !described.ok()) {
+    *error = described.error().text;
+    return std::nullopt;
+  }
+  std::error_code failed;
+  std::filesystem::create_directories(directory.path(), failed);
+  std::filesystem::remove(directory.status_file(), failed);
+  const host::FileDescriptor log(open(directory.log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!log.is_open()) {
+    *error = fmt::format("cannot write to {}; choose another --directory", directory.path().string());
+    return std::nullopt;
+  }
+  std::vector<std::string> arguments = options.Words();
+  arguments.insert(arguments.end(), {"--directory", directory.path()});
+  auto simulator = StartSimulator(arguments, {.output = log.get(), .own_session = true}, kReadyPatience, error);
+  if (!simulator.has_value()) *error += fmt::format(":\n{}", directory.LogTail(kLogLines));
+  return simulator;
+}
+
+std::optional<SimulationStatus> FindOrComplain(const SimulationDirectory& directory) {
+  auto status = directory.Find();
+  if (!status.has_value()) {
+    Fail(fmt::format("no simulation lives in {}; `vireo up` starts one", directory.path().string()));
+  }
+  return status;
+}
+
+// A line for each.
+void PrintNics(const SimulationStatus& status) {
+  size_t widest = 0;
+  for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
+  for (size_t number = 0; number < status.nics.size(); ++number) {
+    const SimulationStatus::Nic& nic = status.nics[number];
+    fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
+               nic.preset, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest, not for programs)" : "");
+  }
+}
+
+int Up(const SimulationDirectory& directory, const SimulationOptions& options) {
+  std::string error;
+  auto simulator = StartIn(directory, options, &error);
+  if (!simulator.has_value()) return Fail(error);
+  const auto status = directory.Find();
+  if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
+  fmt::print("{} NICs in {}\n", status->nics.size(), directory.path().string());
+  PrintNics(*status);
+  const auto used = std::ranges::find(status->nics, false, &SimulationStatus::Nic::is_exported);
+  if (used != status->nics.end()) fmt::print("next: vireo exec --nic {} -- ibv_devinfo\n", used->name);
+  simulator->Release();
+  return 0;
+}
+
+int Down(const SimulationDirectory& directory) {
+  const auto status = FindOrComplain(directory);
+  if (!status.has_value()) return 1;
+  // It takes down what says that it lives first, and is not gone until it has written its last line.
+  const host::FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, status->pid, 0)));
+  kill(status->pid, SIGTERM);
+  pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
+  if (process.is_open() && poll(&end, 1, static_cast<int>(milliseconds(kEndPatience).count())) == 0) {
+    kill(status->pid, SIGKILL);
+    fmt::print(stderr, "vireo: process {} did not end by itself\n", status->pid);
+  }
+  std::error_code failed;
+  std::filesystem::remove(directory.status_file(), failed);
+  fmt::print("ended\n");
+  return 0;
+}
+
+int Status(const SimulationDirectory& directory) {
+  const auto status = FindOrComplain(directory);
+  if (!status.has_value()) return 1;
+  fmt::print("process {}, in {}\n", status->pid, directory.path().string());
+  PrintNics(*status);
+  return 0;
+}
+
+int Exec(const SimulationDirectory& directory, const std::string& name_or_number, std::vector<std::string> command) {
+  const auto status = FindOrComplain(directory);
+  if (!status.has_value()) return 1;
+  const std::optional<size_t> nic = status->FindNic(name_or_number);
+  if (!nic.has_value()) {
+    return Fail(fmt::format("there is no NIC {}: this simulation has {}, from 0; `vireo status` tells their names",
+                            name_or_number, status->nics.size()));
+  }
+  if (status->nics[*nic].is_exported) {
+    return Fail(fmt::format("NIC {} is exported whole, at {}: programs have none of it", name_or_number,
+                            status->nics[*nic].socket));
+  }
+  for (const auto& [name, value] : OverlayEnvironment(status->nics[*nic].socket)) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  if (status->virtual_time) personality(ADDR_NO_RANDOMIZE);  // as for a pair
+  std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return Fail(fmt::format("{}: {}", command[0], std::strerror(errno)));
+}
+
+// Prints what the programs wrote, each line with who wrote it.
+void PrintOutput(const char* who, const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) fmt::print("{} | {}\n", who, line);
+}
+
+nlohmann::ordered_json ReadJson(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+}
+
+// Programs that meet over TCP listen soon. Those that meet through the NIC itself say nothing that can be seen here:
+// they wait for something. On a machine that has more to do, either takes its time.
+void AwaitServer(ChildProcess& server) {
+  constexpr auto kSoon = seconds(1), kPatience = seconds(15);
+  constexpr auto kSettled = milliseconds(300);  // longer than a simulator takes to answer
+  const auto begin = std::chrono::steady_clock::now();
+  auto waits_since = begin;
+  while (!server.IsListening()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!server.IsWaiting()) waits_since = now;
+    if (now > begin + kPatience || (now > begin + kSoon && now > waits_since + kSettled)) return;
+    if (server.Wait(milliseconds(10)).has_value()) return;
+  }
+}
+
+struct PairOptions {
+  SimulationOptions simulation;
+  std::string server, client;
+  unsigned timeout_s = 600;
+  // Where what the programs wrote is left, as "server" and "client"; then, if all went well, nothing of it and of the
+  // report is printed. Empty: it is printed, and left nowhere.
+  std::filesystem::path output{};
+};
+
+// Both programs get NICs of a simulation of their own, which ends with them.
+int Pair(const PairOptions& options) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "vireo-pair-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) return Fail("cannot make a directory for the simulation");
+  const SimulationDirectory directory(pattern);
+  struct Cleaner {
+    std::filesystem::path path;
+    ~Cleaner() {
+      std::error_code failed;
+      std::filesystem::remove_all(path, failed);
+    }
+  } const cleaner{pattern};
+
+  std::string error;
+  auto simulator = StartIn(directory, options.simulation, &error);
+  if (!simulator.has_value()) return Fail(error);
+  const auto status = directory.Find();
+  if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
+  if (status->nics.size() < 2) return Fail("a pair needs --nics 2 or more");
+  if (status->nics[0].is_exported || status->nics[1].is_exported) {
+    return Fail("a pair needs NICs 0 and 1 for its programs: export others");
+  }
+
+  const auto start = [&](const char* who, const std::string& text, size_t nic) {
+    const int output = open((directory.path() / who).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    auto child = ChildProcess::Start({"/bin/sh", "-c", text},
+                                     // Where time waits for programs, they must not wait for others' leftovers.
+                                     {.environment = OverlayEnvironment(status->nics[nic].socket),
+                                      .output = output,
+                                      .own_session = true,
+                                      .yields = !options.simulation.is_virtual_time(),
+                                      .fixed_addresses = options.simulation.is_virtual_time()},
+                                     &error);
+    close(output);
+    return child;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto deadline = begin + seconds(options.timeout_s);
+  auto server = start("server", options.server, 0);
+  if (!server.has_value()) return Fail(error);
+  AwaitServer(*server);
+  auto client = start("client", options.client, 1);
+  if (!client.has_value()) return Fail(error);
+
+  bool progress = false;
+  std::optional<int> client_end, server_end;
+  while (!client_end.has_value() && std::chrono::steady_clock::now() < deadline) {
+    client_end = client->Wait(seconds(1));
+    if (simulator->Wait(milliseconds(0)).has_value()) break;
+    if (!client_end.has_value() && isatty(STDERR_FILENO) != 0) {
+      fmt::print(stderr, "\r{} s …",
+                 std::chrono::duration_cast<seconds>(std::chrono::steady_clock::now() - begin).count());
+      progress = true;
+    }
+  }
+  if (progress) fmt::print(stderr, "\r          \r");
+  if (client_end.has_value()) server_end = server->Wait(kEndPatience);
+  const auto simulator_end = simulator->Wait(milliseconds(0));
+  client->Stop(seconds(1));
+  server->Stop(seconds(1));
+  if (!simulator_end.has_value()) simulator->Stop(kEndPatience);
+  const int verdict = simulator->Wait(milliseconds(0)).value_or(1);
+
+  const bool is_good =
+      !simulator_end.has_value() && verdict == 0 && client_end.value_or(1) == 0 && server_end.value_or(1) == 0;
+  if (is_good && !options.output.empty()) {
+    std::error_code failed;
+    for (const char* who : {"server", "client"}) {
+      std::filesystem::copy_file(directory.path() / who, options.output / who,
+                                 std::filesystem::copy_options::overwrite_existing, failed);
+      if (failed) return Fail(fmt::format("{}: {}", (options.output / who).string(), failed.message()));
+    }
+    return 0;
+  }
+  PrintOutput("server", directory.path() / "server");
+  PrintOutput("client", directory.path() / "client");
+  if (simulator_end.has_value()) {
+    return Fail(fmt::format("the simulator ended with status {} before the programs did:\n{}", *simulator_end,
+                            directory.LogTail(kLogLines)));
+  }
+  if (!options.simulation.report.empty()) fmt::print("\n{}", ReportTable(ReadJson(options.simulation.report)));
+  fmt::print("\n{}", directory.LogTail(kLogLines));
+  if (verdict != 0) return Fail("the simulation is not good: see above");
+  if (!client_end.has_value()) return Fail(fmt::format("the client did not end within {} s", options.timeout_s));
+  if (*client_end != 0) return Fail(fmt::format("the client ended with status {}", *client_end));
+  if (!server_end.has_value()) {
+    return Fail("the server did not end with its client, and was stopped");
+  }
+  if (*server_end != 0) return Fail(fmt::format("the server ended with status {}", *server_end));
+  return 0;
+}
+
+// The line of a program's output that holds `text`, one space between its words; empty if there is none.
+std::string LineWith(const std::filesystem::path& file, const std::string& text) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find(text) == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string one_spaced;
+    for (std::string word; words >> word;) one_spaced += (one_spaced.empty() ? "" : " ") + word;
+    return one_spaced;
+  }
+  return "";
+}
+
+// What anybody can see in a minute: programs of the distribution, as they are, on both NICs at once.
+int Demo() {
+  struct Program {
+    const char* name;
+    const char* server;
+    const char* client;
+    const char* result;  // the line of the client's output with it
+    const char* columns;
+    const char* doc;
+  };
+  constexpr Program kPrograms[] = {
+      {"pingpong", "ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 localhost", "bytes in", "",
+       "100 messages of 4 KiB each way (SEND)"},
+      {"write_bw", "ib_write_bw -F -n 30", "ib_write_bw -F -n 30 localhost", " 65536 ",
+       " (bytes, messages; peak and average MiB/s and million messages/s)", "30 messages of 64 KiB (RDMA WRITE)"},
+  };
+  const std::filesystem::path files = "build/demo";
+  std::error_code failed;
+  std::filesystem::create_directories(files, failed);
+  if (failed) return Fail(fmt::format("{}: {}", files.string(), failed.message()));
+  fmt::print(
+      "Debian's own programs, unmodified, on two NICs. Each NIC is the Verilated RTL and, beside it, the C++ model: "
+      "every\n"
+      "event that they say is compared, and the first one that differs in a bit or a cycle ends the run. The "
+      "programs'\n"
+      "clocks show simulated time, so that they print the speed of the NIC.\n");
+  const auto begin = std::chrono::steady_clock::now();
+  for (const Program& program : kPrograms) {
+    PairOptions options;
+    options.server = program.server;
+    options.client = program.client;
+    options.simulation.device = "lockstep";
+    options.simulation.call_cost_ns = "50";  // so that what they measure is the NIC, not the simulation
+    options.simulation.capture = files / fmt::format("{}.pcapng", program.name);
+    options.simulation.report = files / fmt::format("{}.json", program.name);
+    options.simulation.timeline = files / fmt::format("{}.html", program.name);
+    options.output = files;
+    fmt::print("\n$ vireo pair --device lockstep --virtual-time '{}' '{}'\n  {}\n", program.server, program.client,
+               program.doc);
+    std::fflush(stdout);
+    if (const int code = Pair(options); code != 0) return code;
+    fmt::print("  the program says: {}\n", LineWith(files / "client", program.result) + program.columns);
+    fmt::print("{}", ReportSummary(ReadJson(options.simulation.report)));
+    for (const char* who : {"server", "client"}) {
+      std::filesystem::rename(files / who, files / fmt::format("{}.{}.txt", program.name, who), failed);
+    }
+  }
+  const auto took = std::chrono::duration_cast<seconds>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("\nDone in {} s. In {}, of each run:\n", took, files.string());
+  for (const Program& program : kPrograms) {
+    fmt::print(
+        "  {0}.pcapng  every frame, for Wireshark     {0}.html  every message's stages, for a browser\n"
+        "  {0}.json    the whole report               {0}.*.txt what the programs wrote\n",
+        program.name);
+  }
+  fmt::print(
+      "next: ./vireo pair --device rtl --report r.json 'rping -s -a 10.0.0.1 -C 5 -v' 'rping -c -a 10.0.0.1 -C 5 -v'\n"
+      "      ./vireo pair --topology examples/topology.toml 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'\n"
+      "      ./vireo up, then in several terminals ./vireo exec --nic 0 -- ibv_devinfo -v\n");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Unmodified RDMA programs on simulated NICs");
+  app.require_subcommand(1);
+  std::string directory_name;
+  SimulationOptions up_options;
+  std::string nic = "0";
+  std::vector<std::string> command;
+  PairOptions pair;
+
+  const auto with_directory = [&](CLI::App* sub) {
+    sub->add_option("--directory", directory_name, "where the simulation lives (default: one per user)");
+    return sub;
+  };
+  CLI::App* const up = with_directory(app.add_subcommand("up", "start a simulation of NICs, in the background"));
+  up_options.AddTo(*up);
+  CLI::App* const down = with_directory(app.add_subcommand("down", "end it"));
+  CLI::App* const status = with_directory(app.add_subcommand("status", "what runs"));
+  CLI::App* const exec =
+      with_directory(app.add_subcommand("exec", "run a program that sees one NIC: exec --nic 1 -- ibv_devinfo -v"));
+  exec->add_option("--nic", nic, "its number, from 0, or its name")->capture_default_str();
+  exec->add_option("command", command, "the program and its arguments, after --")->required();
+  CLI::App* const both = app.add_subcommand("pair",
+                                            "two programs, on a NIC each, in a simulation of their own:\n"
+                                            "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
+  pair.simulation.AddTo(*both);
+  both->add_option("--timeout", pair.timeout_s, "seconds until they are stopped")->capture_default_str();
+  both->add_option("server", pair.server, "runs on NIC 0; for a shell")->required();
+  both->add_option("client", pair.client, "runs on NIC 1, as soon as the server listens; for a shell")->required();
+  CLI::App* const demo = app.add_subcommand("demo", "a pingpong and a bandwidth test in lockstep");
+  CLI11_PARSE(app, argc, argv);
+
+  const SimulationDirectory directory = directory_name.empty()
+                                            ? SimulationDirectory::Default()
+                                            : SimulationDirectory(std::filesystem::absolute(directory_name));
+  if (demo->parsed()) return Demo();
+  if (up->parsed()) return Up(directory, up_options);
+  if (down->parsed()) return Down(directory);
+  if (status->parsed()) return Status(directory);
+  if (exec->parsed()) return Exec(directory, nic, std::move(command));
+  return Pair(pair);
+}
+
+}  // namespace
+}  // namespace vireo::sim
+
+int main(int argc, char** argv) {
+  try {
+    return vireo::sim::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vireo: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/simulation_directory.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace vireo::sim {
+
+std::optional<size_t> SimulationStatus::FindNic(const std::string& text) const {
+  for (size_t i = 0; i < nics.size(); ++i) {
+    if (text == nics[i].name || text == std::to_string(i)) return i;
+  }
+  return std::nullopt;
+}
+
+SimulationDirectory SimulationDirectory::Default() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime != '\0') return SimulationDirectory(std::filesystem::path(runtime) / "vireo");
+  return SimulationDirectory(std::filesystem::temp_directory_path() / fmt::format("vireo-{}", getuid()));
+}
+
+std::optional<SimulationStatus> SimulationDirectory::Find() const {
+  std::ifstream file(status_file());
+  if (!file) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  // A file that was cut off, or that somebody else wrote: nothing lives here.
+  if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) return std::nullopt;
+  SimulationStatus status{
+      .pid = json["pid"].get<pid_t>(), .virtual_time = json.value("virtual_time", false), .nics = {}};
+  if (json.contains("nics") && json["nics"].is_array()) {
+    for (const nlohmann::json& nic : json["nics"]) {
+      if (!nic.is_object()) return std::nullopt;
+      const auto text = [&nic](const char* key) {
+        const auto at = nic.find(key);
+        return at != nic.end() && at->is_string() ? at->get<std::string>() : std::string();
+      };
+      const auto exported = nic.find("exported");
+      status.nics.push_back({.name = text("name"),
+                             .device = text("device"),
+                             .config = text("config"),
+                             .preset = text("preset"),
+                             .socket = text("socket"),
+                             .is_exported = exported != nic.end() && *exported == true});
+    }
+  }
+  if (status.pid <= 0 || (kill(status.pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
+  return status;
+}
+
+bool SimulationDirectory::Write(const SimulationStatus& status) const {
+  nlohmann::ordered_json json = {
+      {"pid", status.pid}, {"virtual_time", status.virtual_time}, {"nics", nlohmann::json::array()}};
+  for (const SimulationStatus::Nic& nic : status.nics) {
+    json["nics"].push_back({{"name", nic.name},
+                            {"device", nic.device},
+                            {"config", nic.config},
+                            {"preset", nic.preset},
+                            {"socket", nic.socket},
+                            {"exported", nic.is_exported}});
+  }
+  const std::filesystem::path made = status_file().string() + ".new";
+  std::ofstream file(made);
+  file << json.dump(2) << "\n";
+  file.close();
+  std::error_code error;
+  std::filesystem::rename(made, status_file(), error);
+  return file.good() && !error;
+}
+
+std::string SimulationDirectory::LogTail(size_t lines) const {
+  std::ifstream file(log_file());
+  std::deque<std::string> last;
+  for (std::string line; std::getline(file, line);) {
+    last.push_back(std::move(line));
+    if (last.size() > lines) last.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : last) text += "  " + line + "\n";
+  return text;
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/simulation_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/device/devices.h"
+#include "sim/simulator/topology_file.h"
+
+namespace vireo::sim {
+namespace {
+
+constexpr const char* kExportAll = "vfio-user";
+
+// By its name, or its number.
+std::optional<size_t> FindNic(const Simulation& simulation, const std::string& text) {
+  for (size_t i = 0; i < simulation.size(); ++i) {
+    if (text == simulation.name(i) || text == std::to_string(i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::string NicNames(const Simulation& simulation) {
+  std::string names;
+  for (size_t i = 0; i < simulation.size(); ++i) names += (i == 0 ? "" : ", ") + simulation.name(i);
+  return names;
+}
+
+}  // namespace
+
+void SimulationOptions::AddTo(CLI::App& command) {
+  CLI::Option* const nics = command.add_option("--nics", nics_, "how many NICs")
+                                ->check(CLI::Range(size_t{1}, kMostNics))
+                                ->capture_default_str();
+  command.add_option("--device", device, "model, rtl, or lockstep: both, compared in every cycle")
+      ->check(CLI::IsMember(DeviceNames()))
+      ->capture_default_str();
+  command.add_option("--config", config_, "configuration of the NICs")
+      ->check(CLI::IsMember(ConfigNames()))
+      ->capture_default_str();
+  command.add_option("--preset", preset_, "PCIe link of the NICs")
+      ->check(CLI::IsMember(PciePresetNames()))
+      ->capture_default_str();
+  CLI::Option* const fabric =
+      command.add_option("--fabric", fabric_, "direct: 2 NICs on one wire, and none can talk to itself")
+          ->check(CLI::IsMember({"switch", "direct"}))
+          ->capture_default_str();
+  command
+      .add_option("--topology", topology_,
+                  "NICs, links and their faults, from this TOML file (docs/topology.md); --device, --config and "
+                  "--preset are then for NICs of which it does not say them")
+      ->excludes(nics)
+      ->excludes(fabric);
+  command
+      .add_option("--export", exports_,
+                  fmt::format("NIC=SOCKET: give this NIC (number or name) out whole, as a PCI function, by vfio-user, "
+                              "for QEMU or a driver of one's own; programs have none of it. Can be repeated. {}: "
+                              "every NIC n, at nic<n>.vfio in the simulation's directory",
+                              kExportAll))
+      ->allow_extra_args(false);  // what follows the one value may be a program
+  command
+      .add_option("--wire", wires_,
+                  "a port of the switch for somebody outside: a Unix datagram socket at this path, one Ethernet frame "
+                  "per datagram; frames go to the path with .peer behind it (QEMU: -netdev dgram,local.type=unix,"
+                  "local.path=PATH.peer,remote.type=unix,remote.path=PATH). Can be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--wire-faults", wire_faults_,
+                     "what happens to frames on such wires, in both directions: 'drop rate=0.01', 'corrupt nth=3' and "
+                     "their like (docs/topology.md)");
+  command.add_option("--mtu", mtu_, "bytes of the longest packet on the NICs' links (default: what they can do)");
+  command
+      .add_flag("--virtual-time{50}", call_cost_ns,
+                "programs see simulated time; =NS: what each of their calls to post or poll takes of it (50)")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_option("--seed", seed_, "of all that is random; one seed, one run");
+  command.add_option("--capture", capture, "write all frames to this pcapng file");
+  command.add_option("--report", report, "at the end, write what became of all messages to this JSON file");
+  command.add_option("--timeline", timeline,
+                     "at the end, write the stages of the last messages to this HTML file, for a browser");
+  command.add_option("--messages", messages, "how many messages report and timeline show one by one")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+}
+
+host::Result<Simulation> SimulationOptions::Describe() const {
+  HostOptions every;
+  every.device = device;
+  every.mtu = mtu_;
+  if (const spec::Config* config = FindConfig(config_)) every.nic.config = config;
+  if (const PcieParameters* pcie = FindPciePreset(preset_)) every.nic.pcie = *pcie;
+
+  Simulation simulation;
+  if (topology_.empty()) {
+    for (size_t i = 0; i < nics_; ++i) {
+      simulation.system.hosts.push_back(every);
+      simulation.system.hosts.back().nic.name = DefaultNicName(i);
+    }
+    if (fabric_ == "direct") simulation.system.fabric = Fabric::kDirect;
+  } else {
+    auto read = ReadTopology(topology_, every);
+    if (!read.ok()) return read.error();
+    simulation = std::move(read).value();
+  }
+  if (!capture.empty()) simulation.system.capture_path = capture;
+  if (seed_.has_value()) simulation.seed = seed_;
+  if (const host::Status added = AddExports(simulation); !added.ok()) return added.error();
+  if (const host::Status added = AddWires(simulation); !added.ok()) return added.error();
+  if (const host::Status added = AddVirtualTime(simulation); !added.ok()) return added.error();
+  return simulation;
+}
+
+host::Status SimulationOptions::AddExports(Simulation& simulation) const {
+  const auto refuse = [](const std::string& value, const std::string& why) {
+    return host::Error{host::ErrorCode::kInvalidArgument, fmt::format("--export {}: {}", value, why)};
+  };
+  simulation.exports.resize(simulation.size());
+  for (const std::string& value : exports_) {
+    if (value == kExportAll) {
+      for (size_t i = 0; i < simulation.size(); ++i) simulation.exports[i] = fmt::format("nic{}.vfio", i);
+      continue;
+    }
+    const size_t equals = value.find('=');
+    if (equals == std::string::npos || equals + 1 == value.size()) {
+      return refuse(value, fmt::format("expected NIC=SOCKET, such as 0=/tmp/nic0.vfio, or {}", kExportAll));
+    }
+    const std::optional<size_t> nic = FindNic(simulation, value.substr(0, equals));
+    if (!nic.has_value()) {
+      return refuse(value, fmt::format("there is no NIC '{}': this simulation has {}, from 0, and their names are {}",
+                                       value.substr(0, equals), simulation.size(), NicNames(simulation)));
+    }
+    if (simulation.is_exported(*nic)) return refuse(value, "this NIC is exported already");
+    const std::string socket = std::filesystem::absolute(value.substr(equals + 1)).string();
+    if (std::ranges::find(simulation.exports, socket) != simulation.exports.end()) {
+      return refuse(value, "another NIC is exported there");
+    }
+    simulation.exports[*nic] = socket;
+  }
+  return {};
+}
+
+host::Status SimulationOptions::AddWires(Simulation& simulation) const {
+  const auto refuse = [](const std::string& why) { return host::Error{host::ErrorCode::kInvalidArgument, why}; };
+  const FaultScript faults = ParseFaultScript(wire_faults_);
+  if (!faults.error.empty()) return refuse("--wire-faults: " + faults.error);
+  if (wires_.empty()) return wire_faults_.empty() ? host::Status() : refuse("--wire-faults needs a --wire");
+  if (simulation.system.fabric == Fabric::kDirect) return refuse("--wire needs a switch, and these NICs have none");
+  for (const std::string& wire : wires_) {
+    simulation.system.outer_ports.push_back({.name = "wire" + std::to_string(simulation.wires.size()),
+                                             .rate_mbps = simulation.system.hosts.front().nic.config->link_mbps,
+                                             .faults_in = faults.rules,
+                                             .faults_out = faults.rules});
+    simulation.wires.push_back(std::filesystem::absolute(wire).string());
+  }
+  return {};
+}
+
+host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
+  if (!is_virtual_time()) return {};
+  const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
+  if (has_export || !simulation.wires.empty()) {
+    return host::Error{host::ErrorCode::kInvalidArgument,
+                       "--virtual-time: only programs that use a service see simulated time; export no NIC, and let "
+                       "nobody else to the switch"};
+  }
+  simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns));
+  return {};
+}
+
+std::vector<std::string> SimulationOptions::Words() const {
+  std::vector<std::string> words = {"--device", device,  "--config",   config_,
+                                    "--preset", preset_, "--messages", std::to_string(messages)};
+  const auto add = [&words](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  if (topology_.empty()) {
+    add("--nics", std::to_string(nics_));
+    add("--fabric", fabric_);
+  }
+  add("--topology", topology_);
+  for (const std::string& value : exports_) add("--export", value);
+  for (const std::string& value : wires_) add("--wire", value);
+  add("--wire-faults", wire_faults_);
+  if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
+  if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns);
+  if (seed_.has_value()) add("--seed", std::to_string(*seed_));
+  add("--capture", capture);
+  add("--report", report);
+  add("--timeline", timeline);
+  return words;
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/simulator.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "host/service/connection_service.h"
+#include "sim/common/seed.h"
+#include "sim/simulator/program_wait.h"
+
+namespace vireo::sim {
+Simulator::Built Simulator::Build(const SimulatorOptions& options) {
+  std::unique_ptr<Simulator> simulator(new Simulator());
+  RdmaSystemOptions system = options.simulation.system;
+  system.open = false;
+  system.is_traced = false;
+  const size_t nics = system.hosts.size();
+  RdmaSystem::Built built = RdmaSystem::Build(system);
+  if (built.system == nullptr) return {nullptr, built.error};
+  simulator->system_ = std::move(built.system);
+  for (size_t i = 0; i < nics && options.tracker != nullptr; ++i) {
+    Station& station = simulator->system_->topology().station(i);
+    options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
+  }
+  for (size_t i = 0; i < options.simulation.wires.size(); ++i) {
+    auto wire =
+        WireSocket::Open(simulator->loop_, simulator->system_->topology().outer_port(i), options.simulation.wires[i]);
+    if (!wire.ok()) return {nullptr, "wire: " + host::ToString(wire.error())};
+    simulator->wires_.push_back(std::move(wire).value());
+  }
+  if (options.simulation.call_cost_ns.has_value()) {
+    auto time = VirtualTime::Create(simulator->system_->scheduler(), nics, *options.simulation.call_cost_ns);
+    if (!time.ok()) return {nullptr, host::ToString(time.error())};
+    simulator->virtual_time_ = std::move(time).value();
+  }
+  simulator->services_.resize(nics);
+  simulator->vfio_users_.resize(nics);
+  for (size_t i = 0; i < nics; ++i) {
+    const std::string error =
+        options.simulation.is_exported(i) ? simulator->OpenVfioUser(options, i) : simulator->OpenService(options, i);
+    if (!error.empty()) return {nullptr, options.simulation.name(i) + ": " + error};
+  }
+  // Only when all of them are there: who sees one socket may use every NIC.
+  for (size_t i = 0; i < nics; ++i) {
+    if (simulator->services_[i] == nullptr) continue;
+    const host::Status listening = simulator->services_[i]->Listen(simulator->sockets_[i]);
+    if (!listening.ok()) return {nullptr, host::ToString(listening.error())};
+  }
+  return {std::move(simulator), ""};
+}
+
+std::string Simulator::OpenService(const SimulatorOptions& options, size_t number) {
+  RdmaHost& host = system_->host(number);
+  service::ServiceOptions service;
+  const NicParameters& nic = options.simulation.system.hosts[number].nic;
+  service.name = nic.name;
+  service.netdev = "vnet" + std::to_string(number);
+  // Far from the numbers of interfaces that there are.
+  constexpr uint32_t kFirstIfindex = 10'000;
+  service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
+  service.link_mbps = nic.rate_mbps();
+  service.driver = options.simulation.system.driver;
+  if (virtual_time_ != nullptr) {
+    service.clock = &virtual_time_->clock(number);
+    host.station().memory().OnWrite(
+        [time = virtual_time_.get(), number](bool elsewhere) { time->OnWrite(number, elsewhere); });
+  } else {
+    // Each call into another process costs more than the bytes of a packet. Where time is the simulation's, programs
+    // see each write when it happens.
+    constexpr size_t kMostBytes = 65536;
+    host.station().memory().CombineWrites(kMostBytes);
+    host.station().pcie().SampleTogether(kMostBytes);
+  }
+  // Every NIC's addresses are known here: only who is outside is asked for on the wire.
+  service.discovers_neighbors = !options.simulation.wires.empty();
+  service.neighbors = [world = system_.get(), nics = options.simulation.size()](
+                          const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
+    for (size_t n = 0; n < nics; ++n) {
+      const RdmaHost& peer = world->host(n);
+      if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
+    }
+    return std::nullopt;
+  };
+  for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
+    service::GidEntry& entry = service.gids.emplace_back();
+    entry.index = static_cast<uint16_t>(service.gids.size() - 1);
+    std::ranges::copy(host.gid(gid), entry.gid);
+  }
+  auto opened = service::Service::Open(host.function(), loop_, service);
+  if (!opened.ok()) return host::ToString(opened.error());
+  services_[number] = std::move(opened).value();
+  service::Service& running = *services_[number];
+  auto connections = service::MakeUcmaServer(running, MakeRandom(service.name + ".cm")());
+  if (!connections.ok()) return host::ToString(connections.error());
+  running.SetUcmaServer(std::move(connections).value());
+  sockets_.push_back(options.directory + "/nic" + std::to_string(number) + ".sock");
+  return "";
+}
+
+std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t number) {
+  RdmaHost& host = system_->host(number);
+  // An absolute one stays as it is.
+  sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
+  const VfioUserPort port{
+      .function = host.function(), .station = host.station(), .reset = [this, number] { system_->Reset(number); }};
+  // A NIC in RTL builds tables first; a client need not wait for them.
+  system_->Reset(number);
+  auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());
+  if (!listening.ok()) return host::ToString(listening.error());
+  vfio_users_[number] = std::move(listening).value();
+  return "";
+}
+
+Simulator::~Simulator() {
+  services_.clear();
+  for (size_t i = 0; i < vfio_users_.size(); ++i) {
+    // Where an exported NIC goes is its driver's business, who may have left in the middle of it.
+    if (vfio_users_[i] != nullptr) system_->host(i).station().memory().ClearViolations();
+  }
+  vfio_users_.clear();
+  wires_.clear();
+}
+
+void Simulator::Progress() {
+  // What one does may let the simulation run, as the end of a client's queues does. Who interrupts then, and has been
+  // looked at before, must not wait until somebody says something.
+  uint64_t interrupts = 0;
+  do {
+    interrupts = Interrupts();
+    for (const auto& service : services_) {
+      if (service != nullptr) service->Progress();
+    }
+    for (const auto& server : vfio_users_) {
+      if (server != nullptr) server->Progress();
+    }
+  } while (Interrupts() != interrupts);
+}
+
+// A program may look at its memory without having been told of anything.
+void Simulator::SettleMemory() {
+  for (size_t i = 0; i < services_.size(); ++i) system_->host(i).station().memory().Settle();
+}
+
+uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
+  uint64_t next_ns = service::EventLoop::kForeverNs;
+  for (const auto& service : services_) {
+    if (service != nullptr) next_ns = std::min(next_ns, service->NextDeadlineNs());
+  }
+  for (const auto& server : vfio_users_) {
+    if (server != nullptr && server->has_work()) next_ns = now_ns;
+  }
+  return next_ns;
+}
+
+std::vector<pid_t> Simulator::Programs() const {
+  std::vector<pid_t> programs;
+  for (const auto& service : services_) {
+    if (service == nullptr) continue;
+    const std::vector<pid_t> these = service->processes();
+    programs.insert(programs.end(), these.begin(), these.end());
+  }
+  return programs;
+}
+
+uint64_t Simulator::Interrupts() const {
+  uint64_t messages = 0;
+  for (size_t i = 0; i < services_.size(); ++i) messages += system_->host(i).function().messages();
+  return messages;
+}
+
+// All programs are quiet. To where one of them may go on, but not for so long that nobody can stop the simulator.
+void Simulator::RunWhileQuiet(Pacer& pacer) {
+  constexpr unsigned kSteps = 4096;
+  Scheduler& scheduler = system_->scheduler();
+  Picoseconds due = virtual_time_->NextDue();
+  if (due == kForever && scheduler.now() < virtual_time_->Settled()) due = virtual_time_->Settled();
+  if (due == kForever && pacer.IsIdle()) {
+    // Nobody asks for time to go on, and only a timer can make it: that one takes the time that it takes outside too,
+    // so that it does not run out while something that the simulator does not know of is under way.
+    const uint64_t now_ns = service::MonotonicNs();
+    uint64_t sleep_ns = pacer.SleepNs(now_ns);
+    if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
+      sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+    }
+    if (sleep_ns != 0) loop_.Sleep(sleep_ns);
+    const uint64_t later_ns = service::MonotonicNs();
+    if (pacer.SleepNs(later_ns) == 0) pacer.Advance(later_ns);
+    return;
+  }
+  const uint64_t interrupts = Interrupts();
+  static_cast<void>(virtual_time_->TakeNoticed());
+  const auto is_noticed = [&, steps = 0U]() mutable {
+    return steps++ == kSteps || Interrupts() != interrupts || virtual_time_->TakeNoticed() ||
+           (due == kForever && pacer.IsIdle());
+  };
+  scheduler.RunUntil(is_noticed, std::max(due, scheduler.now()));
+  pacer.Restart(service::MonotonicNs());
+}
+
+void Simulator::RunInVirtualTime() {
+  Pacer pacer(system_->scheduler());
+  while (!is_stopping_) {
+    const uint64_t callbacks = system_->scheduler().callbacks();
+    virtual_time_->Publish();  // before anybody hears of what happened until then
+    loop_.Poll(0);
+    Progress();
+    if (system_->is_mismatched()) Stop();
+    if (system_->scheduler().callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
+    if (const uint64_t busy_ns = virtual_time_->BusyNs(); busy_ns != 0) {
+      loop_.Sleep(busy_ns);
+      continue;
+    }
+    // What they said before they became quiet comes first.
+    if (loop_.Poll(0) != 0 || virtual_time_->AnswerDue()) continue;
+    RunWhileQuiet(pacer);
+  }
+}
+
+void Simulator::Run() {
+  if (virtual_time_ != nullptr) return RunInVirtualTime();
+  // So many times at which something happens take some tens of microseconds in the model: what a client's message or an
+  // interrupt may wait.
+  constexpr unsigned kSliceSteps = 256;
+  Scheduler& scheduler = system_->scheduler();
+  Pacer pacer(scheduler);
+  ProgramWait wait(loop_, [this] { return Programs(); });
+  while (!is_stopping_) {
+    const uint64_t now_ns = service::MonotonicNs();
+    uint64_t sleep_ns = pacer.SleepNs(now_ns);
+    if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
+      sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+    }
+    const uint64_t callbacks = scheduler.callbacks();
+    // Sleeping first, then time, then what clients say: it is said at the time to which it was slept.
+    if (sleep_ns != 0) {
+      wait.Wait(sleep_ns);
+      pacer.Advance(service::MonotonicNs());
+    }
+    loop_.Poll(0);
+    if (scheduler.callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
+    if (pacer.IsIdle()) {
+      pacer.Advance(service::MonotonicNs());
+    } else {
+      pacer.RunSlice(kSliceSteps);
+    }
+    SettleMemory();
+    Progress();
+    // From here on the RTL would go on alone, and nothing could be learned from it.
+    if (system_->is_mismatched()) Stop();
+  }
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// NICs on a wire or switch, each with a service that processes connect to: what holds the world in which unmodified
+// RDMA programs run. Or each whole, as a PCI function for a driver or a guest. One thread; everything happens in Run().
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/service/event_loop.h"
+#include "host/service/service.h"
+#include "sim/report/message_tracker.h"
+#include "sim/simulator/pacer.h"
+#include "sim/simulator/simulation.h"
+#include "sim/simulator/virtual_time.h"
+#include "sim/simulator/wire_socket.h"
+#include "sim/vfio_user/server.h"
+
+namespace vireo::sim {
+
+struct SimulatorOptions {
+  std::string directory;  // exists
+  // Follows the messages from the start; outlives the simulator. Null: nobody does, and it costs nothing.
+  MessageTracker* tracker = nullptr;
+  Simulation simulation;
+};
+
+// Programs see a NIC as a device of its name. GID 0 is the link-local address of its MAC, GID 1 its IPv4 address. NIC
+// k's service listens at directory/nic<k>.sock; one that is exported has none, and nobody has opened it.
+class Simulator {
+ public:
+  struct Built {
+    std::unique_ptr<Simulator> simulator;  // null if there is an error
+    std::string error;
+  };
+  static Built Build(const SimulatorOptions& options);
+  ~Simulator();
+
+  // Until Stop(), from a watcher of loop().
+  void Run();
+  void Stop() { is_stopping_ = true; }
+
+  service::EventLoop& loop() { return loop_; }
+  RdmaSystem& system() { return *system_; }
+  // By the number of its outer port.
+  const WireSocket& wire(size_t number) const { return *wires_[number]; }
+  size_t wires() const { return wires_.size(); }
+  size_t size() const { return sockets_.size(); }
+  const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
+
+ private:
+  Simulator() = default;
+  std::string OpenService(const SimulatorOptions& options, size_t number);
+  std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
+  void RunInVirtualTime();
+  void RunWhileQuiet(Pacer& pacer);
+  std::vector<pid_t> Programs() const;
+  uint64_t Interrupts() const;
+  void Progress();
+  void SettleMemory();
+  uint64_t NextDeadlineNs(uint64_t now_ns) const;
+
+  service::EventLoop loop_;
+  std::unique_ptr<RdmaSystem> system_;
+  std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see the system's
+  // By NIC, null where it has the other one.
+  std::vector<std::unique_ptr<service::Service>> services_;
+  std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
+  std::vector<std::unique_ptr<WireSocket>> wires_;
+  std::vector<std::string> sockets_;
+  bool is_stopping_ = false;
+};
+
+}  // namespace vireo::sim

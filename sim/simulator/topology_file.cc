@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/topology_file.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/device/devices.h"
+#include "sim/pcie/pcie_link.h"
+#include "sim/simulator/toml_reader.h"
+
+namespace vireo::sim {
+namespace {
+
+constexpr std::string_view kSwitch = "switch";  // as an end of a link
+constexpr uint64_t kMostNs = 1'000'000'000;
+constexpr uint64_t kMostQueueBytes = 1U << 30;
+constexpr size_t kMostNameLetters = 31;
+
+bool IsName(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && text.size() <= kMostNameLetters && is_letter(text[0]) &&
+         std::ranges::all_of(
+             text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; });
+}
+
+// Six pairs of hexadecimal digits between colons.
+std::optional<std::array<uint8_t, 6>> ParseMac(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<uint8_t, 6> mac{};
+  if (text.size() != mac.size() * 3 - 1) return std::nullopt;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = static_cast<char>(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+    const size_t digit = kDigits.find(c);
+    if (i % 3 == 2 ? c != ':' : digit == std::string_view::npos) return std::nullopt;
+    if (i % 3 != 2) mac[i / 3] = static_cast<uint8_t>(mac[i / 3] << 4 | digit);
+  }
+  return mac;
+}
+
+class TopologyReader {
+ public:
+  TopologyReader(TomlReader& reader, const HostOptions& every) : reader_(reader), every_(every) {}
+
+  Simulation Read(const toml::table& file) {
+    reader_.Allow(file, "a topology", {"seed", "capture", "nic", "switch", "link"});
+    simulation_.seed = reader_.Integer(file, "seed", 0, std::numeric_limits<int64_t>::max());
+    simulation_.system.capture_path = reader_.String(file, "capture").value_or("");
+    const auto nics = reader_.Tables(file, "nic");
+    if (nics.empty() || nics.size() > kMostNics) {
+      reader_.Fail(file, "nic", fmt::format("a topology has 1 to {} [[nic]], not {}", kMostNics, nics.size()));
+    }
+    for (const toml::table* nic : nics) ReadNic(*nic);
+    const toml::table* const network_switch = reader_.Table(file, "switch");
+    if (network_switch != nullptr) ReadSwitch(*network_switch);
+    for (const toml::table* link : reader_.Tables(file, "link")) ReadLink(*link, network_switch != nullptr);
+    return std::move(simulation_);
+  }
+
+ private:
+  void ReadNic(const toml::table& table) {
+    reader_.Allow(table, "[[nic]]", {"name", "device", "config", "preset", "mac", "ipv4", "export"});
+    const size_t number = simulation_.size();
+    HostOptions& host = simulation_.system.hosts.emplace_back(every_);
+    host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
+    if (!IsName(host.nic.name) || host.nic.name == kSwitch) {
+      reader_.Fail(table, "name",
+                   fmt::format("'{}' cannot be a NIC's name: a letter, then letters, digits, '_', '-' and '.', {} in "
+                               "all at most, and not '{}'",
+                               host.nic.name, kMostNameLetters, kSwitch));
+    }
+    const auto unique = [&](std::string_view key, const std::string& value) {
+      const auto [at, is_new] = taken_.try_emplace(std::string(key) + " " + value, number);
+      if (!is_new) reader_.Fail(table, key, fmt::format("NIC {} has the {} {} already", at->second, key, value));
+    };
+    unique("name", host.nic.name);
+    host.device = reader_.OneOf(table, "device", DeviceNames()).value_or(host.device);
+
+    if (const auto name = reader_.OneOf(table, "config", ConfigNames())) {
+      host.nic.config = FindConfig(*name);
+    }
+    if (const auto name = reader_.OneOf(table, "preset", PciePresetNames())) host.nic.pcie = *FindPciePreset(*name);
+    ReadAddresses(table, host);
+    const auto number16 = static_cast<uint16_t>(number);
+    const auto mac = host.mac.value_or(RdmaHost::DefaultMac(number16));
+    unique("mac",
+           fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]));
+    const auto ipv4 = host.ipv4.value_or(RdmaHost::DefaultIpv4(number16));
+    unique("ipv4", fmt::format("{}.{}.{}.{}", ipv4[0], ipv4[1], ipv4[2], ipv4[3]));
+
+    const auto socket = reader_.String(table, "export");
+    if (socket.has_value() && socket->empty()) reader_.Fail(table, "export", "'export' is the path of a socket");
+    simulation_.exports.push_back(socket.value_or(""));
+    if (socket.has_value()) unique("export", simulation_.exports.back());
+  }
+
+  void ReadAddresses(const toml::table& table, HostOptions& host) {
+    if (const auto text = reader_.String(table, "mac")) {
+      host.mac = ParseMac(*text);
+      // The lowest bit of the first byte is that of groups. [IEEE 802, 8.2.2]
+      if (!host.mac.has_value() || (host.mac->front() & 1) != 0 || *host.mac == std::array<uint8_t, 6>{}) {
+        reader_.Fail(table, "mac", fmt::format("'{}' is no MAC address of a NIC; one is 02:00:00:00:00:01", *text));
+      }
+    }
+    if (const auto text = reader_.String(table, "ipv4")) {
+      host.ipv4.emplace();
+      // Neither "this network", loopback, multicast, reserved nor broadcast. [RFC 6890, 2.2.2; RFC 5771, 3]
+      if (inet_pton(AF_INET, text->c_str(), host.ipv4->data()) != 1 || host.ipv4->front() == 0 ||
+          host.ipv4->front() == 127 || host.ipv4->front() >= 224) {
+        reader_.Fail(table, "ipv4", fmt::format("'{}' is no IPv4 address of a host; one is 10.0.0.1", *text));
+      }
+    }
+  }
+
+  void ReadSwitch(const toml::table& table) {
+    reader_.Allow(table, "[switch]", {"latency_ns", "queue_bytes", "hairpin"});
+    SwitchParameters& parameters = simulation_.system.network_switch;
+    if (const auto ns = reader_.Integer(table, "latency_ns", 0, kMostNs)) {
+      parameters.latency_ns = static_cast<uint32_t>(*ns);
+    }
+    if (const auto bytes = reader_.Integer(table, "queue_bytes", 1, kMostQueueBytes)) {
+      parameters.queue_bytes = static_cast<uint32_t>(*bytes);
+    }
+    parameters.hairpin = reader_.Boolean(table, "hairpin").value_or(parameters.hairpin);
+  }
+
+  // Both ends as numbers of NICs; nothing is the switch. Fails, and gives nothing of use, if they make no sense.
+  std::array<std::optional<size_t>, 2> ReadEnds(const toml::table& table, bool has_switch) {
+    std::array<std::optional<size_t>, 2> ends;
+    const std::vector<std::string> names = reader_.Strings(table, "ends");
+    if (names.size() != ends.size() || names[0] == names[1]) {
+      reader_.Fail(table, "ends", R"(a link has two different 'ends', such as ["vireo0", "switch"])");
+      return ends;
+    }
+    std::vector<std::string_view> known;
+    for (const HostOptions& host : simulation_.system.hosts) known.emplace_back(host.nic.name);
+    for (size_t i = 0; i < ends.size(); ++i) {
+      if (names[i] == kSwitch) continue;
+      const auto at = std::ranges::find(known, names[i]);
+      if (at == known.end()) {
+        known.push_back(kSwitch);
+        const std::string_view nearest = NearestName(names[i], known);
+        reader_.Fail(table, "ends",
+                     fmt::format("there is no NIC '{}' to link{}; known: {}", names[i],
+                                 nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                                 fmt::format("{}", fmt::join(known, ", "))));
+        return ends;
+      }
+      ends[i] = static_cast<size_t>(at - known.begin());
+      if (!linked_.insert(names[i]).second) {
+        reader_.Fail(table, "ends", fmt::format("'{}' has a link already; a NIC has one port", names[i]));
+      }
+    }
+    if (ends[0].has_value() && ends[1].has_value()) {
+      simulation_.system.fabric = Fabric::kDirect;
+      if (simulation_.size() != ends.size()) {
+        reader_.Fail(table, "ends",
+                     fmt::format("a direct link joins the two NICs of a topology that has no others, and this has {}; "
+                                 "link each to \"switch\"",
+                                 simulation_.size()));
+      }
+      if (has_switch) reader_.Fail(table, "ends", "a direct link leaves nothing to do for [switch]");
+    }
+    return ends;
+  }
+
+  std::vector<FaultRule> ReadFaults(const toml::table& table, std::string_view key) {
+    const auto text = reader_.String(table, key);
+    if (!text.has_value()) return {};
+    FaultScript script = ParseFaultScript(*text);
+    if (!script.error.empty()) reader_.Fail(table, key, script.error);
+    return std::move(script.rules);
+  }
+
+  void ReadLink(const toml::table& table, bool has_switch) {
+    reader_.Allow(table, "[[link]]", {"ends", "delay_ns", "rate_mbps", "faults", "faults_forth", "faults_back"});
+    const auto ends = ReadEnds(table, has_switch);
+    const auto both = ReadFaults(table, "faults"), forth = ReadFaults(table, "faults_forth"),
+               back = ReadFaults(table, "faults_back");
+    const auto delay = reader_.Integer(table, "delay_ns", 0, kMostNs);
+    uint64_t most = std::numeric_limits<uint32_t>::max();
+    for (const auto& end : ends) {
+      if (end.has_value()) most = std::min<uint64_t>(most, simulation_.system.hosts[*end].nic.config->link_mbps);
+    }
+    // A direct wire runs at the speed of the slower end.
+    const uint64_t rate = reader_.Integer(table, "rate_mbps", 1, most).value_or(most);
+    if (!reader_.error().empty()) return;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      if (!ends[i].has_value()) continue;
+      NicParameters& nic = simulation_.system.hosts[*ends[i]].nic;
+      if (delay.has_value()) nic.wire_delay_ns = static_cast<uint32_t>(*delay);
+      nic.wire_mbps = static_cast<uint32_t>(rate);
+      // On a direct wire a NIC's own end is the other one's far end, so only what each sends has rules.
+      std::vector<FaultRule>& out = nic.faults_out;
+      out = both;
+      const auto& sent = i == 0 ? forth : back;
+      out.insert(out.end(), sent.begin(), sent.end());
+      if (ends[1 - i].has_value()) continue;
+      nic.faults_in = both;
+      const auto& received = i == 0 ? back : forth;
+      nic.faults_in.insert(nic.faults_in.end(), received.begin(), received.end());
+    }
+  }
+
+  TomlReader& reader_;
+  const HostOptions& every_;
+  Simulation simulation_;
+  std::map<std::string, size_t> taken_;  // "name left" -> number of the NIC
+  std::set<std::string> linked_;
+};
+
+host::Result<Simulation> Convert(TomlReader& reader, const toml::table& file, const HostOptions& every) {
+  Simulation simulation;
+  if (reader.error().empty()) simulation = TopologyReader(reader, every).Read(file);
+  if (!reader.error().empty()) return host::Error{host::ErrorCode::kInvalidArgument, reader.error()};
+  return simulation;
+}
+
+}  // namespace
+
+host::Result<Simulation> ReadTopology(const std::string& path, const HostOptions& every) {
+  TomlReader reader(path);
+  const toml::table file = reader.ReadFile();
+  return Convert(reader, file, every);
+}
+
+host::Result<Simulation> ParseTopology(std::string_view text, const std::string& name, const HostOptions& every) {
+  TomlReader reader(name);
+  const toml::table file = reader.Parse(text);
+  return Convert(reader, file, every);
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/wire_socket.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "host/driver/unix_socket.h"
+
+namespace vireo::sim {
+
+using host::Result;
+using host::Status;
+
+Result<std::unique_ptr<WireSocket>> WireSocket::Open(service::EventLoop& loop, OuterPort& port,
+                                                     const std::string& path) {
+  std::unique_ptr<WireSocket> wire(new WireSocket(loop, port, path));
+  if (Status set_up = wire->SetUp(); !set_up.ok()) return set_up.error();
+  return wire;
+}
+
+Status WireSocket::SetUp() {
+  const Result<sockaddr_un> peer = host::UnixAddress(path_ + ".peer");
+  if (!peer.ok()) return peer.error();
+  peer_ = *peer;
+  Result<host::FileDescriptor> socket = host::BindDatagramAt(path_);
+  if (!socket.ok()) return socket.error();
+  socket_ = std::move(socket).value();
+  // An epoll instance is readable when what it waits for is there: so the loop, which knows readable ones only, can
+  // wait for room in the peer's queue.
+  has_room_ = host::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  if (!has_room_.is_open() || ::epoll_ctl(has_room_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
+    return host::SystemError("epoll");
+  }
+  buffer_.resize(kFrameBytesMax + 1);  // so that a longer one shows
+  loop_.Watch(socket_.get(), [this] { Receive(); });
+  loop_.Watch(has_room_.get(), [this] { SendWaiting(); });
+  port_.OnArrival([this](const WireFrame& frame) { Send(frame.bytes); });
+  return {};
+}
+
+WireSocket::~WireSocket() {
+  if (!socket_.is_open()) return;
+  port_.OnArrival({});
+  loop_.Unwatch(has_room_.get());
+  loop_.Unwatch(socket_.get());
+  ::unlink(path_.c_str());
+}
+
+void WireSocket::Receive() {
+  // A peer that floods leaves room for others.
+  constexpr int kFramesAtATime = 64;
+  for (int i = 0; i < kFramesAtATime; ++i) {
+    const ssize_t got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (got < 0) return;
+    const auto bytes = static_cast<size_t>(got);
+    if (bytes < spec::Ethernet::kBytes || bytes > kFrameBytesMax) {
+      ++counters_.malformed_drops;
+      continue;
+    }
+    ++counters_.received;
+    WireFrame frame;
+    frame.bytes.assign(buffer_.begin(), buffer_.begin() + got);
+    port_.Send(std::move(frame));
+  }
+}
+
+WireSocket::Outcome WireSocket::TrySend(const std::vector<uint8_t>& frame) {
+  if (::sendto(socket_.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+               reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_) >= 0) {
+    return Outcome::kSent;
+  }
+  return errno == EAGAIN || errno == ENOBUFS ? Outcome::kNotNow : Outcome::kFailed;
+}
+
+void WireSocket::Send(const std::vector<uint8_t>& frame) {
+  const Outcome outcome = waiting_.empty() ? TrySend(frame) : Outcome::kNotNow;
+  if (outcome == Outcome::kSent) {
+    ++counters_.sent;
+  } else if (outcome == Outcome::kFailed) {
+    ++counters_.unreachable_drops;
+  } else if (waiting_bytes_ + frame.size() > kWaitingBytesMax) {
+    ++counters_.overflow_drops;
+  } else {
+    if (waiting_.empty()) AwaitRoom(true);
+    waiting_.push_back(frame);
+    waiting_bytes_ += frame.size();
+  }
+}
+
+void WireSocket::SendWaiting() {
+  while (!waiting_.empty()) {
+    const Outcome outcome = TrySend(waiting_.front());
+    if (outcome == Outcome::kNotNow) return;
+    ++(outcome == Outcome::kSent ? counters_.sent : counters_.unreachable_drops);
+    waiting_bytes_ -= waiting_.front().size();
+    waiting_.pop_front();
+  }
+  AwaitRoom(false);
+}
+
+void WireSocket::AwaitRoom(bool on) {
+  // Room in a peer's queue is told only to who is connected to it. Nobody else can send to who is connected, so it is
+  // connected no longer than needed: the peer may be another one, at the same path, soon. [unix(7); Linux,
+  // net/unix/af_unix.c: unix_may_send, unix_dgram_poll]
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  if (on) {
+    static_cast<void>(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
+  } else {
+    static_cast<void>(::connect(socket_.get(), &nobody, sizeof nobody));
+  }
+  epoll_event event{};
+  event.events = on ? static_cast<uint32_t>(EPOLLOUT) : 0;
+  ::epoll_ctl(has_room_.get(), EPOLL_CTL_MOD, socket_.get(), &event);
+}
+
+}  // namespace vireo::sim

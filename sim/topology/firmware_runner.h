@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The firmware of one NIC, run natively on its management port, in simulated time. What the control processor does on a
+// board, a fiber does here: it runs until it wants a register, and goes on when the access is done. So the one source
+// of firmware/ needs no change to wait in a simulation, and every run is the same.
+//
+// Time
+//   The first access comes in the cycle `access_cycles` after the device takes inputs. An access that is done in cycle
+//   d (a write in the cycle in which it is made, a read in that of its answer) is followed by the next one in cycle d +
+//   access_cycles: that is what all instructions between two accesses cost. Sleeping ends in the cycle d +
+//   access_cycles with d the one in which the interrupt rises. Nothing depends on how fast this process runs.
+//
+// A hardware reset of the NIC, which it sees as a sink of the tap, starts the firmware anew from nothing.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "firmware/app/firmware.h"
+#include "sim/nic/nic.h"
+#include "sim/time/scheduler.h"
+#include "sim/topology/topology.h"
+
+namespace vireo::sim {
+
+class FirmwareRunner final : public ManagementEnvironment, public EventSink, private Scheduler::Client {
+ public:
+  struct Options {
+    // A processor at the core clock with registers behind a bus of its own: 8 instructions and the bus.
+    Cycle access_cycles = 12;
+    firmware::Options firmware;
+  };
+
+  // Connects itself to the tap of `station`, whose NIC has been reset in this cycle or has not run since. The scheduler
+  // does not run after the runner is destroyed; but it may be destroyed whatever the firmware is doing.
+  FirmwareRunner(Scheduler& scheduler, Station& station);
+  FirmwareRunner(Scheduler& scheduler, Station& station, const Options& options);
+  // For a port without a tap: the caller passes answers and interrupts, and calls Restart.
+  FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, Nic& port, const Options& options);
+  ~FirmwareRunner();
+  FirmwareRunner(const FirmwareRunner&) = delete;
+  FirmwareRunner& operator=(const FirmwareRunner&) = delete;
+
+  // Forgets everything and starts, `first_input` being the first cycle in which the device takes inputs.
+  void Restart(Cycle first_input);
+
+  // A write by somebody else on the management port, as of a debugger: in one of the next cycles, one in which the
+  // firmware makes no access. Several come in their order, in a cycle each. A restart forgets them.
+  void WriteBeside(uint32_t offset, uint32_t value);
+
+  // The device is this firmware's kind, and commands are served.
+  bool is_started() const { return state_ == State::kServing || state_ == State::kSleeping; }
+  bool is_refused() const { return state_ == State::kRefused; }    // Firmware::Start said no
+  bool is_sleeping() const { return state_ == State::kSleeping; }  // waits for the interrupt
+  const firmware::Firmware& firmware() const { return *firmware_; }
+  uint64_t accesses() const { return accesses_; }  // since the last restart
+  // Reads a management register beside the firmware, at the begin of a cycle in which it sleeps; done(value) comes
+  // with the answer. One at a time. If an interrupt wakes the firmware meanwhile, it goes on after the answer.
+  void Peek(uint32_t offset, std::function<void(uint32_t)> done);
+
+  // ManagementEnvironment and EventSink, for the tap.
+  void CompleteCsrRead(Cycle cycle, uint32_t value) override;
+  void SetFirmwareInterrupt(Cycle cycle, bool level) override;
+  void OnEvent(const BoundaryEvent& event) override;
+
+ private:
+  enum class State : uint8_t { kStarting, kServing, kSleeping, kRefused };
+  class Fiber;
+
+  static uint32_t Read(void* self, uint32_t offset);
+  static void Write(void* self, uint32_t offset, uint32_t value);
+  void OnTime(uint64_t cookie) override;
+  void Resume(Cycle cycle);  // at the begin of that cycle
+  void Main();               // in the fiber; never returns to its caller
+  void Pause(Cycle cycles);  // in the fiber
+  void Poke();
+  Cycle Now() const { return clock_.Containing(scheduler_.now()); }
+
+  Scheduler& scheduler_;
+  const CoreClock clock_;
+  Nic& port_;
+  const Options options_;
+  const Scheduler::ClientNumber client_;
+
+  // Cookies of OnTime: generations, and this.
+  static constexpr uint64_t kPoke = ~uint64_t{0};
+
+  struct Write32 {
+    uint32_t offset;
+    uint32_t value;
+  };
+  std::deque<Write32> pokes_;
+  bool pokes_scheduled_ = false;
+  Cycle resumes_ = 0;   // when the firmware goes on next, or did last
+  Cycle accessed_ = 0;  // its last access
+
+  uint64_t generation_ = 0;
+  State state_ = State::kStarting;
+  std::unique_ptr<Fiber> fiber_;
+  std::unique_ptr<firmware::Firmware> firmware_;
+  bool interrupt_ = false;
+  bool is_reading_ = false;
+  std::function<void(uint32_t)> peek_;  // empty: none is under way
+  uint32_t answer_ = 0;
+  uint64_t accesses_ = 0;
+};
+
+}  // namespace vireo::sim

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// One vfio-user client and the PCI function that it has: its commands, one after the other, in the order in which they
+// come. Whatever it sends, nobody else notices: what is wrong is answered with an error; what makes no sense, ends it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "host/driver/pci_function.h"
+#include "host/service/event_loop.h"
+#include "sim/vfio_user/channel.h"
+#include "sim/vfio_user/guest_memory.h"
+#include "sim/vfio_user/interrupts.h"
+
+namespace vireo::sim {
+
+// The function that clients get.
+struct VfioUserPort {
+  host::PciFunction& function;  // that of `station`
+  Station& station;
+  // As after power-on, ready for a driver. Runs the simulation.
+  std::function<void()> reset;
+  // So long a client may take to answer a DMA message, while simulated time stands still for all.
+  int patience_ms = 10'000;
+};
+
+class VfioUserConnection final : private VfioUserMemory::Peer {
+ public:
+  // Bytes in one access to a region, as the server announces it.
+  static constexpr uint32_t kMaxAccess = 4096;
+
+  VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, host::FileDescriptor socket);
+  ~VfioUserConnection();
+  VfioUserConnection(const VfioUserConnection&) = delete;
+  VfioUserConnection& operator=(const VfioUserConnection&) = delete;
+
+  // To be destroyed by its owner, not from within the simulation.
+  bool is_over() const { return main_.is_over() || (twin_.has_value() && twin_->is_over()); }
+  bool is_negotiated() const { return is_negotiated_; }
+  // The client has closed its end, whether or not that has been read.
+  bool IsHungUp() const;
+  // Something to do that no descriptor tells of.
+  bool has_work() const { return is_over() || !commands_.empty() || main_.has_kept() || (twin_ && twin_->has_kept()); }
+  // Not from within the simulation; it may run it. In every round.
+  void Progress();
+
+ private:
+  struct Answer {
+    uint32_t error = 0;
+    std::vector<uint8_t> payload{};
+    host::FileDescriptor fd{};
+  };
+  using Message = host::vfio_user::Message;
+
+  void ReadMain();
+  void ReadTwin();
+  void OnMessage(Message message);
+  void ServeCommands();
+  Answer Serve(Message& message);
+  Answer Negotiate(const Message& message);
+  Answer GetInfo(const Message& message) const;
+  Answer GetRegionInfo(const Message& message) const;
+  Answer GetIrqInfo(const Message& message) const;
+  Answer ReadRegion(const Message& message);
+  Answer WriteRegion(const Message& message);
+  Answer WriteMulti(const Message& message);
+  uint64_t RegionBytes(uint32_t region) const;
+  bool IsInside(const host::vfio_user::RegionAccess& access) const;
+  void Write(const host::vfio_user::RegionAccess& access, std::span<const uint8_t> data);
+  bool IsOurs(const host::vfio_user::RegionAccess& piece) const;
+
+  // VfioUserMemory::Peer
+  void SendDma(const host::vfio_user::Header& header, std::span<const uint8_t> first,
+               std::span<const uint8_t> second) override;
+  bool MayWait() const override { return twin_.has_value() || (commands_.empty() && !is_serving_); }
+  bool WaitForReply(uint64_t deadline_ns) override;
+  uint64_t ReplyDeadlineNs() const override;
+
+  service::EventLoop& loop_;
+  const VfioUserPort& port_;
+  VfioUserChannel main_;
+  std::optional<VfioUserChannel> twin_;  // of our commands
+  std::deque<Message> commands_;
+  bool is_negotiated_ = false;
+  bool is_serving_ = false;
+  // What the transport owns of configuration space and BARs.
+  uint32_t msix_at_ = 0, pcie_at_ = 0;
+  uint32_t table_region_ = 0;
+  uint64_t table_first_ = 0, table_bytes_ = 0;
+  VfioUserInterrupts interrupts_;
+  VfioUserMemory memory_;
+};
+
+}  // namespace vireo::sim

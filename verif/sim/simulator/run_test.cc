@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vireo up`, `status`, `exec`, `down` and `pair` as somebody at a terminal runs them: what they print, what they
+// refuse, and whether what they report of a run is true.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "host/driver/vfio_user_function.h"
+#include "sim/common/pcap.h"
+#include "sim/simulator/simulator_process.h"
+#include "verif/host/ibverbs/processes.h"
+
+namespace vireo::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kPingpongBytes = 4096;  // ibv_rc_pingpong's default
+
+class Run : public testing::Test {
+ protected:
+  struct Ended {
+    int code = -1;
+    std::string output;
+  };
+
+  Run() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "vireo_run_XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) directory_ = pattern;
+  }
+  ~Run() override {
+    if (is_up_) Vireo({"down", "--directory", directory_ / "up"});
+    std::error_code error;
+    std::filesystem::remove_all(directory_, error);
+  }
+  void SetUp() override { ASSERT_FALSE(directory_.empty()); }
+
+  static Ended Vireo(const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {VIREO_RUN};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    Program program(command, {}, /*yields=*/false);
+    const int code = program.Wait();
+    return {code, program.Output()};
+  }
+  // A simulation that ends with the test.
+  Ended Up(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"up", "--directory", directory_ / "up"});
+    is_up_ = true;
+    return Vireo(arguments);
+  }
+  Ended On(const char* verb, std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), {verb, "--directory", directory_ / "up"});
+    return Vireo(arguments);
+  }
+  // `command`, and the same with the server's address, with report, timeline and capture of it in files of that name.
+  Ended Pair(std::vector<std::string> arguments, const std::string& command) {
+    arguments.insert(arguments.begin(), {"pair", "--report", Report(), "--timeline", directory_ / "a.html", "--capture",
+                                         directory_ / "a.pcapng"});
+    const std::string server = command + " -p " + std::to_string(FreePort());
+    arguments.insert(arguments.end(), {server, server + " 127.0.0.1"});
+    return Vireo(arguments);
+  }
+  std::string Report() const { return directory_ / "a.json"; }
+  static std::string ContentOf(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static Json JsonOf(const std::filesystem::path& path) {
+    return Json::parse(ContentOf(path), nullptr, /*allow_exceptions=*/false);
+  }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name) << text;
+    return directory_ / name;
+  }
+
+  std::filesystem::path directory_;
+  bool is_up_ = false;
+};
+
+// --- Simulations that stay
+
+TEST_F(Run, AnExportedNicIsForVfioUserAndTheOthersAreForPrograms) {
+  const std::string socket = directory_ / "whole.sock";
+  const Ended up = Up({"--nics", "3", "--export", "vireo1=" + socket});
+  ASSERT_EQ(up.code, 0) << up.output;
+  const Ended status = On("status");
+  EXPECT_EQ(status.code, 0);
+  EXPECT_TRUE(std::regex_search(status.output, std::regex("nic 1 .*" + socket + ".*vfio-user"))) << status.output;
+  EXPECT_TRUE(std::regex_search(status.output, std::regex("nic 2 .*nic2\\.sock\n"))) << status.output;
+
+  EXPECT_EQ(On("exec", {"--nic", "vireo2", "--", "ibv_devinfo"}).code, 0);
+  const Ended refused = On("exec", {"--nic", "1", "--", "ibv_devinfo"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.output.find("NIC 1 is exported whole, at " + socket), std::string::npos) << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "up" / "nic1.sock"));
+  auto function = host::VfioUserFunction::Connect(socket);
+  ASSERT_TRUE(function.ok()) << host::ToString(function.error());
+  EXPECT_EQ((*function)->ReadConfig(0, 2), spec::kPciVendorId);
+}
+
+TEST_F(Run, TheExampleTopologyRuns) {
+  const Ended up = Up({"--topology", VIREO_EXAMPLE_TOPOLOGY});
+  ASSERT_EQ(up.code, 0) << up.output;
+  EXPECT_TRUE(std::regex_search(up.output, std::regex("nic 0  server  model +nic100 gen3x16"))) << up.output;
+  EXPECT_TRUE(std::regex_search(up.output, std::regex("nic 1  client  lockstep nic100 gen3x8"))) << up.output;
+  EXPECT_TRUE(std::regex_search(up.output, std::regex("nic 2  guest   model +nic1 .*guest\\.vfio"))) << up.output;
+  const Ended devinfo = On("exec", {"--nic", "client", "--", "ibv_devinfo", "-v"});
+  EXPECT_EQ(devinfo.code, 0);
+  EXPECT_NE(devinfo.output.find("::ffff:10.0.1.2"), std::string::npos) << devinfo.output;
+  EXPECT_NE(devinfo.output.find("hca_id:\tclient"), std::string::npos) << devinfo.output;
+}
+
+TEST_F(Run, WhatIsWrongIsToldAndNothingStarts) {
+  const std::string wrong = Write("wrong.toml", "[[nic]]\nnaem = 'a'\n");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string message;
+  } rows[] = {
+      {{"--topology", wrong}, wrong + ":2:1: [[nic]] has no 'naem'; did you mean 'name'?"},
+      {{"--topology", directory_ / "none.toml"}, "none.toml: cannot be read"},
+      {{"--topology", wrong, "--nics", "3"}, "--nics excludes --topology"},
+      {{"--export", "2=/tmp/x"},
+       "there is no NIC '2': this simulation has 2, from 0, and their names are vireo0, vireo1"},
+      {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
+      {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is exported already"},
+      {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported there"},
+      {{"--virtual-time", "--export", "0=/tmp/x"}, "only programs that use a service see simulated time"},
+      {{"--export", "0=/nonexistent/x"}, "/nonexistent/x"},  // the simulator's own words
+  };
+  for (const auto& row : rows) {
+    const Ended ended = Up(row.arguments);
+    EXPECT_NE(ended.code, 0);
+    EXPECT_NE(ended.output.find(row.message), std::string::npos) << ended.output;
+    EXPECT_EQ(On("status").code, 1);
+  }
+  is_up_ = false;
+}
+
+TEST(StartSimulator, PatienceEndsAndSaysSo) {
+  const auto begin = std::chrono::steady_clock::now();
+  const SimulatorProcess simulator({"--device", "rtl"}, std::chrono::milliseconds(1));
+  EXPECT_FALSE(simulator.is_ready());
+  EXPECT_NE(simulator.error().find("was not ready within 1 ms"), std::string::npos) << simulator.error();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kReadyPatience);
+}
+
+TEST(StartSimulator, OneThatEndsBeforeItIsReadySaysHow) {
+  const SimulatorProcess simulator({"--nics", "65"});
+  EXPECT_FALSE(simulator.is_ready());
+  EXPECT_EQ(simulator.error(), "the simulator ended with status 2");
+}
+
+// --- Reports
+
+// "totals.messages", "messages[].stages.*.ns": every key that a value is found under. Names of stages, parts and kinds
+// are values of their own, and stand as *.
+void AddPaths(const Json& json, const std::string& at, std::set<std::string>& paths) {
+  if (json.is_array()) {
+    for (const Json& element : json) AddPaths(element, at + "[]", paths);
+    return;
+  }
+  if (!json.is_object()) {
+    paths.insert(at);
+    return;
+  }
+  static const std::set<std::string> maps = {"messages[].stages", "operations[].stages_ns",
+                                             "operations[].path_ns.parts", "lockstep[].kinds"};
+  for (const auto& [key, value] : json.items()) {
+    AddPaths(value, (at.empty() ? "" : at + ".") + (maps.contains(at) ? "*" : key), paths);
+  }
+}
+
+// The same, as docs/reports.md has them: rows "| `where` | `key`, `key` … |", where "the report" is the top.
+std::set<std::string> DocumentedPaths() {
+  std::set<std::string> paths;
+  std::ifstream file(VIREO_REPORTS_MD);
+  static const std::regex row(R"(\| (the report|`[^`]+`) \| (.*) \|)"), key("`([^`]+)`");
+  bool is_in_section = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) is_in_section = line == "## Keys of the JSON";
+    std::smatch match;
+    if (!is_in_section || !std::regex_match(line, match, row)) continue;
+    const std::string first = match[1], keys = match[2];
+    const std::string prefix = first == "the report" ? "" : first.substr(1, first.size() - 2) + ".";
+    for (auto at = std::sregex_iterator(keys.begin(), keys.end(), key); at != std::sregex_iterator(); ++at) {
+      paths.insert(prefix + (*at)[1].str());
+    }
+  }
+  return paths;
+}
+
+// What holds of every report: its figures are those of its messages, and each message's stages are in order.
+void ExpectConsistent(const Json& report) {
+  const Json& totals = report.at("totals");
+  uint64_t bytes = 0, resent = 0, packets = 0, complete = 0;
+  for (const Json& message : report.at("messages")) {
+    bytes += message.at("bytes").get<uint64_t>();
+    resent += message.at("retransmitted").get<uint64_t>();
+    packets += message.at("packets").get<uint64_t>();
+    complete += message.at("end") == "complete" ? 1 : 0;
+  }
+  EXPECT_EQ(totals.at("messages"), report.at("messages").size());
+  EXPECT_EQ(totals.at("bytes"), bytes);
+  EXPECT_EQ(totals.at("retransmitted_packets"), resent);
+  EXPECT_EQ(totals.at("completed"), complete);
+  EXPECT_LE(packets + resent, totals.at("packets_sent").get<uint64_t>());  // and acknowledges, responses
+  for (const auto& [what, count] : report.at("unattributed").items()) EXPECT_EQ(count, 0) << what;
+  uint64_t operations = 0;
+  for (const Json& row : report.at("operations")) {
+    operations += row.at("count").get<uint64_t>();
+    const Json& latency = row.at("latency_ns");
+    EXPECT_LE(latency.at("p50"), latency.at("p99"));
+    EXPECT_LE(latency.at("p99"), latency.at("max"));
+    EXPECT_GT(latency.at("p50"), 0);
+    // The breakdown adds up.
+    double sum = 0;
+    for (const auto& [name, mean] : row.at("path_ns").at("parts").items()) sum += mean.get<double>();
+    const double mean = row.at("path_ns").at("mean").get<double>();
+    EXPECT_NEAR(sum, mean, mean * 1e-9);
+    EXPECT_GT(row.at("path_ns").at("count"), 0);
+    if (row.at("path_ns").at("count") == row.at("count")) {
+      EXPECT_NEAR(mean, latency.at("mean").get<double>(), mean * 1e-9);
+    }
+  }
+  EXPECT_EQ(operations, complete);
+}
+
+class RunReport : public Run, public testing::WithParamInterface<const char*> {};
+
+TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
+  constexpr uint64_t kRounds = 20;
+  const std::string device = GetParam();
+  const Ended ended = Pair({"--device", device, "--seed", "11"}, "ibv_rc_pingpong -g 1 -n 20");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const Json report = JsonOf(Report());
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report.at("device"), device);
+  EXPECT_EQ(report.at("seed"), "11");
+  ExpectConsistent(report);
+  // A ping and a pong in each round, as the programs count them.
+  const Json& totals = report.at("totals");
+  EXPECT_EQ(totals.at("messages"), 2 * kRounds);
+  EXPECT_EQ(totals.at("completed"), 2 * kRounds);
+  EXPECT_EQ(totals.at("bytes"), 2 * kRounds * kPingpongBytes);
+  EXPECT_NE(ended.output.find(std::to_string(2 * kRounds * kPingpongBytes) + " bytes in"), std::string::npos);
+  EXPECT_EQ(totals.at("retransmitted_packets"), 0);
+  EXPECT_EQ(totals.at("packets_lost"), 0);
+  ASSERT_EQ(report.at("operations").size(), 1U);
+  EXPECT_EQ(report.at("operations")[0].at("operation"), "SEND");
+  // A message that the NIC comes upon while it looks at the ring needs no doorbell, and its path begins nowhere.
+  uint64_t doorbells = 0;
+  for (const Json& message : report.at("messages")) {
+    EXPECT_EQ(message.at("bytes"), kPingpongBytes);
+    const bool has_doorbell = message.at("stages").contains("doorbell");
+    if (has_doorbell) ++doorbells;
+    double last = 0;
+    for (const char* stage : {"doorbell", "ring_read", "descriptor_read", "work_request_read", "work_request",
+                              "payload_read", "transmit", "arrival", "answer", "answer_arrival", "completion"}) {
+      if (!has_doorbell && !message.at("stages").contains(stage)) continue;
+      const double ns = message.at("stages").at(stage).at("ns").get<double>();
+      EXPECT_GE(ns, last) << stage << " of message " << message.at("number");
+      last = ns;
+    }
+    for (const auto& [name, stage] : message.at("stages").items()) {
+      // What a NIC says was compared; what comes to it was not.
+      const bool is_said = name == "transmit" || name == "completion" || name == "payload_read" || name == "answer";
+      if (device == "lockstep" && is_said) {
+        EXPECT_EQ(stage.at("model_delta_cycles"), 0) << name;
+      }
+      if (device != "lockstep") {
+        EXPECT_FALSE(stage.contains("model_delta_cycles")) << name;
+      }
+    }
+  }
+  EXPECT_GT(doorbells, kRounds);
+  EXPECT_EQ(report.at("operations")[0].at("path_ns").at("count"), doorbells);
+  ASSERT_EQ(report.contains("lockstep"), device == "lockstep");
+  if (device == "lockstep") {
+    ASSERT_EQ(report.at("lockstep").size(), 2U);
+    for (const Json& nic : report.at("lockstep")) {
+      EXPECT_GT(nic.at("total").at("count"), 1000);
+      EXPECT_EQ(nic.at("total").at("count"), nic.at("total").at("exact"));
+    }
+  }
+  // Every frame is there twice: where it was sent and where it arrived.
+  const Capture capture = ReadPcap(directory_ / "a.pcapng");
+  EXPECT_EQ(capture.error, "");
+  EXPECT_EQ(capture.frames.size(),
+            totals.at("packets_sent").get<size_t>() + totals.at("packets_received").get<size_t>());
+  // The timeline draws this report, and no other.
+  const std::string html = ContentOf(directory_ / "a.html");
+  const std::string open = R"(<script type="application/json" id="report">)";
+  const size_t begin = html.find(open);
+  ASSERT_NE(begin, std::string::npos);
+  const size_t text = begin + open.size();
+  EXPECT_EQ(Json::parse(html.substr(text, html.find("</script>", text) - text), nullptr, false), report);
+
+  std::set<std::string> paths, documented = DocumentedPaths();
+  AddPaths(report, "", paths);
+  if (device != "lockstep") {
+    std::erase_if(documented, [](const std::string& path) {
+      return path.starts_with("lockstep") || path.find("model_delta_cycles") != std::string::npos;
+    });
+  }
+  EXPECT_EQ(paths, documented);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, RunReport, testing::Values("model", "rtl", "lockstep"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_F(Run, AReportOfALossyLinkCountsWhatWasLostAndSentAgain) {
+  const std::string lossy =
+      Write("lossy.toml",
+            "seed = 5\n[[nic]]\nname = 'left'\n[[nic]]\nname = 'right'\n"
+            "[[link]]\nends = ['left', 'right']\nfaults_back = 'drop opcode=rc_send_middle nth=4'\n");
+  const Ended ended = Pair({"--topology", lossy}, "ibv_rc_pingpong -g 1 -n 10 -c");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_NE(ended.output.find("; 1 faults on its link"), std::string::npos) << ended.output;
+  const Json report = JsonOf(Report());
+  ExpectConsistent(report);
+  const Json& totals = report.at("totals");
+  EXPECT_EQ(report.at("nics")[1].at("name"), "right");
+  EXPECT_EQ(totals.at("messages"), 20);
+  EXPECT_EQ(totals.at("completed"), 20);
+  EXPECT_EQ(totals.at("packets_lost"), 1);
+  EXPECT_EQ(totals.at("sequence_naks"), 1);
+  // The lost one and the one behind it. [IBTA 1.7, 9.7.5.2.8: NAK sequence error, go back]
+  EXPECT_GE(totals.at("retransmitted_packets"), 2);
+  // Of the client's second message it was: each has two packets in the middle.
+  unsigned of_client = 0;
+  for (const Json& message : report.at("messages")) {
+    const bool is_second = message.at("nic") == 1 && ++of_client == 2;
+    EXPECT_EQ(message.at("retransmitted").get<uint64_t>() != 0, is_second) << message.at("number");
+  }
+}
+
+TEST_F(Run, AReportOfReadsHasTheirPayloadAtThePeer) {
+  const Ended ended = Pair({}, "ib_read_bw -F -n 20 -s 8192");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const Json report = JsonOf(Report());
+  ExpectConsistent(report);
+  EXPECT_EQ(report.at("totals").at("messages"), 20);
+  EXPECT_EQ(report.at("totals").at("bytes"), 20 * 8192);
+  for (const Json& message : report.at("messages")) {
+    EXPECT_EQ(message.at("operation"), "READ");
+    EXPECT_EQ(message.at("stages").at("payload_read").at("nic"), message.at("peer"));
+    EXPECT_EQ(message.at("stages").at("payload_write").at("nic"), message.at("nic"));
+  }
+}
+
+TEST_F(Run, APairNeedsTwoNicsThatProgramsCanUse) {
+  const Ended one = Vireo({"pair", "--nics", "1", "true", "true"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_NE(one.output.find("a pair needs --nics 2 or more"), std::string::npos) << one.output;
+  const Ended exported = Vireo({"pair", "--export", "1=" + (directory_ / "x").string(), "true", "true"});
+  EXPECT_EQ(exported.code, 1);
+  EXPECT_NE(exported.output.find("export others"), std::string::npos) << exported.output;
+}
+
+}  // namespace
+}  // namespace vireo::sim

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/topology_file.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/simulator/toml_reader.h"
+
+namespace vireo::sim {
+namespace {
+
+const std::string kTwo = "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\n";  // four lines
+
+TEST(TopologyFile, EverythingThatItSaysIsThere) {
+  auto read = ParseTopology(R"(
+seed = 0x7f
+capture = "x.pcapng"
+[[nic]]
+name = "left"
+device = "lockstep"
+config = "nic1"
+preset = "gen4x16"
+mac = "02:00:5E:10:0a:ff"
+ipv4 = "192.168.3.4"
+[[nic]]
+export = "/tmp/right.sock"
+[switch]
+latency_ns = 7
+queue_bytes = 10_000
+hairpin = false
+[[link]]
+ends = ["left", "switch"]
+rate_mbps = 100
+delay_ns = 20
+faults = "drop nth=3"
+faults_forth = "corrupt rate=0.25"
+faults_back = '''
+duplicate 2  # both
+delay 5'''
+)",
+                            "x.toml", {});
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  const Simulation& simulation = read.value();
+  ASSERT_EQ(simulation.size(), 2U);
+  EXPECT_EQ(simulation.seed, 0x7fU);
+  EXPECT_EQ(simulation.system.capture_path, "x.pcapng");
+  EXPECT_EQ(simulation.system.fabric, Fabric::kSwitch);
+  EXPECT_EQ(simulation.system.network_switch.latency_ns, 7U);
+  EXPECT_EQ(simulation.system.network_switch.queue_bytes, 10'000U);
+  EXPECT_FALSE(simulation.system.network_switch.hairpin);
+  const HostOptions& left = simulation.system.hosts[0];
+  EXPECT_EQ(left.nic.name, "left");
+  EXPECT_EQ(left.device, "lockstep");
+  EXPECT_EQ(left.nic.config, &spec::kNic1);
+  EXPECT_EQ(left.nic.pcie.name, "gen4x16");
+  EXPECT_EQ(left.mac, (std::array<uint8_t, 6>{2, 0, 0x5e, 0x10, 0x0a, 0xff}));
+  EXPECT_EQ(left.ipv4, (std::array<uint8_t, 4>{192, 168, 3, 4}));
+  EXPECT_EQ(left.nic.rate_mbps(), 100U);
+  EXPECT_EQ(left.nic.wire_delay_ns, 20U);
+  ASSERT_EQ(left.nic.faults_out.size(), 2U);  // forth: from the first end
+  EXPECT_EQ(left.nic.faults_out[0].nth, 3U);
+  EXPECT_EQ(left.nic.faults_out[1].per_million, 250'000U);
+  ASSERT_EQ(left.nic.faults_in.size(), 3U);
+  EXPECT_EQ(left.nic.faults_in[1].kind, FaultKind::kDuplicate);
+  EXPECT_EQ(left.nic.faults_in[2].kind, FaultKind::kDelay);
+  const HostOptions& right = simulation.system.hosts[1];
+  EXPECT_EQ(right.nic.name, "vireo1");
+  EXPECT_EQ(right.device, "model");
+  EXPECT_FALSE(right.mac.has_value());
+  EXPECT_EQ(right.nic.rate_mbps(), spec::kNic100.link_mbps);
+  EXPECT_TRUE(simulation.is_exported(1));
+  EXPECT_FALSE(simulation.is_exported(0));
+  EXPECT_EQ(simulation.exports[1], "/tmp/right.sock");
+}
+
+TEST(TopologyFile, WhatItDoesNotSayIsAsForEveryNic) {
+  HostOptions every;
+  every.device = "rtl";
+  every.nic.config = &spec::kNic1;
+  every.nic.pcie = kPciePresets[2];
+  auto read = ParseTopology("[[nic]]\n[[nic]]\ndevice = 'model'\n", "x.toml", every);
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  EXPECT_EQ(read.value().system.hosts[0].device, "rtl");
+  EXPECT_EQ(read.value().system.hosts[0].nic.config, &spec::kNic1);
+  EXPECT_EQ(read.value().system.hosts[1].device, "model");
+  EXPECT_EQ(read.value().system.hosts[1].nic.pcie.name, kPciePresets[2].name);
+}
+
+TEST(TopologyFile, ADirectLinkHasTheRateOfItsSlowerEndAndFaultsByWhoSent) {
+  auto read = ParseTopology(
+      "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\nconfig = 'nic1'\n[[link]]\nends = ['b', 'a']\n"
+      "delay_ns = 9\nfaults_forth = 'drop'\nfaults_back = 'drop nth=1; drop nth=2'\n",
+      "x.toml", {});
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  const auto& hosts = read.value().system.hosts;
+  EXPECT_EQ(read.value().system.fabric, Fabric::kDirect);
+  for (const HostOptions& host : hosts) {
+    EXPECT_EQ(host.nic.rate_mbps(), spec::kNic1.link_mbps);
+    EXPECT_EQ(host.nic.wire_delay_ns, 9U);
+    EXPECT_TRUE(host.nic.faults_in.empty());
+  }
+  EXPECT_EQ(hosts[1].nic.faults_out.size(), 1U);
+  EXPECT_EQ(hosts[0].nic.faults_out.size(), 2U);
+}
+
+// The example is what docs/topology.md begins with. That it runs, run_test.cc shows.
+TEST(TopologyFile, TheExampleIsRight) {
+  auto read = ReadTopology(VIREO_EXAMPLE_TOPOLOGY, {});
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  EXPECT_EQ(read.value().size(), 3U);
+}
+
+struct Wrong {
+  const char* name;
+  std::string text;
+  const char* place;    // "LINE:COLUMN"
+  const char* message;  // a part of it
+};
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
+class TopologyFileRefuses : public testing::TestWithParam<Wrong> {};
+
+TEST_P(TopologyFileRefuses, WithPlaceAndWhatIsAllowed) {
+  const auto read = ParseTopology(GetParam().text, "x.toml", {});
+  ASSERT_FALSE(read.ok());
+  const std::string& error = read.error().text;
+  EXPECT_TRUE(error.starts_with("x.toml:" + std::string(GetParam().place) + ": ")) << error;
+  EXPECT_NE(error.find(GetParam().message), std::string::npos) << error;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, TopologyFileRefuses,
+    testing::Values(
+        Wrong{"NoToml", "[[nic]\n", "1:7", "while parsing"},
+        Wrong{"KeyAtTheTop", "\n  sed = 1\n" + kTwo, "2:3", "a topology has no 'sed'; did you mean 'seed'?"},
+        Wrong{"FirstOfSeveralKeys", "zebra = 1\nalpha = 2\n" + kTwo, "1:1",
+              "no 'zebra'; known: seed, capture, nic, switch, link"},
+        Wrong{"KeyOfANic", "[[nic]]\nname = 'a'\ndevcie = 'rtl'\n", "3:1",
+              "[[nic]] has no 'devcie'; did you mean 'device'?"},
+        Wrong{"KeyOfTheSwitch", kTwo + "[switch]\nqueue = 1\n", "6:1", "[switch] has no 'queue'; known: latency_ns"},
+        Wrong{"KeyOfALink", kTwo + "[[link]]\nends = ['a', 'switch']\nloss = 0.5\n", "7:1", "[[link]] has no 'loss'"},
+        Wrong{"NoNics", "seed = 1\n", "1:1", "1 to 64 [[nic]], not 0"},
+        Wrong{"NicsThatAreNoTables", "nic = [3]\n", "1:8", "'nic' is an array of tables, [[nic]]; this is an integer"},
+        Wrong{"NicThatIsATable", "[nic]\nname = 'a'\n", "1:1", "'nic' is an array of tables, [[nic]], not a table"},
+        Wrong{"DeviceOfAnotherType", "[[nic]]\ndevice = 3\n", "2:10", "'device' is a string, not an integer"},
+        Wrong{"UnknownDevice", "[[nic]]\ndevice = 'modle'\n", "2:10",
+              "there is no device 'modle'; did you mean 'model'? Known: model, rtl, lockstep"},
+        Wrong{"UnknownConfig", "[[nic]]\nconfig = 'nic400'\n", "2:10", "did you mean 'nic100'?"},
+        Wrong{"UnknownPreset", "[[nic]]\npreset = 'usb'\n", "2:10", "known: gen3x8, gen3x16, gen4x16"},
+        Wrong{"DuplicateName", "[[nic]]\nname = 'a'\n[[nic]]\nname = 'a'\n", "4:8", "NIC 0 has the name a already"},
+        Wrong{"DuplicateOfADefaultName", "[[nic]]\nname = 'vireo1'\n[[nic]]\n", "3:1",
+              "NIC 0 has the name vireo1 already"},
+        Wrong{"NameWithASpace", "[[nic]]\nname = 'a b'\n", "2:8", "cannot be a NIC's name"},
+        Wrong{"NameOfTheSwitch", "[[nic]]\nname = 'switch'\n", "2:8", "and not 'switch'"},
+        Wrong{"NoMac", "[[nic]]\nmac = '02:00:5e:10:00'\n", "2:7", "one is 02:00:00:00:00:01"},
+        Wrong{"MacOfAGroup", "[[nic]]\nmac = '01:00:5e:10:00:01'\n", "2:7", "no MAC address of a NIC"},
+        Wrong{"NoIpv4", "[[nic]]\nipv4 = '10.0.0.256'\n", "2:8", "no IPv4 address of a host"},
+        Wrong{"Ipv4OfAGroup", "[[nic]]\nipv4 = '224.0.0.1'\n", "2:8", "no IPv4 address of a host"},
+        Wrong{"DuplicateIpv4", "[[nic]]\n[[nic]]\nipv4 = '10.0.0.1'\n", "3:8", "NIC 0 has the ipv4 10.0.0.1 already"},
+        Wrong{"DuplicateExport", "[[nic]]\nexport = '/a'\n[[nic]]\nexport = '/a'\n", "4:10", "the export /a already"},
+        Wrong{"ExportNowhere", "[[nic]]\nexport = ''\n", "2:10", "path of a socket"},
+        Wrong{"SeedBelowZero", "seed = -1\n" + kTwo, "1:8", "'seed' is from 0 to 9223372036854775807, not -1"},
+        Wrong{"SeedWithAPoint", "seed = 1.5\n" + kTwo, "1:8", "'seed' is an integer, not a number with a point"},
+        Wrong{"HairpinAsNumber", kTwo + "[switch]\nhairpin = 1\n", "6:11",
+              "'hairpin' is true or false, not an integer"},
+        Wrong{"QueueOfNothing", kTwo + "[switch]\nqueue_bytes = 0\n", "6:15", "from 1 to 1073741824, not 0"},
+        Wrong{"LinkWithoutEnds", kTwo + "[[link]]\ndelay_ns = 1\n", "5:1", "two different 'ends'"},
+        Wrong{"LinkToItself", kTwo + "[[link]]\nends = ['a', 'a']\n", "6:8", "two different 'ends'"},
+        Wrong{"LinkToNobody", kTwo + "[[link]]\nends = ['a', 'swich']\n", "6:8",
+              "there is no NIC 'swich' to link, did you mean 'switch'?; known: a, b, switch"},
+        Wrong{"EndThatIsANumber", kTwo + "[[link]]\nends = ['a', 7]\n", "6:14", "array of strings; this is an integer"},
+        Wrong{"SecondLink", kTwo + "[[link]]\nends = ['a', 'switch']\n[[link]]\nends = ['switch', 'a']\n", "8:8",
+              "'a' has a link already"},
+        Wrong{"DirectAmongThree", kTwo + "[[nic]]\n[[link]]\nends = ['a', 'b']\n", "7:8", "and this has 3"},
+        Wrong{"DirectAndSwitch", kTwo + "[switch]\n[[link]]\nends = ['a', 'b']\n", "7:8", "nothing to do for [switch]"},
+        Wrong{"DelayTooLong", kTwo + "[[link]]\nends = ['a', 'switch']\ndelay_ns = 1_000_000_001\n", "7:12",
+              "from 0 to 1000000000, not 1000000001"},
+        Wrong{"FasterThanTheNic", kTwo + "[[link]]\nends = ['a', 'switch']\nrate_mbps = 100_001\n", "7:13",
+              "from 1 to 100000, not 100001"},
+        Wrong{"FaultThatIsNone", kTwo + "[[link]]\nends = ['a', 'switch']\nfaults_back = 'lose rate=1'\n", "7:15",
+              "fault script, line 1"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(TopologyFile, AFileThatIsNotThereIsNamed) {
+  for (const std::string path : {"/nonexistent/x.toml", "/tmp"}) {
+    const auto read = ReadTopology(path, {});
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().text, path + ": cannot be read");
+  }
+}
+
+TEST(NearestName, IsASlipOfTheSameWordOrNone) {
+  EXPECT_EQ(NearestName("devcie", {"name", "device"}), "device");
+  EXPECT_EQ(NearestName("ends", {"send", "end"}), "end");
+  EXPECT_EQ(NearestName("loss", {"ends", "faults"}), "");
+  EXPECT_EQ(NearestName("", {"a"}), "a");
+  EXPECT_EQ(NearestName("x", {}), "");
+}
+
+}  // namespace
+}  // namespace vireo::sim
