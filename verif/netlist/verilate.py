@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Verilates a netlist when the build runs, which CMake's own way, at configuration, cannot: one C++ file of it all."""
+"""Verilates a netlist at build time, because Verilator's CMake function does so at configuration time; merges the result
+into one C++ file."""
 
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ verilator, prefix, top, output, *sources = sys.argv[1:]
 directory = pathlib.Path(output).parent
 for old in directory.glob(f"{prefix}*"):
     old.unlink()
-# The order in which Yosys writes assignments is nobody's style: only what the netlist means is of interest here.
+# No lint or style warnings: the netlist is Yosys' output.
 subprocess.run([verilator, "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                 "--prefix", prefix, "--top-module", top, "--Mdir", directory, *sources], check=True)
 parts = sorted(path.name for path in directory.glob(f"{prefix}*.cpp"))
