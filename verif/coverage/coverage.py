@@ -30,7 +30,7 @@ def die(text):
     sys.exit(f"vireo coverage: {text}")
 
 
-def say(text):
+def info(text):
     print(text, file=sys.stderr, flush=True)
 
 
@@ -57,7 +57,7 @@ def programs(build, pattern):
 
 
 def build_them(build, names):
-    say(f"building {len(names)} test programs in {build}; the first build takes minutes for each")
+    info(f"building {len(names)} test programs in {build}; the first build takes minutes for each")
     if subprocess.run(["cmake", "--build", build, "--target", *names], stdout=sys.stderr, check=False).returncode != 0:
         die("build failed, see above; ./vireo build checks whether the tree builds without coverage")
 
@@ -86,12 +86,12 @@ def run_all(found, output, options):
         runs = [pool.submit(run_one, name, path, data, options.cosim, options.timeout) for name, path in found.items()]
         for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
             name, seconds, what, text = run.result()
-            say(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
+            info(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
             if what:
                 failed.append(name)
                 log = output / f"{name}.log"
                 log.write_text(text, encoding="utf-8")
-                say(f"  output: {log}")
+                info(f"  output: {log}")
     return failed
 
 
@@ -343,7 +343,7 @@ def main():
     print(table(result, options.markdown))
     if options.missing:
         print("\nnot covered:\n" + (missing(result) or "none"))
-    say(f"page: {index}\nlistings: {output / 'annotated'}")
+    info(f"page: {index}\nlistings: {output / 'annotated'}")
     if failed:
         die(f"tests failed, so the figures are not reliable: {' '.join(failed)}")
     return 0

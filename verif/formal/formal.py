@@ -94,33 +94,33 @@ def script(proof, stem):
     """All solver calls of a proof for one run of Yosys, and the files that get the results."""
     lines, proven, refuted = [], [], []
 
-    def ask(answer, question):
-        lines.append(f"tee -q -o {answer.relative_to(ROOT)} sat -set-assumes -prove-asserts -timeout {SECONDS} "
-                     + ("" if proof["method"] == "any state" else question))
+    def solve(output, options):
+        lines.append(f"tee -q -o {output.relative_to(ROOT)} sat -set-assumes -prove-asserts -timeout {SECONDS} "
+                     + ("" if proof["method"] == "any state" else options))
 
     def alone(assertion):
         lines.extend([f"delete t:$assert c:{assertion} c:*.{assertion} %u %d", "select -assert-min 1 t:$assert", "opt_clean -purge"])
 
     for number, setting in enumerate(proof["sets"]):
-        answer = WORK / f"{stem}.proof{number}"
-        lines += [*elaboration(proof, setting, {}), f"select -write {answer.relative_to(ROOT)}.assertions t:$assert",
+        output = WORK / f"{stem}.proof{number}"
+        lines += [*elaboration(proof, setting, {}), f"select -write {output.relative_to(ROOT)}.assertions t:$assert",
                   "select -assert-min 1 t:$assert", "select -assert-none t:$check"]
         for part in dict.fromkeys(mutant["assertion"] for mutant in proof["mutant"]) if proof["apart"] else [""]:
             if part:
-                answer = WORK / f"{stem}.proof{number}.{part}"
+                output = WORK / f"{stem}.proof{number}.{part}"
                 lines.append("design -push-copy")
                 alone(part)
-            ask(answer, f"-tempinduct -maxsteps {proof['steps']}")
+            solve(output, f"-tempinduct -maxsteps {proof['steps']}")
             if part:
                 lines.append("design -pop")
-            proven.append((setting, answer))
+            proven.append((setting, output))
     for number, mutant in enumerate(proof["mutant"]):
-        answer, file = WORK / f"{stem}.mutant{number}", WORK / f"{stem}.mutant{number}.sv"
+        output, file = WORK / f"{stem}.mutant{number}", WORK / f"{stem}.mutant{number}.sv"
         file.write_text(spoiled(mutant), encoding="utf-8")
         lines += elaboration(proof, proof["sets"][0], {mutant["file"]: file.relative_to(ROOT)})
         alone(mutant["assertion"])
-        ask(answer, f"-tempinduct-baseonly -maxsteps {mutant['steps']}")
-        refuted.append(answer)
+        solve(output, f"-tempinduct-baseonly -maxsteps {mutant['steps']}")
+        refuted.append(output)
     return lines, proven, refuted
 
 
@@ -158,27 +158,27 @@ def settle(proof, row):
     """prove() for an entry without errors."""
     errors = []
     lines, proven, refuted = script(proof, proof["name"])
-    for answer in [*(answer for _, answer in proven), *refuted]:
-        answer.unlink(missing_ok=True)
+    for output in [*(output for _, output in proven), *refuted]:
+        output.unlink(missing_ok=True)
     row["seconds"], error = yosys.run(WORK, proof["name"], lines)
     if error:
         return row, [f"{proof['name']}: Yosys failed:\n{error}"]
     lengths = []
     asserted = (WORK / f"{proof['name']}.proof0.assertions").read_text(encoding="utf-8").split()
     errors += [f"{proof['name']}: {wrong}" for wrong in uncovered(proof, [name.partition("/")[2] for name in asserted])]
-    for setting, answer in proven:
-        result, detail = verdict(answer.read_text(encoding="utf-8"))
+    for setting, output in proven:
+        result, detail = verdict(output.read_text(encoding="utf-8"))
         if result == "proven":
             lengths.append(detail)
         else:
-            errors.append(f"{proof['name']} {setting}: {result}: {detail}; see {answer.relative_to(ROOT)}")
-    for mutant, answer in zip(proof["mutant"], refuted):
-        result, detail = verdict(answer.read_text(encoding="utf-8"))
+            errors.append(f"{proof['name']} {setting}: {result}: {detail}; see {output.relative_to(ROOT)}")
+    for mutant, output in zip(proof["mutant"], refuted):
+        result, detail = verdict(output.read_text(encoding="utf-8"))
         if result == "refuted":
             row["refuted"] += 1
         else:
             errors.append(f"{proof['name']}: mutant not refuted: `{mutant['replace']}` for `{mutant['search']}` against "
-                          f"`{mutant['assertion']}`: {detail}; see {answer.relative_to(ROOT)}")
+                          f"`{mutant['assertion']}`: {detail}; see {output.relative_to(ROOT)}")
     if lengths:
         row["how"] = "any state" if proof["method"] == "any state" else f"induction, k = {max(lengths)}"
     return row, errors
@@ -225,7 +225,7 @@ def main():
             print(f"{'FAILED' if wrong else 'proven':<8} {row['name']:<18} {row['module']:<24} {row['how']:<18} "
                   f"{row['refuted']:>3} / {row['mutants']:<2} {row['seconds']:>6.1f}", flush=True)
     print(f"{sum(len(p['sets']) for p in chosen)} problems of {len(chosen)} proofs, {sum(row['refuted'] for row in rows)} of "
-          f"{sum(row['mutants'] for row in rows)} mutants refuted, {sum(row['seconds'] for row in rows):.0f} s of processor time")
+          f"{sum(row['mutants'] for row in rows)} mutants refuted, {sum(row['seconds'] for row in rows):.0f} s of CPU time")
     for error in errors:
         print(f"vireo formal: {error}", file=sys.stderr)
     if not errors and not options.names and options.proofs == LIST:
