@@ -166,7 +166,7 @@ def main():
             sys.exit(f"the unmutated RTL fails in {stage[0]}: {what}")
     survivors = []
     for mutant in chosen:
-        failed, what, by, seconds = False, "", "nothing", 0.0
+        failed, what, by, seconds = False, "", "none", 0.0
         for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
             failed, what, one = run(options.program, mutant["number"], stage, options.timeout)
             seconds += one
