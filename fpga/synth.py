@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesizes with Yosys (slang front end) for the FPGAs of the two named configurations, from source to mapped netlist,
-prints cells per block, and fails on a latch, a net with two drivers, a memory that was not mapped or became flip-flops,
-state per queue in flip-flops, and a module that does not elaborate.
+"""Synthesizes the RTL with Yosys (slang front end) for the FPGAs of the two named configurations, from source to mapped
+netlist. Prints cells per block. Fails on a latch, a net with several drivers, a memory that was not mapped or became
+flip-flops, per-queue state in flip-flops, and a module that does not elaborate.
 
-Without arguments: the whole device for both configurations, and docs/area.md is written. With names of modules: each by
-itself. A block that has not changed since it was mapped is not mapped again. `./vireo synth` calls it, and the test
-suite with names."""
+Without arguments: the whole device for both configurations; writes docs/area.md. With module names: each module on its own.
+Unchanged blocks are taken from the cache. Run by `./vireo synth`, and by the test suite with module names."""
 
 import argparse
 import concurrent.futures
@@ -20,16 +19,16 @@ import tomllib
 import yosys
 from yosys import ROOT, VERSION
 
-WORK = ROOT / "build/synth"  # Yosys sees nothing outside of the repository
+WORK = ROOT / "build/synth"  # YoWASP's Yosys has access only to files inside the repository
 AREA = ROOT / "docs/area.md"
 
-# Named configuration -> FPGA family, and the command that maps to it. Blocks are not chips: no pads, no clock buffers.
+# Named configuration -> FPGA family, mapping command, cell libraries. No pads or clock buffers, since these are blocks.
 TARGETS = {
     "nic1": ("ECP5", "synth_ecp5 -top {top}", "+/ecp5/cells_sim.v +/ecp5/cells_bb.v"),
     "nic100": ("UltraScale+", "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
                "+/xilinx/cells_sim.v +/xilinx/cells_xtra.v"),
 }
-# Columns of the table -> cell types that count there, and as how many. BRAM is in units of 18 Kbit.
+# Column of the table -> cell types and their weights. BRAM is in units of 18 Kbit.
 COLUMNS = {
     "LUT": {r"LUT[1-6]$": 1, r"CCU2C$": 2},
     "FF": {r"TRELLIS_FF$|FD[CPRS]E(_1)?$": 1},
@@ -38,14 +37,14 @@ COLUMNS = {
     "DSP": {r"MULT18X18D$|DSP48E\d$": 1},
 }
 WHOLE = "vireo_nic"
-# A memory of more entries than this must not become flip-flops.
+# A memory with more entries than this must not become flip-flops.
 FF_MEMORY_ENTRIES = 16
 LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
 UNMAPPED = r"^\$mem|\$__"
-# A register of this many bits or more that grows faster from nic1 to nic100 than the data path does is state per queue
-# or QP, which belongs into RAM.
+# A register of at least this many bits that grows faster from nic1 to nic100 than the data path holds per-queue or per-QP
+# state, which must be in RAM.
 PER_QUEUE_BITS = 256
-# ... but for these, which know of no queue: what they grow with.
+# Exceptions: registers that grow with something else than queues.
 NOT_PER_QUEUE = {
     "dma_read_port.u_reader.begun_q": "DMA tags",
     "dma_read_port.u_reader.done_q": "DMA tags",
@@ -56,8 +55,8 @@ NOT_PER_QUEUE = {
 SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
 SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
 EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
-# Parameter of a module -> the value that a configuration gives it: a name in spec/configs.toml, or a function of the
-# configuration. "module.Parameter" is for a name that does not mean the same everywhere.
+# Module parameter -> its value in a configuration: a name in spec/configs.toml, or a function of the configuration.
+# "module.Parameter" is for a name whose meaning depends on the module.
 PARAMETERS = {
     "ConfigIndex": lambda config: config["index"],
     "CoreClockKhz": "core_clock_khz",
@@ -94,7 +93,7 @@ PARAMETERS = {
     "vireo_rx_buffer.BufferBytes": "rx_buffer_bytes",
     "vireo_rx_scatter.BufferBytes": "rx_buffer_bytes",
 }
-# Those that no configuration chooses: a module is synthesized with their defaults.
+# Parameters that do not depend on the configuration: synthesized with their defaults.
 DEFAULTS = {
     "Ahead", "BytesBits", "BytesPerFrame", "ChainEntries", "Depth", "Descriptors", "Entries", "Fetches", "FetchClients",
     "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Offset", "Packets", "Ram", "ReadClients", "RequestTagBits", "Requests", "Slots", "StepBits",
@@ -109,7 +108,7 @@ def modules(sources):
 
 
 def parameters(path, config):
-    """Values of a module's parameters, by their names in SystemVerilog, and the names that neither table above knows."""
+    """Values of a module's parameters by SystemVerilog name, and the parameters that are in neither table above."""
     values, unknown = {}, []
     for name in re.findall(r"^  parameter\s[^=,)]*?(\w+)\s*=", path.read_text(encoding="utf-8"), re.MULTILINE):
         qualified = f"{path.stem}.{name}"
@@ -122,9 +121,9 @@ def parameters(path, config):
 
 
 def wiring_errors():
-    """Where vireo_nic gives one of its blocks another value than PARAMETERS does."""
+    """Differences between the parameter values that vireo_nic passes to its blocks and PARAMETERS."""
     text = (ROOT / f"rtl/{WHOLE}.sv").read_text(encoding="utf-8")
-    return [f"rtl/{WHOLE}.sv gives {module}.{name} {key}, fpga/synth.py does not"
+    return [f"rtl/{WHOLE}.sv sets {module}.{name} to {key}, fpga/synth.py does not"
             for module, body in re.findall(r"^  (vireo_\w+) #\((.*?)^  \) u_", text, re.MULTILINE | re.DOTALL)
             for name, key in re.findall(r"\.(\w+)\(Config\.(\w+)\)", body)
             if PARAMETERS.get(f"{module}.{name}", PARAMETERS.get(name)) != key]
@@ -136,7 +135,7 @@ def counts(cells):
 
 
 def file_for(text):
-    """Name of files that belong to this text."""
+    """Cache file name for this text."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -145,7 +144,7 @@ def run_yosys(name, lines):
 
 
 def split(text):
-    """The modules of an RTLIL file: name -> text, attributes included."""
+    """Modules of an RTLIL file: name -> text, attributes included."""
     found, begin = {}, 0
     for match in re.finditer(r"^module \\(\S+)\n|^end\n", text, re.MULTILINE):
         if match[1]:
@@ -157,7 +156,7 @@ def split(text):
 
 
 def canonical(text):
-    """RTLIL without what changes when something else does: places in files, and numbers in names that Yosys made up."""
+    """RTLIL in canonical form: without source locations, and with Yosys' generated names renumbered."""
     numbers = {}
 
     def renamed(match):
@@ -168,14 +167,14 @@ def canonical(text):
 
 
 def shell(text):
-    """A block for those who only wire it: its name and its ports."""
+    """A block as a black box: its name and its ports."""
     lines = text.splitlines()
     kept = [line for line in lines if re.match(r"module |end$|  wire .*\b(input|output|inout) \d", line)]
     return "\n".join(["attribute \\blackbox 1", *kept]) + "\n"
 
 
 def registers(text):
-    """Registers of a module by name and their bits."""
+    """Registers of a module: name -> bits."""
     found = {}
     for cell in re.finditer(r"^  cell \$(?:a|s|al)?dff\w* .*\n((?:    .*\n)*)", text, re.MULTILINE):
         q = re.search(r"^    connect \\Q \\?(\S+)", cell[1], re.MULTILINE)[1]
@@ -184,12 +183,12 @@ def registers(text):
 
 
 def elaborate(sources, top, values, whole):
-    """RTLIL of the blocks of the whole device, or of one module, from source; and why not."""
+    """RTLIL of the blocks of the whole device, or of one module; CPU time; and the error, if any."""
     hierarchy = "--keep-hierarchy" if whole else ""
     script = [f"read_slang --threads 1 --top {top} {hierarchy} "
               + " ".join(f"-G {name}={value}" for name, value in values.items()) + " "
               + " ".join(str(p.relative_to(ROOT)) for p in sources)]
-    if whole:  # its blocks stay apart, and each becomes one netlist
+    if whole:  # keep the hierarchy of blocks, flatten each block
         script += [f"setattr -mod -set keep_hierarchy 1 *${WHOLE}.*", f"setattr -mod -unset keep_hierarchy *${WHOLE}.*.*"]
     script += [f"hierarchy -check -top {top}", "flatten -noscopeinfo"]
     key = file_for("\n".join([VERSION, *script, *(p.read_text(encoding="utf-8") for p in sources)]))
@@ -205,8 +204,8 @@ def elaborate(sources, top, values, whole):
 
 
 def map_module(config_name, name, text):
-    """Cells of a module's netlist for a configuration's FPGA, by type; the netlist's file; processor time, 0 if it was
-    mapped before; and why it failed if it did. `text` is its RTLIL, with shells of the blocks that it wires."""
+    """Maps a module for a configuration's FPGA. Returns cells by type; the netlist's file; CPU time, 0 if cached; and the
+    error, if any. `text` is its RTLIL, with black boxes of the blocks that it instantiates."""
     command = TARGETS[config_name][1].format(top=name)
     checks = {"drivers": "tee -q -o {} check", "latches": "select -write {} t:$dlatch t:$adlatch t:$dlatchsr",
               "memories": f"select -write {{}} t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"}
@@ -239,7 +238,7 @@ def map_module(config_name, name, text):
     why = {
         "a net with several drivers": found("drivers", r"multiple conflicting drivers for (.*?):?$"),
         "a latch": found("latches", r"^[^/]*/(.+)$"),
-        "a memory that no RAM can hold, or that would become flip-flops": found("memories", r"^[^/]*/(.+)$")
+        "a memory that cannot be mapped to RAM, or that would become flip-flops": found("memories", r"^[^/]*/(.+)$")
             + re.findall(r"no valid mapping found for memory (\S+)", error or ""),
     }
     cells = {}
@@ -263,11 +262,12 @@ def show(*columns):
 
 
 def show_row(row, seconds):
-    show(row["block"], row["module"], row["config"], *(row[name] for name in COLUMNS), f"{seconds:.0f}" if seconds else "kept")
+    show(row["block"], row["module"], row["config"], *(row[name] for name in COLUMNS), f"{seconds:.0f}" if seconds else "cached")
 
 
 def per_queue(designs):
-    """Registers that hold state per queue or QP, by the blocks that have them, from the elaborated designs of both."""
+    """Registers that hold per-queue or per-QP state, as BLOCK.REGISTER -> bits, from the elaborated designs of both
+    configurations."""
     small, large = ({f"{name.partition('.u_')[2]}.{q}": bits for name, text in designs[config].items()
                      for q, bits in registers(text).items()} for config in TARGETS)
     growth = SPEC_CONFIGS["nic100"]["datapath_bits"] // SPEC_CONFIGS["nic1"]["datapath_bits"]
@@ -276,19 +276,19 @@ def per_queue(designs):
 
 
 def synthesize_whole(sources, config_names, jobs):
-    """Rows of the table, what links to the whole netlist, registers per queue, and errors."""
+    """Maps and links the whole device. Returns rows of the table, registers with per-queue state, and errors."""
     rows, errors, designs = [], [], {}
     for config_name in config_names:
         print(f"{config_name}: elaborating {WHOLE} ...", flush=True)
         design, seconds, error = elaborate(sources, WHOLE, {"ConfigIndex": SPEC_CONFIGS[config_name]["index"]}, True)
-        print(f"{config_name}: {f'elaborated, {seconds:.0f} s' if seconds else 'kept'}", flush=True)
+        print(f"{config_name}: {f'elaborated, {seconds:.0f} s' if seconds else 'cached'}", flush=True)
         spent = seconds
         if error:
             errors.append(error)
             continue
         designs[config_name] = design
         shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
-        # The largest first, so that no long one is left for the end.
+        # Largest first, so that the longest run does not start last.
         order = sorted(design, key=lambda name: -len(design[name]))
         netlists = []
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -314,25 +314,25 @@ def synthesize_whole(sources, config_names, jobs):
             show_row(row, spent)
             rows.append(row)
     found = per_queue(designs) if len(designs) == len(TARGETS) else {}
-    errors += [f"{q} has {bits} flip-flops for nic100: state per queue or QP belongs into RAM" for q, bits in found.items()]
+    errors += [f"{q} has {bits} flip-flops for nic100: per-queue or per-QP state must be in RAM" for q, bits in found.items()]
     return rows, found, errors
 
 
 def link(config_name, netlists):
-    """The whole device's netlist from those of its blocks: build/synth/vireo_nic.CONFIG.v. No net may have two drivers, no
-    cell may be unmapped."""
+    """Links the block netlists to the whole device's: build/synth/vireo_nic.CONFIG.v. Fails on a net with several drivers or
+    an unmapped cell."""
     result = (WORK / f"{WHOLE}.{config_name}.v").relative_to(ROOT)
     _, error = run_yosys(f"{WHOLE}.{config_name}.link", [
         f"read_verilog -lib {TARGETS[config_name][2]}", *(f"read_rtlil {p.relative_to(ROOT)}" for p in netlists),
         f"hierarchy -check -top {WHOLE}", "check -mapped -assert", f"write_verilog -noattr {result}"])
-    return f"the netlists of {config_name} do not make a whole:\n{error}" if error else None
+    return f"the netlists of {config_name} do not link:\n{error}" if error else None
 
 
 def synthesize_module(sources, name, config_name):
-    """Row of the table, and why it failed if it did."""
+    """Row of the table, CPU time, and the error, if any."""
     values, unknown = parameters(next(p for p in sources if p.stem == name), SPEC_CONFIGS[config_name])
     if unknown:
-        return None, 0, f"fpga/synth.py does not know whether a configuration chooses {', '.join(unknown)}: PARAMETERS or DEFAULTS"
+        return None, 0, f"add to PARAMETERS or DEFAULTS in fpga/synth.py: {', '.join(unknown)}"
     design, first, error = elaborate(sources, name, values, False)
     if error:
         return None, first, error
@@ -341,8 +341,8 @@ def synthesize_module(sources, name, config_name):
 
 
 def write_netlist(sources, name, settings, output):
-    """The netlist of a module with these parameters as Verilog that needs no library, for simulation: mapped to ECP5, and
-    every cell replaced by what Yosys' own model of it says. Memories are in LUTRAM: of the block RAM there is no model."""
+    """Writes a module's netlist with these parameters as self-contained Verilog for simulation: mapped to ECP5, with every cell
+    replaced by Yosys' simulation model. Memories are in LUTRAM, because Yosys has no model of the block RAM."""
     design, _, error = elaborate(sources, name, settings, False)
     if error:
         return error
@@ -359,11 +359,11 @@ def write_netlist(sources, name, settings, output):
             f"write_verilog -noattr {result.relative_to(ROOT)}"])
     if not error:
         result.replace(output)
-    return error and f"{name} has no netlist:\n{error}"
+    return error and f"no netlist for {name}:\n{error}"
 
 
 def area_page(rows, found):
-    """Writes the tables between the marks of docs/area.md."""
+    """Writes the tables between the markers of docs/area.md."""
     lines = []
     for config_name, (family, *_) in TARGETS.items():
         lines += ["", f"## {config_name} ({family})", "", f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
@@ -371,7 +371,7 @@ def area_page(rows, found):
         for row in sorted(own, key=lambda row: (row["block"] == WHOLE, -row["LUT"], row["block"])):
             name = f"**{WHOLE}**" if row["block"] == WHOLE else row["block"]
             lines.append(f"| {name} | " + " | ".join(f"{row[column]:,}" for column in COLUMNS) + " |")
-    lines += ["", "## State per queue or QP in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
+    lines += ["", "## Per-queue or per-QP state in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
     lines += [f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"]
     text = AREA.read_text(encoding="utf-8")
     before, begin, rest = text.partition("<!-- begin: ./vireo synth -->\n")
@@ -380,13 +380,13 @@ def area_page(rows, found):
 
 
 def refusals():
-    """Modules in fpga/bad that must be refused, each with its reason in its first comment; what was not."""
+    """Synthesizes the modules in fpga/bad, each of which must fail as its first comment states. Returns those that did not."""
     errors = []
     for path in sorted((ROOT / "fpga/bad").glob("*.sv")):
         expected = re.search(r"^// Refused: (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
         design, _, error = elaborate([path], path.stem, {}, False)
         for config_name in TARGETS:
-            reason = error or map_module(config_name, path.stem, design[path.stem])[3] or "nothing wrong with it"
+            reason = error or map_module(config_name, path.stem, design[path.stem])[3] or "no error"
             print(f"{path.stem:<16} {config_name:<8} {reason.splitlines()[0]}", flush=True)
             if expected not in reason:
                 errors.append(f"fpga/bad/{path.name} for {config_name}: expected '{expected}', got: {reason}")
@@ -394,15 +394,15 @@ def refusals():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="vireo synth", description=__doc__)
-    parser.add_argument("modules", nargs="*", help="only these modules, each by itself")
-    parser.add_argument("--config", choices=TARGETS, help="only this configuration; docs/area.md stays as it is")
-    parser.add_argument("--jobs", type=int, default=2, help="so many at a time (default: %(default)s; each takes up to 4 GB)")
-    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
-    parser.add_argument("--refusals", action="store_true", help="only show that the modules in fpga/bad are refused")
+    parser = argparse.ArgumentParser(prog="./vireo synth", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="only these modules, each on its own")
+    parser.add_argument("--config", choices=TARGETS, help="only this configuration; docs/area.md is not written")
+    parser.add_argument("--jobs", type=int, default=2, help="Yosys runs in parallel (default: %(default)s; each needs up to 4 GB)")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the results to this file")
+    parser.add_argument("--refusals", action="store_true", help="only check that the modules in fpga/bad are rejected")
     parser.add_argument("--netlist", type=pathlib.Path, metavar="FILE",
-                        help="only write the ECP5 netlist of one module, as module MODULE_netlist that any simulator takes")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the module of --netlist")
+                        help="only write the ECP5 netlist of one module, as self-contained Verilog module MODULE_netlist")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="module parameter for --netlist")
     options = parser.parse_args()
     if not yosys.PROGRAM.exists():
         sys.exit("Yosys is not installed; run ./vireo setup")
@@ -410,7 +410,7 @@ def main():
     sources = yosys.sources()
     unknown = set(options.modules) - set(modules(sources))
     if unknown:
-        sys.exit(f"no such module in rtl/sources.f: {', '.join(sorted(unknown))}; there are {', '.join(modules(sources))}")
+        sys.exit(f"no such module in rtl/sources.f: {', '.join(sorted(unknown))}; known: {', '.join(modules(sources))}")
     config_names = [options.config] if options.config else list(TARGETS)
     rows, errors, found = [], [], {}
     if options.refusals:
@@ -435,7 +435,7 @@ def main():
         show("block", "module", "config", *COLUMNS, "s")
         rows, found, errors = synthesize_whole(sources, config_names, options.jobs)
         for q, bits in found.items():
-            print(f"state per queue or QP in flip-flops: {q}, {bits} bits")
+            print(f"per-queue or per-QP state in flip-flops: {q}, {bits} bits")
         if not errors and not options.config:
             area_page(rows, found)
             print(f"wrote {AREA.relative_to(ROOT)}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What fpga/synth.py reads out of RTLIL, without Yosys."""
+"""Tests of the RTLIL parsing in fpga/synth.py, without Yosys."""
 
 import unittest
 
@@ -28,33 +28,33 @@ def block(width=8, register="waiting_here_q", number=41):
 
 
 class Reads(unittest.TestCase):
-    def test_modules_are_found_by_name_with_all_their_text(self):
+    def test_split_returns_each_module_with_its_complete_text(self):
         text = "# by Yosys\nautoidx 7\n" + block() + block().replace("u_a", "u_b")
         self.assertEqual(list(synth.split(text)), ["vireo_a$vireo_nic.u_a", "vireo_a$vireo_nic.u_b"])
         self.assertEqual(synth.split(block())["vireo_a$vireo_nic.u_a"], block())
 
-    def test_numbers_in_made_up_names_and_places_do_not_matter_and_all_else_does(self):
+    def test_canonical_ignores_only_generated_names_and_source_locations(self):
         same = synth.canonical(block())
         self.assertEqual(same, synth.canonical(block(number=99)))
         self.assertEqual(same, synth.canonical(block().replace("a.sv:2.1", "a.sv:77.1")))
         self.assertNotEqual(same, synth.canonical(block(width=9)))
         self.assertNotEqual(same, synth.canonical(block(register="b_q")))
         self.assertNotEqual(same, synth.canonical(block().replace("$not", "$neg")))
-        # The same number twice is not two numbers.
+        # One number used twice differs from two numbers.
         self.assertNotEqual(same, synth.canonical(block(number=40)))
 
-    def test_those_who_wire_a_block_see_its_ports_and_nothing_else(self):
+    def test_a_black_box_has_the_ports_of_its_block_and_nothing_else(self):
         shell = synth.shell(block())
         self.assertIn("wire width 8 input 1 \\data_i", shell)
         self.assertNotIn("cell", shell)
         self.assertNotIn("$12", shell)
 
-    def test_state_that_grows_with_the_queues_is_found_and_state_that_grows_with_the_data_path_is_not(self):
+    def test_per_queue_reports_state_that_grows_with_the_queues_and_not_with_the_data_path(self):
         for small, large, found in ((16, 1024, True), (64, 512, False), (16, 256, True), (4, 128, False), (1024, 1024, False)):
             designs = {"nic1": {"vireo_a$vireo_nic.u_a": block(small)}, "nic100": {"vireo_a$vireo_nic.u_a": block(large)}}
             self.assertEqual(synth.per_queue(designs), {"a.waiting_here_q": large} if found else {}, (small, large))
 
-    def test_every_parameter_that_the_device_sets_from_its_configuration_is_set_so_here(self):
+    def test_parameters_match_those_that_the_device_passes_to_its_blocks(self):
         self.assertEqual(synth.wiring_errors(), [])
 
 

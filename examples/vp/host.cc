@@ -13,12 +13,12 @@ using host::ErrorCode;
 using sc_core::sc_time;
 using spec::PciHeader;
 
-// The memory map of this host, as the NIC sees it.
+// The memory map of this host, in bus addresses.
 constexpr uint64_t kMemoryAddress = 0x1000'0000, kMemoryBytes = 0x100'0000;
 constexpr uint64_t kMessageAddress = 0xfee0'0000;
 constexpr uint64_t kBarAddress = uint64_t{1} << 40, kBarDistance = uint64_t{1} << 32;
 constexpr unsigned kVectors = 64;
-// What the bus and the memory behind it cost. A posted write is under way as long, but nobody waits for it.
+// Latency of bus and memory. A posted write takes this long, too, but its initiator does not wait.
 const sc_time kReadLatency(450, sc_core::SC_NS), kWriteLatency(130, sc_core::SC_NS);
 
 constexpr unsigned kBars = sizeof(PciHeader{}.base_address) / sizeof(uint32_t);
@@ -56,9 +56,9 @@ void Host::Run() {
   if (program) program();
 }
 
-// What system software does before a driver comes: addresses for the BARs. (The driver enables them.)
+// Assigns addresses to the BARs, as system software does before a driver is loaded. (The driver enables them.)
 void Host::Enumerate() {
-  for (unsigned bar = 0; bar + 1 < kBars; bar += 2) {  // all are 64-bit ones
+  for (unsigned bar = 0; bar + 1 < kBars; bar += 2) {  // all BARs have 64 bits
     const auto put = [&](uint64_t value) {
       WriteConfig(BarRegister(bar), 4, static_cast<uint32_t>(value));
       WriteConfig(BarRegister(bar + 1), 4, static_cast<uint32_t>(value >> 32));
@@ -66,7 +66,7 @@ void Host::Enumerate() {
     put(~uint64_t{0});
     const uint64_t mask =
         (ReadConfig(BarRegister(bar), 4) & ~uint64_t{0xf}) | uint64_t{ReadConfig(BarRegister(bar + 1), 4)} << 32;
-    bar_bytes_[bar] = ~mask + 1;  // 0: there is none
+    bar_bytes_[bar] = ~mask + 1;  // 0: not implemented
     put(mask == 0 ? 0 : kBarAddress + bar * kBarDistance);
   }
 }
@@ -80,7 +80,7 @@ void Host::ServeDma(tlm::tlm_generic_payload& transaction, sc_time& delay) {
   transaction.set_response_status(tlm::TLM_OK_RESPONSE);
   delay += transaction.is_read() ? kReadLatency : kWriteLatency;
   if (transaction.is_write() && address == kMessageAddress) {
-    const unsigned vector = data[0];  // EnableMsix put the vector's number into its message
+    const unsigned vector = data[0];  // EnableMsix uses the vector's number as message data
     if (vector < arrived_.size()) arrived_[vector] = true;
     is_signaled_ = true;
     message_.notify(delay);
@@ -111,7 +111,7 @@ uint64_t Host::Access(Socket& socket, bool write, uint64_t address, unsigned byt
   socket->b_transport(transaction, delay);
   wait(delay);
   if (!transaction.is_response_ok()) {
-    lost_ = "an access at " + std::to_string(address) + ": " + transaction.get_response_string();
+    lost_ = "access at " + std::to_string(address) + ": " + transaction.get_response_string();
     return ones;
   }
   uint64_t result = 0;
@@ -139,10 +139,10 @@ void Host::WriteBar(unsigned bar, uint64_t offset, unsigned bytes, uint64_t valu
   Access(memory_socket, true, kBarAddress + bar * kBarDistance + offset, bytes, value);
 }
 
-// --- Memory: the first gap that is large enough
+// --- Memory: first fit
 
 host::Result<host::DmaBuffer> Host::AllocateDma(size_t bytes, size_t alignment) {
-  if (bytes == 0 || alignment == 0) return Error{ErrorCode::kInvalidArgument, "no memory asked for"};
+  if (bytes == 0 || alignment == 0) return Error{ErrorCode::kInvalidArgument, "no memory requested"};
   const auto aligned = [&](size_t offset) { return (offset + alignment - 1) / alignment * alignment; };
   size_t offset = 0;
   for (const auto& [begin, size] : allocated_) {
@@ -156,7 +156,7 @@ host::Result<host::DmaBuffer> Host::AllocateDma(size_t bytes, size_t alignment) 
 }
 
 host::Result<host::DmaBuffer> Host::MapDma(uint8_t*, size_t) {
-  return Error{ErrorCode::kUnsupported, "this host has no memory management unit for devices"};
+  return Error{ErrorCode::kUnsupported, "this host has no IOMMU"};
 }
 
 // --- Interrupts and time
@@ -194,7 +194,7 @@ bool Host::TakeInterrupt(unsigned vector) {
 uint64_t Host::NowNs() { return static_cast<uint64_t>(sc_core::sc_time_stamp() / sc_time(1, sc_core::SC_NS)); }
 
 void Host::Wait(uint64_t deadline_ns) {
-  constexpr uint64_t kProgressNs = 100;  // a loop that polls ends
+  constexpr uint64_t kProgressNs = 100;  // so that simulated time advances in a polling loop
   const uint64_t now = NowNs();
   if (deadline_ns <= now || !is_signaled_) {
     const uint64_t nanoseconds = deadline_ns <= now ? kProgressNs : deadline_ns - now;

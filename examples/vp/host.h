@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host of the example: a processor that runs a program natively, memory, and a root port with nothing behind it but
-// one NIC. To Vireo's driver it is a PciFunction; every access of it is a transaction.
+// A host of the example: a processor that runs a program natively, memory, and a root port with one NIC. Implements
+// PciFunction for Vireo's driver; every access is a TLM transaction.
 //
-// The program runs in a thread of the simulation and may call the driver and verbs there, nowhere else.
+// The program runs in a SystemC thread and may call the driver and verbs only there.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class Host final : public sc_core::sc_module, public host::PciFunction {
   explicit Host(const sc_core::sc_module_name& name);
   VIREO_SC_PROCESSES(Host);
 
-  // To the NIC, and from it: memory and messages.
+  // Initiators to the NIC; target for the NIC's DMA and MSI-X messages.
   tlm_utils::simple_initiator_socket<Host> config_socket, memory_socket;
   tlm_utils::simple_target_socket<Host> dma_socket;
 
-  std::function<void()> program;  // to be set before the simulation starts
+  std::function<void()> program;  // set it before the simulation starts
 
   // --- host::PciFunction
   host::Status health() const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one program tells another beside the wire, as others do by TCP: put once, taken by whoever waits for it.
+// Out-of-band exchange between programs, in place of TCP: put once, read by each waiting program.
 #pragma once
 
 #include <optional>

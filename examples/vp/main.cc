@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A virtual platform with two hosts, a Vireo NIC in each, and a cable. The programs on the hosts use Vireo's driver and
-// verbs: one writes into the other's memory by RDMA. Takes no arguments; ends with 0 if all went well.
+// verbs: one writes into the other's memory by RDMA. Takes no arguments; exits with 0 on success.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -26,7 +26,7 @@ void Say(Host& host, const char* what) {
   std::printf("%10llu ns  %s: %s\n", static_cast<unsigned long long>(host.NowNs()), host.name(), what);
 }
 
-// The value, or the end of the program.
+// Returns the value, or exits with the error.
 template <typename T>
 T Must(host::Result<T>&& result, const char* what) {
   if (!result.ok()) {
@@ -62,7 +62,7 @@ struct Machine {
   platform::VireoNic nic;
 };
 
-// What the programs must know of each other's objects.
+// What the programs must exchange to connect their queue pairs.
 struct Card {
   uint32_t qpn = 0, rkey = 0;
   uint64_t address = 0;
@@ -117,7 +117,7 @@ struct World {
       const uint64_t deadline = host.NowNs() + kPatienceNs;
       while (memory->data()[kBytes - 1] != Pattern(kBytes - 1) && host.NowNs() < deadline) host.Progress();
       for (uint32_t i = 0; i < kBytes; ++i) good_bytes += memory->data()[i] == Pattern(i) ? 1 : 0;
-      Say(host, good_bytes == kBytes ? "has all of it in its memory" : "does not have what was sent");
+      Say(host, good_bytes == kBytes ? "has all of it in its memory" : "does not have the data that was sent");
       is_b_done.Put(true);
     }
   }
@@ -134,7 +134,7 @@ struct World {
 
 int sc_main(int, char**) {
   vireo::examples::World world;
-  sc_core::sc_start();  // until nothing happens any more
+  sc_core::sc_start();  // until no events are left
   const auto& counters = world.a.nic.counters();
   std::printf("nic_a sent %llu frames and read host memory %llu times, in %llu of its cycles\n",
               static_cast<unsigned long long>(counters.sent_frames),

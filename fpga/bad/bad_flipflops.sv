@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refused: has a memory that no RAM can hold, or that would become flip-flops
-// One clock, but three writes in a cycle.
+// Refused: has a memory that cannot be mapped to RAM, or that would become flip-flops
+// One clock, three writes per cycle.
 module bad_flipflops (
   input  logic            clk_i,
   input  logic [2:0]      write_i,

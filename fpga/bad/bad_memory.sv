@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refused: has a memory that no RAM can hold, or that would become flip-flops
-// Two clocks write it and a third reads it at four places in one cycle.
+// Refused: has a memory that cannot be mapped to RAM, or that would become flip-flops
+// Written by two clocks, and read at four addresses per cycle by a third.
 module bad_memory (
   input  logic            a_clk_i,
   input  logic            b_clk_i,

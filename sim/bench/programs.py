@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast unmodified programs run on simulated NICs: round trips and bytes per second of real time, and per second of
-the processor that the simulator had; beside it the same traffic inside of one process (`./vireo bench`), without
-service, sockets and foreign memory. `./vireo bench programs` is the command; docs/bench.md is its page.
+"""Measures how fast unmodified programs run on simulated NICs: round trips and bytes per second of wall time and per second
+of the simulator's CPU time, compared with the same traffic within one process (`./vireo bench`), without service, sockets
+and access to other processes' memory. Command: `./vireo bench programs`; documentation: docs/bench.md.
 
-Each program runs twice, with few and with many messages; the difference is what the messages take."""
+Each program runs twice, with few and with many messages; the difference excludes start-up."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/bench"
 DEVICES = ("model", "rtl", "lockstep")
 WORKLOADS = {
-    # name: (program, its messages on the model, and on RTL, the workload inside of one process, bytes of a message)
+    # name: (program, messages on the model, messages on RTL, equivalent workload of ./vireo bench, bytes per message)
     "pingpong_64b": ("ibv_rc_pingpong -g 1 -s 64 -n {n}", 20000, 200, "roundtrip_64b", 0),
     "pingpong_64b_events": ("ibv_rc_pingpong -g 1 -s 64 -e -n {n}", 10000, 200, "roundtrip_64b", 0),
     "write_64k": ("ib_write_bw -F -s 65536 -n {n}", 2000, 100, "write_64k_1qp", 65536),
@@ -26,22 +26,22 @@ WORKLOADS = {
 
 
 def run(command):
-    """What it printed; ends with a message if it failed."""
+    """Output of a command; exits with a message if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\nended with status {done.returncode}:\n{done.stdout}")
+        sys.exit(f"{' '.join(command)}\nfailed with status {done.returncode}:\n{done.stdout}")
     return done.stdout
 
 
 def number(pattern, text):
     found = re.search(pattern, text, re.M)
     if found is None:
-        sys.exit(f"nothing like '{pattern}' in\n{text}")
+        sys.exit(f"no match for '{pattern}' in\n{text}")
     return float(found.group(1))
 
 
 def pair(build, device, program, n):
-    """Seconds of real time that the client measured for n messages, and of the processor that the simulator had."""
+    """Wall time that the client measured for n messages, and CPU time of the simulator, in seconds."""
     command = program.format(n=n)
     text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, command, command + " localhost"])
     cpu = number(r"processor time +([0-9.]+) s", text)
@@ -53,7 +53,7 @@ def pair(build, device, program, n):
 
 
 def in_process(build, device, workload):
-    """Messages, or rounds, per second of the processor."""
+    """Messages, or round trips, per second of CPU time."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "figures.json"
         run([str(build / "sim/bench/vireo_nic_bench"), "--quick", "--device", device, "--workload", workload, "--json", str(file)])
@@ -64,26 +64,26 @@ def in_process(build, device, workload):
 def main():
     parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="model,rtl", help="model, rtl, lockstep, separated by commas (default: %(default)s)")
+    parser.add_argument("--device", default="model,rtl", help="model, rtl, lockstep, comma-separated (default: %(default)s)")
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
-    parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results to this file")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
     args = parser.parse_args()
     devices, workloads = args.device.split(","), args.workload.split(",")
     for name, known in [(d, DEVICES) for d in devices] + [(w, WORKLOADS) for w in workloads]:
         if name not in known:
-            parser.error(f"there is no '{name}'; there are {', '.join(known)}")
+            parser.error(f"unknown '{name}'; known: {', '.join(known)}")
 
     rows = []
-    print(f"{'device':<9} {'workload':<20} {'per second':>12} {'per processor s':>16} {'in one process':>15} {'ratio':>6}")
+    print(f"{'device':<9} {'workload':<20} {'per second':>12} {'per CPU second':>16} {'one process':>15} {'ratio':>6}")
     for device in devices:
         for name in workloads:
             program, on_model, on_rtl, workload, size = WORKLOADS[name]
             many = (on_model if device == "model" else on_rtl) // (10 if args.quick else 1)
             few = max(many // 10, 2)
             (few_wall, few_cpu), (wall, cpu) = pair(args.build, device, program, few), pair(args.build, device, program, many)
-            # A machine that is busy with others may take longer for few than for many: then only the whole is known.
+            # On a loaded machine the short run may take longer than the long one: then use the long run as a whole.
             per_second = (many - few) / (wall - few_wall) if wall > few_wall else many / wall
             per_cpu = (many - few) / (cpu - few_cpu) if cpu > few_cpu else many / cpu
             alone = in_process(args.build, device, workload)
@@ -95,7 +95,7 @@ def main():
 
             print(f"{device:<9} {name:<20} {text(per_second):>12} {text(per_cpu):>16} {text(alone):>15} {per_cpu / alone:>6.2f}",
                   flush=True)
-    print("\nrt: round trips. ratio: of the two columns before it.")
+    print("\nrt: round trips. ratio: per CPU second / one process.")
     if args.json is not None:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests reach of the RTL: builds tests with Verilator's coverage, runs them, and makes one report of what each of
-their processes counted. `./vireo coverage` is the command.
+"""RTL coverage of the tests: builds tests with Verilator's coverage, runs them, and merges the counts of all processes into
+one report. Command: `./vireo coverage`.
 
-Lines and branches are those of rtl/, whatever instance and size of a module reached them. User points (verif/sva/*_cov.sv)
-count per module that they lie in, so that a block's test and the whole device add up."""
+Lines and branches are those of rtl/, added up over all instances and parameterizations of a module. User points
+(verif/sva/*_cov.sv) count for the module that contains them, so that block tests and the whole device add up."""
 
 import argparse
 import concurrent.futures
@@ -20,9 +20,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/coverage"
 PROGRAMS = r"verif\.(common|dma|virtio|ctrl|rdma|cosim)\."
-# Of programs of whole NICs, which have every device; the others run whole.
+# GoogleTest filter for whole-NIC programs, which have tests of every device; the others run all their tests.
 COSIM = "*/rtl_*"
-# Modules that only stand between two handshakes: their points belong to whoever uses them.
+# Pipeline stages between two handshakes: their points count for the module that instantiates them.
 STAGES = {"vireo_slice", "vireo_fifo"}
 
 
@@ -30,7 +30,7 @@ def die(text):
     sys.exit(f"vireo coverage: {text}")
 
 
-def say(text):
+def info(text):
     print(text, file=sys.stderr, flush=True)
 
 
@@ -38,11 +38,11 @@ def say(text):
 
 
 def programs(build, pattern):
-    """name -> path, of the test programs whose name has the pattern."""
+    """name -> path, of the test programs whose name matches the pattern."""
     try:
         wanted = re.compile(pattern)
     except re.error as error:
-        die(f"{pattern!r} is no regular expression: {error}")
+        die(f"{pattern!r} is not a regular expression: {error}")
     listing = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=False)
     if listing.returncode != 0:
         die(f"{build} is not configured; run ./vireo coverage, or: cmake --preset coverage\n{listing.stderr.strip()}")
@@ -52,18 +52,18 @@ def programs(build, pattern):
         if match and wanted.search(match[2]):
             found[match[2]] = pathlib.Path(build) / match[1]
     if not found:
-        die(f"no test program's name has {pattern!r}; --list shows all")
+        die(f"no test program matches {pattern!r}; --list shows all")
     return dict(sorted(found.items()))
 
 
 def build_them(build, names):
-    say(f"building {len(names)} test programs in {build}; the first time takes minutes for each")
+    info(f"building {len(names)} test programs in {build}; the first build takes minutes for each")
     if subprocess.run(["cmake", "--build", build, "--target", *names], stdout=sys.stderr, check=False).returncode != 0:
-        die("the build failed, see above. ./vireo build tells whether the tree builds without coverage")
+        die("build failed, see above; ./vireo build checks whether the tree builds without coverage")
 
 
 def run_one(name, path, data, cosim, timeout):
-    """(name, seconds, what went wrong or "", its output)."""
+    """(name, seconds, error or "", output)."""
     command = [str(path)] + ([f"--gtest_filter={cosim}"] if name.startswith("verif.cosim.") else [])
     environment = os.environ | {"VIREO_COVERAGE_DIR": str(data), "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"}
     begin = time.monotonic()
@@ -71,13 +71,13 @@ def run_one(name, path, data, cosim, timeout):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               env=environment, cwd=path.parent, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
-        return name, time.monotonic() - begin, f"did not end within {timeout} s", ""
+        return name, time.monotonic() - begin, f"timeout after {timeout} s", ""
     what = "" if done.returncode == 0 else f"exit status {done.returncode}"
     return name, time.monotonic() - begin, what, done.stdout
 
 
 def run_all(found, output, options):
-    """The names of those that failed. Their counts are kept: what a failing test reached was reached."""
+    """Runs all programs; returns the names of failed ones. Their counts are kept."""
     data = output / "data"
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
@@ -86,20 +86,20 @@ def run_all(found, output, options):
         runs = [pool.submit(run_one, name, path, data, options.cosim, options.timeout) for name, path in found.items()]
         for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
             name, seconds, what, text = run.result()
-            say(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
+            info(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
             if what:
                 failed.append(name)
                 log = output / f"{name}.log"
                 log.write_text(text, encoding="utf-8")
-                say(f"  its output: {log}")
+                info(f"  output: {log}")
     return failed
 
 
 def merge(output):
-    """Verilator's tool makes one file and an annotated listing of each source."""
+    """Merges the counts into one file and writes an annotated listing of each source, by verilator_coverage."""
     parts = sorted((output / "data").glob("*.dat"))
     if not parts:
-        die("no test left coverage behind: none of them has RTL, or all ended early (see above)")
+        die("no test wrote coverage data: none of them has RTL, or all aborted (see above)")
     merged = output / "merged.dat"
     annotated = output / "annotated"
     shutil.rmtree(annotated, ignore_errors=True)
@@ -107,7 +107,7 @@ def merge(output):
         try:
             done = subprocess.run(["verilator_coverage", *arguments], capture_output=True, text=True, check=False)
         except FileNotFoundError:
-            die("there is no verilator_coverage; ./vireo setup installs the package verilator")
+            die("verilator_coverage not found; ./vireo setup installs the package verilator")
         if done.returncode != 0:
             die(f"verilator_coverage: {done.stderr.strip() or done.stdout.strip()}")
     return merged
@@ -124,7 +124,7 @@ def read_points(text):
             continue
         match = re.fullmatch(r"C '(.*)' (\d+)", line)
         if not match:
-            die(f"line {number} is no coverage: {line!r}")
+            die(f"line {number} is not coverage data: {line!r}")
         point = dict(pair.split("\x02", 1) for pair in match[1].split("\x01") if "\x02" in pair)
         point["count"] = int(match[2])
         points.append(point)
@@ -132,7 +132,7 @@ def read_points(text):
 
 
 def lines_of(point):
-    """The lines that a point stands for."""
+    """The lines that a point covers."""
     lines = set()
     for part in point.get("S", "").split(","):
         if part:
@@ -142,16 +142,16 @@ def lines_of(point):
 
 
 def module_of(page):
-    """Without the parameters that Verilator writes behind a module's name."""
+    """Module name without the parameters that Verilator appends."""
     return re.sub(r"__[A-Z].*$", "", page.partition("/")[2])
 
 
 class Module:
-    """What is known of one source file of rtl/."""
+    """Coverage of one source file of rtl/."""
 
     def __init__(self):
         self.points = {}  # (line, column, comment) -> count: lines and branches
-        self.branches = set()  # of these keys, those of branches
+        self.branches = set()  # the keys of branches
         self.lines = {}  # line -> {key}
         self.user = {}  # name -> count
 
@@ -164,14 +164,14 @@ class Module:
             self.lines.setdefault(line, set()).add(key)
 
     def line_state(self, line):
-        """Of its points: "all", "some", "none"; "" without any."""
+        """Which of the line's points are covered: "all", "some", "none"; "" if it has none."""
         counts = [self.points[key] != 0 for key in self.lines.get(line, ())]
         if not counts:
             return ""
         return "all" if all(counts) else "some" if any(counts) else "none"
 
     def figures(self):
-        """Reached and all, of lines, branches and user points."""
+        """(covered, total) of lines, branches and user points."""
         states = [self.line_state(line) for line in self.lines]
         return ((sum(state != "none" for state in states), len(states)),
                 (sum(self.points[key] != 0 for key in self.branches), len(self.branches)),
@@ -179,11 +179,11 @@ class Module:
 
 
 def user_point(hierarchy, modules):
-    """(module, name) of a user point: who it lies in, where the instance's module is known."""
+    """(module, name) of a user point; the module is empty if the instance's module is unknown."""
     *path, label = hierarchy.split(".")
-    watcher = path.pop()  # the instance of the watching module itself
-    name = re.sub(r"^u_(cov_)?", "", watcher)
-    if watcher.startswith("u_stream"):
+    cover = path.pop()  # the instance of the cover module
+    name = re.sub(r"^u_(cov_)?", "", cover)
+    if cover.startswith("u_stream"):
         name = label
     owner = ".".join(path)
     inside = []
@@ -194,7 +194,7 @@ def user_point(hierarchy, modules):
 
 
 def analyse(points, rtl):
-    """module -> Module, of the sources in the folder rtl."""
+    """source -> Module, for the sources in the folder rtl."""
     result = {}
     modules = {}  # instance -> its module
     for point in points:
@@ -266,11 +266,11 @@ ul { columns: 3; } summary { cursor: pointer; font-weight: bold; padding: 6px 0;
 
 
 def page(result, title):
-    """All in one file: the table, and each source with its lines coloured."""
+    """The report as one HTML file: the table, and each source with coloured lines."""
     out = ["<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>",
            f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>",
-           "<p><span class='all'>reached</span>, <span class='some'>some of its branches</span>, "
-           "<span class='none'>never</span>. In front of a line: its point that was reached least often.</p>",
+           "<p><span class='all'>covered</span>, <span class='some'>some branches covered</span>, "
+           "<span class='none'>not covered</span>. Number before a line: count of its least covered point.</p>",
            "<table><tr><th>module</th><th>lines</th><th></th><th>branches</th><th></th><th>user points</th><th></th></tr>"]
     for name, figures in rows_of(result):
         link = name if name == "total" else f"<a href='#{name}'>{name}</a>"
@@ -297,7 +297,7 @@ def page(result, title):
 
 
 def missing(result):
-    """The user points that nobody reached, by module."""
+    """The uncovered user points, by module."""
     lines = []
     for source, module in result.items():
         names = sorted(name for name, count in module.user.items() if count == 0)
@@ -307,20 +307,20 @@ def missing(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./vireo coverage", description="What the tests reach of the RTL: lines, branches "
-                                     "and user points. Builds in build/coverage, prints a table and writes an HTML page.")
+    parser = argparse.ArgumentParser(prog="./vireo coverage", description="RTL coverage of the tests: lines, branches and user "
+                                     "points. Builds in build/coverage, prints a table and writes an HTML page.")
     parser.add_argument("tests", nargs="?", default=PROGRAMS, metavar="REGEX",
-                        help="test programs, by a part of their names; the default is every block and whole NICs: %(default)s")
-    parser.add_argument("--list", action="store_true", help="the names of the programs, nothing else")
+                        help="test programs whose names match; default: all blocks and whole NICs, %(default)s")
+    parser.add_argument("--list", action="store_true", help="list the test programs")
     parser.add_argument("--cosim", default=COSIM, metavar="FILTER",
-                        help="GoogleTest filter for programs of whole NICs (%(default)s); for example '*/rtl_nic1*'")
-    parser.add_argument("--no-run", action="store_true", help="only report again what the last run counted")
-    parser.add_argument("--missing", action="store_true", help="also list the user points that were never reached")
-    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time (%(default)s)")
-    parser.add_argument("--timeout", type=int, default=3600, help="seconds for one program (%(default)s)")
+                        help="GoogleTest filter for whole-NIC programs (default: %(default)s); for example '*/rtl_nic1*'")
+    parser.add_argument("--no-run", action="store_true", help="do not run tests; report the last run again")
+    parser.add_argument("--missing", action="store_true", help="also list the uncovered user points")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs in parallel (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=3600, help="seconds per program (default: %(default)s)")
     parser.add_argument("--output", type=pathlib.Path, default=BUILD / "report", metavar="DIR",
-                        help="for data, annotated listings and page (build/coverage/report)")
+                        help="folder for data, annotated listings and page (default: build/coverage/report)")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
     options = parser.parse_args()
     output = options.output.resolve()
@@ -333,19 +333,19 @@ def main():
         build_them(options.build, list(found))
         failed = run_all(found, output, options)
     elif not (output / "data").is_dir():
-        die(f"there is nothing in {output} to report; run it without --no-run first")
+        die(f"no data in {output}; run without --no-run first")
     merged = merge(output)
     result = analyse(read_points(merged.read_text(encoding="utf-8")), ROOT / "rtl")
     if not result:
-        die("no line of rtl/ was counted; is the build one with VIREO_COVERAGE?")
+        die("no counts for rtl/; was the build configured with VIREO_COVERAGE?")
     index = output / "index.html"
-    index.write_text(page(result, "Vireo: what tests reach of the RTL"), encoding="utf-8")
+    index.write_text(page(result, "Vireo: RTL coverage"), encoding="utf-8")
     print(table(result, options.markdown))
     if options.missing:
-        print("\nnever reached:\n" + (missing(result) or "nothing"))
-    say(f"page: {index}\nlistings: {output / 'annotated'}")
+        print("\nnot covered:\n" + (missing(result) or "none"))
+    info(f"page: {index}\nlistings: {output / 'annotated'}")
     if failed:
-        die(f"tests failed, so the figures are not to be relied on: {' '.join(failed)}")
+        die(f"tests failed, so the figures are not reliable: {' '.join(failed)}")
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What coverage.py makes of counts: by module, over instances and sizes; and what it says when it cannot work."""
+"""Tests of coverage.py: counts added up per module over instances and parameterizations; error messages."""
 
 import pathlib
 import subprocess
@@ -27,20 +27,20 @@ def figures(text):
 
 
 class Counts(unittest.TestCase):
-    def test_instances_and_sizes_of_a_module_are_one(self):
+    def test_instances_and_parameterizations_of_a_module_add_up(self):
         text = (point("v_line/vireo_x__W3", 10, "case", 0, "TOP.vireo_x", "10-12") +
                 point("v_line/vireo_x__W4_D8", 10, "case", 5, "TOP.vireo_nic.u_x", "10-12"))
         self.assertEqual(figures(text), {"vireo_x": ((3, 3), (0, 0), (0, 0))})
 
-    def test_a_line_is_reached_by_any_of_its_branches_and_each_branch_counts(self):
+    def test_a_line_is_covered_by_any_of_its_branches_and_each_branch_counts(self):
         text = (point("v_branch/vireo_x", 10, "if", 7, "TOP.vireo_x", "10") +
                 point("v_branch/vireo_x", 10, "else", 0, "TOP.vireo_x", "10-11", column=4))
         self.assertEqual(figures(text), {"vireo_x": ((1, 2), (1, 2), (0, 0))})
 
-    def test_a_source_that_is_not_of_the_device_does_not_count(self):
+    def test_a_source_outside_rtl_does_not_count(self):
         self.assertEqual(figures(point("v_line/t", 1, "block", 1, "TOP.t", "1", file="/verif/t.sv")), {})
 
-    def test_a_broken_file_is_named(self):
+    def test_a_broken_data_file_is_rejected_with_its_line(self):
         with self.assertRaisesRegex(SystemExit, "line 2"):
             figures("C 'torn\n")
 
@@ -59,18 +59,18 @@ class UserPoints(unittest.TestCase):
         result = coverage.analyse(coverage.read_points(self.LINES + text), RTL)
         return {source.stem: module.user for source, module in result.items() if module.user}
 
-    def test_a_point_belongs_to_its_block_wherever_that_is(self):
+    def test_a_point_counts_for_its_block_wherever_that_is_instantiated(self):
         self.assertEqual(self.named(("vireo_point_cov", 0, "TOP.vireo_x.u_cov_timer.point"),
                                     ("vireo_point_cov", 4, "TOP.vireo_nic.u_x.u_cov_timer.point")),
                          {"vireo_x": {"timer": 4}})
 
-    def test_a_stage_belongs_to_who_uses_it(self):
+    def test_a_stage_counts_for_the_module_that_instantiates_it(self):
         self.assertEqual(self.named(("vireo_stream_cov__W9", 0, "TOP.vireo_x.u_ack.u_stream_cov.full"),
                                     ("vireo_stream_cov__W9", 2, "TOP.vireo_nic.u_x.u_ack.u_stream_cov.full"),
                                     ("vireo_stream_cov__W9", 0, "TOP.vireo_x.u_ack.u_stream_cov.stalls")),
                          {"vireo_x": {"ack: full": 2, "ack: stalls": 0}})
 
-    def test_a_stage_alone_is_its_own(self):
+    def test_a_stage_as_top_counts_for_itself(self):
         lines = point("v_line/vireo_slice", 1, "block", 1, "TOP.vireo_slice", "1", file="/rtl/common/vireo_slice.sv")
         user = point("v_user/vireo_stream_cov", 9, "x", 1, "TOP.vireo_slice.u_stream_cov.moves", file="/verif/cov.sv")
         result = coverage.analyse(coverage.read_points(lines + user), RTL)
@@ -78,7 +78,7 @@ class UserPoints(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    def test_the_page_shows_each_line_and_what_is_missing(self):
+    def test_the_page_shows_each_line_and_uncovered_points(self):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "vireo_x.sv"
             source.write_text("module x;\n  a < b;\n  never;\nendmodule\n", encoding="utf-8")
@@ -103,13 +103,13 @@ class Refusals(unittest.TestCase):
         self.assertIn(word, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 
-    def test_each_says_what_to_do(self):
+    def test_errors_state_the_remedy(self):
         with tempfile.TemporaryDirectory() as folder:
             self.refused("cmake --preset coverage", "--build", folder)
-            self.refused("no regular expression", "--build", folder, "(")
+            self.refused("not a regular expression", "--build", folder, "(")
             self.refused("without --no-run", "--no-run", "--output", folder)
             (pathlib.Path(folder) / "data").mkdir()
-            self.refused("no test left coverage", "--no-run", "--output", folder)
+            self.refused("no test wrote coverage data", "--no-run", "--output", folder)
 
     def test_help_explains_every_option(self):
         done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)

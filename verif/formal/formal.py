@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the properties of verif/formal/proofs.toml with Yosys' built-in SAT solver, and that each of them can fail: of
-every assertion at least one mutant of the RTL must be refuted, by a counterexample that begins in reset. Ends with 1 if
-a proof fails or a mutant is not refuted. Without names, docs/formal.md is written. `./vireo formal` calls it, and the
+"""Proves the properties in verif/formal/proofs.toml with Yosys' built-in SAT solver, and checks that each can fail: for
+every assertion at least one mutant of the RTL must be refuted, by a counterexample that starts in reset. Exits with 1 if
+a proof fails or a mutant is not refuted. Without names it also writes docs/formal.md. Run by `./vireo formal`, and by the
 test suite with names."""
 
 import argparse
@@ -21,18 +21,18 @@ import yosys  # noqa: E402  pylint: disable=wrong-import-position
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "proofs.toml"
 PAGE = ROOT / "docs/formal.md"
-WORK = ROOT / "build/formal"  # Yosys sees nothing outside of the repository
+WORK = ROOT / "build/formal"  # YoWASP's Yosys has access only to files inside the repository
 BEGIN, END = "<!-- begin: ./vireo formal -->\n", "<!-- end -->\n"
-# Cuts every register: what holds then, holds in any state, also in those that cannot be reached.
+# Cuts every register: a property proven then holds in any state, also in unreachable ones.
 CUT = "cutpoint t:*dff* t:*dlatch* %u"
 METHODS = ("any state", "induction")
-# Assertions of this kind only help an induction; they are proven as the others are, but say nothing to the outside.
+# Prefix of helper invariants: they only strengthen an induction. They are proven like the others and need no mutant.
 HELPER = "inv_"
-SECONDS = 300  # for one question to the solver
+SECONDS = 300  # timeout of one solver call
 
 
 def load(path=LIST):
-    """The proofs of a file, each with its defaults."""
+    """The proofs of a file, with defaults filled in."""
     proofs = tomllib.loads(path.read_text(encoding="utf-8"))["proof"]
     for proof in proofs:
         proof.setdefault("top", proof["module"])
@@ -50,35 +50,35 @@ def load(path=LIST):
 
 
 def mistakes(proof):
-    """What is wrong with an entry of the list before anything is proven."""
+    """Errors in an entry of the list, found before anything is proven."""
     found = []
     if proof["method"] not in METHODS:
-        found.append(f"method is none of {', '.join(METHODS)}")
-    found += [f"there is no {checker}" for checker in proof["checkers"] if not (ROOT / checker).exists()]
+        found.append(f"unknown method; known: {', '.join(METHODS)}")
+    found += [f"no such file: {checker}" for checker in proof["checkers"] if not (ROOT / checker).exists()]
     for mutant in proof["mutant"]:
         path = ROOT / mutant["file"]
-        where = faults.locate(mutant, path.read_text(encoding="utf-8")) if path.exists() else f"there is no {mutant['file']}"
+        where = faults.locate(mutant, path.read_text(encoding="utf-8")) if path.exists() else f"no such file: {mutant['file']}"
         if isinstance(where, str):
             found.append(where)
     return found
 
 
 def uncovered(proof, names):
-    """What is wrong with these assertions: without a name of their own, or without a mutant."""
+    """Errors for assertions that have no name of their own or no mutant."""
     last = {name: name.rpartition(".")[2] for name in names}
-    return [f"no mutant is for `{name}`" for name in names if not last[name].startswith(HELPER)
+    return [f"no mutant for assertion `{name}`" for name in names if not last[name].startswith(HELPER)
             and not any(name == mutant["assertion"] or name.endswith("." + mutant["assertion"]) for mutant in proof["mutant"])]
 
 
 def spoiled(mutant):
-    """The text of the mutant's file with its fault."""
+    """The text of the mutant's file with the fault applied."""
     text = (ROOT / mutant["file"]).read_text(encoding="utf-8")
     at = faults.locate(mutant, text)
     return text[:at] + mutant["replace"] + text[at + len(mutant["search"]):]
 
 
 def elaboration(proof, setting, instead):
-    """Commands that make the problem: one flat module, memories as registers, nothing in it but what the assertions see."""
+    """Commands that build the problem: one flat module, memories as registers, reduced to the assertions' cone of influence."""
     files = [str(instead.get(str(path), path)) for path in
              [*(p.relative_to(ROOT) for p in yosys.sources()), "verif/formal/vireo_formal_reset.sv", *proof["checkers"]]]
     generics = " ".join(f"-G {value}" for value in setting.split())
@@ -91,46 +91,46 @@ def elaboration(proof, setting, instead):
 
 
 def script(proof, stem):
-    """All questions of a proof for one run of Yosys, and the files where the answers will be."""
+    """All solver calls of a proof for one run of Yosys, and the files that get the results."""
     lines, proven, refuted = [], [], []
 
-    def ask(answer, question):
-        lines.append(f"tee -q -o {answer.relative_to(ROOT)} sat -set-assumes -prove-asserts -timeout {SECONDS} "
-                     + ("" if proof["method"] == "any state" else question))
+    def solve(output, options):
+        lines.append(f"tee -q -o {output.relative_to(ROOT)} sat -set-assumes -prove-asserts -timeout {SECONDS} "
+                     + ("" if proof["method"] == "any state" else options))
 
     def alone(assertion):
         lines.extend([f"delete t:$assert c:{assertion} c:*.{assertion} %u %d", "select -assert-min 1 t:$assert", "opt_clean -purge"])
 
     for number, setting in enumerate(proof["sets"]):
-        answer = WORK / f"{stem}.proof{number}"
-        lines += [*elaboration(proof, setting, {}), f"select -write {answer.relative_to(ROOT)}.assertions t:$assert",
+        output = WORK / f"{stem}.proof{number}"
+        lines += [*elaboration(proof, setting, {}), f"select -write {output.relative_to(ROOT)}.assertions t:$assert",
                   "select -assert-min 1 t:$assert", "select -assert-none t:$check"]
         for part in dict.fromkeys(mutant["assertion"] for mutant in proof["mutant"]) if proof["apart"] else [""]:
             if part:
-                answer = WORK / f"{stem}.proof{number}.{part}"
+                output = WORK / f"{stem}.proof{number}.{part}"
                 lines.append("design -push-copy")
                 alone(part)
-            ask(answer, f"-tempinduct -maxsteps {proof['steps']}")
+            solve(output, f"-tempinduct -maxsteps {proof['steps']}")
             if part:
                 lines.append("design -pop")
-            proven.append((setting, answer))
+            proven.append((setting, output))
     for number, mutant in enumerate(proof["mutant"]):
-        answer, file = WORK / f"{stem}.mutant{number}", WORK / f"{stem}.mutant{number}.sv"
+        output, file = WORK / f"{stem}.mutant{number}", WORK / f"{stem}.mutant{number}.sv"
         file.write_text(spoiled(mutant), encoding="utf-8")
         lines += elaboration(proof, proof["sets"][0], {mutant["file"]: file.relative_to(ROOT)})
         alone(mutant["assertion"])
-        ask(answer, f"-tempinduct-baseonly -maxsteps {mutant['steps']}")
-        refuted.append(answer)
+        solve(output, f"-tempinduct-baseonly -maxsteps {mutant['steps']}")
+        refuted.append(output)
     return lines, proven, refuted
 
 
 def verdict(text):
-    """What Yosys' `sat` says: ("proven", k) by induction over k cycles, 0 without induction; ("refuted", cycles); or
-    ("open", why). Only its own words for the end of a proof count."""
+    """Result of Yosys' `sat`: ("proven", k) by induction over k cycles, 0 without induction; ("refuted", cycles); or
+    ("open", why). Only the solver's own final messages count."""
     lengths = re.findall(r"^\*\* Trying induction with length (\d+) \*\*", text, re.MULTILINE)
     steps = int(lengths[-1]) if lengths else 0
     if re.search(r"interrupted by timeout", text, re.IGNORECASE):
-        return "open", "no answer in time"
+        return "open", "timeout"
     if re.search(r"^Induction step proven: SUCCESS!", text, re.MULTILINE):
         return "proven", steps
     if re.search(r"^SAT proof finished - no model found: SUCCESS!", text, re.MULTILINE):
@@ -138,47 +138,47 @@ def verdict(text):
     if re.search(r"proof finished - model found(?: for base case)?: FAIL!", text):
         return "refuted", steps
     if re.search(r"^Reached maximum number of time steps", text, re.MULTILINE):
-        return "open", f"not settled in {steps} cycles"
-    return "open", "the log has no verdict"
+        return "open", f"undecided after {steps} cycles"
+    return "open", "no result in the log"
 
 
 def prove(proof):
-    """Proves it and refutes its mutants. A row for the table, and what is wrong."""
+    """Proves it and refutes its mutants. Returns a row for the table, and errors."""
     errors = mistakes(proof)
     row = {"name": proof["name"], "module": proof["module"], "property": proof["property"], "sets": proof["sets"], "how": "",
            "seconds": 0.0, "refuted": 0, "mutants": len(proof["mutant"])}
     if errors:
         return row, [f"{proof['name']}: {error}" for error in errors]
     with open(WORK / f"{proof['name']}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at the same proof, and writes the same files
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a concurrent run of the same proof writes the same files
         return settle(proof, row)
 
 
 def settle(proof, row):
-    """What prove() does with an entry that has no mistakes."""
+    """prove() for an entry without errors."""
     errors = []
     lines, proven, refuted = script(proof, proof["name"])
-    for answer in [*(answer for _, answer in proven), *refuted]:
-        answer.unlink(missing_ok=True)
+    for output in [*(output for _, output in proven), *refuted]:
+        output.unlink(missing_ok=True)
     row["seconds"], error = yosys.run(WORK, proof["name"], lines)
     if error:
-        return row, [f"{proof['name']}: Yosys stopped:\n{error}"]
+        return row, [f"{proof['name']}: Yosys failed:\n{error}"]
     lengths = []
     asserted = (WORK / f"{proof['name']}.proof0.assertions").read_text(encoding="utf-8").split()
     errors += [f"{proof['name']}: {wrong}" for wrong in uncovered(proof, [name.partition("/")[2] for name in asserted])]
-    for setting, answer in proven:
-        said, detail = verdict(answer.read_text(encoding="utf-8"))
-        if said == "proven":
+    for setting, output in proven:
+        result, detail = verdict(output.read_text(encoding="utf-8"))
+        if result == "proven":
             lengths.append(detail)
         else:
-            errors.append(f"{proof['name']} {setting}: {said}: {detail}; see {answer.relative_to(ROOT)}")
-    for mutant, answer in zip(proof["mutant"], refuted):
-        said, detail = verdict(answer.read_text(encoding="utf-8"))
-        if said == "refuted":
+            errors.append(f"{proof['name']} {setting}: {result}: {detail}; see {output.relative_to(ROOT)}")
+    for mutant, output in zip(proof["mutant"], refuted):
+        result, detail = verdict(output.read_text(encoding="utf-8"))
+        if result == "refuted":
             row["refuted"] += 1
         else:
-            errors.append(f"{proof['name']}: nothing refutes `{mutant['replace']}` for `{mutant['search']}` against "
-                          f"`{mutant['assertion']}`: {detail}; see {answer.relative_to(ROOT)}")
+            errors.append(f"{proof['name']}: mutant not refuted: `{mutant['replace']}` for `{mutant['search']}` against "
+                          f"`{mutant['assertion']}`: {detail}; see {output.relative_to(ROOT)}")
     if lengths:
         row["how"] = "any state" if proof["method"] == "any state" else f"induction, k = {max(lengths)}"
     return row, errors
@@ -186,18 +186,18 @@ def settle(proof, row):
 
 def page(rows):
     """The table of docs/formal.md."""
-    lines = ["| proof | module | sizes | it says | method | mutants refuted | s |", "|---|---|---|---|---|---:|---:|"]
-    lines += [f"| `{row['name']}` | `{row['module']}` | {'; '.join(row['sets']) or 'as it is'} | {row['property']} | {row['how']} | "
+    lines = ["| proof | module | sizes | property | method | mutants refuted | s |", "|---|---|---|---|---|---:|---:|"]
+    lines += [f"| `{row['name']}` | `{row['module']}` | {'; '.join(row['sets']) or 'defaults'} | {row['property']} | {row['how']} | "
               f"{row['refuted']} of {row['mutants']} | {row['seconds']:.1f} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(prog="./vireo formal", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these proofs; docs/formal.md stays as it is")
-    parser.add_argument("--list", action="store_true", help="names and properties, nothing else")
-    parser.add_argument("--jobs", type=int, default=2, help="so many at a time (default: %(default)s)")
-    parser.add_argument("--proofs", type=pathlib.Path, default=LIST, help=argparse.SUPPRESS)  # another list, for the test
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these proofs; docs/formal.md is not written")
+    parser.add_argument("--list", action="store_true", help="list names and properties")
+    parser.add_argument("--jobs", type=int, default=2, help="proofs in parallel (default: %(default)s)")
+    parser.add_argument("--proofs", type=pathlib.Path, default=LIST, help=argparse.SUPPRESS)  # another list, for tests
     options = parser.parse_args()
     try:
         proofs = load(options.proofs.resolve())
@@ -205,7 +205,7 @@ def main():
         sys.exit(f"vireo formal: {options.proofs}: {error}")
     unknown = set(options.names) - {proof["name"] for proof in proofs}
     if unknown:
-        sys.exit(f"vireo formal: there is no proof {', '.join(sorted(unknown))}; there are {', '.join(p['name'] for p in proofs)}")
+        sys.exit(f"vireo formal: unknown proof {', '.join(sorted(unknown))}; known: {', '.join(p['name'] for p in proofs)}")
     chosen = [proof for proof in proofs if not options.names or proof["name"] in options.names]
     if options.list:
         for proof in chosen:
@@ -225,7 +225,7 @@ def main():
             print(f"{'FAILED' if wrong else 'proven':<8} {row['name']:<18} {row['module']:<24} {row['how']:<18} "
                   f"{row['refuted']:>3} / {row['mutants']:<2} {row['seconds']:>6.1f}", flush=True)
     print(f"{sum(len(p['sets']) for p in chosen)} problems of {len(chosen)} proofs, {sum(row['refuted'] for row in rows)} of "
-          f"{sum(row['mutants'] for row in rows)} mutants refuted, {sum(row['seconds'] for row in rows):.0f} s of processor time")
+          f"{sum(row['mutants'] for row in rows)} mutants refuted, {sum(row['seconds'] for row in rows):.0f} s of CPU time")
     for error in errors:
         print(f"vireo formal: {error}", file=sys.stderr)
     if not errors and not options.names and options.proofs == LIST:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Lists the fuzzing targets, or runs them with libFuzzer and the address and undefined-behaviour sanitizers.
-`./vireo fuzz` is the command; docs/fuzzing.md is its page.
+Command: `./vireo fuzz`; documentation: docs/fuzzing.md.
 
-The first run builds what it needs in build/fuzz. What mutation finds worth keeping stays in build/fuzz/corpus/TARGET, so
-a later run goes on from there. An input that breaks something is put into verif/fuzz/regress/TARGET, where the target's
-test (verif.fuzz.TARGET) runs it from then on."""
+The first run builds what it needs in build/fuzz. The corpus stays in build/fuzz/corpus/TARGET, so that later runs continue
+from it. A failing input is saved to verif/fuzz/regress/TARGET, where the target's test (verif.fuzz.TARGET) runs it from
+then on."""
 
 import argparse
 import hashlib
@@ -30,34 +30,34 @@ def count(number):
 
 
 def show(targets):
-    rows = [("target", "by chance", "by libFuzzer", "what it checks")]
+    rows = [("target", "random", "libFuzzer", "checks")]
     rows += [(t["name"], count(t["by_chance"]), count(t["by_libfuzzer"]), t["checks"]) for t in targets]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for name, by_chance, by_libfuzzer, checks in rows:
         print(f"{name:{widths[0]}}  {by_chance:>{widths[1]}}  {by_libfuzzer:>{widths[2]}}  {checks}")
-    print("\nThe numbers are inputs survived: docs/fuzzing.md.\n"
-          "Run one: ./vireo fuzz TARGET [--seconds N | --runs N]; what CI runs: ./vireo fuzz --smoke")
+    print("\nNumbers: inputs without a failure, see docs/fuzzing.md.\n"
+          "To run one: ./vireo fuzz TARGET [--seconds N | --runs N]; the CI run: ./vireo fuzz --smoke")
 
 
 def markdown(targets):
     rows = [f"| `{t['name']}` | {t['checks']} | {count(t['by_chance'])} in {t['seconds']} s | {count(t['by_libfuzzer'])} |"
             for t in targets]
-    return "\n".join(["| target | what it checks | by chance, in seconds of CPU | by libFuzzer |", "|---|---|---|---|", *rows])
+    return "\n".join(["| target | checks | random inputs, in CPU time | libFuzzer inputs |", "|---|---|---|---|", *rows])
 
 
 def check():
-    """The page's table is the list's, and every target has its program in CMake."""
+    """Checks that the page's table matches targets.toml and that every target has its program in CMake."""
     targets = load()
     errors = []
     if markdown(targets) not in (ROOT / "docs/fuzzing.md").read_text(encoding="utf-8"):
-        errors.append("docs/fuzzing.md: the table is not that of targets.toml; ./vireo fuzz --markdown prints it")
+        errors.append("docs/fuzzing.md: the table is out of date; ./vireo fuzz --markdown prints the current one")
     programs = re.findall(r"^vireo_fuzz\((\w+)", (HERE / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)
     if sorted(programs) != sorted(target["name"] for target in targets):
-        errors.append(f"targets.toml has other targets than CMakeLists.txt: {sorted(programs)}")
+        errors.append(f"targets.toml and CMakeLists.txt have different targets; CMakeLists.txt has {sorted(programs)}")
     regress = HERE / "regress"
     for folder in sorted(regress.iterdir()) if regress.exists() else []:
         if folder.name not in programs:
-            errors.append(f"verif/fuzz/regress/{folder.name}: there is no such target")
+            errors.append(f"verif/fuzz/regress/{folder.name}: no such target")
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0
@@ -71,34 +71,34 @@ def build(names):
     targets = [f"vireo_fuzz_{name}" for name in names]
     done = subprocess.run(["cmake", "--build", "--preset", "fuzz", "--target", *targets], cwd=ROOT, check=False)
     if done.returncode != 0:
-        sys.exit("fuzz: the build failed, see above")
+        sys.exit("fuzz: build failed, see above")
 
 
 def keep(target, found):
-    """Puts what was found where the target's test looks for it, under a name that follows from it."""
+    """Saves failing inputs where the target's test reads them, named by their hash."""
     folder = HERE / "regress" / target
     folder.mkdir(parents=True, exist_ok=True)
     for path in found:
         data = path.read_bytes()
         kept = folder / hashlib.sha256(data).hexdigest()[:16]
         kept.write_bytes(data)
-        print(f"\nfuzz: {target} found an input of {len(data)} bytes: {kept.relative_to(ROOT)}\n"
-              f"  again:     build/fuzz/verif/fuzz/vireo_fuzz_{target} {kept.relative_to(ROOT)}\n"
-              f"  smaller:   build/fuzz/verif/fuzz/vireo_fuzz_{target} -minimize_crash=1 -max_total_time=60 "
+        print(f"\nfuzz: {target} fails on an input of {len(data)} bytes: {kept.relative_to(ROOT)}\n"
+              f"  reproduce: build/fuzz/verif/fuzz/vireo_fuzz_{target} {kept.relative_to(ROOT)}\n"
+              f"  minimize:  build/fuzz/verif/fuzz/vireo_fuzz_{target} -minimize_crash=1 -max_total_time=60 "
               f"{kept.relative_to(ROOT)}\n"
-              f"  in g++:    ./vireo test -R verif.fuzz.{target}\n"
-              f"  then repair what it shows and commit the input: it is a test from now on.", file=sys.stderr)
+              f"  with g++:  ./vireo test -R verif.fuzz.{target}\n"
+              f"  Fix the defect and commit the input: it is a regression test from now on.", file=sys.stderr)
 
 
 def run(target, seconds=None, runs=None):
-    """(it survived, inputs). libFuzzer's own output goes to the terminal, without the dictionary at its end."""
+    """(no failure, number of inputs). Prints libFuzzer's own output, without the dictionary at its end."""
     program = BUILD / "verif/fuzz" / f"vireo_fuzz_{target}"
     corpus, found = BUILD / "corpus" / target, BUILD / "found" / target
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)
     for old in found.iterdir():
         old.unlink()
-    # What is simulated draws its random numbers from one seed: an input means the same in every run.
+    # The simulation draws its random numbers from one seed, so that an input behaves the same in every run.
     environment = os.environ | {"VIREO_SEED": os.environ.get("VIREO_SEED", "1")}
     subprocess.run([program, "--write-seeds", corpus], check=True, env=environment, stderr=subprocess.DEVNULL)
     command = [program, f"-artifact_prefix={found}/", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1",
@@ -128,20 +128,20 @@ def run(target, seconds=None, runs=None):
 def positive(text):
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("a number from 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
 def main():
     parser = argparse.ArgumentParser(prog="./vireo fuzz", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", nargs="*", help="which; none: they are listed")
+    parser.add_argument("target", nargs="*", help="targets to run; without any: list them")
     limit = parser.add_mutually_exclusive_group()
-    limit.add_argument("--seconds", type=positive, metavar="N", help="so long for each target (default 60)")
-    limit.add_argument("--runs", type=positive, metavar="N", help="so many inputs for each target")
-    limit.add_argument("--smoke", action="store_true", help="what CI runs: targets that build quickly, 60 s together")
-    parser.add_argument("--markdown", action="store_true", help="the table of docs/fuzzing.md")
-    parser.add_argument("--check", action="store_true", help="only see whether list, page and CMake agree")
+    limit.add_argument("--seconds", type=positive, metavar="N", help="time per target (default: 60)")
+    limit.add_argument("--runs", type=positive, metavar="N", help="inputs per target")
+    limit.add_argument("--smoke", action="store_true", help="the CI run: targets that build quickly, 60 s in total")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/fuzzing.md")
+    parser.add_argument("--check", action="store_true", help="only check that targets.toml, page and CMake agree")
     options = parser.parse_args()
     if options.check:
         return check()
@@ -152,7 +152,7 @@ def main():
     names = [target["name"] for target in targets]
     for name in options.target:
         if name not in names:
-            parser.error(f"there is no target '{name}'; there are {', '.join(names)}")
+            parser.error(f"unknown target '{name}'; known: {', '.join(names)}")
     wanted = options.target
     if options.smoke:
         wanted = wanted or [target["name"] for target in targets if target.get("smoke")]
@@ -165,9 +165,9 @@ def main():
         seconds = max(1, 60 // len(wanted))
     failed = []
     for name in wanted:
-        survived, executed = run(name, seconds, options.runs)
-        print(f"fuzz: {name}: {count(executed)} inputs{'' if survived else ', and one that broke it'}", flush=True)
-        if not survived:
+        passed, executed = run(name, seconds, options.runs)
+        print(f"fuzz: {name}: {count(executed)} inputs{'' if passed else ', FAILED'}", flush=True)
+        if not passed:
             failed.append(name)
     return 1 if failed else 0
 

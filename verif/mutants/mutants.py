@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the checkers: puts deliberate faults (mutants.toml) into the RTL and sees whether the tests of whole NICs
-notice. `./vireo mutants` is the command.
+"""Mutation testing: injects the faults of mutants.toml into the RTL and checks that the whole-NIC tests detect them.
+Command: `./vireo mutants`.
 
-All faults are in one build. A generated copy of the RTL asks vireo_mutant_pkg::vireo_mutant(), a number that is the same
-for all of a program's run (VIREO_MUTANT), which fault it shall have; 0 is none. So a mutant costs a run, not a build."""
+All mutants are in one build. A generated copy of the RTL selects the active one by vireo_mutant_pkg::vireo_mutant(), which
+is constant for a program's run (VIREO_MUTANT; 0: none). So a mutant costs a run, not a build."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ package vireo_mutant_pkg;
   import "DPI-C" pure function int vireo_mutant();
 endpackage
 """
-# (name, GoogleTest filter, environment), in the order in which they are tried: lockstep on nic1.
+# (name, GoogleTest filter, environment), in the order in which they run: lockstep on nic1.
 STAGES = [
     ("write", "*/Write.*/lockstep_nic1_*", {}),
     ("send", "*/Send.*/lockstep_nic1_*", {}),
@@ -47,29 +47,29 @@ def load():
 
 
 def locate(mutant, text):
-    """Where its text begins, or an error."""
+    """Position of its search text, or an error message."""
     start = 0
     if "after" in mutant:
         if text.count(mutant["after"]) != 1:
-            return f"`after` is in {mutant['file']} {text.count(mutant['after'])} times"
+            return f"`after` occurs {text.count(mutant['after'])} times in {mutant['file']}"
         start = text.index(mutant["after"]) + len(mutant["after"])
     count = text.count(mutant["search"], start)
-    return text.index(mutant["search"], start) if count == 1 else f"`search` is in {mutant['file']} {count} times"
+    return text.index(mutant["search"], start) if count == 1 else f"`search` occurs {count} times in {mutant['file']}"
 
 
 def stale(mutants):
-    """Those whose text is not where it should be, with the reason. Nothing else is known to be wrong with them."""
+    """Mutants whose search text is not found in the RTL, with the reason."""
     result = {}
     for mutant in mutants:
         path = ROOT / mutant["file"]
-        where = locate(mutant, path.read_text(encoding="utf-8")) if path.exists() else f"there is no {mutant['file']}"
+        where = locate(mutant, path.read_text(encoding="utf-8")) if path.exists() else f"no such file: {mutant['file']}"
         if isinstance(where, str):
             result[mutant["name"]] = where
     return result
 
 
 def spoil(text, mutants):
-    """The text with a choice in place of what each mutant changes. Mutants of one file do not overlap."""
+    """The text with a run-time selection in place of each mutated expression. Mutants of one file must not overlap."""
     edits = sorted(((locate(mutant, text), mutant) for mutant in mutants), key=lambda edit: edit[0], reverse=True)
     for at, mutant in edits:
         original, other = mutant["search"], mutant["replace"]
@@ -83,11 +83,11 @@ def spoil(text, mutants):
 
 
 def generate(directory):
-    """Every source of rtl/sources.f with its faults; a file that would stay the same is not touched."""
+    """Writes every source of rtl/sources.f with its mutants; an unchanged file is not rewritten."""
     mutants = load()
     without = stale(mutants)
     for name, why in without.items():
-        print(f"mutants.toml: {name} is left out: {why}", file=sys.stderr)
+        print(f"mutants.toml: {name} skipped: {why}", file=sys.stderr)
     texts = {"vireo_mutant_pkg.sv": PACKAGE}
     for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").split("\n"):
         if not line or line.startswith("#"):
@@ -102,7 +102,7 @@ def generate(directory):
 
 
 def run(program, number, stage, timeout):
-    """(it failed, what it says first about that, seconds)."""
+    """(failed, first sign of the failure, seconds)."""
     _, tests, settings = stage
     environment = os.environ | {"VIREO_MUTANT": str(number), "VIREO_WAVEFORM": "off", "VIREO_SEED": "1",
                                 "VIREO_STOP_AT_MISMATCH": "1"} | settings
@@ -112,11 +112,11 @@ def run(program, number, stage, timeout):
                               stderr=subprocess.STDOUT, text=True, errors="replace", check=False, env=environment,
                               timeout=timeout)
     except subprocess.TimeoutExpired:
-        return True, f"does not end within {timeout} s", time.monotonic() - begin  # for instance a dead device
+        return True, f"timeout after {timeout} s", time.monotonic() - begin  # for instance a hung device
     seconds = time.monotonic() - begin
     if done.returncode == 0:
         if not re.search(r"\[  PASSED  \] [1-9]", done.stdout):
-            sys.exit(f"{program} has no tests {tests}")
+            sys.exit(f"{program} has no tests that match {tests}")
         return False, "", seconds
     mismatch = re.search(r"LOCKSTEP MISMATCH: (.*)", done.stdout)
     if mismatch:
@@ -126,19 +126,19 @@ def run(program, number, stage, timeout):
         return True, f"signal {-done.returncode}: {lines[-1] if lines else ''}", seconds
     table = re.search(r"^-?total +(\d+) +(\d+)", done.stdout, re.MULTILINE)
     if table and table.group(1) != table.group(2):
-        return True, f"{int(table.group(1)) - int(table.group(2))} of {table.group(1)} events come in another cycle", seconds
+        return True, f"{int(table.group(1)) - int(table.group(2))} of {table.group(1)} events in a different cycle", seconds
     failure = re.search(r"^.*: Failure\n(.*)", done.stdout, re.MULTILINE)
     return True, failure.group(1).strip() if failure else f"exit status {done.returncode}", seconds
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./vireo mutants", description="Deliberate faults in the RTL against the tests "
-                                     "of whole NICs in lockstep. Ends with 1 if one survives.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
-    parser.add_argument("--list", action="store_true", help="names and faults, nothing else")
-    parser.add_argument("--check", action="store_true", help="only whether every fault still finds its place in the RTL")
-    parser.add_argument("--markdown", action="store_true", help="the results as rows of a table")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for one run of a program (%(default)s)")
+    parser = argparse.ArgumentParser(prog="./vireo mutants", description="Mutation testing of the RTL: runs the "
+                                     "whole-NIC lockstep tests on each mutant. Exits with 1 if one survives.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these mutants")
+    parser.add_argument("--list", action="store_true", help="list names and faults")
+    parser.add_argument("--check", action="store_true", help="only check that every mutant still applies to the RTL")
+    parser.add_argument("--markdown", action="store_true", help="print the results as Markdown table rows")
+    parser.add_argument("--timeout", type=int, default=600, help="seconds per run of the test program (default: %(default)s)")
     parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -148,7 +148,7 @@ def main():
     mutants = load()
     unknown = set(options.names) - {mutant["name"] for mutant in mutants}
     if unknown:
-        sys.exit(f"there is no mutant {' '.join(sorted(unknown))}")
+        sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants --list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.list:
         for mutant in chosen:
@@ -163,10 +163,10 @@ def main():
     for stage in STAGES if not options.names else STAGES[:1]:
         failed, what, _ = run(options.program, 0, stage, options.timeout)
         if failed:
-            sys.exit(f"the RTL without a fault fails in {stage[0]}: {what}")
+            sys.exit(f"the unmutated RTL fails in {stage[0]}: {what}")
     survivors = []
     for mutant in chosen:
-        failed, what, by, seconds = False, "", "nothing", 0.0
+        failed, what, by, seconds = False, "", "none", 0.0
         for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
             failed, what, one = run(options.program, mutant["number"], stage, options.timeout)
             seconds += one
