@@ -87,8 +87,8 @@ void ExpectServiceAsOfTheRtl(bool transactions) {
   }
 }
 
-TEST(Arbiter, ServesSingleTokensAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
-TEST(Arbiter, ServesTransactionsAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
+TEST(Arbiter, MatchesRtlForSingleTokensAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
+TEST(Arbiter, MatchesRtlForTransactionsAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
 
 }  // namespace
 }  // namespace vireo::verif

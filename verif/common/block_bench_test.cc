@@ -63,7 +63,7 @@ struct Bench {
       bench.Out("out", block.out, p.m_valid_o, p.m_ready_i, p.m_data_o);
 };
 
-TEST(BlockBench, AgreesWithTheModelAtEveryRate) {
+TEST(BlockBench, MatchesModelAtEveryRate) {
   for (const unsigned in_rate : {16u, 9u, 2u}) {
     for (const unsigned out_rate : {16u, 9u, 2u}) {
       Bench bench;
@@ -77,12 +77,12 @@ TEST(BlockBench, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TEST(BlockBench, FindsATokenInTheWrongCycle) {
+TEST(BlockBench, DetectsATokenInTheWrongCycle) {
   Bench bench(50);
   EXPECT_NE(bench.bench.Run(100).find("leaves the RTL only"), std::string::npos);
 }
 
-TEST(BlockBench, FindsAWrongToken) {
+TEST(BlockBench, DetectsAWrongToken) {
   Bench bench(1);
   bench.in.rate = 2;
   ASSERT_EQ(bench.bench.Run(100), "");

@@ -6,7 +6,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Level, AChangeIsSeenFromItsCycleOn) {
+TEST(Level, ChangeIsVisibleFromItsCycleOn) {
   model::Level<int> level(1);
   level.Set(10, 2);
   level.Set(12, 3);
@@ -19,7 +19,7 @@ TEST(Level, AChangeIsSeenFromItsCycleOn) {
 }
 
 // A level that nobody reads takes no more memory for it, and says the same when somebody does.
-TEST(Level, ManyChangesAreSeenThoughNobodyLookedForLong) {
+TEST(Level, KeepsManyChangesBetweenReads) {
   model::Level<model::Cycle> level;
   constexpr model::Cycle kEnd = 100'000;
   for (model::Cycle cycle = 0; cycle < kEnd; ++cycle) level.Set(cycle, cycle);

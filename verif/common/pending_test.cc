@@ -121,10 +121,10 @@ void RandomTraffic(uint32_t entries) {
     }
   }
 }
-TEST(Pending, AgreesWithTheModelAndLosesNothing) { RandomTraffic<Bench16>(16); }
-TEST(Pending, DoesSoWithANumberOfEntriesThatIsNoPowerOfTwo) { RandomTraffic<Bench5>(5); }
+TEST(Pending, MatchesModelWithoutLoss) { RandomTraffic<Bench16>(16); }
+TEST(Pending, MatchesModelWithoutLossForNonPowerOfTwoEntries) { RandomTraffic<Bench5>(5); }
 
-TEST(Pending, AgreesWithTheModelWhileItIsCleared) {
+TEST(Pending, MatchesModelWhileCleared) {
   Bench5 bench;
   bench.push.rate = 5;
   bench.out.rate = 5;
@@ -135,7 +135,7 @@ TEST(Pending, AgreesWithTheModelWhileItIsCleared) {
   EXPECT_GT(bench.out.count, 100u);
 }
 
-TEST(Pending, GivesEachIndexOnceInTheOrderOfTheFirstPush) {
+TEST(Pending, PopsEachIndexOnceInOrderOfFirstPush) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   bench.hold = true;
@@ -152,7 +152,7 @@ TEST(Pending, GivesEachIndexOnceInTheOrderOfTheFirstPush) {
   for (size_t i = 0; i < 16; ++i) EXPECT_EQ(bench.sink.sent()[i].token.index, order[i]);
 }
 
-TEST(Pending, AnIndexLeavesFourCyclesAfterItsPush) {
+TEST(Pending, IndexLeavesFourCyclesAfterPush) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   const Cycle push = bench.bench.cycle();
@@ -166,7 +166,7 @@ TEST(Pending, AnIndexLeavesFourCyclesAfterItsPush) {
 
 // The load is one cycle before the first cycle at the output: up to it a push adds nothing, from the next cycle on it
 // is new. The pop is later in any case.
-TEST(Pending, APushIsNewFromTheCycleAfterTheLoadOn) {
+TEST(Pending, PushIsNewFromTheCycleAfterTheLoad) {
   for (Cycle later = 1; later < 10; ++later) {
     Bench16 bench;
     ASSERT_EQ(bench.PassReset(), "");
@@ -179,7 +179,7 @@ TEST(Pending, APushIsNewFromTheCycleAfterTheLoadOn) {
   }
 }
 
-TEST(Pending, ClearThrowsAwayWhatWaitsAndKeepsWhatIsOffered) {
+TEST(Pending, ClearDiscardsPendingAndKeepsOffered) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   bench.out.rate = 0;
@@ -197,7 +197,7 @@ TEST(Pending, ClearThrowsAwayWhatWaitsAndKeepsWhatIsOffered) {
   EXPECT_EQ(bench.sink.sent()[1].token.index, 9);
 }
 
-TEST(Pending, AfterAResetInTrafficNothingIsStuck) {
+TEST(Pending, ResetInTrafficLeavesNothingStuck) {
   RtlTop<Vpending_16> rtl{[](const Vpending_16& top, std::vector<uint8_t>& bytes) {
     bytes.push_back(top.pop_valid_o);
     bytes.push_back(top.waiting_o);

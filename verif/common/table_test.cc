@@ -13,7 +13,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
+TEST(Table, ReadSeesExactlyTheEarlierWrites) {
   auto random = MakeRandom("table");
   model::Table<uint32_t> table(8);
   RtlTop<Vtable_32> rtl([](const Vtable_32& top, std::vector<uint8_t>& bytes) {
@@ -48,7 +48,7 @@ TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
 }
 
 // However many writes nobody looked at, a read sees those before it, also if it looks back.
-TEST(Table, ManyWritesAreSeenThoughNobodyReadForLong) {
+TEST(Table, KeepsManyWritesBetweenReads) {
   constexpr uint32_t kEntries = 8;
   model::Table<uint32_t> table(kEntries);
   constexpr model::Cycle kEnd = 100'000;
@@ -61,7 +61,7 @@ TEST(Table, ManyWritesAreSeenThoughNobodyReadForLong) {
   }
 }
 
-TEST(Table, KeepsItsEntriesOverAReset) {
+TEST(Table, KeepsEntriesOverReset) {
   RtlTop<Vtable_32> rtl([](const Vtable_32&, std::vector<uint8_t>&) {});
   auto& ports = rtl.ports();
   const auto read = [&](unsigned index) {

@@ -359,7 +359,7 @@ struct Bench {
 
 // --- Registers -------------------------------------------------------------------------------------------------------
 
-TEST(Csr, EveryRegisterBeginsWithItsResetValue) {
+TEST(Csr, RegistersHaveTheirResetValues) {
   Bench bench;
   bench.idle = bench.quiet = false;
   for (const auto& info : spec::kMgmtRegisters) {
@@ -374,7 +374,7 @@ TEST(Csr, EveryRegisterBeginsWithItsResetValue) {
   }
 }
 
-TEST(Csr, ParametersAreThoseOfTheConfigurationInOrder) {
+TEST(Csr, ParametersMatchTheConfiguration) {
   Bench bench;
   const uint32_t* parameters = &kConfig.datapath_bits;
   const size_t count = (sizeof(kConfig) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t);
@@ -384,7 +384,7 @@ TEST(Csr, ParametersAreThoseOfTheConfigurationInOrder) {
   }
 }
 
-TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
+TEST(Csr, OnlyWritableFieldsChange) {
   const std::map<uint32_t, uint32_t> masks = {
       {spec::kMgmtAbiProfileRegister, 1},   {spec::kMgmtScratchRegister, ~0u},
       {spec::kMgmtControlRegister, 0x1e},   {spec::kMgmtInterruptEnableRegister, 0xff},
@@ -425,7 +425,7 @@ TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
             uint64_t{bench.Read(spec::kMgmtMacHighRegister)} << 32 | bench.Read(spec::kMgmtMacLowRegister));
 }
 
-TEST(Csr, TheProfileChangesOnlyWhileTheDeviceIsReset) {
+TEST(Csr, ProfileChangesOnlyDuringDeviceReset) {
   Bench bench;
   bench.device_status = 1;
   bench.Write(spec::kMgmtAbiProfileRegister, 0);
@@ -436,7 +436,7 @@ TEST(Csr, TheProfileChangesOnlyWhileTheDeviceIsReset) {
   EXPECT_EQ(bench.p.profile_o, 0);
 }
 
-TEST(Csr, TimeIsReadInTwoHalvesThatBelongTogether) {
+TEST(Csr, TimeHalvesAreConsistent) {
   Bench bench;
   bench.time_start = 0xffffffffull - 60;
   for (int i = 0; i < 10; ++i) {
@@ -448,7 +448,7 @@ TEST(Csr, TimeIsReadInTwoHalvesThatBelongTogether) {
   }
 }
 
-TEST(Csr, StatusAndFeaturesAreWhatTheBlocksSay) {
+TEST(Csr, StatusAndFeaturesFollowTheInputs) {
   Bench bench;
   bench.idle = true;
   bench.link = true;
@@ -469,7 +469,7 @@ TEST(Csr, StatusAndFeaturesAreWhatTheBlocksSay) {
   EXPECT_EQ(bench.Read(spec::kMgmtMailboxResponseBytesRegister), 88u);
 }
 
-TEST(Csr, TheMailboxHearsOfItsRegisters) {
+TEST(Csr, MailboxRegistersReachTheMailbox) {
   Bench bench;
   bench.Write(spec::kMgmtMailboxFetchRegister, 1000);
   bench.Write(spec::kMgmtMailboxCompleteRegister, 12);
@@ -485,7 +485,7 @@ TEST(Csr, TheMailboxHearsOfItsRegisters) {
   EXPECT_EQ(bench.window_read.all[0].second, 5u);
 }
 
-TEST(Csr, CountersCountAndAreClearedByReading) {
+TEST(Csr, CountersCountAndClearOnRead) {
   Bench bench;
   std::array<uint32_t, 24> expected{};
   const auto address = [](uint32_t i) {
@@ -533,7 +533,7 @@ TEST(Csr, CountersCountAndAreClearedByReading) {
 
 // --- Interrupts, life of the device ----------------------------------------------------------------------------------
 
-TEST(Csr, EveryCauseRaisesTheInterruptIfEnabledUntilItIsCleared) {
+TEST(Csr, EnabledCauseRaisesInterruptUntilCleared) {
   Bench bench;
   const std::vector<std::pair<MgmtInterruptCause, std::function<void()>>> causes = {
       {{.mailbox_request = true}, [&] { bench.mailbox.request = true; }},
@@ -570,7 +570,7 @@ TEST(Csr, EveryCauseRaisesTheInterruptIfEnabledUntilItIsCleared) {
   EXPECT_TRUE((bench.Run(3), bench.Cause().mailbox_request));
 }
 
-TEST(Csr, AResetOfTheDeviceIsDoneWhenItsCauseIsCleared) {
+TEST(Csr, DeviceResetIsDoneWhenItsCauseIsCleared) {
   Bench bench;
   bench.ClearCause();
   bench.Write(spec::kMgmtInterruptCauseRegister, MgmtInterruptCause{.device_reset = true}.ToWord());
@@ -590,7 +590,7 @@ TEST(Csr, AResetOfTheDeviceIsDoneWhenItsCauseIsCleared) {
   EXPECT_TRUE(bench.queue_reset_done.all.empty());
 }
 
-TEST(Csr, QueueResetsAreToldOneByOne) {
+TEST(Csr, QueueResetsAreReportedOneByOne) {
   Bench bench;
   bench.queue_reset.tokens = {{11}, {12}, {11}};
   bench.Run(10);
@@ -614,7 +614,7 @@ TEST(Csr, QueueResetsAreToldOneByOne) {
   EXPECT_EQ(bench.queue_reset_done.all.size(), 3u);
 }
 
-TEST(Csr, TheFirstFatalCauseStaysUntilTheDeviceIsReset) {
+TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
   using spec::FatalCause;
   for (const FatalCause cause : {FatalCause::kFirmware, FatalCause::kControlQueue, FatalCause::kMemory}) {
     Bench bench;
@@ -676,7 +676,7 @@ constexpr TableInfo kTables[] = {
     {MgmtTable::kRss, 5, 56},
 };
 
-TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
+TEST(Csr, TableWriteIsBroadcastAndReadBack) {
   Bench bench;
   for (const auto& info : kTables) {
     for (const uint32_t index : {0u, info.entries / 2, info.entries - 1}) {
@@ -717,7 +717,7 @@ TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
   }
 }
 
-TEST(Csr, WhatDoesNotExistIsAnErrorAndChangesNothing) {
+TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
   Bench bench;
   const std::vector<uint8_t> data(128, 0x5a);
   bench.SetTableData(data);
@@ -735,7 +735,7 @@ TEST(Csr, WhatDoesNotExistIsAnErrorAndChangesNothing) {
   EXPECT_TRUE(bench.Table(0, 0, 0));  // the error is the last operation's
 }
 
-TEST(Csr, TheHostsPartOfAVirtqueueAndTheEnginesStateAreRead) {
+TEST(Csr, HostPartOfVirtqueueAndEngineStateAreReadable) {
   Bench bench;
   for (const uint16_t index : {uint16_t{0}, static_cast<uint16_t>(kQueues - 1)}) {
     const spec::QueueRowWrite row{.vq_index = index,
@@ -779,7 +779,7 @@ TEST(Csr, TheHostsPartOfAVirtqueueAndTheEnginesStateAreRead) {
   }
 }
 
-TEST(Csr, LoadsGoToTheHalvesThatAWriteNames) {
+TEST(Csr, LoadsGoToTheSelectedHalves) {
   Bench bench;
   for (int loads = 0; loads < 4; ++loads) {
     bench.requester_load.rate = bench.responder_load.rate = 0;
@@ -823,7 +823,7 @@ TEST(Csr, LoadsGoToTheHalvesThatAWriteNames) {
 
 // --- QPs and events --------------------------------------------------------------------------------------------------
 
-TEST(Csr, AQpCommandIsBusyUntilItIsDoneAndOnlyOneAtATime) {
+TEST(Csr, OneQpCommandAtATimeIsBusyUntilDone) {
   Bench bench;
   const spec::MgmtQpCommand command{.qpn = 9, .operation = QpOperation::kFlush};
   const auto read = [&] { return bench.Get<spec::MgmtQpCommand>(spec::kMgmtQpCommandRegister); };
@@ -850,7 +850,7 @@ TEST(Csr, AQpCommandIsBusyUntilItIsDoneAndOnlyOneAtATime) {
   EXPECT_EQ(bench.qp_order.count, 2u);
 }
 
-TEST(Csr, ADrainMayBeGivenUpAndItsEndMeansNothingThen) {
+TEST(Csr, ReplacedDrainHasNoEffectAtItsEnd) {
   Bench bench;
   const auto busy = [&] { return bench.Get<spec::MgmtQpCommand>(spec::kMgmtQpCommandRegister).busy; };
   bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
@@ -877,7 +877,7 @@ TEST(Csr, ADrainMayBeGivenUpAndItsEndMeansNothingThen) {
   EXPECT_FALSE(busy());
 }
 
-TEST(Csr, EventsGoOutInOrderAndAsManyAsThereIsRoomFor) {
+TEST(Csr, EventsLeaveInOrderUpToTheQueueDepth) {
   Bench bench;
   bench.host_event.rate = 0;
   const auto push = [&](uint32_t i) {
@@ -902,7 +902,7 @@ TEST(Csr, EventsGoOutInOrderAndAsManyAsThereIsRoomFor) {
 
 // --- Time ------------------------------------------------------------------------------------------------------------
 
-TEST(Csr, EveryAccessTakesItsTime) {
+TEST(Csr, AccessesMeetDocumentedLatencies) {
   Bench bench;
   bench.Run(5);
   // One access in every cycle; a read sees all writes before it and none after.
@@ -985,7 +985,7 @@ void ResetDevice(Bench& bench) {
   bench.Run(5);
 }
 
-TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
+TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
     SCOPED_TRACE(spec::ToString(info.ram));
@@ -1026,7 +1026,7 @@ TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
   }
 }
 
-TEST(Csr, AFlipIsToldToAllAndIsNothingWhereThereIsNoEntry) {
+TEST(Csr, FlipIsBroadcastAndIgnoredWithoutEntry) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
     Flip(bench, info.ram, info.entries, 0);
@@ -1051,7 +1051,7 @@ TEST(Csr, AFlipIsToldToAllAndIsNothingWhereThereIsNoEntry) {
   ExpectFatal(bench, true);
 }
 
-TEST(Csr, AParityErrorIsFatalAfterExactlySoManyCycles) {
+TEST(Csr, ParityErrorIsFatalAfterItsLatency) {
   Bench bench;
   bench.Run(10);
   const auto needs_reset_after = [&] {
@@ -1074,7 +1074,7 @@ TEST(Csr, AParityErrorIsFatalAfterExactlySoManyCycles) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(Csr, AgreesWithTheModelInRandomTraffic) {
+TEST(Csr, MatchesModelInRandomTraffic) {
   for (const unsigned access_rate : {16u, 6u}) {
     for (const unsigned out_rate : {16u, 3u}) {
       Bench bench;

@@ -342,7 +342,7 @@ TEST(Mailbox, CopiesAnyPartOfARequest) {
   EXPECT_LT(bench.with_id, 57u);
 }
 
-TEST(Mailbox, WritesTheResponseAndNoByteMore) {
+TEST(Mailbox, WritesExactlyTheResponse) {
   Bench bench;
   for (int i = 0; i < 60; ++i) {
     const auto chain = bench.MakeChain(bench.Lengths(i % 4, 50), bench.Lengths(1 + i % 5, i % 3 == 0 ? 20 : 300));
@@ -372,7 +372,7 @@ TEST(Mailbox, WritesTheResponseAndNoByteMore) {
   }
 }
 
-TEST(Mailbox, OneDoorbellServesAllCommandsThatWait) {
+TEST(Mailbox, OneDoorbellServesAllPendingCommands) {
   Bench bench;
   for (int i = 0; i < 5; ++i) bench.ring.push_back(bench.MakeChain({8}, {4}));
   bench.Ring();
@@ -388,7 +388,7 @@ TEST(Mailbox, OneDoorbellServesAllCommandsThatWait) {
   EXPECT_EQ(bench.buffer_request.count, 5 * 2 + 1u);
 }
 
-TEST(Mailbox, AChainMayHaveAsManyDescriptorsAsFit) {
+TEST(Mailbox, LongestChainIsAccepted) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain(std::vector<uint32_t>(Mailbox::kChainEntries - 1, 9), {500}));
   const auto request = bench.BytesIn(bench.ring.front(), false);
@@ -415,7 +415,7 @@ TEST(Mailbox, AChainMayHaveAsManyDescriptorsAsFit) {
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
 
-TEST(Mailbox, ABadChainBreaksTheControlQueueUntilTheDeviceIsReset) {
+TEST(Mailbox, BadChainBreaksTheControlQueueUntilDeviceReset) {
   Bench bench;
   std::vector<Chain> bad;
   bad.push_back(bench.MakeChain({4}, {4}));
@@ -454,7 +454,7 @@ TEST(Mailbox, ABadChainBreaksTheControlQueueUntilTheDeviceIsReset) {
   }
 }
 
-TEST(Mailbox, SumsUpTo32BitsAreGood) {
+TEST(Mailbox, LengthSumsUpTo32BitsAreAccepted) {
   Bench bench;
   bench.ring.push_back({{0x1000, 0xfffffffe, false}, {0, 1, false}, {0x1000, 0xffffffff, true}});
   bench.memory[0] = 0x5a;
@@ -466,7 +466,7 @@ TEST(Mailbox, SumsUpTo32BitsAreGood) {
   EXPECT_EQ(bench.Read(0), 0x5au);
 }
 
-TEST(Mailbox, AFailedFetchShowsAndTheNextOneMaySucceed) {
+TEST(Mailbox, FailedFetchIsReportedAndCanBeRepeated) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({100, 100}, {10}));
   bench.Ring();
@@ -487,7 +487,7 @@ TEST(Mailbox, AFailedFetchShowsAndTheNextOneMaySucceed) {
   EXPECT_EQ(bench.completion.count, 1u);
 }
 
-TEST(Mailbox, AResponseThatCannotBeWrittenBreaksTheControlQueue) {
+TEST(Mailbox, FailedResponseWriteBreaksTheControlQueue) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({4}, {400}));
   bench.Ring();
@@ -510,7 +510,7 @@ TEST(Mailbox, AResponseThatCannotBeWrittenBreaksTheControlQueue) {
   EXPECT_EQ(bench.completion.count, 1u);
 }
 
-TEST(Mailbox, AFetchBehindTheRequestCopiesNothing) {
+TEST(Mailbox, FetchBehindTheRequestCopiesNothing) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({30, 0, 34}, {4}));
   bench.Ring();
@@ -522,7 +522,7 @@ TEST(Mailbox, AFetchBehindTheRequestCopiesNothing) {
   }
 }
 
-TEST(Mailbox, WithoutACommandOrWhileBusyFirmwareChangesNothing) {
+TEST(Mailbox, FirmwareAccessesAreIgnoredWhileBusyOrWithoutACommand) {
   Bench bench;
   bench.fetch = 0;
   bench.Run(10);
@@ -553,7 +553,7 @@ TEST(Mailbox, WithoutACommandOrWhileBusyFirmwareChangesNothing) {
   EXPECT_EQ(bench.fetch_request.count, 0u);
 }
 
-TEST(Mailbox, AQueueThatIsNotServedAnyMoreIsNoError) {
+TEST(Mailbox, QueueThatIsNoLongerServedIsNoError) {
   Bench bench;
   bench.ring = {{{0x1000, 4, false}, {0x1000, 4, true, BufferStatus::kEmpty}}, bench.MakeChain({4}, {4})};
   bench.Ring();
@@ -564,7 +564,7 @@ TEST(Mailbox, AQueueThatIsNotServedAnyMoreIsNoError) {
   bench.UntilRequest();
 }
 
-TEST(Mailbox, AResetOfTheDeviceForgetsTheCommandWhenDmaIsBack) {
+TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
   // In every cycle of a command's life.
   for (uint64_t when = 1; when < 90; ++when) {
     Bench bench;
@@ -608,7 +608,7 @@ TEST(Mailbox, AResetOfTheDeviceForgetsTheCommandWhenDmaIsBack) {
 
 // --- Time ------------------------------------------------------------------------------------------------------------
 
-TEST(Mailbox, EveryStepTakesItsTime) {
+TEST(Mailbox, StepsMeetDocumentedLatencies) {
   Bench bench;
   bench.buffer.rate = bench.fetched.rate = bench.done.rate = 0;
   bench.ring.push_back(bench.MakeChain({64}, {128}));
@@ -659,7 +659,7 @@ TEST(Mailbox, EveryStepTakesItsTime) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(Mailbox, AgreesWithTheModelInRandomTraffic) {
+TEST(Mailbox, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
     for (const unsigned out_rate : {16u, 4u}) {
       for (const bool wild : {false, true}) {

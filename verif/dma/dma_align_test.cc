@@ -169,7 +169,7 @@ TYPED_TEST(DmaAlignTest, EveryRunBecomesItsTrain) {
   }
 }
 
-TYPED_TEST(DmaAlignTest, ABeatIsThereAFixedTimeAfterItsStep) {
+TYPED_TEST(DmaAlignTest, BeatIsVisibleAFixedTimeAfterItsStep) {
   Bench<TypeParam> b;
   b.Add(0, 5 * b.kBeat);
   b.Finish();
@@ -192,7 +192,7 @@ TYPED_TEST(DmaAlignTest, ReadsNoMoreThanItHasRoomFor) {
   b.Finish();
 }
 
-TYPED_TEST(DmaAlignTest, AResetForgetsTheRunUnderWay) {
+TYPED_TEST(DmaAlignTest, ResetDiscardsTheRunInProgress) {
   for (unsigned cycles = 1; cycles < 20; ++cycles) {
     Bench<TypeParam> b;
     b.train_rate = cycles % 2 * 16;

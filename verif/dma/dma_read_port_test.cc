@@ -355,7 +355,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(ReadPort, Widths, WidthNames);
 
-TYPED_TEST(ReadPort, AgreesWithTheModelAndTheMemory) {
+TYPED_TEST(ReadPort, MatchesModelAndMemory) {
   const std::vector<Policy> policies = {
       {},
       {.memory = {.min_latency = 40, .max_latency = 200, .stall = 4, .out_of_order = true, .interleave = true}},
@@ -414,7 +414,7 @@ TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
   }
 }
 
-TYPED_TEST(ReadPort, ForgetsEverythingInAReset) {
+TYPED_TEST(ReadPort, ResetClearsAllState) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
@@ -434,7 +434,7 @@ TYPED_TEST(ReadPort, ForgetsEverythingInAReset) {
   }
 }
 
-TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
+TYPED_TEST(ReadPort, MeetsDocumentedLatencies) {
   const uint32_t beat_bytes = ConfigOf<TypeParam>().reader.data_bits / 8;
   for (const uint32_t bytes : {1u, 8u, 9u, 16u, 63u, 64u}) {
     for (const uint64_t address : {uint64_t{0x10000}, uint64_t{0x10003}}) {
@@ -462,7 +462,7 @@ TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
   }
 }
 
-TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) {
+TYPED_TEST(ReadPort, StalledFetchClientDoesNotStallOthers) {
   typename TestFixture::R rig(this->rtl, this->random, {});
   const size_t depth = rig.config().fetch_depth;
   rig.fetched[0]->rate = 0;
@@ -485,7 +485,7 @@ TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) 
   ASSERT_EQ(rig.Finish(), "");
 }
 
-TYPED_TEST(ReadPort, KeepsAsManySmallReadsUnderWayAsThereArePlaces) {
+TYPED_TEST(ReadPort, FetchClientHasUpToItsPlacesOutstanding) {
   constexpr uint64_t kLatency = 100;
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = kLatency, .max_latency = kLatency}});
   const size_t depth = rig.config().fetch_depth;
@@ -498,7 +498,7 @@ TYPED_TEST(ReadPort, KeepsAsManySmallReadsUnderWayAsThereArePlaces) {
   }
 }
 
-TYPED_TEST(ReadPort, ServesClientsInTurn) {
+TYPED_TEST(ReadPort, ServesClientsRoundRobin) {
   typename TestFixture::R rig(this->rtl, this->random, {});
   const size_t clients = rig.clients();
   for (size_t i = 0; i < clients; ++i) {
@@ -522,7 +522,7 @@ TYPED_TEST(ReadPort, ServesClientsInTurn) {
   }
 }
 
-TYPED_TEST(ReadPort, WholeClientsShareTheBusEvenlyWhateverTheyReadAndEachGetsItsOwn) {
+TYPED_TEST(ReadPort, TrainClientsShareTheBusAndGetTheirOwnTrains) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 30, .max_latency = 30}});
   const size_t whole = rig.whole();
   // The second client asks for as little as there is; the first one's trains do not keep it waiting but in turn.
@@ -539,7 +539,7 @@ TYPED_TEST(ReadPort, WholeClientsShareTheBusEvenlyWhateverTheyReadAndEachGetsIts
   }
 }
 
-TYPED_TEST(ReadPort, SaysWhoseReadFailedAndSpoilsNoOther) {
+TYPED_TEST(ReadPort, FailedReadIsReportedAndAffectsNoOther) {
   const auto config = ConfigOf<TypeParam>();
   for (const size_t client : {size_t{0}, config.fetch_clients, config.fetch_clients + 1}) {
     this->rtl.Reset();

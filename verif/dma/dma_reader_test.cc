@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(Rtl, DmaReaderRandomTest,
                            return std::to_string(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });
 
-TEST_P(DmaReaderRandomTest, AgreesInEveryCycle) {
+TEST_P(DmaReaderRandomTest, MatchesModelInEveryCycle) {
   for (int i = 0; i < 1500; ++i) bench_.AskAny();
   bench_.Drain();
   EXPECT_GT(bench_.resps()[0], 0u);
@@ -305,7 +305,7 @@ TEST_P(DmaReaderRandomTest, AgreesInEveryCycle) {
 }
 
 // Each reason to wait occurs somewhere: what is not reached is not tested.
-TEST_P(DmaReaderRandomTest, WaitsForWhatItIsMadeToWaitFor) {
+TEST_P(DmaReaderRandomTest, ReachesEveryStallReason) {
   const std::string name = bench_.traffic().name;
   for (int i = 0; i < 500; ++i) bench_.AskAny();
   bench_.Drain();
@@ -321,7 +321,7 @@ TEST_P(DmaReaderRandomTest, WaitsForWhatItIsMadeToWaitFor) {
   }
 }
 
-TEST_P(DmaReaderRandomTest, ForgetsEverythingInAReset) {
+TEST_P(DmaReaderRandomTest, ResetClearsAllState) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 40; ++k) bench_.AskAny();
     bench_.Run(bench_.random()() % 600);
@@ -390,7 +390,7 @@ TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
   }
 }
 
-TEST(DmaSplitModel, KnowsItsLimits) {
+TEST(DmaSplitModel, ComputesBurstLimits) {
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes128, 8), 128u);
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes128, 128), 128u);
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes2048, 8), 2048u);
@@ -432,7 +432,7 @@ class DmaReaderTest : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Rtl, DmaReaderTest, testing::Values(64u, 512u));
 
 // The latencies as the block's page states them, and nothing one cycle earlier.
-TEST_P(DmaReaderTest, HasTheStatedLatency) {
+TEST_P(DmaReaderTest, MeetsDocumentedLatency) {
   constexpr uint64_t kMemoryLatency = 7;
   Bench bench(GetParam(),
               {.name = "Latency",
@@ -465,7 +465,7 @@ TEST_P(DmaReaderTest, HasTheStatedLatency) {
 }
 
 // Every alignment with sizes around one to three beats, and around a page.
-TEST_P(DmaReaderTest, MovesEveryAlignmentToLaneZero) {
+TEST_P(DmaReaderTest, AlignsEveryOffsetToLaneZero) {
   Bench bench(GetParam(), {.name = "Alignment", .memory = {.min_latency = 1, .max_latency = 4, .out_of_order = true}},
               TestName());
   const uint32_t beat = bench.beat_bytes();
@@ -483,7 +483,7 @@ TEST_P(DmaReaderTest, MovesEveryAlignmentToLaneZero) {
   bench.Drain();
 }
 
-TEST_P(DmaReaderTest, UsesAllTagsAndThenWaits) {
+TEST_P(DmaReaderTest, StallsWhenAllTagsAreUsed) {
   Bench bench(GetParam(),
               {.name = "Tags",
                .memory = {.min_latency = 2000, .max_latency = 2000},
@@ -501,7 +501,7 @@ TEST_P(DmaReaderTest, UsesAllTagsAndThenWaits) {
   EXPECT_EQ(bench.model().waits().buffer, 0u);
 }
 
-TEST_P(DmaReaderTest, FillsTheBufferAndThenWaits) {
+TEST_P(DmaReaderTest, StallsWhenTheBufferIsFull) {
   Bench bench(GetParam(), {.name = "Buffer", .train = 0, .max_read_request_size = PcieSize::kBytes4096}, TestName());
   // Exactly the buffer, but for what the train's way out holds; nobody takes anything.
   const uint32_t bytes = 2048;
@@ -526,7 +526,7 @@ TEST_P(DmaReaderTest, TakesTheLargestRequest) {
 }
 
 // The error of the lowest address counts, whatever comes first; the next request is well again.
-TEST_P(DmaReaderTest, NamesTheFirstErrorByAddress) {
+TEST_P(DmaReaderTest, ReportsTheFirstErrorByAddress) {
   Bench bench(GetParam(),
               {.name = "Errors",
                .memory = {.min_latency = 1, .max_latency = 50, .out_of_order = true, .interleave = true, .faulty = 60}},

@@ -431,7 +431,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(WritePort, Widths, WidthNames);
 
-TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
+TYPED_TEST(WritePort, MatchesModelAndRequests) {
   const std::vector<Policy> policies = {
       {},
       {.memory = {.min_latency = 40, .max_latency = 200, .stall = 4}},
@@ -458,7 +458,7 @@ TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
   }
 }
 
-TYPED_TEST(WritePort, IsIdleBetweenSparseWritesAndNeverInsideOne) {
+TYPED_TEST(WritePort, IsIdleBetweenSparseWritesOnly) {
   for (const unsigned write_rate : {16u, 2u}) {  // also if a whole client pauses inside its train
     this->rtl.Reset();
     typename TestFixture::R rig(this->rtl, this->random,
@@ -471,7 +471,7 @@ TYPED_TEST(WritePort, IsIdleBetweenSparseWritesAndNeverInsideOne) {
   }
 }
 
-TYPED_TEST(WritePort, PassesABeatInEveryCycle) {
+TYPED_TEST(WritePort, PassesABeatPerCycle) {
   const auto config = ConfigOf<TypeParam>();
   const size_t whole = config.store_clients;
   const uint32_t beat_bytes = config.writer.data_bits / 8;
@@ -487,7 +487,7 @@ TYPED_TEST(WritePort, PassesABeatInEveryCycle) {
   }
 }
 
-TYPED_TEST(WritePort, LosesLittleWhenSmallWritesStandBetweenTrains) {
+TYPED_TEST(WritePort, StoresBetweenTrainsCostLittle) {
   const size_t whole = ConfigOf<TypeParam>().store_clients;
   const uint32_t beat_bytes = ConfigOf<TypeParam>().writer.data_bits / 8;
   for (const uint32_t size : {128u, 512u, 1024u, 4096u}) {
@@ -518,7 +518,7 @@ TYPED_TEST(WritePort, IsIdleFromTheCycleAfterDone) {
   }
 }
 
-TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
+TYPED_TEST(WritePort, ResetClearsAllState) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
@@ -538,7 +538,7 @@ TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
   }
 }
 
-TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
+TYPED_TEST(WritePort, MeetsDocumentedLatencies) {
   const uint32_t beat_bytes = ConfigOf<TypeParam>().writer.data_bits / 8;
   const size_t whole = ConfigOf<TypeParam>().store_clients;
   for (const size_t client : {size_t{0}, whole, whole + 1}) {
@@ -561,7 +561,7 @@ TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
   }
 }
 
-TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
+TYPED_TEST(WritePort, ServesClientsRoundRobinAndAcceptedFixesTheOrder) {
   typename TestFixture::R rig(this->rtl, this->random, {.address_rate = 9});
   const size_t clients = rig.clients();
   for (size_t i = 0; i < clients; ++i) {
@@ -586,7 +586,7 @@ TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
   }
 }
 
-TYPED_TEST(WritePort, TrainsOfWholeClientsAreNotMixedHoweverTheyPause) {
+TYPED_TEST(WritePort, TrainsThatPauseDoNotInterleave) {
   typename TestFixture::R rig(this->rtl, this->random, {.write_rate = 5});
   const size_t whole = rig.whole();
   for (uint64_t k = 0; k < 20; ++k) {
@@ -601,7 +601,7 @@ TYPED_TEST(WritePort, TrainsOfWholeClientsAreNotMixedHoweverTheyPause) {
   EXPECT_EQ(rig.accepted, 20 * clients);
 }
 
-TYPED_TEST(WritePort, TellsOnlyThoseWhoAskedOrFailed) {
+TYPED_TEST(WritePort, NotifiesOnlyOnRequestOrFailure) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 10, .max_latency = 50}});
   rig.faulty_address = 0x7000;
   for (size_t i = 0; i < rig.clients(); ++i) {
@@ -620,7 +620,7 @@ TYPED_TEST(WritePort, TellsOnlyThoseWhoAskedOrFailed) {
   }
 }
 
-TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersStayAway) {
+TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersAreLate) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 3000, .max_latency = 3000}});
   const uint32_t writes = rig.config().writer.writes;
   for (uint64_t k = 0; k < writes + 20; ++k) rig.Ask(k % 2, 0x1000 * k, 64, true);

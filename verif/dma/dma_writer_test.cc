@@ -375,7 +375,7 @@ INSTANTIATE_TEST_SUITE_P(Rtl, DmaWriterRandomTest,
                            return std::to_string(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });
 
-TEST_P(DmaWriterRandomTest, AgreesInEveryCycle) {
+TEST_P(DmaWriterRandomTest, MatchesModelInEveryCycle) {
   for (int i = 0; i < 1500; ++i) bench_.AskAny();
   bench_.Drain();
   EXPECT_GT(bench_.completions(), 500u);
@@ -386,7 +386,7 @@ TEST_P(DmaWriterRandomTest, AgreesInEveryCycle) {
 }
 
 // Each reason to wait occurs somewhere: what is not reached is not tested.
-TEST_P(DmaWriterRandomTest, WaitsForWhatItIsMadeToWaitFor) {
+TEST_P(DmaWriterRandomTest, ReachesEveryStallReason) {
   const std::string name = bench_.traffic().name;
   for (int i = 0; i < 500; ++i) bench_.AskAny();
   bench_.Drain();
@@ -408,7 +408,7 @@ TEST_P(DmaWriterRandomTest, WaitsForWhatItIsMadeToWaitFor) {
   }
 }
 
-TEST_P(DmaWriterRandomTest, ForgetsEverythingInAReset) {
+TEST_P(DmaWriterRandomTest, ResetClearsAllState) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 40; ++k) bench_.AskAny();
     bench_.Run(bench_.random()() % 600);
@@ -426,7 +426,7 @@ class DmaWriterTest : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Rtl, DmaWriterTest, testing::Values(64u, 512u));
 
 // The latencies as the block's page states them, and nothing one cycle earlier.
-TEST_P(DmaWriterTest, HasTheStatedLatency) {
+TEST_P(DmaWriterTest, MeetsDocumentedLatency) {
   constexpr uint64_t kMemoryLatency = 7;
   Bench bench(GetParam(),
               {.name = "Latency",
@@ -461,7 +461,7 @@ TEST_P(DmaWriterTest, HasTheStatedLatency) {
 }
 
 // Every alignment with sizes around one to three beats, and around a page.
-TEST_P(DmaWriterTest, MovesLaneZeroToEveryAlignment) {
+TEST_P(DmaWriterTest, AlignsLaneZeroToEveryOffset) {
   Bench bench(GetParam(), {.name = "Alignment", .memory = {.min_latency = 1, .max_latency = 4}}, TestName());
   const uint32_t beat = bench.beat_bytes();
   for (uint32_t lane = 0; lane < beat; ++lane) {
@@ -478,7 +478,7 @@ TEST_P(DmaWriterTest, MovesLaneZeroToEveryAlignment) {
   bench.Drain();
 }
 
-TEST_P(DmaWriterTest, HasAsManyBurstsUnansweredAsItSaysAndThenWaits) {
+TEST_P(DmaWriterTest, StallsWhenAllWritesAreUnanswered) {
   Bench bench(
       GetParam(),
       {.name = "Writes", .memory = {.min_latency = 3000, .max_latency = 3000}, .max_payload_size = PcieSize::kBytes128},
@@ -494,7 +494,7 @@ TEST_P(DmaWriterTest, HasAsManyBurstsUnansweredAsItSaysAndThenWaits) {
 
 // Data, used entry and used index, with a host that answers late: without the fence one after the other on the bus,
 // with it each only after the answer to the one before.
-TEST_P(DmaWriterTest, WaitsForAnswersOnlyIfAskedTo) {
+TEST_P(DmaWriterTest, WaitsForAnswersOnlyWithAFence) {
   constexpr uint64_t kMemoryLatency = 100;
   for (const bool fence : {false, true}) {
     Bench bench(GetParam(),
@@ -513,7 +513,7 @@ TEST_P(DmaWriterTest, WaitsForAnswersOnlyIfAskedTo) {
   }
 }
 
-TEST_P(DmaWriterTest, ReportsAFailureThatNobodyAskedFor) {
+TEST_P(DmaWriterTest, ReportsAFailureWithoutNotify) {
   Bench bench(GetParam(), {.name = "Failure", .memory = {.min_latency = 1, .max_latency = 5, .faulty = 1024}},
               TestName());
   for (int i = 0; i < 20; ++i) bench.Ask(64 * bench.random()(), 200, false, false);
@@ -525,7 +525,7 @@ TEST_P(DmaWriterTest, ReportsAFailureThatNobodyAskedFor) {
 // ---------------------------------------------------------------------------------------------------
 
 // Who takes all beats of a burst at once sees what who takes them one by one sees, and in the same cycles.
-TEST(DmaWriterModelTest, ABurstAtOnceIsItsBeatsOneByOne) {
+TEST(DmaWriterModelTest, WholeBurstEqualsItsBeatsOneByOne) {
   auto random = MakeRandom("burst at once");
   model::DmaWriter one({.data_bits = 512, .writes = 4, .buffer_bytes = 8192});
   model::DmaWriter whole = one;

@@ -155,7 +155,7 @@ class System final : private model::TrainSink {
 class ReadAhead : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Bits, ReadAhead, testing::Values(64, 512), testing::PrintToStringParamName());
 
-TEST_P(ReadAhead, MakesNoDifferenceWhateverWaits) {
+TEST_P(ReadAhead, DoesNotChangeTimingUnderStalls) {
   auto random = MakeRandom("ReadAhead");
   size_t bursts = 0;
   for (unsigned run = 0; run < 60; ++run) {

@@ -218,7 +218,7 @@ class WriteTrain : public testing::TestWithParam<uint32_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Bits, WriteTrain, testing::Values(64, 512), testing::PrintToStringParamName());
 
-TEST_P(WriteTrain, AloneIsTakenAtOnceFromTwelveBeatsOn) {
+TEST_P(WriteTrain, UncontendedTrainIsTakenAtOnceFromTwelveBeatsOn) {
   const size_t beat = GetParam() / 8;
   for (size_t beats = 1; beats <= 64; ++beats) {
     for (const size_t lane : {size_t{0}, size_t{5}}) {
@@ -231,7 +231,7 @@ TEST_P(WriteTrain, AloneIsTakenAtOnceFromTwelveBeatsOn) {
   }
 }
 
-TEST_P(WriteTrain, MakesNoDifferenceWhoeverContends) {
+TEST_P(WriteTrain, DoesNotChangeTimingUnderContention) {
   auto random = MakeRandom("WriteTrain");
   size_t trains = 0;
   for (unsigned run = 0; run < 60; ++run) {

@@ -321,7 +321,7 @@ struct WidthNames {
 using Tops = testing::Types<Vnet_checksum_64, Vnet_checksum_512>;
 TYPED_TEST_SUITE(NetChecksumTest, Tops, WidthNames);
 
-TYPED_TEST(NetChecksumTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(NetChecksumTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned packet, wire, delay, bad;
   };
@@ -338,7 +338,7 @@ TYPED_TEST(NetChecksumTest, AgreesWithTheModelAtEveryRate) {
 }
 
 // Every place of the field in a beat, over two beats, too; sums from even and odd bytes, before and at the field.
-TYPED_TEST(NetChecksumTest, PutsTheChecksumIntoEveryPlace) {
+TYPED_TEST(NetChecksumTest, InsertsTheChecksumAtEveryOffset) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t at = 0; at <= 2 * kBeat + 1; ++at) {
@@ -353,7 +353,7 @@ TYPED_TEST(NetChecksumTest, PutsTheChecksumIntoEveryPlace) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, SumsFromEveryByteToEveryEnd) {
+TYPED_TEST(NetChecksumTest, SumsFromEveryStartToEveryEnd) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t bytes = kMinFrameBytes; bytes <= 60 + 2 * kBeat + 2; ++bytes) {
@@ -384,7 +384,7 @@ TYPED_TEST(NetChecksumTest, SumsTheLongestFrame) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TheRfcsExampleHasTheRfcsChecksum) {
+TYPED_TEST(NetChecksumTest, MatchesTheExampleOfRfc1071) {
   auto& b = this->b;
   Bytes frame = RandomBytes(b.random, 14);
   for (const int byte : {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7, 0, 0}) {  // RFC 1071, 3: its sum is 0xddf2
@@ -419,7 +419,7 @@ TYPED_TEST(NetChecksumTest, NeverSendsZeroAsAChecksum) {
 
 // Segments as a driver's stack makes them: the field holds the pseudo header's sum. What leaves must be right for a
 // receiver, who sums pseudo header and segment. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
-TYPED_TEST(NetChecksumTest, TcpAndUdpSegmentsLeaveWithTheRightChecksum) {
+TYPED_TEST(NetChecksumTest, TcpAndUdpSegmentsHaveCorrectChecksums) {
   auto& b = this->b;
   struct Segment {
     size_t start;
@@ -470,7 +470,7 @@ TYPED_TEST(NetChecksumTest, PadsShortFramesWithZeros) {
   }
 }
 
-TYPED_TEST(NetChecksumTest, LooksAtNothingElseOfAHeader) {
+TYPED_TEST(NetChecksumTest, IgnoresAllOtherHeaderFields) {
   auto& b = this->b;
   for (unsigned i = 0; i < 50; ++i) {
     const Bytes frame = RandomBytes(b.random, 14 + b.random() % 150);
@@ -486,7 +486,7 @@ TYPED_TEST(NetChecksumTest, LooksAtNothingElseOfAHeader) {
   EXPECT_EQ(b.drops, 0u);
 }
 
-TYPED_TEST(NetChecksumTest, DropsWhatItCannotDo) {
+TYPED_TEST(NetChecksumTest, DropsUnsupportedOffloads) {
   auto& b = this->b;
   const Bytes frame = RandomBytes(b.random, 100);
   for (unsigned bit = 0; bit < 8; ++bit) {  // every kind of segmentation, and its flags
@@ -519,7 +519,7 @@ TYPED_TEST(NetChecksumTest, DropsWhatItCannotDo) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, DropsGiveBackAllOfTheirRoom) {
+TYPED_TEST(NetChecksumTest, DropsFreeAllOfTheirRoom) {
   auto& b = this->b;
   for (unsigned i = 0; i < 300; ++i) {
     b.Add(Packet({.gso_type = spec::NetHdrGso::kTcpv4}, RandomBytes(b.random, 14 + b.random() % 3000)));
@@ -536,7 +536,7 @@ TYPED_TEST(NetChecksumTest, DropsGiveBackAllOfTheirRoom) {
 }
 
 // Behind a frame that waits, the third has room only when the second one was dropped.
-TYPED_TEST(NetChecksumTest, TheRoomOfADropIsFreeOneCycleBehindIt) {
+TYPED_TEST(NetChecksumTest, RoomOfADropIsFreeOneCycleLater) {
   auto& b = this->b;
   b.wire.rate = 0;
   b.Add(Packet({}, RandomBytes(b.random, kBufferBytes / 2)));
@@ -549,7 +549,7 @@ TYPED_TEST(NetChecksumTest, TheRoomOfADropIsFreeOneCycleBehindIt) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, WaitsWhileTheBufferIsFull) {
+TYPED_TEST(NetChecksumTest, StallsWhileTheBufferIsFull) {
   auto& b = this->b;
   for (unsigned i = 0; i < 9; ++i) {
     b.Add(Packet(NeedsCsum(1, 2), RandomBytes(b.random, 3000)));
@@ -564,7 +564,7 @@ TYPED_TEST(NetChecksumTest, WaitsWhileTheBufferIsFull) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TakesAsManyBytesAsItHasRoomFor) {
+TYPED_TEST(NetChecksumTest, HoldsAsManyBytesAsItHasRoomFor) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 3; ++i) b.Add(Packet({}, RandomBytes(b.random, kBufferBytes / 2)));
@@ -577,7 +577,7 @@ TYPED_TEST(NetChecksumTest, TakesAsManyBytesAsItHasRoomFor) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TakesAsManyFramesAsItHasRoomFor) {
+TYPED_TEST(NetChecksumTest, HoldsAsManyFramesAsItHasRoomFor) {
   auto& b = this->b;
   constexpr size_t kFrames = 64;
   static_assert(NetChecksum::kFrames == kFrames);
@@ -593,7 +593,7 @@ TYPED_TEST(NetChecksumTest, TakesAsManyFramesAsItHasRoomFor) {
 }
 
 // The first beat of payload, the frame, the drop: at n - 1 not yet, at n; whatever the length.
-TYPED_TEST(NetChecksumTest, LatenciesAreWhatThePageSays) {
+TYPED_TEST(NetChecksumTest, MeetsDocumentedLatencies) {
   static_assert(NetChecksum::kTakeLatency == 2 && NetChecksum::kLatency == 11 && NetChecksum::kDropLatency == 2);
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   auto& p = this->rtl.ports();
@@ -638,7 +638,7 @@ TYPED_TEST(NetChecksumTest, LatenciesAreWhatThePageSays) {
 }
 
 // A beat goes in and a beat leaves in every cycle, also of frames of one beat.
-TYPED_TEST(NetChecksumTest, KeepsUp) {
+TYPED_TEST(NetChecksumTest, SustainsOneBeatPerCycle) {
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (const size_t beats : {size_t{60} / kBeat + 1, size_t{9}, size_t{40}}) {
     Bench<TypeParam> b(this->rtl, this->random);
@@ -655,7 +655,7 @@ TYPED_TEST(NetChecksumTest, KeepsUp) {
 }
 
 // Frames that wait leave one behind the other.
-TYPED_TEST(NetChecksumTest, FramesLeaveWithoutAGap) {
+TYPED_TEST(NetChecksumTest, FramesLeaveWithoutABubble) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 40; ++i) b.Add(Packet(NeedsCsum(1, 7), RandomBytes(b.random, 14 + b.random() % 250)));
@@ -669,7 +669,7 @@ TYPED_TEST(NetChecksumTest, FramesLeaveWithoutAGap) {
 }
 
 // Time goes on without the model while only others can change something.
-TYPED_TEST(NetChecksumTest, TheModelSleepsWhileItWaits) {
+TYPED_TEST(NetChecksumTest, ModelSleepsWhileItWaits) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 70; ++i) b.Add(Packet({}, RandomBytes(b.random, 100)));
@@ -680,7 +680,7 @@ TYPED_TEST(NetChecksumTest, TheModelSleepsWhileItWaits) {
   EXPECT_EQ(b.agenda.next(), model::kUnknown);
 }
 
-TYPED_TEST(NetChecksumTest, AResetForgetsEverything) {
+TYPED_TEST(NetChecksumTest, ResetClearsAllState) {
   for (unsigned round = 0; round < 30; ++round) {
     {
       Bench<TypeParam> b(this->rtl, this->random);
@@ -702,7 +702,7 @@ TYPED_TEST(NetChecksumTest, AResetForgetsEverything) {
 }
 
 // The model's frames are taken in one train. The RTL's reader may also stop within a frame.
-TYPED_TEST(NetChecksumTest, ABeatStaysUntilItIsTaken) {
+TYPED_TEST(NetChecksumTest, BeatStaysUntilTaken) {
   auto& rtl = this->rtl;
   auto& p = rtl.ports();
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;

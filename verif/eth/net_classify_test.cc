@@ -308,7 +308,7 @@ bool IsValid(const Bytes& frame) { return ClassOf(frame).checksum_valid; }
 
 // --- Rules, by hand --------------------------------------------------------------------------------------------------
 
-TEST(NetClassify, KnownFramesHaveTheClassThatWasComputedByHand) {
+TEST(NetClassify, HandComputedFramesHaveTheirClass) {
   // A TCP SYN, 192.168.0.1:0x1234 to 192.168.0.199:80; checksums by the rules of RFC 1071.
   const Bytes syn{0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x00,  //
                   0x45, 0x00, 0x00, 0x28, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0xb8, 0xb7,              //
@@ -331,7 +331,7 @@ TEST(NetClassify, KnownFramesHaveTheClassThatWasComputedByHand) {
   EXPECT_EQ(ClassOf(arp), expected) << Text(ClassOf(arp));
 }
 
-TEST(NetClassify, AFrameAsItShouldBeIsValidInEveryShapeAndLength) {
+TEST(NetClassify, ValidFramesOfEveryShapeAndLengthAreValid) {
   for (Datagram shape : Shapes()) {
     for (const size_t size : {0, 1, 2, 3, 17, 63, 64, 65, 500, 1460}) {
       for (const size_t padding : {0, 1, 46}) {
@@ -349,7 +349,7 @@ TEST(NetClassify, AFrameAsItShouldBeIsValidInEveryShapeAndLength) {
 
 // Who must be wrong for a flipped bit, by what the sums cover: all from the EtherType on, but fields of IPv6 that are
 // in neither length nor pseudo header, the rest of the tag, and padding.
-TEST(NetClassify, EveryFlippedBitThatIsCoveredIsFoundAndNoOther) {
+TEST(NetClassify, DetectsEveryFlipOfCoveredBitsOnly) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{1, 2, 3, 4, 5};
     shape.padding = 3;
@@ -370,7 +370,7 @@ TEST(NetClassify, EveryFlippedBitThatIsCoveredIsFoundAndNoOther) {
   }
 }
 
-TEST(NetClassify, AFrameThatEndsBeforeItsDatagramIsNotValid) {
+TEST(NetClassify, FrameThatEndsBeforeItsDatagramIsNotValid) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{1, 2, 3, 0};
     Bytes frame = shape.Make();
@@ -383,7 +383,7 @@ TEST(NetClassify, AFrameThatEndsBeforeItsDatagramIsNotValid) {
   }
 }
 
-TEST(NetClassify, AHeaderThatTheDatagramDoesNotHoldIsNone) {
+TEST(NetClassify, TruncatedHeaderDoesNotCount) {
   for (const Datagram& shape : Shapes()) {
     const size_t least = shape.udp ? 8 : 20;
     for (size_t bytes = 0; bytes <= least; ++bytes) {
@@ -392,7 +392,7 @@ TEST(NetClassify, AHeaderThatTheDatagramDoesNotHoldIsNone) {
   }
 }
 
-TEST(NetClassify, AUdpChecksumOfZeroIsNoneAndOneThatComesOutAsZeroIsAllOnes) {
+TEST(NetClassify, ZeroUdpChecksumIsNoneAndZeroSumIsSentAsOnes) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{0, 0, 9};
     Put16(shape.payload, 0, At16(shape.Make(), shape.checksum_at()));
@@ -404,7 +404,7 @@ TEST(NetClassify, AUdpChecksumOfZeroIsNoneAndOneThatComesOutAsZeroIsAllOnes) {
   }
 }
 
-TEST(NetClassify, AUdpLengthThatDiffersFromWhatIpSaysIsNotValid) {
+TEST(NetClassify, UdpLengthThatDiffersFromIpIsNotValid) {
   for (Datagram shape : Shapes()) {
     if (!shape.udp) continue;
     shape.payload = Bytes{1, 2, 3, 4};
@@ -418,7 +418,7 @@ TEST(NetClassify, AUdpLengthThatDiffersFromWhatIpSaysIsNotValid) {
   }
 }
 
-TEST(NetClassify, FragmentsAreNotValidAndHaveTheHashOfTheirAddresses) {
+TEST(NetClassify, FragmentsAreNotValidAndHashTheirAddresses) {
   Datagram shape;
   shape.payload = Bytes{1, 2, 3};
   const NetClass whole = ClassOf(shape.Make());
@@ -438,7 +438,7 @@ TEST(NetClassify, FragmentsAreNotValidAndHaveTheHashOfTheirAddresses) {
   }
 }
 
-TEST(NetClassify, OnlyOneTagIsLookedBehind) {
+TEST(NetClassify, ParsesOneVlanTagOnly) {
   Datagram shape;
   Bytes frame = shape.Make();
   const Bytes tag{0x81, 0x00, 0x20, 0x07};
@@ -454,7 +454,7 @@ TEST(NetClassify, OnlyOneTagIsLookedBehind) {
   EXPECT_FALSE(ClassOf(frame).vlan_present);
 }
 
-TEST(NetClassify, NeighbouringFlowsSpreadOverThePairs) {
+TEST(NetClassify, AdjacentFlowsSpreadOverThePairs) {
   for (const unsigned pairs : {2u, 3u, 4u, 8u, 16u}) {
     for (const bool ip6 : {false, true}) {
       for (const uint64_t step : {1, 2}) {
@@ -475,7 +475,7 @@ TEST(NetClassify, NeighbouringFlowsSpreadOverThePairs) {
   }
 }
 
-TEST(NetClassify, ModelAgreesWithTheReferenceOnEverything) {
+TEST(NetClassify, ModelMatchesTheReference) {
   Random random = MakeRandom("net_classify.model");
   std::map<std::array<bool, 4>, unsigned> valid;
   unsigned not_valid = 0;
@@ -495,7 +495,7 @@ TEST(NetClassify, ModelAgreesWithTheReferenceOnEverything) {
   EXPECT_EQ(valid.size(), 12u) << "every kind, options only with IPv4";
 }
 
-TEST(NetClassify, ASumsCarriesAreNotLostInTheLongestFrame) {
+TEST(NetClassify, LongestFrameKeepsTheCarries) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes(kMaxFrame - shape.Make().size(), 0xff);
     const Bytes frame = shape.Make();
@@ -581,7 +581,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(NetClassifyRtl, Widths, WidthNames);
 
-TYPED_TEST(NetClassifyRtl, EveryShapeHasTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, EveryShapeMatchesModel) {
   for (Datagram shape : Shapes()) {
     for (const size_t size : {0, 1, 2, 3, 4, 5, 6, 7, 8, 40, 150, 1460}) {
       shape.payload = RandomBytes(this->random_, size);
@@ -592,7 +592,7 @@ TYPED_TEST(NetClassifyRtl, EveryShapeHasTheModelsClass) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsMatchModel) {
   for (Datagram shape : Shapes()) {
     for (size_t bytes = 0; bytes <= (shape.udp ? 8 : 20); ++bytes) {
       ASSERT_NO_FATAL_FAILURE(this->Send(OfLength(shape, bytes)));
@@ -609,20 +609,20 @@ TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsHaveTheModelsClass) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, RandomFramesWithoutAGapHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, RandomFramesWithoutGapsMatchModel) {
   for (unsigned i = 0; i < 12'000; ++i) ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_)));
   ASSERT_NO_FATAL_FAILURE(this->Finish());
   EXPECT_EQ(this->classes_, 12'000u);
 }
 
-TYPED_TEST(NetClassifyRtl, RandomFramesWithGapsHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, RandomFramesWithGapsMatchModel) {
   for (unsigned i = 0; i < 4000; ++i) {
     ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_), i % 4 * 4));
   }
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, FramesOfOneBeatFollowEachOtherInEveryCycle) {
+TYPED_TEST(NetClassifyRtl, OneBeatFramesFollowEachOtherInEveryCycle) {
   for (unsigned i = 0; i < 3000; ++i) {
     Bytes frame = RandomFrame(this->random_);
     frame.resize(std::min(frame.size(), this->kBeatBytes));
@@ -632,7 +632,7 @@ TYPED_TEST(NetClassifyRtl, FramesOfOneBeatFollowEachOtherInEveryCycle) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteOnHasSomeAnswerAndItIsTheModels) {
+TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteMatchesModel) {
   for (Datagram shape : Shapes()) {
     // Zeros at the end: without them the sum stays right.
     shape.payload = RandomBytes(this->random_, 70);
@@ -646,7 +646,7 @@ TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteOnHasSomeAnswerAndItIsTheModels
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, TheLongestFrameOfOnesKeepsItsCarries) {
+TYPED_TEST(NetClassifyRtl, LongestFrameOfOnesKeepsTheCarries) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes(kMaxFrame - shape.Make().size(), 0xff);
     ASSERT_NO_FATAL_FAILURE(this->Send(shape.Make()));
@@ -654,7 +654,7 @@ TYPED_TEST(NetClassifyRtl, TheLongestFrameOfOnesKeepsItsCarries) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, AClassComesExactlyTheLatencyAfterTheLastBeat) {
+TYPED_TEST(NetClassifyRtl, ClassComesItsLatencyAfterTheLastBeat) {
   Datagram shape;
   for (const size_t size : {0, 1, 700}) {
     shape.payload.resize(size);
@@ -670,7 +670,7 @@ TYPED_TEST(NetClassifyRtl, AClassComesExactlyTheLatencyAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(NetClassifyRtl, AfterAResetNothingOfBeforeIsLeft) {
+TYPED_TEST(NetClassifyRtl, ResetClearsAllState) {
   for (unsigned i = 0; i < 300; ++i) {
     const Bytes frame = RandomFrame(this->random_);
     ASSERT_NO_FATAL_FAILURE(this->Send(frame));

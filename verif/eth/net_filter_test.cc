@@ -504,7 +504,7 @@ std::vector<Bytes> OneOfEach(B& bench) {
   return frames;
 }
 
-TYPED_TEST(NetFilterTest, EveryModeLetsPassWhatVirtioSays) {
+TYPED_TEST(NetFilterTest, EveryReceiveModeFollowsVirtio) {
   Bench<TypeParam> bench;
   Setup setup{.mac = bench.RandomMac(false), .vlans = {2748}, .pairs = 5};
   setup.macs = {bench.RandomMac(true), bench.RandomMac(false)};
@@ -530,7 +530,7 @@ TYPED_TEST(NetFilterTest, EveryModeLetsPassWhatVirtioSays) {
   EXPECT_GT(refused, 100u);
 }
 
-TYPED_TEST(NetFilterTest, TheHostGetsWhatItAskedForUnchanged) {
+TYPED_TEST(NetFilterTest, HostGetsItsFramesUnchanged) {
   bool drops = false;
   for (const bool slow : {false, true}) {
     Bench<TypeParam> bench;
@@ -548,7 +548,7 @@ TYPED_TEST(NetFilterTest, TheHostGetsWhatItAskedForUnchanged) {
   EXPECT_TRUE(drops);
 }
 
-TYPED_TEST(NetFilterTest, AgreesWithTheModelWhileEverythingChanges) {
+TYPED_TEST(NetFilterTest, MatchesModelUnderConfigurationChanges) {
   struct Rates {
     unsigned in, token, read, write;
   };
@@ -602,7 +602,7 @@ TYPED_TEST(NetFilterTest, EveryLengthIsStoredBehindTwelveZeros) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, ATokenAndItsFrameComeSoManyCyclesAfterTheLastBeat) {
+TYPED_TEST(NetFilterTest, TokenAndFrameComeTheirLatencyAfterTheLastBeat) {
   for (const size_t bytes : {60u, 1500u}) {
     Bench<TypeParam> bench;
     const Mac own = bench.RandomMac(false);
@@ -622,7 +622,7 @@ TYPED_TEST(NetFilterTest, ATokenAndItsFrameComeSoManyCyclesAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(NetFilterTest, EveryAddressThatIsLookedAtTakesACycle) {
+TYPED_TEST(NetFilterTest, EachSearchedAddressTakesACycle) {
   Bench<TypeParam> bench;
   Setup setup;
   for (size_t i = 0; i < kMacs; ++i) setup.macs.push_back(bench.RandomMac(i % 2 == 0));
@@ -641,7 +641,7 @@ TYPED_TEST(NetFilterTest, EveryAddressThatIsLookedAtTakesACycle) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
+TYPED_TEST(NetFilterTest, FirstInvalidAddressEndsTheTable) {
   Bench<TypeParam> bench;
   Setup setup;
   for (unsigned i = 0; i < 5; ++i) setup.macs.push_back(bench.RandomMac(i % 2 == 0));
@@ -669,7 +669,7 @@ TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, ARefusedFrameIsToldTwoCyclesBeforeAnotherWouldBeThere) {
+TYPED_TEST(NetFilterTest, RefusalIsReportedTwoCyclesBeforeATokenWouldBe) {
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.no_broadcast = true}});
   bench.in.frames.push_back(bench.MakeFrame(kBroadcast, std::nullopt, 64));
@@ -704,7 +704,7 @@ TYPED_TEST(NetFilterTest, RoomIsCountedToTheBeat) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, RoomThatIsFreedCountsOneCycleLater) {
+TYPED_TEST(NetFilterTest, FreedRoomCountsOneCycleLater) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -731,7 +731,7 @@ TYPED_TEST(NetFilterTest, RoomThatIsFreedCountsOneCycleLater) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, AFrameThatBeginsInTheCycleOfAFreeDoesNotGetItsRoom) {
+TYPED_TEST(NetFilterTest, FrameThatStartsInTheCycleOfAFreeDoesNotGetItsRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -750,7 +750,7 @@ TYPED_TEST(NetFilterTest, AFrameThatBeginsInTheCycleOfAFreeDoesNotGetItsRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, SoManyFramesFitHoweverSmall) {
+TYPED_TEST(NetFilterTest, FrameCountIsLimited) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -766,7 +766,7 @@ TYPED_TEST(NetFilterTest, SoManyFramesFitHoweverSmall) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, DecisionsFollowEachOtherEveryThreeCycles) {
+TYPED_TEST(NetFilterTest, DecidesAFrameEveryThreeCycles) {
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
   bench.in.rate = 16;
@@ -780,7 +780,7 @@ TYPED_TEST(NetFilterTest, DecisionsFollowEachOtherEveryThreeCycles) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, LongerFramesAreDroppedAndTakeNoRoom) {
+TYPED_TEST(NetFilterTest, OversizedFramesAreDroppedAndTakeNoRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -793,7 +793,7 @@ TYPED_TEST(NetFilterTest, LongerFramesAreDroppedAndTakeNoRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, RoomOfRefusedFramesComesBackBehindTheOneBeforeThem) {
+TYPED_TEST(NetFilterTest, RefusedFramesFreeTheirRoomInOrder) {
   Bench<TypeParam> bench;
   const Mac own = bench.RandomMac(false);
   bench.SetUp({.mode = {.no_multicast = true}, .mac = own});
@@ -815,7 +815,7 @@ TYPED_TEST(NetFilterTest, RoomOfRefusedFramesComesBackBehindTheOneBeforeThem) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, FlowsAreSpreadOverTheActivePairs) {
+TYPED_TEST(NetFilterTest, FlowsSpreadOverTheActivePairs) {
   Bench<TypeParam> bench;
   for (const uint16_t pairs : std::initializer_list<uint16_t>{1, 2, 3, 16, 256}) {
     bench.SetUp({.mode = {.promiscuous = true}, .pairs = pairs});
@@ -838,7 +838,7 @@ TYPED_TEST(NetFilterTest, FlowsAreSpreadOverTheActivePairs) {
   }
 }
 
-TYPED_TEST(NetFilterTest, AResetInTrafficForgetsEveryFrame) {
+TYPED_TEST(NetFilterTest, ResetDiscardsEveryFrame) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

@@ -487,7 +487,7 @@ class NetRxTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vnet_rx_64, Vnet_rx_512, Vnet_rx_one>;
 TYPED_TEST_SUITE(NetRxTest, Tops);
 
-TYPED_TEST(NetRxTest, EveryByteOfEveryLengthIsInTheBuffer) {
+TYPED_TEST(NetRxTest, EveryByteOfEveryLengthReachesTheBuffer) {
   Bench<TypeParam> bench;
   bench.Enable();
   std::vector<size_t> lengths;
@@ -505,7 +505,7 @@ TYPED_TEST(NetRxTest, EveryByteOfEveryLengthIsInTheBuffer) {
   EXPECT_EQ(bench.dropped, 0u);
 }
 
-TYPED_TEST(NetRxTest, AFrameMaySpanBuffersOfAnySize) {
+TYPED_TEST(NetRxTest, FrameSpansBuffersOfAnySize) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -557,7 +557,7 @@ TYPED_TEST(NetRxTest, ChainsAreWalkedToTheirEnd) {
   }
 }
 
-TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
+TYPED_TEST(NetRxTest, HeaderReportsAValidChecksum) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 2000, 40);
@@ -585,7 +585,7 @@ TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
   EXPECT_EQ(bench.done, 8u);
 }
 
-TYPED_TEST(NetRxTest, AFrameForAQueueThatIsNotServedIsDropped) {
+TYPED_TEST(NetRxTest, FrameForAnUnservedQueueIsDropped) {
   Bench<TypeParam> bench;
   bench.Send(0, 100);
   bench.Send(255, 100);
@@ -607,7 +607,7 @@ TYPED_TEST(NetRxTest, AFrameForAQueueThatIsNotServedIsDropped) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameForAnEmptyRingIsDroppedAfterOneLook) {
+TYPED_TEST(NetRxTest, FrameForAnEmptyRingIsDroppedAfterOneRequest) {
   for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -626,7 +626,7 @@ TYPED_TEST(NetRxTest, AFrameForAnEmptyRingIsDroppedAfterOneLook) {
   }
 }
 
-TYPED_TEST(NetRxTest, WithoutMergingAFrameThatDoesNotFitLeavesItsBuffer) {
+TYPED_TEST(NetRxTest, WithoutMergingAnOversizedFrameLeavesItsBuffer) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 112);
@@ -641,7 +641,7 @@ TYPED_TEST(NetRxTest, WithoutMergingAFrameThatDoesNotFitLeavesItsBuffer) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameThatTheRingCannotHoldLeavesAllBuffers) {
+TYPED_TEST(NetRxTest, FrameLargerThanTheRingLeavesAllBuffers) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -664,7 +664,7 @@ TYPED_TEST(NetRxTest, AFrameThatTheRingCannotHoldLeavesAllBuffers) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, ABufferThatIsAddedLateIsFound) {
+TYPED_TEST(NetRxTest, BufferAddedLateIsFound) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -682,7 +682,7 @@ TYPED_TEST(NetRxTest, ABufferThatIsAddedLateIsFound) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, WhatIsNotDeviceWritableStopsTheQueue) {
+TYPED_TEST(NetRxTest, DeviceReadableBufferStopsTheQueue) {
   for (const size_t bad : {0u, 1u, 3u}) {
     for (const Format format : {Format::kSplit, Format::kPackedTable}) {
       Bench<TypeParam> bench;
@@ -708,7 +708,7 @@ TYPED_TEST(NetRxTest, WhatIsNotDeviceWritableStopsTheQueue) {
   }
 }
 
-TYPED_TEST(NetRxTest, AChainOfMoreThan64DescriptorsStopsTheQueue) {
+TYPED_TEST(NetRxTest, ChainOfMoreThan64DescriptorsStopsTheQueue) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -721,7 +721,7 @@ TYPED_TEST(NetRxTest, AChainOfMoreThan64DescriptorsStopsTheQueue) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDroppedAlone) {
+TYPED_TEST(NetRxTest, FrameOfMoreThan64DescriptorsInSeveralBuffersIsDropped) {
   for (const bool chain : {false, true}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -745,7 +745,7 @@ TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDrop
   }
 }
 
-TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
+TYPED_TEST(NetRxTest, TwoFailuresAreBothReported) {
   Bench<TypeParam> bench;
   bench.failure.rate = 0;
   bench.Enable();
@@ -770,7 +770,7 @@ TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, NoMoreIsAskedForThanTheCacheHolds) {
+TYPED_TEST(NetRxTest, RequestsNoMoreThanTheCacheHolds) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -786,7 +786,7 @@ TYPED_TEST(NetRxTest, NoMoreIsAskedForThanTheCacheHolds) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AChainThatCannotBeWalkedIsLeft) {
+TYPED_TEST(NetRxTest, ChainThatCannotBeWalkedIsLeft) {
   for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -804,7 +804,7 @@ TYPED_TEST(NetRxTest, AChainThatCannotBeWalkedIsLeft) {
   }
 }
 
-TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
+TYPED_TEST(NetRxTest, PrefetchesBuffersWhileTheRingHasMore) {
   Bench<TypeParam> bench;
   bench.Enable();
   const auto counts = [&] {
@@ -841,7 +841,7 @@ TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, ARowWriteForgetsTheCache) {
+TYPED_TEST(NetRxTest, RowWriteClearsTheCache) {
   for (const bool enable : {false, true}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -860,7 +860,7 @@ TYPED_TEST(NetRxTest, ARowWriteForgetsTheCache) {
   }
 }
 
-TYPED_TEST(NetRxTest, AnAnswerThatWasUnderWayAtARowWriteIsThrownAway) {
+TYPED_TEST(NetRxTest, RowWriteDiscardsTheAnswerInFlight) {
   // In every cycle of a frame: before it is decided the frame is dropped, then the row write changes nothing for it.
   constexpr size_t kPair = kPairs<TypeParam> - 1;
   unsigned completed = 0, thrown = 0;
@@ -898,7 +898,7 @@ TYPED_TEST(NetRxTest, AnAnswerThatWasUnderWayAtARowWriteIsThrownAway) {
   EXPECT_GE(thrown, 10u);
 }
 
-TYPED_TEST(NetRxTest, NoBufferComesBackBeforeAllOfItsFrameIsAccepted) {
+TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesAreAccepted) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -920,7 +920,7 @@ TYPED_TEST(NetRxTest, NoBufferComesBackBeforeAllOfItsFrameIsAccepted) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, SixtyFourCompletionsMayWait) {
+TYPED_TEST(NetRxTest, HoldsSixtyFourCompletions) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.completion.rate = 0;
@@ -934,7 +934,7 @@ TYPED_TEST(NetRxTest, SixtyFourCompletionsMayWait) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, LatenciesAreThoseOfThePage) {
+TYPED_TEST(NetRxTest, MeetsDocumentedLatencies) {
   Bench<TypeParam> bench;
   bench.Enable();
   ASSERT_EQ(bench.bench.Run(10), "");
@@ -989,7 +989,7 @@ TYPED_TEST(NetRxTest, LatenciesAreThoseOfThePage) {
   EXPECT_TRUE(bench.asked.back().by_index);
 }
 
-TYPED_TEST(NetRxTest, ABadBufferIsToldInTime) {
+TYPED_TEST(NetRxTest, BadBufferIsReportedInItsLatency) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.Post(0, {{300, false}});
@@ -1005,7 +1005,7 @@ TYPED_TEST(NetRxTest, ABadBufferIsToldInTime) {
   EXPECT_EQ(bench.failures.sent()[0].cycle, start + NetRx::kBufferToFailure);
 }
 
-TYPED_TEST(NetRxTest, FramesOfOneBufferFollowEachOtherAtTheRateOfThePage) {
+TYPED_TEST(NetRxTest, OneBufferFramesMeetTheDocumentedRate) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 2000, 200);
@@ -1075,7 +1075,7 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned frame, buffer, request, write, completion, failure, late_accept, late_frame;
   };
@@ -1101,7 +1101,7 @@ TYPED_TEST(NetRxTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(NetRxTest, WithAmpleBuffersNothingIsDropped) {
+TYPED_TEST(NetRxTest, AmpleBuffersLoseNoFrame) {
   for (const bool mrg : {false, true}) {
     Bench<TypeParam> bench;
     bench.SetMrg(mrg);
@@ -1112,7 +1112,7 @@ TYPED_TEST(NetRxTest, WithAmpleBuffersNothingIsDropped) {
   }
 }
 
-TYPED_TEST(NetRxTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(NetRxTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 8; ++i) {
     Bench<TypeParam> bench(rtl);

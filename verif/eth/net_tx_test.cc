@@ -570,7 +570,7 @@ void RunTraffic(unsigned rate_in, unsigned rate_out, unsigned errors) {
   EXPECT_GT(bench.frames, 50u);
 }
 
-TEST(NetTx, SendsEveryBufferOnceAndInOrder) {
+TEST(NetTx, SendsEveryBufferOnceInOrder) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       RunTraffic<Device3>(rate_in, rate_out, 0);
@@ -579,7 +579,7 @@ TEST(NetTx, SendsEveryBufferOnceAndInOrder) {
   }
 }
 
-TEST(NetTx, StopsQueuesThatAreBrokenAndNoOthers) {
+TEST(NetTx, StopsOnlyBrokenQueues) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       RunTraffic<Device3>(rate_in, rate_out, 40);
@@ -588,7 +588,7 @@ TEST(NetTx, StopsQueuesThatAreBrokenAndNoOthers) {
   }
 }
 
-TEST(NetTx, ForgetsWhatItFetchedWhenTheRowIsWritten) {
+TEST(NetTx, RowWriteDiscardsFetchedBuffers) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       Device3 device;
@@ -614,7 +614,7 @@ TEST(NetTx, ForgetsWhatItFetchedWhenTheRowIsWritten) {
   }
 }
 
-TEST(NetTx, BeginsAnewAfterAReset) {
+TEST(NetTx, RestartsAfterReset) {
   const auto rtl = MakeRtl<Vnet_tx_3>();
   for (int round = 0; round < 20; ++round) {
     Bench<Vnet_tx_3, 3> bench(*rtl);
@@ -631,7 +631,7 @@ TEST(NetTx, BeginsAnewAfterAReset) {
 
 // --- One by one ------------------------------------------------------------------------------------------------------
 
-TEST(NetTx, TakesLengthsFromAnEthernetHeaderToTheLongestFrame) {
+TEST(NetTx, AcceptsLengthsFromEthernetHeaderToLongestFrame) {
   struct Case {
     std::vector<uint32_t> lengths;
     bool good;
@@ -680,7 +680,7 @@ TEST(NetTx, CutsEveryDescriptorIntoRuns) {
   bench.Check();
 }
 
-TEST(NetTx, BreaksAQueueWithABadBufferUntilItsRowIsWritten) {
+TEST(NetTx, BadBufferBreaksAQueueUntilItsRowIsWritten) {
   for (const bool enabled : {false, true}) {
     for (const size_t writable : {size_t{0}, size_t{1}, size_t{3}, size_t{kChain - 1}, kNoTable}) {
       Device3 device;
@@ -736,7 +736,7 @@ TEST(NetTx, SendsTheLongestChain) {
   EXPECT_EQ(bench.walks_asked, 2 * (kChain - 1));
 }
 
-TEST(NetTx, SaysTheIdOfAPackedChainAndNoneOfATable) {
+TEST(NetTx, ReportsTheIdOfAPackedChainOnly) {
   Device3 device;
   auto& bench = device.bench;
   for (const size_t count : {1, 2, 5}) {
@@ -753,7 +753,7 @@ TEST(NetTx, SaysTheIdOfAPackedChainAndNoneOfATable) {
   EXPECT_EQ(bench.completed_frames, 6u);
 }
 
-TEST(NetTx, EndsAnAnswerWhereDescriptorFetchFails) {
+TEST(NetTx, DescriptorFetchFailureEndsAnAnswer) {
   for (const auto status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Device3 device;
     auto& bench = device.bench;
@@ -774,7 +774,7 @@ TEST(NetTx, EndsAnAnswerWhereDescriptorFetchFails) {
   }
 }
 
-TEST(NetTx, HearsTransmitQueuesOnly) {
+TEST(NetTx, AcceptsDoorbellsOfTransmitQueuesOnly) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t pair = 0; pair < 3; ++pair) bench.Post(pair, {100});
@@ -784,7 +784,7 @@ TEST(NetTx, HearsTransmitQueuesOnly) {
   EXPECT_EQ(bench.rings_asked, 0u);
 }
 
-TEST(NetTx, AsksAgainAfterAFullAnswerAndPairsTakeTurns) {
+TEST(NetTx, RequestsAgainAfterAFullAnswerAndPairsAlternate) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t pair = 0; pair < 3; ++pair) {
@@ -797,7 +797,7 @@ TEST(NetTx, AsksAgainAfterAFullAnswerAndPairsTakeTurns) {
   EXPECT_EQ(bench.completed_frames, 6 * kMost);
 }
 
-TEST(NetTx, AsksForNothingWhileItIsHeld) {
+TEST(NetTx, RequestsNothingDuringHold) {
   Device3 device;
   auto& bench = device.bench;
   bench.hold_answers = true;
@@ -823,7 +823,7 @@ TEST(NetTx, AsksForNothingWhileItIsHeld) {
   EXPECT_EQ(bench.completed_frames, 13u);
 }
 
-TEST(NetTx, HasAsManyFramesUnderWayAsItSays) {
+TEST(NetTx, HasAtMostTheStatedFramesInFlight) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t i = 0; i < 100; ++i) bench.Post(i % 3, {i % 10 == 9 ? 4u : 100u});
@@ -837,7 +837,7 @@ TEST(NetTx, HasAsManyFramesUnderWayAsItSays) {
   EXPECT_EQ(bench.completed_frames + bench.completed_drops, 100u);
 }
 
-TEST(NetTx, ThrowsAwayAnAnswerThatWasUnderWayWhenTheRowWasWritten) {
+TEST(NetTx, RowWriteDiscardsTheAnswerInFlight) {
   for (const bool enabled : {false, true}) {
     Device3 device;
     auto& bench = device.bench;
@@ -858,7 +858,7 @@ TEST(NetTx, ThrowsAwayAnAnswerThatWasUnderWayWhenTheRowWasWritten) {
   }
 }
 
-TEST(NetTx, ForgetsTheChainThatIsWalkedWhenTheRowIsWritten) {
+TEST(NetTx, RowWriteDiscardsTheChainBeingWalked) {
   for (const bool enabled : {false, true}) {
     for (const bool writable : {false, true}) {
       Device3 device;
@@ -886,7 +886,7 @@ TEST(NetTx, ForgetsTheChainThatIsWalkedWhenTheRowIsWritten) {
   }
 }
 
-TEST(NetTx, DoesNotTellOfABrokenQueueThatHasANewRow) {
+TEST(NetTx, NewRowCancelsAPendingFailureReport) {
   Device3 device;
   auto& bench = device.bench;
   bench.failure.rate = 0;
@@ -911,7 +911,7 @@ TEST(NetTx, DoesNotTellOfABrokenQueueThatHasANewRow) {
 
 // --- Latency ---------------------------------------------------------------------------------------------------------
 
-TEST(NetTx, TakesAFixedTime) {
+TEST(NetTx, MeetsDocumentedLatencies) {
   Device3 device;
   auto& bench = device.bench;
   bench.request.keep = bench.job.keep = bench.completion.keep = bench.failure.keep = true;
@@ -983,7 +983,7 @@ TEST(NetTx, TakesAFixedTime) {
   EXPECT_EQ(bench.failure_sink.sent().back().cycle - at, NetTx::kBufferToFailure);
 }
 
-TEST(NetTx, TakesThreeCyclesPerFrameOfOneRun) {
+TEST(NetTx, TakesThreeCyclesPerOneRunFrame) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t i = 0; i < 3 * kMost; ++i) bench.Post(0, {1526});

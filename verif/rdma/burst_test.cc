@@ -166,7 +166,7 @@ struct Pair {
   uint64_t resent = 0;            // packets
 };
 
-TEST(Burst, TheLongestMessageIsCutToItsEndWhileOthersGoOn) {
+TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   Pair pair;
   constexpr uint32_t kLong = 3, kShort = 9;
   constexpr uint32_t kPackets = Requester::kMaxMessageBytes / kMtu;
@@ -247,7 +247,7 @@ TEST(Burst, TheLongestMessageIsCutToItsEndWhileOthersGoOn) {
   EXPECT_TRUE(pair.completer_failures.sent().empty());
 }
 
-TEST(Burst, LongMessagesTakeTurns) {
+TEST(Burst, LongMessagesAlternate) {
   Pair pair;
   constexpr uint32_t kQps = 5;
   constexpr uint32_t kPackets = 200;
@@ -272,7 +272,7 @@ TEST(Burst, LongMessagesTakeTurns) {
   EXPECT_EQ(pair.resent, 0u);
 }
 
-TEST(Burst, AHoldOfAllEndsWithTheBurstsUnderWay) {
+TEST(Burst, HoldEndsWithTheBurstsInProgress) {
   for (const Cycle after : {10u, 100u, 127u, 333u, 480u}) {
     Pair pair;
     constexpr uint32_t kQps = 3;

@@ -44,7 +44,7 @@ struct LongQp : OneQp {
   }
 };
 
-TEST(CompleterBurst, ALongMessageIsAskedForBurstByBurstEachWhenTheLastHasBegun) {
+TEST(CompleterBurst, LongMessageIsRequestedBurstByBurst) {
   LongQp qp(0xff'fff0);
   const uint32_t first = 0xff'fff0;
   qp.PostLong(3 * kBurst + 1);
@@ -62,7 +62,7 @@ TEST(CompleterBurst, ALongMessageIsAskedForBurstByBurstEachWhenTheLastHasBegun) 
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
 }
 
-TEST(CompleterBurst, WhatIsLeftAndNoLongerThanABurstIsAskedForInOne) {
+TEST(CompleterBurst, RestShorterThanABurstIsRequestedAtOnce) {
   for (const uint32_t left : {1u, kBurst - 1, kBurst, kBurst + 1}) {
     LongQp qp;
     qp.PostLong(kBurst + left);
@@ -73,7 +73,7 @@ TEST(CompleterBurst, WhatIsLeftAndNoLongerThanABurstIsAskedForInOne) {
   }
 }
 
-TEST(CompleterBurst, OnlyTheBeginningOfWhatWasAskedForLastCounts) {
+TEST(CompleterBurst, OnlyTheStartOfTheLastPartCounts) {
   LongQp qp;
   qp.PostLong(4 * kBurst);
   const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
@@ -96,7 +96,7 @@ TEST(CompleterBurst, OnlyTheBeginningOfWhatWasAskedForLastCounts) {
 }
 
 // A burst's end does not matter to where a replay begins, but to what has been sent before.
-TEST(CompleterBurst, GoingBackBeginsAtAnyPacketAndGoesOnByBursts) {
+TEST(CompleterBurst, RetransmissionStartsAtAnyPacketAndContinuesByBursts) {
   for (const uint32_t lost : {0u, 1u, kBurst - 1, kBurst, kBurst + 1, 2 * kBurst - 1}) {
     SCOPED_TRACE(lost);
     LongQp qp(1000, {.retry_cnt = 7});
@@ -118,7 +118,7 @@ TEST(CompleterBurst, GoingBackBeginsAtAnyPacketAndGoesOnByBursts) {
   }
 }
 
-TEST(CompleterBurst, AMessageThatIsAcknowledgedBetweenItsPartsMakesWayForTheNextOne) {
+TEST(CompleterBurst, MessageAcknowledgedBetweenPartsIsSkipped) {
   LongQp qp(1000, {.timeout = 1, .retry_cnt = 7});
   qp.Post(3 * kBurst);
   qp.Post(1);
@@ -141,7 +141,7 @@ TEST(CompleterBurst, AMessageThatIsAcknowledgedBetweenItsPartsMakesWayForTheNext
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(CompleterBurst, InAPauseALongMessageIsNotAskedForAndBehindItFromTheBeginning) {
+TEST(CompleterBurst, LongMessageRestartsAfterAPause) {
   LongQp qp(1000, {.timeout = 1, .retry_cnt = 7, .rnr_retry = 7});
   qp.Post(1);
   qp.RnrNak(1000);
@@ -153,13 +153,13 @@ TEST(CompleterBurst, InAPauseALongMessageIsNotAskedForAndBehindItFromTheBeginnin
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 0, 1000, 1000, 1000), qp.Part(2, 1, 1001, false)}));
 }
 
-TEST(CompleterBurst, AReadIsOneReplayHoweverLong) {
+TEST(CompleterBurst, ReadIsOneReplay) {
   OneQp qp(1000, {.max_rd_atomic = 1});
   qp.PostUnsentRead(1000);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 0, 1000, 1000, 1999), qp.Resume(0)}));
 }
 
-TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
+TEST(CompleterBurst, FailedLongMessageIsSkipped) {
   for (const bool in_first : {true, false}) {
     LongQp qp(1000, {.qp_type = spec::IbQpType::kUc});
     qp.PostLong(3 * kBurst);
@@ -184,7 +184,7 @@ TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
   }
 }
 
-TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
+TEST(CompleterBurst, RequestsNothingAndIsIdleDuringHold) {
   LongQp qp;
   qp.PostLong(4 * kBurst);
   const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
@@ -206,7 +206,7 @@ TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
   EXPECT_EQ(qp.Replays(), Replays{qp.Part(0, 0, 1000 + 2 * kBurst, true)});
 }
 
-TEST(CompleterBurst, ErrAndClearEndWhatIsAwaited) {
+TEST(CompleterBurst, ErrAndClearEndTheAwaitedPart) {
   for (const bool clear : {true, false}) {
     LongQp qp;
     qp.PostLong(3 * kBurst);

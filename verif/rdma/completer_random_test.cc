@@ -330,7 +330,7 @@ struct Network {
   size_t most = 0;  // READs at a time
 };
 
-TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotReady) {
+TEST(Completer, EveryMessageCompletesInOrderDespiteLossAndRnr) {
   struct Case {
     bool lossy;
     unsigned out_rate;
@@ -409,7 +409,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
 }
 
 // Many QPs in any state, records and acknowledges that may mean anything.
-TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
+TEST(Completer, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
     for (const unsigned out_rate : {16u, 8u, 2u}) {
       Bench bench(out_rate == 8);
@@ -545,7 +545,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
 }
 
 // States of a few QPs change so often that changes meet their QP's turn.
-TEST(Completer, RtlAndModelAgreeWhenStatesChangeAllTheTime) {
+TEST(Completer, MatchesModelUnderStateChanges) {
   Bench bench;
   uint32_t open[3]{};
   for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kPatient);

@@ -9,7 +9,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Completer, AReadCompletesWithItsLengthWhenItsLastResponseHasCome) {
+TEST(Completer, ReadCompletesWithItsLengthAtItsLastResponse) {
   for (const uint32_t start : {1000u, 0xff'ffffu, 0xff'fffeu, 0xff'fffdu}) {
     OneQp qp(start, kReader);
     qp.Post(1);
@@ -39,7 +39,7 @@ TEST(Completer, AReadCompletesWithItsLengthWhenItsLastResponseHasCome) {
   }
 }
 
-TEST(Completer, AResponseCoversWhatIsBeforeItsRead) {
+TEST(Completer, ResponseAcknowledgesEarlierRecords) {
   OneQp qp(1000, kReader);
   qp.Post(2);
   qp.PostRead(2);
@@ -54,7 +54,7 @@ TEST(Completer, AResponseCoversWhatIsBeforeItsRead) {
   EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
 }
 
-TEST(Completer, EveryResponseSetsTheAckTimerAnew) {
+TEST(Completer, EveryResponseRestartsTheAckTimer) {
   OneQp qp(1000, kReader);
   qp.PostRead(3);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -65,7 +65,7 @@ TEST(Completer, EveryResponseSetsTheAckTimerAnew) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1002), qp.Resume(1)}));
 }
 
-TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain) {
+TEST(Completer, AcknowledgeBeyondALackingReadRetransmitsIt) {
   const auto syndrome = [](AethSyndrome value) { return static_cast<uint8_t>(value); };
   for (const uint32_t start : {1000u, 0xff'fffdu}) {
     for (const uint8_t news :
@@ -109,7 +109,7 @@ TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain)
   }
 }
 
-TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
+TEST(Completer, LostResponsesCostRetriesAndFailTheReadAtZero) {
   for (const bool acks : {true, false}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2, .rnr_retry = 7, .max_rd_atomic = 4});
     const auto say = [&] { acks ? qp.Ack(1004) : qp.RnrNak(1004); };
@@ -134,7 +134,7 @@ TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
   }
 }
 
-TEST(Completer, AResponseMakesTheRetriesFullAgain) {
+TEST(Completer, ResponseRestoresTheRetries) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .max_rd_atomic = 4});
   qp.PostRead(6);
   qp.Post(1);
@@ -154,7 +154,7 @@ TEST(Completer, AResponseMakesTheRetriesFullAgain) {
   EXPECT_EQ(qp.vendor_err, 0u);
 }
 
-TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
+TEST(Completer, OfTwoReadsTheFirstLackingResponsesCounts) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.PostRead(2);
@@ -168,7 +168,7 @@ TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1003, 1002, 1003), qp.Again(2, 2, 1004, 1004, 1004), qp.Resume(2)}));
 }
 
-TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
+TEST(Completer, NakOfAReadRequestIsHandledLikeAnyNak) {
   for (const uint32_t came : {0u, 1u}) {
     using Case = std::tuple<uint8_t, IbWcStatus, spec::RdmaError>;
     for (const auto& [syndrome, status, code] :
@@ -199,7 +199,7 @@ TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
   }
 }
 
-TEST(Completer, InAPauseLostResponsesAreNoNews) {
+TEST(Completer, LostResponsesAreIgnoredInAPause) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.Post(1);
@@ -219,7 +219,7 @@ TEST(Completer, InAPauseLostResponsesAreNoNews) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1002, 1002, 1003), qp.Again(2, 3, 1004, 1004, 1004), qp.Resume(2)}));
 }
 
-TEST(Completer, AGapInTheResponsesIsASequenceNakOfTheExpectedOne) {
+TEST(Completer, ResponseGapIsASequenceNakOfTheExpectedPsn) {
   OneQp qp(1000, {.retry_cnt = 1, .max_rd_atomic = 4});
   qp.Post(1);
   qp.PostRead(2);
@@ -244,7 +244,7 @@ TEST(Completer, AGapInTheResponsesIsASequenceNakOfTheExpectedOne) {
   EXPECT_EQ(qp.Holds(), (Holds{2, 3}));
 }
 
-TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
+TEST(Completer, ResponseWithStatusFailsItsReadAndFlushesTheRest) {
   for (const IbWcStatus status :
        {IbWcStatus::kLocLenErr, IbWcStatus::kLocQpOpErr, IbWcStatus::kLocProtErr, IbWcStatus::kBadRespErr}) {
     for (const uint8_t code : {uint8_t{0}, kAck, uint8_t{19}, uint8_t{0x3f}, kSequenceNak}) {
@@ -277,14 +277,14 @@ TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, TheStatusOfWhatIsNoResponseCountsForNothing) {
+TEST(Completer, StatusWithoutAResponseIsIgnored) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.ack.tokens.push_back({.qpn = kQp, .psn = 1000, .syndrome = kAck, .status = IbWcStatus::kLocLenErr});
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(Completer, AReplayStandsAtAFenceUntilEveryReadBeforeItHasLeft) {
+TEST(Completer, ReplayStallsAtAFenceUntilEarlierReadsLeave) {
   for (const bool read : {false, true}) {
     OneQp qp(1000, kReader);
     qp.PostRead(2);
@@ -318,7 +318,7 @@ TEST(Completer, AReplayStandsAtAFenceUntilEveryReadBeforeItHasLeft) {
   }
 }
 
-TEST(Completer, AFenceWithNoReadBeforeItWaitsForNothing) {
+TEST(Completer, FenceWithoutEarlierReadsDoesNotStall) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.PostFence(1);  // its READ has left meanwhile
@@ -331,7 +331,7 @@ TEST(Completer, AFenceWithNoReadBeforeItWaitsForNothing) {
   EXPECT_EQ(qp.Replays().size(), 5u);
 }
 
-TEST(Completer, AReplayStandsWhereThereWouldBeTooManyReads) {
+TEST(Completer, ReplayStallsAtTheReadLimit) {
   for (const uint32_t most : {1u, 2u, 4u}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .max_rd_atomic = static_cast<uint8_t>(most)});
     for (uint32_t i = 0; i < most; ++i) qp.PostRead(1);
@@ -351,14 +351,14 @@ TEST(Completer, AReplayStandsWhereThereWouldBeTooManyReads) {
   }
 }
 
-TEST(Completer, WithNoReadAllowedAReadIsReplayedWhenNoneIsBeforeIt) {
+TEST(Completer, ReadLimitZeroReplaysAReadWithoutEarlierReads) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester says what is wrong
   qp.PostUnsentRead(1);
   qp.PostUnsentRead(1);
   EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 0, 1000, 1000, 1000)});
 }
 
-TEST(Completer, ANakOrATimeoutEndsTheStandAndTheNextReplayStandsThereAgain) {
+TEST(Completer, NakOrTimeoutEndsTheStallAndTheNextReplayStallsAgain) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kReader);
     qp.Post(1);
@@ -386,7 +386,7 @@ TEST(Completer, ANakOrATimeoutEndsTheStandAndTheNextReplayStandsThereAgain) {
   }
 }
 
-TEST(Completer, AReadThatLeavesInAPauseBeginsNothing) {
+TEST(Completer, ReadThatLeavesInAPauseStartsNothing) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);
   qp.Post(1);
@@ -401,7 +401,7 @@ TEST(Completer, AReadThatLeavesInAPauseBeginsNothing) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1001, 1001, 1001), qp.Again(2, 2, 1002, 1002, 1002), qp.Resume(2)}));
 }
 
-TEST(Completer, ErrClearAndAFailureEndAStand) {
+TEST(Completer, ErrClearAndFailureEndAStall) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kReader);
     qp.PostRead(1);
@@ -431,7 +431,7 @@ TEST(Completer, ErrClearAndAFailureEndAStand) {
   }
 }
 
-TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
+TEST(Completer, EndedReadCountWrapsAndIsNeverReset) {
   OneQp qp(1000, kReader);
   uint8_t ended = 0;
   for (int i = 0; i < 300; ++i) {
@@ -467,7 +467,7 @@ TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
   EXPECT_LT(ended, 100);  // 312 modulo 256
 }
 
-TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
+TEST(Completer, AmendmentDoesNotCountAsARead) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.Post(1);
@@ -484,7 +484,7 @@ TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, AReadThatFailsInAReplayCompletesInItsTurn) {
+TEST(Completer, ReadThatFailsInAReplayCompletesInOrder) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.PostRead(1);
@@ -503,7 +503,7 @@ TEST(Completer, AReadThatFailsInAReplayCompletesInItsTurn) {
   EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
 }
 
-TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
+TEST(Completer, UnacknowledgedServicesCompleteWhenSent) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
@@ -534,7 +534,7 @@ TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
 }
 
 // Which of what follows is flushed is the requester's to say. [IBTA vol. 1, 10.3.1.6]
-TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
+TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
@@ -566,7 +566,7 @@ TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
   }
 }
 
-TEST(Completer, OfUcAMessageThatFailsOnTheWayCompletesWithItsAmendment) {
+TEST(Completer, UcMessageThatFailsMidwayCompletesWithItsAmendment) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
   qp.Post(3);
@@ -582,7 +582,7 @@ TEST(Completer, OfUcAMessageThatFailsOnTheWayCompletesWithItsAmendment) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(Completer, OfUcABrokenQueueFlushesTheRest) {
+TEST(Completer, UcBrokenQueueFlushesTheRest) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
   spec::SendRecord silent = qp.Record(0);
@@ -594,7 +594,7 @@ TEST(Completer, OfUcABrokenQueueFlushesTheRest) {
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
 }
 
-TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
+TEST(Completer, ReadsMeetDocumentedLatencies) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);
   qp.PostFence(1);
@@ -613,7 +613,7 @@ TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
   EXPECT_EQ(qp.replay.count, 1u);
 }
 
-TEST(Completer, AReadOfOnePacketTakesAtMostTwelveCycles) {
+TEST(Completer, OnePacketReadTakesAtMostTwelveCycles) {
   OneQp qp(1000, kReader);
   Cycle busy = 0;
   for (uint32_t i = 0; i < 400; i += 4) {

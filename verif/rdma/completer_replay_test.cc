@@ -7,7 +7,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Completer, ASequenceNakHoldsTheQpAndReplaysEverythingFromItsPsnOn) {
+TEST(Completer, SequenceNakHoldsTheQpAndReplaysFromItsPsn) {
   for (const uint32_t start : {1000u, 0xff'fffeu, 0xff'fffcu}) {
     OneQp qp(start, {.retry_cnt = 1});
     for (const uint32_t packets : {1u, 3u, 1u}) qp.Post(packets);
@@ -26,7 +26,7 @@ TEST(Completer, ASequenceNakHoldsTheQpAndReplaysEverythingFromItsPsnOn) {
   }
 }
 
-TEST(Completer, ASequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
+TEST(Completer, SequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
   OneQp qp(1000, {.retry_cnt = 1});
   qp.Post(2);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -34,7 +34,7 @@ TEST(Completer, ASequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1001), qp.Resume(1)}));
 }
 
-TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
+TEST(Completer, DuplicateSequenceNakCostsNoRetry) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
   qp.Post(4);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -64,7 +64,7 @@ TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
   EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
 }
 
-TEST(Completer, ASequenceNakDuringAReplayThatATimeoutBeganIsNews) {
+TEST(Completer, SequenceNakDuringATimeoutReplayCounts) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
   qp.Post(1);
   qp.Post(1);
@@ -81,7 +81,7 @@ TEST(Completer, ASequenceNakDuringAReplayThatATimeoutBeganIsNews) {
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
-TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
+TEST(Completer, ExhaustedRetriesFailTheOldestRecordAndFlushTheRest) {
   for (const uint8_t count : {uint8_t{0}, uint8_t{1}, uint8_t{7}}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = count});
     qp.Post(1);
@@ -108,7 +108,7 @@ TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
   }
 }
 
-TEST(Completer, ProgressMakesBothCountersFullAgain) {
+TEST(Completer, ProgressRestoresBothRetryCounters) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
   qp.Post(8);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -130,7 +130,7 @@ TEST(Completer, ProgressMakesBothCountersFullAgain) {
   EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
 }
 
-TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
+TEST(Completer, RnrNakPausesTheQpAndReplaysAtTimerExpiry) {
   OneQp qp(1000, {.timeout = kTimeout, .rnr_retry = 1});
   qp.Post(1);
   qp.Post(2);
@@ -167,7 +167,7 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 6)});
 }
 
-TEST(Completer, AnRnrRetryOfSevenIsWithoutEnd) {
+TEST(Completer, RnrRetrySevenIsUnlimited) {
   for (const bool ends : {false, true}) {
     OneQp qp(1000, {.rnr_retry = static_cast<uint8_t>(ends ? 6 : 7)});
     qp.Post(1);
@@ -183,7 +183,7 @@ TEST(Completer, AnRnrRetryOfSevenIsWithoutEnd) {
   }
 }
 
-TEST(Completer, APauseThatOutlivesItsRecordsEndsWithAResume) {
+TEST(Completer, PauseWithoutRecordsEndsWithAResume) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   qp.RnrNak(1000, 1);
@@ -196,7 +196,7 @@ TEST(Completer, APauseThatOutlivesItsRecordsEndsWithAResume) {
   EXPECT_EQ(qp.Timers(), Timers{});  // nothing is outstanding
 }
 
-TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgress) {
+TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -225,7 +225,7 @@ TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgr
 }
 
 // What has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
-TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
+TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
   for (const bool again : {false, true}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 0});
     if (again) qp.SetCq(kQp, kCq, {.timeout = kTimeout, .retry_cnt = 1});
@@ -275,7 +275,7 @@ TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
 }
 
 // They share a RAM: a life of this or another QP begins in the cycles around the one in which this one sends.
-TEST(Completer, WhatWasSentCountsSinceTheLifeBegan) {
+TEST(Completer, TransmissionsCountSinceTheStartOfTheLifetime) {
   for (const uint32_t begins : {kQp, kQp + 1}) {
     for (int delay = -3; delay <= 3; ++delay) {
       SCOPED_TRACE("QP " + std::to_string(begins) + " " + std::to_string(delay) + " cycles after");
@@ -299,7 +299,7 @@ TEST(Completer, WhatWasSentCountsSinceTheLifeBegan) {
 }
 
 // The request says it for all responses.
-TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
+TEST(Completer, TimeoutOfAReadWithoutResponsesCounts) {
   OneQp qp(1000, kReader);
   qp.PostRead(4);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -311,7 +311,7 @@ TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1003), qp.Resume(1)}));
 }
 
-TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
+TEST(Completer, TimerCodeZeroDisablesTheAckTimer) {
   OneQp qp(1000, {.retry_cnt = 7});
   qp.Post(2);
   qp.Ack(1000);
@@ -322,7 +322,7 @@ TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
   EXPECT_EQ(qp.Timers(), Timers{});
 }
 
-TEST(Completer, AnExpiryOfATimerThatWasSetAnewIsIgnored) {
+TEST(Completer, StaleExpiryIsIgnored) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -344,7 +344,7 @@ TEST(Completer, AnExpiryOfATimerThatWasSetAnewIsIgnored) {
   EXPECT_EQ(qp.Holds(), Holds{});
 }
 
-TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
+TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kPatient);
     for (int i = 0; i < 4; ++i) qp.Post(2);
@@ -381,7 +381,7 @@ TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
   }
 }
 
-TEST(Completer, WhatIsAcknowledgedDuringAReplayIsNotReplayed) {
+TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
   OneQp qp(1000, kPatient);
   for (int i = 0; i < 5; ++i) qp.Post(2);
   ASSERT_EQ(qp.Settle(), "");
@@ -407,7 +407,7 @@ TEST(Completer, WhatIsAcknowledgedDuringAReplayIsNotReplayed) {
   EXPECT_EQ(qp.Statuses(), Statuses(5, kOk));
 }
 
-TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
+TEST(Completer, UnsentRecordIsReplayedInOrder) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   ASSERT_EQ(qp.Settle(), "");
@@ -429,7 +429,7 @@ TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
   EXPECT_EQ(qp.Holds(), Holds{1});
 }
 
-TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
+TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   const spec::SendRecord record = qp.Record(2);
@@ -472,7 +472,7 @@ TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
   EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
 }
 
-TEST(Completer, ARecordThatFailedInAReplayFlushesWithItsStatusWithoutAWordMore) {
+TEST(Completer, RecordThatFailedInAReplayFlushesWithItsStatus) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   qp.Post(1);
@@ -487,7 +487,7 @@ TEST(Completer, ARecordThatFailedInAReplayFlushesWithItsStatusWithoutAWordMore) 
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
-TEST(Completer, AFailureInAReplayOfARecordThatHasCompletedIsNothing) {
+TEST(Completer, ReplayFailureOfACompletedRecordIsIgnored) {
   // Its slot is free, the next to be used, or another record's.
   for (const uint32_t later : {0u, 6u, 7u, 8u}) {
     OneQp qp(1000, kPatient);
@@ -505,7 +505,7 @@ TEST(Completer, AFailureInAReplayOfARecordThatHasCompletedIsNothing) {
   }
 }
 
-TEST(Completer, AClearMakesTheCountersFullAgain) {
+TEST(Completer, ClearRestoresTheRetryCounters) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
   for (int i = 0; i < 3; ++i) {
     qp.Post(1);
@@ -523,7 +523,7 @@ TEST(Completer, AClearMakesTheCountersFullAgain) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, TheOldestRecordThatFailsInAReplayCompletesAtOnce) {
+TEST(Completer, OldestRecordThatFailsInAReplayCompletesAtOnce) {
   OneQp qp(1000, kPatient);
   for (int i = 0; i < 2; ++i) qp.Post(1);
   qp.record.tokens.push_back({.qpn = kQp,
@@ -572,7 +572,7 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
   }
 }
 
-TEST(Completer, QpsTakeTurnsToBeReplayed) {
+TEST(Completer, ReplaysAlternateBetweenQps) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < 3; ++qpn) {
     bench.SetCq(qpn, 0, kPatient);
@@ -619,7 +619,7 @@ TEST(Completer, RecordsAndAcknowledgesDoNotWaitForReplays) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Resume(1)}));
 }
 
-TEST(Completer, ItWaitsForTheTimerAndLosesNoSetting) {
+TEST(Completer, StallsForTheTimerWithoutLosingASetting) {
   OneQp qp(1000, kPatient);
   qp.timer_set.rate = 0;
   qp.Post(8);
@@ -635,7 +635,7 @@ TEST(Completer, ItWaitsForTheTimerAndLosesNoSetting) {
   EXPECT_EQ(qp.Timers(), expected);
 }
 
-TEST(Completer, LatenciesOfSendingAgainAreThoseOfThePage) {
+TEST(Completer, RetransmissionMeetsDocumentedLatencies) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -657,7 +657,7 @@ TEST(Completer, LatenciesOfSendingAgainAreThoseOfThePage) {
   EXPECT_EQ(qp.hold.sent.size(), 2u);
 }
 
-TEST(Completer, AMessageWithTimerAndAcknowledgeOfItsOwnTakesAtMostTenCycles) {
+TEST(Completer, MessageWithTimerAndOwnAcknowledgeTakesAtMostTenCycles) {
   for (const uint32_t burst : {1u, 8u}) {
     OneQp qp(1000, kPatient);
     Cycle busy = 0;

@@ -64,12 +64,12 @@ uint8_t MaskedBits(const Datagram& datagram, size_t at) {
   return at < spec::Bth::kBytes ? spec::Bth::kIcrcOnes[at] : 0;
 }
 
-TEST(Icrc, PolynomialOfTheContractIsZlibs) {
+TEST(Icrc, PolynomialOfTheContractMatchesZlib) {
   // Entry 128 of a reflected table is the polynomial itself.
   EXPECT_EQ(get_crc_table()[128], spec::kIcrcPolynomial);
 }
 
-TEST(Icrc, ResidueOfTheContractIsWhatZlibGives) {
+TEST(Icrc, ResidueOfTheContractMatchesZlib) {
   auto random = MakeRandom("Icrc.Residue");
   for (size_t size = 0; size < 300; ++size) {
     Bytes bytes(size + 1);
@@ -81,7 +81,7 @@ TEST(Icrc, ResidueOfTheContractIsWhatZlibGives) {
 }
 
 // The library takes short and long runs, and those at odd addresses, in different ways.
-TEST(Icrc, IsZlibsOverTheMaskedBytesAtEveryLengthAndAlignment) {
+TEST(Icrc, MatchesZlibOverMaskedBytesAtEveryLengthAndAlignment) {
   auto random = MakeRandom("Icrc.Lengths");
   for (const auto& kind : OneOfEachKind()) {
     const size_t payload = kind.bth() + spec::Bth::kBytes;
@@ -110,7 +110,7 @@ TEST(Icrc, IsLittleEndianAtTheEndOfTheDatagram) {
   for (unsigned i = 0; i < spec::kIcrcBytes; ++i) EXPECT_EQ(datagram.bytes[end + i], icrc >> (8 * i) & 0xff);
 }
 
-TEST(Icrc, CoversADatagramWithoutAnythingAfterItsBth) {
+TEST(Icrc, CoversADatagramThatEndsAtItsBth) {
   for (auto datagram : OneOfEachKind()) {
     datagram.bytes.resize(datagram.bth() + spec::Bth::kBytes);
     const uint32_t icrc = model::IcrcCompute(datagram.bytes, datagram.is_ipv6);

@@ -269,7 +269,7 @@ struct Tables {
 // --- Tests
 // -------------------------------------------------------------------------------------------------------------
 
-TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
+TEST(MemoryCheck, TranslatesEveryByteByTheTables) {
   std::array<unsigned, 5> count{};
   unsigned crossing = 0;
   unsigned long_and_ok = 0;
@@ -306,7 +306,7 @@ TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
   EXPECT_GT(long_and_ok, 100u);
 }
 
-TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
+TEST(MemoryCheck, MatchesModelWhileTheTablesChange) {
   // The answers of one client are taken at a rate of their own.
   for (const auto& [in_rate, out_rate, one_rate] :
        {std::array{16u, 16u, 16u}, {3u, 16u, 16u}, {16u, 3u, 3u}, {3u, 3u, 3u}, {16u, 16u, 1u}, {16u, 3u, 16u}}) {
@@ -371,7 +371,7 @@ struct DirectedBench {
 };
 constexpr Check kCheck{.key = kKey, .pdn = 3, .address = 0x12345600, .bytes = 256};
 
-TEST(MemoryCheck, SplitsAnAccessAtThePage) {
+TEST(MemoryCheck, SplitsAnAccessAtThePageBoundary) {
   DirectedBench b;
   EXPECT_EQ(b.Ask(kCheck), (Place{.address0 = 0xa000'0000'0600, .bytes0 = 256}));
   Check check = kCheck;
@@ -385,7 +385,7 @@ TEST(MemoryCheck, SplitsAnAccessAtThePage) {
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x7000, .bytes0 = 256}));
 }
 
-TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
+TEST(MemoryCheck, FindsAPageAndTheNextFromEveryFirstPage) {
   DirectedBench b;
   for (uint32_t i = 0; i < kPages; ++i) b.bench.Page(i, uint64_t{0x1000} * (100 + i));
   b.bench.Setup();
@@ -405,7 +405,7 @@ TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
   }
 }
 
-TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
+TEST(MemoryCheck, ReportsTheFirstStatusThatApplies) {
   DirectedBench b;
   const auto ask = [&](auto change) {
     Check check = kCheck;
@@ -437,7 +437,7 @@ TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
   EXPECT_EQ(ask([](Check& c) { c.address = ~uint64_t{0}; }), MemoryStatus::kBounds) << "past the end of the addresses";
 }
 
-TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
+TEST(MemoryCheck, DmaRegionIsNotTranslatedButBounded) {
   DirectedBench b;
   Check check{.key = 2 << 8 | 1, .pdn = 3, .local_write = true, .address = 0x1ffff, .bytes = 4096};
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x1ffff, .bytes0 = 4096}));
@@ -450,7 +450,7 @@ TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
   EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
 }
 
-TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
+TEST(MemoryCheck, LongAccessReturnsOnlyWhetherItIsAllowed) {
   DirectedBench b;
   Check check = kCheck;
   check.bytes = 5000;
@@ -474,7 +474,7 @@ TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
   EXPECT_EQ(b.Ask(all), (Place{.status = MemoryStatus::kBounds})) << "one more";
 }
 
-TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
+TEST(MemoryCheck, MeetsDocumentedLatency) {
   DirectedBench b;
   const Cycle start = b.bench.bench.cycle();
   // Not one cycle before, and in it: the sink is open, so an answer leaves in the first cycle in which it is visible.
@@ -497,7 +497,7 @@ TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
   }
 }
 
-TEST(MemoryCheck, TakesACheckInEveryCycleAlsoOfOneClientAlone) {
+TEST(MemoryCheck, TakesACheckPerCycleAlsoFromOneClient) {
   static_assert(model::MemoryCheck::kInterval == 1);
   constexpr unsigned kChecks = 60;
   for (size_t client = 0; client < kClients; ++client) {
@@ -514,7 +514,7 @@ TEST(MemoryCheck, TakesACheckInEveryCycleAlsoOfOneClientAlone) {
   }
 }
 
-TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
+TEST(MemoryCheck, StalledClientDoesNotStallOthers) {
   constexpr size_t kAnswers = model::MemoryCheck::kAnswers;
   constexpr size_t kSlice = model::FifoTiming::kSliceDepth;
   constexpr unsigned kChecks = 60;
@@ -543,7 +543,7 @@ TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
   }
 }
 
-TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
+TEST(MemoryCheck, SamplesTheRegionInTheFirstCycleAndBothPagesInTheFourth) {
   // A write in cycle n from the push on; the region is read in cycle 1, the pages in cycle 4.
   Check crossing = kCheck;
   crossing.address = 0x12345f80;
@@ -576,7 +576,7 @@ TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
   }
 }
 
-TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
+TEST(MemoryCheck, RegionOrPageWithBadParityIsRefused) {
   constexpr auto kMr = spec::ContextRam::kMemoryCheckMr;
   constexpr auto kPage = spec::ContextRam::kMemoryCheckTranslation;
   constexpr Place kNone{.status = MemoryStatus::kKey};
@@ -619,7 +619,7 @@ TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
   }
 }
 
-TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
+TEST(MemoryCheck, MatchesModelWhileBitsFlip) {
   Rtl rtl(Outputs());
   Bench bench(rtl);
   const Tables tables(bench.random);
@@ -650,7 +650,7 @@ TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
   EXPECT_GT(none, bench.contexts.errors.size());
 }
 
-TEST(MemoryCheck, BeginsAnewAfterAReset) {
+TEST(MemoryCheck, RestartsAfterReset) {
   Rtl rtl(Outputs());
   for (unsigned round = 0; round < 8; ++round) {
     Bench bench(rtl);

@@ -154,7 +154,7 @@ constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState:
 // --- Orders ----------------------------------------------------------------------------------------------------------
 
 // Nobody would hear of what it says: the sets of QPs are being cleared.
-TEST(QpControl, AnOrderWaitsAfterAReset) {
+TEST(QpControl, CommandWaitsAfterReset) {
   Bench bench;
   bench.csr_event.tokens.push_back({.element = 3});
   bench.Order(5, QpOperation::kStop);
@@ -165,7 +165,7 @@ TEST(QpControl, AnOrderWaitsAfterAReset) {
   EXPECT_EQ(bench.states.sent.at(0).first, kQps + 4);  // it is taken in cycle kQps
 }
 
-TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
+TEST(QpControl, StartAppliesTheRequestedStateUnlessInErr) {
   Bench bench;
   for (const auto from : kStates) {
     for (const auto to : kStates) {
@@ -186,7 +186,7 @@ TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
   }
 }
 
-TEST(QpControl, DrainMakesSqdOfRtsOnly) {
+TEST(QpControl, DrainChangesRtsOnlyToSqd) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(3, from);
@@ -203,7 +203,7 @@ TEST(QpControl, DrainMakesSqdOfRtsOnly) {
   }
 }
 
-TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
+TEST(QpControl, DrainEndsWithTheLastWorkRequestAndIsIdleMeanwhile) {
   Bench bench;
   bench.Bring(3, IbQpState::kRts);
   bench.Bring(4, IbQpState::kRts);
@@ -227,7 +227,7 @@ TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
   EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kSendsToDone);
 }
 
-TEST(QpControl, ADrainIsForgottenForAnotherOrder) {
+TEST(QpControl, AnotherCommandReplacesADrain) {
   Bench bench;
   bench.Bring(3, IbQpState::kRts);
   bench.Bring(4, IbQpState::kRts);
@@ -250,7 +250,7 @@ TEST(QpControl, ADrainIsForgottenForAnotherOrder) {
   EXPECT_EQ(bench.Dones(), 2u);
 }
 
-TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
+TEST(QpControl, FlushLeadsToErrAndStopToResetFromAnyState) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(0, from);
@@ -265,7 +265,7 @@ TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
   }
 }
 
-TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
+TEST(QpControl, InvalidCommandIsDoneWithoutEffect) {
   Bench bench;
   for (uint8_t operation = 0; operation < 8; ++operation) {
     bench.Order(operation < 4 ? kQps : 4, static_cast<QpOperation>(operation));
@@ -276,7 +276,7 @@ TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
   EXPECT_TRUE(bench.States().empty());
 }
 
-TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
+TEST(QpControl, DeferredCommandsAreDoneWhenAllAreQuiet) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.quiet_rate = 0;
@@ -298,7 +298,7 @@ TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
   EXPECT_EQ(bench.DoneAt(0), quiet + 1);
 }
 
-TEST(QpControl, ItHoldsOthersWhileAnOrderWaitsForQuiet) {
+TEST(QpControl, HoldIsAssertedWhileACommandWaitsForQuiet) {
   for (const auto operation : {QpOperation::kFlush, QpOperation::kStop}) {
     for (const Cycle wait : {Cycle{0}, Cycle{1}, Cycle{30}}) {
       Bench bench;
@@ -329,7 +329,7 @@ TEST(QpControl, ItHoldsOthersWhileAnOrderWaitsForQuiet) {
   }
 }
 
-TEST(QpControl, OtherOrdersAndFailuresHoldNobody) {
+TEST(QpControl, OtherCommandsAndFailuresDoNotAssertHold) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.held.clear();
@@ -346,7 +346,7 @@ TEST(QpControl, OtherOrdersAndFailuresHoldNobody) {
   EXPECT_TRUE(bench.held.empty());
 }
 
-TEST(QpControl, BetweenTwoOrdersOthersGoOn) {
+TEST(QpControl, HoldIsDeassertedBetweenCommands) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.held.clear();
@@ -367,7 +367,7 @@ TEST(QpControl, BetweenTwoOrdersOthersGoOn) {
 
 // --- Failures --------------------------------------------------------------------------------------------------------
 
-TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
+TEST(QpControl, FailureStopsAnOperatingQpOnly) {
   Bench bench;
   const auto fail = [&](int input, const spec::QpFailure& failure) {
     (input == 0   ? bench.requester_failure.tokens
@@ -397,7 +397,7 @@ TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
   EXPECT_TRUE(bench.Events().empty());
 }
 
-TEST(QpControl, AFailureOfTheSendHalfMakesSqeOfRtsAndSqdWithoutAWord) {
+TEST(QpControl, SendHalfFailureChangesRtsAndSqdToSqeWithoutEvent) {
   Bench bench;
   for (const auto from : kStates) {
     for (auto* input : {&bench.requester_failure, &bench.completer_failure, &bench.responder_failure}) {
@@ -418,7 +418,7 @@ TEST(QpControl, AFailureOfTheSendHalfMakesSqeOfRtsAndSqdWithoutAWord) {
   EXPECT_TRUE(bench.States().empty());
 }
 
-TEST(QpControl, InSqeAnotherFailureOfTheSendHalfIsNothingAndAnyOtherMakesErr) {
+TEST(QpControl, InSqeSendHalfFailuresAreIgnoredAndOthersLeadToErr) {
   Bench bench;
   bench.Bring(2, IbQpState::kRts);
   bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .send_only = true},
@@ -431,7 +431,7 @@ TEST(QpControl, InSqeAnotherFailureOfTheSendHalfIsNothingAndAnyOtherMakesErr) {
   EXPECT_EQ(bench.Events(), (std::vector<HostEvent>{{.event_type = RdmaEventType::kQpFatal, .element = 2, .code = 3}}));
 }
 
-TEST(QpControl, ThatAConnectionIsEstablishedIsToldAndChangesNoState) {
+TEST(QpControl, CommunicationEstablishedIsReportedWithoutStateChange) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(9, from);
@@ -446,7 +446,7 @@ TEST(QpControl, ThatAConnectionIsEstablishedIsToldAndChangesNoState) {
   }
 }
 
-TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
+TEST(QpControl, OnlyTheFirstFailureOfAQpIsReported) {
   Bench bench;
   bench.Bring(2, IbQpState::kRts);
   bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .code = 1},
@@ -456,7 +456,7 @@ TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
   EXPECT_EQ(bench.Events()[0].code, 1u);
 }
 
-TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
+TEST(QpControl, VirtqueueFailureIsReportedAndFailsItsOwner) {
   for (const bool by_desc_fetch : {true, false}) {
     Bench bench;
     bench.WriteQueue(SendQueue(6), TableQueueKind::kSq, 6);
@@ -500,7 +500,7 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
   }
 }
 
-TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
+TEST(QpControl, CqFailureFailsAllAttachedQps) {
   for (const RdmaError code : {RdmaError::kCqOverrun, RdmaError::kBadDescriptor}) {
     Bench bench;
     bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
@@ -530,7 +530,7 @@ TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
   }
 }
 
-TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
+TEST(QpControl, QueueFailuresAreTakenWhileEventsStall) {
   Bench bench;
   bench.host_event.rate = 0;
   for (uint32_t i = 0; i < kQueues; ++i) {
@@ -544,7 +544,7 @@ TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
   EXPECT_EQ(bench.Events().size(), kQueues);
 }
 
-TEST(QpControl, FirmwaresEventsPassInOrder) {
+TEST(QpControl, FirmwareEventsPassInOrder) {
   Bench bench;
   for (uint32_t i = 0; i < 50; ++i) {
     bench.csr_event.tokens.push_back({.event_type = RdmaEventType::kPortActive, .element = i, .code = ~i});
@@ -558,7 +558,7 @@ TEST(QpControl, FirmwaresEventsPassInOrder) {
 
 // --- Time ------------------------------------------------------------------------------------------------------------
 
-TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
+TEST(QpControl, MeetsDocumentedLatency) {
   Bench bench;
   bench.WriteQueue(SendQueue(1), TableQueueKind::kSq, 1);
   bench.Bring(1, IbQpState::kRts);
@@ -602,7 +602,7 @@ TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
   EXPECT_EQ(bench.sink.sent()[2].cycle, bench.sink.sent()[1].cycle + 5);
 }
 
-TEST(QpControl, InputsAreServedInTurn) {
+TEST(QpControl, ServesInputsRoundRobin) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < 4; ++qpn) bench.Bring(qpn, IbQpState::kRts);
   bench.requester_failure.tokens.assign(20, {.qpn = 3, .event_type = RdmaEventType::kQpFatal});
@@ -616,7 +616,7 @@ TEST(QpControl, InputsAreServedInTurn) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
+TEST(QpControl, MatchesModelInRandomTraffic) {
   for (const unsigned out_rate : {16u, 6u}) {
     for (const unsigned quiet_rate : {16u, 3u}) {
       for (const unsigned in_rate : {16u, 1u}) {

@@ -96,10 +96,10 @@ void RandomTraffic(uint32_t entries) {
     }
   }
 }
-TEST(QpSet, RtlAndModelAgreeAndNobodyIsForgotten) { RandomTraffic<Bench16>(16); }
-TEST(QpSet, SoDoTwo) { RandomTraffic<Bench<Vqp_set_2, 2>>(2); }
+TEST(QpSet, MatchesModelWithoutLoss) { RandomTraffic<Bench16>(16); }
+TEST(QpSet, MatchesModelWithoutLossForTwoQps) { RandomTraffic<Bench<Vqp_set_2, 2>>(2); }
 
-TEST(QpSet, OneIsThereTwoCyclesAfterItsPushAndThenOnePerCycle) {
+TEST(QpSet, QpIsVisibleTwoCyclesAfterItsPushThenOnePerCycle) {
   Bench16 bench;
   bench.PassSweep();
   for (uint32_t qpn = 0; qpn < 16; ++qpn) {
@@ -115,7 +115,7 @@ TEST(QpSet, OneIsThereTwoCyclesAfterItsPushAndThenOnePerCycle) {
   EXPECT_EQ(bench.p.empty_o, 1);
 }
 
-TEST(QpSet, AllCanWaitAndOneComeAgain) {
+TEST(QpSet, HoldsEachQpOnceAndReaddsOneTakenInTheSameCycle) {
   Bench16 bench;
   bench.PassSweep();
   for (int twice = 0; twice < 2; ++twice) {
@@ -127,7 +127,7 @@ TEST(QpSet, AllCanWaitAndOneComeAgain) {
   EXPECT_EQ(bench.Step({}, true), std::nullopt);
 }
 
-TEST(QpSet, AResetForgetsWhoWaited) {
+TEST(QpSet, ResetClearsTheSet) {
   Bench16 bench;
   for (int half = 0; half < 8; ++half) {
     bench.Reset();

@@ -302,7 +302,7 @@ constexpr uint32_t kQp = 5;
 
 // --- Answers ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AnAnswerOfAQpThatHasNothingHereGoesStraight) {
+TEST_F(ReadResponderTest, AnswerOfAnIdleQpIsForwarded) {
   b.Setup();
   std::vector<spec::TxPacket> expected;
   for (uint32_t i = 0; i < 20; ++i) {
@@ -313,7 +313,7 @@ TEST_F(ReadResponderTest, AnAnswerOfAQpThatHasNothingHereGoesStraight) {
   EXPECT_TRUE(b.Jobs().empty());
 }
 
-TEST_F(ReadResponderTest, AnAnswerGoesStraightInEveryState) {
+TEST_F(ReadResponderTest, AnswerIsForwardedInEveryState) {
   for (const auto state : kMute) {
     b.SetState(kQp, state);
     ASSERT_EQ(b.Settle(), "");
@@ -322,7 +322,7 @@ TEST_F(ReadResponderTest, AnAnswerGoesStraightInEveryState) {
   }
 }
 
-TEST_F(ReadResponderTest, AnAnswerBehindReadsLeavesBehindTheirResponses) {
+TEST_F(ReadResponderTest, AnswerBehindReadsFollowsTheirResponses) {
   b.Setup();
   const auto read0 = Read(kQp, 10, 2500, 1);
   const auto read1 = Read(kQp, 13, 1, 2);
@@ -336,7 +336,7 @@ TEST_F(ReadResponderTest, AnAnswerBehindReadsLeavesBehindTheirResponses) {
   EXPECT_TRUE(b.StraightPackets().empty());
 }
 
-TEST_F(ReadResponderTest, OfSeveralAnswersTheNewestLeaves) {
+TEST_F(ReadResponderTest, NewestOfSeveralAnswersIsSent) {
   b.Setup();
   const auto read = Read(kQp, 0xff'fffe, 5000);  // five packets
   b.answer.tokens = {read, Answer(kQp, 3), Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))};
@@ -346,7 +346,7 @@ TEST_F(ReadResponderTest, OfSeveralAnswersTheNewestLeaves) {
 }
 
 // A repeated request is answered by what is expected less one: a NAK of what is expected says more.
-TEST_F(ReadResponderTest, AnAnswerOfAnEarlierPsnTakesNoPlace) {
+TEST_F(ReadResponderTest, AnswerOfAnEarlierPsnIsNotKept) {
   b.Setup();
   const auto read = Read(kQp, 0, 5000);
   const auto nak = Answer(kQp, 6, Nak(AethSyndrome::kNakPsnSequenceError));
@@ -356,7 +356,7 @@ TEST_F(ReadResponderTest, AnAnswerOfAnEarlierPsnTakesNoPlace) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAnswerBeforeIt) {
+TEST_F(ReadResponderTest, ReadReplacesAKeptAnswer) {
   b.Setup();
   const auto read0 = Read(kQp, 0, 5000);
   const auto read1 = Read(kQp, 6, 100);
@@ -367,7 +367,7 @@ TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAnswerBeforeIt) {
 }
 
 // Its responses say nothing of the later PSN.
-TEST_F(ReadResponderTest, ARepeatedReadDoesNotTakeThePlaceOfAnAnswer) {
+TEST_F(ReadResponderTest, DuplicateReadDoesNotReplaceAKeptAnswer) {
   b.Setup();
   const auto read = Read(kQp, 0xff'ffff, 2000);
   const auto ack = Answer(kQp, 4);
@@ -378,7 +378,7 @@ TEST_F(ReadResponderTest, ARepeatedReadDoesNotTakeThePlaceOfAnAnswer) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-TEST_F(ReadResponderTest, WhileAJobIsOnItsWayAnAnswerFollowsItAsAJob) {
+TEST_F(ReadResponderTest, AnswerFollowsAJobInFlightAsAJob) {
   b.Setup();
   b.take_rate = 0;
   b.answer.tokens = {Read(kQp, 0, 10), Read(3, 0, 10)};
@@ -415,7 +415,7 @@ TEST_F(ReadResponderTest, WhileAJobIsOnItsWayAnAnswerFollowsItAsAJob) {
 }
 
 // The number of its last job lies ahead again when the others have given half of all numbers.
-TEST_F(ReadResponderTest, AfterTheJobNumbersWrapOneAnswerTakesADetour) {
+TEST_F(ReadResponderTest, JobNumberWrapMakesOneAnswerAJob) {
   b.Setup();
   b.job.keep = false;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -436,7 +436,7 @@ TEST_F(ReadResponderTest, AfterTheJobNumbersWrapOneAnswerTakesADetour) {
 
 // --- Answers that wait for the transmitter ---------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, OfTheAcknowledgesThatWaitForTheTransmitterTheNewestLeaves) {
+TEST_F(ReadResponderTest, AcknowledgesThatWaitForTheTransmitterAreCoalesced) {
   b.Setup();
   b.packet.rate = 0;
   for (uint32_t i = 0; i < 100; ++i) b.answer.tokens.push_back(Answer(kQp, 0xff'ffd0 + i, Ack(), i));
@@ -452,7 +452,7 @@ TEST_F(ReadResponderTest, OfTheAcknowledgesThatWaitForTheTransmitterTheNewestLea
   EXPECT_TRUE(b.Jobs().empty());
 }
 
-TEST_F(ReadResponderTest, OneAcknowledgeOfEachQpWaitsForTheTransmitterInTurn) {
+TEST_F(ReadResponderTest, QpsWithAWaitingAcknowledgeTakeTurns) {
   b.Setup();
   b.packet.rate = 0;
   b.answer.tokens = {Answer(kQp, 0)};
@@ -471,7 +471,7 @@ TEST_F(ReadResponderTest, OneAcknowledgeOfEachQpWaitsForTheTransmitterInTurn) {
 }
 
 // A repeated request is acknowledged with the last PSN; what is behind that has nothing to say.
-TEST_F(ReadResponderTest, AnAcknowledgeOfAnEarlierPsnDoesNotTakeThePlaceOfOneThatWaits) {
+TEST_F(ReadResponderTest, AcknowledgeOfAnEarlierPsnDoesNotReplaceAWaitingOne) {
   b.Setup();
   b.packet.rate = 0;
   const auto repeated = Answer(kQp, 1, Ack(), 9);
@@ -481,7 +481,7 @@ TEST_F(ReadResponderTest, AnAcknowledgeOfAnEarlierPsnDoesNotTakeThePlaceOfOneTha
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 0).packet, repeated.packet}));
 }
 
-TEST_F(ReadResponderTest, ANakIsNotReplacedAndLeavesInItsTurn) {
+TEST_F(ReadResponderTest, NakIsNotReplacedAndLeavesInOrder) {
   for (const auto syndrome : {AethSyndrome::kNakPsnSequenceError, AethSyndrome::kRnrNak,
                               AethSyndrome::kNakRemoteAccessError, AethSyndrome::kNakInvalidRequest}) {
     b.Setup();
@@ -499,7 +499,7 @@ TEST_F(ReadResponderTest, ANakIsNotReplacedAndLeavesInItsTurn) {
 }
 
 // A NAK that comes in the moment in which the way gets free says what the acknowledge before it would have said.
-TEST_F(ReadResponderTest, WheneverTheWayGetsFreeANakLeavesOnceAndNothingPassesIt) {
+TEST_F(ReadResponderTest, NakLeavesOnceAndInOrderWheneverTheRegisterBecomesFree) {
   unsigned replaced = 0;
   for (uint64_t at = 0; at < 30; ++at) {
     b.Setup();
@@ -525,7 +525,7 @@ TEST_F(ReadResponderTest, WheneverTheWayGetsFreeANakLeavesOnceAndNothingPassesIt
   EXPECT_GT(replaced, 0u);
 }
 
-TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAcknowledgeThatWaits) {
+TEST_F(ReadResponderTest, ReadReplacesAWaitingAcknowledge) {
   b.Setup();
   b.packet.rate = 0;
   const auto read = Read(kQp, 6, 2000);
@@ -537,7 +537,7 @@ TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAcknowledgeThatWaits) {
 }
 
 // What was given before is not passed by the QP's own responses, while it is here.
-TEST_F(ReadResponderTest, AReadWaitsUntilTheAnswerBeforeItIsTaken) {
+TEST_F(ReadResponderTest, ReadWaitsUntilTheEarlierAnswerIsTaken) {
   for (const auto& answer : {Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))}) {
     b.Setup();
     b.packet.rate = 0;
@@ -554,7 +554,7 @@ TEST_F(ReadResponderTest, AReadWaitsUntilTheAnswerBeforeItIsTaken) {
   }
 }
 
-TEST_F(ReadResponderTest, BehindARepeatedReadAnAcknowledgeThatWaitedLeavesAsAJob) {
+TEST_F(ReadResponderTest, WaitingAcknowledgeLeavesAsAJobBehindADuplicateRead) {
   b.Setup();
   b.packet.rate = 0;
   const auto read = Read(kQp, 2, 2000);
@@ -567,7 +567,7 @@ TEST_F(ReadResponderTest, BehindARepeatedReadAnAcknowledgeThatWaitedLeavesAsAJob
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-TEST_F(ReadResponderTest, WhenTheJobNumbersWrapWhileAnAcknowledgeWaitsItLeavesAsAJob) {
+TEST_F(ReadResponderTest, WaitingAcknowledgeLeavesAsAJobWhenJobNumbersWrap) {
   b.Setup();
   b.job.keep = false;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -584,7 +584,7 @@ TEST_F(ReadResponderTest, WhenTheJobNumbersWrapWhileAnAcknowledgeWaitsItLeavesAs
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-TEST_F(ReadResponderTest, AnAcknowledgeThatWaitsIsForgottenInAStateWithoutAnswers) {
+TEST_F(ReadResponderTest, StateWithoutAnswersDiscardsAWaitingAcknowledge) {
   for (const auto state : kMute) {
     b.Setup();
     b.packet.rate = 0;
@@ -601,7 +601,7 @@ TEST_F(ReadResponderTest, AnAcknowledgeThatWaitsIsForgottenInAStateWithoutAnswer
 }
 
 // READs and their answers go on while the straight way is not free.
-TEST_F(ReadResponderTest, AcknowledgesThatWaitHoldUpNoRead) {
+TEST_F(ReadResponderTest, WaitingAcknowledgesDoNotStallReads) {
   b.Setup();
   b.packet.rate = 0;
   for (uint32_t qpn = 0; qpn < 8; ++qpn) b.answer.tokens.push_back(Answer(qpn, 1));
@@ -617,7 +617,7 @@ TEST_F(ReadResponderTest, AcknowledgesThatWaitHoldUpNoRead) {
 }
 
 // However many come of one QP: what another one has to say leaves behind what waits, which is one of each.
-TEST_F(ReadResponderTest, WhileOneAlwaysHasSomethingToSayTheOthersHaveTheirTurns) {
+TEST_F(ReadResponderTest, BusyQpDoesNotStarveOthers) {
   b.Setup();
   b.packet.rate = 4;
   std::vector<uint32_t> all;  // whose answers came
@@ -646,7 +646,7 @@ TEST_F(ReadResponderTest, WhileOneAlwaysHasSomethingToSayTheOthersHaveTheirTurns
   EXPECT_LE(longest, kQps + 3);
 }
 
-TEST_F(ReadResponderTest, WhileItIsHeldAcknowledgesThatWaitLeaveAndUntilThenItIsNotIdle) {
+TEST_F(ReadResponderTest, WaitingAcknowledgesLeaveDuringHoldBeforeIdle) {
   b.Setup();
   b.packet.rate = 0;
   b.hold.on = true;
@@ -665,7 +665,7 @@ TEST_F(ReadResponderTest, WhileItIsHeldAcknowledgesThatWaitLeaveAndUntilThenItIs
 
 // --- READs -----------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
+TEST_F(ReadResponderTest, ReadIsCutByThePathMtu) {
   uint32_t psn = 0xff'fff0;
   for (const auto mtu : kMtus) {
     b.Setup(mtu);
@@ -689,7 +689,7 @@ TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
   }
 }
 
-TEST_F(ReadResponderTest, AReadWithoutBytesIsOnePacketAndNoCheck) {
+TEST_F(ReadResponderTest, ReadWithoutBytesIsOnePacketWithoutCheck) {
   b.Setup();
   const auto read = Read(kQp, 77, 0, 0x12'3456);
   b.answer.tokens = {read};
@@ -702,7 +702,7 @@ TEST_F(ReadResponderTest, AReadWithoutBytesIsOnePacketAndNoCheck) {
   EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = 1}}));
 }
 
-TEST_F(ReadResponderTest, TheLongestReadBegins) {
+TEST_F(ReadResponderTest, LongestReadStarts) {
   b.Setup(IbMtu::kMtu4096);
   b.take_rate = 16;
   b.answer.tokens = {Read(kQp, 0, kMaxMessageBytes)};
@@ -718,7 +718,7 @@ TEST_F(ReadResponderTest, TheLongestReadBegins) {
   EXPECT_EQ(b.Reads().size(), 1u);
 }
 
-TEST_F(ReadResponderTest, QueuePairsTakeTurnsPacketByPacket) {
+TEST_F(ReadResponderTest, QpsTakeTurnsPacketByPacket) {
   b.Setup(IbMtu::kMtu256);
   b.answer.tokens = {Read(1, 0, 256 * 20), Read(2, 0, 256 * 20), Read(3, 0, 256 * 20)};
   const auto jobs = b.Jobs();
@@ -729,7 +729,7 @@ TEST_F(ReadResponderTest, QueuePairsTakeTurnsPacketByPacket) {
   }
 }
 
-TEST_F(ReadResponderTest, AllQueuePairsCanHaveAllTheirReads) {
+TEST_F(ReadResponderTest, AllQpsCanHaveAllTheirReads) {
   b.Setup(IbMtu::kMtu256);
   b.job.rate = 0;
   std::array<std::vector<spec::TxJob>, kQps> expected;
@@ -750,7 +750,7 @@ TEST_F(ReadResponderTest, AllQueuePairsCanHaveAllTheirReads) {
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) EXPECT_EQ(b.ended[qpn], kReads);
 }
 
-TEST_F(ReadResponderTest, QpReadsCountsModulo256AndOverLives) {
+TEST_F(ReadResponderTest, QpReadsCountsModulo256AcrossLifetimes) {
   b.Setup();
   for (uint32_t i = 1; i <= 600; ++i) {
     b.answer.tokens = {Read(kQp, i, i % 3)};
@@ -762,7 +762,7 @@ TEST_F(ReadResponderTest, QpReadsCountsModulo256AndOverLives) {
   }
 }
 
-TEST_F(ReadResponderTest, JobsThatAreNotTakenHoldUpNoAnswer) {
+TEST_F(ReadResponderTest, StalledJobsDoNotStallAnswers) {
   b.Setup();
   b.job.rate = 0;
   b.answer.tokens = {Read(1, 0, 5000), Read(2, 0, 0)};
@@ -774,7 +774,7 @@ TEST_F(ReadResponderTest, JobsThatAreNotTakenHoldUpNoAnswer) {
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
+TEST_F(ReadResponderTest, FailedKeyIsNakedAndEndsTheReads) {
   uint8_t ended = 0;
   for (const auto status : {MemoryStatus::kKey, MemoryStatus::kPd, MemoryStatus::kRights, MemoryStatus::kBounds}) {
     for (const uint32_t good : {0u, 1u, 3u}) {  // packets before
@@ -814,7 +814,7 @@ TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
   }
 }
 
-TEST_F(ReadResponderTest, InTheStatesOfAResponderReadsAreCarriedOut) {
+TEST_F(ReadResponderTest, ReadsAreExecutedInResponderStates) {
   for (const auto state : kAnswering) {
     b.SetMtu(kQp, IbMtu::kMtu512);
     b.SetState(kQp, state);
@@ -825,7 +825,7 @@ TEST_F(ReadResponderTest, InTheStatesOfAResponderReadsAreCarriedOut) {
   }
 }
 
-TEST_F(ReadResponderTest, InOtherStatesReadsAndTheAnswerBehindThemAreDropped) {
+TEST_F(ReadResponderTest, OtherStatesDropReadsAndTheAnswerBehindThem) {
   uint8_t ended = 0;
   for (const auto state : kMute) {
     // Under way when the state comes, in each cycle of a turn.
@@ -850,7 +850,7 @@ TEST_F(ReadResponderTest, InOtherStatesReadsAndTheAnswerBehindThemAreDropped) {
 }
 
 // A NAK takes its QP to ERR, often before the responses of the READs before it have left.
-TEST_F(ReadResponderTest, InErrTheReadsBeforeANakAreAnsweredAndThenItLeaves) {
+TEST_F(ReadResponderTest, ErrAnswersTheReadsBeforeANakAndThenTheNak) {
   for (uint64_t cycles = 0; cycles < 60; ++cycles) {
     b.Setup(IbMtu::kMtu256);
     const auto read = Read(kQp, 0, 256 * 5);
@@ -869,7 +869,7 @@ TEST_F(ReadResponderTest, InErrTheReadsBeforeANakAreAnsweredAndThenItLeaves) {
   }
 }
 
-TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
+TEST_F(ReadResponderTest, ClearDiscardsTheKeptAnswer) {
   b.Setup();
   b.take_rate = 0;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -887,7 +887,7 @@ TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
 
 // --- Hold ------------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
+TEST_F(ReadResponderTest, HoldDefersResponsesButNotForwardedAnswers) {
   b.Setup();
   b.hold.on = true;
   ASSERT_EQ(b.bench.Run(2), "");
@@ -915,7 +915,7 @@ TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
 }
 
 // However many turns wait: the straight way is open.
-TEST_F(ReadResponderTest, AnswersComeInEverySecondCycleWhileTurnsAreHeld) {
+TEST_F(ReadResponderTest, TakesAnAnswerEverySecondCycleDuringHold) {
   b.Setup();
   b.hold.on = true;
   for (uint32_t qpn = 0; qpn < 8; ++qpn) b.answer.tokens.push_back(Read(qpn, 0, 100));
@@ -930,7 +930,7 @@ TEST_F(ReadResponderTest, AnswersComeInEverySecondCycleWhileTurnsAreHeld) {
 }
 
 // In whatever cycle it is held, a packet that was begun leaves and no other one is begun.
-TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
+TEST_F(ReadResponderTest, PacketInProgressEndsDuringHold) {
   b.Setup();
   unsigned waited = 0;
   for (uint32_t at = 0; at < 60; ++at) {
@@ -955,7 +955,7 @@ TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
   EXPECT_GT(waited, 10u);
 }
 
-TEST_F(ReadResponderTest, AResponseThatWaitedIsCheckedFourCyclesAfterTheHold) {
+TEST_F(ReadResponderTest, DeferredResponseIsCheckedFourCyclesAfterTheHold) {
   b.Setup();
   b.hold.on = true;
   b.answer.tokens = {Read(kQp, 2, 10)};
@@ -970,7 +970,7 @@ TEST_F(ReadResponderTest, AResponseThatWaitedIsCheckedFourCyclesAfterTheHold) {
 
 // --- Latency ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, LatenciesUnloaded) {
+TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
   b.Setup();
   // The cycle in which something is visible, from the one in which the answer is accepted.
   const auto after = [&](const spec::RxAnswer& answer, const auto& valid) {
@@ -1059,7 +1059,7 @@ TEST_F(ReadResponderTest, LatenciesUnloaded) {
 }
 
 // With the latency of an idle memory_check a READ of 1024-byte packets is faster than 64 bytes per cycle.
-TEST_F(ReadResponderTest, APacketTakesTwelveCyclesWithItsCheck) {
+TEST_F(ReadResponderTest, PacketTakesTwelveCyclesWithItsCheck) {
   b.Setup();
   b.answers_checks = false;
   std::deque<std::pair<Cycle, spec::MemoryPlace>> places;
@@ -1207,7 +1207,7 @@ class ReadResponderRandomTest : public testing::TestWithParam<Rates> {
   Rtl rtl{Outputs()};
 };
 
-TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
+TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   Bench b(rtl);
   Traffic traffic(b);
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
@@ -1231,7 +1231,7 @@ TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
   EXPECT_EQ(b.failure.count, 0u);
 }
 
-TEST_P(ReadResponderRandomTest, WithoutReadsEveryNakLeavesBehindWhatWasBeforeIt) {
+TEST_P(ReadResponderRandomTest, EveryNakLeavesInOrderWithoutReads) {
   Bench b(rtl);
   Traffic traffic(b);
   traffic.reads = false;
@@ -1272,7 +1272,7 @@ TEST_P(ReadResponderRandomTest, WithoutReadsEveryNakLeavesBehindWhatWasBeforeIt)
   }
 }
 
-TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
+TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
   Bench b(rtl);
   Traffic traffic(b);
   b.memory = [&b](const spec::MemoryCheck& check) {
@@ -1324,7 +1324,7 @@ class ReadResponderResetTest : public testing::TestWithParam<uint32_t> {
 };
 
 // Tables survive a reset, so what comes after it belongs to other queue pairs here.
-TEST_P(ReadResponderResetTest, WhatWasUnderWayIsGoneAfterAReset) {
+TEST_P(ReadResponderResetTest, ResetClearsAllState) {
   {
     Bench before(rtl);
     before.Setup();

@@ -195,7 +195,7 @@ std::vector<Said> WhatWasSaid(Channel<spec::RxAnswer>& answers) {
   return result;
 }
 
-TEST(Reception, WritesOfLinuxReachMemoryAndAreAnsweredAsByLinux) {
+TEST(Reception, LinuxWritesReachMemoryAndAreAnsweredAsByLinux) {
   spec::Config nic1 = spec::kNic1;
   nic1.num_qps = 32;  // Linux numbers its QPs from 17 on
   for (const spec::Config& config : {nic1, spec::kNic100}) {
@@ -235,7 +235,7 @@ TEST(Reception, WritesOfLinuxReachMemoryAndAreAnsweredAsByLinux) {
   }
 }
 
-TEST(Reception, AWrongKeyIsAnsweredAsByLinux) {
+TEST(Reception, WrongKeyIsAnsweredAsByLinux) {
   const auto frames = FramesOf("v_bad_rkey.pcap");
   Reception nic(spec::kNic100);
   nic.Connect(frames.front());
@@ -368,7 +368,7 @@ class ReceptionTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vreception_64, Vreception_512>;
 TYPED_TEST_SUITE(ReceptionTest, Tops);
 
-TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeTwice) {
+TYPED_TEST(ReceptionTest, MatchesModelWithLostDamagedAndDuplicatedFrames) {
   struct Rates {
     unsigned wire, memory, write, answer;
   };
@@ -409,7 +409,7 @@ TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeT
 }
 
 // From one byte on, between the frames of a peer that writes, with holds now and then.
-TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthLeaveAsTheyCameBetweenFramesOfOthers) {
+TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthPassUnchangedBetweenOthers) {
   const auto frames = FramesOf("rc_write.pcap");
   const uint32_t qpn = BthOf(frames.front()).dest_qp;
   for (const unsigned toggles : {0u, 1u, 8u}) {
@@ -446,7 +446,7 @@ TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthLeaveAsTheyCameBetweenFramesOfOt
 }
 
 // Under traffic that never ends: while it is held nothing leaves, what comes waits in the buffer, and then goes on.
-TYPED_TEST(ReceptionTest, UnderTrafficAHoldMakesItQuietInBoundedTime) {
+TYPED_TEST(ReceptionTest, HoldMakesItQuietInBoundedTimeUnderTraffic) {
   const auto frames = FramesOf("rc_write.pcap");
   const uint32_t qpn = BthOf(frames.front()).dest_qp;
   Bench<TypeParam> bench;

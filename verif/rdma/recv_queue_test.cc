@@ -359,7 +359,7 @@ struct Bench {
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
 };
 
-TEST(RecvQueue, ReceivesAreHandedOutInTheirOrder) {
+TEST(RecvQueue, ReceivesAreDeliveredInOrder) {
   Bench bench;
   bench.Post(5, 30);
   bench.Post(6, 3);
@@ -371,7 +371,7 @@ TEST(RecvQueue, ReceivesAreHandedOutInTheirOrder) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(RecvQueue, NothingIsLookedForUnlessAReceiveIsWanted) {
+TEST(RecvQueue, NothingIsFetchedBeforeAReceiveIsRequested) {
   Bench bench;
   bench.Post(5, 2);
   ASSERT_EQ(bench.Run(200), "");
@@ -388,7 +388,7 @@ TEST(RecvQueue, NothingIsLookedForUnlessAReceiveIsWanted) {
   EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one behind it in the background
 }
 
-TEST(RecvQueue, TheRingIsFilledInTheBackgroundWhenHalfOfItIsLeft) {
+TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
   Bench bench;
   bench.hold_answers = true;
   bench.Post(5, 60);
@@ -416,7 +416,7 @@ TEST(RecvQueue, TheRingIsFilledInTheBackgroundWhenHalfOfItIsLeft) {
   EXPECT_EQ(left, (std::vector<size_t>{0, 5, 5, 5}));
 }
 
-TEST(RecvQueue, AReceiveFromTheRingDoesNotWaitForHostMemory) {
+TEST(RecvQueue, ReceiveFromTheRingDoesNotWaitForHostMemory) {
   Bench bench;
   bench.Post(5, 8);
   while (bench.came[5] == 0) (void)bench.Take(5);
@@ -429,7 +429,7 @@ TEST(RecvQueue, AReceiveFromTheRingDoesNotWaitForHostMemory) {
 }
 
 // The background's look at the ring may have come before the post.
-TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
+TEST(RecvQueue, ReceivePostedAfterThePrefetchReadIsFound) {
   for (const bool broken : {false, true}) {
     Bench bench;
     bench.Post(5);
@@ -456,7 +456,7 @@ TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
   }
 }
 
-TEST(RecvQueue, ABadWorkRequestIsHandedOutInItsTurnAndStopsItsQueueThen) {
+TEST(RecvQueue, BadWorkRequestIsDeliveredInOrderAndThenStopsItsQueue) {
   struct Case {
     Posted posted;
     RdmaError code;
@@ -489,7 +489,7 @@ TEST(RecvQueue, ABadWorkRequestIsHandedOutInItsTurnAndStopsItsQueueThen) {
   }
 }
 
-TEST(RecvQueue, EveryWorkRequestIsOneReadOfWhatItsDescriptorHolds) {
+TEST(RecvQueue, EachWorkRequestIsOneReadOfItsDescriptor) {
   Bench bench;
   for (const uint32_t bytes : {24u, 25u, 39u, 40u, 41u, 88u, 0xffffffffu}) {
     bench.Add(5, {.bytes = bytes, .num_sge = bytes < 40 ? 0u : bytes < 88 ? 1u : 4u});
@@ -500,7 +500,7 @@ TEST(RecvQueue, EveryWorkRequestIsOneReadOfWhatItsDescriptorHolds) {
   EXPECT_EQ(sizes, (std::vector<unsigned>{24, 25, 39, 40, 40, 40, 40}));
 }
 
-TEST(RecvQueue, AnElementIsReadFromWhereItLies) {
+TEST(RecvQueue, ElementIsReadFromItsAddress) {
   Bench bench;
   bench.faulty = 0x5008;
   for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x1ff8}, ~uint64_t{15}, uint64_t{0x5008}}) {
@@ -516,7 +516,7 @@ TEST(RecvQueue, AnElementIsReadFromWhereItLies) {
   EXPECT_EQ(bench.ask.count, 0u);
 }
 
-TEST(RecvQueue, AnElementDoesNotWaitForDescriptorFetch) {
+TEST(RecvQueue, ElementDoesNotWaitForDescriptorFetch) {
   Bench bench;
   bench.Post(5);
   bench.hold_answers = true;
@@ -531,7 +531,7 @@ TEST(RecvQueue, AnElementDoesNotWaitForDescriptorFetch) {
   EXPECT_FALSE(bench.wanted.has_value());
 }
 
-TEST(RecvQueue, AClearForgetsTheRing) {
+TEST(RecvQueue, ClearDiscardsTheRing) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u}) {
     bench.Post(qpn, 3);
@@ -549,7 +549,7 @@ TEST(RecvQueue, AClearForgetsTheRing) {
 }
 
 // At every stage: asked for, answered, being read.
-TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
+TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
   for (unsigned stage = 0; stage < 3; ++stage) {
     for (const bool waits : {false, true}) {
       Bench bench;
@@ -607,7 +607,7 @@ TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
   }
 }
 
-TEST(RecvQueue, EveryStateIsServedAndOnlyAClearForgets) {
+TEST(RecvQueue, EveryStateIsServedAndOnlyClearDiscards) {
   Bench bench;
   bench.Post(5, 20);
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
@@ -619,7 +619,7 @@ TEST(RecvQueue, EveryStateIsServedAndOnlyAClearForgets) {
   EXPECT_EQ(bench.came[5], 8u);
 }
 
-TEST(RecvQueue, ABrokenQueueIsToldBehindWhatCameBefore) {
+TEST(RecvQueue, BrokenQueueIsReportedAfterEarlierReceives) {
   Bench bench;
   bench.Post(5, 2);
   bench.broken[5] = true;
@@ -636,7 +636,7 @@ TEST(RecvQueue, ABrokenQueueIsToldBehindWhatCameBefore) {
 }
 
 // Four requests are under way: of the others, whoever finds his ring empty waits, and whoever does not goes on.
-TEST(RecvQueue, WithoutRoomForARequestOnlyAnEmptyRingWaits) {
+TEST(RecvQueue, WithoutRequestRoomOnlyAnEmptyRingWaits) {
   Bench bench;
   bench.may_wrap = false;
   for (uint32_t qpn = 0; qpn < 5; ++qpn) {
@@ -666,7 +666,7 @@ TEST(RecvQueue, WithoutRoomForARequestOnlyAnEmptyRingWaits) {
 }
 
 // Whose queue an index is depends on what the driver accepted, for requests and for failures.
-TEST(RecvQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+TEST(RecvQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (const bool mq : {false, true, false}) {
     bench.SetMq(mq);
@@ -686,7 +686,7 @@ TEST(RecvQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
   EXPECT_EQ(bench.failures.size(), 9u);
 }
 
-TEST(RecvQueue, LatenciesAreThoseOfThePage) {
+TEST(RecvQueue, MeetsDocumentedLatencies) {
   Bench bench;
   const auto expect = [&](Cycle latency, const uint64_t& count) {
     const uint64_t before = count;
@@ -731,7 +731,7 @@ TEST(RecvQueue, LatenciesAreThoseOfThePage) {
 }
 
 // Three for the hand-out and two for the ring.
-TEST(RecvQueue, AReceiveTakesAtMostSixCycles) {
+TEST(RecvQueue, ReceiveTakesAtMostSixCycles) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u, 7u}) bench.Post(qpn, 200);
   for (uint32_t i = 0; i < 600; ++i) {
@@ -742,7 +742,7 @@ TEST(RecvQueue, AReceiveTakesAtMostSixCycles) {
   EXPECT_LE(bench.bench.cycle(), 600u * 6);
 }
 
-TEST(RecvQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);

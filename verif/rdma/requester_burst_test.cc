@@ -21,7 +21,7 @@ spec::SendRecord PartOf(const spec::SendRecord& record, const Replay& replay) {
   return part;
 }
 
-TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest) {
+TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
   for (const IbQpType type : {IbQpType::kRc, IbQpType::kUc}) {
     for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
       for (const uint32_t length : {4095u, 4096u, 4097u, 8192u, 8193u, 20'000u}) {
@@ -112,7 +112,7 @@ TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest
 }
 
 // Go-back-N to both sides of a burst's end, in a message of which two bursts have left.
-TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
+TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
   for (const uint32_t from : {0u, 1u, 14u, 15u, 16u, 17u, 31u, 32u, 33u, 62u, 63u, 64u}) {
     SCOPED_TRACE(from);
     BurstBench bench;
@@ -160,7 +160,7 @@ TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
   }
 }
 
-TEST(RequesterBurst, ALongMessageThatIsHeldFromTheFirstHasNoParts) {
+TEST(RequesterBurst, LongMessageHeldFromTheStartHasNoParts) {
   BurstBench bench;
   bench.SetUp(3);
   bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
@@ -175,7 +175,7 @@ TEST(RequesterBurst, ALongMessageThatIsHeldFromTheFirstHasNoParts) {
   EXPECT_EQ(bench.job.count, 0u);
 }
 
-TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
+TEST(RequesterBurst, LongMessageThatFailsInAPartReportsOnlyThat) {
   BurstBench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -204,7 +204,7 @@ TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
 }
 
 // Behind a message of 2 GiB of another QP.
-TEST(RequesterBurst, AShortMessageWaitsForOneBurstOfAnotherQp) {
+TEST(RequesterBurst, ShortMessageWaitsForOneBurstOfAnotherQp) {
   BurstBench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);

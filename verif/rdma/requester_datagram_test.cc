@@ -12,7 +12,7 @@ namespace {
 
 // --- UC, UD
 
-TEST(Requester, AMessageOfUcThatFailsOnTheWayEndsAsThatOfRc) {
+TEST(Requester, UcMessageThatFailsMidwayEndsAsOnRc) {
   Bench bench;
   bench.qps[3].type = IbQpType::kUc;
   bench.qps[3].mtu = IbMtu::kMtu256;
@@ -60,7 +60,7 @@ constexpr auto kOk = IbWcStatus::kSuccess;
 constexpr auto kFlush = IbWcStatus::kWrFlushErr;
 constexpr auto kProt = IbWcStatus::kLocProtErr;
 
-TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBack) {
+TEST(RequesterSqe, FailureStopsTheSendHalfAndFlushesUntilRtsReturns) {
   for (const IbQpType type : kSendOnly) {
     for (const IbQpState from : {IbQpState::kRts, IbQpState::kSqd}) {
       SqeBench bench(type, from);
@@ -92,7 +92,7 @@ TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBac
   }
 }
 
-TEST(RequesterSqe, WhatFailsBeforeItsFirstPacketTakesNoPsn) {
+TEST(RequesterSqe, FailureBeforeTheFirstPacketTakesNoPsn) {
   SqeBench bench(IbQpType::kUc);
   bench.Post(bench.Work(1));
   WorkRequest bad = bench.Work(2);
@@ -107,7 +107,7 @@ TEST(RequesterSqe, WhatFailsBeforeItsFirstPacketTakesNoPsn) {
   EXPECT_EQ(bench.job_sink.sent()[1].token.packet.psn, bench.job_sink.sent()[0].token.packet.psn + 1);
 }
 
-TEST(RequesterSqe, RtsThatComesBeforeSqeRevivesNothing) {
+TEST(RequesterSqe, RtsBeforeSqeDoesNotReviveTheQp) {
   SqeBench bench(IbQpType::kUc, IbQpState::kSqd);
   bench.Post(bench.Bad(1));
   bench.SetState(3, IbQpState::kRts);  // the end of SQD, ordered before the failure was known
@@ -122,7 +122,7 @@ TEST(RequesterSqe, RtsThatComesBeforeSqeRevivesNothing) {
 
 // Records do not leave: SQE comes and goes while a long message waits behind the one that failed. Its front half has
 // been cut short in SQE, so it must not be sent.
-TEST(RequesterSqe, AMessageThatWasCutBeforeSqeEndedFlushes) {
+TEST(RequesterSqe, MessageCutBeforeTheEndOfSqeFlushes) {
   for (const Cycle before : {Cycle{0}, Cycle{20}, Cycle{40}, Cycle{60}}) {
     SqeBench bench(IbQpType::kUc);
     bench.record.rate = 0;
@@ -159,7 +159,7 @@ TEST(RequesterSqe, AMessageThatWasCutBeforeSqeEndedFlushes) {
 }
 
 // The same, as it may come: the key check of the message that waits takes longer than the way to SQE and back.
-TEST(RequesterSqe, AMessageWhoseKeyCheckOutlivesSqeFlushes) {
+TEST(RequesterSqe, MessageWhoseKeyCheckOutlivesSqeFlushes) {
   SqeBench bench(IbQpType::kUc);
   bench.place.rate = 0;
   WorkRequest big = bench.Work(2);
@@ -188,7 +188,7 @@ TEST(RequesterSqe, AMessageWhoseKeyCheckOutlivesSqeFlushes) {
   EXPECT_EQ(bench.job.count, 2U);
 }
 
-TEST(RequesterSqe, ABrokenQueueKillsForGood) {
+TEST(RequesterSqe, BrokenQueueIsPermanent) {
   SqeBench bench(IbQpType::kUd);
   bench.Post(bench.Bad(1));
   WorkRequest silent = bench.Work(2);
@@ -205,7 +205,7 @@ TEST(RequesterSqe, ABrokenQueueKillsForGood) {
   EXPECT_EQ(bench.job.count, 1U);
 }
 
-TEST(RequesterSqe, OfRcNothingRevivesAQpButALoad) {
+TEST(RequesterSqe, OnRcOnlyALoadRevivesAQp) {
   SqeBench bench(IbQpType::kRc);
   bench.Post(bench.Bad(1));
   bench.SetState(3, IbQpState::kSqe);  // which nobody makes
@@ -217,7 +217,7 @@ TEST(RequesterSqe, OfRcNothingRevivesAQpButALoad) {
 }
 
 // The table's write port belongs to the pulse, one cycle after it.
-TEST(RequesterSqe, ASqeInAnyCycleOfACheckIsNotLost) {
+TEST(RequesterSqe, SqeInAnyCycleOfACheckIsNotLost) {
   for (Cycle shift = 0; shift < 12; ++shift) {
     SqeBench bench(IbQpType::kUc);
     bench.qps[4] = bench.qps[3];
@@ -243,7 +243,7 @@ TEST(RequesterSqe, ASqeInAnyCycleOfACheckIsNotLost) {
   }
 }
 
-TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
+TEST(Requester, DatagramCarriesItsDestinationAndSource) {
   for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
     for (const uint32_t length : {0U, 1U, 1023U, 1024U}) {
       Bench bench;
@@ -282,7 +282,7 @@ TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
   }
 }
 
-TEST(Requester, ADatagramOfAListIsOnePacket) {
+TEST(Requester, DatagramOfAListIsOnePacket) {
   for (const uint32_t last : {0U, 23U, 24U, 25U}) {
     Bench bench;
     bench.qps[3].type = IbQpType::kUd;
@@ -299,7 +299,7 @@ TEST(Requester, ADatagramOfAListIsOnePacket) {
   }
 }
 
-TEST(Requester, InlineDataGoesByEveryService) {
+TEST(Requester, InlineDataWorksOnEveryService) {
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     Bench bench;
     bench.qps[3].type = type;

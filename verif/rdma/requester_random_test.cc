@@ -74,7 +74,7 @@ void Fit(WorkRequest& request, const Qp& qp, std::mt19937_64& random) {
   for (auto& element : request.further) element.length %= qp.Mtu() / 8;
 }
 
-TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
+TEST(Requester, MatchesReferenceAndModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned place_rate : {16u, 3u}) {
       for (const unsigned out_rate : {16u, 7u, 2u}) {
@@ -232,8 +232,8 @@ void ChangeEverything() {
     EXPECT_EQ(cut > 5, Bench::kBurstBytes < 10'000);
   }
 }
-TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<Bench>(); }
-TEST(RequesterBurst, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<BurstBench>(); }
+TEST(Requester, MatchesModelUnderStateAndAttributeChanges) { ChangeEverything<Bench>(); }
+TEST(RequesterBurst, MatchesModelUnderStateAndAttributeChanges) { ChangeEverything<BurstBench>(); }
 
 // Against the other half of going back: who holds, replays and resumes at any time, as the completer does. Whatever
 // happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, in
@@ -476,8 +476,8 @@ void GoBackAtAnyTime() {
   EXPECT_EQ(cut != 0, is_short);
   EXPECT_EQ(parts != 0, is_short);
 }
-TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<Bench>(); }
-TEST(RequesterBurst, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<BurstBench>(); }
+TEST(Requester, RetransmissionAtAnyTimeLosesNoPacket) { GoBackAtAnyTime<Bench>(); }
+TEST(RequesterBurst, RetransmissionAtAnyTimeLosesNoPacket) { GoBackAtAnyTime<BurstBench>(); }
 
 }  // namespace
 }  // namespace vireo::verif

@@ -11,7 +11,7 @@ namespace {
 
 // --- RDMA READ
 
-TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
+TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
   for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
     const uint32_t bytes = 128U << static_cast<unsigned>(mtu);
     for (const uint32_t length : {0U, 1U, bytes - 1, bytes, bytes + 1, 2 * bytes, 2 * bytes + 1, 70 * bytes,
@@ -56,7 +56,7 @@ TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
   }
 }
 
-TEST(Requester, TheListOfAReadGoesToTheResponder) {
+TEST(Requester, ListOfAReadGoesToTheResponder) {
   for (uint32_t elements = 0; elements <= 7; ++elements) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -77,7 +77,7 @@ TEST(Requester, TheListOfAReadGoesToTheResponder) {
   }
 }
 
-TEST(Requester, AReadWhoseListCannotBeReadFails) {
+TEST(Requester, ReadWithAnUnreadableListFails) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.head = 2, .opcode = kRead};
@@ -90,7 +90,7 @@ TEST(Requester, AReadWhoseListCannotBeReadFails) {
   EXPECT_EQ(bench.job.count, 0U);
 }
 
-TEST(Requester, AReplayOfAReadAsksForTheRest) {
+TEST(Requester, ReplayOfAReadRequestsTheRest) {
   for (const bool is_list : {false, true}) {
     Bench bench;
     bench.qps[3].mtu = IbMtu::kMtu512;
@@ -136,7 +136,7 @@ TEST(Requester, AReplayOfAReadAsksForTheRest) {
   }
 }
 
-TEST(Requester, TheLongestReadIsReplayedFromItsLastResponse) {
+TEST(Requester, LongestReadIsReplayedFromItsLastResponse) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.opcode = kRead};
@@ -151,7 +151,7 @@ TEST(Requester, TheLongestReadIsReplayedFromItsLastResponse) {
   EXPECT_EQ(reth.virtual_address, request.remote_address + 0x7fff'fc00);
 }
 
-TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
+TEST(Requester, QpHoldsItselfAtTheReadLimit) {
   for (const uint8_t limit : {uint8_t{1}, uint8_t{2}, uint8_t{7}}) {
     Bench bench;
     bench.qps[3].max_rd_atomic = limit;
@@ -206,7 +206,7 @@ TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
   }
 }
 
-TEST(Requester, AFenceWaitsForReadsAndForNothingElse) {
+TEST(Requester, FenceWaitsForReadsOnly) {
   for (const uint8_t opcode : {uint8_t{0}, uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
     Bench bench;
     bench.SetUp(3);
@@ -245,7 +245,7 @@ TEST(Requester, AFenceWaitsForReadsAndForNothingElse) {
   }
 }
 
-TEST(Requester, AWorkRequestThatWaitsIsNotLookedAtFurtherButABadOneFails) {
+TEST(Requester, WaitingWorkRequestIsNotProcessedButABadOneFails) {
   Bench bench;
   bench.SetUp(3);
   bench.Post({.head = 1, .opcode = kRead});
@@ -264,7 +264,7 @@ TEST(Requester, AWorkRequestThatWaitsIsNotLookedAtFurtherButABadOneFails) {
   EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
 }
 
-TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
+TEST(Requester, OneResumeEndsTheHoldsOfCompleterAndQp) {
   for (const bool itself_first : {false, true}) {
     Bench bench;
     bench.qps[3].max_rd_atomic = 1;
@@ -307,7 +307,7 @@ TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
   }
 }
 
-TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
+TEST(Requester, LoadEndsTheQpsOwnHoldAndKeepsItsReadCount) {
   Bench bench;
   bench.qps[3].max_rd_atomic = 2;
   bench.SetUp(3);
@@ -331,7 +331,7 @@ TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
   EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
 }
 
-TEST(Requester, ReadsAreCountedByTheirRecordsWhateverBecomesOfThem) {
+TEST(Requester, ReadsAreCountedByTheirRecords) {
   Bench bench;
   bench.SetUp(3);
   // A failed one, and two that flush.
@@ -374,7 +374,7 @@ TEST(Requester, ReadsAreCountedModulo256) {
   }
 }
 
-TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
+TEST(Requester, ReadsMeetDocumentedLatencies) {
   Bench bench;
   bench.SetUp(3);
   bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
@@ -414,7 +414,7 @@ TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
   EXPECT_LE(bench.bench.cycle() - start, 200U * 4 + 30);
 }
 
-TEST(Requester, AFenceIsDecidedByWhatWasSaidThreeCyclesBefore) {
+TEST(Requester, FenceUsesTheReadCountOfThreeCyclesBefore) {
   // The pulse in cycle n is in the table's output in n + 2, where the packet is decided; its record is 4 later.
   for (const bool in_time : {false, true}) {
     Bench bench;
@@ -429,7 +429,7 @@ TEST(Requester, AFenceIsDecidedByWhatWasSaidThreeCyclesBefore) {
   }
 }
 
-TEST(Requester, AFenceIsDecidedOnceForAMessage) {
+TEST(Requester, FenceIsDecidedOncePerMessage) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.flags = IbSendFlags::kFence};
@@ -443,7 +443,7 @@ TEST(Requester, AFenceIsDecidedOnceForAMessage) {
   ASSERT_EQ(bench.Settle(), "");
 }
 
-TEST(Requester, WhoWaitsForRoomHearsThatReadsEnded) {
+TEST(Requester, EndedReadsReachAStalledQp) {
   Bench bench;
   bench.qps[3].max_send_sge = 7;
   bench.SetUp(3);

@@ -12,7 +12,7 @@ namespace {
 
 // --- Resending
 
-TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
+TEST(Requester, HeldQpSendsRecordsButNoPacketsUntilResume) {
   Bench bench;
   bench.qps[3].psn = 0xff'fffe;
   bench.SetUp(3);
@@ -51,7 +51,7 @@ TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
   EXPECT_EQ(bench.failure.count, 0u);
 }
 
-TEST(Requester, AHoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
+TEST(Requester, HoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
   for (const bool stalls : {false, true}) {
     Bench bench;
     bench.qps[3].mtu = IbMtu::kMtu256;
@@ -114,7 +114,7 @@ TEST(Requester, OnlyTheResumeOfTheLastHoldCounts) {
   EXPECT_EQ(bench.job.count, 3u);
 }
 
-TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
+TEST(Requester, ReplayOfAnOlderHoldIsIgnored) {
   Bench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -146,7 +146,7 @@ TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
   EXPECT_EQ(bench.failure.count, 0u);
 }
 
-TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
+TEST(Requester, BadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   struct Case {
     const char* what;
     std::function<void(WorkRequest&, Replay&)> spoil;
@@ -207,7 +207,7 @@ TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   }
 }
 
-TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
+TEST(Requester, BadWorkRequestOfAHeldQpFailsAtOnce) {
   Bench bench;
   bench.SetUp(3);
   bench.Post({.head = 1});
@@ -220,7 +220,7 @@ TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
   EXPECT_EQ(bench.failure.count, 1u);
 }
 
-TEST(Requester, ALoadEndsEveryHold) {
+TEST(Requester, LoadEndsEveryHold) {
   for (const uint8_t generation : {uint8_t{1}, uint8_t{2}, uint8_t{255}}) {
     Bench bench;
     bench.SetUp(3);
@@ -244,7 +244,7 @@ TEST(Requester, ALoadEndsEveryHold) {
   }
 }
 
-TEST(Requester, TheGenerationOfHoldsWraps) {
+TEST(Requester, HoldGenerationWraps) {
   Bench bench;
   bench.SetUp(3);
   for (int i = 1; i <= 300; ++i) {
@@ -262,7 +262,7 @@ TEST(Requester, TheGenerationOfHoldsWraps) {
   EXPECT_EQ(bench.job.count, 600u);
 }
 
-TEST(Requester, AHoldTakesEffectAfterItsCycles) {
+TEST(Requester, HoldMeetsDocumentedLatency) {
   // The decision about the record is in the cycle before it is visible.
   for (const Cycle before : {Requester::kHoldToDecision - 1, Requester::kHoldToDecision}) {
     Bench bench;
@@ -281,7 +281,7 @@ TEST(Requester, AHoldTakesEffectAfterItsCycles) {
   }
 }
 
-TEST(Requester, LatenciesOfListsAndReplaysAreThoseOfThePage) {
+TEST(Requester, ListsAndReplaysMeetDocumentedLatencies) {
   for (const uint32_t elements : {2u, 5u, 6u, 7u}) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -322,7 +322,7 @@ TEST(Requester, LatenciesOfListsAndReplaysAreThoseOfThePage) {
   }
 }
 
-TEST(Requester, ARunOfAListTakesThreeCycles) {
+TEST(Requester, RunOfAListTakesThreeCycles) {
   Bench bench;
   bench.qps[3].max_send_sge = 7;
   bench.SetUp(3);

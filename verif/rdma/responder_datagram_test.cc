@@ -15,7 +15,7 @@ namespace {
 
 constexpr Qp kUc{.type = spec::IbQpType::kUc};
 
-TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
+TEST(ResponderUc, MessagesStartWithAnyPsnAndAreNotAnswered) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .psn = 0x4711, .bytes = 100});
@@ -30,7 +30,7 @@ TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, TheFirstPacketInRtrIsToldOnce) {
+TEST(ResponderUc, FirstPacketInRtrIsReportedOnce) {
   Ready bench(kUc, IbQpState::kRtr);
   const auto middle = TokenOf({.opcode = BthOpcode::kUcRdmaWriteMiddle, .bytes = kMtu});
   bench.Expect(middle, kDropped);  // of no message
@@ -55,7 +55,7 @@ TEST(ResponderUc, ImmediateDataComesWithTheCompletion) {
   bench.Expect(send, With(Scatter(send, 0, 0x9000, 64), CompletionOf(posted, cqe, true)));
 }
 
-TEST(ResponderUc, AMessageWithAGapIsDroppedAndTheNextOneStartsOverInItsReceive) {
+TEST(ResponderUc, MessageWithAGapIsDroppedAndTheNextReusesItsReceive) {
   Ready bench(kUc);
   const Posted posted =
       bench.host.Post(kQpn, {Host::Element(0x1000, 600), Host::Element(0x3000, 600), Host::Element(0x5000, 5000)});
@@ -78,7 +78,7 @@ TEST(ResponderUc, AMessageWithAGapIsDroppedAndTheNextOneStartsOverInItsReceive) 
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, AMessageThatBeginsInsideAnotherTakesItsReceive) {
+TEST(ResponderUc, MessageThatStartsInsideAnotherTakesItsReceive) {
   for (const bool write : {false, true}) {
     Ready bench(kUc);
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
@@ -105,7 +105,7 @@ TEST(ResponderUc, AMessageThatBeginsInsideAnotherTakesItsReceive) {
   }
 }
 
-TEST(ResponderUc, AReceiveWithoutElementsStartsOver) {
+TEST(ResponderUc, ReceiveWithoutElementsIsReused) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .bytes = kMtu});
@@ -113,7 +113,7 @@ TEST(ResponderUc, AReceiveWithoutElementsStartsOver) {
   bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 0}), Success(posted, 0));
 }
 
-TEST(ResponderUc, WhatAnIncompleteMessageHoldsIsFlushed) {
+TEST(ResponderUc, ReceiveOfAnIncompleteMessageIsFlushed) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const Posted next = bench.host.Post(kQpn, {});
@@ -124,7 +124,7 @@ TEST(ResponderUc, WhatAnIncompleteMessageHoldsIsFlushed) {
   bench.ExpectPlaces({Flushed(posted), Flushed(next)});
 }
 
-TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
+TEST(ResponderUc, InvalidPacketsAreDroppedSilently) {
   using O = BthOpcode;
   const std::vector<Packet> cases = {
       {.opcode = O::kUcSendMiddle, .bytes = kMtu},
@@ -162,7 +162,7 @@ TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, WithoutAReceiveAMessageIsDropped) {
+TEST(ResponderUc, MessageWithoutAReceiveIsDropped) {
   for (const bool broken : {false, true}) {
     Ready bench(kUc);
     bench.host.broken[kQpn] = broken;
@@ -177,7 +177,7 @@ TEST(ResponderUc, WithoutAReceiveAMessageIsDropped) {
   }
 }
 
-TEST(ResponderUc, WhatAReceiveDoesNotAllowEndsTheConnectionWithoutAnAnswer) {
+TEST(ResponderUc, ReceiveErrorEndsTheConnectionWithoutAnAnswer) {
   const auto token = TokenOf({.opcode = BthOpcode::kUcSendOnly});
   const auto expect = [&](const std::vector<spec::RdmaSge>& list, IbWcStatus status, RdmaError code, RdmaError posted) {
     Ready bench(kUc);
@@ -227,7 +227,7 @@ struct Datagrams : Ready {
   }
 };
 
-TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
+TEST(ResponderUd, IpHeaderPrecedesThePayload) {
   for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     for (const uint16_t bytes : std::to_array<uint16_t>({1, 100, kMtu})) {
       Datagrams bench(type);
@@ -244,7 +244,7 @@ TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
   }
 }
 
-TEST(ResponderUd, NoDatagramEstablishesAnything) {
+TEST(ResponderUd, DatagramsDoNotEstablishAConnection) {
   for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     Ready bench({.type = type}, IbQpState::kRtr);
     bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
@@ -255,7 +255,7 @@ TEST(ResponderUd, NoDatagramEstablishesAnything) {
   }
 }
 
-TEST(ResponderUd, ADatagramOfNothingHasAHeader) {
+TEST(ResponderUd, ZeroByteDatagramHasAHeader) {
   Datagrams bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 40)});
   const auto token = TokenOf(Datagrams::Datagram(0));
@@ -263,7 +263,7 @@ TEST(ResponderUd, ADatagramOfNothingHasAHeader) {
                        Datagrams::Received(posted, 0)});
 }
 
-TEST(ResponderUd, ImmediateDataLiesBehindTheDeth) {
+TEST(ResponderUd, ImmediateDataFollowsTheDeth) {
   Datagrams bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
   auto packet = Datagrams::Datagram(8, true);
@@ -285,7 +285,7 @@ TEST(ResponderUd, ElementsMayEndAnywhere) {
                 Scatter(token, 0, 0x4000, 3, kMore), Datagrams::Received(posted, 50, Scatter(token, 3, 0x5000, 47))});
 }
 
-TEST(ResponderUd, OnlyTheQKeyDecidesWhoIsHeard) {
+TEST(ResponderUd, OnlyTheQKeyGrantsAccess) {
   Datagrams bench;
   const std::vector<std::function<void(RxToken&)>> dropped = {
       [](RxToken& t) { t.extension[0] ^= 0x80; },
@@ -325,7 +325,7 @@ TEST(ResponderUd, EachPartOfADatagramTakesAKeyCheck) {
   }
 }
 
-TEST(ResponderUd, WithoutAReceiveADatagramIsDropped) {
+TEST(ResponderUd, DatagramWithoutAReceiveIsDropped) {
   Datagrams bench;
   const auto token = TokenOf(Datagrams::Datagram(8));
   bench.Expect(token, kDropped);
@@ -334,7 +334,7 @@ TEST(ResponderUd, WithoutAReceiveADatagramIsDropped) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUd, WhatAReceiveDoesNotAllowTakesTheQpToErr) {
+TEST(ResponderUd, ReceiveErrorLeadsToErr) {
   const auto token = TokenOf(Datagrams::Datagram(8));
   const auto expect = [&](const std::vector<spec::RdmaSge>& list, const std::vector<spec::RxPlace>& before,
                           IbWcStatus status, RdmaError code, RdmaError posted = RdmaError::kOk) {

@@ -56,7 +56,7 @@ std::string RunUntilIdle(Bench& bench) {
   return {};
 }
 
-TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
+TEST(Responder, MatchesReferenceAtEveryRate) {
   std::map<std::string, uint64_t> seen;
   for (const Rates& rates : kRates) {
     Bench bench;
@@ -165,7 +165,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;
 }
 
-TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
+TEST(Responder, EveryReceiveCompletesOnceInOrder) {
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
@@ -198,7 +198,7 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
   }
 }
 
-TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
+TEST(Responder, MatchesModelUnderConfigurationChanges) {
   uint64_t flushed = 0;
   for (const Rates& rates : kRates) {
     Bench bench;
@@ -291,7 +291,7 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
   EXPECT_GT(flushed, 20u * std::size(kRates));
 }
 
-TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
+TEST(Responder, DoorbellsAndStateChangesInEveryCycle) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Configure({.qpn = qpn}, IbQpState::kRts, 0);
   for (unsigned i = 0; i < 3000; ++i) {
@@ -307,7 +307,7 @@ TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
   EXPECT_GT(bench.place.count, 1000u);
 }
 
-TEST(Responder, AResetInTrafficForgetsWhatIsUnderWay) {
+TEST(Responder, ResetClearsAllState) {
   std::shared_ptr<RtlTop<Vresponder_16>> rtl;
   for (unsigned i = 0; i < 20; ++i) {
     Bench bench(rtl);

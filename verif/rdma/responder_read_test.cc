@@ -12,7 +12,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(ResponderRead, AResponseGoesToTheReadsElementsAndTheCompleterHearsOfItBehind) {
+TEST(ResponderRead, ResponseFillsTheReadsElementsBeforeItsAcknowledge) {
   Reader bench;
   bench.Read(kReadPsn, 100, {Host::Element(0x9001, 100)});
   const auto only = ResponseOf(kReadPsn, At::kOnly, 100);
@@ -23,7 +23,7 @@ TEST(ResponderRead, AResponseGoesToTheReadsElementsAndTheCompleterHearsOfItBehin
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, AResponseOfSeveralPacketsFillsTheElementsInOrder) {
+TEST(ResponderRead, MultiPacketResponseFillsTheElementsInOrder) {
   Reader bench;
   bench.Read(kReadPsn, 3 * kMtu + 5,
              {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3000, 2 * kMtu - 10),
@@ -40,7 +40,7 @@ TEST(ResponderRead, AResponseOfSeveralPacketsFillsTheElementsInOrder) {
   EXPECT_EQ(bench.request.count, 3u);  // every element behind the first
 }
 
-TEST(ResponderRead, AReadOfNothingHasOneResponseAndNeedsNoElement) {
+TEST(ResponderRead, ZeroByteReadHasOneResponseAndNeedsNoElement) {
   Reader bench;
   bench.Read(kReadPsn, 0, {});
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 0), Got(kReadPsn));
@@ -49,7 +49,7 @@ TEST(ResponderRead, AReadOfNothingHasOneResponseAndNeedsNoElement) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(ResponderRead, WhereARetryBeginsDoesNotMatterButWhereTheMessageEndsDoes) {
+TEST(ResponderRead, RetryMayStartAnywhereButTheMessageEndIsChecked) {
   Reader bench;
   bench.Read(kReadPsn, 4 * kMtu, {Host::Element(0x9000, 4 * kMtu)});
   // All as if each were the first one of a new response.
@@ -61,7 +61,7 @@ TEST(ResponderRead, WhereARetryBeginsDoesNotMatterButWhereTheMessageEndsDoes) {
   bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x9000 + uint64_t{3} * kMtu, kMtu)));
 }
 
-TEST(ResponderRead, AGapIsToldWithThePsnThatIsMissingAndWhatIsBehindItIsDropped) {
+TEST(ResponderRead, GapIsReportedWithTheMissingPsnAndLaterResponsesAreDropped) {
   Reader bench;
   bench.Read(kReadPsn, 3 * kMtu, {Host::Element(0x9000, 5000)});
   bench.Read(kReadPsn + 5, 10, {Host::Element(0x19000, 5000)});
@@ -85,7 +85,7 @@ TEST(ResponderRead, AGapIsToldWithThePsnThatIsMissingAndWhatIsBehindItIsDropped)
   bench.Expect(ResponseOf(kReadPsn + 6, At::kOnly, 10), kDropped);
 }
 
-TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
+TEST(ResponderRead, MismatchedResponseEndsTheRead) {
   struct Bad {
     const char* name;
     RxToken token;
@@ -128,7 +128,7 @@ TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
   }
 }
 
-TEST(ResponderRead, ElementsThatAreTooShortOrNotAllowedOrUnreadableEndTheRead) {
+TEST(ResponderRead, ShortForbiddenOrUnreadableElementsEndTheRead) {
   const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu);
   {
     Reader bench;
@@ -165,7 +165,7 @@ TEST(ResponderRead, ElementsThatAreTooShortOrNotAllowedOrUnreadableEndTheRead) {
   bench.Expect(first, kDropped);
 }
 
-TEST(ResponderRead, ResponsesToNoReadAreDropped) {
+TEST(ResponderRead, ResponsesWithoutAReadAreDropped) {
   Reader bench;
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
   bench.Expect(ResponseOf(0, At::kOnly, 0), kDropped);
@@ -181,7 +181,7 @@ TEST(ResponderRead, ResponsesToNoReadAreDropped) {
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
 }
 
-TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
+TEST(ResponderRead, DuplicateReadRecordIsDropped) {
   Reader bench;
   const auto elements = std::vector{Host::Element(0x9000, 5000)};
   const auto other = std::vector{Host::Element(0x19000, 5000)};
@@ -205,7 +205,7 @@ TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
 }
 
 // Whatever the peer acknowledges: what was never sent, or half the PSNs ahead.
-TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
+TEST(ResponderRead, DuplicateReadIsDetectedByNumberAlone) {
   for (const uint8_t begin : {uint8_t{0}, uint8_t{250}}) {
     Reader bench;
     const auto elements = std::vector{Host::Element(0x9000, 5000)};
@@ -236,7 +236,7 @@ TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
   }
 }
 
-TEST(ResponderRead, AnAcknowledgeBeyondAReadDoesNotMakeItKnown) {
+TEST(ResponderRead, AcknowledgeBeyondAReadDoesNotMakeItADuplicate) {
   Reader bench;
   bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
   bench.frame.tokens.push_back(AckOf(kReadPsn + 100, kAcked, 0));
@@ -249,7 +249,7 @@ TEST(ResponderRead, AnAcknowledgeBeyondAReadDoesNotMakeItKnown) {
   bench.Expect(next, Got(kReadPsn + 50, Scatter(next, 0, 0x9000, 8)));
 }
 
-TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
+TEST(ResponderRead, ReadsBeyondTheRingAreDropped) {
   Reader bench;
   for (uint32_t i = 0; i < kReads + 1; ++i) bench.Read(kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
   for (uint32_t i = 0; i < kReads; ++i) {
@@ -265,7 +265,7 @@ TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
   }
 }
 
-TEST(ResponderRead, RecordsAreTakenWhileAllElseStands) {
+TEST(ResponderRead, RecordsAreTakenWhileAllElseStalls) {
   Reader bench;
   bench.place.rate = 0;
   for (uint32_t i = 0; i < 5; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});
@@ -306,7 +306,7 @@ TEST(ResponderRead, LoadsAndRecordsInEveryCycle) {
   EXPECT_GT(std::count_if(places.begin(), places.end(), [](const auto& place) { return place.bytes0 != 0; }), 50);
 }
 
-TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
+TEST(ResponderRead, ResponseIsDecidedOneCycleLater) {
   Reader bench;
   bench.Read(kReadPsn, 0, {});
   const Cycle pushed = bench.bench.cycle();
@@ -339,7 +339,7 @@ TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
   EXPECT_EQ(bench.place.count, 3u);
 }
 
-TEST(ResponderRead, AReadIsGivenAwayAndTakesAsManyPsnsAsItsResponse) {
+TEST(ResponderRead, ReadIsForwardedAndTakesThePsnsOfItsResponse) {
   Ready bench({.max_reads = 255});
   uint32_t psn = kFirstPsn, msn = 0;
   const std::pair<uint32_t, uint32_t> sizes[] = {{0, 1},
@@ -374,7 +374,7 @@ TEST(ResponderRead, EveryMtuCountsItsPackets) {
   }
 }
 
-TEST(ResponderRead, AKeyIsAskedForTheWholeMessage) {
+TEST(ResponderRead, KeyCheckCoversTheWholeMessage) {
   Ready bench;
   bench.check.on_token = [&](Cycle, const spec::MemoryCheck& asked) {
     EXPECT_EQ(asked, (spec::MemoryCheck{
@@ -385,7 +385,7 @@ TEST(ResponderRead, AKeyIsAskedForTheWholeMessage) {
   EXPECT_EQ(bench.check.count, 1u);
 }
 
-TEST(ResponderRead, AReadThatIsNotAllowedEndsTheConnection) {
+TEST(ResponderRead, ForbiddenReadEndsTheConnection) {
   {
     Ready bench({.remote_read = false});
     bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0)), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
@@ -406,7 +406,7 @@ TEST(ResponderRead, AReadThatIsNotAllowedEndsTheConnection) {
   bench.Expect(TokenOf(request), Given(request, 1));
 }
 
-TEST(ResponderRead, MoreReadsThanThePeerMayHaveUnderWayEndTheConnection) {
+TEST(ResponderRead, ReadsBeyondThePeersLimitEndTheConnection) {
   for (const auto most : std::to_array<uint8_t>({0, 1, 3})) {
     Ready bench({.max_reads = most});
     for (uint32_t i = 0; i < most; ++i) {
@@ -418,7 +418,7 @@ TEST(ResponderRead, MoreReadsThanThePeerMayHaveUnderWayEndTheConnection) {
   }
 }
 
-TEST(ResponderRead, ANewOneIsDroppedWhileDuplicatesHaveTheRoom) {
+TEST(ResponderRead, NewReadIsDroppedWhileDuplicatesTakeTheRoom) {
   Ready bench({.max_reads = 2});
   const auto first = ReadRequest(kFirstPsn, 8), second = ReadRequest(kFirstPsn + 1, 8);
   bench.Expect(TokenOf(first), Given(first, 1));
@@ -439,7 +439,7 @@ TEST(ResponderRead, ANewOneIsDroppedWhileDuplicatesHaveTheRoom) {
   bench.Expect(TokenOf(fourth), Answer(kFirstPsn + 3, AethSyndrome::kNakInvalidRequest, 3));
 }
 
-TEST(ResponderRead, ReadsThatHaveEndedMakeRoomAndTheCountsWrapAndNothingIsUnderWayAfterALoad) {
+TEST(ResponderRead, EndedReadsMakeRoomAndCountsWrapAndRestartAtALoad) {
   Ready bench({.max_reads = 2});
   uint32_t psn = kFirstPsn, msn = 0;
   for (uint32_t i = 0; i < 600; ++i) {
@@ -458,7 +458,7 @@ TEST(ResponderRead, ReadsThatHaveEndedMakeRoomAndTheCountsWrapAndNothingIsUnderW
   bench.Expect(TokenOf(ReadRequest(psn + 1, 0)), Answer(psn + 1, AethSyndrome::kNakInvalidRequest, msn + 1));
 }
 
-TEST(ResponderRead, TheCountsBeginAnewWithAReset) {
+TEST(ResponderRead, ResetRestartsTheCounts) {
   std::shared_ptr<RtlTop<Vresponder_16>> rtl;
   for (unsigned i = 0; i < 3; ++i) {
     Bench bench(rtl);
@@ -477,7 +477,7 @@ TEST(ResponderRead, TheCountsBeginAnewWithAReset) {
   }
 }
 
-TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
+TEST(ResponderRead, DuplicateReadIsForwardedAgainIfPastAndAllowed) {
   Ready bench;
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 3 * kMtu)), Given(ReadRequest(kFirstPsn, 3 * kMtu), 1));
   const uint32_t psn = kFirstPsn + 3;
@@ -507,7 +507,7 @@ TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, ADuplicateForWhichThereIsNoRoomOrNoRightIsDropped) {
+TEST(ResponderRead, DuplicateReadWithoutRoomOrRightIsDropped) {
   Ready bench({.max_reads = 1});
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), kDropped);
@@ -521,7 +521,7 @@ TEST(ResponderRead, ADuplicateForWhichThereIsNoRoomOrNoRightIsDropped) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, ADuplicateInsideAMessageKeepsTheMessage) {
+TEST(ResponderRead, DuplicateReadInsideAMessageKeepsTheMessage) {
   Ready bench;
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});

@@ -13,7 +13,7 @@ namespace {
 
 // --- Receives
 
-TEST(Responder, ASendGoesToTheReceivesElementAndCompletesIt) {
+TEST(Responder, SendFillsTheReceivesElementAndCompletesIt) {
   Ready bench;
   for (uint32_t i = 0; i < 3; ++i) {
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9001 + i, 100)});
@@ -57,7 +57,7 @@ TEST(Responder, ImmediateDataComesWithTheCompletion) {
   bench.Expect(last, With(Write(last, 0x10000 + kMtu), CompletionOf(posted, cqe, true)));
 }
 
-TEST(Responder, AWriteOfNothingWithImmediateNeedsAReceiveAndNoRight) {
+TEST(Responder, ZeroByteWriteWithImmediateNeedsAReceiveButNoRight) {
   Ready bench({.remote_write = false});
   const auto token = TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .bytes = 0, .rkey = kBadRkey});
   bench.Expect(token, NotReady(kFirstPsn, 0));
@@ -70,7 +70,7 @@ TEST(Responder, AWriteOfNothingWithImmediateNeedsAReceiveAndNoRight) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(Responder, ASendOfNothingTakesAReceive) {
+TEST(Responder, ZeroByteSendTakesAReceive) {
   Ready bench;
   const Posted first = bench.host.Post(kQpn, {});
   const Posted second = bench.host.Post(kQpn, {Host::Element(0, 10, kBadLkey)});
@@ -80,7 +80,7 @@ TEST(Responder, ASendOfNothingTakesAReceive) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(Responder, AMessageFillsTheElementsInOrder) {
+TEST(Responder, MessageFillsTheElementsInOrder) {
   Ready bench;
   // Borders inside of packets, at their end, and elements of nothing, whose key nobody looks at.
   const Posted posted =
@@ -102,7 +102,7 @@ TEST(Responder, AMessageFillsTheElementsInOrder) {
   }
 }
 
-TEST(Responder, AMessageEndsWhereItsElementsDo) {
+TEST(Responder, MessageMayEndWithItsElements) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x1000, 3), Host::Element(0x2000, kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -133,7 +133,7 @@ TEST(Responder, MessagesOfTwoQpsDoNotMix) {
   EXPECT_EQ(out[0], Scatter(middle6, 0, 0xa000, 100, kMore));
 }
 
-TEST(Responder, WithoutAReceiveThePeerIsToldToComeAgain) {
+TEST(Responder, SendWithoutAReceiveGetsAnRnrNak) {
   for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
     Ready bench;
     const auto token = TokenOf({.opcode = opcode, .ack_req = false});
@@ -157,7 +157,7 @@ TEST(Responder, WithoutAReceiveThePeerIsToldToComeAgain) {
   }
 }
 
-TEST(Responder, AWriteWithImmediateWithoutAReceiveKeepsItsMessage) {
+TEST(Responder, WriteWithImmediateWithoutAReceiveKeepsItsMessage) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -172,7 +172,7 @@ TEST(Responder, AWriteWithImmediateWithoutAReceiveKeepsItsMessage) {
   EXPECT_EQ(out[0].answer, Ack(kFirstPsn + 1, 1).answer);
 }
 
-TEST(Responder, AWriteWithImmediateThatIsRefusedTakesNoReceive) {
+TEST(Responder, RefusedWriteWithImmediateTakesNoReceive) {
   Ready bench;
   bench.host.Post(kQpn, {});
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .rkey = kBadRkey}),
@@ -181,7 +181,7 @@ TEST(Responder, AWriteWithImmediateThatIsRefusedTakesNoReceive) {
   bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
 }
 
-TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
+TEST(Responder, UnreadableReceiveEndsTheConnection) {
   for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
     for (const auto code : {RdmaError::kBadWqe, RdmaError::kBadDescriptor, RdmaError::kQueueDmaError}) {
       Ready bench;
@@ -199,7 +199,7 @@ TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
   }
 }
 
-TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
+TEST(Responder, UnreadableElementEndsTheConnection) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60)});
   bench.request.on_token = [&](Cycle, const spec::ReceiveRequest& asked) {
@@ -214,7 +214,7 @@ TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
   bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kQueueDmaError)});
 }
 
-TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
+TEST(Responder, ElementKeyIsCheckedForEveryPieceOfAMessage) {
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0);
   const std::pair<uint32_t, RdmaError> keys[] = {{kBadLkey, RdmaError::kBadMrn}, {kRkey, RdmaError::kBadAccessFlags}};
   for (const auto& [key, why] : keys) {
@@ -236,7 +236,7 @@ TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
+TEST(Responder, ElementKeyIsCheckedWithEveryPacket) {
   Ready later;
   const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, 2 * kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -252,7 +252,7 @@ TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
                       Answer(kFirstPsn + 1, AethSyndrome::kNakRemoteOperationalError, 0)));
 }
 
-TEST(Responder, AMessageThatIsLongerThanItsElementsEndsTheConnection) {
+TEST(Responder, MessageLongerThanItsElementsEndsTheConnection) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 32), Host::Element(0xa000, 31)});
@@ -264,7 +264,7 @@ TEST(Responder, AMessageThatIsLongerThanItsElementsEndsTheConnection) {
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
 }
 
-TEST(Responder, AReceiveWithoutElementsHoldsNothing) {
+TEST(Responder, ReceiveWithoutElementsHoldsNothing) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
   Ready none;
@@ -273,7 +273,7 @@ TEST(Responder, AReceiveWithoutElementsHoldsNothing) {
               Failed(posted, IbWcStatus::kLocLenErr, kInvalid, Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0)));
 }
 
-TEST(Responder, ASecondPacketThatIsTooMuchEndsTheConnection) {
+TEST(Responder, SecondPacketBeyondTheElementsEndsTheConnection) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   Ready later;
   const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, kMtu), Host::Element(0, 0)});
@@ -286,7 +286,7 @@ TEST(Responder, ASecondPacketThatIsTooMuchEndsTheConnection) {
   later.ExpectPlaces({});
 }
 
-TEST(Responder, AGapOrADuplicateInsideASendKeepsTheReceive) {
+TEST(Responder, GapOrDuplicateInsideASendKeepsTheReceive) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -300,7 +300,7 @@ TEST(Responder, AGapOrADuplicateInsideASendKeepsTheReceive) {
 
 // --- Flush
 
-TEST(Responder, ErrFlushesWhatAMessageHoldsAndThenEveryReceive) {
+TEST(Responder, ErrFlushesTheHeldReceiveAndThenAllOthers) {
   Ready bench;
   std::vector<spec::RxPlace> flushed;
   for (unsigned i = 0; i < 5; ++i) flushed.push_back(Flushed(bench.host.Post(kQpn, {Host::Element(0x9000, 5000)})));
@@ -319,7 +319,7 @@ TEST(Responder, ErrFlushesWhatAMessageHoldsAndThenEveryReceive) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AnInvalidRequestInsideASendFlushesTheReceiveWhenErrComes) {
+TEST(Responder, InvalidRequestInsideASendFlushesTheReceiveInErr) {
   Ready bench;
   const Posted held = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const Posted next = bench.host.Post(kQpn, {});
@@ -334,7 +334,7 @@ TEST(Responder, AnInvalidRequestInsideASendFlushesTheReceiveWhenErrComes) {
   bench.ExpectPlaces({Flushed(held), Flushed(next)});
 }
 
-TEST(Responder, AWriteUnderWayHoldsNothing) {
+TEST(Responder, WriteInProgressHoldsNoReceive) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = 2 * kMtu});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -342,7 +342,7 @@ TEST(Responder, AWriteUnderWayHoldsNothing) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AFlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
+TEST(Responder, FlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
   Ready bench;
   const Posted bad = bench.host.Post(kQpn, {}, RdmaError::kBadWqe);
   const Posted good = bench.host.Post(kQpn, {});
@@ -353,7 +353,7 @@ TEST(Responder, AFlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, ResetForgetsTheReceiveThatAMessageHolds) {
+TEST(Responder, ResetStateDiscardsTheHeldReceive) {
   Ready bench;
   bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -367,7 +367,7 @@ TEST(Responder, ResetForgetsTheReceiveThatAMessageHolds) {
   EXPECT_EQ(bench.request.count, 2u);
 }
 
-TEST(Responder, OnlyRingsOfReceiveQueuesInErrAreLookedAt) {
+TEST(Responder, OnlyDoorbellsOfReceiveQueuesInErrAreServed) {
   Ready bench;
   bench.host.Post(kQpn, {});
   for (unsigned vq_index = 0; vq_index < 64; ++vq_index) {
@@ -389,7 +389,7 @@ TEST(Responder, OnlyRingsOfReceiveQueuesInErrAreLookedAt) {
   EXPECT_EQ(bench.request.count, asked);
 }
 
-TEST(Responder, QueueNumbersFollowTheNegotiatedPairs) {
+TEST(Responder, QueueMappingFollowsTheNegotiatedPairs) {
   Ready bench;
   bench.mq.on = true;
   bench.SetState(IbQpState::kErr);
@@ -402,7 +402,7 @@ TEST(Responder, QueueNumbersFollowTheNegotiatedPairs) {
   bench.ExpectPlaces({expected});
 }
 
-TEST(Responder, FramesOfOthersAreServedBetweenFlushes) {
+TEST(Responder, FramesOfOtherQpsAreServedBetweenFlushes) {
   Ready bench;
   bench.Configure({.qpn = 6}, IbQpState::kRts, 100);
   for (unsigned i = 0; i < 10; ++i) bench.host.Post(kQpn, {});
@@ -444,7 +444,7 @@ TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
   }
 }
 
-TEST(Responder, ASendAsksTwoCyclesAfterItsTurnAndAgainTwoAfterTheReceive) {
+TEST(Responder, SendRequestsReceiveAndElementTwoCyclesAfterEachInput) {
   Ready bench;
   bench.request.on_token = nullptr;
   bench.check.on_token = nullptr;
@@ -512,7 +512,7 @@ TEST(Responder, DecidesThreeCyclesAfterTheFrameAndTwoAfterTheKeyCheck) {
   EXPECT_EQ(bench.place.count, 2u);
 }
 
-TEST(Responder, AFrameTakesThreeCyclesWithoutAKeyCheck) {
+TEST(Responder, FrameTakesThreeCyclesWithoutAKeyCheck) {
   Ready bench;
   constexpr uint32_t kFrames = 20;
   for (uint32_t i = 0; i < kFrames; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});

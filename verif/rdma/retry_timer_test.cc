@@ -158,7 +158,7 @@ struct Bench {
       bench.Out("timer_expired", sink, p.timer_expired_valid_o, p.timer_expired_ready_i, p.timer_expired_o);
 };
 
-TEST(RetryTimer, EveryCodeOfBothKindsHasItsTime) {
+TEST(RetryTimer, EveryCodeOfBothKindsHasItsDuration) {
   Bench bench;
   ASSERT_EQ(bench.Settle(), "");
   for (const TimerKind kind : {TimerKind::kAck, TimerKind::kRnr}) {
@@ -196,7 +196,7 @@ TEST(RetryTimer, EveryCodeOfBothKindsHasItsTime) {
   EXPECT_EQ(DurationOf({.kind = TimerKind::kRnr, .code = 31}), 491'520'000u);
 }
 
-TEST(RetryTimer, ATimerThatWasMadeToStandDoesNotExpire) {
+TEST(RetryTimer, StoppedTimerDoesNotExpire) {
   for (const auto& [kind, code] : {std::pair(TimerKind::kOff, 0u), std::pair(TimerKind::kOff, 14u),
                                    std::pair(TimerKind::kAck, 0u), std::pair(static_cast<TimerKind>(3), 7u)}) {
     for (const bool others : {false, true}) {
@@ -216,7 +216,7 @@ TEST(RetryTimer, ATimerThatWasMadeToStandDoesNotExpire) {
   }
 }
 
-TEST(RetryTimer, ASetBeginsATimerAnew) {
+TEST(RetryTimer, SetRestartsATimer) {
   for (const auto& [first, second] : {std::pair(2u, 5u), std::pair(5u, 2u), std::pair(3u, 3u)}) {
     Bench bench;
     bench.Set(7, TimerKind::kAck, first);
@@ -236,7 +236,7 @@ TEST(RetryTimer, ASetBeginsATimerAnew) {
   }
 }
 
-TEST(RetryTimer, SetsGoOnWhileAnExpiryIsNotTaken) {
+TEST(RetryTimer, SetsContinueWhileAnExpiryIsNotTaken) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Set(qpn, TimerKind::kAck, 1);
   ASSERT_EQ(bench.Settle(), "");
@@ -254,7 +254,7 @@ TEST(RetryTimer, SetsGoOnWhileAnExpiryIsNotTaken) {
 }
 
 // Only what is set in every third cycle takes that long, and only with all timers due at once.
-TEST(RetryTimer, SetsWithoutEndDoNotHoldUpAPass) {
+TEST(RetryTimer, EndlessSetsDoNotStallAPass) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Set(qpn, TimerKind::kAck, 1);
   ASSERT_EQ(bench.Settle(), "");
@@ -267,7 +267,7 @@ TEST(RetryTimer, SetsWithoutEndDoNotHoldUpAPass) {
   EXPECT_FALSE(bench.sets.IsEmpty());
 }
 
-TEST(RetryTimer, ATimerThatIsSetDuringAPassIsNotForgotten) {
+TEST(RetryTimer, TimerSetDuringAPassIsNotLost) {
   // A set in every cycle of a pass, before and behind the place where that is.
   for (Cycle delay = 0; delay < 24; ++delay) {
     for (const uint32_t qpn : {0u, 3u, 8u, 15u}) {
@@ -289,7 +289,7 @@ TEST(RetryTimer, ATimerThatIsSetDuringAPassIsNotForgotten) {
 }
 
 // Nothing of what the tables hold from before a reset counts, and until they are cleared no set is lost.
-TEST(RetryTimer, AllTimersStandAfterAReset) {
+TEST(RetryTimer, ResetStopsAllTimers) {
   RtlTop<Vretry_timer_16> rtl{Outputs};
   auto& p = rtl.ports();
   p.timer_expired_ready_i = 1;
@@ -329,7 +329,7 @@ TEST(RetryTimer, AllTimersStandAfterAReset) {
 }
 
 // Idle is a promise: with a clock that stands until an input or the deadline, all comes in the same cycles.
-TEST(RetryTimer, AClockThatStandsWhileItIsIdleChangesNothing) {
+TEST(RetryTimer, StoppingTheClockWhileIdleChangesNothing) {
   auto random = MakeRandom("retry_timer_sleep");
   std::vector<std::pair<Cycle, TimerSet>> sets;
   Cycle cycle = 100;
@@ -372,7 +372,7 @@ TEST(RetryTimer, AClockThatStandsWhileItIsIdleChangesNothing) {
 }
 
 // As many QPs as nic100 has: the model alone, which the other tests prove to be the RTL.
-TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPasses) {
+TEST(RetryTimer, ModelCostsNothingWhileNothingIsDueAndExpiresWithinTwoPasses) {
   constexpr uint32_t kMany = 1024;
   Time time(4);
   Agenda agenda;
@@ -416,7 +416,7 @@ TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPa
   EXPECT_EQ(block.deadline_ns(), kNever);
 }
 
-TEST(RetryTimer, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndEveryTimerExpiresOnce) {
+TEST(RetryTimer, MatchesModelInRandomTrafficAndEveryTimerExpiresOnce) {
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
     for (const unsigned out_rate : {16u, 5u, 1u}) {
       Bench bench(period_ns);

@@ -238,7 +238,7 @@ class RxBufferTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vrx_buffer_64, Vrx_buffer_512>;
 TYPED_TEST_SUITE(RxBufferTest, Tops);
 
-TYPED_TEST(RxBufferTest, FramesOfLinuxComeOutWhole) {
+TYPED_TEST(RxBufferTest, LinuxFramesComeOutWhole) {
   Bench<TypeParam> bench;
   // One at a time, so that there is room for each.
   for (size_t i = 0; i < Golden().size(); i += 7) {
@@ -250,7 +250,7 @@ TYPED_TEST(RxBufferTest, FramesOfLinuxComeOutWhole) {
   for (const auto verdict : bench.wire.verdicts) EXPECT_EQ(verdict, RxVerdict::kRoce);
 }
 
-TYPED_TEST(RxBufferTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(RxBufferTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned wire, token, read, enable;
   };
@@ -273,7 +273,7 @@ TYPED_TEST(RxBufferTest, AgreesWithTheModelAtEveryRate) {
   EXPECT_TRUE(drops);
 }
 
-TYPED_TEST(RxBufferTest, ATokenAndItsFrameComeEightCyclesAfterTheLastBeat) {
+TYPED_TEST(RxBufferTest, TokenAndFrameComeEightCyclesAfterTheLastBeat) {
   for (const size_t bytes : {60u, 1500u}) {
     Bench<TypeParam> bench;
     bench.SendNet(bytes);
@@ -294,7 +294,7 @@ TYPED_TEST(RxBufferTest, ATokenAndItsFrameComeEightCyclesAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(RxBufferTest, RoomIsThatOfTheLargestFrame) {
+TYPED_TEST(RxBufferTest, ReservesRoomForTheLongestFrame) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   const size_t beats = sizes.buffer_bytes / bench.kBeatBytes;
@@ -327,7 +327,7 @@ TYPED_TEST(RxBufferTest, RoomIsThatOfTheLargestFrame) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, SoManyFramesFitHoweverSmall) {
+TYPED_TEST(RxBufferTest, FrameCountIsLimited) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   const size_t frames = sizes.buffer_bytes / sizes.bytes_per_frame;
@@ -342,7 +342,7 @@ TYPED_TEST(RxBufferTest, SoManyFramesFitHoweverSmall) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, LongerFramesAreTruncatedAndTakeNoMoreRoom) {
+TYPED_TEST(RxBufferTest, OversizedFramesAreTruncatedAndTakeNoMoreRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   for (const size_t bytes : {sizes.max_frame_bytes, sizes.max_frame_bytes + 1, 2 * sizes.max_frame_bytes,
@@ -355,7 +355,7 @@ TYPED_TEST(RxBufferTest, LongerFramesAreTruncatedAndTakeNoMoreRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, BadFramesAreToldAndDropped) {
+TYPED_TEST(RxBufferTest, BadFramesAreReportedAndDropped) {
   Bench<TypeParam> bench;
   Bytes icrc = Golden().front();
   icrc.back() ^= 1;
@@ -375,7 +375,7 @@ TYPED_TEST(RxBufferTest, BadFramesAreToldAndDropped) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, RoomOfBadFramesComesBackBehindTheGoodOneBeforeThem) {
+TYPED_TEST(RxBufferTest, BadFramesFreeTheirRoomInOrder) {
   Bench<TypeParam> bench;
   bench.reader.rate = 0;
   bench.SendNet(64);
@@ -393,7 +393,7 @@ TYPED_TEST(RxBufferTest, RoomOfBadFramesComesBackBehindTheGoodOneBeforeThem) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, FramesThatBeginWhileItIsNotEnabledLeaveNoTrace) {
+TYPED_TEST(RxBufferTest, FramesThatStartWhileDisabledAreIgnored) {
   Bench<TypeParam> bench;
   bench.wire.enable_rate = 0;
   for (unsigned i = 0; i < 30; ++i) bench.RandomFrame();
@@ -403,7 +403,7 @@ TYPED_TEST(RxBufferTest, FramesThatBeginWhileItIsNotEnabledLeaveNoTrace) {
   EXPECT_EQ(bench.frame.count, 0u);
 }
 
-TYPED_TEST(RxBufferTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(RxBufferTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

@@ -355,7 +355,7 @@ TEST(RxParserModel, AcceptsEveryGoldenFrame) {
   }
 }
 
-TEST(RxParserModel, TellsWhatTheFrameSays) {
+TEST(RxParserModel, ReportsTheHeaderFields) {
   // An RDMA WRITE with 3 bytes, by hand.
   Bytes frame = Kinds().at({BthOpcode::kRcRdmaWriteOnly, false});
   Editor editor(frame);
@@ -485,7 +485,7 @@ INSTANTIATE_TEST_SUITE_P(Rtl, RxParserRtlTest, testing::Combine(testing::Values(
                                   (std::get<1>(info.param) ? "Idle" : "Dense");
                          });
 
-TEST_P(RxParserRtlTest, AgreesOnEachRule) {
+TEST_P(RxParserRtlTest, MatchesModelOnEachRule) {
   // Twice: what a frame leaves behind must not show in the next.
   for (int i = 0; i < 2; ++i) {
     for (const auto& rule : Rules()) bench_.Send(Apply(rule), rule.mac_error);
@@ -493,12 +493,12 @@ TEST_P(RxParserRtlTest, AgreesOnEachRule) {
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, AgreesOnGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnGoldenFrames) {
   for (const auto& frame : Golden()) ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, AgreesOnTaggedGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnTaggedGoldenFrames) {
   for (Bytes frame : Golden()) {
     InsertTag(frame, static_cast<uint16_t>(bench_.random()()));
     ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
@@ -506,7 +506,7 @@ TEST_P(RxParserRtlTest, AgreesOnTaggedGoldenFrames) {
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, GivesTheTokenInTheFormulasCycleAndNotOneEarlier) {
+TEST_P(RxParserRtlTest, TokenComesExactlyInTheCycleOfTheFormula) {
   auto& rtl = bench_.rtl();
   for (const auto& [kind, frame] : Kinds()) {
     const uint64_t last_beat = rtl.Send(frame, false, [] { return 0u; });
@@ -523,7 +523,7 @@ TEST_P(RxParserRtlTest, GivesTheTokenInTheFormulasCycleAndNotOneEarlier) {
 }
 
 // Frames of one beat in consecutive cycles: whole packets where a beat holds one, else runts.
-TEST_P(RxParserRtlTest, TakesAFrameInEveryCycle) {
+TEST_P(RxParserRtlTest, TakesAFramePerCycle) {
   std::vector<Bytes> frames;
   for (const auto& frame : Golden()) {
     if (frame.size() <= bench_.rtl().beat_bytes()) frames.push_back(frame);
@@ -540,7 +540,7 @@ TEST_P(RxParserRtlTest, TakesAFrameInEveryCycle) {
 }
 
 // Every length around beat boundaries, valid and with Ethernet padding of every length up to two beats.
-TEST_P(RxParserRtlTest, FindsTheEndWhereverItLies) {
+TEST_P(RxParserRtlTest, FindsTheEndAtEveryPosition) {
   const size_t beat = bench_.rtl().beat_bytes();
   for (const bool ip6 : {false, true}) {
     for (const bool tag : {false, true}) {
@@ -637,7 +637,7 @@ const std::vector<Corruption>& Corruptions() {
   return corruptions;
 }
 
-TEST_P(RxParserRtlTest, AgreesOnCorruptedFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnCorruptedFrames) {
   auto& random = bench_.random();
   std::array<unsigned, kVerdicts> reached{};
   for (int i = 0; i < 20000; ++i) {

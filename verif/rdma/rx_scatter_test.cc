@@ -285,14 +285,14 @@ TYPED_TEST(RxScatterTest, EveryLaneAndLengthAroundBeats) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, PlacesOfFourKilobytes) {
+TYPED_TEST(RxScatterTest, ScattersFourKilobytes) {
   Bench<TypeParam> bench;
   for (const size_t offset : {54u, 70u, 127u, 255u}) bench.Place(Run(offset, 4096), offset + 4096);
   ASSERT_EQ(bench.bench.RunOut(20 + 4 * 4400 / bench.kBeatBytes), "");
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(RxScatterTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned place, write, completion, ack, answer, late_accept, late_frame;
   };
@@ -319,7 +319,7 @@ TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(RxScatterTest, BeatsAndAnswersComeWhenThePageSays) {
+TYPED_TEST(RxScatterTest, MeetsDocumentedLatencies) {
   for (const bool lag : {false, true}) {
     Bench<TypeParam> bench;
     const size_t beat = bench.kBeatBytes;
@@ -345,7 +345,7 @@ TYPED_TEST(RxScatterTest, BeatsAndAnswersComeWhenThePageSays) {
   }
 }
 
-TYPED_TEST(RxScatterTest, AnAnswerWithoutWritesComesThreeCyclesAfterItsPlace) {
+TYPED_TEST(RxScatterTest, AnswerWithoutWritesComesThreeCyclesAfterItsPlace) {
   Bench<TypeParam> bench;
   bench.Place(Run(0, 0), 60);
   ASSERT_EQ(bench.bench.Run(3), "");
@@ -364,7 +364,7 @@ spec::RxPlace Completes(size_t offset, size_t bytes, bool has_answer) {
 }
 
 // A message over many elements: each byte of the frame goes where it shall, from any offset of it.
-TYPED_TEST(RxScatterTest, AFrameIsScatteredOverManyPlaces) {
+TYPED_TEST(RxScatterTest, FrameIsScatteredOverManyPlaces) {
   Bench<TypeParam> bench;
   for (const size_t piece : {size_t{1}, size_t{13}, bench.kBeatBytes, size_t{512}, size_t{1365}}) {
     std::vector<spec::RxPlace> places;
@@ -384,7 +384,7 @@ TYPED_TEST(RxScatterTest, AFrameIsScatteredOverManyPlaces) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, AFrameStaysUntilItsLastPlace) {
+TYPED_TEST(RxScatterTest, FrameStaysUntilItsLastPlace) {
   Bench<TypeParam> bench;
   spec::RxPlace none;
   spec::RxPlace some = Run(100, 30);
@@ -402,7 +402,7 @@ TYPED_TEST(RxScatterTest, AFrameStaysUntilItsLastPlace) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
+TYPED_TEST(RxScatterTest, PlaceWithoutAFrameNeedsNone) {
   Bench<TypeParam> bench;
   for (unsigned i = 0; i < 20; ++i) {
     auto place = Completes(0, i, i % 3 == 0);
@@ -425,7 +425,7 @@ TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
   EXPECT_EQ(bench.completion.count, 23u);
 }
 
-TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
+TYPED_TEST(RxScatterTest, CompletionPrecedesItsAnswer) {
   // Without writes: three cycles after the place, and the answer in the next; then every two cycles.
   {
     Bench<TypeParam> bench;
@@ -458,7 +458,7 @@ TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
   EXPECT_EQ(bench.answer.count, 1u);
 }
 
-TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
+TYPED_TEST(RxScatterTest, AcknowledgeComesBetweenCompletionAndAnswer) {
   for (const bool completes : {false, true}) {
     for (const bool answers : {false, true}) {
       Bench<TypeParam> bench;
@@ -504,7 +504,7 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
   EXPECT_TRUE(bench.block.IsIdle());
 }
 
-TYPED_TEST(RxScatterTest, AnAcknowledgeComesInTheCycleAfterItsWritesWereAccepted) {
+TYPED_TEST(RxScatterTest, AcknowledgeComesInTheCycleAfterItsWritesAreAccepted) {
   Bench<TypeParam> bench;
   spec::RxPlace place = Run(3, 100);
   place.has_ack = true;
@@ -517,7 +517,7 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesInTheCycleAfterItsWritesWereAccepted
 }
 
 // Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; nothing of the frame gets through.
-TYPED_TEST(RxScatterTest, ZerosAreWrittenInPlaceOfTheFrame) {
+TYPED_TEST(RxScatterTest, ZerosReplaceTheFramesBytes) {
   Bench<TypeParam> bench;
   for (size_t bytes = 1; bytes <= 40; ++bytes) {
     spec::RxPlace zeros = Run(bytes, bytes);
@@ -549,7 +549,7 @@ TYPED_TEST(RxScatterTest, ZerosTakeAsLongAsFromTheStartOfTheFrame) {
   }
 }
 
-TYPED_TEST(RxScatterTest, NothingOfAPlacePassesTheWritesBeforeIt) {
+TYPED_TEST(RxScatterTest, OutputsOfAPlaceDoNotPassEarlierWrites) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.Places({Run(3, 100), Completes(103, 50, false)}, 200);
@@ -584,7 +584,7 @@ TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenInEveryCycle) {
   for (unsigned i = 0; i < 10; ++i) EXPECT_EQ(bench.completions.sent()[i].cycle, 3 + i);
 }
 
-TYPED_TEST(RxScatterTest, AnswersWaitForTheWritesBeforeThem) {
+TYPED_TEST(RxScatterTest, AnswersWaitForEarlierWrites) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.Place(Run(3, 100), 200);
@@ -623,7 +623,7 @@ TYPED_TEST(RxScatterTest, SixteenPlacesMayWaitForTheirCompletions) {
 
 // --- The net path
 
-TYPED_TEST(RxScatterTest, ANetFrameOfAnyLengthLeavesWhole) {
+TYPED_TEST(RxScatterTest, NetFrameOfAnyLengthLeavesWhole) {
   Bench<TypeParam> bench;
   const size_t beat = bench.kBeatBytes;
   for (size_t bytes = 1; bytes <= 4 * beat + 1; ++bytes) bench.Net(bytes);
@@ -634,7 +634,7 @@ TYPED_TEST(RxScatterTest, ANetFrameOfAnyLengthLeavesWhole) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, ANetFramesFirstBeatComesFourCyclesAfterItsPlaceAndTheNextFrameOneMoreThanBeatsLater) {
+TYPED_TEST(RxScatterTest, NetFramesMeetDocumentedLatencyAndInterval) {
   for (const size_t beats : {size_t{1}, size_t{2}, size_t{5}}) {
     Bench<TypeParam> bench;
     ASSERT_EQ(bench.bench.Run(5), "");
@@ -653,7 +653,7 @@ TYPED_TEST(RxScatterTest, ANetFramesFirstBeatComesFourCyclesAfterItsPlaceAndTheN
   }
 }
 
-TYPED_TEST(RxScatterTest, WhileABeatOfANetFrameIsVisibleItIsNotIdle) {
+TYPED_TEST(RxScatterTest, IsNotIdleWhileANetBeatIsVisible) {
   for (const size_t beats : {size_t{1}, size_t{3}}) {
     Bench<TypeParam> bench;
     bench.Net(beats * bench.kBeatBytes);
@@ -667,7 +667,7 @@ TYPED_TEST(RxScatterTest, WhileABeatOfANetFrameIsVisibleItIsNotIdle) {
 }
 
 // What others write, or what waits behind it, does not stop it.
-TYPED_TEST(RxScatterTest, ANetFrameWaitsNeitherForWritesNorForAnswersOfThePlacesBeforeIt) {
+TYPED_TEST(RxScatterTest, NetFrameWaitsForNoWritesOrAnswersOfEarlierPlaces) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.answer.rate = 0;
@@ -684,7 +684,7 @@ TYPED_TEST(RxScatterTest, ANetFrameWaitsNeitherForWritesNorForAnswersOfThePlaces
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, NetFramesKeepTheirPlaceAmongFramesThatAreWritten) {
+TYPED_TEST(RxScatterTest, NetFramesKeepTheirOrderAmongWrittenFrames) {
   Bench<TypeParam> bench;
   bench.port.rate = 5;
   for (unsigned i = 0; i < 60; ++i) {
@@ -698,7 +698,7 @@ TYPED_TEST(RxScatterTest, NetFramesKeepTheirPlaceAmongFramesThatAreWritten) {
   for (unsigned i = 1; i < 60; ++i) EXPECT_GT(bench.net.frames[i].first, bench.net.frames[i - 1].first);
 }
 
-TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {
+TYPED_TEST(RxScatterTest, SustainsABeatPerCycleWithinAPlace) {
   Bench<TypeParam> bench;
   const size_t beats = 4096 / bench.kBeatBytes;
   bench.Place(Run(54, 4096), 4200);
@@ -707,7 +707,7 @@ TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {
   EXPECT_EQ(bench.port.writes[0].last - bench.port.writes[0].first, beats - 1);
 }
 
-TYPED_TEST(RxScatterTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(RxScatterTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

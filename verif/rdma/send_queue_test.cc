@@ -362,7 +362,7 @@ struct Bench {
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
 };
 
-TEST(SendQueue, ADoorbellBringsEveryWorkRequestInOrder) {
+TEST(SendQueue, DoorbellFetchesEveryWorkRequestInOrder) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -373,7 +373,7 @@ TEST(SendQueue, ADoorbellBringsEveryWorkRequestInOrder) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
+TEST(SendQueue, OnlySendingOrFlushingQpsAreServed) {
   for (unsigned state = 0; state < 7; ++state) {
     Bench bench;
     bench.SetState(5, static_cast<IbQpState>(state));
@@ -391,7 +391,7 @@ TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
   }
 }
 
-TEST(SendQueue, WhatASqdQueuePairKeptIsReadWhenItGoesToSqe) {
+TEST(SendQueue, WorkKeptInSqdIsReadInSqe) {
   Bench bench;
   bench.SetState(5, IbQpState::kSqd);
   bench.Post(5, 3);
@@ -407,7 +407,7 @@ TEST(SendQueue, WhatASqdQueuePairKeptIsReadWhenItGoesToSqe) {
   EXPECT_EQ(bench.came[5], 5u);
 }
 
-TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
+TEST(SendQueue, FullQpWaitsForRoomWithoutStallingOthers) {
   Bench bench;
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
@@ -428,7 +428,7 @@ TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
   EXPECT_EQ(bench.came[5], 12u);
 }
 
-TEST(SendQueue, ADoorbellBetweenRequestAndAnswerIsNotLost) {
+TEST(SendQueue, DoorbellBetweenRequestAndAnswerIsNotLost) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -445,7 +445,7 @@ TEST(SendQueue, ADoorbellBetweenRequestAndAnswerIsNotLost) {
   EXPECT_EQ(bench.came[5], 1u);
 }
 
-TEST(SendQueue, QpsAreServedInTurn) {
+TEST(SendQueue, QpsAreServedRoundRobin) {
   Bench bench;
   for (uint32_t qpn = 2; qpn < 6; ++qpn) {
     bench.Post(qpn, 24);
@@ -457,7 +457,7 @@ TEST(SendQueue, QpsAreServedInTurn) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), bench.QueueOf(2 + i % 4));
 }
 
-TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
+TEST(SendQueue, UnreadableWorkRequestStopsItsQueue) {
   struct Case {
     Posted posted;
     RdmaError code;
@@ -488,7 +488,7 @@ TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
   }
 }
 
-TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
+TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
   const auto post = [&](uint32_t qpn) {
@@ -534,7 +534,7 @@ TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
   }
 }
 
-TEST(SendQueue, NothingIsReadBehindTheEndOfTheDescriptor) {
+TEST(SendQueue, ReadsNothingBehindTheEndOfTheDescriptor) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   for (const uint32_t bytes : {576u, 577u, 591u, 592u, 593u, 4096u}) {
@@ -563,7 +563,7 @@ TEST(SendQueue, DoorbellsOfOtherQueuesAreIgnored) {
   EXPECT_EQ(bench.request.count, before);
 }
 
-TEST(SendQueue, LatenciesAreThoseOfThePage) {
+TEST(SendQueue, MeetsDocumentedLatencies) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -591,7 +591,7 @@ TEST(SendQueue, LatenciesAreThoseOfThePage) {
   EXPECT_EQ(bench.work.count, 1u);
 }
 
-TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
+TEST(SendQueue, WorkRequestTakesAtMostSixCycles) {
   Bench bench;
   bench.Post(5, 400);
   bench.Post(6, 400);
@@ -602,7 +602,7 @@ TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
 }
 
 // A record is there already: neither room nor state counts, and nothing else does afterwards.
-TEST(SendQueue, AReplayReadsAWorkRequestOnceMoreWhateverItsQpDoes) {
+TEST(SendQueue, ReplayRereadsAWorkRequestInAnyState) {
   Bench bench;
   bench.hold_records = true;
   bench.SetState(5, IbQpState::kRts);
@@ -623,7 +623,7 @@ TEST(SendQueue, AReplayReadsAWorkRequestOnceMoreWhateverItsQpDoes) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(SendQueue, AResumeHasItsTurnAmongReplaysAndNeedsNoRequest) {
+TEST(SendQueue, ResumeTakesItsTurnAmongReplaysWithoutARequest) {
   Bench bench;
   bench.hold_answers = true;
   bench.Resend(5);
@@ -639,7 +639,7 @@ TEST(SendQueue, AResumeHasItsTurnAmongReplaysAndNeedsNoRequest) {
   EXPECT_EQ(bench.fetch.count, 2u);
 }
 
-TEST(SendQueue, MoreReplaysThanThereIsRoomForWaitAndKeepTheirOrder) {
+TEST(SendQueue, ExcessReplaysWaitAndKeepTheirOrder) {
   Bench bench;
   bench.work.rate = 0;
   bench.hold_answers = true;
@@ -656,7 +656,7 @@ TEST(SendQueue, MoreReplaysThanThereIsRoomForWaitAndKeepTheirOrder) {
   EXPECT_EQ(bench.came_again, 100u);
 }
 
-TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
+TEST(SendQueue, ReplayOfAnUnavailableWorkRequestReportsFailure) {
   struct Case {
     Posted posted;
     BufferStatus status;
@@ -682,7 +682,7 @@ TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
   }
 }
 
-TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
+TEST(SendQueue, ReplaysAndTheLineAlternate) {
   Bench bench;
   for (uint32_t qpn = 2; qpn < 6; ++qpn) {
     bench.Post(qpn, 40);
@@ -710,7 +710,7 @@ TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
   for (uint32_t qpn = 2; qpn < 6; ++qpn) EXPECT_EQ(bench.came[qpn], 40u);
 }
 
-TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
+TEST(SendQueue, ReplaysMeetDocumentedLatencies) {
   Bench bench;
   bench.buffer.rate = 0;
   bench.Resend(5);
@@ -729,7 +729,7 @@ TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
 
 // --- Hold
 
-TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
+TEST(SendQueue, HoldStopsRingReadsOnly) {
   Bench bench;
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u, 7u}) bench.SetState(qpn, IbQpState::kRts);
@@ -773,7 +773,7 @@ TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
 }
 
 // In whatever cycle it is held: what has been asked for comes, and the rest later, in order and once.
-TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
+TEST(SendQueue, RequestsInFlightEndDuringHold) {
   unsigned waited = 0, ended = 0;
   for (uint64_t at = 0; at < 60; ++at) {
     Bench bench;
@@ -804,7 +804,7 @@ TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
   EXPECT_GT(ended, 3u);
 }
 
-TEST(SendQueue, ARingThatWaitedIsAskedThreeCyclesAfterTheHold) {
+TEST(SendQueue, DeferredRingIsReadThreeCyclesAfterTheHold) {
   Bench bench;
   bench.hold.on = true;
   bench.SetState(5, IbQpState::kRts);
@@ -832,14 +832,14 @@ TEST(SendQueue, ARingThatWaitedIsAskedThreeCyclesAfterTheHold) {
   }
 }
 
-TEST(SendQueue, ItsSizesAreThoseOfTheContract) {
+TEST(SendQueue, SizesMatchTheContract) {
   constexpr SendQueue::Sizes kDefault;
   EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
   EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
 }
 
 // Whose queue an index is depends on what the driver accepted, for doorbells, for requests and for failures.
-TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -875,7 +875,7 @@ TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
   EXPECT_EQ(bench.failures.size(), 9u);
 }
 
-TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);

@@ -462,7 +462,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_builder_64, Vtx_builder_512>;
 TYPED_TEST_SUITE(TxBuilderTest, Tops, WidthNames);
 
-TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
+TYPED_TEST(TxBuilderTest, FramesCarryThePacketAndPathFields) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   for (unsigned i = 0; i < 300; ++i) {
@@ -477,7 +477,7 @@ TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxBuilderTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned packet, answer, net, ready, toggle;
   };
@@ -513,7 +513,7 @@ TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
+TYPED_TEST(TxBuilderTest, PacketsAndAnswersAlternate) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   b.outside.ready_rate = 0;
@@ -529,7 +529,7 @@ TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesTakeTurns) {
+TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesAlternate) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -551,7 +551,7 @@ TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesTakeTurns) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, ANetFrameOfAnyLengthLeavesAsItCame) {
+TYPED_TEST(TxBuilderTest, NetFrameOfAnyLengthLeavesUnchanged) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   // Every end of the last beat, alone and behind whole ones.
@@ -561,7 +561,7 @@ TYPED_TEST(TxBuilderTest, ANetFrameOfAnyLengthLeavesAsItCame) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, BeginsNoNetFrameWhileItIsOffOrTheMacIsNotReady) {
+TYPED_TEST(TxBuilderTest, StartsNoNetFrameWhileDisabledOrMacNotReady) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -580,7 +580,7 @@ TYPED_TEST(TxBuilderTest, BeginsNoNetFrameWhileItIsOffOrTheMacIsNotReady) {
   EXPECT_EQ(b.frames.sent.at(0).start, ready + TxBuilder::kNetReady);
 }
 
-TYPED_TEST(TxBuilderTest, NetFramesTakeAsLongAsThePageSays) {
+TYPED_TEST(TxBuilderTest, NetFramesMeetDocumentedLatencies) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   ASSERT_EQ(b.bench.Run(5), "");
@@ -615,7 +615,7 @@ TYPED_TEST(TxBuilderTest, NetFramesTakeAsLongAsThePageSays) {
   EXPECT_EQ(sent[6].start, sent[5].end + TxBuilder::kNetGap);
 }
 
-TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
+TYPED_TEST(TxBuilderTest, StartsNoFrameWhileDisabledOrMacNotReady) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -631,7 +631,7 @@ TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
   b.Finish();
 }
 
-TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
+TYPED_TEST(TxBuilderTest, DatagramUsesItsHandlesPathAndItsOwnPeer) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   // The same QP sends to two handles and two peers, and between them to its own peer.
@@ -665,7 +665,7 @@ TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
   b.Check(b.frames.sent.back().bytes, packet, b.packets.back().second);
 }
 
-TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
+TYPED_TEST(TxBuilderTest, ReportsEveryTakenResponseOnce) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   TxPacket packet = b.RandomPacket(true);
@@ -685,7 +685,7 @@ TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
   EXPECT_EQ(b.outside.responses.size(), 3u);
 }
 
-TYPED_TEST(TxBuilderTest, SaysOnceOfEveryPacketThatAsksForAnAcknowledgeThatItIsSent) {
+TYPED_TEST(TxBuilderTest, ReportsEverySentAckRequestOnce) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   TxPacket packet = b.RandomPacket(false);
@@ -709,7 +709,7 @@ TYPED_TEST(TxBuilderTest, SaysOnceOfEveryPacketThatAsksForAnAcknowledgeThatItIsS
   EXPECT_EQ(b.outside.sent.size(), 2U);
 }
 
-TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {
+TYPED_TEST(TxBuilderTest, MeetsDocumentedLatencies) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   const Cycle start = b.bench.cycle();
@@ -726,7 +726,7 @@ TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutAGap) {
+TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutABubble) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   for (unsigned i = 0; i < 8; ++i) {
@@ -738,7 +738,7 @@ TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutAGap) {
   for (size_t i = 1; i < b.frames.sent.size(); ++i) EXPECT_EQ(b.frames.sent[i].start, b.frames.sent[i - 1].end + 1);
 }
 
-TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxBuilderTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 5; ++round) {
     Bench<TypeParam> b(this->rtl);
     b.Setup();
@@ -762,7 +762,7 @@ TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
 // --- Source ports
 // ------------------------------------------------------------------------------------------------------
 
-TEST(SourcePort, IsThatOfLinux) {
+TEST(SourcePort, MatchesLinux) {
   // Captured: both QPs 17; 17 and 19; 18 and 20 (srq.pcap), with flow label 0.
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x11), 0xc121);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x13), 0xc143);
@@ -775,7 +775,7 @@ TEST(SourcePort, IsThatOfLinux) {
 }
 
 // Linux's RC and UC connections without a flow label; in these captures both queue pairs have the number 17.
-TEST(SourcePort, IsThatOfCapturedConnections) {
+TEST(SourcePort, MatchesCapturedConnections) {
   unsigned count = 0;
   for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
     const std::string name = std::string(path).substr(std::string(path).rfind('/') + 1);

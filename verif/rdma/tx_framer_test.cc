@@ -180,7 +180,7 @@ TEST(TxFramerModel, RebuildsEveryGoldenFrame) {
   }
 }
 
-TEST(TxFramerModel, WritesWhatTheTokenSays) {
+TEST(TxFramerModel, WritesTheTokensFields) {
   // An RDMA WRITE with 5 bytes, by hand.
   TxToken token;
   std::copy_n("\x02\x11\x22\x33\x44\x55", 6, token.destination_mac);
@@ -238,7 +238,7 @@ TEST(TxFramerModel, PadsTheShortestFrameWithZeros) {
 }
 
 // The formulas of docs/blocks/tx_framer.md with numbers.
-TEST(TxFramerModel, SaysWhenBeatsComeAndWhenTheNextTokenCan) {
+TEST(TxFramerModel, ComputesBeatAndNextTokenCycles) {
   auto random = MakeRandom("TxFramerModel.SaysWhenBeatsComeAndWhenTheNextTokenCan");
   TxFramer wide(64);
   // 62 bytes: one beat.
@@ -354,7 +354,7 @@ TEST_P(TxFramerRtlTest, RebuildsEveryGoldenFrame) {
 }
 
 // Every opcode behind every kind of header, with every payload length that a beat can end with, and with long payloads.
-TEST_P(TxFramerRtlTest, AgreesOnEveryKindAndLength) {
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryKindAndLength) {
   auto& random = bench_.random();
   for (const BthOpcode opcode : Opcodes()) {
     for (const bool vlan : {false, true}) {
@@ -371,7 +371,7 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryKindAndLength) {
   bench_.Check();
 }
 
-TEST_P(TxFramerRtlTest, AgreesOnEveryPayloadLength) {
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryPayloadLength) {
   for (size_t bytes = 0; bytes <= TxToken::kPayloadBytes; ++bytes) {
     bench_.Send(RandomPacket(BthOpcode::kRcRdmaWriteOnly, bytes & 1, bytes & 2, bytes, bench_.random()));
   }
@@ -379,13 +379,13 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryPayloadLength) {
 }
 
 // Short frames follow each other in every mixture.
-TEST_P(TxFramerRtlTest, AgreesOnMixturesOfShortFrames) {
+TEST_P(TxFramerRtlTest, MatchesModelOnMixturesOfShortFrames) {
   for (int i = 0; i < 20000; ++i) bench_.Send(AnyPacket(bench_.random(), i % 2 == 0 ? 8 : 100));
   bench_.Check();
 }
 
 // Checksums whose carries carry again are rare: make sums around them.
-TEST_P(TxFramerRtlTest, AgreesOnEveryChecksum) {
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryChecksum) {
   auto& random = bench_.random();
   Packet packet = RandomPacket(BthOpcode::kRcAcknowledge, false, false, 0, random);
   std::fill(std::begin(packet.token.ip_source), std::end(packet.token.ip_source), uint8_t{0xff});
@@ -397,7 +397,7 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryChecksum) {
   bench_.Check();
 }
 
-TEST_P(TxFramerRtlTest, GivesBeatsInTheFormulasCycleAndNotOneEarlier) {
+TEST_P(TxFramerRtlTest, BeatsComeExactlyInTheCycleOfTheFormula) {
   auto& rtl = bench_.rtl();
   auto& random = bench_.random();
   for (const size_t bytes : {0u, 1u, 63u, 64u, 65u, 1024u, 4096u}) {
@@ -460,7 +460,7 @@ TEST_P(TxFramerRtlWidthTest, LeavesNoCycleBetweenFrames) {
   }
 }
 
-TEST_P(TxFramerRtlWidthTest, StartsAFrameForEachReadyAndNeverStopsOne) {
+TEST_P(TxFramerRtlWidthTest, StartsOneFramePerReadyAndInterruptsNone) {
   bool ready = false;
   rtl_->SetReady([&] { return std::exchange(ready, false); });
   rtl_->Idle(3);
@@ -483,7 +483,7 @@ TEST_P(TxFramerRtlWidthTest, StartsAFrameForEachReadyAndNeverStopsOne) {
   EXPECT_FALSE(rtl_->Send(RandomPacket(BthOpcode::kCnp, false, false, 16, random_).token, {}, 40));
 }
 
-TEST_P(TxFramerRtlWidthTest, AssertsThatPayloadIsThere) {
+TEST_P(TxFramerRtlWidthTest, AssertsThatPayloadIsValid) {
   const Packet packet = RandomPacket(BthOpcode::kRcSendOnly, false, false, 500, random_);
   rtl_->Idle(2);
   rtl_->WithholdPayload();

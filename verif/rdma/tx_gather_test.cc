@@ -390,7 +390,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_gather_64, Vtx_gather_512>;
 TYPED_TEST_SUITE(TxGatherTest, Tops, WidthNames);
 
-TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxGatherTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned job, response, request, memory, packet, wire, failed, sent, bad, drops;
   };
@@ -418,7 +418,7 @@ TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
 }
 
 // Every end of the first run, every length of the second.
-TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
+TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutABubble) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t bytes0 = 1; bytes0 <= kBeat; bytes0 += kBeat > 8 ? 1 + bytes0 % 3 : 1) {
@@ -430,7 +430,7 @@ TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
 }
 
 // Every length of the second run behind every end of the first, and a third one behind that.
-TYPED_TEST(TxGatherTest, JoinsManyRunsWithoutAGap) {
+TYPED_TEST(TxGatherTest, JoinsManyRunsWithoutABubble) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   constexpr size_t kStep = kBeat > 8 ? 9 : 1;
@@ -467,7 +467,7 @@ TYPED_TEST(TxGatherTest, TakesTheLargestPacketsAndKeepsOrder) {
 }
 
 // Nothing is asked for without room, and the buffer holds what it says.
-TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
+TYPED_TEST(TxGatherTest, RequestsOnlyWhatItHasRoomFor) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (size_t i = 0; i < 4; ++i) b.Add(b.Job(i << 20, 4000, i << 30, 96));
@@ -478,7 +478,7 @@ TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, TakesRoomForAllOfAPacketAtItsFirstJob) {
+TYPED_TEST(TxGatherTest, ReservesRoomForThePacketAtItsFirstJob) {
   auto& b = this->b;
   b.wire.rate = 0;
   b.Add(b.Job(0x1000, 4000, 0x8000, 96));
@@ -491,7 +491,7 @@ TYPED_TEST(TxGatherTest, TakesRoomForAllOfAPacketAtItsFirstJob) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
+TYPED_TEST(TxGatherTest, DroppedPacketLeavesNothing) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned round = 0; round < 10; ++round) {
@@ -515,7 +515,7 @@ TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
   EXPECT_EQ(b.failed.count, 0u);
 }
 
-TYPED_TEST(TxGatherTest, ADroppedPacketDoesNotFail) {
+TYPED_TEST(TxGatherTest, DroppedPacketDoesNotFail) {
   auto& b = this->b;
   auto jobs = b.Jobs({{kBadBit, 100}, {0x2000, 200}, {kBadBit, 300}});
   jobs.back().more = true;
@@ -527,7 +527,7 @@ TYPED_TEST(TxGatherTest, ADroppedPacketDoesNotFail) {
   EXPECT_EQ(b.failed.count, 0u);
 }
 
-TYPED_TEST(TxGatherTest, APacketFailsOnceHoweverManyOfItsRunsDo) {
+TYPED_TEST(TxGatherTest, PacketFailsOnceForAnyNumberOfFailedRuns) {
   auto& b = this->b;
   for (unsigned which = 0; which < 16; ++which) {
     std::vector<typename Bench<TypeParam>::Run> runs;
@@ -539,7 +539,7 @@ TYPED_TEST(TxGatherTest, APacketFailsOnceHoweverManyOfItsRunsDo) {
   EXPECT_EQ(b.failed.count, 15u);
 }
 
-TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
+TYPED_TEST(TxGatherTest, HoldsTheStatedNumberOfPackets) {
   auto& b = this->b;
   b.packet.rate = 0;
   for (size_t i = 0; i < TxGather::kJobDepth + 10; ++i) b.Add(b.Job(i << 20, 1, 0, 0));
@@ -550,7 +550,7 @@ TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
+TYPED_TEST(TxGatherTest, UnreadablePacketIsDiscarded) {
   auto& b = this->b;
   constexpr uint64_t kBad = kBadBit | 0x1000;
   b.wire.rate = 1;
@@ -572,7 +572,7 @@ TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
   EXPECT_EQ(b.failed_sink.sent().front().token.qpn, 2u);
 }
 
-TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
+TYPED_TEST(TxGatherTest, JobsOfAPacketDoNotInterleaveWithAnothers) {
   auto& b = this->b;
   // Its second job comes late; the responses, which are there, wait for it.
   std::vector<TxJob> jobs = b.Jobs({{0x1000, 10}, {0x2000, 20}, {0x3000, 30}, {0x4000, 40}});
@@ -605,7 +605,7 @@ TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
   EXPECT_EQ(b.packet.count, 5u);
 }
 
-TYPED_TEST(TxGatherTest, JobsAndResponsesTakeTurnsPacketByPacket) {
+TYPED_TEST(TxGatherTest, JobsAndResponsesAlternatePacketByPacket) {
   auto& b = this->b;
   for (unsigned i = 0; i < 12; ++i) {
     for (TxJob job : b.Jobs({{0x1000, 30}, {0x2000, 70}, {0x3000, 1}, {0x4000, 5}})) {
@@ -625,7 +625,7 @@ TYPED_TEST(TxGatherTest, JobsAndResponsesTakeTurnsPacketByPacket) {
   }
 }
 
-TYPED_TEST(TxGatherTest, AReportIsSaidBeforeItsPacketAndNeverOfOneThatFails) {
+TYPED_TEST(TxGatherTest, ReportPrecedesItsPacketAndIsOmittedOnFailure) {
   auto& b = this->b;
   b.sent.rate = 0;
   const auto add = [&](uint64_t address, size_t bytes) {
@@ -648,7 +648,7 @@ TYPED_TEST(TxGatherTest, AReportIsSaidBeforeItsPacketAndNeverOfOneThatFails) {
   EXPECT_EQ(b.sent_sink.sent()[1].token, (RxAck{.qpn = 0x1234, .psn = 0, .syndrome = 0x1f}));
 }
 
-TYPED_TEST(TxGatherTest, ANakTakesThePlaceOfAResponseThatCannotBeRead) {
+TYPED_TEST(TxGatherTest, NakReplacesAnUnreadableResponse) {
   auto& b = this->b;
   b.wire.rate = 1;
   for (unsigned i = 0; i < 40; ++i) {
@@ -671,7 +671,7 @@ TYPED_TEST(TxGatherTest, ANakTakesThePlaceOfAResponseThatCannotBeRead) {
   EXPECT_EQ(naks, 20);
 }
 
-TYPED_TEST(TxGatherTest, APacketThatReportsTakesAsLongAsThePageSays) {
+TYPED_TEST(TxGatherTest, ReportingPacketMeetsDocumentedLatencies) {
   auto& b = this->b;
   TxJob job = b.Job(0, 0, 0, 0);
   job.packet.reports = true;
@@ -696,7 +696,7 @@ TYPED_TEST(TxGatherTest, APacketThatReportsTakesAsLongAsThePageSays) {
   EXPECT_EQ(b.packet_sink.sent()[3].cycle, b.memory.last_beat + TxGather::kPacketLatency + TxGather::kReports);
 }
 
-TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
+TYPED_TEST(TxGatherTest, MeetsDocumentedLatencies) {
   auto& b = this->b;
   // Not one cycle before, and in it: sinks are open, so that everything leaves in the first cycle of its visibility.
   b.Add(b.Job(100, 30, 200, 40));
@@ -717,7 +717,7 @@ TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
   }
 }
 
-TYPED_TEST(TxGatherTest, SeveralJobsTakeAsLongAsThePageSays) {
+TYPED_TEST(TxGatherTest, SeveralJobsMeetDocumentedLatencies) {
   auto& b = this->b;
   // Their last runs come as soon as they are asked for.
   TxJob job = b.Job(100, 30, 200, 40);
@@ -736,7 +736,7 @@ TYPED_TEST(TxGatherTest, SeveralJobsTakeAsLongAsThePageSays) {
   EXPECT_EQ(b.packet_sink.sent()[0].cycle, b.memory.last_beat + TxGather::kPacketLatency);
 }
 
-TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
+TYPED_TEST(TxGatherTest, DropWaitsForTheRequestedRuns) {
   auto& b = this->b;
   b.memory.rate = 0;
   TxJob job = b.Job(100, 30, 200, 40);
@@ -755,7 +755,7 @@ TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
   EXPECT_EQ(b.packet.count, 1u);
 }
 
-TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxGatherTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 6; ++round) {
     Bench<TypeParam> b(this->rtl);
     b.responses = true;
@@ -775,7 +775,7 @@ class TxGatherNetTest : public TxGatherTest<Top> {};
 using NetTops = testing::Types<Vtx_gather_net_64, Vtx_gather_net_512>;
 TYPED_TEST_SUITE(TxGatherNetTest, NetTops, WidthNames);
 
-TYPED_TEST(TxGatherNetTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxGatherNetTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned job, request, memory, packet, wire, failed, sent, bad;
   };
@@ -820,7 +820,7 @@ TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
   EXPECT_EQ(b.packet.count, 4u);
 }
 
-TYPED_TEST(TxGatherNetTest, TheLongestPayloadWaitsUntilTheOneBeforeLeaves) {
+TYPED_TEST(TxGatherNetTest, LongestPayloadWaitsForThePreviousToLeave) {
   auto& b = this->b;
   b.wire.rate = 0;
   // Room is beats, and the first one of what waits is at the output and takes none.
@@ -852,7 +852,7 @@ TYPED_TEST(TxGatherNetTest, TheLongestPayloadWaitsUntilTheOneBeforeLeaves) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherNetTest, ALongPayloadThatCannotBeReadGivesItsRoomBack) {
+TYPED_TEST(TxGatherNetTest, UnreadableLongPayloadFreesItsRoom) {
   auto& b = this->b;
   for (unsigned i = 0; i < 10; ++i) {
     for (TxJob job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {kBadBit, kNetBytes - 2 * 4096}})) {
@@ -867,7 +867,7 @@ TYPED_TEST(TxGatherNetTest, ALongPayloadThatCannotBeReadGivesItsRoomBack) {
   EXPECT_EQ(b.sent.count, 10u);
 }
 
-TYPED_TEST(TxGatherNetTest, ALongPayloadTakesAsLongAsThePageSays) {
+TYPED_TEST(TxGatherNetTest, LongPayloadMeetsDocumentedLatencies) {
   auto& b = this->b;
   for (const TxJob& job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {0x3000, kNetBytes - 2 * 4096}})) b.Add(job);
   ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
@@ -880,7 +880,7 @@ TYPED_TEST(TxGatherNetTest, ALongPayloadTakesAsLongAsThePageSays) {
             b.memory.last_beat + TxGather::kPacketLatency + (b.packet_sink.sent()[0].token.reports ? 1 : 0));
 }
 
-TYPED_TEST(TxGatherNetTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxGatherNetTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 4; ++round) {
     Bench<TypeParam> b(this->rtl);
     for (unsigned i = 0; i < 20; ++i) b.AddNet(kNetBytes, 700, 1);

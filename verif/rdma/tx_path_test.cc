@@ -154,7 +154,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_path_64, Vtx_path_512>;
 TYPED_TEST_SUITE(TxPathTest, Tops, WidthNames);
 
-TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
+TYPED_TEST(TxPathTest, FramesCarryTheMemoryOfTheirJobs) {
   struct Rates {
     unsigned job, answer, memory, mac, sent;
   };

@@ -48,7 +48,7 @@ BthOpcode CheckFrame(const Frame& bytes) {
   return frame.bth.opcode;
 }
 
-TEST(SpecGolden, FramesOfLinuxDecodeAndEncodeToTheSameBytes) {
+TEST(SpecGolden, LinuxFramesDecodeAndEncodeToTheSameBytes) {
   std::map<BthOpcode, int> seen;
   const auto paths = ListCaptures(VIREO_VECTORS_DIR);
   ASSERT_EQ(paths.size(), 24u);

@@ -181,7 +181,7 @@ TEST(LinuxHeaders, Rings) {
 
 // The numbers that the vireo profile took must be free in the headers that this machine has, and those of rfc-v2 must
 // be exactly the ones that collide.
-TEST(LinuxHeaders, TheVireoProfileCollidesWithNothing) {
+TEST(LinuxHeaders, VireoProfileHasNoCollisions) {
   const auto& vireo = ConstantsOf(Profile::kVireo);
   EXPECT_EQ(ToString(static_cast<NetFeature>(vireo.net_f_roce)), nullptr);
   EXPECT_EQ(ToString(static_cast<NetCtrlClass>(vireo.net_ctrl_class_roce)), nullptr);

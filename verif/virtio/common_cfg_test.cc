@@ -301,7 +301,7 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(CommonCfg, AgreesWithTheModelInRandomTraffic) {
+TEST(CommonCfg, MatchesModelInRandomTraffic) {
   for (const unsigned bar_rate : {16u, 8u, 1u}) {
     for (const unsigned out_rate : {16u, 2u}) {
       Bench bench;
@@ -366,7 +366,7 @@ TEST(CommonCfg, AgreesWithTheModelInRandomTraffic) {
 // --- Against virtio
 // ----------------------------------------------------------------------------------------------------
 
-TEST(CommonCfg, AReadIsAnsweredAfterTheStatedTime) {
+TEST(CommonCfg, ReadMeetsDocumentedLatency) {
   Bench bench;
   bench.Start();
   for (const uint32_t offset : {uint32_t{Common::kNumQueuesOffset}, spec::kBarVirtioDeviceCfg, 0x3000u, 0x100'0000u}) {
@@ -381,7 +381,7 @@ TEST(CommonCfg, AReadIsAnsweredAfterTheStatedTime) {
   }
 }
 
-TEST(CommonCfg, AfterHardwareResetTheRowsAreSaidAndThenTheDeviceIsThere) {
+TEST(CommonCfg, HardwareResetBroadcastsTheRowsBeforeReady) {
   Bench bench;
   EXPECT_EQ(bench.Status(), DeviceStatus::kDeviceNeedsReset);
   bench.WriteStatus(DeviceStatus::kAcknowledge);  // too early
@@ -405,7 +405,7 @@ TEST(CommonCfg, AfterHardwareResetTheRowsAreSaidAndThenTheDeviceIsThere) {
   }
 }
 
-TEST(CommonCfg, TheProfileDecidesTheRoceBitTheEventQueueAndThePlaceOfTheRoceConfiguration) {
+TEST(CommonCfg, ProfileSelectsRoceBitEventQueueAndRoceConfigurationOffset) {
   for (const bool vireo : {true, false}) {
     Bench bench;
     bench.inputs.profile = vireo ? spec::Profile::kVireo : spec::Profile::kRfcV2;
@@ -437,7 +437,7 @@ TEST(CommonCfg, TheProfileDecidesTheRoceBitTheEventQueueAndThePlaceOfTheRoceConf
   }
 }
 
-TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
+TEST(CommonCfg, OnlyAllowedFeatureSetsAreAccepted) {
   const uint32_t v1 = Bit(VirtioFeature::kVersion1), reset = Bit(VirtioFeature::kRingReset);
   const uint32_t ctrl = Bit(NetFeature::kCtrlVq), mq = Bit(NetFeature::kMq);
   const struct {
@@ -488,7 +488,7 @@ TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
   }
 }
 
-TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedADriver) {
+TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedDriver) {
   Bench bench;
   bench.Start();
   bench.WriteFeatures(1, kVirtioWindow);  // before acknowledge: nobody's
@@ -506,7 +506,7 @@ TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedADriver) {
   EXPECT_EQ(bench.p.device_status_o, 0x8f);
 }
 
-TEST(CommonCfg, EnablingAQueueSaysItsRow) {
+TEST(CommonCfg, EnablingAQueueBroadcastsItsRow) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -536,7 +536,7 @@ TEST(CommonCfg, EnablingAQueueSaysItsRow) {
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
 }
 
-TEST(CommonCfg, AQueueThatIsEnabledKeepsItsRow) {
+TEST(CommonCfg, EnabledQueueKeepsItsRow) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -555,7 +555,7 @@ TEST(CommonCfg, AQueueThatIsEnabledKeepsItsRow) {
   EXPECT_EQ(bench.row.all.size(), rows);
 }
 
-TEST(CommonCfg, APackedRingHasAnySizeUpToTheLargest) {
+TEST(CommonCfg, PackedRingHasAnySizeUpToTheMaximum) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -603,7 +603,7 @@ TEST(CommonCfg, BadValuesAreRefused) {
   EXPECT_EQ(bench.queue_reset.count, 0u);
 }
 
-TEST(CommonCfg, AFieldIsWrittenAtItsOwnWidthAndReadAtAny) {
+TEST(CommonCfg, FieldIsWrittenAtItsOwnWidthAndReadAtAny) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -635,7 +635,7 @@ TEST(CommonCfg, AFieldIsWrittenAtItsOwnWidthAndReadAtAny) {
   EXPECT_EQ(bench.Read(Common::kQueueSizeOffset + 1, 2), 0u);  // not aligned
 }
 
-TEST(CommonCfg, WhereNothingIsNothingIsRead) {
+TEST(CommonCfg, UnmappedAddressesReadZero) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -657,7 +657,7 @@ TEST(CommonCfg, WhereNothingIsNothingIsRead) {
   EXPECT_EQ(bench.Status(), 0x0f);
 }
 
-TEST(CommonCfg, ADeviceResetLastsUntilFirmwareSaysSoAndForgetsEverything) {
+TEST(CommonCfg, DeviceResetClearsAllStateUntilFirmwareIsDone) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -700,7 +700,7 @@ TEST(CommonCfg, ADeviceResetLastsUntilFirmwareSaysSoAndForgetsEverything) {
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 1u);
 }
 
-TEST(CommonCfg, AResetDoneThatComesAtOnceWaitsForTheRows) {
+TEST(CommonCfg, EarlyResetDoneWaitsForTheRows) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -715,7 +715,7 @@ TEST(CommonCfg, AResetDoneThatComesAtOnceWaitsForTheRows) {
   EXPECT_EQ(bench.p.resetting_o, 0);
 }
 
-TEST(CommonCfg, AResetLastsUntilTheMsixTableIsReady) {
+TEST(CommonCfg, ResetLastsUntilTheMsixTableIsReady) {
   Bench bench;
   constexpr Cycle kReady = 200;
   bench.p.msix_ready_i = 0;
@@ -728,7 +728,7 @@ TEST(CommonCfg, AResetLastsUntilTheMsixTableIsReady) {
   EXPECT_EQ(bench.Status(), 0);
 }
 
-TEST(CommonCfg, AResetOfADeviceThatNobodyTouchedHasNothingToDo) {
+TEST(CommonCfg, ResetOfAnUntouchedDeviceIsIgnored) {
   Bench bench;
   bench.Start();
   bench.Select(3);
@@ -739,7 +739,7 @@ TEST(CommonCfg, AResetOfADeviceThatNobodyTouchedHasNothingToDo) {
   EXPECT_TRUE(bench.device_reset.all.empty());
 }
 
-TEST(CommonCfg, AQueueResetLastsUntilFirmwareSaysSo) {
+TEST(CommonCfg, QueueResetLastsUntilFirmwareIsDone) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -783,7 +783,7 @@ TEST(CommonCfg, AQueueResetLastsUntilFirmwareSaysSo) {
   EXPECT_EQ(bench.queue_reset.count, 2u);
 }
 
-TEST(CommonCfg, WithoutTheFeatureAQueueIsNotReset) {
+TEST(CommonCfg, QueueResetNeedsTheFeature) {
   Bench bench;
   bench.Start();
   bench.WriteStatus(3);
@@ -796,7 +796,7 @@ TEST(CommonCfg, WithoutTheFeatureAQueueIsNotReset) {
   EXPECT_EQ(bench.queue_reset.count, 0u);
 }
 
-TEST(CommonCfg, ADeviceResetTakesQueueResetsWithIt) {
+TEST(CommonCfg, DeviceResetDropsQueueResets) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -821,7 +821,7 @@ TEST(CommonCfg, ADeviceResetTakesQueueResetsWithIt) {
   }
 }
 
-TEST(CommonCfg, AChangeOfTheConfigurationIsToldOnceDriverOk) {
+TEST(CommonCfg, ConfigurationChangeIsReportedWithDriverOk) {
   Bench bench;
   bench.Start();
   const auto generation = [&] { return bench.Read(Common::kConfigGenerationOffset, 1); };
@@ -882,7 +882,7 @@ TEST(CommonCfg, GenerationAndConfigurationChangeTogether) {
   EXPECT_GT(news, 0u);
 }
 
-TEST(CommonCfg, AnErrorThatOnlyAResetCuresIsSeenAndTold) {
+TEST(CommonCfg, NeedsResetIsVisibleAndReported) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -912,7 +912,7 @@ TEST(CommonCfg, AnErrorThatOnlyAResetCuresIsSeenAndTold) {
   EXPECT_EQ(bench.interrupt.count, 1u);
 }
 
-TEST(CommonCfg, AResetWaitsForAMessageOnItsWay) {
+TEST(CommonCfg, ResetWaitsForAPendingMessage) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -931,7 +931,7 @@ TEST(CommonCfg, AResetWaitsForAMessageOnItsWay) {
   EXPECT_EQ(bench.Status(), 0);
 }
 
-TEST(CommonCfg, AHardwareResetInTrafficForgetsEverything) {
+TEST(CommonCfg, HardwareResetClearsAllState) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -1065,7 +1065,7 @@ class Function final : public host::PciFunction {
   size_t resets_ = 0, queue_resets_ = 0;
 };
 
-TEST(CommonCfg, TheDriverSetsUpAndResetsDeviceAndQueues) {
+TEST(CommonCfg, DriverSetsUpAndResetsDeviceAndQueues) {
   Bench bench;  // the driver may come as early as it likes
   Function function(bench);
   auto opened = host::VirtioPci::Open(function);

@@ -133,7 +133,7 @@ struct BatchBench : Bench {
   std::vector<std::unique_ptr<Looker>> lookers;
 };
 
-TEST_P(CqWriterRings, ADriverThatLooksAfterEveryStoreSeesABatchWholeOrNotAtAll) {
+TEST_P(CqWriterRings, DriverSeesABatchWholeOrNotAtAllAfterEveryStore) {
   for (uint16_t size : std::initializer_list<uint16_t>{8, 11, 16, 32}) {
     if (!Param().packed && size == 11) size = 64;
     auto b = std::make_unique<BatchBench>(Param(), size);
@@ -151,7 +151,7 @@ TEST_P(CqWriterRings, ADriverThatLooksAfterEveryStoreSeesABatchWholeOrNotAtAll) 
   }
 }
 
-TEST_P(CqWriterRings, ADriverSeesBatchesWholeAmongEverythingElseAtEveryRate) {
+TEST_P(CqWriterRings, DriverSeesBatchesWholeInMixedTrafficAtEveryRate) {
   for (const unsigned in : {16u, 4u}) {
     for (const unsigned memory : {16u, 2u}) {
       SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory));
@@ -188,7 +188,7 @@ TEST_P(CqWriterRings, ADriverSeesBatchesWholeAmongEverythingElseAtEveryRate) {
   }
 }
 
-TEST(CqWriter, AnEventAnywhereInABatchInterruptsOnceAndOneBesideItDoesNot) {
+TEST(CqWriter, UsedEventInsideABatchInterruptsOnceAndOutsideNever) {
   for (const bool packed : {false, true}) {
     constexpr uint16_t kSplitSize = 16, kPackedSize = 13;
     constexpr uint32_t kDesc = 2u << 16;
@@ -220,7 +220,7 @@ TEST(CqWriter, AnEventAnywhereInABatchInterruptsOnceAndOneBesideItDoesNot) {
   }
 }
 
-TEST(CqWriter, AnEventInABatchThatGoesPastTheEndOfTheUsedIndexInterrupts) {
+TEST(CqWriter, UsedEventInABatchAcrossIndexWrapInterrupts) {
   Bench b({.packed = false, .event_idx = true});
   b.Enable(kNetQueue, 16);
   ASSERT_EQ(b.bench.RunOut(30), "");
@@ -241,7 +241,7 @@ TEST(CqWriter, AnEventInABatchThatGoesPastTheEndOfTheUsedIndexInterrupts) {
   EXPECT_EQ(queue.interrupts, 2u);
 }
 
-TEST_P(CqWriterRings, ABatchThatHasBegunWhenItsQueueIsResetIsWrittenToWhereItBeganAndNoneAfterIt) {
+TEST_P(CqWriterRings, StartedBatchIsCompletedAcrossAQueueReset) {
   for (unsigned count = 2; count <= 5; ++count) {
     for (unsigned sent = 1; sent < count; ++sent) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(sent));
@@ -285,7 +285,7 @@ TEST_P(CqWriterRings, ABatchThatHasBegunWhenItsQueueIsResetIsWrittenToWhereItBeg
   }
 }
 
-TEST_P(CqWriterRings, ABatchInterruptsAsItsQueueWasWhenItBegan) {
+TEST_P(CqWriterRings, BatchInterruptsByTheQueueStateAtItsStart) {
   for (const bool is_row : {false, true}) {
     auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
     b->net().CompleteBatch(4, 2);
@@ -306,7 +306,7 @@ TEST_P(CqWriterRings, ABatchInterruptsAsItsQueueWasWhenItBegan) {
   }
 }
 
-TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
+TEST_P(CqWriterRings, BatchStartedWhileUnservedIsDroppedWhole) {
   for (unsigned sent = 1; sent < 4; ++sent) {
     auto b = std::make_unique<Bench>(Param());
     b->EnableAll();
@@ -338,7 +338,7 @@ TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
   }
 }
 
-TEST_P(CqWriterRings, ABatchWhoseQueueFailsInTheMiddleIsWholeAndTheLast) {
+TEST_P(CqWriterRings, QueueFailureMidwayCompletesTheBatchAsTheLast) {
   for (unsigned sent = 1; sent < 5; ++sent) {
     SCOPED_TRACE(sent);
     auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
@@ -367,7 +367,7 @@ TEST_P(CqWriterRings, ABatchWhoseQueueFailsInTheMiddleIsWholeAndTheLast) {
   }
 }
 
-TEST_P(CqWriterRings, AnyWriteOfABatchThatFailsStopsTheQueueOnceWithoutAskingItsDriver) {
+TEST_P(CqWriterRings, FailedBatchWriteStopsTheQueueOnceWithoutASuppressionRead) {
   constexpr unsigned kCount = 4;
   const unsigned stores = Param().packed ? 2 * kCount : kCount + 1;
   for (unsigned at = 0; at < stores; ++at) {
@@ -392,7 +392,7 @@ TEST_P(CqWriterRings, AnyWriteOfABatchThatFailsStopsTheQueueOnceWithoutAskingIts
   }
 }
 
-TEST_P(CqWriterRings, WhileABatchIsOpenWhatNeedsNoSlotGoesOnAndTheRestWaits) {
+TEST_P(CqWriterRings, OpenBatchStallsOnlyOperationsThatNeedASlot) {
   auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
   Queue& cq = b->queues[kFirstCq];
   b->Post(kFirstCq, 8);
@@ -423,7 +423,7 @@ TEST_P(CqWriterRings, WhileABatchIsOpenWhatNeedsNoSlotGoesOnAndTheRestWaits) {
   EXPECT_EQ(b->doorbells, b->event_idx && !b->packed ? 1u : 0u);
 }
 
-TEST_P(CqWriterRings, ABatchTakesOneSlot) {
+TEST_P(CqWriterRings, BatchTakesOneSlot) {
   auto b = std::make_unique<BatchBench>(Param());
   b->done_in.rate = 0;
   b->Enable(kNetQueue, 16);
@@ -438,7 +438,7 @@ TEST_P(CqWriterRings, ABatchTakesOneSlot) {
   EXPECT_EQ(b->queues[kNetQueue].interrupts, kSlots + 3);
 }
 
-TEST_P(CqWriterRings, ABatchHasTheLatenciesOfItsPage) {
+TEST_P(CqWriterRings, BatchMeetsDocumentedLatencies) {
   Bench b(Param());
   b.EnableAll();
   b.Enable(kNetQueue, 16);

@@ -13,7 +13,7 @@ namespace {
 
 // --- avail_event
 
-TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
+TEST(DescFetch, ReportsAvailIndexOnceAfterAShortAnswer) {
   Bench b;
   b.AcceptEventIdx();
   b.Enable(4, 8);
@@ -59,7 +59,7 @@ TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
   }
 }
 
-TEST(DescFetch, SaysNothingOfQueuesThatNobodyRingsFor) {
+TEST(DescFetch, SendsNoAvailEventForQueuesWithoutDoorbells) {
   for (const auto kind : {spec::TableQueueKind::kCq, spec::TableQueueKind::kEvent}) {
     Bench b;
     b.AcceptEventIdx();
@@ -77,7 +77,7 @@ TEST(DescFetch, SaysNothingOfQueuesThatNobodyRingsFor) {
 // Driver and device as they are with ring_event_idx: the driver rings only when it adds the entry that avail_event
 // names; a pulse of descriptor fetch becomes avail_event some time later, and a ring of the device's own. Whatever was
 // made available is found.
-TEST(DescFetch, ADriverThatRingsOnlyWhereAvailEventSaysIsNeverOverlooked) {
+TEST(DescFetch, DriverThatRingsOnlyAtAvailEventIsNeverMissed) {
   Bench b;
   b.AcceptEventIdx();
   b.Enable(4, 16);

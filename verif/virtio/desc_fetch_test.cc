@@ -89,18 +89,12 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   EXPECT_EQ(avail_events > 1000, features && !packed);
   EXPECT_EQ(ids > 1000, packed);
 }
-TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
-  GiveWhatDriversMadeAvailable(false, false);
-}
-TEST(DescFetch, GivesWhatDriversOfPackedRingsMadeAvailableAndStopsBrokenOnesAtEveryRate) {
-  GiveWhatDriversMadeAvailable(true, false);
-}
-TEST(DescFetch, GivesWhatDriversMadeAvailableWithTablesAndSaysWhereTheyAreToRing) {
-  GiveWhatDriversMadeAvailable(false, true);
-}
-TEST(DescFetch, GivesWhatDriversOfPackedRingsMadeAvailableWithTables) { GiveWhatDriversMadeAvailable(true, true); }
+TEST(DescFetch, DeliversAvailableBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(false, false); }
+TEST(DescFetch, DeliversPackedBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(true, false); }
+TEST(DescFetch, DeliversBuffersWithTablesAndAvailEvents) { GiveWhatDriversMadeAvailable(false, true); }
+TEST(DescFetch, DeliversPackedBuffersWithTables) { GiveWhatDriversMadeAvailable(true, true); }
 
-TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
+TEST(DescFetch, QueueFailureIsReportedOnceUntilReset) {
   for (const Defect defect : kDefects) {
     for (const uint64_t at : {0u, 3u}) {
       SCOPED_TRACE("defect " + std::to_string(static_cast<int>(defect)) + " at " + std::to_string(at));
@@ -140,7 +134,7 @@ TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
   }
 }
 
-TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
+TEST(DescFetch, QueueWithBadParityDeliversNothingUntilWritten) {
   using spec::ContextRam;
   unsigned empty = 0, failed = 0;
   for (const bool packed : {false, true}) {
@@ -187,7 +181,7 @@ TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
   EXPECT_EQ(failed, 2 * 3u);
 }
 
-TEST(DescFetch, AFlipAtAnyTimeEndsInAnErrorAndNoWrongBuffer) {
+TEST(DescFetch, FlipAtAnyTimeCausesAnErrorAndNoWrongBuffer) {
   unsigned errors = 0;
   for (const bool packed : {false, true}) {
     Bench b;
@@ -212,7 +206,7 @@ TEST(DescFetch, AFlipAtAnyTimeEndsInAnErrorAndNoWrongBuffer) {
   EXPECT_GT(errors, 500u);
 }
 
-TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
+TEST(DescFetch, ReadsADescriptorByIndexWithoutTheRing) {
   Bench b;
   b.Enable(3, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -233,7 +227,7 @@ TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
 }
 
 // What a replay reads may be used since, or another's by now: that is no fault of the queue.
-TEST(DescFetch, AReplayThatFindsNoBufferLeavesTheQueueAlone) {
+TEST(DescFetch, ReplayWithoutABufferLeavesTheQueueAlone) {
   Bench b;
   b.Enable(3, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -255,7 +249,7 @@ TEST(DescFetch, AReplayThatFindsNoBufferLeavesTheQueueAlone) {
   EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
 }
 
-TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
+TEST(DescFetch, DoesNotAccessUnservedQueues) {
   Bench b;
   b.SetKind(1, spec::TableQueueKind::kSq);  // not enabled
   b.Enable(2, 4);
@@ -273,7 +267,7 @@ TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
   EXPECT_EQ(b.reads.size(), 0u);
 }
 
-TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+TEST(DescFetch, RestartsAtTheFirstEntryAfterPositionReset) {
   for (const bool by_kind_none : {false, true}) {
     Bench b;
     b.Enable(4, 8);
@@ -294,7 +288,7 @@ TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
   }
 }
 
-TEST(DescFetch, TakesAFullRingAgainAndAgain) {
+TEST(DescFetch, TakesAFullRingRepeatedly) {
   Bench b;
   b.Enable(7, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -312,7 +306,7 @@ TEST(DescFetch, TakesAFullRingAgainAndAgain) {
   EXPECT_GT(given, 66'000u);
 }
 
-TEST(DescFetch, AnAnswerGoesOnWhereTheRingBeginsAnew) {
+TEST(DescFetch, AnswerContinuesAcrossRingWrap) {
   for (uint16_t before = 0; before <= 8; ++before) {
     SCOPED_TRACE(before);
     Bench b;
@@ -332,7 +326,7 @@ TEST(DescFetch, AnAnswerGoesOnWhereTheRingBeginsAnew) {
   }
 }
 
-TEST(DescFetch, AFailureBeforeTheRingBeginsAnewSparesTheNextRequest) {
+TEST(DescFetch, FailureBeforeRingWrapDoesNotAffectTheNextRequest) {
   for (const uint64_t at : {5u, 7u}) {
     Bench b;
     b.Enable(7, 8, Defect::kHead, at);
@@ -352,7 +346,7 @@ TEST(DescFetch, AFailureBeforeTheRingBeginsAnewSparesTheNextRequest) {
   }
 }
 
-TEST(DescFetch, WalksAPackedQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+TEST(DescFetch, WalksOnePackedRequestPerQueueAtATime) {
   Bench b;
   b.UsePackedRings();
   b.Enable(1, 8);
@@ -371,7 +365,7 @@ TEST(DescFetch, WalksAPackedQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
   EXPECT_EQ(b.answers.size(), 3u);
 }
 
-TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
+TEST(DescFetch, PackedRingsMeetDocumentedLatencies) {
   for (const bool one : {true, false}) {  // buffer
     Bench b;
     b.UsePackedRings();
@@ -399,7 +393,7 @@ TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
   }
 }
 
-TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+TEST(DescFetch, ReadsOneIndexPerQueueAtATime) {
   Bench b;
   b.Enable(1, 8);
   b.Enable(2, 8);
@@ -417,7 +411,7 @@ TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
   EXPECT_EQ(b.answers.size(), 3u);
 }
 
-TEST(DescFetch, HasTheLatenciesOfItsPage) {
+TEST(DescFetch, MeetsDocumentedLatencies) {
   Bench b;
   b.Enable(1, 8);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -451,7 +445,7 @@ TEST(DescFetch, HasTheLatenciesOfItsPage) {
   EXPECT_EQ(b.last_buffer, begin + DescFetch::kDescriptorToBuffer + 2 * DescFetch::kCyclesPerBuffer);
 }
 
-TEST(DescFetch, ClearsOfEveryQueueAtOnceDisturbNoOtherWrite) {
+TEST(DescFetch, SimultaneousClearsDisturbNoOtherWrite) {
   Bench b;
   for (size_t vq = 0; vq < kQueues; ++vq) b.Enable(vq, 16);
   ASSERT_EQ(b.bench.Run(200), "");

@@ -166,7 +166,7 @@ struct Bench {
                                  [this](Cycle cycle, const QueueRowWrite& row) { block.OnQueueRowWrite(cycle, row); });
 };
 
-TEST(Moderation, WithoutBothNumbersEveryNotificationIsAnInterruptAtOnce) {
+TEST(Moderation, WithoutBothLimitsEveryNotificationInterruptsAtOnce) {
   const struct {
     uint16_t queue;
     bool enabled;
@@ -207,7 +207,7 @@ TEST(Moderation, WithoutBothNumbersEveryNotificationIsAnInterruptAtOnce) {
   for (unsigned i = 0; i < 50; ++i) EXPECT_EQ(bench.sink.sent()[i].token.msix_vector, i);
 }
 
-TEST(Moderation, OneInterruptGoesWithTheLastOfSoManyNotifications) {
+TEST(Moderation, LastOfMaxPacketsNotificationsInterruptsOnce) {
   for (const uint32_t packets : {2u, 3u, 7u}) {
     Bench bench;
     bench.Enable(1, packets, kLong);
@@ -230,7 +230,7 @@ TEST(Moderation, OneInterruptGoesWithTheLastOfSoManyNotifications) {
   }
 }
 
-TEST(Moderation, OneInterruptGoesWhenTheTimeSinceTheFirstNotificationIsOver) {
+TEST(Moderation, InterruptsOnceMaxUsecsAfterTheFirstNotification) {
   for (const uint32_t usecs : {1u, 50u, 4097u, 0xffff'ffffu}) {
     for (const uint16_t queue : {uint16_t{0}, uint16_t{5}}) {
       Bench bench;
@@ -258,7 +258,7 @@ TEST(Moderation, OneInterruptGoesWhenTheTimeSinceTheFirstNotificationIsOver) {
   }
 }
 
-TEST(Moderation, ANotificationBehindTheDeadlineIsPartOfTheInterrupt) {
+TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
   // It meets the pass in every way.
   for (Cycle before = 0; before < 8; ++before) {
     Bench bench;
@@ -277,7 +277,7 @@ TEST(Moderation, ANotificationBehindTheDeadlineIsPartOfTheInterrupt) {
 }
 
 // virtio 1.3, 5.1.6.5.9: "the device needs to immediately send a used buffer notification"
-TEST(Moderation, NewNumbersHoldForWhatIsPending) {
+TEST(Moderation, NewLimitsApplyToPendingNotifications) {
   const struct {
     uint32_t max_packets, max_usecs;
     bool at_once;
@@ -309,7 +309,7 @@ TEST(Moderation, NewNumbersHoldForWhatIsPending) {
   }
 }
 
-TEST(Moderation, NumbersOfOthersChangeNothing) {
+TEST(Moderation, LimitsOfOtherQueuesChangeNothing) {
   Bench bench;
   bench.Enable(3, 3, kLong);
   bench.NotifyAndExpectNothing(3, 2);
@@ -328,7 +328,7 @@ TEST(Moderation, NumbersOfOthersChangeNothing) {
   bench.ExpectInterruptAfter(Moderation::kLatency, 3);
 }
 
-TEST(Moderation, WhatIsPendingIsForgottenAtBothEndsOfAQueuesLife) {
+TEST(Moderation, RowWritesDiscardPendingNotifications) {
   for (const bool enabled : {false, true}) {
     // With the notification anywhere on its way.
     for (Cycle delay = 0; delay < 8; ++delay) {
@@ -355,7 +355,7 @@ TEST(Moderation, WhatIsPendingIsForgottenAtBothEndsOfAQueuesLife) {
   }
 }
 
-TEST(Moderation, AQueueThatIsForgottenWhileItIsDueSaysNothingOrIsOnItsWay) {
+TEST(Moderation, DueQueueThatIsDiscardedSendsNothingOrIsInFlight) {
   for (Cycle delay = 0; delay < 12; ++delay) {
     for (const unsigned rate : {0u, 16u}) {
       Bench bench;
@@ -378,7 +378,7 @@ TEST(Moderation, AQueueThatIsForgottenWhileItIsDueSaysNothingOrIsOnItsWay) {
   }
 }
 
-TEST(Moderation, APassSaysAllThatAreDueInTurnAndLeavesTheOthers) {
+TEST(Moderation, PassSendsAllDueInOrderAndKeepsTheOthers) {
   Bench bench;
   for (uint16_t queue = 0; queue < kQueues; ++queue) bench.Enable(queue, 100, queue == 3 ? 500 : 50);
   for (uint16_t queue = kQueues; queue-- > 0;) bench.NotifyAndExpectNothing(queue, 2);
@@ -397,7 +397,7 @@ TEST(Moderation, APassSaysAllThatAreDueInTurnAndLeavesTheOthers) {
   EXPECT_EQ(bench.told[3].size(), 1u);
 }
 
-TEST(Moderation, NotificationsWithoutEndAndAPassTakeTurns) {
+TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
   Bench bench;
   for (uint16_t queue = 0; queue < kQueues; ++queue) bench.Enable(queue, queue == 0 ? 0 : 100, 50);
   for (uint16_t queue = 1; queue < kQueues; ++queue) bench.NotifyAndExpectNothing(queue, 1);
@@ -410,7 +410,7 @@ TEST(Moderation, NotificationsWithoutEndAndAPassTakeTurns) {
 }
 
 // Nothing of before a reset counts. The numbers are firmware's to write anew, as is the queue's row.
-TEST(Moderation, AResetForgetsWhatIsPending) {
+TEST(Moderation, ResetDiscardsPendingNotifications) {
   RtlTop<Vmoderation> rtl{Outputs};
   auto& p = rtl.ports();
   p.interrupt_ready_i = 1;
@@ -450,7 +450,7 @@ TEST(Moderation, AResetForgetsWhatIsPending) {
 }
 
 // Idle is a promise: with a clock that stands until an input or the deadline, all comes in the same cycles.
-TEST(Moderation, AClockThatStandsWhileItIsIdleChangesNothing) {
+TEST(Moderation, StoppingTheClockWhileIdleChangesNothing) {
   auto random = MakeRandom("moderation_sleep");
   std::vector<std::pair<Cycle, QueueInterrupt>> notifications;
   Cycle cycle = 100;
@@ -499,7 +499,7 @@ TEST(Moderation, AClockThatStandsWhileItIsIdleChangesNothing) {
 }
 
 // While the numbers stay, what the driver gets can be said without knowing the block.
-TEST(Moderation, RtlAndModelAgreeInEveryCycleAndNoNotificationWaitsLongerThanItsNumbersSay) {
+TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
   for (const uint64_t period_ns : {4u, 100u}) {
     for (const unsigned out_rate : {16u, 5u}) {
       for (const unsigned in_rate : {1u, 7u, 16u}) {
@@ -546,7 +546,7 @@ TEST(Moderation, RtlAndModelAgreeInEveryCycleAndNoNotificationWaitsLongerThanIts
 }
 
 // Numbers and rows change at any time. A notification is told of, or its queue has been reset meanwhile.
-TEST(Moderation, RtlAndModelAgreeInEveryCycleWhileNumbersAndQueuesComeAndGo) {
+TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
   uint64_t interrupts = 0, notifications = 0;
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
     for (const unsigned out_rate : {16u, 4u, 1u}) {
@@ -599,7 +599,7 @@ TEST(Moderation, RtlAndModelAgreeInEveryCycleWhileNumbersAndQueuesComeAndGo) {
 }
 
 // The model asks for no cycle in which nothing happens, however long a queue counts.
-TEST(Moderation, TheModelRunsOnlyForNotificationsAndDeadlines) {
+TEST(Moderation, ModelRunsOnlyForNotificationsAndDeadlines) {
   DeviceTime time(4);
   Agenda agenda;
   Moderation block(agenda, kPairs);

@@ -144,7 +144,7 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(Msix, AgreesWithTheModelInRandomTraffic) {
+TEST(Msix, MatchesModelInRandomTraffic) {
   for (const unsigned interrupt_rate : {16u, 3u}) {
     for (const unsigned bar_rate : {16u, 2u}) {
       Bench bench;
@@ -198,7 +198,7 @@ TEST(Msix, NoInterruptIsLost) {
   }
 }
 
-TEST(Msix, AMessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
+TEST(Msix, MessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
   Bench bench;
   bench.PassReset();
   bench.SetUp(149, 0x1234'5678'9abc'def0, 0xcafe'f00d);
@@ -214,7 +214,7 @@ TEST(Msix, AMessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
   EXPECT_EQ(bench.told.all[0].second, (MsixMessage{149, 0x1234'5678'9abc'def0, 0xcafe'f00d}));
 }
 
-TEST(Msix, AnInterruptTakesTwoCycles) {
+TEST(Msix, InterruptTakesTwoCycles) {
   Bench bench;
   bench.PassReset();
   bench.Mask(0, false);
@@ -226,7 +226,7 @@ TEST(Msix, AnInterruptTakesTwoCycles) {
   EXPECT_EQ(bench.told.all.back().first - bench.told.all.front().first, 2u * 49);
 }
 
-TEST(Msix, EachMaskKeepsTheMessageUntilItGoes) {
+TEST(Msix, EachMaskKeepsTheMessagePendingUntilUnmasked) {
   for (const int what : {0, 1, 2, 3}) {
     Bench bench;
     bench.PassReset();
@@ -262,7 +262,7 @@ TEST(Msix, EachMaskKeepsTheMessageUntilItGoes) {
   }
 }
 
-TEST(Msix, AfterResetEveryEntryIsMaskedAndNothingIsPending) {
+TEST(Msix, ResetMasksEveryEntryAndClearsPendingBits) {
   Bench bench;
   bench.PassReset();
   bench.AllowAll();
@@ -276,7 +276,7 @@ TEST(Msix, AfterResetEveryEntryIsMaskedAndNothingIsPending) {
   EXPECT_EQ(bench.Read(spec::kBarMsixPba + 16, 8), (uint64_t{1} << (kVectors - 128)) - 1);
 }
 
-TEST(Msix, TheTableIsReadAsItWasWritten) {
+TEST(Msix, TableReadsBackItsWrites) {
   Bench bench;
   bench.PassReset();
   bench.Write(Bench::At(7, 0), 8, 0x0123'4567'89ab'cdef);
@@ -293,7 +293,7 @@ TEST(Msix, TheTableIsReadAsItWasWritten) {
   EXPECT_EQ(bench.Read(Bench::At(8, 0), 8), 0u);
 }
 
-TEST(Msix, AReadIsAnsweredThreeCyclesLater) {
+TEST(Msix, ReadIsAnsweredThreeCyclesLater) {
   Bench bench;
   bench.PassReset();
   bench.Write(Bench::At(7, 8), 4, 0x42);
@@ -329,7 +329,7 @@ TEST(Msix, BadAccessesChangeNothing) {
   EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * kRows, 8), 0u);
 }
 
-TEST(Msix, AVectorThatDoesNotExistSendsNothing) {
+TEST(Msix, NonexistentVectorSendsNothing) {
   Bench bench;
   bench.PassReset();
   for (uint32_t vector = 0; vector < kVectors; ++vector) bench.Mask(vector, false);
@@ -340,7 +340,7 @@ TEST(Msix, AVectorThatDoesNotExistSendsNothing) {
   for (uint32_t row = 0; row < kRows; ++row) EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * row, 8), 0u);
 }
 
-TEST(Msix, AResetInTrafficForgetsEverything) {
+TEST(Msix, ResetClearsAllState) {
   Bench first;
   first.PassReset();
   first.AllowAll();

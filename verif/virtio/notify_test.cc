@@ -138,7 +138,7 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(Notify, AgreesWithTheModelInRandomTraffic) {
+TEST(Notify, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 5u, 1u}) {
       Bench bench;
@@ -177,7 +177,7 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
 }
 
 // What RFC v2 says of queue numbers, written down once more.
-TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
+TEST(Notify, EachKindOfQueueRingsItsStream) {
   for (const bool mq : {true, false}) {
     Bench bench;
     bench.Start(mq);
@@ -222,7 +222,7 @@ TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
   }
 }
 
-TEST(Notify, LatenciesAreThoseOfTheModel) {
+TEST(Notify, LatenciesMatchModel) {
   Bench bench;
   bench.Start();
   Cycle at = bench.bench.cycle();
@@ -249,7 +249,7 @@ TEST(Notify, LatenciesAreThoseOfTheModel) {
 }
 
 // common_cfg says a row four cycles after the access; a ring right behind that access must find it.
-TEST(Notify, ARingRightBehindTheEnablingAccessCounts) {
+TEST(Notify, DoorbellRightAfterTheEnablingAccessCounts) {
   for (const unsigned late : {3u, 4u}) {
     Bench bench;
     bench.Start();
@@ -264,7 +264,7 @@ TEST(Notify, ARingRightBehindTheEnablingAccessCounts) {
   }
 }
 
-TEST(Notify, ARingOfTheDevicesOwnIsOneAsTheDrivers) {
+TEST(Notify, InternalDoorbellEqualsTheDrivers) {
   Bench bench;
   bench.Start();
   for (unsigned queue = 0; queue < kQueues; ++queue) {
@@ -289,7 +289,7 @@ TEST(Notify, ARingOfTheDevicesOwnIsOneAsTheDrivers) {
   EXPECT_EQ(bench.Count(), before) << "a queue that is disabled";
 }
 
-TEST(Notify, ADriversRingsDoNotHoldUpThoseOfTheDeviceForLongerThanTheyLast) {
+TEST(Notify, DriverDoorbellsDelayInternalOnesNoLongerThanTheyLast) {
   Bench bench;
   bench.Start();
   for (int i = 0; i < 20; ++i) bench.Ring(9);
@@ -306,7 +306,7 @@ TEST(Notify, ADriversRingsDoNotHoldUpThoseOfTheDeviceForLongerThanTheyLast) {
   EXPECT_TRUE(is_given());
 }
 
-TEST(Notify, QueuesThatAreDisabledRingNothing) {
+TEST(Notify, DisabledQueuesRingNoDoorbell) {
   Bench bench;
   bench.Start();
   for (uint16_t i = 0; i < kQueues; ++i) bench.row.tokens.push_back({.vq_index = i});
@@ -319,7 +319,7 @@ TEST(Notify, QueuesThatAreDisabledRingNothing) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
+TEST(Notify, DoorbellsBeforeDatapathEnableAreKept) {
   Bench bench;
   bench.Start();
   bench.enable = false;
@@ -344,7 +344,7 @@ TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
   EXPECT_EQ(bench.arm_sink.sent()[0].token.value & 0xffff, 2u);  // the last one
 }
 
-TEST(Notify, ADeviceResetThrowsAwayWhatWaits) {
+TEST(Notify, DeviceResetDiscardsPendingDoorbells) {
   Bench bench;
   bench.Start();
   bench.enable = false;
@@ -364,7 +364,7 @@ TEST(Notify, ADeviceResetThrowsAwayWhatWaits) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, AnArmForEveryCompletionIsNotUndoneByOneForSolicitedOnes) {
+TEST(Notify, ArmForEveryCompletionIsNotUndoneByASolicitedArm) {
   Bench bench;
   bench.Start();
   bench.arm.rate = 0;
@@ -382,7 +382,7 @@ TEST(Notify, AnArmForEveryCompletionIsNotUndoneByOneForSolicitedOnes) {
   EXPECT_EQ(bench.arm_sink.sent()[2].token.value, 1u << 16 | 3);
 }
 
-TEST(Notify, ThereIsNoArmInProfileRfcV2) {
+TEST(Notify, RfcV2ProfileHasNoArm) {
   Bench bench;
   bench.Start();
   bench.vireo = false;
@@ -392,7 +392,7 @@ TEST(Notify, ThereIsNoArmInProfileRfcV2) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, WhatIsNoDoorbellRingsNothing) {
+TEST(Notify, OtherAccessesRingNoDoorbell) {
   Bench bench;
   bench.Start();
   auto& tokens = bench.bar.tokens;
@@ -425,7 +425,7 @@ TEST(Notify, WhatIsNoDoorbellRingsNothing) {
 }
 
 // Nothing is lost: whatever was rung comes out after its last ring.
-TEST(Notify, NothingRungIsLost) {
+TEST(Notify, NoDoorbellIsLost) {
   Bench bench;
   bench.Start();
   bench.send.rate = 2;
