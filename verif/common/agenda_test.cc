@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agenda against a list of wishes that is searched.
+// The agenda against a list of wake-up requests that is searched.
 #include "model/common/agenda.h"
 
 #include <gtest/gtest.h>

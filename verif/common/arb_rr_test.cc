@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The round-robin arbiter, RTL against model: every beat with its bytes and its input, every cycle's valid and ready.
-// And its policy by hand.
+// Plus directed tests of its policy.
 #include "model/common/arb_rr.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,7 @@ using Bytes = std::vector<uint8_t>;
 constexpr size_t kInputs = 5;  // no power of two
 constexpr size_t kWidth = 64;
 
-// What drives one run: how often each input offers a beat and the output takes one, in 16ths; how long transactions
-// are.
+// Parameters of one run: how often each input offers a beat and the output takes one, in 16ths; transaction lengths.
 struct Traffic {
   std::array<unsigned, kInputs> producers;
   unsigned consumer;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench for blocks, on the smallest block there is: a slice. It must agree with its model, and a wrong model must
-// be found.
+// The block bench, on the smallest block: a slice. It must agree with its model, and a wrong model must be detected.
 #include "verif/common/block_bench.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ using model::Channel;
 using model::Cycle;
 using spec::CqArm;
 
-// What a slice is: an input queue whose tokens leave as soon as they are seen.
+// A slice's model: an input queue whose tokens leave as soon as they are visible.
 class SliceModel final : public Block {
  public:
   explicit SliceModel(Agenda& agenda, Cycle late) : Block(agenda), late_(late) {

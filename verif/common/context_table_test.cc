@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table with parity, RTL against model: reads, writes and flips that meet in one entry all the time, and each bit.
+// The table with parity, RTL against model: reads, writes and flips of the same entry all the time, and each bit.
 #include "model/common/context_table.h"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(ContextTable, MatchesModel) {
                                  .index = static_cast<uint32_t>(random() % (kEntries + 2)),
                                  .bit_index = static_cast<uint16_t>(random() % 1024)};
     meetings += writes && flips && flip.index == written;
-    // In any order: what happens in one cycle does not depend on it.
+    // In any order: the result of one cycle does not depend on it.
     const auto order = random() % 6;
     const auto tell_write = [&] {
       if (writes) table.Write(cycle, written, data);

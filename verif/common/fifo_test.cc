@@ -25,7 +25,7 @@ using model::kUnknown;
 using Random = std::mt19937_64;
 using Bytes = std::vector<uint8_t>;
 
-// How often a side is willing, in 16ths.
+// How often a side is ready, in 16ths.
 struct Rates {
   unsigned producer;
   unsigned consumer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_pending against its model, and against what it promises: nothing rung is lost, nothing waits twice.
+// vireo_pending against its model, and against its specification: no push is lost, no index is pending twice.
 #include "model/common/pending.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ struct Bench {
   Top& p = rtl.ports();
   std::vector<std::pair<Cycle, uint32_t>> pushed;
   bool hold = false, clear = false;
-  unsigned hold_rate = 0, clear_rate = 0;  // in 256ths, that they change
+  unsigned hold_rate = 0, clear_rate = 0;  // of changes, in 256ths
   Levels levels{[this](Cycle cycle) {
     if (random() % 256 < hold_rate) hold = !hold;
     if (random() % 256 < clear_rate) clear = !clear;
@@ -88,7 +88,7 @@ struct Bench {
 using Bench16 = Bench<Vpending_16, 16, 4>;
 using Bench5 = Bench<Vpending_5, 5, 3>;
 
-// Of every push that counted the index comes out after it, and no oftener than it was pushed.
+// After every push that counted the index is popped, and no more often than it was pushed.
 template <typename B>
 void RandomTraffic(uint32_t entries) {
   for (const unsigned push_rate : {16u, 6u, 1u}) {
@@ -189,7 +189,7 @@ TEST(Pending, ClearDiscardsPendingAndKeepsOffered) {
   ASSERT_EQ(bench.bench.Run(20), "");
   EXPECT_EQ(bench.p.waiting_o, 0);
   bench.clear = false;
-  bench.Push(9);  // thrown away before, so this is new
+  bench.Push(9);  // discarded before, so this is new
   bench.out.rate = 16;
   ASSERT_EQ(bench.bench.Run(20), "");
   ASSERT_EQ(bench.out.count, 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management registers: RTL and model side by side, and what firmware, host and blocks see of them against csr.toml
+// The management registers: RTL and model side by side, and their view by firmware, host and blocks against csr.toml
 // and tables.toml.
 #include "model/ctrl/csr.h"
 
@@ -31,7 +31,7 @@ using spec::QpOperation;
 constexpr spec::Config kConfig = spec::kNic1;
 constexpr uint32_t kQueues = 2 * kConfig.net_queue_pairs + 1 + kConfig.num_cqs + 2 * kConfig.num_qps + 1;
 
-// A pulse that the model tells, with a value.
+// A pulse of the model, with a value.
 struct Told {
   const char* name;
   Cycle cycle = model::kUnknown;
@@ -137,7 +137,7 @@ struct Bench {
   BlockBench<Vcsr_nic1> bench;
   Vcsr_nic1& p = rtl.ports();
 
-  // --- What is outside
+  // --- Outside of the block
   std::deque<Access> accesses;
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
@@ -163,7 +163,7 @@ struct Bench {
   Probe outside{[this](Cycle now) { return Begin(now); }, [this](Cycle now) { return End(now); }};
   OutPulse<spec::TableWrite, decltype(p.table_write_valid_o), decltype(p.table_write_o)> table_write{
       "table_write", p.table_write_valid_o, p.table_write_o};
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   OutPulse<spec::ContextFlip, decltype(p.context_flip_valid_o), decltype(p.context_flip_o)> context_flip{
       "context_flip", p.context_flip_valid_o, p.context_flip_o};
   bool added = (bench.AddOther(outside), bench.AddOther(table_write), bench.AddOther(context_flip), true);
@@ -311,7 +311,7 @@ struct Bench {
   void ClearCause() {
     Write(spec::kMgmtInterruptCauseRegister, 0xff & ~MgmtInterruptCause{.device_reset = true}.ToWord());
   }
-  // True: it was done.
+  // True: done.
   bool Table(uint32_t table, uint32_t index, uint32_t operation) {
     Write(spec::kMgmtTableIndexRegister, index);
     Write(spec::kMgmtTableCommandRegister, table | operation << 8);
@@ -515,7 +515,7 @@ TEST(Csr, CountersCountAndClearOnRead) {
     }
     expected = {};
   }
-  // None is lost to a read at the same time.
+  // No event is lost to a read in the same cycle.
   uint32_t total = 0;
   for (int i = 0; i < 100; ++i) {
     bench.tx_frame = true;
@@ -531,7 +531,7 @@ TEST(Csr, CountersCountAndClearOnRead) {
   EXPECT_EQ(total, 100u);
 }
 
-// --- Interrupts, life of the device ----------------------------------------------------------------------------------
+// --- Interrupts, resets of the device --------------------------------------------------------------------------------
 
 TEST(Csr, EnabledCauseRaisesInterruptUntilCleared) {
   Bench bench;
@@ -563,7 +563,7 @@ TEST(Csr, EnabledCauseRaisesInterruptUntilCleared) {
     bench.Write(spec::kMgmtInterruptCauseRegister, cause.ToWord());
     EXPECT_EQ(bench.Cause(), MgmtInterruptCause{});
   }
-  // A command that stays is told once, the next one again.
+  // A command that stays is reported once, the next one again.
   bench.mailbox.request = false;
   bench.Run(3);
   bench.mailbox.request = true;
@@ -582,7 +582,7 @@ TEST(Csr, DeviceResetIsDoneWhenItsCauseIsCleared) {
   bench.queue_reset.tokens.push_back({4});
   bench.Run(10);
   EXPECT_TRUE(bench.Cause().device_reset);
-  EXPECT_EQ(bench.Read(spec::kMgmtQueueResetIndexRegister), 0u);  // forgotten
+  EXPECT_EQ(bench.Read(spec::kMgmtQueueResetIndexRegister), 0u);  // discarded
   bench.Write(spec::kMgmtInterruptCauseRegister, 0xff);
   bench.Run(5);
   ASSERT_EQ(bench.reset_done.all.size(), 1u);
@@ -694,7 +694,7 @@ TEST(Csr, TableWriteIsBroadcastAndReadBack) {
 
       auto expected = entry;
       std::fill(expected.begin() + bytes, expected.end(), uint8_t{0});
-      // The bits that ask for something read 0.
+      // Bits that only request an action read 0.
       if (info.table == MgmtTable::kVirtqueue) expected[1] &= 0xfd;
       if (info.table == MgmtTable::kQpContext) expected[3] &= 0xf3;
       if (info.table == MgmtTable::kCqContext) expected[0] &= 0xf1;
@@ -703,7 +703,7 @@ TEST(Csr, TableWriteIsBroadcastAndReadBack) {
       EXPECT_EQ(bench.TableData(), expected) << spec::ToString(info.table) << " " << index;
       EXPECT_EQ(bench.table_write.sent.size(), 1u);
 
-      // Its neighbour is another one.
+      // The next entry is independent.
       if (index + 1 < info.entries) {
         ASSERT_TRUE(bench.Table(info.table, index + 1, MgmtTableOperation::kRead));
         EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
@@ -801,7 +801,7 @@ TEST(Csr, LoadsGoToTheSelectedHalves) {
     bench.requester_load.rate = 16;
     bench.Run(5);
     EXPECT_EQ(busy(), (loads & 2) != 0);
-    bench.Write(spec::kMgmtTableIndexRegister, 3);  // too late to matter
+    bench.Write(spec::kMgmtTableIndexRegister, 3);  // too late to have an effect
     bench.responder_load.rate = 16;
     bench.Run(5);
     EXPECT_FALSE(busy());
@@ -870,7 +870,7 @@ TEST(Csr, ReplacedDrainHasNoEffectAtItsEnd) {
   bench.Run(1);
   EXPECT_FALSE(busy());
   EXPECT_TRUE(bench.Cause().qp_done);
-  // Of a drain it ends it.
+  // For a drain it ends it.
   bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
   bench.drain_done = bench.qp_done = true;
   bench.Run(1);
@@ -900,7 +900,7 @@ TEST(Csr, EventsLeaveInOrderUpToTheQueueDepth) {
   }
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
 TEST(Csr, AccessesMeetDocumentedLatencies) {
   Bench bench;
@@ -916,7 +916,7 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(bench.read.all[i], (std::pair<Cycle, uint64_t>{from + 1 + 2 * i + Csr::kReadLatency, i + 1}));
   }
-  // Busy for exactly as long as said.
+  // Busy for exactly the documented time.
   const auto busy_for = [&](uint32_t table, uint32_t operation) {
     bench.Write(spec::kMgmtTableIndexRegister, 0);
     bench.Run(10);
@@ -1000,7 +1000,7 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
       bench.Run(20);
       Flip(bench, info.ram, index, bit);
       bench.Run(10);
-      // Others are not touched, and neither is what a write looks up.
+      // Others are not changed, nor is an entry that a write reads.
       for (const RamInfo& other : Rams()) {
         const bool same = other.table == info.table;
         ASSERT_TRUE(bench.Table(other.table, same && index == 0 ? 1 : 0, MgmtTableOperation::kRead));
@@ -1012,7 +1012,7 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
       ExpectFatal(bench, true);
       ResetDevice(bench);
       ExpectFatal(bench, false);
-      // A reset does not heal it, a write does.
+      // A reset does not clear it, a write does.
       EXPECT_FALSE(bench.Table(info.table, index, MgmtTableOperation::kRead));
       ResetDevice(bench);
       ASSERT_TRUE(
@@ -1092,7 +1092,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         if (rarely(30)) bench.link = !bench.link;
         if (rarely(50)) bench.device_status = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
         if (rarely(20)) bench.features[random() % 4] = static_cast<uint32_t>(random());
-        // common_cfg says a reset once until it is done.
+        // common_cfg pulses a reset once until it is done.
         if (!bench.reset_done.all.empty()) {
           bench.reset_done.all.clear();
           resetting = false;

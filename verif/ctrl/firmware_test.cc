@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real firmware on the models of csr, mailbox and QP control: commands of a driver that lie in memory as
-// descriptors, answered from there. It shows that the seams between the three blocks are what firmware takes them for.
+// descriptors, answered from there. Tests the interfaces between the three blocks as firmware uses them.
 #include <gtest/gtest.h>
 
 #include <map>

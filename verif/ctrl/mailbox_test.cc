@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mailbox: RTL and model side by side, with a host whose memory shows what was read and written.
+// The mailbox: RTL and model side by side, with a host whose memory records reads and writes.
 #include "model/ctrl/mailbox.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ struct Bench {
     store.on_token = [this](Cycle, const spec::DmaStore& token) { AnswerStore(token); };
     completion.on_token = [this](Cycle, const spec::Completion& given) {
       EXPECT_TRUE(done.tokens.empty()) << "given back before the response is in memory";
-      // As the chain's last descriptor says.
+      // From the chain's last descriptor.
       EXPECT_EQ(given.has_id, table.has_id);
       EXPECT_EQ(given.id, table.has_id ? table.id : 0);
       EXPECT_EQ(given.behind, table.has_id ? table.next_index : 0);
@@ -87,11 +87,11 @@ struct Bench {
   BlockBench<Vmailbox> bench;
   Vmailbox& p = rtl.ports();
 
-  // --- csr's side: what happens in the next cycle, at most one of them
+  // --- csr's side: events of the next cycle, at most one of them
   bool reset = false;
   std::optional<uint32_t> fetch, complete, window_read;
   std::optional<std::pair<uint32_t, uint32_t>> window_write;
-  uint32_t window_data = 0;  // what the last read must give
+  uint32_t window_data = 0;  // expected result of the last read
   MailboxStatus model_status;
   Cycle model_fatal = model::kUnknown;
   uint64_t fatals = 0;
@@ -139,7 +139,7 @@ struct Bench {
                  }
                  return std::string();
                }};
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(levels), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
@@ -165,15 +165,15 @@ struct Bench {
 
   // --- The host
   std::map<uint64_t, uint8_t> memory;
-  std::deque<Chain> ring;     // commands that wait
-  Chain chain;                // the one that is read
+  std::deque<Chain> ring;     // pending commands
+  Chain chain;                // the one being read
   size_t position = 0;        // in it
   spec::Buffer table;         // the last descriptor, with the table that it is in
   uint16_t base = 100;        // index of its first descriptor
   unsigned fetch_errors = 0;  // in 16ths
   unsigned store_errors = 0;
   uint64_t with_id = 0;
-  unsigned orphans = 0;  // queue found not served in the middle of a chain, in 16ths
+  unsigned orphans = 0;  // queue found unserved in the middle of a chain, in 16ths
 
   void AnswerRequest(const spec::BufferRequest& request) {
     EXPECT_EQ(request.client, spec::BufferClient::kControl);
@@ -193,7 +193,7 @@ struct Bench {
     } else {
       EXPECT_EQ(request.index, base + 3 * position);
     }
-    // The next descriptor is named as the one before has named it, in a table or not.
+    // The next descriptor is named as by the previous one, in a table or not.
     EXPECT_EQ(request.indirect, request.by_index && table.indirect);
     EXPECT_EQ(request.table_address, request.by_index ? table.table_address : 0);
     EXPECT_EQ(request.table_entries, request.by_index ? table.table_entries : 0);
@@ -259,7 +259,7 @@ struct Bench {
   }
   void Ring() { control_doorbell.tokens.push_back({kControlQueue}); }
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
-  // Runs until something is so.
+  // Runs until the condition holds.
   template <typename Condition>
   void Until(Condition condition, uint64_t limit = 200'000) {
     while (!condition()) {
@@ -353,7 +353,7 @@ TEST(Mailbox, WritesExactlyTheResponse) {
     bench.UntilRequest();
     const auto window = bench.FillWindow(Mailbox::kWindowBytes);
     const size_t room = std::min(expected.size(), window.size());
-    // More than there is room for does not happen; if it did, it would stay in the window.
+    // Beyond the room nothing is written; if it were, it would stay in the window.
     const size_t bytes = i % 4 == 0 ? 10'000 : UniformBelow(bench.random, room + 1);
     bench.Complete(static_cast<uint32_t>(bytes));
     bench.Until([&] { return bench.completion.count == static_cast<uint64_t>(i) + 1; });
@@ -399,7 +399,7 @@ TEST(Mailbox, LongestChainIsAccepted) {
   EXPECT_EQ(bench.ReadWindow(512), std::vector<uint8_t>(request.begin() + 55, request.end()));
   bench.Complete(500);
   EXPECT_EQ(bench.fatals, 0u);
-  // As many writes as there can be: each descriptor crosses nothing.
+  // As many writes as possible: each descriptor lies within one row.
   bench.ring.push_back(bench.MakeChain({}, std::vector<uint32_t>(Mailbox::kChainEntries, 8)));
   bench.done.rate = 0;
   bench.Ring();
@@ -436,7 +436,7 @@ TEST(Mailbox, BadChainBreaksTheControlQueueUntilDeviceReset) {
     ++fatals;
     EXPECT_GT(bench.buffer_request.count, requests);
     const uint64_t after = bench.buffer_request.count;
-    bench.Ring();  // nobody serves it, and it is not in the way
+    bench.Ring();  // not served, and not in the way
     bench.fetch = 0;
     bench.Run(20);
     bench.complete = 0;
@@ -498,7 +498,7 @@ TEST(Mailbox, FailedResponseWriteBreaksTheControlQueue) {
   bench.Run(50);
   EXPECT_EQ(bench.completion.count, 0u);
   EXPECT_FALSE(bench.p.request_o || bench.p.busy_o);
-  // The next life knows nothing of it.
+  // The next lifetime does not inherit it.
   bench.store_errors = 0;
   bench.reset = true;
   bench.Run(5);
@@ -565,7 +565,7 @@ TEST(Mailbox, QueueThatIsNoLongerServedIsNoError) {
 }
 
 TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
-  // In every cycle of a command's life.
+  // In every cycle of a command.
   for (uint64_t when = 1; when < 90; ++when) {
     Bench bench;
     bench.ring.push_back(bench.MakeChain({70, 3}, {130}));
@@ -594,7 +594,7 @@ TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
     bench.Run(30);
     EXPECT_FALSE(bench.p.request_o || bench.p.busy_o) << when;
     EXPECT_TRUE(bench.p.idle_o) << when;
-    // The next life.
+    // The next lifetime.
     const uint64_t completions = bench.completion.count;
     bench.ring = {bench.MakeChain({4}, {4})};
     bench.Ring();
@@ -606,7 +606,7 @@ TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
   }
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
 TEST(Mailbox, StepsMeetDocumentedLatencies) {
   Bench bench;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read port as RTL and as model side by side, cycle by cycle, and both against what the memory holds.
+// The read port as RTL and as model side by side, cycle by cycle, and both against the memory.
 #include "model/dma/dma_read_port.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ class Rig {
   }
 
   size_t clients() const { return config_.fetch_clients + config_.read_clients; }
-  size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are whole, too
+  size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are train clients, too
   const DmaReadPort::Config& config() const { return config_; }
 
   void Ask(size_t client, uint64_t address, uint32_t bytes) {
@@ -126,7 +126,7 @@ class Rig {
     requests[client]->tokens.push_back(request);
     wanted[client].push_back(request);
   }
-  // Any size and alignment, often over the end of a page.
+  // Any size and alignment, often across the end of a page.
   void AskAny(size_t client) {
     const uint32_t most = client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
     const uint32_t bytes =
@@ -136,13 +136,13 @@ class Rig {
     if (random_() % 3 == 0) address &= ~uint64_t{63};
     Ask(client, address, bytes);
   }
-  // Until all was answered and it is idle, which it must be then.
+  // Until all is answered and the port is idle, which it must be then.
   std::string Finish(uint64_t limit = 200'000) {
     while (std::any_of(wanted.begin(), wanted.end(), [](const auto& queue) { return !queue.empty(); })) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (limit-- == 0) return "no end";
     }
-    // The last train leaves; nothing else is left.
+    // The last train leaves; nothing else remains.
     const Cycle end = answered_last + spec::kPcieRequestBoundary / beat_bytes_;
     while (top_.idle_o == 0 && bench.cycle() <= end) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
@@ -167,7 +167,7 @@ class Rig {
   std::string failure() const { return failure_; }
 
  private:
-  // Of one whole client.
+  // Of one train client.
   class Trains final : public model::TrainSink {
    public:
     Trains(Rig& rig, size_t client) : rig_(rig), client_(client) {}
@@ -187,7 +187,7 @@ class Rig {
     std::vector<uint8_t> data;
   };
 
-  // What was asked for, and nothing else, in order.
+  // Exactly the requests, in order.
   void Check(Cycle cycle, size_t client, uint8_t tag, uint8_t resp, std::span<const uint8_t> data, bool padded) {
     if (wanted[client].empty()) {
       failure_ = "an answer that nobody asked for";
@@ -308,7 +308,7 @@ class Rig {
   BlockBench<Top> bench;
   using Request = StreamPorts<DmaReadRequest::kBits>;
   using Answer = StreamPorts<DmaFetched::kBits>;
-  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // whole clients last
+  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // train clients last
   std::vector<OutStream<DmaFetched, uint8_t, uint8_t, decltype(Answer::data)>*> fetched;
   std::vector<std::deque<DmaReadRequest>> wanted;  // not answered yet
   struct Answered {
@@ -330,7 +330,7 @@ class Rig {
   std::deque<Answer> fetched_;
   std::deque<Channel<DmaFetched>> sinks_;
   Channel<DmaReader::Burst> ar_ = Channel<DmaReader::Burst>::Sink();
-  std::deque<Trains> trains_;  // per whole client
+  std::deque<Trains> trains_;  // per train client
   std::deque<TrainBeat> train_;
   Cycle error_ = model::kUnknown;
   std::optional<uint32_t> faulty_tag_;
@@ -404,7 +404,7 @@ TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
       ASSERT_EQ(top.idle_o, 0);
       ASSERT_EQ(rig.bench.Run(1), "");
     }
-    // At 64 bits a whole client's train has 7 beats more.
+    // At 64 bits a train client's train has 7 beats more.
     const uint32_t more = client >= rig.whole() ? 64 / (rig.config().reader.data_bits / 8) - 1 : 0;
     for (uint32_t k = 0; k < more; ++k) {
       ASSERT_EQ(top.idle_o, 0);
@@ -444,7 +444,7 @@ TYPED_TEST(ReadPort, MeetsDocumentedLatencies) {
       ASSERT_EQ(rig.bench.Run(quiet), "");
       rig.Ask(0, address, bytes);
       ASSERT_EQ(rig.Finish(), "");
-      // The first cycle in which it was seen: not in n - 1, and in n.
+      // The first cycle in which it was visible: not in n - 1, and in n.
       EXPECT_EQ(rig.first_burst, quiet + DmaReadPort::kBurstLatency);
       const uint32_t beats = model::BusBeats(0, bytes, beat_bytes);
       const uint32_t lag = DmaReader(rig.config().reader).TrainSteps(address, bytes) - beats;
@@ -506,7 +506,7 @@ TYPED_TEST(ReadPort, ServesClientsRoundRobin) {
   }
   ASSERT_EQ(rig.Finish(), "");
   ASSERT_EQ(rig.bursts.size(), 50 * clients);
-  // Up to the first client's last request; small ones wait for room now and then, but nobody is passed over.
+  // Up to the first client's last request; fetch clients wait for room now and then, but none is skipped.
   std::vector<size_t> served(clients);
   for (const auto& burst : rig.bursts) {
     ++served[burst.address >> 20];
@@ -525,7 +525,7 @@ TYPED_TEST(ReadPort, ServesClientsRoundRobin) {
 TYPED_TEST(ReadPort, TrainClientsShareTheBusAndGetTheirOwnTrains) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 30, .max_latency = 30}});
   const size_t whole = rig.whole();
-  // The second client asks for as little as there is; the first one's trains do not keep it waiting but in turn.
+  // The second client requests the minimum; the first one's trains delay it by its turn only.
   for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole, 0x100000 + 4096 * k, 4096);
   for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole + 1, 0x800000 + 64 * k, 64);
   ASSERT_EQ(rig.Finish(), "");

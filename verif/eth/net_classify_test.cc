@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classifier: each rule by hand, the model against a reference that works byte by byte and knows nothing of beats
-// and words, then the RTL against both, class for class and cycle for cycle.
+// The classifier: each rule directed, the model against a byte-by-byte reference without beats and words, then the RTL
+// against both, class for class and cycle for cycle.
 #include "model/eth/net_classify.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ NetClass Reference(const Bytes& frame) {
   const bool ports =
       (v4 || v6) && (protocol == 6 || protocol == 17) && !fragment && l4 + 4 <= end && l4 + 4 <= frame.size();
 
-  // The two bytes of the hash's input, each for itself.
+  // The two bytes of the hash's input, separately.
   unsigned high = 0;
   unsigned low = 0;
   const auto mix = [&](size_t from, size_t to) {
@@ -114,10 +114,10 @@ void Put16(Bytes& bytes, size_t at, size_t value) {
   bytes[at + 1] = static_cast<uint8_t>(value);
 }
 
-// The checksum field that makes `sum`, which does not have it yet, right.
+// The checksum field that completes `sum`, which does not include it yet.
 uint16_t Checksum(const Residue& sum) { return static_cast<uint16_t>(0xffff - sum.value % 0xffff); }
 
-// What a sender would send; `Make` fills in lengths and checksums.
+// A valid sender's datagram; `Make` fills in lengths and checksums.
 struct Datagram {
   bool ip6 = false;
   bool udp = false;
@@ -190,8 +190,8 @@ struct Datagram {
   }
 };
 
-// A shape without payload whose IP header says that `bytes` bytes follow it, so much as its TCP or UDP header or less,
-// and all sums are right: UDP's checksum field makes them so if it is in the datagram, else a port.
+// A shape without payload whose IP header announces `bytes` bytes, as much as its TCP or UDP header or less, with all
+// sums right: UDP's checksum field is chosen so if it is in the datagram, else a port.
 Bytes OfLength(const Datagram& shape, size_t bytes) {
   Bytes frame = shape.Make();
   Put16(frame, shape.l3() + (shape.ip6 ? 4 : 2), shape.ip6 ? bytes : shape.l4() - shape.l3() + bytes);
@@ -278,19 +278,19 @@ Bytes RandomFrame(Random& random) {
     case 0: frame[UniformBelow(random, frame.size())] ^= static_cast<uint8_t>(1u << UniformBelow(random, 8)); break;
     case 1: frame.resize(1 + UniformBelow(random, frame.size())); break;
     case 2: frame[header(24)] = static_cast<uint8_t>(random()); break;
-    case 3: {  // a length one off or anywhere
+    case 3: {  // a length off by one or arbitrary
       const size_t at = datagram.l3() + (datagram.ip6 ? 4 : 2);
       Put16(frame, at, OneOf(random, 3) ? random() : At16(frame, at) + UniformBelow(random, 5) - 2);
       break;
     }
-    case 4: {  // a length that leaves next to nothing, and a cut to match
+    case 4: {  // a very short length, truncated to match
       const size_t bytes = UniformBelow(random, 24);
       Put16(frame, datagram.l3() + (datagram.ip6 ? 4 : 2),
             datagram.ip6 ? bytes : datagram.l4() - datagram.l3() + bytes);
       if (OneOf(random, 2)) frame.resize(std::min(frame.size(), datagram.l4() + bytes));
       break;
     }
-    case 5: {  // two words change places: the sum stays
+    case 5: {  // two words swapped: same sum
       const size_t at = datagram.l4() + 2 * UniformBelow(random, (frame.size() - datagram.l4()) / 2 - 1);
       std::swap(frame[at], frame[at + 2]);
       std::swap(frame[at + 1], frame[at + 3]);
@@ -306,7 +306,7 @@ std::string Text(const NetClass& what) { return TokenText(what); }
 NetClass ClassOf(const Bytes& frame) { return NetClassify::Classify(frame); }
 bool IsValid(const Bytes& frame) { return ClassOf(frame).checksum_valid; }
 
-// --- Rules, by hand --------------------------------------------------------------------------------------------------
+// --- Rules, directed -------------------------------------------------------------------------------------------------
 
 TEST(NetClassify, HandComputedFramesHaveTheirClass) {
   // A TCP SYN, 192.168.0.1:0x1234 to 192.168.0.199:80; checksums by the rules of RFC 1071.
@@ -347,8 +347,8 @@ TEST(NetClassify, ValidFramesOfEveryShapeAndLengthAreValid) {
   }
 }
 
-// Who must be wrong for a flipped bit, by what the sums cover: all from the EtherType on, but fields of IPv6 that are
-// in neither length nor pseudo header, the rest of the tag, and padding.
+// The results that a flipped bit must change, by the coverage of the sums: all from the EtherType on, but fields of
+// IPv6 that are in neither length nor pseudo header, the rest of the tag, and padding.
 TEST(NetClassify, DetectsEveryFlipOfCoveredBitsOnly) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{1, 2, 3, 4, 5};
@@ -411,7 +411,7 @@ TEST(NetClassify, UdpLengthThatDiffersFromIpIsNotValid) {
     for (const int difference : {-1, 0, 1}) {
       Bytes frame = shape.Make();
       Put16(frame, shape.l4() + 4, shape.l4_bytes() + static_cast<size_t>(difference));
-      // Right again, in the payload.
+      // Corrected again, in the payload.
       Put16(frame, shape.l4() + 8, 0x102 - static_cast<size_t>(difference));
       ASSERT_EQ(IsValid(frame), difference == 0);
     }
@@ -538,7 +538,7 @@ class NetClassifyRtl : public testing::Test {
     rtl_.Clock();
     ++cycle_;
   }
-  // With gaps: a chance of that many 16ths before each beat.
+  // With gaps: a chance of this many 16ths before each beat.
   void Send(const Bytes& frame, unsigned gaps = 0) {
     for (size_t from = 0; from < frame.size(); from += kBeatBytes) {
       while (random_() % 16 < gaps) ASSERT_NO_FATAL_FAILURE(Cycle(nullptr, 0));
@@ -634,7 +634,7 @@ TYPED_TEST(NetClassifyRtl, OneBeatFramesFollowEachOtherInEveryCycle) {
 
 TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteMatchesModel) {
   for (Datagram shape : Shapes()) {
-    // Zeros at the end: without them the sum stays right.
+    // Zeros at the end: without them the sum is still right.
     shape.payload = RandomBytes(this->random_, 70);
     shape.payload.resize(70 + 140);
     const Bytes frame = shape.Make();

@@ -21,14 +21,14 @@ import yosys  # noqa: E402  pylint: disable=wrong-import-position
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "proofs.toml"
 PAGE = ROOT / "docs/formal.md"
-WORK = ROOT / "build/formal"  # Yosys sees nothing outside of the repository
+WORK = ROOT / "build/formal"  # Yosys accesses nothing outside of the repository
 BEGIN, END = "<!-- begin: ./vireo formal -->\n", "<!-- end -->\n"
-# Cuts every register: what holds then, holds in any state, also in those that cannot be reached.
+# Cuts every register: a claim that holds then holds in any state, also in unreachable ones.
 CUT = "cutpoint t:*dff* t:*dlatch* %u"
 METHODS = ("any state", "induction")
-# Assertions of this kind only help an induction; they are proven as the others are, but say nothing to the outside.
+# Assertions of this kind only help an induction; they are proven as the others are, but make no external claim.
 HELPER = "inv_"
-SECONDS = 300  # for one question to the solver
+SECONDS = 300  # per solver query
 
 
 def load(path=LIST):
@@ -150,7 +150,7 @@ def prove(proof):
     if errors:
         return row, [f"{proof['name']}: {error}" for error in errors]
     with open(WORK / f"{proof['name']}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at the same proof, and writes the same files
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may work on the same proof, and writes the same files
         return settle(proof, row)
 
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# The first of the four multiplexers that Yosys' model of a LUT4 is; the two constants are its table.
+# The first of the four multiplexers in Yosys' model of a LUT4; the two constants are its table.
 TABLE = re.compile(r"(?P<name>assign \S+) .*\? 8'h[0-9a-f]+ : 8'h[0-9a-f]+ ?;")
 CONSTANT = re.compile(r"8'h([0-9a-f]+)")
 

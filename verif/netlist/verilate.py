@@ -10,7 +10,7 @@ verilator, prefix, top, output, *sources = sys.argv[1:]
 directory = pathlib.Path(output).parent
 for old in directory.glob(f"{prefix}*"):
     old.unlink()
-# The order in which Yosys writes assignments is nobody's style: only what the netlist means is of interest here.
+# Yosys' assignment order does not follow the style rules: only the netlist's function matters here.
 subprocess.run([verilator, "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                 "--prefix", prefix, "--top-module", top, "--Mdir", directory, *sources], check=True)
 parts = sorted(path.name for path in directory.glob(f"{prefix}*.cpp"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: long messages are asked for burst by burst.
+// The completer: long messages are requested burst by burst.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -30,7 +30,7 @@ struct LongQp : OneQp {
     EXPECT_EQ(Settle(), "");
     return Taken(replay_sink);
   }
-  // The requester begins what was asked for.
+  // The requester starts the requested part.
   void Begin(const spec::Replay& replay) {
     record.tokens.push_back({.qpn = kQp,
                              .head = replay.head,
@@ -95,7 +95,7 @@ TEST(CompleterBurst, OnlyTheStartOfTheLastPartCounts) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-// A burst's end does not matter to where a replay begins, but to what has been sent before.
+// A replay may start anywhere in a burst, but the sent range matters.
 TEST(CompleterBurst, RetransmissionStartsAtAnyPacketAndContinuesByBursts) {
   for (const uint32_t lost : {0u, 1u, kBurst - 1, kBurst, kBurst + 1, 2 * kBurst - 1}) {
     SCOPED_TRACE(lost);
@@ -103,10 +103,10 @@ TEST(CompleterBurst, RetransmissionStartsAtAnyPacketAndContinuesByBursts) {
     qp.PostLong(4 * kBurst);
     const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
     EXPECT_EQ(qp.Replays(), Replays{part});
-    // The first burst has left, the second is on its way.
+    // The first burst has left, the second is in flight.
     qp.SequenceNak(1000 + lost);
     EXPECT_EQ(qp.Holds(), std::vector<uint8_t>{1});
-    qp.Begin(part);  // it began before the hold
+    qp.Begin(part);  // it started before the hold
     uint32_t psn = 1000 + lost;
     while (999 + 4 * kBurst - psn >= kBurst) {
       const spec::Replay next = qp.Part(1, 0, psn, psn >= 1000 + 2 * kBurst);
@@ -125,7 +125,7 @@ TEST(CompleterBurst, MessageAcknowledgedBetweenPartsIsSkipped) {
   qp.Timers();
   qp.Expire();
   EXPECT_EQ(qp.Replays(), Replays{qp.Part(1, 0, 1000, false)});
-  // Half of it was there all the time.
+  // Half of it was already acknowledged.
   qp.Ack(1000 + kBurst + 9);
   EXPECT_TRUE(qp.Statuses().empty());
   qp.Begin(qp.Part(1, 0, 1000, false));
@@ -173,7 +173,8 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
                                .again = !in_first};
     qp.record.tokens.push_back(amendment);
     EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
-    // In the first burst the requester has said so, and SQE may end; later nobody has, and the QP is to stop.
+    // In the first burst the requester has reported it, and SQE may end; later it was not reported, and the QP must
+    // stop.
     EXPECT_EQ(qp.failure.count, in_first ? 0u : 1u);
     qp.PostUnsent(1);
     const uint32_t psn = 1000 + 3 * kBurst;
@@ -194,7 +195,7 @@ TEST(CompleterBurst, RequestsNothingAndIsIdleDuringHold) {
   qp.Begin(part);
   EXPECT_TRUE(qp.Replays().empty());
   EXPECT_EQ(qp.p.idle_o, 1);
-  // Acknowledges are heard all the same.
+  // Acknowledges still count.
   qp.Ack(1000);
   ASSERT_EQ(qp.Run(50), "");
   EXPECT_TRUE(qp.Replays().empty());

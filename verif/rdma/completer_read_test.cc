@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: RDMA READ and fence, and what nobody acknowledges.
+// The completer: RDMA READ and fence, and services without acknowledges.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -90,7 +90,7 @@ TEST(Completer, AcknowledgeBeyondALackingReadRetransmitsIt) {
           EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, lacks, start + 1, start + 3),
                                            qp.Again(1, 2, start + 4, start + 4, start + 4),
                                            qp.Again(1, 3, start + 5, start + 5, start + 5), qp.Resume(1)}));
-          // More of the same is no news.
+          // Repetitions have no effect.
           qp.Ack(psn, news);
           qp.Ack(start + 5, news);
           EXPECT_EQ(qp.Holds(), Holds{});
@@ -98,7 +98,7 @@ TEST(Completer, AcknowledgeBeyondALackingReadRetransmitsIt) {
           EXPECT_EQ(qp.Timers(), Timers{});
           EXPECT_EQ(qp.Ended(), Counts{});
           EXPECT_TRUE(qp.failure_sink.sent().empty());
-          // It goes on as if nothing had been.
+          // It continues unaffected.
           qp.Responses(lacks, 3 - came);
           qp.Ack(start + 5);
           EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
@@ -163,7 +163,7 @@ TEST(Completer, OfTwoReadsTheFirstLackingResponsesCounts) {
   qp.Ack(1004);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, 1002, 1002, 1003), qp.Again(1, 2, 1004, 1004, 1004), qp.Resume(1)}));
-  qp.Response(1002);  // progress: the same acknowledge is news again
+  qp.Response(1002);  // progress: the same acknowledge counts again
   qp.Ack(1004);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1003, 1002, 1003), qp.Again(2, 2, 1004, 1004, 1004), qp.Resume(2)}));
 }
@@ -266,7 +266,7 @@ TEST(Completer, ResponseWithStatusFailsItsReadAndFlushesTheRest) {
       }
     }
   }
-  // Not of what is outstanding.
+  // Outside of the outstanding range.
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -326,7 +326,7 @@ TEST(Completer, FenceWithoutEarlierReadsDoesNotStall) {
   qp.PostFence(1);
   qp.PostUnsentRead(1);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 2, 1002, 1002, 1002), qp.Again(0, 3, 1003, 1003, 1003), qp.Resume(0)}));
-  // A READ behind the cursor is none before it.
+  // A READ behind the cursor does not count as before it.
   qp.SequenceNak(1000);
   EXPECT_EQ(qp.Replays().size(), 5u);
 }
@@ -352,7 +352,7 @@ TEST(Completer, ReplayStallsAtTheReadLimit) {
 }
 
 TEST(Completer, ReadLimitZeroReplaysAReadWithoutEarlierReads) {
-  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester says what is wrong
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester reports the error
   qp.PostUnsentRead(1);
   qp.PostUnsentRead(1);
   EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 0, 1000, 1000, 1000)});
@@ -392,7 +392,7 @@ TEST(Completer, ReadThatLeavesInAPauseStartsNothing) {
   qp.Post(1);
   qp.PostFence(1);
   EXPECT_EQ(qp.Replays(), Replays{});
-  qp.RnrNak(1000, 1);  // of the READ, as nobody should
+  qp.RnrNak(1000, 1);  // of the READ, which no peer should send
   EXPECT_EQ(qp.Timers().back(), Timer(TimerKind::kRnr, 1, 2));
   qp.Response(1000);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
@@ -416,7 +416,7 @@ TEST(Completer, ErrClearAndFailureEndAStall) {
                                           : (Statuses{IbWcStatus::kLocProtErr, kFlush, kFlush}));
     EXPECT_EQ(qp.Replays(), Replays{});
     EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
-    // Set up anew it begins from nothing, but the number goes on.
+    // Set up again it starts from nothing, but the number continues.
     qp.SetState(kQp, IbQpState::kReset, true);
     qp.SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -441,7 +441,7 @@ TEST(Completer, EndedReadCountWrapsAndIsNeverReset) {
       qp.PostRead(2);
       expected.push_back(++ended);
       qp.SetState(kQp, IbQpState::kErr);
-    } else if (i % 50 == 40) {  // forgotten, one when it comes
+    } else if (i % 50 == 40) {  // discarded, one on arrival
       qp.PostRead(1);
       ASSERT_EQ(qp.Settle(), "");
       qp.SetState(kQp, IbQpState::kReset, true);
@@ -476,7 +476,7 @@ TEST(Completer, AmendmentDoesNotCountAsARead) {
                              .status = IbWcStatus::kLocQpOpErr,
                              .vendor_err = 3,
                              .amends = true};
-  qp.record.tokens.push_back(amendment);  // of the newest, which remains what it is
+  qp.record.tokens.push_back(amendment);  // of the newest, which stays a READ
   EXPECT_EQ(qp.Ended(), Counts{});
   qp.Responses(1000, 2);
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
@@ -523,7 +523,7 @@ TEST(Completer, UnacknowledgedServicesCompleteWhenSent) {
     qp.Ack(3);
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
     EXPECT_FALSE(qp.has_cqe);
-    // It has no timer, and nothing is sent again.
+    // It has no timer and is never retransmitted.
     EXPECT_EQ(qp.Timers(), Timers{});
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
@@ -533,14 +533,14 @@ TEST(Completer, UnacknowledgedServicesCompleteWhenSent) {
   }
 }
 
-// Which of what follows is flushed is the requester's to say. [IBTA vol. 1, 10.3.1.6]
+// The requester decides which later work is flushed. [IBTA vol. 1, 10.3.1.6]
 TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
     qp.Post(2);
     qp.PostFailed(IbWcStatus::kLocProtErr, 4);
-    EXPECT_EQ(qp.Statuses(), Statuses{});  // not before its turn
+    EXPECT_EQ(qp.Statuses(), Statuses{});  // not before earlier records
     qp.SetState(kQp, IbQpState::kSqe);
     qp.PostFailed(kFlush, 0);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -554,7 +554,7 @@ TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
     qp.Ack(1003);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
-    // In SQE what has left completes, too.
+    // In SQE sent packets complete, too.
     qp.Post(1);
     qp.PostFailed(IbWcStatus::kLocQpOpErr, 4);
     EXPECT_EQ(qp.Statuses(), Statuses{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: sending again, for a NAK, a pause or a timeout.
+// The completer: retransmission for a NAK, a pause or a timeout.
 #include <gtest/gtest.h>
 
 #include "verif/rdma/completer_bench.h"
@@ -46,13 +46,13 @@ TEST(Completer, DuplicateSequenceNakCostsNoRetry) {
   for (int i = 0; i < 5; ++i) qp.SequenceNak(1001);  // when they have left
   EXPECT_EQ(qp.Holds(), Holds{});
   EXPECT_EQ(qp.Replays().size(), 2u);
-  // A timeout begins the second replay, and one NAK of a packet that is lost again would be news.
+  // A timeout starts the second replay, and one NAK of a packet that is lost again would count.
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
   qp.Expire();
   EXPECT_EQ(qp.Holds(), Holds{2});
   EXPECT_EQ(qp.Replays().size(), 2u);
   EXPECT_EQ(qp.Statuses(), Statuses{});
-  qp.SequenceNak(1002);  // progress: everything is full again
+  qp.SequenceNak(1002);  // progress: all counters are restored
   EXPECT_EQ(qp.Holds(), Holds{3});
   qp.SequenceNak(1003);
   EXPECT_EQ(qp.Holds(), Holds{4});
@@ -102,7 +102,7 @@ TEST(Completer, ExhaustedRetriesFailTheOldestRecordAndFlushTheRest) {
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
               (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
-    EXPECT_EQ(qp.Timers(), Timers{});  // it stands since it expired
+    EXPECT_EQ(qp.Timers(), Timers{});  // stopped since it expired
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
   }
@@ -140,7 +140,7 @@ TEST(Completer, RnrNakPausesTheQpAndReplaysAtTimerExpiry) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 27, 2)});
   EXPECT_EQ(qp.Holds(), Holds{1});
-  // In the pause an acknowledge counts and changes nothing else; the same NAK once more is no news.
+  // In the pause an acknowledge counts and changes nothing else; the same NAK again has no effect.
   qp.RnrNak(1001, 5);
   qp.SequenceNak(1001);
   qp.Ack(1001);
@@ -155,7 +155,7 @@ TEST(Completer, RnrNakPausesTheQpAndReplaysAtTimerExpiry) {
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
   EXPECT_EQ(qp.Holds(), Holds{2});
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1003, 1003, 1003), qp.Again(2, 3, 1004, 1004, 1005), qp.Resume(2)}));
-  // The pause's end has cost no retry of either kind beyond the one: 1003 was progress.
+  // The end of the pause has cost no further retry of either kind: 1003 was progress.
   qp.RnrNak(1003, 31);
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 31, 4)});
   qp.Expire();
@@ -214,7 +214,7 @@ TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
   qp.SequenceNak(1003);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(6)});
-  // Firmware switches it off.
+  // Firmware disables it.
   qp.SetCq(kQp, kCq, {.retry_cnt = 7});
   qp.Post(1);
   qp.Ack(1003);
@@ -224,7 +224,7 @@ TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk, kOk}));
 }
 
-// What has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
+// A packet that has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
 TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
   for (const bool again : {false, true}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 0});
@@ -247,7 +247,7 @@ TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
     };
     for (int i = 0; i < 20; ++i) expire();
-    // Of another QP, of an earlier hold, of what is acknowledged: nothing of it.
+    // Of another QP, of an earlier hold, of an acknowledged PSN: all ignored.
     qp.sent.tokens.push_back({.qpn = kQp + 1, .psn = 1, .generation = generation});
     qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = static_cast<uint8_t>(generation - 1)});
     ASSERT_EQ(qp.Settle(), "");
@@ -260,10 +260,10 @@ TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
     qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = generation});
     ASSERT_EQ(qp.Settle(), "");
     EXPECT_EQ(qp.Holds(), Holds{});
-    expire();  // it is sent, and has its time from now on
+    expire();  // it is sent, and its time starts now
     EXPECT_EQ(qp.Holds(), Holds{});
     qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
-    if (again) {  // the counter was full again
+    if (again) {  // the counter was restored
       EXPECT_EQ(qp.Holds(), Holds{2});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
       expire();
@@ -274,7 +274,7 @@ TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
   }
 }
 
-// They share a RAM: a life of this or another QP begins in the cycles around the one in which this one sends.
+// They share a RAM: a lifetime of this or another QP starts in the cycles around the one in which this one sends.
 TEST(Completer, TransmissionsCountSinceTheStartOfTheLifetime) {
   for (const uint32_t begins : {kQp, kQp + 1}) {
     for (int delay = -3; delay <= 3; ++delay) {
@@ -298,7 +298,7 @@ TEST(Completer, TransmissionsCountSinceTheStartOfTheLifetime) {
   }
 }
 
-// The request says it for all responses.
+// The request counts for all responses.
 TEST(Completer, TimeoutOfAReadWithoutResponsesCounts) {
   OneQp qp(1000, kReader);
   qp.PostRead(4);
@@ -335,12 +335,12 @@ TEST(Completer, StaleExpiryIsIgnored) {
   EXPECT_EQ(qp.Holds(), Holds{});
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
   qp.Expire();
-  qp.Expire();  // it stands
+  qp.Expire();  // it is stopped
   EXPECT_EQ(qp.Holds(), Holds{1});
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
   qp.Ack(1001);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
-  qp.Expire();  // it was switched off
+  qp.Expire();  // it was stopped
   EXPECT_EQ(qp.Holds(), Holds{});
 }
 
@@ -362,7 +362,7 @@ TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
     qp.replay.rate = 16;
     EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
     (void)qp.Timers();
-    // The first one had been given already.
+    // The first one had been issued already.
     Replays expected{qp.Again(1, 0, 1001, 1000, 1001)};
     uint8_t generation = 2;
     if (cause == 1) {
@@ -418,7 +418,7 @@ TEST(Completer, UnsentRecordIsReplayedInOrder) {
   ASSERT_EQ(qp.Run(50), "");
   qp.replay.rate = 16;
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Again(1, 1, 1001, 1001, 1002), qp.Resume(1)}));
-  qp.PostUnsent(1);  // behind the resume: it is sent, and the resume comes once more, without another hold
+  qp.PostUnsent(1);  // behind the resume: it is sent, and the resume is sent once more, without another hold
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 2, 1003, 1003, 1003), qp.Resume(1)}));
   qp.Ack(1003);
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
@@ -447,7 +447,7 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
                              .again = true,
                              .slot = 1,
                              .silent = true};
-  // Of a record that is not there.
+  // Of a nonexistent record.
   for (const uint8_t slot : {uint8_t{0}, uint8_t{2}, uint8_t{3}, uint8_t{7}, uint8_t{9}, uint8_t{255}}) {
     amendment.slot = slot;
     qp.record.tokens.push_back(amendment);
@@ -459,7 +459,7 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
   amendment.first_psn = 1001;
   qp.record.tokens.push_back(amendment);
   EXPECT_EQ(qp.Statuses(), Statuses{});
-  // What comes before it is replayed once more, it and what is behind it are not.
+  // Earlier records are replayed once more; it and later ones are not.
   qp.Timers();
   qp.Expire();
   EXPECT_EQ(qp.Replays(), Replays{qp.Again(2, 0, 1000, 1000, 1000)});
@@ -555,13 +555,13 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
       ASSERT_EQ(qp.Run(50), "");
       qp.replay.rate = 16;
       EXPECT_EQ(qp.Statuses(), Statuses(clear ? 0 : 4, kFlush));
-      EXPECT_EQ(qp.Replays().size(), cause == 0 ? 1u : 0u);  // that which waited to be taken
+      EXPECT_EQ(qp.Replays().size(), cause == 0 ? 1u : 0u);  // the one that waited to be taken
       EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
       qp.Expire();
       EXPECT_EQ(qp.Timers(), Timers{});
       EXPECT_EQ(qp.Holds().size(), cause == 2 ? 0u : 1u);
       if (!clear) qp.SetState(kQp, IbQpState::kReset, true);
-      // Set up anew: generations begin at 0 again, counters are full.
+      // Set up again: generations start at 0 again, counters are full.
       qp.SetState(kQp, IbQpState::kRts);
       ASSERT_EQ(qp.Settle(), "");
       qp.Post(1);
@@ -595,7 +595,7 @@ TEST(Completer, ReplaysAlternateBetweenQps) {
     EXPECT_EQ(token.psn, next[token.qpn]);
     EXPECT_EQ(token.resume, next[token.qpn] == 4);
     ++next[token.qpn];
-    // From the third on all of them wait; in the end one after the other has nothing more.
+    // From the third on all of them wait; in the end one after the other runs out.
     if (i >= 2 && i < 10) {
       EXPECT_EQ(token.qpn, bench.replay_sink.sent()[i + 3].token.qpn) << i;
     }
@@ -664,7 +664,7 @@ TEST(Completer, MessageWithTimerAndOwnAcknowledgeTakesAtMostTenCycles) {
     for (uint32_t i = 0; i < 400; i += burst) {
       for (uint32_t k = 0; k < burst; ++k) qp.Post(1);
       for (uint32_t k = 0; k < burst; ++k) qp.Ack(1000 + i + k);
-      if (burst == 1) qp.ack.rate = 0;  // the record first, as it is in the device
+      if (burst == 1) qp.ack.rate = 0;  // the record first, as in the device
       ASSERT_EQ(qp.Run(1), "");
       qp.ack.rate = 16;
       while (qp.p.idle_o == 0 || !qp.ack.IsEmpty()) {
@@ -673,7 +673,7 @@ TEST(Completer, MessageWithTimerAndOwnAcknowledgeTakesAtMostTenCycles) {
       }
     }
     EXPECT_EQ(qp.completion.count, 400u);
-    EXPECT_LE(busy, 400u * 10 + 400 / burst * 3);  // two ways through the slices, and to the last output
+    EXPECT_LE(busy, 400u * 10 + 400 / burst * 3);  // two latencies through the slices, and to the last output
   }
 }
 

@@ -26,7 +26,7 @@ TEST(Completer, AcknowledgeCompletesEveryCoveredRecord) {
 TEST(Completer, AcknowledgesOutsideTheOutstandingRangeAreIgnored) {
   for (const uint32_t start : {1000u, 0xff'fffeu, 0u, 0x80'0000u}) {
     OneQp qp(start);
-    qp.Ack(start);  // before there is anything
+    qp.Ack(start);  // before anything is outstanding
     EXPECT_EQ(qp.Statuses(), Statuses{});
     qp.Post(2);
     qp.Post(3);
@@ -90,7 +90,7 @@ TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
               (spec::QpFailure{
                   .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(c.code)}));
-    // Dead before qp_control says so: later records flush, acknowledges count for nothing.
+    // Failed before qp_control broadcasts it: later records flush, acknowledges are ignored.
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
     qp.Ack(qp.next_psn - 1);
@@ -98,7 +98,7 @@ TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
     EXPECT_EQ(qp.retired_sink.sent().size(), 6u);
-    // Set up anew.
+    // Set up again.
     qp.SetState(kQp, IbQpState::kReset, true);
     qp.SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -109,7 +109,7 @@ TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
   }
 }
 
-// Who flushes without end takes turns with everybody else.
+// A QP that flushes without end alternates with all others.
 TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   constexpr uint32_t kFlooder = 3;
   OneQp qp(1000, kPatient);
@@ -134,7 +134,7 @@ TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   const auto first = std::find(flushes.begin(), flushes.end(), false);
   ASSERT_GE(flushes.end() - first, 8);
   for (int i = 0; i < 7; ++i) EXPECT_EQ(first[i], i % 2 != 0) << i;
-  // A replay of all, with its resume, and a timeout that begins another one.
+  // A replay of all, with its resume, and a timeout that starts another one.
   qp.SequenceNak(1004);
   ASSERT_EQ(qp.Run(800), "");
   ASSERT_EQ(qp.replay_sink.sent().size(), 5U);
@@ -151,7 +151,7 @@ TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   ASSERT_EQ(qp.Settle(), "");
 }
 
-// A record that waits behind one that flushes is there before the acknowledge of its packets.
+// A record that waits behind one that flushes is processed before the acknowledge of its packets.
 TEST(Completer, AcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
   constexpr uint32_t kFlooder = 3;
   for (int before = 0; before < 4; ++before) {
@@ -199,7 +199,7 @@ TEST(Completer, FailedRecordCompletesInOrderAndTheRestFlushes) {
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr, kFlush}));
   qp.Post(1);
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
-  EXPECT_TRUE(qp.failure_sink.sent().empty());  // the requester tells of it
+  EXPECT_TRUE(qp.failure_sink.sent().empty());  // the requester reports it
 }
 
 TEST(Completer, FailedOldestRecordCompletesAtOnce) {
@@ -309,7 +309,7 @@ TEST(Completer, QueueMappingFollowsTheAcceptedNetQueuePairs) {
     qp.retired_sink.sent().clear();
     qp.Post(1);
     qp.Ack(qp.next_psn - 1);
-    EXPECT_EQ(qp.Statuses(), Statuses{kOk});  // looks at the completion's queue
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});  // checks the completion's queue
     ASSERT_EQ(qp.retired_sink.sent().size(), 1u);
     EXPECT_EQ(qp.retired_sink.sent()[0].token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * kQp);
   }

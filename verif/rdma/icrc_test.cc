@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ICRC of the model against frames that Linux sent, against zlib and against what the standard masks. The RTL's
-// ICRC is tested through vireo_rx_parser in rx_parser_test.cc.
+// The ICRC of the model against frames that Linux sent, against zlib and against the masked fields of the standard. The
+// RTL's ICRC is tested through vireo_rx_parser in rx_parser_test.cc.
 #include "model/rdma/icrc.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Datagram {
   size_t bth() const { return ip_bytes() + spec::Udp::kBytes; }
 };
 
-// The captures hold nothing but untagged RoCEv2 frames.
+// The captures hold only untagged RoCEv2 frames.
 std::vector<Datagram> GoldenDatagrams() {
   std::vector<Datagram> result;
   for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
@@ -55,7 +55,7 @@ std::vector<Datagram> OneOfEachKind() {
   return result;
 }
 
-// Bits of byte `at` that the ICRC does not see.
+// Bits of byte `at` that the ICRC does not cover.
 uint8_t MaskedBits(const Datagram& datagram, size_t at) {
   if (at < datagram.ip_bytes()) return datagram.is_ipv6 ? spec::Ipv6::kIcrcOnes[at] : spec::Ipv4::kIcrcOnes[at];
   at -= datagram.ip_bytes();
@@ -80,7 +80,7 @@ TEST(Icrc, ResidueOfTheContractMatchesZlib) {
   }
 }
 
-// The library takes short and long runs, and those at odd addresses, in different ways.
+// The library handles short and long runs, and odd addresses, differently.
 TEST(Icrc, MatchesZlibOverMaskedBytesAtEveryLengthAndAlignment) {
   auto random = MakeRandom("Icrc.Lengths");
   for (const auto& kind : OneOfEachKind()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QP control: RTL and model side by side, and what it says against the rules of tables.toml and decision 0003.
+// QP control: RTL and model side by side, and its outputs against the rules of tables.toml and decision 0003.
 #include "model/rdma/qp_control.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct Bench {
   OutPulse<spec::QpStateWrite, decltype(p.qp_state_write_valid_o), decltype(p.qp_state_write_o)> states{
       "qp_state_write", p.qp_state_write_valid_o, p.qp_state_write_o};
 
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(levels), bench.AddOther(states), bench.AddOther(qp_done), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
@@ -119,9 +119,9 @@ struct Bench {
     table_write.tokens.push_back(write);
   }
   void Order(uint32_t qpn, QpOperation operation) { qp_order.tokens.push_back({qpn, operation}); }
-  // Everything that is offered is taken and has happened.
+  // Everything offered is taken and has taken effect.
   void Finish() { ASSERT_EQ(bench.RunOut(40), ""); }
-  // A QP in a state, and nothing left of how it came there.
+  // A QP in a state, with nothing pending from the way there.
   void Bring(uint32_t qpn, IbQpState state, uint16_t send_cqn = 0, uint16_t recv_cqn = 0) {
     WriteQp(qpn, state, send_cqn, recv_cqn);
     Order(qpn, QpOperation::kStop);
@@ -151,9 +151,9 @@ struct Bench {
 constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,
                                  IbQpState::kSqd,   IbQpState::kSqe,  IbQpState::kErr};
 
-// --- Orders ----------------------------------------------------------------------------------------------------------
+// --- Commands --------------------------------------------------------------------------------------------------------
 
-// Nobody would hear of what it says: the sets of QPs are being cleared.
+// The sets of QPs, which are being cleared, would miss the state.
 TEST(QpControl, CommandWaitsAfterReset) {
   Bench bench;
   bench.csr_event.tokens.push_back({.element = 3});
@@ -213,7 +213,7 @@ TEST(QpControl, DrainEndsWithTheLastWorkRequestAndIsIdleMeanwhile) {
   bench.Finish();
   EXPECT_EQ(bench.Dones(), 0u);
   EXPECT_TRUE(bench.p.idle_o);
-  // What is fetched while the state is on its way counts, another QP's does not, and failures are not held up.
+  // Work fetched while the state is in flight counts, another QP's does not, and failures are not stalled.
   bench.qp_sends.tokens = {{.qpn = 3, .outstanding = 8}, {.qpn = 4, .outstanding = 0}, {.qpn = 3, .outstanding = 1}};
   bench.requester_failure.tokens.push_back({.qpn = 4, .event_type = RdmaEventType::kQpFatal});
   bench.Finish();
@@ -243,7 +243,7 @@ TEST(QpControl, AnotherCommandReplacesADrain) {
   bench.qp_sends.tokens.push_back({.qpn = 3, .outstanding = 0});
   bench.Finish();
   EXPECT_EQ(bench.Dones(), 1u);
-  // Another drain takes its place; begun once more, one that has ended ends at once.
+  // Another drain replaces it; restarted, one that has ended ends at once.
   bench.Order(4, QpOperation::kDrain);
   bench.Order(3, QpOperation::kDrain);
   bench.Finish();
@@ -285,7 +285,7 @@ TEST(QpControl, DeferredCommandsAreDoneWhenAllAreQuiet) {
   ASSERT_EQ(bench.bench.Run(100), "");
   EXPECT_EQ(bench.States().size(), 1u);
   EXPECT_TRUE(bench.qp_done.sent.empty());
-  // Meanwhile failures are served, or nobody could become quiet.
+  // Meanwhile failures are served, or no block could become quiet.
   bench.desc_fetch_failure.tokens.push_back({.vq_index = 0, .code = RdmaError::kBadDescriptor});
   bench.requester_failure.tokens.push_back({.qpn = 7, .event_type = RdmaEventType::kQpFatal, .code = 1});
   ASSERT_EQ(bench.bench.Run(50), "");
@@ -318,12 +318,12 @@ TEST(QpControl, HoldIsAssertedWhileACommandWaitsForQuiet) {
       EXPECT_EQ(bench.states.sent[0].first, pulse);
       ASSERT_EQ(bench.Dones(), 1u);
       EXPECT_EQ(bench.DoneAt(0), quiet + 1);
-      // From the pulse to the cycle in which quiet was seen, without a gap.
+      // From the pulse to the cycle in which quiet was sampled, without a gap.
       ASSERT_FALSE(bench.held.empty());
       EXPECT_EQ(bench.held.front(), pulse);
       EXPECT_EQ(bench.held.back(), quiet);
       EXPECT_EQ(bench.held.size(), quiet - pulse + 1);
-      // Others count what they hold back as work again two cycles later: until then this block is what keeps all awake.
+      // Other blocks count held work as work again two cycles later: until then this block keeps the device awake.
       EXPECT_EQ(bench.busy.back(), quiet + 1);
     }
   }
@@ -491,7 +491,7 @@ TEST(QpControl, VirtqueueFailureIsReportedAndFailsItsOwner) {
       EXPECT_EQ(bench.Events().size(), 1u) << vq_index;
       EXPECT_TRUE(bench.States().empty()) << vq_index;
     }
-    // A QP that does not work is left alone.
+    // A QP that is not operating is not affected.
     bench.Bring(6, IbQpState::kInit);
     bench.desc_fetch_failure.tokens.push_back({.vq_index = SendQueue(6), .code = RdmaError::kBadDescriptor});
     bench.Finish();
@@ -506,14 +506,14 @@ TEST(QpControl, CqFailureFailsAllAttachedQps) {
     bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Bring(qpn, IbQpState::kRts, 10, 12);
     bench.Bring(0, IbQpState::kRts, 11, 3);
-    bench.Bring(4, IbQpState::kInit, 11, 11);  // does not work yet
+    bench.Bring(4, IbQpState::kInit, 11, 11);  // not operating yet
     bench.Bring(9, IbQpState::kRtr, 3, 11);
     bench.Bring(kQps - 1, IbQpState::kSqd, 11, 11);
     bench.desc_fetch_failure.tokens.push_back({.vq_index = CqQueue(11), .code = code});
     bench.Finish();
     ASSERT_EQ(bench.bench.RunOut(200), "");
     std::vector<HostEvent> expected;
-    // Of a full CQ the ring is as it must be.
+    // The ring of a full CQ is correct.
     if (code != RdmaError::kCqOverrun) {
       expected.push_back(
           {.event_type = RdmaEventType::kVqErr, .element = CqQueue(11), .code = static_cast<uint32_t>(code)});
@@ -556,7 +556,7 @@ TEST(QpControl, FirmwareEventsPassInOrder) {
   EXPECT_EQ(bench.Events(), sent);
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
 TEST(QpControl, MeetsDocumentedLatency) {
   Bench bench;
@@ -658,7 +658,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
                                               .element = static_cast<uint32_t>(random()),
                                               .code = static_cast<uint32_t>(random())});
           }
-          // Mostly starts into working states, so that failures find something to stop.
+          // Mostly starts into operating states, so that failures find QPs to stop.
           const auto index = static_cast<uint32_t>(UniformBelow(random, kQps));
           bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
           const auto operation = static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3);

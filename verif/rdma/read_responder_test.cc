@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read responder: RTL against model in every cycle, and both against what READs and answers are.
+// The read responder: RTL against model in every cycle, and both against the definition of READs and answers.
 #include "model/rdma/read_responder.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ constexpr uint32_t kQps = 16;  // as the Verilated class was made
 constexpr uint32_t kReads = 4;
 constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
 
-// In ERR nothing new comes, but what was taken before is answered.
+// In ERR no new ones arrive, but those taken before are answered.
 constexpr std::array kAnswering = {IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe, IbQpState::kErr};
 constexpr std::array kMute = {IbQpState::kReset, IbQpState::kInit};
 constexpr std::array kMtus = {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::kMtu1024, IbMtu::kMtu2048, IbMtu::kMtu4096};
@@ -50,7 +50,7 @@ uint32_t Packets(uint32_t bytes, uint32_t mtu) { return bytes == 0 ? 1 : (bytes 
 uint8_t Ack() { return static_cast<uint8_t>(AethSyndrome::kAckNoCredits); }
 uint8_t Nak(AethSyndrome syndrome) { return static_cast<uint8_t>(syndrome); }
 
-// Syndrome and MSN as they lie in a packet.
+// Syndrome and MSN as in a packet.
 void SetAeth(spec::TxPacket& packet, uint8_t syndrome, uint32_t msn) {
   packet.extension[0] = syndrome;
   for (unsigned i = 0; i < 3; ++i) packet.extension[1 + i] = static_cast<uint8_t>(msn >> (16 - 8 * i));
@@ -79,7 +79,7 @@ spec::TxJob AnswerJob(const spec::RxAnswer& answer) {
   return job;
 }
 
-// Some place for every access: in two runs where it goes past a page.
+// A place for every access: in two runs where it crosses a page.
 spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   const uint64_t base = check.address ^ 0x5500'0000'0000'0000u ^ uint64_t { check.key } << 32;
   const auto first = static_cast<uint32_t>(std::min<uint64_t>(check.bytes, 4096 - base % 4096));
@@ -91,7 +91,7 @@ spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   return place;
 }
 
-// What must come of a READ, by the definition of its packets. [IBTA vol. 1, table 38]
+// The expected packets of a READ, by definition. [IBTA vol. 1, table 38]
 std::vector<spec::TxJob> Responses(const spec::RxAnswer& read, IbMtu path_mtu, uint16_t pdn) {
   const uint32_t mtu = Bytes(path_mtu);
   const uint32_t packets = Packets(read.bytes, mtu);
@@ -143,8 +143,8 @@ Rtl::Outputs Outputs() {
   };
 }
 
-// The block with what stands around it: a memory that gives a place for every check, and tx_gather with tx_builder,
-// who take the jobs in order.
+// The block with its environment: a memory that returns a place for every check, and tx_gather with tx_builder, which
+// take the jobs in order.
 struct Bench {
   explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     block.packet_out.Connect(packet_sink, block);
@@ -188,7 +188,7 @@ struct Bench {
     return {};
   }
 
-  // Until nothing is under way.
+  // Until nothing is in flight.
   std::string Settle() {
     for (int i = 0; i < 20'000; ++i) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
@@ -206,7 +206,7 @@ struct Bench {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
     spec::TableQpContext{.path_mtu = mtu, .pdn = PdnOf(qpn)}.Encode(write.data);
     tables.tokens.push_back(write);
-    // Tables of others are of no concern.
+    // Other tables are ignored.
     write.table_id = spec::MgmtTable::kMr;
     for (auto& byte : write.data) byte = static_cast<uint8_t>(random());
     tables.tokens.push_back(write);
@@ -262,8 +262,8 @@ struct Bench {
   std::function<void(Cycle)> on_accepted;                         // an answer was
   std::function<void(Cycle, const spec::TxPacket&)> on_straight;  // left
   std::function<void(Cycle, const spec::TxJob&)> on_taken;
-  std::deque<spec::TxJob> on_way;     // given, not taken
-  std::array<uint8_t, kQps> ended{};  // as heard
+  std::deque<spec::TxJob> on_way;     // issued, not taken
+  std::array<uint8_t, kQps> ended{};  // as reported
   uint64_t accepted_before = 0;
   bool idle = true;  // of the model, at the end of the cycle before
 
@@ -345,7 +345,7 @@ TEST_F(ReadResponderTest, NewestOfSeveralAnswersIsSent) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// A repeated request is answered by what is expected less one: a NAK of what is expected says more.
+// A duplicate request is answered with the expected PSN less one: a NAK of the expected PSN acknowledges more.
 TEST_F(ReadResponderTest, AnswerOfAnEarlierPsnIsNotKept) {
   b.Setup();
   const auto read = Read(kQp, 0, 5000);
@@ -366,7 +366,7 @@ TEST_F(ReadResponderTest, ReadReplacesAKeptAnswer) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// Its responses say nothing of the later PSN.
+// Its responses do not cover the later PSN.
 TEST_F(ReadResponderTest, DuplicateReadDoesNotReplaceAKeptAnswer) {
   b.Setup();
   const auto read = Read(kQp, 0xff'ffff, 2000);
@@ -414,7 +414,7 @@ TEST_F(ReadResponderTest, AnswerFollowsAJobInFlightAsAJob) {
   ASSERT_EQ(b.packet_sink.sent().size(), 3u);
 }
 
-// The number of its last job lies ahead again when the others have given half of all numbers.
+// The number of its last job lies ahead again when the others have issued half of all numbers.
 TEST_F(ReadResponderTest, JobNumberWrapMakesOneAnswerAJob) {
   b.Setup();
   b.job.keep = false;
@@ -444,7 +444,7 @@ TEST_F(ReadResponderTest, AcknowledgesThatWaitForTheTransmitterAreCoalesced) {
   const auto last = b.answer.tokens.back();
   const Cycle begin = b.bench.cycle();
   while (!b.answer.IsEmpty()) ASSERT_EQ(b.bench.Run(1), "");
-  EXPECT_LE(b.bench.cycle() - begin, 210u);  // nobody waits: one in two cycles
+  EXPECT_LE(b.bench.cycle() - begin, 210u);  // no stall: one in two cycles
   ASSERT_EQ(b.bench.Run(20), "");
   EXPECT_FALSE(b.p.idle_o);
   b.packet.rate = 16;
@@ -470,7 +470,7 @@ TEST_F(ReadResponderTest, QpsWithAWaitingAcknowledgeTakeTurns) {
   EXPECT_EQ(b.StraightPackets(), expected);
 }
 
-// A repeated request is acknowledged with the last PSN; what is behind that has nothing to say.
+// A duplicate request is acknowledged with the last PSN; an older one has no new information.
 TEST_F(ReadResponderTest, AcknowledgeOfAnEarlierPsnDoesNotReplaceAWaitingOne) {
   b.Setup();
   b.packet.rate = 0;
@@ -491,14 +491,14 @@ TEST_F(ReadResponderTest, NakIsNotReplacedAndLeavesInOrder) {
     b.answer.tokens.assign(answers.begin(), answers.end());
     ASSERT_EQ(b.bench.Run(100), "");
     EXPECT_FALSE(b.answer.IsEmpty());  // behind the NAK all wait
-    // One, and what waited before the NAK; then the NAK; what came behind it does not wait any more.
+    // One, and the answer that waited before the NAK; then the NAK; later ones no longer wait.
     b.packet.rate = 16;
     EXPECT_EQ(b.StraightPackets(), (std::vector{answers[0].packet, answers[2].packet, answers[3].packet,
                                                 answers[4].packet, answers[5].packet, answers[6].packet}));
   }
 }
 
-// A NAK that comes in the moment in which the way gets free says what the acknowledge before it would have said.
+// A NAK that arrives when the register becomes free acknowledges what the acknowledge before it would have.
 TEST_F(ReadResponderTest, NakLeavesOnceAndInOrderWheneverTheRegisterBecomesFree) {
   unsigned replaced = 0;
   for (uint64_t at = 0; at < 30; ++at) {
@@ -536,7 +536,7 @@ TEST_F(ReadResponderTest, ReadReplacesAWaitingAcknowledge) {
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-// What was given before is not passed by the QP's own responses, while it is here.
+// The QP's own responses do not pass an answer issued before, while it is here.
 TEST_F(ReadResponderTest, ReadWaitsUntilTheEarlierAnswerIsTaken) {
   for (const auto& answer : {Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))}) {
     b.Setup();
@@ -591,7 +591,7 @@ TEST_F(ReadResponderTest, StateWithoutAnswersDiscardsAWaitingAcknowledge) {
     b.answer.tokens = {Answer(3, 4), Answer(kQp, 1)};
     ASSERT_EQ(b.bench.Run(50), "");
     b.SetState(kQp, state);
-    b.SetState(kQp, IbQpState::kRts);  // in the next life it is as good as never said
+    b.SetState(kQp, IbQpState::kRts);  // in the next lifetime it does not exist
     ASSERT_EQ(b.bench.Run(50), "");
     b.packet.rate = 16;
     EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
@@ -600,7 +600,7 @@ TEST_F(ReadResponderTest, StateWithoutAnswersDiscardsAWaitingAcknowledge) {
   }
 }
 
-// READs and their answers go on while the straight way is not free.
+// READs and their answers continue while `packet` is not free.
 TEST_F(ReadResponderTest, WaitingAcknowledgesDoNotStallReads) {
   b.Setup();
   b.packet.rate = 0;
@@ -616,13 +616,13 @@ TEST_F(ReadResponderTest, WaitingAcknowledgesDoNotStallReads) {
   EXPECT_EQ(b.StraightPackets().size(), 8u);
 }
 
-// However many come of one QP: what another one has to say leaves behind what waits, which is one of each.
+// However many come of one QP: another QP's answer leaves behind those that wait, which is one of each.
 TEST_F(ReadResponderTest, BusyQpDoesNotStarveOthers) {
   b.Setup();
   b.packet.rate = 4;
   std::vector<uint32_t> all;  // whose answers came
   size_t accepted = 0, left = 0, longest = 0;
-  std::array<std::optional<size_t>, kQps> since;  // packets that had left when an answer of the QP began to wait
+  std::array<std::optional<size_t>, kQps> since;  // packets that had left when an answer of the QP started to wait
   b.on_accepted = [&](Cycle) {
     const uint32_t qpn = all[accepted++];
     if (!since[qpn]) since[qpn] = left;
@@ -642,7 +642,7 @@ TEST_F(ReadResponderTest, BusyQpDoesNotStarveOthers) {
   }
   EXPECT_GT(left, 500u);
   EXPECT_LT(left * 3 / 2, accepted);
-  // One of each QP, the register, and what waits in the slice to be looked at.
+  // One of each QP, the register, and those in the slice.
   EXPECT_LE(longest, kQps + 3);
 }
 
@@ -675,7 +675,7 @@ TEST_F(ReadResponderTest, ReadIsCutByThePathMtu) {
       const auto expected = Responses(read, mtu, PdnOf(kQp));
       EXPECT_EQ(b.Jobs(), expected) << bytes;
       psn = Psn(psn + Packets(bytes, Bytes(mtu)));
-      // And it asked for what it sends, for its own domain.
+      // And it requested what it sends, for its own domain.
       const auto checks = Bench::Taken(b.check_sink);
       ASSERT_EQ(checks.size(), expected.size());
       for (size_t i = 0; i < checks.size(); ++i) {
@@ -793,7 +793,7 @@ TEST_F(ReadResponderTest, FailedKeyIsNakedAndEndsTheReads) {
                 (std::vector<spec::QpFailure>{{.qpn = kQp,
                                                .event_type = spec::RdmaEventType::kQpAccessErr,
                                                .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)}}));
-      // Nothing more is said until the QP begins anew, but READs are counted.
+      // Nothing more is sent until the QP restarts, but READs are counted.
       b.memory = PlaceOf;
       b.answer.tokens = {Answer(kQp, 3), Read(kQp, 4, 10), Read(kQp, 5, 0), Answer(kQp, 5)};
       EXPECT_TRUE(b.Jobs().empty());
@@ -828,7 +828,7 @@ TEST_F(ReadResponderTest, ReadsAreExecutedInResponderStates) {
 TEST_F(ReadResponderTest, OtherStatesDropReadsAndTheAnswerBehindThem) {
   uint8_t ended = 0;
   for (const auto state : kMute) {
-    // Under way when the state comes, in each cycle of a turn.
+    // In progress when the state comes, in each cycle of a turn.
     for (uint64_t cycles = 0; cycles < 40; ++cycles) {
       b.Setup(IbMtu::kMtu256);
       b.answer.tokens = {Read(kQp, 0, 256 * 50), Read(kQp, 50, 1), Answer(kQp, 51)};
@@ -849,7 +849,7 @@ TEST_F(ReadResponderTest, OtherStatesDropReadsAndTheAnswerBehindThem) {
   }
 }
 
-// A NAK takes its QP to ERR, often before the responses of the READs before it have left.
+// A NAK takes its QP to ERR, often before the responses of earlier READs have left.
 TEST_F(ReadResponderTest, ErrAnswersTheReadsBeforeANakAndThenTheNak) {
   for (uint64_t cycles = 0; cycles < 60; ++cycles) {
     b.Setup(IbMtu::kMtu256);
@@ -901,7 +901,7 @@ TEST_F(ReadResponderTest, HoldDefersResponsesButNotForwardedAnswers) {
   EXPECT_TRUE(b.p.idle_o);
   EXPECT_EQ(b.job.count + b.check.count, 0u);
   EXPECT_EQ(b.StraightPackets(), (std::vector<spec::TxPacket>{Answer(7, 9).packet}));
-  // READs whose QP stops end all the same.
+  // READs of a QP that stops end during the hold, too.
   EXPECT_TRUE(b.Reads().empty());
   b.SetState(3, IbQpState::kReset);
   EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = 3, .ended = 1}}));
@@ -914,7 +914,7 @@ TEST_F(ReadResponderTest, HoldDefersResponsesButNotForwardedAnswers) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// However many turns wait: the straight way is open.
+// However many turns wait: answers are still forwarded.
 TEST_F(ReadResponderTest, TakesAnAnswerEverySecondCycleDuringHold) {
   b.Setup();
   b.hold.on = true;
@@ -929,7 +929,7 @@ TEST_F(ReadResponderTest, TakesAnAnswerEverySecondCycleDuringHold) {
   EXPECT_EQ(b.Jobs().size(), 8u);
 }
 
-// In whatever cycle it is held, a packet that was begun leaves and no other one is begun.
+// In any cycle of a hold, a started packet leaves and no other one starts.
 TEST_F(ReadResponderTest, PacketInProgressEndsDuringHold) {
   b.Setup();
   unsigned waited = 0;
@@ -944,7 +944,7 @@ TEST_F(ReadResponderTest, PacketInProgressEndsDuringHold) {
     const Cycle begin = b.bench.cycle();
     ASSERT_EQ(b.Settle(), "");
     EXPECT_LE(b.bench.cycle() - begin, 60u);
-    // One in the register, and one more if it was begun beside it.
+    // One in the register, and one more if it was started beside it.
     EXPECT_LE(b.job.count, jobs + 2);
     EXPECT_TRUE(b.p.idle_o);
     waited += b.job.count < before + 3;
@@ -972,7 +972,7 @@ TEST_F(ReadResponderTest, DeferredResponseIsCheckedFourCyclesAfterTheHold) {
 
 TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
   b.Setup();
-  // The cycle in which something is visible, from the one in which the answer is accepted.
+  // The cycle in which an output is visible, from the one in which the answer is accepted.
   const auto after = [&](const spec::RxAnswer& answer, const auto& valid) {
     EXPECT_EQ(b.Settle(), "");
     b.answer.tokens = {answer};
@@ -989,7 +989,7 @@ TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
   b.take_rate = 0;
   EXPECT_EQ(b.bench.Run(10), "");
 
-  // Held back, because the job before is on its way.
+  // Held back, because the previous job is in flight.
   b.answer.tokens = {Read(kQp, 2, 0)};
   EXPECT_EQ(b.bench.Run(50), "");
   b.answer.tokens = {Answer(kQp, 3)};
@@ -1016,7 +1016,7 @@ TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
     EXPECT_EQ(sent[1].cycle - sent[0].cycle, ReadResponder::kTakenToPacket);
     EXPECT_EQ(sent[1].token, second.packet);
   }
-  // The way gets free in the cycle in which the answer is looked at, and that is too late for it.
+  // The register becomes free in the cycle in which the answer is checked, which is too late for it.
   b.packet.rate = 0;
   b.answer.tokens = {Answer(7, 2)};
   EXPECT_EQ(b.bench.Run(30), "");
@@ -1058,7 +1058,7 @@ TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
   EXPECT_EQ(b.p.qp_reads_valid_o, 1);
 }
 
-// With the latency of an idle memory_check a READ of 1024-byte packets is faster than 64 bytes per cycle.
+// With the latency of an idle memory_check a READ of 1024-byte packets exceeds 64 bytes per cycle.
 TEST_F(ReadResponderTest, PacketTakesTwelveCyclesWithItsCheck) {
   b.Setup();
   b.answers_checks = false;
@@ -1081,7 +1081,7 @@ TEST_F(ReadResponderTest, PacketTakesTwelveCyclesWithItsCheck) {
 
 // --- At random -------------------------------------------------------------------------------------------------------
 
-// READs and answers of every QP, as a responder gives them.
+// READs and answers of every QP, as the responder issues them.
 struct Traffic {
   explicit Traffic(Bench& bench, uint32_t first_qpn = 0) : b(bench), first(first_qpn) {
     for (auto& value : psn) value = Psn(static_cast<uint32_t>(b.random()));
@@ -1089,7 +1089,7 @@ struct Traffic {
   bool MayRead(uint32_t qpn) const { return static_cast<uint8_t>(begun[qpn] - b.ended[qpn]) < kReads; }
   spec::RxAnswer Next() {
     const auto qpn = first + static_cast<uint32_t>(b.random() % (kQps - first));
-    const auto msn = static_cast<uint32_t>(all.size());  // so that each can be known again
+    const auto msn = static_cast<uint32_t>(all.size());  // so that each is identifiable
     if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
       const uint32_t mtu = Bytes(mtus[qpn]);
       static constexpr uint32_t kPackets = 5;
@@ -1110,7 +1110,7 @@ struct Traffic {
     }
     return all.back();
   }
-  // As many cycles, with something to do in each.
+  // As many cycles with work in each.
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       while (b.answer.tokens.size() < 3) b.answer.tokens.push_back(Next());
@@ -1129,10 +1129,10 @@ struct Traffic {
   std::vector<spec::RxAnswer> all;  // in order
 };
 
-// What leaves for the wire, QP by QP.
+// READs arrive, too
 struct Order {
   struct Qp {
-    std::deque<std::pair<size_t, spec::TxJob>> responses;  // that must come, with the number of their READ
+    std::deque<std::pair<size_t, spec::TxJob>> responses;  // expected, with the number of their READ
     std::optional<size_t> due;                             // answer that must still leave
     std::optional<size_t> said;                            // last answer that left
   };
@@ -1287,7 +1287,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
     b.SetMtu(qpn, traffic.mtus[qpn]);
   }
   b.hold.toggles = GetParam().hold;
-  // Slow jobs make few checks, and one in 32 of them is to fail.
+  // Slow jobs make few checks, of which one in 32 must fail.
   const int rounds = GetParam().out < 4 ? 2400 : 600;
   for (int round = 0; round < rounds; ++round) {
     const auto qpn = static_cast<uint32_t>(b.random() % kQps);
@@ -1317,13 +1317,13 @@ INSTANTIATE_TEST_SUITE_P(Stalls, ReadResponderRandomTest,
                                   "Hold" + std::to_string(info.param.hold);
                          });
 
-// In which cycle the reset comes.
+// The cycle of the reset.
 class ReadResponderResetTest : public testing::TestWithParam<uint32_t> {
  protected:
   Rtl rtl{Outputs()};
 };
 
-// Tables survive a reset, so what comes after it belongs to other queue pairs here.
+// Tables survive a reset, so later traffic uses other queue pairs here.
 TEST_P(ReadResponderResetTest, ResetClearsAllState) {
   {
     Bench before(rtl);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive buffer, responder and scatter block joined as in the device, with frames that Linux sent: host memory gets
-// their payload, and the peer the answers that Linux gave. Whatever else comes on the wire leaves for the net path.
+// Receive buffer, responder and scatter block connected as in the device, with frames that Linux sent: host memory gets
+// their payload, and the peer the answers that Linux gave. All other frames on the wire leave for the net path.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<Bytes> FramesOf(const std::string& name) {
   return frames;
 }
 
-// A region of everything with one key, pages one after the other on the bus.
+// One region over all addresses with one key, pages one after the other on the bus.
 spec::MemoryPlace Place(const spec::MemoryCheck& check, uint32_t rkey) {
   if (check.key != rkey) return {.status = spec::MemoryStatus::kKey};
   const auto first = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, kPageBytes - check.address % kPageBytes));
@@ -63,7 +63,7 @@ spec::MemoryPlace Place(const spec::MemoryCheck& check, uint32_t rkey) {
   return place;
 }
 
-// The QP that the first frame is for, as firmware sets it up.
+// The QP of the first frame, as configured by firmware.
 spec::TableWrite ContextFor(const Bytes& first) {
   spec::TableQpContext context;
   context.valid = true;
@@ -78,7 +78,7 @@ spec::TableWrite ContextFor(const Bytes& first) {
   return write;
 }
 
-// The device's own address: where the frame goes.
+// The device's own address: the frame's destination.
 std::array<uint8_t, 6> MacOf(const Bytes& frame) {
   std::array<uint8_t, 6> mac{};
   std::copy_n(frame.begin(), mac.size(), mac.begin());
@@ -104,7 +104,7 @@ struct Reception {
     responder.SetEnable(0, true);
   }
 
-  // The QP that the first frame is for, ready to receive it and what follows.
+  // The QP of the first frame, ready to receive it and the following ones.
   void Connect(const Bytes& first) {
     const auto bth = BthOf(first);
     responder.SetMac(now, MacOf(first));
@@ -164,12 +164,12 @@ struct Reception {
   Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
   std::deque<std::pair<Cycle, spec::MemoryCheck>> places;
   std::optional<Cycle> accept;
-  size_t written = 0;  // of the write under way
+  size_t written = 0;  // of the current write
   uint32_t rkey = 0;
   std::map<uint64_t, uint8_t> memory;
 };
 
-// What an acknowledge says, from the BTH's opcode and PSN and from the AETH.
+// The fields of an acknowledge, from the BTH's opcode and PSN and from the AETH.
 struct Said {
   BthOpcode opcode;
   uint32_t psn;
@@ -245,14 +245,14 @@ TEST(Reception, WrongKeyIsAnsweredAsByLinux) {
   nic.Run(300);
   EXPECT_EQ(WhatWasSaid(nic.answers), WhatLinuxSaid(frames));
   EXPECT_TRUE(nic.memory.empty());
-  // That the peer is there, and that its key is wrong.
+  // The peer is found, and its key is wrong.
   ASSERT_EQ(nic.failures.sent().size(), 2u);
   EXPECT_EQ(nic.failures.sent()[0].token.event_type, spec::RdmaEventType::kCommEst);
   EXPECT_EQ(nic.failures.sent()[1].token.event_type, spec::RdmaEventType::kQpAccessErr);
   EXPECT_TRUE(nic.buffer.IsIdle() && nic.responder.IsIdle() && nic.scatter.IsIdle());
 }
 
-// --- RTL and model, joined in the same way
+// --- RTL and model, connected in the same way
 
 template <typename Top>
 struct Bench {
@@ -279,7 +279,7 @@ struct Bench {
     std::copy(mac.begin(), mac.end(), BytesOf(p.mac_i).begin());
   }
 
-  // Those on the wire that the parser calls so and for which there was room, in order.
+  // Frames on the wire with that parser verdict for which there was room, in order.
   void ExpectNetFrames() {
     size_t next = 0;
     for (const auto& frame : wire.sent) {
@@ -438,14 +438,14 @@ TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthPassUnchangedBetweenOthers) {
     EXPECT_TRUE(bench.net.IsEmpty());
     bench.ExpectNetFrames();
     EXPECT_GT(bench.net.frames.size(), 150u);
-    // Of a hold that lasts, the buffer loses frames of this peer, too.
+    // During a long hold the buffer loses frames of this peer, too.
     if (toggles == 0) {
       EXPECT_GT(bench.port.writes.size(), 2u);
     }
   }
 }
 
-// Under traffic that never ends: while it is held nothing leaves, what comes waits in the buffer, and then goes on.
+// Under traffic that never ends: during a hold nothing leaves, frames wait in the buffer, and continue afterwards.
 TYPED_TEST(ReceptionTest, HoldMakesItQuietInBoundedTimeUnderTraffic) {
   const auto frames = FramesOf("rc_write.pcap");
   const uint32_t qpn = BthOf(frames.front()).dest_qp;
@@ -456,7 +456,7 @@ TYPED_TEST(ReceptionTest, HoldMakesItQuietInBoundedTimeUnderTraffic) {
   bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kRts});
   bench.load.tokens.push_back({.qpn = qpn, .psn = BthOf(frames.front()).psn});
   ASSERT_EQ(bench.bench.RunOut(20), "");
-  // Five of the longest frames (one in its turn, three places on their way, one carried out), and what the port takes.
+  // Five of the longest frames (one in its turn, three places in flight, one being written), and the port's latency.
   constexpr Cycle kBound = 5 * (1500 / sizeof(TypeParam::s_axis_tdata_i) + 20);
   for (unsigned round = 0; round < 60; ++round) {
     while (bench.wire.frames.size() < 20) {

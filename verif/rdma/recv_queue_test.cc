@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test
-// keeps.
+// The receive queue: RTL against model in every cycle, and both against rings, descriptors and memory kept by the test.
 #include "model/rdma/recv_queue.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ constexpr RecvQueue::Sizes kSizes = {.ahead = 8, .requests = 4, .fetches = 8};
 constexpr uint32_t kFirstQueue = 2 * 3 + 16 + 2;     // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + 2;  // without
 
-// What lies in host memory, but for the number of elements.
+// Contents of host memory, except the number of elements.
 uint64_t Hash(uint64_t address) {
   address ^= address >> 31;
   address *= 0x9e3779b97f4a7c15;
@@ -75,7 +74,7 @@ struct Bench {
       const uint32_t qpn = (token.vq_index - first_queue) / 2u;
       ASSERT_LT(qpn, kConfig.num_qps);
       EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
-      // Room for all of them; the one that makes the room is on its way out.
+      // Room for all of them; the one that makes the room is being delivered.
       if (!may_skip[qpn]) {
         EXPECT_LE(given[qpn].size() + token.count, kSizes.ahead + 1);
       }
@@ -115,7 +114,7 @@ struct Bench {
     }
     return ByteAt(address + offset);
   }
-  // One answer, with what the ring has now.
+  // One answer, with the ring's present contents.
   void Answer() {
     const auto [qpn, count] = asking.front();
     asking.pop_front();
@@ -200,7 +199,7 @@ struct Bench {
       return;
     }
     if (token.code != RdmaError::kOk) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = token.code});
-    // Was on its way out when it was forgotten.
+    // Was being delivered when it was discarded.
     const auto is_token = [&](const Posted& posted) { return token == Expected(posted); };
     if (std::any_of(want.old.begin(), want.old.end(), is_token)) return;
     // The next one in order. After a clear, those of one request may be missing.
@@ -245,10 +244,10 @@ struct Bench {
   }
   void Request(uint32_t qpn) {
     ASSERT_FALSE(wanted.has_value());
-    // After a clear, what a request of before brings is not wanted: it may take what was posted since.
+    // After a clear, the answer to an earlier request is discarded: it may take receives posted since.
     const bool posted = !broken[qpn] && !may_skip[qpn] && (!ring[qpn].empty() || !given[qpn].empty());
     wanted = Wanted{.qpn = qpn, .posted = posted};
-    // Bits that no name of this device has, and what counts for elements only, are anything.
+    // Bits unused in this device, and fields for elements only, are arbitrary.
     request.tokens.push_back({.qpn = qpn, .address = random()});
   }
   void RequestElement(uint64_t address) {
@@ -256,7 +255,7 @@ struct Bench {
     wanted = Wanted{.element = true, .address = address};
     request.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16), .is_element = true, .address = address});
   }
-  // The answer to a request, when it is there.
+  // The answer to a request, when it arrives.
   spec::Receive Take(uint32_t qpn) {
     Request(qpn);
     EXPECT_EQ(Settle(), "");
@@ -268,7 +267,7 @@ struct Bench {
   }
   void Clear(uint32_t qpn) { SetState(qpn, IbQpState::kReset, true); }
 
-  // While nothing is under way.
+  // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
     block.SetMq(bench.cycle(), mq);
@@ -294,13 +293,13 @@ struct Bench {
     uint32_t qpn = 0;
     bool element = false;
     uint64_t address = 0;
-    bool posted = false;           // there was a receive when it was asked for
-    bool cleared = false;          // its QP was, since
-    std::vector<Posted> old = {};  // that were to come when that happened
+    bool posted = false;           // there was a receive when it was requested
+    bool cleared = false;          // its QP was cleared since
+    std::vector<Posted> old = {};  // that were due when that happened
   };
   std::optional<Wanted> wanted;
   std::vector<spec::Receive> got;
-  std::deque<Posted> ring[16], given[16];  // posted; told to the block and not handed out
+  std::deque<Posted> ring[16], given[16];  // posted; passed to the block and not delivered
   uint16_t next_head = 0;
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
   bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_told[16]{};
@@ -376,7 +375,7 @@ TEST(RecvQueue, NothingIsFetchedBeforeAReceiveIsRequested) {
   bench.Post(5, 2);
   ASSERT_EQ(bench.Run(200), "");
   EXPECT_EQ(bench.ask.count, 0u);
-  // One look for a request that finds nothing, and no more of its own accord.
+  // One check per request that finds nothing, and no unrequested one.
   for (uint64_t i = 1; i <= 3; ++i) {
     EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
     ASSERT_EQ(bench.Run(200), "");
@@ -385,7 +384,7 @@ TEST(RecvQueue, NothingIsFetchedBeforeAReceiveIsRequested) {
   bench.Post(6);
   EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
   ASSERT_EQ(bench.Run(200), "");
-  EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one behind it in the background
+  EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one prefetch behind it
 }
 
 TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
@@ -394,7 +393,7 @@ TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
   bench.Post(5, 60);
   bench.Request(5);
   std::vector<unsigned> counts;
-  std::vector<size_t> left;  // when it was asked for
+  std::vector<size_t> left;  // when it was requested
   bench.ask.on_token = [&](Cycle, const spec::BufferRequest& token) {
     counts.push_back(token.count);
     left.push_back(bench.given[5].size());
@@ -412,7 +411,7 @@ TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
   ASSERT_EQ(bench.Settle(), "");
   for (int i = 0; i < 14; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
   EXPECT_EQ(counts, (std::vector<unsigned>{8, 4, 4, 4}));
-  // With that which is being handed out, and of which the test does not know yet.
+  // Including the one being delivered, which the test does not know yet.
   EXPECT_EQ(left, (std::vector<size_t>{0, 5, 5, 5}));
 }
 
@@ -428,7 +427,7 @@ TEST(RecvQueue, ReceiveFromTheRingDoesNotWaitForHostMemory) {
   }
 }
 
-// The background's look at the ring may have come before the post.
+// The prefetch may have read the ring before the post.
 TEST(RecvQueue, ReceivePostedAfterThePrefetchReadIsFound) {
   for (const bool broken : {false, true}) {
     Bench bench;
@@ -439,9 +438,9 @@ TEST(RecvQueue, ReceivePostedAfterThePrefetchReadIsFound) {
     bench.AnswerAll();
     ASSERT_EQ(bench.Run(20), "");
     EXPECT_EQ(bench.came[5], 1u);
-    ASSERT_EQ(bench.asking.size(), 1u);  // the background's
+    ASSERT_EQ(bench.asking.size(), 1u);  // the prefetch
     bench.broken[5] = broken;
-    bench.AnswerAll();  // has seen the ring empty
+    bench.AnswerAll();  // has read the ring as empty
     bench.broken[5] = false;
     bench.buffer.rate = 0;
     bench.Post(5);
@@ -483,7 +482,7 @@ TEST(RecvQueue, BadWorkRequestIsDeliveredInOrderAndThenStopsItsQueue) {
     EXPECT_EQ(bad.code, c.code);
     EXPECT_EQ(bad.head, 2u);
     EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
-    // The flush takes what is behind it.
+    // The flush takes later ones.
     EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
     EXPECT_EQ(bench.failures.size(), 1u);
   }
@@ -512,7 +511,7 @@ TEST(RecvQueue, ElementIsReadFromItsAddress) {
     EXPECT_EQ(bench.fetch_sink.sent().back().token,
               (spec::DmaReadRequest{.address = address, .bytes = spec::RdmaSge::kBytes}));
   }
-  EXPECT_TRUE(bench.failures.empty());  // it is no queue's
+  EXPECT_TRUE(bench.failures.empty());  // no queue failure
   EXPECT_EQ(bench.ask.count, 0u);
 }
 
@@ -525,7 +524,7 @@ TEST(RecvQueue, ElementDoesNotWaitForDescriptorFetch) {
   bench.AnswerAll();
   ASSERT_EQ(bench.Run(30), "");
   EXPECT_EQ(bench.came[5], 1u);
-  EXPECT_EQ(bench.asking.size(), 1u);  // the background's
+  EXPECT_EQ(bench.asking.size(), 1u);  // the prefetch
   bench.RequestElement(0x1000);
   ASSERT_EQ(bench.Run(20), "");
   EXPECT_FALSE(bench.wanted.has_value());
@@ -540,7 +539,7 @@ TEST(RecvQueue, ClearDiscardsTheRing) {
   const size_t kept = bench.given[6].size();
   bench.ring[5].clear();
   bench.Clear(5);
-  ASSERT_EQ(bench.Run(1), "");  // the very next cycle's request
+  ASSERT_EQ(bench.Run(1), "");  // the next cycle's request
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
   bench.Post(5, 2);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
@@ -548,7 +547,7 @@ TEST(RecvQueue, ClearDiscardsTheRing) {
   for (size_t i = 0; i < kept; ++i) EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
 }
 
-// At every stage: asked for, answered, being read.
+// At every stage: requested, answered, being read.
 TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
   for (unsigned stage = 0; stage < 3; ++stage) {
     for (const bool waits : {false, true}) {
@@ -563,7 +562,7 @@ TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
       ASSERT_EQ(bench.asking.size(), 1u);
       if (waits) bench.Request(5);
       ASSERT_EQ(bench.Run(10), "");
-      // The background's request finds two, which nobody gets.
+      // The prefetch finds two, which are discarded.
       bench.Add(5, {});
       bench.Add(5, {});
       if (stage < 1) bench.buffer.rate = 0;
@@ -595,7 +594,7 @@ TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
       bench.buffer.rate = bench.fetched.rate = 16;
       ASSERT_EQ(bench.Run(60), "");
       if (waits) {
-        // It asks once more, in its own name.
+        // It sends a request of its own.
         ASSERT_TRUE(bench.wanted.has_value());
         bench.buffer.tokens.push_back({.status = BufferStatus::kEmpty, .last = true, .vq_index = bench.QueueOf(5)});
         ASSERT_EQ(bench.Settle(), "");
@@ -628,14 +627,14 @@ TEST(RecvQueue, BrokenQueueIsReportedAfterEarlierReceives) {
     ASSERT_NE(receive.status, BufferStatus::kEmpty);
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(bench.Take(5), (spec::Receive{.status = BufferStatus::kFailed}));
-  EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has told
+  EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has reported it
   EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
   bench.broken[5] = false;
   bench.Post(5);
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
 }
 
-// Four requests are under way: of the others, whoever finds his ring empty waits, and whoever does not goes on.
+// Four requests are outstanding: a QP with an empty ring waits, the others continue.
 TEST(RecvQueue, WithoutRequestRoomOnlyAnEmptyRingWaits) {
   Bench bench;
   bench.may_wrap = false;
@@ -665,7 +664,7 @@ TEST(RecvQueue, WithoutRequestRoomOnlyAnEmptyRingWaits) {
   EXPECT_EQ(bench.came[4], 3u);
 }
 
-// Whose queue an index is depends on what the driver accepted, for requests and for failures.
+// The owner of a queue index depends on the accepted features, for requests and for failures.
 TEST(RecvQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (const bool mq : {false, true, false}) {
@@ -730,7 +729,7 @@ TEST(RecvQueue, MeetsDocumentedLatencies) {
   expect(RecvQueue::kFetchedToElement, bench.receive.count);
 }
 
-// Three for the hand-out and two for the ring.
+// Three for the delivery and two for the ring.
 TEST(RecvQueue, ReceiveTakesAtMostSixCycles) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u, 7u}) bench.Post(qpn, 200);
@@ -758,7 +757,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 64;
         if (dice < 9) {
-          if (bench.ring[qpn].size() > 12 || step / 300 % 2 != 0) continue;  // also run dry
+          if (bench.ring[qpn].size() > 12 || step / 300 % 2 != 0) continue;  // also run empty
           bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 3)));
           Posted& last = bench.ring[qpn].back();
           if (random() % 4 == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: UC and UD, and SQE, which only they have.
+// The requester: UC and UD, and SQE, which exists only for them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,7 +47,7 @@ struct SqeBench : Bench {
     work.sge.lkey = 0xf1;
     return work;
   }
-  // As many records as came, but for amendments.
+  // As many records as work requests, except amendments.
   std::vector<IbWcStatus> Statuses() {
     std::vector<IbWcStatus> statuses;
     for (const auto& sent : record_sink.sent()) statuses.push_back(sent.token.status);
@@ -68,7 +68,7 @@ TEST(RequesterSqe, FailureStopsTheSendHalfAndFlushesUntilRtsReturns) {
       bench.Post(bench.Bad(2));
       bench.Post(bench.Work(3));
       ASSERT_EQ(bench.Settle(), "");
-      bench.Post(bench.Work(4));  // the state is on its way
+      bench.Post(bench.Work(4));  // the state is in flight
       bench.SetState(3, IbQpState::kSqe);
       bench.Post(bench.Work(5));
       bench.Post(bench.Bad(6));
@@ -79,7 +79,7 @@ TEST(RequesterSqe, FailureStopsTheSendHalfAndFlushesUntilRtsReturns) {
       EXPECT_EQ(bench.job.count, 2U);
       ASSERT_EQ(bench.failure.count, 1U);
       EXPECT_TRUE(bench.failure_sink.sent()[0].token.send_only);
-      // And once more.
+      // Once more.
       bench.Post(bench.Bad(8));
       bench.Post(bench.Work(9));
       bench.SetState(3, IbQpState::kSqe);
@@ -120,7 +120,7 @@ TEST(RequesterSqe, RtsBeforeSqeDoesNotReviveTheQp) {
   EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kFlush, kFlush, kOk}));
 }
 
-// Records do not leave: SQE comes and goes while a long message waits behind the one that failed. Its front half has
+// Records do not leave: SQE starts and ends while a long message waits behind the one that failed. Its front half has
 // been cut short in SQE, so it must not be sent.
 TEST(RequesterSqe, MessageCutBeforeTheEndOfSqeFlushes) {
   for (const Cycle before : {Cycle{0}, Cycle{20}, Cycle{40}, Cycle{60}}) {
@@ -158,7 +158,7 @@ TEST(RequesterSqe, MessageCutBeforeTheEndOfSqeFlushes) {
   }
 }
 
-// The same, as it may come: the key check of the message that waits takes longer than the way to SQE and back.
+// The same as a realistic case: the key check of the message that waits takes longer than the way to SQE and back.
 TEST(RequesterSqe, MessageWhoseKeyCheckOutlivesSqeFlushes) {
   SqeBench bench(IbQpType::kUc);
   bench.place.rate = 0;
@@ -208,7 +208,7 @@ TEST(RequesterSqe, BrokenQueueIsPermanent) {
 TEST(RequesterSqe, OnRcOnlyALoadRevivesAQp) {
   SqeBench bench(IbQpType::kRc);
   bench.Post(bench.Bad(1));
-  bench.SetState(3, IbQpState::kSqe);  // which nobody makes
+  bench.SetState(3, IbQpState::kSqe);  // never occurs in practice
   bench.SetState(3, IbQpState::kRts);
   bench.Post(bench.Work(2));
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -255,7 +255,7 @@ TEST(Requester, DatagramCarriesItsDestinationAndSource) {
         WorkRequest request{.qpn = 1,
                             .head = 7,
                             .opcode = 3,
-                            .flags = IbSendFlags::kFence,  // which means nothing
+                            .flags = IbSendFlags::kFence,  // ignored
                             .is_datagram = true,
                             .remote_qpn = 0xff00'0000 + qkey % 1000,  // 24 bits count
                             .remote_qkey = qkey,
@@ -273,7 +273,7 @@ TEST(Requester, DatagramCarriesItsDestinationAndSource) {
       }
       EXPECT_EQ(bench.qps[1].psn, 3U);  // one each
       EXPECT_EQ(bench.failure.count, 0U);
-      // A handle that is taken away.
+      // A handle that is removed.
       bench.SetHandle(15, false, 9);
       bench.Post({.qpn = 1, .opcode = 2, .is_datagram = true, .ah = 15});
       ASSERT_NO_FATAL_FAILURE(bench.Compare());

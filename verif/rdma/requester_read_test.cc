@@ -21,7 +21,7 @@ TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
       bench.qps[3].psn = 0xff'fffe;
       bench.SetUp(3);
       WorkRequest request{.head = 5, .wr_id = 77, .opcode = kRead};
-      request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // which is not looked at
+      request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // not checked
       bench.Post(request);
       bench.Post({.head = 6});
       ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -120,7 +120,7 @@ TEST(Requester, ReplayOfAReadRequestsTheRest) {
     EXPECT_EQ(bench.record.count, 1U);
     EXPECT_EQ(bench.resent, 5U);
     EXPECT_EQ(bench.check.count, 0U);
-    // One that is not what it was.
+    // A changed one.
     request.sge.length += 512;
     bench.Post(request, {.psn = 0xff'fffd, .first_psn = 0xff'fffd, .last_psn = 1});
     request.sge.length -= 512;
@@ -159,13 +159,13 @@ TEST(Requester, QpHoldsItselfAtTheReadLimit) {
     bench.SetUp(4);
     WorkRequest read{.opcode = kRead};
     for (uint16_t i = 0; i < limit; ++i) bench.Post(read);
-    bench.Post({.head = 20});  // not a READ: goes on
+    bench.Post({.head = 20});  // not a READ: continues
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, limit + 1U);
     EXPECT_FALSE(bench.qps[3].held);
     const uint32_t psn = bench.qps[3].psn;
     bench.Post(read);          // unsent
-    bench.Post({.head = 21});  // what follows, too
+    bench.Post({.head = 21});  // later ones, too
     bench.Post({.qpn = 4});    // not of another QP
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, limit + 2U);
@@ -174,7 +174,7 @@ TEST(Requester, QpHoldsItselfAtTheReadLimit) {
       EXPECT_EQ(bench.record_sink.sent()[i].token.unsent, i == limit + 1U || i == limit + 2U);
     }
     EXPECT_EQ(bench.record_sink.sent()[limit + 1U].token.bytes, 100U);
-    // That READs end is not enough.
+    // Ended READs alone are not enough.
     ASSERT_NO_FATAL_FAILURE(bench.End(3, limit));
     bench.Post({.head = 22});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -213,7 +213,7 @@ TEST(Requester, FenceWaitsForReadsOnly) {
     WorkRequest fenced{.head = 5, .opcode = opcode, .flags = IbSendFlags::kFence};
     fenced.sge.length = 3000;
     bench.Post({.head = 1});
-    bench.Post(fenced);  // no READ is under way
+    bench.Post(fenced);  // no READ is outstanding
     if (opcode == kRead) {
       ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
     }
@@ -249,7 +249,7 @@ TEST(Requester, WaitingWorkRequestIsNotProcessedButABadOneFails) {
   Bench bench;
   bench.SetUp(3);
   bench.Post({.head = 1, .opcode = kRead});
-  // Its memory is the replay's matter.
+  // The replay checks its memory.
   WorkRequest refused{.head = 2, .flags = IbSendFlags::kFence};
   refused.sge.lkey = 0xf0;
   bench.Post(refused);
@@ -280,7 +280,7 @@ TEST(Requester, OneResumeEndsTheHoldsOfCompleterAndQp) {
     bench.Post({.head = 3});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 1U);
-    bench.Resume(3, 0, 1003);  // of no hold, which a hold has overtaken
+    bench.Resume(3, 0, 1003);  // of no hold, overtaken by a hold
     bench.Post({.head = 4});
     bench.Post({.head = 1, .opcode = kRead}, {.generation = 0, .psn = 1000, .first_psn = 1000, .last_psn = 1000});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -319,7 +319,7 @@ TEST(Requester, LoadEndsTheQpsOwnHoldAndKeepsItsReadCount) {
   bench.Post({.head = 1});  // sent
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
-  // The completer has forgotten them, and says so.
+  // The completer has discarded them, and reports it.
   ASSERT_NO_FATAL_FAILURE(bench.End(3, 3));
   bench.Post({.head = 2, .flags = IbSendFlags::kFence});
   bench.Post({.head = 3, .opcode = kRead});
@@ -390,7 +390,7 @@ TEST(Requester, ReadsMeetDocumentedLatencies) {
   EXPECT_EQ(bench.job.count, 0U);
   ASSERT_EQ(bench.Run(1), "");
   EXPECT_EQ(bench.job.count, 1U);
-  // Each waits for the one before.
+  // Each waits for the previous one.
   bench.record.rate = bench.read.rate = 0;
   bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
   ASSERT_EQ(bench.Run(50), "");
@@ -436,7 +436,7 @@ TEST(Requester, FenceIsDecidedOncePerMessage) {
   request.sge.length = 100 * 1024;
   bench.Post(request);
   ASSERT_EQ(bench.Run(100), "");
-  bench.reads.tokens.push_back({.qpn = 3, .ended = 250});  // no completer's way
+  bench.reads.tokens.push_back({.qpn = 3, .ended = 250});  // no completer sends this
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   EXPECT_EQ(bench.job.count, 100U);
   bench.reads.tokens.push_back({.qpn = 3, .ended = 0});
@@ -453,7 +453,7 @@ TEST(Requester, EndedReadsReachAStalledQp) {
   bench.place.rate = 0;
   for (uint32_t i = 0; i < Requester::kPackets; ++i) bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
   WorkRequest fenced{.head = 2, .flags = IbSendFlags::kFence};
-  std::vector<spec::RdmaSge> list(7);  // each that is empty takes a cycle
+  std::vector<spec::RdmaSge> list(7);  // each empty one takes a cycle
   list.back() = {.addr = 0x2'0000, .length = 10, .lkey = 2};
   fenced.SetList(list);
   bench.Keep(fenced);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: what becomes of a work request, in which cycles, and which ones fail.
+// The requester: outcome and timing of work requests, and failures.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -202,8 +202,8 @@ TEST(Requester, AddressHandleWithBadParityIsInvalid) {
   for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
   bench.SetHandle(5, true, 9);
   bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 3);
-  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // takes the first one's place
-  // One of another service has no handle, whatever lies there.
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // replaces the first one
+  // A QP of another service has no handle; the field is ignored.
   bench.work.tokens.push_back(WorkRequest{.qpn = 4, .is_datagram = true, .ah = 5}.Token());
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_TRUE(bench.contexts.errors.empty());
@@ -262,7 +262,7 @@ TEST(Requester, UnreadableWorkRequestLeavesASilentRecord) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_TRUE(bench.record_sink.sent().at(0).token.silent);
     EXPECT_FALSE(bench.record_sink.sent().at(1).token.silent);
-    EXPECT_EQ(bench.failure.count, 0u);  // the send queue tells of it
+    EXPECT_EQ(bench.failure.count, 0u);  // the send queue reports it
     EXPECT_EQ(bench.job.count, 0u);
   }
 }
@@ -330,7 +330,7 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
     uint8_t opcode;
     BthOpcode only, last;  // of several packets
     bool may_solicit;
-    size_t immediate;  // place in the headers of the last packet if that is the only one
+    size_t immediate;  // position in the headers of the last packet if that is the only one
   };
   constexpr Row kRows[] = {
       {IbQpType::kRc, 0, BthOpcode::kRcRdmaWriteOnly, BthOpcode::kRcRdmaWriteLast, false, 0},
@@ -362,7 +362,7 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
         request.sge.length = length;
         bench.Post(request);
         ASSERT_NO_FATAL_FAILURE(bench.Compare());
-        // What the reference says, said once more of the ends: immediate data is in the last packet alone.
+        // Independent of the reference, for the ends: immediate data is in the last packet alone.
         const spec::TxPacket& last = bench.job_sink.sent().back().token.packet;
         const bool is_only = length <= 256;
         const bool has_immediate = row.opcode % 2 == 1;
@@ -408,7 +408,7 @@ TEST(Requester, ListOfAnyElementsIsOneMessage) {
       std::vector<spec::RdmaSge> elements;
       for (const uint32_t length : lengths) {
         const auto i = static_cast<uint32_t>(elements.size());
-        // The key of an element of 0 bytes is not looked at.
+        // The key of an element of 0 bytes is not checked.
         elements.push_back({.addr = 0x1'0ff0 + 0x10000 * i, .length = length, .lkey = length == 0 ? 0xf0 : 0x10 + i});
       }
       request.SetList(elements);

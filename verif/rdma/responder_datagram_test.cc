@@ -99,7 +99,7 @@ TEST(ResponderUc, MessageThatStartsInsideAnotherTakesItsReceive) {
       const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 10});
       bench.Expect(only, Scatter(only, 0, 0x9000, 10, Success(posted, 10)));
     }
-    // It is not held any more.
+    // It is no longer held.
     bench.SetState(IbQpState::kErr);
     bench.ExpectPlaces({});
   }
@@ -146,14 +146,14 @@ TEST(ResponderUc, InvalidPacketsAreDroppedSilently) {
   bench.RunOut();
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteOnly}), kDropped);
   EXPECT_EQ(bench.check.count, 2u);
-  // A message that was refused in its middle is over.
+  // A message refused in its middle has ended.
   bench.table.tokens.push_back(ContextOf(kUc));
   bench.RunOut();
   const auto first = TokenOf({.opcode = O::kUcRdmaWriteFirst, .psn = 0, .bytes = kMtu, .dma_length = 2 * kMtu + 1});
   bench.Expect(first, Write(first, 0x10000));
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu - 1}), kDropped);
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
-  // So is one to which a packet of another operation comes.
+  // So has one that receives a packet of another operation.
   bench.Expect(first, Write(first, 0x10000));
   bench.Expect(TokenOf({.opcode = O::kUcSendMiddle, .psn = 1, .bytes = kMtu}), kDropped);
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
@@ -312,7 +312,7 @@ TEST(ResponderUd, OnlyTheQKeyGrantsAccess) {
 }
 
 TEST(ResponderUd, EachPartOfADatagramTakesAKeyCheck) {
-  // With answers one cycle after their questions, and one element: p + 12 + 1 + 2 and p + 15 + 1 + 3.
+  // With answers one cycle after their requests, and one element: p + 12 + 1 + 2 and p + 15 + 1 + 3.
   for (const auto& [is_ipv6, latency] : {std::pair{true, 15u}, std::pair{false, 19u}}) {
     Datagrams bench;
     bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: responses to our own READs, and READs of the peer.
+// The responder: READ responses, and incoming READs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ TEST(ResponderRead, ResponseFillsTheReadsElementsBeforeItsAcknowledge) {
   bench.Read(kReadPsn, 100, {Host::Element(0x9001, 100)});
   const auto only = ResponseOf(kReadPsn, At::kOnly, 100);
   bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9001, 100)));
-  // It is complete: what comes again is dropped, and the peer's own requests went on meanwhile.
+  // It is complete: duplicates are dropped, and the peer's own requests continued meanwhile.
   bench.Expect(only, kDropped);
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
   bench.ExpectFailures({});
@@ -107,7 +107,7 @@ TEST(ResponderRead, MismatchedResponseEndsTheRead) {
     bench.Read(kReadPsn, kMtu + 8, {Host::Element(0x9000, 5000)});
     bench.Expect(bad.token, ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, bad.code));
     EXPECT_EQ(bench.check.count, 0u);
-    // No READ of the QP has responses any more; all else goes on until the completer has spoken.
+    // No READ of the QP accepts responses any more; all else continues until the completer has reported.
     bench.Expect(ResponseOf(kReadPsn, At::kFirst, kMtu), kDropped);
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
@@ -117,7 +117,7 @@ TEST(ResponderRead, MismatchedResponseEndsTheRead) {
     const auto only = ResponseOf(77, At::kOnly, 8);
     bench.Expect(only, Got(77, Scatter(only, 0, 0x9000, 8)));
   }
-  // The last packet: not exactly what is left, or not the end.
+  // The last packet: not exactly the rest, or not at the end.
   for (const auto& token : {ResponseOf(kReadPsn + 1, At::kLast, 7), ResponseOf(kReadPsn + 1, At::kLast, 9),
                             ResponseOf(kReadPsn + 1, At::kMiddle, 8), ResponseOf(kReadPsn + 1, At::kMiddle, kMtu)}) {
     Reader bench;
@@ -169,12 +169,12 @@ TEST(ResponderRead, ResponsesWithoutAReadAreDropped) {
   Reader bench;
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
   bench.Expect(ResponseOf(0, At::kOnly, 0), kDropped);
-  // A READ of another QP is none.
+  // A READ of another QP does not count.
   bench.Configure({.qpn = 6}, IbQpState::kRts, 0);
   bench.record.tokens.push_back(RecordOf(bench.host, 6, kReadPsn, 8, {Host::Element(0x9000, 8)}));
   bench.RunOut();
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
-  // After the load, those before it are forgotten.
+  // After the load, those before it are discarded.
   bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
   bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
   bench.RunOut();
@@ -196,7 +196,7 @@ TEST(ResponderRead, DuplicateReadRecordIsDropped) {
   bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   const auto last = ResponseOf(kReadPsn + 2, At::kLast, 8);
   bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0x9000 + kMtu, 8)));
-  // Also when it is complete, and no other one is under way.
+  // Also when it is complete, and no other one is outstanding.
   bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   bench.Expect(first, kDropped);
   bench.Read(2, kReadPsn + 3, 8, other);
@@ -204,7 +204,7 @@ TEST(ResponderRead, DuplicateReadRecordIsDropped) {
   bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x19000, 8)));
 }
 
-// Whatever the peer acknowledges: what was never sent, or half the PSNs ahead.
+// For any acknowledge of the peer: of PSNs never sent, or half the PSNs ahead.
 TEST(ResponderRead, DuplicateReadIsDetectedByNumberAlone) {
   for (const uint8_t begin : {uint8_t{0}, uint8_t{250}}) {
     Reader bench;
@@ -225,10 +225,10 @@ TEST(ResponderRead, DuplicateReadIsDetectedByNumberAlone) {
       bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
       bench.Expect(ResponseOf(psn + 1, At::kOnly, 8), kDropped);
       psn = Psn(psn + step);
-      // Those between that failed before they were said have numbers, too.
+      // READs between that failed before they were recorded have numbers, too.
       number = static_cast<uint8_t>(number + (step == 0x3e8 ? 128 : 1));
     }
-    // A load forgets the numbers.
+    // A load clears the numbers.
     bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
     bench.Read(static_cast<uint8_t>(number - 5), psn, 8, other);
     const auto only = ResponseOf(psn, At::kOnly, 8);
@@ -257,7 +257,7 @@ TEST(ResponderRead, ReadsBeyondTheRingAreDropped) {
     bench.Expect(only, Got(kReadPsn + i, Scatter(only, 0, 0x1000 * i, 8)));
   }
   bench.Expect(ResponseOf(kReadPsn + kReads, At::kOnly, 8), kDropped);
-  // Said once more, it is taken; and the places go round.
+  // Repeated, it is taken; and the ring wraps.
   for (uint32_t i = kReads; i < 5 * kReads; ++i) {
     bench.Read(static_cast<uint8_t>(i), kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
     const auto only = ResponseOf(kReadPsn + i, At::kOnly, 8);
@@ -331,7 +331,7 @@ TEST(ResponderRead, ResponseIsDecidedOneCycleLater) {
   EXPECT_EQ(bench.place.count, 1u);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.place.count, 2u);
-  // What is dropped, and what is none.
+  // Dropped ones, and ones that match nothing.
   bench.frame.tokens.push_back(ResponseOf(kReadPsn + 1, At::kOnly, 8));
   ASSERT_EQ(bench.bench.Run(kLatency - 1), "");
   EXPECT_EQ(bench.place.count, 2u);
@@ -424,14 +424,14 @@ TEST(ResponderRead, NewReadIsDroppedWhileDuplicatesTakeTheRoom) {
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
   bench.RunOut();
-  // Twice more, though the peer has all of it by now.
+  // Twice more, though the peer has received all of it by now.
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.Expect(TokenOf(second), kDropped);
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 2});
   bench.RunOut();
   bench.Expect(TokenOf(second), Given(second, 2));
-  // No duplicate is behind the one that is under way now: more is too much.
+  // No duplicate is behind the outstanding one now: one more is too many.
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 3});
   bench.RunOut();
   const auto third = ReadRequest(kFirstPsn + 2, 8), fourth = ReadRequest(kFirstPsn + 3, 8);
@@ -453,7 +453,7 @@ TEST(ResponderRead, EndedReadsMakeRoomAndCountsWrapAndRestartAtALoad) {
     bench.load.tokens.push_back({.qpn = kQpn, .psn = psn});
     msn = 0;
   }
-  // Of two, one is still under way.
+  // Of two, one is still outstanding.
   bench.Expect(TokenOf(ReadRequest(psn, 0)), Given(ReadRequest(psn, 0), msn + 1));
   bench.Expect(TokenOf(ReadRequest(psn + 1, 0)), Answer(psn + 1, AethSyndrome::kNakInvalidRequest, msn + 1));
 }
@@ -497,9 +497,9 @@ TEST(ResponderRead, DuplicateReadIsForwardedAgainIfPastAndAllowed) {
                               ReadRequest(psn - 1, kMtu + 1), bad, payload}) {
     bench.Expect(TokenOf(request), kDropped);
   }
-  // Far behind there is room for much.
+  // Far behind there is much room.
   bench.Expect(TokenOf(ReadRequest(psn - 0x800000, 1u << 31)), Given(ReadRequest(psn - 0x800000, 1u << 31), 1));
-  // Nothing of it has moved what is expected, nor does it fill a gap.
+  // It has not advanced the expected PSN, nor does it fill a gap.
   bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), Answer(psn, AethSyndrome::kNakPsnSequenceError, 1));
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), kDropped);

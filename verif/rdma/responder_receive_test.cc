@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: messages that take a receive, flushes, and the cycles that decisions take.
+// The responder: messages that take a receive, flushes, and the timing of decisions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(Responder, ImmediateDataComesWithTheCompletion) {
   const auto send = TokenOf({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .bytes = 5});
   bench.Expect(send, With(Scatter(send, 0, 0x9000, 5, Ack(kFirstPsn, 1)), CompletionOf(posted, cqe, false)));
 
-  // A WRITE writes where its RETH says; of the receive it takes nothing but the work request.
+  // A WRITE writes to its RETH's address; of the receive it uses only the work request.
   cqe.opcode = IbWcOpcode::kRecvRdmaWithImm;
   cqe.byte_len = 64;
   posted = bench.host.Post(kQpn, {});
@@ -82,7 +82,7 @@ TEST(Responder, ZeroByteSendTakesAReceive) {
 
 TEST(Responder, MessageFillsTheElementsInOrder) {
   Ready bench;
-  // Borders inside of packets, at their end, and elements of nothing, whose key nobody looks at.
+  // Borders inside of packets and at their end, and elements of 0 bytes, whose key is not checked.
   const Posted posted =
       bench.host.Post(kQpn, {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3001, kMtu - 20),
                              Host::Element(0, 0, kBadLkey), Host::Element(0x5000, 10), Host::Element(0, 0, kBadLkey),
@@ -94,7 +94,7 @@ TEST(Responder, MessageFillsTheElementsInOrder) {
   bench.Expect(middle, Scatter(middle, 0, 0x7000, kMtu, Ack(kFirstPsn + 1, 0)));
   const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 2, .bytes = 33});
   bench.Expect(last, Scatter(last, 0, 0x7000 + kMtu, 33, Success(posted, 2 * kMtu + 33, Ack(kFirstPsn + 2, 1))));
-  // One question for the receive, one for each element behind the first that was needed.
+  // One request for the receive, one for each further element needed.
   ASSERT_EQ(bench.host.asked.size(), 7u);
   for (size_t i = 1; i < 7; ++i) {
     EXPECT_EQ(bench.host.asked[i],
@@ -138,7 +138,7 @@ TEST(Responder, SendWithoutAReceiveGetsAnRnrNak) {
     Ready bench;
     const auto token = TokenOf({.opcode = opcode, .ack_req = false});
     bench.Expect(token, NotReady(kFirstPsn, 0));
-    // What is behind it is dropped in silence, until it comes again.
+    // Later packets are dropped silently until retransmitted.
     bench.Expect(TokenOf({.psn = kFirstPsn + 1}), kDropped);
     bench.Expect(TokenOf({.psn = kFirstPsn - 1}), Ack(kFirstPsn - 1, 0));
     bench.Expect(token, NotReady(kFirstPsn, 0));
@@ -231,7 +231,7 @@ TEST(Responder, ElementKeyIsCheckedForEveryPieceOfAMessage) {
                        Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kBadMrn), nak)});
   bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
-  // The receive is gone: ERR has nothing left to flush.
+  // The receive has been used: ERR has nothing left to flush.
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces({});
 }
@@ -308,13 +308,13 @@ TEST(Responder, ErrFlushesTheHeldReceiveAndThenAllOthers) {
   bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces(flushed);
-  // What is posted later, when it is rung.
+  // Receives posted later, after a doorbell.
   const Posted later = bench.host.Post(kQpn, {});
   bench.ExpectPlaces({});
   bench.Ring();
   bench.ExpectPlaces({Flushed(later)});
   bench.ExpectFailures({});
-  // Said once more, it finds nothing.
+  // Repeated, it finds nothing.
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces({});
 }
@@ -421,7 +421,7 @@ TEST(Responder, FramesOfOtherQpsAreServedBetweenFlushes) {
 }
 
 TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
-  // ERR comes in any cycle of a frame that takes a receive, and of one that goes on with it.
+  // ERR comes in any cycle of a frame that takes a receive, and of one that continues with it.
   for (unsigned when = 0; when < 30; ++when) {
     for (const auto opcode : {BthOpcode::kRcSendFirst, BthOpcode::kRcSendOnly}) {
       Ready bench;
@@ -458,7 +458,7 @@ TEST(Responder, SendRequestsReceiveAndElementTwoCyclesAfterEachInput) {
   spec::Receive receive{.num_sge = 1};
   Host::Element(0x9000, 64).Encode(receive.sge);
   bench.receive.tokens.push_back(receive);
-  // In its slice, taken, looked at, in the register.
+  // In its slice, taken, decided, in the register.
   ASSERT_EQ(bench.bench.Run(3), "");
   EXPECT_EQ(bench.check.count, 0u);
   ASSERT_EQ(bench.bench.Run(1), "");

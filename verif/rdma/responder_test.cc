@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: requests that need no receive, rule by rule, and what the connection does with its order.
+// The responder: requests that need no receive, rule by rule, and the effect of order on the connection.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -27,7 +27,7 @@ TEST(Responder, AcknowledgeIsSentOnlyOnRequest) {
   Ready bench;
   const RxToken token = TokenOf({.bytes = 1, .ack_req = false});
   bench.Expect(token, Write(token, 0x10000));
-  // The message has been counted all the same.
+  // The message still counts.
   const RxToken next = TokenOf({.psn = kFirstPsn + 1, .bytes = kMtu});
   bench.Expect(next, Write(next, 0x10000, Ack(kFirstPsn + 1, 2)));
 }
@@ -48,7 +48,7 @@ TEST(Responder, MultiPacketWriteContinuesAtTheNextAddress) {
     for (uint32_t i = 1; i < 3; ++i) {
       const auto middle =
           TokenOf({.opcode = BthOpcode::kRcRdmaWriteMiddle, .psn = psn + i, .bytes = kMtu, .ack_req = i == 2});
-      // A message that is not complete is not counted.
+      // An incomplete message does not count.
       bench.Expect(middle,
                    Write(middle, address + uint64_t{i} * kMtu, i == 2 ? Ack(psn + i, message) : spec::RxPlace{}));
     }
@@ -95,7 +95,7 @@ TEST(Responder, PacketForAQpWithBadParityIsDropped) {
   }
 }
 
-// Nobody knows to which completion queue.
+// Its completion queue is unknown.
 TEST(Responder, QpWithBadParityFlushesNothing) {
   for (const bool corrupt : {false, true}) {
     Ready bench;
@@ -122,7 +122,7 @@ TEST(Responder, EveryPathMtuIsEnforced) {
   }
 }
 
-// --- Silence
+// --- Dropped packets
 
 TEST(Responder, PacketsForOthersHaveNoEffect) {
   const std::vector<std::pair<const char*, std::function<void(RxToken&)>>> cases = {
@@ -145,7 +145,7 @@ TEST(Responder, PacketsForOthersHaveNoEffect) {
     change(token);
     token.info = spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)];
     bench.Expect(token, kDropped);
-    // Not even the PSN has moved.
+    // The PSN has not advanced either.
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
   }
@@ -181,7 +181,7 @@ TEST(Responder, NetFrameIsForwardedWithItsLengthAndWithoutAQp) {
     Ready bench({}, state);
     for (const auto bytes : std::to_array<uint16_t>({1, 2, 59, 60, 64, 1514, 4096, 9018, 0x3fff})) {
       RxToken token = NetOf(bytes);
-      // Neither its destination nor what would be a queue pair matters.
+      // Neither its destination nor the field at the QP number's place matters.
       token.destination_mac[bytes % 6] ^= static_cast<uint8_t>(bytes % 4);
       if (bytes % 2 != 0) token.bth.dest_qp = 0xffffff;
       bench.Expect(token, spec::RxPlace{.net_bytes = bytes});
@@ -189,7 +189,7 @@ TEST(Responder, NetFrameIsForwardedWithItsLengthAndWithoutAQp) {
     bench.ExpectFailures({});
     EXPECT_EQ(bench.check.count, 0u);
     EXPECT_EQ(bench.request.count, state == IbQpState::kErr ? 1u : 0u) << "that of the flush";
-    // Not even the PSN has moved.
+    // The PSN has not advanced either.
     if (state == IbQpState::kRts) bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
   }
 }
@@ -236,7 +236,7 @@ TEST(Responder, HoldDefersFramesOnly) {
   EXPECT_TRUE(bench.load.IsEmpty() && bench.record.IsEmpty() && bench.qp_state.IsEmpty());
   EXPECT_FALSE(bench.frame.IsEmpty());
   EXPECT_EQ(bench.expected_psn.sent.back().second.qpn, kFlushed);
-  // A ring, too.
+  // A doorbell, too.
   const auto more = Flushed(bench.host.Post(kFlushed, {}), kFlushed);
   bench.Ring(kFlushed);
   ASSERT_EQ(bench.bench.Run(40), "");
@@ -249,7 +249,7 @@ TEST(Responder, HoldDefersFramesOnly) {
   bench.ExpectPlaces(expected);
 }
 
-// In whatever cycle it is held: a frame that has had its turn ends, and no other one begins.
+// In any cycle of a hold: a frame that has had its turn ends, and no other one starts.
 TEST(Responder, FrameInProgressEndsDuringHold) {
   unsigned waited = 0, ended = 0;
   for (unsigned when = 0; when < 60; ++when) {
@@ -262,7 +262,7 @@ TEST(Responder, FrameInProgressEndsDuringHold) {
     bench.frame.tokens = {a, NetOf(64), b};
     ASSERT_EQ(bench.bench.Run(when), "");
     bench.hold.on = true;
-    // At most one turn begins, in the cycle in which the hold comes.
+    // At most one turn starts, in the cycle in which the hold comes.
     ASSERT_EQ(bench.bench.Run(120), "");
     EXPECT_TRUE(bench.p.idle_o);
     const auto held = Bench::Take(bench.places);
@@ -297,7 +297,7 @@ TEST(Responder, DeferredFrameIsServedInTheCycleAfterTheHold) {
   EXPECT_EQ(bench.place.count, 0u);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.place.count, 1u);
-  // A hold in the cycle of the push is in time, one cycle later it is not.
+  // A hold in the cycle of the push is in time, one cycle later it is too late.
   for (const unsigned late : {0u, 1u}) {
     const auto before = bench.place.count;
     bench.frame.tokens.push_back(NetOf(64));
@@ -319,7 +319,7 @@ TEST(Responder, AcknowledgesAreForwardedWithAnySyndrome) {
     bench.Expect(AckOf(0x123456, syndrome, 0xabcdef),
                  News({.qpn = kQpn, .psn = 0x123456, .syndrome = syndrome, .msn = 0xabcdef}));
   }
-  // They are not the peer's requests: no PSN of its was used.
+  // They are not the peer's requests: no PSN of the peer was used.
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
 }
 
@@ -344,7 +344,7 @@ TEST(Responder, DuplicateIsAcknowledgedAgainButNotWrittenAgain) {
   for (const uint32_t behind : {1u, 3u, 4u, 0x800000u}) {
     bench.Expect(TokenOf({.psn = kFirstPsn + 3 - behind, .ack_req = false, .rkey = kBadRkey}), Ack(kFirstPsn + 2, 3));
   }
-  // A duplicate that would not be answered by an acknowledge has no answer here.
+  // A duplicate that would not be answered by an acknowledge is not answered here.
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .psn = kFirstPsn}), kDropped);
   bench.Expect(TokenOf({.opcode = BthOpcode{0x1f}, .psn = kFirstPsn}), kDropped);
   EXPECT_EQ(bench.check.count, checks);
@@ -448,7 +448,7 @@ TEST(Responder, EveryInvalidRequestIsRefusedAndEndsTheConnection) {
     EXPECT_EQ(bench.check.count, checks);
     EXPECT_EQ(bench.request.count, 0u);
     bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
-    // The QP is dead, before anybody else has heard of it; acknowledges do not reach it either.
+    // The QP has failed, before any other block knows; acknowledges do not reach it either.
     bench.Expect(TokenOf({.psn = refusal.packet.psn, .bytes = 0}), kDropped);
     bench.Expect(AckOf(1, 0x1f, 1), kDropped);
     bench.ExpectFailures({});
@@ -532,7 +532,7 @@ TEST(Responder, AnyFirstPacketIsReported) {
     Ready bench({}, IbQpState::kRtr);  // a gap
     bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Answer(kFirstPsn, AethSyndrome::kNakPsnSequenceError, 0));
     bench.ExpectFailures({kEstablished});
-    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), kDropped);  // which is told once, too
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), kDropped);  // also reported once
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
   }
@@ -544,7 +544,7 @@ TEST(Responder, AnyFirstPacketIsReported) {
     bench.ExpectFailures({});
   }
   {
-    Ready bench({}, IbQpState::kRtr);  // a response says nothing: nobody has asked
+    Ready bench({}, IbQpState::kRtr);  // a response does not count: nothing was requested
     bench.frame.tokens.push_back(TokenOf({.opcode = BthOpcode::kRcAcknowledge, .bytes = 0}));
     bench.RunOut();
     EXPECT_EQ(Bench::Take(bench.places).size(), 1u);

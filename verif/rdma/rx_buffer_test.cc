@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive buffer: frames come out as they went in, what is dropped is told, and RTL and model agree in every cycle.
+// The receive buffer: frames come out unchanged, drops are reported, and RTL and model agree in every cycle.
 #include "model/rdma/rx_buffer.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using model::RxParser;
 using model::RxToken;
 using spec::RxVerdict;
 
-// As verif/rdma/CMakeLists.txt says.
+// As in verif/rdma/CMakeLists.txt.
 template <typename Top>
 RxBuffer::Sizes SizesOf() {
   constexpr bool kWide = std::is_same_v<Top, Vrx_buffer_512>;
@@ -147,7 +147,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.frame_out.Connect(tokens, block);
@@ -155,7 +155,7 @@ struct Bench {
     bench.AddOther(wire);
     bench.AddOther(idle);
     frame.on_token = [this](Cycle, const RxToken& token) {
-      // The next frame that was kept and is good.
+      // The next good frame that was kept.
       while (next < wire.sent.size() && !IsGood(wire.sent[next])) ++next;
       ASSERT_LT(next, wire.sent.size());
       const auto& sent = wire.sent[next++];
@@ -177,7 +177,7 @@ struct Bench {
   void SendNet(size_t bytes) {
     Bytes frame(bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
-    if (bytes > 13) frame[12] = 0x88;  // nothing of IP
+    if (bytes > 13) frame[12] = 0x88;  // not IP
     Send(std::move(frame));
   }
   void RandomFrame() {
@@ -195,7 +195,7 @@ struct Bench {
       }
     }
   }
-  // Until everything has come out.
+  // Until everything has left.
   std::string RunOut() {
     std::string difference = bench.RunOut(30);
     while (difference.empty() && !block.IsIdle()) difference = bench.Run(1);
@@ -230,7 +230,7 @@ struct Bench {
   Idle<Top> idle{p, block};
   decltype(bench.Out("frame", tokens, p.frame_valid_o, p.frame_ready_i, p.frame_o)) frame =
       bench.Out("frame", tokens, p.frame_valid_o, p.frame_ready_i, p.frame_o);
-  size_t next = 0;  // in what was sent
+  size_t next = 0;  // index in the sent frames
 };
 
 template <typename Top>
@@ -281,7 +281,7 @@ TYPED_TEST(RxBufferTest, TokenAndFrameComeEightCyclesAfterTheLastBeat) {
     const size_t beats = (bytes + bench.kBeatBytes - 1) / bench.kBeatBytes;
     constexpr uint64_t kLatency = RxParser::kLatency + model::FifoTiming::kFifoLatency;
     static_assert(kLatency == 8);
-    // A port that is looked at between two cycles shows what the next one sees.
+    // A port that is read between two cycles has the value of the next one.
     ASSERT_EQ(bench.bench.Run(beats - 1 + kLatency - 1), "");
     EXPECT_EQ(bench.p.frame_valid_o, 0);
     EXPECT_EQ(bench.p.oldest_valid_o, 0);
@@ -308,14 +308,14 @@ TYPED_TEST(RxBufferTest, ReservesRoomForTheLongestFrame) {
   EXPECT_EQ(bench.Dropped(), 1u);
   EXPECT_EQ(bench.frame.count, large);
 
-  // Freed in cycle t: a frame that begins in t is dropped, one that begins in t + 1 is not.
+  // Freed in cycle t: a frame that starts in t is dropped, one that starts in t + 1 is not.
   bench.SendNet(2 * bench.kBeatBytes);
   bench.reader.rate = 16;
   const Cycle before = bench.bench.cycle();
   ASSERT_EQ(bench.bench.Run(most - 1), "");
   EXPECT_EQ(bench.reader.freed, 0u);
   bench.wire.rate = 16;
-  bench.SendNet(bench.kBeatBytes);  // begins in the cycle of the free
+  bench.SendNet(bench.kBeatBytes);  // starts in the cycle of the free
   bench.SendNet(bench.kBeatBytes);
   ASSERT_EQ(bench.bench.Run(3), "");
   EXPECT_EQ(bench.reader.freed_at, before + most - 1);

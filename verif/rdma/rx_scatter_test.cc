@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scatter block: what reaches the write port is what the places say, and RTL and model agree in every cycle.
+// The scatter block: the writes equal the places, and RTL and model agree in every cycle.
 #include "model/rdma/rx_scatter.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.write_out.Connect(beats, block);
@@ -100,8 +100,7 @@ struct Bench {
     };
   }
 
-  // What may leave of a place, in this order; of which place, all of it in front of the next one's, none before its
-  // data.
+  // The outputs of a place, in this order; all of one place before the next one's, none before its data.
   enum class Part : size_t { kCompletion, kAck, kAnswer };
   template <typename T>
   void Leaves(Part part, const T& token, T spec::RxPlace::*field) {
@@ -114,7 +113,7 @@ struct Bench {
     for (size_t i = 0; i < index; ++i) EXPECT_EQ(left[i], has[i]);
     EXPECT_EQ(token, place.*field);
     EXPECT_GE(port.accepted, needed + Writes(place));
-    // Who may read what was written hears of it when it is in memory.
+    // A reader of written data is notified when it is in memory.
     if ((place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read)) {
       EXPECT_GE(port.done, needed + Writes(place));
     }
@@ -144,7 +143,7 @@ struct Bench {
     left = {};
   }
 
-  // Places of one frame: all but the last say `more`. Those without a frame may stand between them.
+  // Places of one frame: all but the last have `more`. Those without a frame may stand between them.
   void Places(std::vector<spec::RxPlace> places, size_t frame_bytes) {
     Bytes frame(frame_bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
@@ -196,7 +195,7 @@ struct Bench {
     Places(places, end + random() % 5 + 1);
   }
 
-  // Everything that went to the port is what the places said.
+  // All writes equal the places.
   void CheckWrites() {
     size_t next = 0, next_net = 0;
     for (const Expected& one : all) {
@@ -363,7 +362,7 @@ spec::RxPlace Completes(size_t offset, size_t bytes, bool has_answer) {
   return place;
 }
 
-// A message over many elements: each byte of the frame goes where it shall, from any offset of it.
+// A message over many elements: each byte of the frame goes to its destination, from any offset of it.
 TYPED_TEST(RxScatterTest, FrameIsScatteredOverManyPlaces) {
   Bench<TypeParam> bench;
   for (const size_t piece : {size_t{1}, size_t{13}, bench.kBeatBytes, size_t{512}, size_t{1365}}) {
@@ -415,7 +414,7 @@ TYPED_TEST(RxScatterTest, PlaceWithoutAFrameNeedsNone) {
   EXPECT_EQ(bench.answer.count, 7u);
   EXPECT_TRUE(bench.port.writes.empty());
   EXPECT_TRUE(bench.block.IsIdle());
-  // And leaves the frame that is there alone.
+  // And leaves the present frame unchanged.
   auto place = Completes(0, 5, true);
   place.no_frame = true;
   bench.Places({place, place, Run(7, 20), place}, 100);
@@ -472,7 +471,7 @@ TYPED_TEST(RxScatterTest, AcknowledgeComesBetweenCompletionAndAnswer) {
         bench.place_in.tokens.push_back(place);
         bench.expected.push_back({place, {}});
       }
-      // Three cycles after the place, or one after what is before it.
+      // Three cycles after the place, or one after the output before it.
       const Cycle first = pushed + 3 + (completes ? 1 : 0);
       ASSERT_EQ(bench.bench.Run(first - pushed), "");
       EXPECT_EQ(bench.ack.count, 0u);
@@ -488,7 +487,7 @@ TYPED_TEST(RxScatterTest, AcknowledgeComesBetweenCompletionAndAnswer) {
       EXPECT_TRUE(bench.block.IsIdle());
     }
   }
-  // With writes, one cycle after they were accepted, and what is behind it waits for it.
+  // With writes, one cycle after they were accepted, and the next output waits for it.
   Bench<TypeParam> bench;
   spec::RxPlace place = Run(3, 100);
   place.has_ack = true;
@@ -516,7 +515,7 @@ TYPED_TEST(RxScatterTest, AcknowledgeComesInTheCycleAfterItsWritesAreAccepted) {
   EXPECT_EQ(bench.answer.count, 0u);
 }
 
-// Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; nothing of the frame gets through.
+// Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; no byte of the frame passes through.
 TYPED_TEST(RxScatterTest, ZerosReplaceTheFramesBytes) {
   Bench<TypeParam> bench;
   for (size_t bytes = 1; bytes <= 40; ++bytes) {
@@ -666,7 +665,7 @@ TYPED_TEST(RxScatterTest, IsNotIdleWhileANetBeatIsVisible) {
   }
 }
 
-// What others write, or what waits behind it, does not stop it.
+// Other writes, and outputs that wait behind it, do not stall it.
 TYPED_TEST(RxScatterTest, NetFrameWaitsForNoWritesOrAnswersOfEarlierPlaces) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
@@ -694,7 +693,7 @@ TYPED_TEST(RxScatterTest, NetFramesKeepTheirOrderAmongWrittenFrames) {
   ASSERT_EQ(bench.bench.RunOut(200'000 / bench.kBeatBytes), "");
   EXPECT_TRUE(bench.block.IsIdle());
   bench.CheckWrites();
-  // The frame before is read to its end, though it may not have left yet.
+  // The previous frame is read to its end, though it may not have left yet.
   for (unsigned i = 1; i < 60; ++i) EXPECT_GT(bench.net.frames[i].first, bench.net.frames[i - 1].first);
 }
 

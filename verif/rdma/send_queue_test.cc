@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The send queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test keeps.
+// The send queue: RTL against model in every cycle, and both against rings, descriptors and memory kept by the test.
 #include "model/rdma/send_queue.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ constexpr SendQueue::Sizes kSizes = {.requests = 4, .fetches = 16};
 constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
-// What lies in host memory.
+// Contents of host memory.
 uint8_t ByteAt(uint64_t address) { return static_cast<uint8_t>(address * 37 ^ address >> 8 ^ address >> 19); }
 
 struct Posted {
@@ -108,7 +108,7 @@ struct Bench {
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
-  // A replay, and what descriptor fetch will find at its index.
+  // A replay, and the descriptor at its index.
   struct Again {
     spec::Replay replay;
     Posted posted;
@@ -126,7 +126,7 @@ struct Bench {
       const auto vq = QueueOf(qpn);
       if (again) {
         const bool ok = again->status == BufferStatus::kOk;
-        // What comes with a failure does not count.
+        // The other fields of a failure do not count.
         buffer.tokens.push_back({.status = again->status,
                                  .last = true,
                                  .vq_index = vq,
@@ -260,7 +260,7 @@ struct Bench {
     state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
   }
 
-  // While nothing is under way.
+  // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
     block.SetMq(bench.cycle(), mq);
@@ -302,7 +302,7 @@ struct Bench {
   std::deque<bool> faults;  // of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
-  std::array<bool, kConfig.num_qps> told{};  // QPs whose failure was told, as far as the test has cleared none
+  std::array<bool, kConfig.num_qps> told{};  // QPs whose failure was reported, until the test clears them
   uint64_t reads = 0;
   bool hold_answers = false;
   bool hold_records = false;
@@ -418,7 +418,7 @@ TEST(SendQueue, FullQpWaitsForRoomWithoutStallingOthers) {
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.came[5], 8u);
   EXPECT_EQ(bench.came[6], 3u);
-  // It comes back when there is room for a few (AskRoom: half of 8).
+  // It returns when there is room for a few (AskRoom: half of 8).
   while (bench.held.front() != 5) bench.Retire();
   for (int i = 0; i < 3; ++i) bench.Retire();
   ASSERT_EQ(bench.Settle(), "");
@@ -439,7 +439,7 @@ TEST(SendQueue, DoorbellBetweenRequestAndAnswerIsNotLost) {
   bench.Ring(5);
   ASSERT_EQ(bench.Run(20), "");
   bench.hold_answers = false;
-  bench.AnswerAll();  // still empty, as the ring was read
+  bench.AnswerAll();  // still empty when the ring was read
   bench.Post(5);
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.came[5], 1u);
@@ -473,7 +473,7 @@ TEST(SendQueue, UnreadableWorkRequestStopsItsQueue) {
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.came[5], 2u);
     EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
-    EXPECT_EQ(bench.reads, 2u);  // nothing is read of the bad one
+    EXPECT_EQ(bench.reads, 2u);  // nothing of the bad one is read
   }
   for (const uint64_t faulty : {0x1000, 0x1000 + 560}) {
     Bench bench;
@@ -506,7 +506,7 @@ TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
   };
   post(5);
   told({5});
-  // No state but RESET begins another life.
+  // No state but RESET starts a new lifetime.
   bench.SetState(5, IbQpState::kErr);
   post(5);
   bench.SetState(5, IbQpState::kRts);
@@ -519,7 +519,7 @@ TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
   post(5);
   post(6);
   told({5});
-  // Cleared long ago, and once more in every cycle around the one in which it fails again: before it, it counts.
+  // Cleared long ago, and again in every cycle around the one in which it fails again: before it, it counts.
   for (uint64_t delay = 0; delay < 60; ++delay) {
     bench.SetState(5, IbQpState::kReset, true);
     bench.SetState(5, IbQpState::kRts);
@@ -601,7 +601,7 @@ TEST(SendQueue, WorkRequestTakesAtMostSixCycles) {
   EXPECT_EQ(bench.came[5] + bench.came[6], 800u);
 }
 
-// A record is there already: neither room nor state counts, and nothing else does afterwards.
+// A record exists already: neither room nor state counts, and nothing else is affected afterwards.
 TEST(SendQueue, ReplayRereadsAWorkRequestInAnyState) {
   Bench bench;
   bench.hold_records = true;
@@ -701,7 +701,7 @@ TEST(SendQueue, ReplaysAndTheLineAlternate) {
       order.push_back(bench.request_sink.sent()[order.size()].token.by_index);
     }
   }
-  // From when both were there on, neither goes twice in a row.
+  // Once both are waiting, neither goes twice in a row.
   for (size_t i = 5; i < 20; ++i) EXPECT_NE(order.at(i), order.at(i - 1)) << i;
   bench.hold_answers = false;
   bench.AnswerAll();
@@ -751,7 +751,7 @@ TEST(SendQueue, HoldStopsRingReadsOnly) {
   EXPECT_TRUE(bench.p.idle_o);
   EXPECT_EQ(bench.request.count, requests);
 
-  // Records become free, and replays come.
+  // Records become free, and replays arrive.
   const size_t sends = bench.sends.sent.size();
   bench.RetireAll();
   for (uint32_t i = 0; i < 12; ++i) bench.Resend(5 + i % 3, i % 4 == 3);
@@ -772,7 +772,7 @@ TEST(SendQueue, HoldStopsRingReadsOnly) {
   EXPECT_EQ(bench.came[7], 9u);
 }
 
-// In whatever cycle it is held: what has been asked for comes, and the rest later, in order and once.
+// In any cycle of a hold: outstanding requests return, and the rest later, in order and once.
 TEST(SendQueue, RequestsInFlightEndDuringHold) {
   unsigned waited = 0, ended = 0;
   for (uint64_t at = 0; at < 60; ++at) {
@@ -790,7 +790,7 @@ TEST(SendQueue, RequestsInFlightEndDuringHold) {
     const Cycle begin = bench.bench.cycle();
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_LE(bench.bench.cycle() - begin, 200u);
-    // One that was decided on in the cycle in which the hold came, and one that was in the register.
+    // One decided in the cycle in which the hold came, and one in the register.
     EXPECT_LE(bench.request.count, requests + 2);
     EXPECT_TRUE(bench.p.idle_o);
     ++(bench.came[5] + bench.came[6] < 16 ? waited : ended);
@@ -838,7 +838,7 @@ TEST(SendQueue, SizesMatchTheContract) {
   EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
 }
 
-// Whose queue an index is depends on what the driver accepted, for doorbells, for requests and for failures.
+// The owner of a queue index depends on the accepted features, for doorbells, for requests and for failures.
 TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that become frames: the RTL against the model, byte for byte and cycle for cycle; and what the receive parser
-// reads out of the frames against what packet and row say.
+// Packets that become frames: the RTL against the model, byte for byte and cycle for cycle; and the receive parser's
+// reading of the frames against packet and row.
 #include "model/rdma/tx_builder.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ typename RtlTop<Top>::Outputs Outputs() {
   };
 }
 
-// The payload of packets that were given to the block, as the model takes it.
+// The payload of packets passed to the block, as the model takes it.
 class Payloads final : public model::PayloadSource {
  public:
   Bytes TakePayload(Cycle first) override {
@@ -80,11 +80,11 @@ class Payloads final : public model::PayloadSource {
   std::deque<Cycle> taken;
 };
 
-// EtherType of the test's net frames, which no packet has. [IEEE 802, 9.2.4: local experimental]
+// EtherType of the test's net frames, unused by packets. [IEEE 802, 9.2.4: local experimental]
 constexpr std::array<uint8_t, 2> kNetType = {0x88, 0xb5};
 bool IsNet(const Bytes& frame) { return std::equal(kNetType.begin(), kNetType.end(), frame.begin() + 12); }
 
-// Net frames, one after the other, for both sides; what is not valid is random.
+// Net frames, one after the other, for both sides; fields that are not valid are random.
 template <typename Top>
 class Net final : public BenchStream, public model::NetFrameSource {
  public:
@@ -132,7 +132,7 @@ class Net final : public BenchStream, public model::NetFrameSource {
 
   std::deque<Bytes> frames;
   std::vector<Cycle> offered;  // first beats
-  unsigned rate = 16;          // how often the next frame is there, in 16ths
+  unsigned rate = 16;          // how often the next frame is available, in 16ths
 
  private:
   Top& top_;
@@ -144,7 +144,7 @@ class Net final : public BenchStream, public model::NetFrameSource {
   std::optional<Cycle> taken_;  // its first beat, by the model
 };
 
-// Everything of the block that is neither stream nor pulse.
+// All outputs of the block that are neither stream nor pulse.
 template <typename Top>
 class Outside final : public BenchStream {
  public:
@@ -177,7 +177,7 @@ class Outside final : public BenchStream {
     if (mac != told_mac_) block_.OnMac(cycle, told_mac_ = mac);
     std::copy(mac.begin(), mac.end(), BytesOf(top_.mac_i).begin());
 
-    // What is asked for is there; nothing else matters.
+    // Requested payload is valid; otherwise the port is random.
     Scramble(top_.payload_data_i, random_);
     top_.payload_valid_i = random_() & 1;
     asked_ = top_.payload_ready_o != 0;
@@ -233,7 +233,7 @@ class Outside final : public BenchStream {
   FrameWatch<Top> watch_;
   Random& random_;
   Mac told_mac_{};
-  Bytes now_;  // payload that is being given
+  Bytes now_;  // payload being passed
   size_t at_ = 0;
   Cycle first_ = 0;
   std::optional<Cycle> taken_;  // the last response, in the model
@@ -286,7 +286,7 @@ struct Bench {
     writes.tokens.push_back(write);
     qps[index] = qp;
   }
-  // Of a handle the path alone counts, valid or not.
+  // Of a handle only the path counts, valid or not.
   void WriteAh(uint32_t index, const TablePath& path) {
     const TableAh ah{.valid = random() % 2 != 0, .pdn = static_cast<uint16_t>(random()), .path = path};
     spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = index};
@@ -340,7 +340,7 @@ struct Bench {
     token.dest_qpn = static_cast<uint32_t>(random() & 0xffffff);
     token.reports = random() % 2 != 0;
     token.is_response = random() % 3 == 0;
-    // No QP has a number beyond the table, but the source port is made of all of it.
+    // No QP has a number beyond the table, but the source port uses all of it.
     token.qpn = static_cast<uint32_t>(random() & 0xffffff);
     token.opcode = is_answer ? BthOpcode::kRcAcknowledge : kOpcodes[random() % kOpcodes.size()];
     token.solicited_event = random() % 2 != 0;
@@ -369,7 +369,7 @@ struct Bench {
                                                        std::count_if(answers.begin(), answers.end(), asks)));
   }
 
-  // What the frame says, by somebody else's reading: the receive parser's.
+  // The frame's fields by an independent reader: the receive parser.
   void Check(const Bytes& frame, const TxPacket& token, const Bytes& payload) const {
     const TableQpContext& qp = qps.at(token.qpn % kQps);
     const TablePath& path = token.has_ah ? ahs.at(token.ah) : qp.path;
@@ -405,7 +405,7 @@ struct Bench {
     ASSERT_EQ(read.payload_bytes, payload.size());
     ASSERT_TRUE(std::equal(payload.begin(), payload.end(), frame.begin() + read.payload_offset));
   }
-  // Every frame is the next packet, the next answer, or the next net frame as it is.
+  // Every frame is the next packet, the next answer, or the next net frame unchanged.
   void CheckAll() const {
     size_t packet_at = 0;
     size_t answer_at = 0;
@@ -432,7 +432,7 @@ struct Bench {
   TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames, &net};
   Outside<Top> outside{p, block, payloads, frames, random};
   BlockBench<Top> bench;
-  // Before all streams: what it compares is the state before the cycle.
+  // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(outside), bench.AddOther(net), true);
   decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
       bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
@@ -492,7 +492,7 @@ TYPED_TEST(TxBuilderTest, MatchesModelAtEveryRate) {
       b.AddAnswer(b.RandomPacket(true));
       if (rates.net != 0) b.AddNet(b.RandomNetBytes());
     }
-    // Rows change meanwhile; those of other tables do not matter.
+    // Rows change meanwhile; those of other tables are ignored.
     for (unsigned i = 0; i < 2000; ++i) {
       b.Write(static_cast<uint32_t>(b.random() % kQps), RandomQp(b.random));
       if (i % 3 == 0) b.writes.tokens.back().table_id = spec::MgmtTable::kMr;
@@ -584,7 +584,7 @@ TYPED_TEST(TxBuilderTest, NetFramesMeetDocumentedLatencies) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   ASSERT_EQ(b.bench.Run(5), "");
-  // Not one cycle before, and in it.
+  // Not one cycle earlier, and in it.
   const Cycle start = b.bench.cycle();
   for (unsigned i = 0; i < 3; ++i) b.AddNet(300);
   ASSERT_EQ(b.bench.Run(TxBuilder::kNetLatency - 1), "");
@@ -651,7 +651,7 @@ TYPED_TEST(TxBuilderTest, DatagramUsesItsHandlesPathAndItsOwnPeer) {
   }
   b.Finish();
   b.CheckAll();
-  // A handle's write is seen by what is taken later.
+  // Packets taken later use a handle's new row.
   TablePath path = RandomPath(b.random);
   path.ipv4 = false;
   path.hop_limit = 77;
@@ -715,7 +715,7 @@ TYPED_TEST(TxBuilderTest, MeetsDocumentedLatencies) {
   const Cycle start = b.bench.cycle();
   TxPacket ack = b.RandomPacket(true);
   for (unsigned i = 0; i < 3; ++i) b.AddAnswer(ack);
-  // Not one cycle before, and in it.
+  // Not one cycle earlier, and in it.
   ASSERT_EQ(b.bench.Run(TxBuilder::kLatency), "");
   EXPECT_EQ(b.p.m_axis_tvalid_o, 1) << "visible in the cycle that comes";
   b.Finish();
@@ -767,7 +767,7 @@ TEST(SourcePort, MatchesLinux) {
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x11), 0xc121);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x13), 0xc143);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x14, 0x12), 0xc168);
-  // By hand: 0xabcdef * 0x123456 = 0xc379a'59ba4a; folded at 20 and at 40 bits 0xac3e3.
+  // Calculated: 0xabcdef * 0x123456 = 0xc379a'59ba4a; folded at 20 and at 40 bits 0xac3e3.
   EXPECT_EQ(TxBuilder::SourcePort(0, 0xabcdef, 0x123456), 0xc3c8);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x123456, 0xabcdef), 0xc3c8) << "the same in both directions";
   EXPECT_EQ(TxBuilder::SourcePort(0x12345, 0x11, 0x11), 0xc000 | (0x2345 ^ 0x4)) << "the label decides if there is one";

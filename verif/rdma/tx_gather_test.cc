@@ -123,9 +123,9 @@ class Wire final : public BenchStream {
   TxGather& block_;
   Random& random_;
   std::deque<Bytes> payloads_;
-  Bytes now_;  // that is being taken
+  Bytes now_;  // being taken
   size_t at_ = 0;
-  Bytes next_;  // begins in the next cycle
+  Bytes next_;  // starts in the next cycle
 };
 
 template <typename Top>
@@ -138,7 +138,7 @@ struct Bench {
     block.failed_out.Connect(failed_sink, block);
     block.sent_out.Connect(sent_sink, block);
     read_request.on_token = [this](Cycle, const DmaReadRequest& request) { memory.Ask(request); };
-    // Of the two inputs each has its order; which of them comes first is the model's to say.
+    // Each input keeps its order; the model decides which of the two comes first.
     packet.on_token = [this](Cycle, const TxPacket& sent) {
       Input& input = inputs[sent.is_response ? 1 : 0];
       ASSERT_FALSE(input.packets.empty());
@@ -175,11 +175,11 @@ struct Bench {
     Bytes payload{};
     bool fails = false;
   };
-  // What was given to one of the inputs.
+  // The jobs passed to one of the inputs.
   struct Input {
-    std::deque<Packet> packets;  // whole, good, and not seen
+    std::deque<Packet> packets;  // whole, good, and not yet output
     std::deque<QpFailure> failures;
-    Packet open{};  // whose jobs are being given
+    Packet open{};  // whose jobs are being passed
   };
   struct Run {
     uint64_t address;
@@ -220,7 +220,7 @@ struct Bench {
     jobs.back().more = false;
     return jobs;
   }
-  // Jobs before this one that say `more` are dropped with it; of the rest of it nothing counts.
+  // Jobs before this one that have `more` are dropped with it; its other fields are ignored.
   TxJob Drop() {
     TxJob job = RandomJob();
     job.more = random() % 2 != 0;
@@ -250,7 +250,7 @@ struct Bench {
     }
     for (const TxJob& one : jobs) Add(one);
   }
-  // A net frame behind its header: `bytes` in runs of at most `most`, as eth/net_tx has them read.
+  // A net frame behind its header: `bytes` in runs of at most `most`, as eth/net_tx requests them.
   void AddNet(size_t bytes, size_t most, unsigned bad = 0) {
     std::vector<Run> runs;
     for (size_t done = 0; done < bytes; done += runs.back().bytes) {
@@ -270,7 +270,7 @@ struct Bench {
     job.packet.payload_bytes = static_cast<uint16_t>(bytes0 + bytes1);
     return job;
   }
-  // What a response becomes that cannot be read. [IBTA vol. 1, 9.9.5.2]
+  // The packet that replaces an unreadable response. [IBTA vol. 1, 9.9.5.2]
   static TxPacket NakOf(const TxPacket& response) {
     TxPacket nak{
         .qpn = response.qpn, .opcode = spec::BthOpcode::kRcAcknowledge, .psn = response.psn, .is_response = true};
@@ -311,7 +311,7 @@ struct Bench {
     }
     input.open = {};
   }
-  // All jobs went somewhere, and nothing is left.
+  // All jobs have been processed, and nothing remains.
   void Finish() {
     ASSERT_EQ(bench.RunOut(0), "");
     for (unsigned i = 0; i < 200 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
@@ -333,7 +333,7 @@ struct Bench {
   Wire<Top> wire{p, block, random};
   Memory<Top> memory{p, block, random};
   BlockBench<Top> bench;
-  // Before all streams: what it compares is the state before the cycle.
+  // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
@@ -466,7 +466,7 @@ TYPED_TEST(TxGatherTest, TakesTheLargestPacketsAndKeepsOrder) {
   b.Finish();
 }
 
-// Nothing is asked for without room, and the buffer holds what it says.
+// Nothing is requested without room, and the buffer holds the stated amount.
 TYPED_TEST(TxGatherTest, RequestsOnlyWhatItHasRoomFor) {
   auto& b = this->b;
   b.wire.rate = 0;
@@ -500,7 +500,7 @@ TYPED_TEST(TxGatherTest, DroppedPacketLeavesNothing) {
     jobs.resize(1 + round % (jobs.size() - 1));
     for (const TxJob& job : jobs) b.Add(job);
     b.Add(b.Drop());
-    if (round % 3 == 0) b.Add(b.Drop());  // of nothing
+    if (round % 3 == 0) b.Add(b.Drop());  // of no packet
   }
   ASSERT_EQ(b.bench.Run(10000 + 10 * 4096 / Bench<TypeParam>::kBeatBytes), "");
   EXPECT_TRUE(b.job.IsEmpty());
@@ -574,7 +574,7 @@ TYPED_TEST(TxGatherTest, UnreadablePacketIsDiscarded) {
 
 TYPED_TEST(TxGatherTest, JobsOfAPacketDoNotInterleaveWithAnothers) {
   auto& b = this->b;
-  // Its second job comes late; the responses, which are there, wait for it.
+  // Its second job comes late; the responses, which are waiting, wait for it.
   std::vector<TxJob> jobs = b.Jobs({{0x1000, 10}, {0x2000, 20}, {0x3000, 30}, {0x4000, 40}});
   ASSERT_GT(jobs.size(), 1u);
   b.Add(jobs.front());
@@ -590,7 +590,7 @@ TYPED_TEST(TxGatherTest, JobsOfAPacketDoNotInterleaveWithAnothers) {
   b.Finish();
   ASSERT_EQ(b.packet.count, 4u);
   EXPECT_FALSE(b.packet_sink.sent()[0].token.is_response);
-  // Nor does a drop that is late let anybody pass.
+  // A late drop lets no other packet pass either.
   b.Add(jobs.front());
   ASSERT_EQ(b.bench.Run(5), "");
   TxJob response = b.Job(0x10000, 5, 0, 0);
@@ -698,7 +698,8 @@ TYPED_TEST(TxGatherTest, ReportingPacketMeetsDocumentedLatencies) {
 
 TYPED_TEST(TxGatherTest, MeetsDocumentedLatencies) {
   auto& b = this->b;
-  // Not one cycle before, and in it: sinks are open, so that everything leaves in the first cycle of its visibility.
+  // Not one cycle earlier, and in it: sinks are open, so that everything leaves in the first cycle in which it is
+  // visible.
   b.Add(b.Job(100, 30, 200, 40));
   ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
   EXPECT_EQ(b.read_request.count, 0u);
@@ -719,7 +720,7 @@ TYPED_TEST(TxGatherTest, MeetsDocumentedLatencies) {
 
 TYPED_TEST(TxGatherTest, SeveralJobsMeetDocumentedLatencies) {
   auto& b = this->b;
-  // Their last runs come as soon as they are asked for.
+  // Their last runs arrive as soon as they are requested.
   TxJob job = b.Job(100, 30, 200, 40);
   job.packet.payload_bytes = 3 * 70;
   job.more = true;
@@ -803,7 +804,7 @@ TYPED_TEST(TxGatherNetTest, MatchesModelAtEveryRate) {
   }
 }
 
-// As many runs as a chain of a net buffer may have, or a run for every byte.
+// As many runs as the longest chain of a net buffer, or a run for every byte.
 TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
   auto& b = this->b;
   for (const size_t count : {size_t{3}, size_t{spec::kNetChainDescriptors}, size_t{1000}, kNetBytes}) {
@@ -823,7 +824,7 @@ TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
 TYPED_TEST(TxGatherNetTest, LongestPayloadWaitsForThePreviousToLeave) {
   auto& b = this->b;
   b.wire.rate = 0;
-  // Room is beats, and the first one of what waits is at the output and takes none.
+  // Room counts beats, and the first waiting one is at the output and takes none.
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   const auto whole = [](size_t bytes) { return (bytes + kBeat - 1) / kBeat * kBeat; };
   const size_t rest = kBufferBytes<TypeParam> - whole(kNetBytes) + kBeat;

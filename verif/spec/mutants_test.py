@@ -21,7 +21,7 @@ def swap(first, second):
     return (rf"(\n *{first};[^\n]*)(\n *{second};[^\n]*)", r"\2\1")
 
 
-# (pattern, replacement, what the agreement test must name). Every pattern must match exactly once.
+# (pattern, replacement, name that the agreement test must report). Every pattern must match exactly once.
 PACKAGE = [
     (*swap("logic solicited_event", "logic mig_req"), "struct bth"),
     (*swap(r"logic \[31:0\] rkey", r"logic \[31:0\] dma_length"), "struct reth"),
@@ -53,7 +53,7 @@ HEADER = [
     (r"(kNic100 = \{[^}]*\.datapath_bits = )512u", r"\g<1>256u", "number nic100.datapath_bits"),
     (r"(struct RdmaCqReq \{[^#]*?)kByteLenOffset = 16", r"\1kByteLenOffset = 20", "number rdma_cq_req.byte_len"),
 ]
-# These spoil every structure at once and need a build each.
+# These break every structure at once and need a build each.
 HEADER_ALONE = [
     [(r"<< position % 8;\n  for \(size_t i = first; i <= last; \+\+i, value >>= 8\)", "<< 0;\n  for (size_t i = first; i <= last; ++i, value >>= 8)",
       "struct pvirtq_event_suppress")],

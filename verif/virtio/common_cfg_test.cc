@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_common_cfg against its model, and against what virtio and the real driver expect of it.
+// vireo_common_cfg against its model, and against the requirements of virtio and the real driver.
 #include "model/virtio/common_cfg.h"
 
 #include <gtest/gtest.h>
@@ -240,7 +240,7 @@ struct Bench {
 // --- Against the model
 // -------------------------------------------------------------------------------------------------
 
-// Accesses that mean something, most of the time.
+// Mostly valid accesses.
 BarAccess RandomAccess(std::mt19937_64& random) {
   const auto common = [&](bool write, size_t field, unsigned bytes, uint64_t data) {
     return Bench::Access(write, spec::kBarVirtioCommonCfg + static_cast<uint32_t>(field), bytes, data);
@@ -332,7 +332,7 @@ TEST(CommonCfg, MatchesModelInRandomTraffic) {
         if (random() % 512 == 0) bench.inputs.needs_reset = true;
       };
       for (int round = 0; round < 60; ++round) {
-        // A start that succeeds, then chaos, then a reset.
+        // A start that succeeds, then random accesses, then a reset.
         const auto status = [&](uint64_t value) {
           return Bench::Access(true, spec::kBarVirtioCommonCfg + uint32_t{Common::kDeviceStatusOffset}, 1, value);
         };
@@ -491,7 +491,7 @@ TEST(CommonCfg, OnlyAllowedFeatureSetsAreAccepted) {
 TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedDriver) {
   Bench bench;
   bench.Start();
-  bench.WriteFeatures(1, kVirtioWindow);  // before acknowledge: nobody's
+  bench.WriteFeatures(1, kVirtioWindow);  // before acknowledge: ignored
   EXPECT_EQ(bench.Read(Common::kDriverFeatureOffset, 4), 0u);
   bench.WriteStatus(DeviceStatus::kAcknowledge);
   bench.WriteFeatures(1, kVirtioWindow);
@@ -671,11 +671,11 @@ TEST(CommonCfg, DeviceResetClearsAllStateUntilFirmwareIsDone) {
   ASSERT_EQ(bench.device_reset.all.size(), 1u);
   EXPECT_EQ(bench.device_reset.all[0].first, at + CommonCfg::kPulseLatency);
   ASSERT_EQ(bench.bench.Run(100), "");
-  EXPECT_EQ(bench.p.idle_o, 1);  // firmware waits for this before it says that it is done
+  EXPECT_EQ(bench.p.idle_o, 1);  // firmware waits for this before it reports completion
   EXPECT_EQ(bench.p.device_status_o, 0);
   ASSERT_EQ(bench.row.all.size(), rows + kQueues);
   for (uint16_t i = 0; i < kQueues; ++i) EXPECT_EQ(bench.row.all[rows + i].second, (QueueRowWrite{.vq_index = i}));
-  // A driver that does not wait reaches nothing.
+  // A driver that does not wait has no effect.
   bench.WriteStatus(3);
   bench.WriteStatus(0);
   bench.Select(5);
@@ -707,7 +707,7 @@ TEST(CommonCfg, EarlyResetDoneWaitsForTheRows) {
   bench.WriteStatus(0);
   ASSERT_EQ(bench.bench.Run(3), "");
   bench.say_reset_done = true;
-  // The walk begins 3 cycles after the write, a queue in every second cycle; resetting falls in the second cycle behind
+  // The walk starts 3 cycles after the write, a queue in every second cycle; resetting falls in the second cycle behind
   // its last.
   ASSERT_EQ(bench.bench.Run(kWalk - 1), "");
   EXPECT_EQ(bench.p.resetting_o, 1);
@@ -732,7 +732,7 @@ TEST(CommonCfg, ResetOfAnUntouchedDeviceIsIgnored) {
   Bench bench;
   bench.Start();
   bench.Select(3);
-  bench.Write(Common::kQueueEnableOffset, 2, 1);  // nobody's
+  bench.Write(Common::kQueueEnableOffset, 2, 1);  // ignored
   bench.WriteStatus(0);
   EXPECT_EQ(bench.Status(), 0);
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
@@ -758,7 +758,7 @@ TEST(CommonCfg, QueueResetLastsUntilFirmwareIsDone) {
   EXPECT_EQ(bench.queue_reset_sink.sent()[0].token.vq_index, 9);
   EXPECT_EQ(bench.Read(Common::kQueueResetOffset, 2), 1u);
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
-  // Not to be set up, not to be reset once more, and another queue's end is not its own.
+  // It cannot be set up or reset again, and the end of another queue's reset does not affect it.
   bench.Write(Common::kQueueSizeOffset, 2, 8);
   bench.Write(Common::kQueueEnableOffset, 2, 1);
   bench.Write(Common::kQueueResetOffset, 2, 1);
@@ -855,7 +855,7 @@ TEST(CommonCfg, ConfigurationChangeIsReportedWithDriverOk) {
   EXPECT_EQ(bench.ReadAt(spec::kBarVirtioDeviceCfg + 6, 2), spec::NetStatus::kLinkUp | spec::NetStatus::kAnnounce);
 }
 
-// What the host reads together with the new generation is the new configuration, in whatever cycle it changes.
+// The host reads the new configuration together with the new generation, in any cycle of a change.
 TEST(CommonCfg, GenerationAndConfigurationChangeTogether) {
   size_t olds = 0, news = 0;
   for (unsigned delay = 0; delay < 12; ++delay) {
@@ -902,7 +902,7 @@ TEST(CommonCfg, NeedsResetIsVisibleAndReported) {
   bench.say_reset_done = true;
   ASSERT_EQ(bench.bench.Run(40), "");
   EXPECT_EQ(bench.Status(), 0);
-  // Without a driver, too, a reset is the way out.
+  // Without a driver, too, a reset recovers the device.
   bench.inputs.needs_reset = true;
   ASSERT_EQ(bench.bench.Run(4), "");
   EXPECT_EQ(bench.Status(), 0x40);
@@ -974,7 +974,7 @@ TEST(CommonCfg, HardwareResetClearsAllState) {
 // --- Against the driver
 // ------------------------------------------------------------------------------------------------
 
-// The block as a PCI function, with a configuration space as pci.toml says it and a firmware that answers.
+// The block as a PCI function, with a configuration space as in pci.toml and a firmware that answers.
 class Function final : public host::PciFunction {
  public:
   explicit Function(Bench& bench) : bench_(bench), space_(spec::kPciConfigBytes) {
@@ -1066,7 +1066,7 @@ class Function final : public host::PciFunction {
 };
 
 TEST(CommonCfg, DriverSetsUpAndResetsDeviceAndQueues) {
-  Bench bench;  // the driver may come as early as it likes
+  Bench bench;  // the driver may come at any time
   Function function(bench);
   auto opened = host::VirtioPci::Open(function);
   ASSERT_TRUE(opened.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQ writer: batches, which a driver sees whole or not at all.
+// The CQ writer: batches, which become visible as a whole.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 // --- Batches
 
-// A driver that looks at its ring after every single store. Then it finds what it had found before, or a whole batch
-// more: every buffer with its id and length, in order.
+// A driver that checks its ring after every single store. It must find either no change or one more whole batch: every
+// buffer with its id and length, in order.
 class Looker {
  public:
   Looker(Bench& b, size_t vq) : b_(b), vq_(vq) { Begin(); }
@@ -35,7 +35,7 @@ class Looker {
     for (const Buffer& buffer : outstanding_) room -= buffer.descriptors;
     return room;
   }
-  // Makes buffers available, which come back as a batch.
+  // Makes buffers available, which return as a batch.
   void CompleteBatch(unsigned count, unsigned hold = ~0u) {
     Queue& queue = b_.queues[vq_];
     b_.CompleteBatch(vq_, count, hold, Room());
@@ -327,7 +327,7 @@ TEST_P(CqWriterRings, BatchStartedWhileUnservedIsDroppedWhole) {
     b->CompleteBatch(kNetQueue, 4);
     b->Settle();
     EXPECT_EQ(queue.used, 4);
-    // One that has begun when it is stopped is written.
+    // One that has started when it is stopped is written.
     b->CompleteBatch(kNetQueue, 4, sent);
     ASSERT_EQ(b->bench.RunOut(50), "");
     b->SetKind(kNetQueue, KindOf(kNetQueue), true);
@@ -385,7 +385,7 @@ TEST_P(CqWriterRings, FailedBatchWriteStopsTheQueueOnceWithoutASuppressionRead) 
     EXPECT_EQ(queue.questions, 0u);
     queue.dead = true;
     b->CompleteBatch(kNetQueue, kCount);
-    b->lookers[kControlQueue]->CompleteBatch(1);  // the next slot knows nothing of it
+    b->lookers[kControlQueue]->CompleteBatch(1);  // the next slot is unaffected
     b->Settle();
     EXPECT_EQ(queue.failures, 1u);
     EXPECT_EQ(b->queues[kControlQueue].interrupts, 1u);
@@ -445,7 +445,7 @@ TEST_P(CqWriterRings, BatchMeetsDocumentedLatencies) {
   ASSERT_EQ(b.bench.RunOut(30), "");
   b.CompleteBatch(kNetQueue, 4);
   b.Complete(kNetQueue);
-  // Visible: the last store of the batch, and the first one of what follows.
+  // Visible: the last store of the batch, and the first one of the following operation.
   const Cycle last =
       b.packed ? CqWriter::kCompletionToElement + CqWriter::kCyclesPerMore + 2 * CqWriter::kCyclesPerPackedMore + 2
                : CqWriter::kCompletionToElement + 3 * CqWriter::kCyclesPerMore + 1;

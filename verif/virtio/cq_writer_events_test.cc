@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQ writer: interrupts as drivers wish them by flags and events, and avail_event.
+// The CQ writer: interrupts by the driver's flags and events, and avail_event.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace {
 struct WishCase {
   const char* text;
   bool packed, event_idx;
-  uint32_t wish;  // what the driver's area says
+  uint32_t wish;  // contents of the driver area
   bool interrupts;
 };
 
-// A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first lap.
+// A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first pass.
 TEST(CqWriter, InterruptsByFlagsAndUsedEvent) {
   constexpr uint32_t kEnable = 0, kDisable = 1u << 16, kDesc = 2u << 16, kReserved = 3u << 16;
   constexpr WishCase kCases[] = {
@@ -128,7 +128,7 @@ TEST(CqWriter, WritesTheLastAvailEventThenRingsTheDoorbell) {
   EXPECT_EQ(b.last_doorbell, b.last_done + CqWriter::kDoneToDoorbell);
   b.Settle();
 
-  // While nothing can be written the last value takes the place of those before.
+  // While nothing can be written the last value replaces earlier ones.
   b.store_out.rate = 0;
   for (uint16_t i = 0; i < 100; ++i) {
     b.TellAvail(kFirstWork, i);
@@ -193,7 +193,7 @@ TEST(CqWriter, PackedCqArmStaysValidAcrossWrap) {
 TEST(CqWriter, BufferWithoutAnIdKeepsTheDriversId) {
   Bench b({.packed = true});
   b.EnableAll();
-  b.queues[kControlQueue].dead = true;  // it is looked at here
+  b.queues[kControlQueue].dead = true;  // checked here
   const Completion completion{.vq_index = kControlQueue, .head = kWrap | 1, .used_bytes = 9};
   std::vector<DmaStore> stores;
   b.store_out.on_token = [&](Cycle, const DmaStore& store) {

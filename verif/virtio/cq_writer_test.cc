@@ -95,7 +95,7 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
               ++overruns;
             }
             if (queue.failures != 0) {
-              // Nothing may come any more; then it begins anew.
+              // No more outputs may come; then it restarts.
               queue.dead = true;
               queue.work.clear();
               queue.batch.clear();
@@ -287,7 +287,7 @@ TEST_P(CqWriterRings, NotifiesOnlyAfterTheWriteIsAnswered) {
   b.Settle();
   EXPECT_EQ(cq.interrupts, 1u);
 
-  // One that the driver saw before the device knew it to be written is no news.
+  // One that the driver saw before the device knew it to be written does not notify.
   b.done_in.rate = 0;
   b.Complete(kFirstWork, 0);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -304,7 +304,7 @@ TEST_P(CqWriterRings, NotifiesOnlyAfterTheWriteIsAnswered) {
 TEST(CqWriter, ArmsAndSolicitedCqesStayValidAcrossIndexWrap) {
   Bench b;
   b.EnableAll();
-  // Both begin with a solicited CQE; then the first is armed for the next of those, the other not at all.
+  // Both start with a solicited CQE; then the first is armed for the next of those, the other not at all.
   constexpr size_t kOther = 2;
   Queue& cq = b.queues[kFirstCq];
   Queue& other = b.queues[kFirstCq + kOther];
@@ -330,7 +330,7 @@ TEST(CqWriter, ArmsAndSolicitedCqesStayValidAcrossIndexWrap) {
   b.Complete(kFirstWork, 0, true);
   b.Settle();
   EXPECT_EQ(cq.interrupts, 1u);
-  // What was solicited a whole turn ago is not behind what the driver saw last.
+  // A CQE solicited a whole wrap ago is not behind the position that the driver saw last.
   b.Post(kFirstCq + kOther, 1);
   b.Complete(kFirstWork, kOther);
   b.Settle();
@@ -370,7 +370,7 @@ TEST_P(CqWriterRings, FirmwareArmsForLaterCqesAndFailsACq) {
   EXPECT_EQ(cq.failures, 0u) << "who sets it knows";
   cq.cqes.clear();
   const uint64_t before = cq.interrupts;
-  b.ArmCq(0, false, true, 1);  // what was written before is still there to be seen
+  b.ArmCq(0, false, true, 1);  // CQEs written before are still unseen
   b.Settle();
   EXPECT_EQ(cq.interrupts, before + 1);
 }
@@ -452,7 +452,7 @@ TEST_P(CqWriterRings, BadEventBufferStopsTheEventQueueAndEventsAreCounted) {
     queue.dead = true;
     b.Happen();
     b.Settle();
-    // No event of before a reset exists after it.
+    // No event from before a reset exists after it.
     b.events.clear();
     b.Enable(kEventQueue, 4);
     ASSERT_EQ(b.bench.RunOut(30), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptor fetch: split rings, queues that break, latencies; whatever drivers do, at every rate.
+// Descriptor fetch: split rings, queues that break, latencies; for any driver behavior, at every rate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   using testing::Test;
   std::map<RdmaError, unsigned> codes;
   unsigned empties = 0, faileds = 0, followed = 0, from_tables = 0, avail_events = 0, ids = 0;
-  // As long as it takes: how often a thing breaks is chance, that it does is not.
+  // Runs until every event occurred: the frequency of failures is random.
   const auto lacks = [&] {
     return std::min({codes[RdmaError::kBadDescriptor], codes[RdmaError::kWindowViolation],
                      codes[RdmaError::kQueueDmaError]}) <= 10 ||
@@ -57,7 +57,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
             if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
               b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
             } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
-              // What the life before has to tell of comes before the next one begins.
+              // Reports of the previous lifetime come before the next one starts.
               while (b->p.queue_failure_valid_o != 0) ASSERT_EQ(b->bench.Run(1), "");
               b->Enable(vq, any_size(), any_defect(), b->random() % 20);
               ASSERT_EQ(b->bench.Run(40), "");
@@ -157,7 +157,7 @@ TEST(DescFetch, QueueWithBadParityDeliversNothingUntilWritten) {
         b.Settle();
         EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
         EXPECT_TRUE(b.contexts.errors.empty());
-        b.rings[5].defective = true;  // of answers `failed`, and of what is overlooked
+        b.rings[5].defective = true;  // for `failed` answers and missed buffers
         const size_t answers = b.answers.size();
         b.Ask(0, 5, 3);
         b.Settle();
@@ -226,12 +226,12 @@ TEST(DescFetch, ReadsADescriptorByIndexWithoutTheRing) {
   EXPECT_EQ(b.reads.size(), 1u);
 }
 
-// What a replay reads may be used since, or another's by now: that is no fault of the queue.
+// The descriptor read by a replay may be used since, or another's by now: that is no fault of the queue.
 TEST(DescFetch, ReplayWithoutABufferLeavesTheQueueAlone) {
   Bench b;
   b.Enable(3, 16);
   ASSERT_EQ(b.bench.Run(50), "");
-  b.rings[3].defective = true;  // of an answer `failed`
+  b.rings[3].defective = true;  // for a `failed` answer
   constexpr auto kSend = static_cast<size_t>(spec::BufferClient::kSend);
   b.Ask(kSend, 3, 1, uint16_t{16});
   b.Settle();
@@ -255,7 +255,7 @@ TEST(DescFetch, DoesNotAccessUnservedQueues) {
   b.Enable(2, 4);
   b.SetKind(2, spec::TableQueueKind::kSq, true);  // stopped
   b.Enable(3, 4);
-  b.SetKind(3, spec::TableQueueKind::kNone);  // nobody's
+  b.SetKind(3, spec::TableQueueKind::kNone);  // no kind
   ASSERT_EQ(b.bench.Run(50), "");
   for (const size_t vq : {1u, 2u, 3u}) {
     b.rings[vq].served = false;
@@ -380,7 +380,7 @@ TEST(DescFetch, PackedRingsMeetDocumentedLatencies) {
     EXPECT_EQ(b.reads.size(), 1u);
     ASSERT_EQ(b.bench.Run(10), "");
     b.ring_in.rate = 16;
-    // Whether one is the last is known when the next descriptor was looked at.
+    // The last one is known only when the next descriptor was checked.
     ASSERT_EQ(b.bench.Run(DescFetch::kPackedToBuffer - (one ? 0 : 1)), "");
     EXPECT_EQ(b.answers.size(), 0u);
     ASSERT_EQ(b.bench.Run(1), "");

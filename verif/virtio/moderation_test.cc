@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notification coalescing: RTL against model in every cycle, and both against what was set, said and when.
+// Notification coalescing: RTL against model in every cycle, and both against settings, notifications and their cycles.
 #include "model/virtio/moderation.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ struct Bench {
     };
   }
 
-  // A queue that is enabled and has these numbers, as it is when traffic begins.
+  // A queue that is enabled and has these limits, as at the start of traffic.
   void Enable(uint16_t queue, uint32_t max_packets, uint32_t max_usecs) {
     rows.tokens.push_back({.vq_index = queue, .enabled = true});
     tables.tokens.push_back(Numbers(queue, max_packets, max_usecs));
@@ -87,7 +87,7 @@ struct Bench {
     ASSERT_TRUE(notifications.IsEmpty());
     ASSERT_EQ(interrupts.count, count);
   }
-  // Exactly in the cycle that is so many from now, one interrupt is there.
+  // Exactly this many cycles from now, one interrupt leaves.
   void ExpectInterruptAfter(Cycle latency, uint16_t queue) {
     const uint64_t count = interrupts.count;
     ASSERT_EQ(Run(latency), "");
@@ -99,7 +99,7 @@ struct Bench {
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       const uint64_t accepted = notifications.accepted;
-      // The model asked to be woken by a time that knew nothing of the leap.
+      // The model requested a wake-up for a time calculated before the jump.
       if (slept && block.deadline_ns() <= time.At(bench.cycle())) block.WakeAt(bench.cycle());
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (notifications.accepted != accepted) {
@@ -112,7 +112,7 @@ struct Bench {
     }
     return {};
   }
-  // Lets the clock stand until then, unless that is over. While it is idle: otherwise no clock stands.
+  // Stops the clock until then, unless that is over. While idle: otherwise the clock never stops.
   void Sleep(uint64_t until_ns) {
     const uint64_t now = time.At(bench.cycle());
     ASSERT_TRUE(block.IsIdle());
@@ -128,7 +128,7 @@ struct Bench {
     }
     return "the block does not come to rest";
   }
-  // All deadlines come.
+  // All deadlines expire.
   std::string SleepToTheEnd() {
     for (int i = 0; i < 50; ++i) {
       if (std::string difference = Settle(); !difference.empty()) return difference;
@@ -243,7 +243,7 @@ TEST(Moderation, InterruptsOnceMaxUsecsAfterTheFirstNotification) {
         ASSERT_EQ(bench.Run(1), "");
         EXPECT_EQ(bench.p.deadline_ns_o, due);
         EXPECT_TRUE(bench.p.idle_o);
-        // Others add nothing to the time.
+        // Other queues add nothing to the time.
         bench.NotifyAndExpectNothing(queue, 3);
         EXPECT_EQ(bench.p.deadline_ns_o, due);
         // The last cycle before it, then the first one at it.
@@ -259,7 +259,7 @@ TEST(Moderation, InterruptsOnceMaxUsecsAfterTheFirstNotification) {
 }
 
 TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
-  // It meets the pass in every way.
+  // It coincides with the pass in every way.
   for (Cycle before = 0; before < 8; ++before) {
     Bench bench;
     bench.Enable(2, 100, 10);
@@ -269,7 +269,7 @@ TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
     bench.Notify(2);
     ASSERT_EQ(bench.Run(30), "");
     EXPECT_EQ(bench.interrupts.count, 1u);
-    // It came before the interrupt, or began anew.
+    // It came before the interrupt, or started anew.
     ASSERT_EQ(bench.SleepToTheEnd(), "");
     EXPECT_LE(bench.interrupts.count, 2u);
     EXPECT_GE(bench.told[2].back(), bench.said[2].back());
@@ -299,7 +299,7 @@ TEST(Moderation, NewLimitsApplyToPendingNotifications) {
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.interrupts.count, 0u);
       EXPECT_EQ(bench.p.deadline_ns_o, begin + c.max_usecs * kUs) << "of the first notification";
-      // What was counted goes on.
+      // Counted notifications stay counted.
       if (c.max_packets == 15) {
         bench.NotifyAndExpectNothing(3, 4);
         bench.Notify(3);
@@ -330,7 +330,7 @@ TEST(Moderation, LimitsOfOtherQueuesChangeNothing) {
 
 TEST(Moderation, RowWritesDiscardPendingNotifications) {
   for (const bool enabled : {false, true}) {
-    // With the notification anywhere on its way.
+    // With the notification at any stage.
     for (Cycle delay = 0; delay < 8; ++delay) {
       Bench bench;
       bench.Enable(0, 100, 20);
@@ -341,7 +341,7 @@ TEST(Moderation, RowWritesDiscardPendingNotifications) {
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = enabled});
       ASSERT_EQ(bench.Settle(), "");
       ASSERT_EQ(bench.SleepToTheEnd(), "");
-      // One that comes behind it begins anew, or is an interrupt: nobody moderates what is not enabled.
+      // One that comes behind it starts anew, or is an interrupt: a queue that is not enabled is not moderated.
       const bool behind = delay < Moderation::kLatency - 1;
       EXPECT_EQ(bench.interrupts.count, behind ? 1u : 0u) << delay;
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = true});
@@ -409,7 +409,7 @@ TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
   EXPECT_FALSE(bench.notifications.IsEmpty());
 }
 
-// Nothing of before a reset counts. The numbers are firmware's to write anew, as is the queue's row.
+// State from before a reset does not count. Firmware must write the limits again, and the queue's row.
 TEST(Moderation, ResetDiscardsPendingNotifications) {
   RtlTop<Vmoderation> rtl{Outputs};
   auto& p = rtl.ports();
@@ -449,7 +449,7 @@ TEST(Moderation, ResetDiscardsPendingNotifications) {
   }
 }
 
-// Idle is a promise: with a clock that stands until an input or the deadline, all comes in the same cycles.
+// With a clock that stops while idle until an input or the deadline, all events come in the same cycles.
 TEST(Moderation, StoppingTheClockWhileIdleChangesNothing) {
   auto random = MakeRandom("moderation_sleep");
   std::vector<std::pair<Cycle, QueueInterrupt>> notifications;
@@ -498,7 +498,7 @@ TEST(Moderation, StoppingTheClockWhileIdleChangesNothing) {
   EXPECT_LT(2 * clocked[1], clocked[0]);
 }
 
-// While the numbers stay, what the driver gets can be said without knowing the block.
+// While the limits stay, the driver's interrupts can be predicted without knowledge of the block.
 TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
   for (const uint64_t period_ns : {4u, 100u}) {
     for (const unsigned out_rate : {16u, 5u}) {
@@ -545,7 +545,7 @@ TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
   }
 }
 
-// Numbers and rows change at any time. A notification is told of, or its queue has been reset meanwhile.
+// Limits and rows change at any time. A notification is reported, or its queue has been reset meanwhile.
 TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
   uint64_t interrupts = 0, notifications = 0;
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
@@ -598,7 +598,7 @@ TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
   EXPECT_LT(4 * interrupts, 3 * notifications);
 }
 
-// The model asks for no cycle in which nothing happens, however long a queue counts.
+// The model requests no cycle without an event, however long a queue counts.
 TEST(Moderation, ModelRunsOnlyForNotificationsAndDeadlines) {
   DeviceTime time(4);
   Agenda agenda;

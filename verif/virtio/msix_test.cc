@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_msix against its model, and against what MSI-X promises.
+// vireo_msix against its model, and against the rules of MSI-X.
 #include "model/virtio/msix.h"
 
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TEST(Msix, MatchesModelInRandomTraffic) {
       bench.interrupt.rate = interrupt_rate;
       bench.bar.rate = bar_rate;
       for (int round = 0; round < 200; ++round) {
-        const uint32_t range = round % 2 == 0 ? kVectors : 4;  // few vectors meet more often
+        const uint32_t range = round % 2 == 0 ? kVectors : 4;  // few vectors coincide more often
         for (int i = 0; i < 40; ++i) bench.Send(static_cast<uint32_t>(bench.random() % range));
         if (round % 5 == 0) bench.Send(static_cast<uint32_t>(bench.random()));
         for (int i = 0; i < 40; ++i) bench.bar.tokens.push_back(RandomAccess(bench.random));
@@ -167,7 +167,7 @@ TEST(Msix, MatchesModelInRandomTraffic) {
   }
 }
 
-// Whatever was asked for is sent at last: after the last interrupt of a vector comes a message of it.
+// Every interrupt is sent in the end: after the last interrupt of a vector comes a message of it.
 TEST(Msix, NoInterruptIsLost) {
   Bench bench;
   bench.PassReset();
@@ -252,11 +252,11 @@ TEST(Msix, EachMaskKeepsTheMessagePendingUntilUnmasked) {
     const Cycle at = bench.bench.cycle();
     set(false);
     ASSERT_EQ(bench.bench.Run(20), "");
-    ASSERT_EQ(bench.told.all.size(), 1u) << what;  // three became one
+    ASSERT_EQ(bench.told.all.size(), 1u) << what;  // three coalesced into one
     EXPECT_EQ(bench.told.all[0].second, (MsixMessage{70, 0xfee0'0000, 70}));
     EXPECT_FALSE(bench.Pending(70));
-    // Row 0 is empty (2 cycles), row 1 is read (2), the bit picked and looked at (2), the message is a register; two or
-    // three cycles go before the walk begins.
+    // Row 0 is empty (2 cycles), row 1 is read (2), the bit selected and checked (2), the message is a register; two or
+    // three cycles pass before the walk starts.
     EXPECT_GE(bench.told.all[0].first, at + 8);
     EXPECT_LE(bench.told.all[0].first, at + 9);
   }
@@ -284,7 +284,7 @@ TEST(Msix, TableReadsBackItsWrites) {
   EXPECT_EQ(bench.Read(Bench::At(7, 0), 4), 0x89ab'cdecu);  // bits 1:0 are 0
   EXPECT_EQ(bench.Read(Bench::At(7, 0), 8), 0x0123'4567'89ab'cdecu);
   EXPECT_EQ(bench.Read(Bench::At(7, 4), 4), 0x0123'4567u);
-  EXPECT_EQ(bench.Read(Bench::At(7, 8), 8), 0x0000'0000'7654'3210u);  // only the mask bit is there
+  EXPECT_EQ(bench.Read(Bench::At(7, 8), 8), 0x0000'0000'7654'3210u);  // only the mask bit exists
   EXPECT_EQ(bench.Read(Bench::At(7, 10), 2), 0x7654u);
   EXPECT_EQ(bench.Read(Bench::At(7, 13), 1), 0u);
   bench.Write(Bench::At(7, 12), 4, 0xffff'ffff);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_notify against its model, and against what doorbells mean.
+// vireo_notify against its model, and against the definition of doorbells.
 #include "model/virtio/notify.h"
 
 #include <gtest/gtest.h>
@@ -159,7 +159,7 @@ TEST(Notify, MatchesModelInRandomTraffic) {
         ASSERT_EQ(bench.bench.Run(100), "");
         bench.enable = bench.random() % 4 != 0;
         bench.vireo = bench.random() % 4 != 0;
-        // A device reset now and then; what the driver accepts changes with it.
+        // A device reset now and then; the accepted features change with it.
         bench.resetting = round % 10 == 9;
         if (bench.resetting) bench.mq = bench.random() % 2 == 0;
       }
@@ -176,7 +176,7 @@ TEST(Notify, MatchesModelInRandomTraffic) {
   }
 }
 
-// What RFC v2 says of queue numbers, written down once more.
+// The queue numbers of RFC v2, written down independently.
 TEST(Notify, EachKindOfQueueRingsItsStream) {
   for (const bool mq : {true, false}) {
     Bench bench;
@@ -248,14 +248,14 @@ TEST(Notify, LatenciesMatchModel) {
   EXPECT_EQ(bench.arm_sink.sent()[0].cycle, at + Notify::kArmLatency);
 }
 
-// common_cfg says a row four cycles after the access; a ring right behind that access must find it.
+// common_cfg broadcasts a row four cycles after the access; a doorbell right behind that access must find it.
 TEST(Notify, DoorbellRightAfterTheEnablingAccessCounts) {
   for (const unsigned late : {3u, 4u}) {
     Bench bench;
     bench.Start();
     bench.row.tokens.push_back({.vq_index = 9, .enabled = false});
     ASSERT_EQ(bench.bench.RunOut(10), "");
-    // The enabling access in cycle c would give the row in c + 4. The ring is in c + 1.
+    // The enabling access in cycle c would send the row in c + 4. The doorbell is in c + 1.
     bench.Ring(9);
     ASSERT_EQ(bench.bench.Run(late), "");
     bench.row.tokens.push_back({.vq_index = 9, .enabled = true});
@@ -372,7 +372,7 @@ TEST(Notify, ArmForEveryCompletionIsNotUndoneByASolicitedArm) {
   ASSERT_EQ(bench.bench.RunOut(20), "");
   bench.Arm(6, true, false, 2);
   bench.Arm(6, false, true, 3);
-  bench.Arm(6, true, true, 4);    // takes the place of the first
+  bench.Arm(6, true, true, 4);    // replaces the first
   bench.Arm(6, false, false, 5);  // no flag: ignored
   ASSERT_EQ(bench.bench.RunOut(20), "");
   bench.arm.rate = 16;
@@ -424,7 +424,7 @@ TEST(Notify, OtherAccessesRingNoDoorbell) {
   EXPECT_EQ(bench.p.idle_o, 1);
 }
 
-// Nothing is lost: whatever was rung comes out after its last ring.
+// Nothing is lost: every doorbell comes out after its last ring.
 TEST(Notify, NoDoorbellIsLost) {
   Bench bench;
   bench.Start();
