@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Proves the properties of verif/formal/proofs.toml with Yosys' built-in SAT solver, and that each of them can fail: of
-every assertion at least one mutant of the RTL must be refuted, by a counterexample that begins in reset. Ends with 1 if
-a proof fails or a mutant is not refuted. Without names, docs/formal.md is written. `./vireo formal` calls it, and the
+every assertion at least one mutant of the RTL must be refuted, by a counterexample that starts in reset. Ends with 1 if
+a proof fails or a mutant is not refuted. Without names, it writes docs/formal.md. `./vireo formal` calls it, and the
 test suite with names."""
 
 import argparse
@@ -50,7 +50,7 @@ def load(path=LIST):
 
 
 def mistakes(proof):
-    """What is wrong with an entry of the list before anything is proven."""
+    """Errors in an entry of the list, found before anything is proven."""
     found = []
     if proof["method"] not in METHODS:
         found.append(f"method is none of {', '.join(METHODS)}")
@@ -64,7 +64,7 @@ def mistakes(proof):
 
 
 def uncovered(proof, names):
-    """What is wrong with these assertions: without a name of their own, or without a mutant."""
+    """Errors in these assertions: without a name of their own, or without a mutant."""
     last = {name: name.rpartition(".")[2] for name in names}
     return [f"no mutant is for `{name}`" for name in names if not last[name].startswith(HELPER)
             and not any(name == mutant["assertion"] or name.endswith("." + mutant["assertion"]) for mutant in proof["mutant"])]
@@ -78,7 +78,7 @@ def spoiled(mutant):
 
 
 def elaboration(proof, setting, instead):
-    """Commands that make the problem: one flat module, memories as registers, nothing in it but what the assertions see."""
+    """Commands that build the problem: one flat module, memories as registers, reduced to the inputs of the assertions."""
     files = [str(instead.get(str(path), path)) for path in
              [*(p.relative_to(ROOT) for p in yosys.sources()), "verif/formal/vireo_formal_reset.sv", *proof["checkers"]]]
     generics = " ".join(f"-G {value}" for value in setting.split())
@@ -91,7 +91,7 @@ def elaboration(proof, setting, instead):
 
 
 def script(proof, stem):
-    """All questions of a proof for one run of Yosys, and the files where the answers will be."""
+    """All queries of a proof for one run of Yosys, and the files with the answers."""
     lines, proven, refuted = [], [], []
 
     def ask(answer, question):
@@ -125,8 +125,8 @@ def script(proof, stem):
 
 
 def verdict(text):
-    """What Yosys' `sat` says: ("proven", k) by induction over k cycles, 0 without induction; ("refuted", cycles); or
-    ("open", why). Only its own words for the end of a proof count."""
+    """The result of Yosys' `sat`: ("proven", k) by induction over k cycles, 0 without induction; ("refuted", cycles); or
+    ("open", reason). Only its own final messages count."""
     lengths = re.findall(r"^\*\* Trying induction with length (\d+) \*\*", text, re.MULTILINE)
     steps = int(lengths[-1]) if lengths else 0
     if re.search(r"interrupted by timeout", text, re.IGNORECASE):
@@ -143,7 +143,7 @@ def verdict(text):
 
 
 def prove(proof):
-    """Proves it and refutes its mutants. A row for the table, and what is wrong."""
+    """Proves it and refutes its mutants. Returns a row for the table, and the errors."""
     errors = mistakes(proof)
     row = {"name": proof["name"], "module": proof["module"], "property": proof["property"], "sets": proof["sets"], "how": "",
            "seconds": 0.0, "refuted": 0, "mutants": len(proof["mutant"])}
@@ -155,7 +155,7 @@ def prove(proof):
 
 
 def settle(proof, row):
-    """What prove() does with an entry that has no mistakes."""
+    """prove() for an entry without errors."""
     errors = []
     lines, proven, refuted = script(proof, proof["name"])
     for answer in [*(answer for _, answer in proven), *refuted]:

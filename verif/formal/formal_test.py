@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""verif/formal/formal.py must refuse what is false, what cannot fail, and what was not settled; its list and docs/formal.md
-must be about the same proofs."""
+"""verif/formal/formal.py must refuse false claims, vacuous claims, and unsettled ones; its list and docs/formal.md must have
+the same proofs."""
 
 import pathlib
 import subprocess
@@ -32,32 +32,32 @@ class Refuses(unittest.TestCase):
     def errors(self, proof):
         return "\n".join(formal.prove(proof)[1])
 
-    def test_what_is_false_is_refuted_although_it_holds_for_eight_cycles(self):
+    def test_false_claim_that_holds_for_eight_cycles_is_refuted(self):
         self.assertIn("refuted: 9", self.errors(entry(0)))
 
-    def test_what_is_false_is_not_proven_with_fewer_cycles_than_it_takes_to_fail(self):
+    def test_false_claim_is_not_proven_with_too_few_cycles(self):
         self.assertIn("open: not settled in 3 cycles", self.errors(entry(0, steps=3)))
 
-    def test_a_claim_that_no_mutant_can_break_is_no_proof(self):
+    def test_claim_that_no_mutant_breaks_is_refused(self):
         errors = self.errors(entry(1))
         self.assertIn("nothing refutes", errors)
         self.assertNotIn("Claim=1", errors)  # the claim itself is proven
 
-    def test_a_claim_without_a_mutant_is_refused(self):
+    def test_claim_without_a_mutant_is_refused(self):
         self.assertIn("no mutant is for `gen_open.claim`", self.errors(entry(2, mutant=[])))
 
-    def test_an_assertion_without_a_name_is_refused(self):
+    def test_unnamed_assertion_is_refused(self):
         self.assertIn("no mutant is for", self.errors(entry(3, mutant=[])))
 
-    def test_a_mutant_whose_text_is_gone_is_refused_before_anything_runs(self):
+    def test_mutant_without_matching_text_is_refused_before_the_run(self):
         mutant = dict(MUTANT, file="rtl/common/vireo_slice.sv", steps=8, search="data7_q")
         self.assertIn("0 times", self.errors(entry(2, mutant=[mutant])))
 
-    def test_a_mutant_that_does_not_compile_is_an_error_and_not_a_refutation(self):
+    def test_mutant_that_does_not_compile_is_an_error(self):
         mutant = dict(MUTANT, file="rtl/common/vireo_slice.sv", steps=8, replace="data0_q <= no_such_name")
         self.assertIn("Yosys stopped", self.errors(entry(2, mutant=[mutant])))
 
-    def test_only_the_solvers_own_last_words_count(self):
+    def test_only_the_solvers_final_message_counts(self):
         self.assertEqual(formal.verdict("Induction step proven: SUCCESS!")[0], "proven")
         self.assertEqual(formal.verdict("SAT proof finished - model found: FAIL!")[0], "refuted")
         self.assertEqual(formal.verdict("")[0], "open")
@@ -67,28 +67,28 @@ class Refuses(unittest.TestCase):
 
 
 class List(unittest.TestCase):
-    def test_the_page_has_every_proof_with_its_property_and_no_other(self):
+    def test_page_lists_exactly_the_proofs(self):
         page = formal.PAGE.read_text(encoding="utf-8").partition(formal.BEGIN)[2].partition(formal.END)[0]
         rows = [line.split(" | ") for line in page.splitlines()[2:]]
         proofs = formal.load()
         self.assertEqual([(row[0].strip("| `"), row[3]) for row in rows], [(proof["name"], proof["property"]) for proof in proofs])
         self.assertEqual([row[5].partition(" of ")[2] for row in rows], [str(len(proof["mutant"])) for proof in proofs])
 
-    def test_every_entry_is_as_it_must_be(self):
+    def test_every_entry_is_valid(self):
         for proof in formal.load():
             self.assertEqual(formal.mistakes(proof), [], proof["name"])
 
-    def test_an_unknown_method_and_a_missing_checker_are_named(self):
+    def test_unknown_method_and_missing_checker_are_reported(self):
         wrong = formal.mistakes(entry(0, method="hope", checkers=["verif/formal/none.sv"]))
         self.assertIn("method is none of", wrong[0])
         self.assertIn("there is no verif/formal/none.sv", wrong[1])
 
-    def test_an_unknown_name_tells_the_names_that_there_are(self):
+    def test_unknown_name_lists_the_known_names(self):
         run = subprocess.run([sys.executable, pathlib.Path(formal.__file__), "sloce"], capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 1)
         self.assertIn("there is no proof sloce; there are slice, fifo", run.stderr)
 
-    def test_a_list_that_is_not_toml_is_named(self):
+    def test_list_that_is_not_toml_is_reported(self):
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write("[[proof]\n")
             file.flush()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a copy of a flat ECP5 netlist in which one LUT4 answers 1 where it should 0, and the other way round.
+"""Writes a copy of a flat ECP5 netlist in which the output of one LUT4 is inverted.
 
-It says what it did; a netlist that has no such LUT is an error.
+It prints the change; a netlist without that LUT is an error.
 """
 import argparse
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Verilates a netlist when the build runs, which CMake's own way, at configuration, cannot: one C++ file of it all."""
+"""Verilates a netlist at build time, to a single C++ file; CMake's own support runs at configuration."""
 
 import pathlib
 import subprocess

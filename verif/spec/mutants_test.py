@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the checker: the agreement test must notice every deliberate error in the generated package or header.
+"""Mutation testing of the agreement test: it must detect every deliberate error in the generated package or header.
 
-Mutants that spoil different things share one build; each must be reported under its own name."""
+Mutants that break different items share one build; each must be reported under its own name."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ GEN = ROOT / "spec/gen"
 
 
 def swap(first, second):
-    """Two adjacent members trade places."""
+    """Swaps two adjacent members."""
     return (rf"(\n *{first};[^\n]*)(\n *{second};[^\n]*)", r"\2\1")
 
 
@@ -69,7 +69,7 @@ def mutate(text, mutants):
 
 
 def build_and_run(work, compiler, file, mutants):
-    """Agreement test with `mutants` applied to one generated file; returns what it prints."""
+    """Agreement test with `mutants` applied to one generated file; returns its output."""
     shutil.rmtree(work, ignore_errors=True)
     gen = work / "spec/gen"
     gen.mkdir(parents=True)
