@@ -5,7 +5,7 @@
 // both numbers are free, so that all sizes, positions, wraps and wrap counters are covered. A split ring counts modulo
 // 2^16 [virtio 1.3, 2.7.7.2]; in a packed one a place and a wrap counter distinguish two passes over the ring, of which
 // the nearer one counts, and sizes need not be powers of two [2.8.10]. Bound to vireo_cq_writer.
-module vireo_wish_proof (
+module vireo_event_suppression_proof (
   input logic        clk_i,
   input logic        split_event_i,   // split ring, a used_event counts
   input logic        packed_event_i,  // packed ring, an event's place counts
@@ -47,7 +47,7 @@ module vireo_wish_proof (
 
 endmodule
 
-bind vireo_cq_writer vireo_wish_proof u_wish_proof (
+bind vireo_cq_writer vireo_event_suppression_proof u_event_suppression_proof (
   .clk_i, .split_event_i(!ring_packed_i && event_idx_i),
   .packed_event_i(ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
   .packed_other_i(ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
