@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agenda against a list of wishes that is searched.
+// The agenda against a list of wake-up requests that is searched.
 #include "model/common/agenda.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class Sleeper final : public Block {
   std::mt19937_64& random_;
 };
 
-TEST(Agenda, RunsEveryBlockInTheCyclesItAskedForAndOnce) {
+TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
   auto random = MakeRandom("agenda");
   Agenda agenda;
   EXPECT_EQ(agenda.next(), kUnknown);
@@ -77,7 +77,7 @@ TEST(Agenda, RunsEveryBlockInTheCyclesItAskedForAndOnce) {
   }
 }
 
-TEST(Agenda, GoesNowhereForWishesThatWereWithdrawn) {
+TEST(Agenda, SkipsWithdrawnRequests) {
   auto random = MakeRandom("agenda");
   Agenda agenda;
   Sleeper block(agenda, Block::Wishes::kMayBeWithdrawn, random);

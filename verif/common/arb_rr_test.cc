@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The round-robin arbiter, RTL against model: every beat with its bytes and its input, every cycle's valid and ready.
-// And its policy by hand.
+// Plus directed tests of its policy.
 #include "model/common/arb_rr.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,7 @@ using Bytes = std::vector<uint8_t>;
 constexpr size_t kInputs = 5;  // no power of two
 constexpr size_t kWidth = 64;
 
-// What drives one run: how often each input offers a beat and the output takes one, in 16ths; how long transactions
-// are.
+// Parameters of one run: how often each input offers a beat and the output takes one, in 16ths; transaction lengths.
 struct Traffic {
   std::array<unsigned, kInputs> producers;
   unsigned consumer;
@@ -114,7 +113,7 @@ class Bench {
   Cycle cycle_ = 0;
 };
 
-TEST(ArbRrRtl, AgreesWhateverTheStalls) {
+TEST(ArbRrRtl, MatchesModelUnderStalls) {
   Bench bench("ArbRrRtl.Agrees");
   for (const unsigned consumer : {3u, 10u, 16u}) {
     for (const unsigned max_beats : {1u, 2u, 9u}) {
@@ -126,14 +125,14 @@ TEST(ArbRrRtl, AgreesWhateverTheStalls) {
   for (const auto transactions : bench.served()) EXPECT_GT(transactions, 500u);
 }
 
-TEST(ArbRrRtl, ServesBusyInputsInTurn) {
+TEST(ArbRrRtl, ServesBusyInputsRoundRobin) {
   Bench bench("ArbRrRtl.Turn");
   bench.Run(1000, {{16, 16, 16, 16, 16}, 16, 3});
   ASSERT_GT(bench.order().size(), 400u);
   for (size_t i = 0; i < bench.order().size(); ++i) ASSERT_EQ(bench.order()[i], i % kInputs);
 }
 
-TEST(ArbRrRtl, HasNoGapsBetweenTransactions) {
+TEST(ArbRrRtl, HasNoBubblesBetweenTransactions) {
   // Of one input, and of all.
   for (const auto& producers : {std::array<unsigned, kInputs>{0, 0, 16, 0, 0}, {16, 16, 16, 16, 16}}) {
     for (const unsigned max_beats : {1u, 4u}) {
@@ -144,7 +143,7 @@ TEST(ArbRrRtl, HasNoGapsBetweenTransactions) {
   }
 }
 
-TEST(ArbRrModel, DecidesWhenTheBeatMovesAndNotBefore) {
+TEST(ArbRrModel, DecidesWhenTheBeatMoves) {
   ArbRr arbiter(3);
   arbiter.Push(10, 1, true);
   arbiter.Advance(10);  // a push in cycle 10 could still come

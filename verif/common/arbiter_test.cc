@@ -75,8 +75,8 @@ void ExpectServiceAsOfTheRtl(bool transactions) {
       ASSERT_EQ(out.count, kInputs * 1000);
       EXPECT_TRUE(arbiter.IsIdle());
       std::array<uint32_t, kInputs> next{};
-      bool goes_on = false;  // a transaction
-      uint16_t owner = 0;    // and whose it is
+      bool goes_on = false;  // a transaction is not complete
+      uint16_t owner = 0;    // and its owner
       for (const auto& sent : sink.sent()) {
         EXPECT_EQ(sent.token.value / 2, next.at(sent.token.cqn)++);
         EXPECT_TRUE(!goes_on || sent.token.cqn == owner);
@@ -87,8 +87,8 @@ void ExpectServiceAsOfTheRtl(bool transactions) {
   }
 }
 
-TEST(Arbiter, ServesSingleTokensAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
-TEST(Arbiter, ServesTransactionsAsTheRtlDoesAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
+TEST(Arbiter, MatchesRtlForSingleTokensAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
+TEST(Arbiter, MatchesRtlForTransactionsAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
 
 }  // namespace
 }  // namespace vireo::verif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives one block as RTL and as model side by side: the same tokens and the same stalls, chosen at random, and every
-// cycle's ready and every token that leaves compared. The first difference ends a run with a text.
-//
-// A stream's rate is how often its outer side is willing, in 16ths. What is not valid is random.
+// Drives one block as RTL and as model side by side: the same tokens and the same stalls, chosen at random; compares
+// every cycle's ready and every token that leaves. The first difference ends a run with a text. A stream's rate is how
+// often its outer side is ready, in 16ths. Fields that are not valid are random.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,7 @@
 
 namespace vireo::verif {
 
-// The bits of a token as RTL has them: T::Visit goes from the most significant end downwards.
+// The bits of a token as in the RTL: T::Visit goes from the most significant end downwards.
 template <typename T>
 size_t TokenBits(const T& token) {
   size_t bits = 0;
@@ -78,9 +77,9 @@ void SetPort(Port& port, const T& token) {
 class BenchStream {
  public:
   virtual ~BenchStream() = default;
-  // Sets the RTL's inputs of the cycle and tells the model of them.
+  // Sets the RTL's inputs of the cycle and passes them to the model.
   virtual void Begin(model::Cycle cycle) = 0;
-  // Compares what left in the cycle.
+  // Compares the outputs of the cycle.
   virtual void End(model::Cycle cycle) = 0;
   virtual bool IsEmpty() const = 0;  // nothing is left to send
   std::string difference;            // empty while there is none
@@ -183,7 +182,7 @@ class OutStream final : public BenchStream {
   std::mt19937_64& random_;
 };
 
-// Tokens that must be taken in their cycle: `tell` gives one to the model.
+// Tokens that must be taken in their cycle: `tell` passes one to the model.
 template <typename T, typename Valid, typename Data>
 class InPulse final : public BenchStream {
  public:
@@ -206,7 +205,7 @@ class InPulse final : public BenchStream {
 
   std::deque<T> tokens;
   unsigned rate = 16;
-  model::Cycle spacing = 1;  // cycles from one to the next, at least
+  model::Cycle spacing = 1;  // minimum cycles from one to the next
 
  private:
   model::Cycle next_ = 0;
@@ -236,7 +235,7 @@ class BlockBench {
   InPulse<T, Valid, Data>& Pulse(Valid& valid, Data& data, typename InPulse<T, Valid, Data>::Tell tell) {
     return Add(std::make_unique<InPulse<T, Valid, Data>>(valid, data, std::move(tell), random_));
   }
-  // For what is neither stream nor pulse; the stream is the caller's.
+  // For ports that are neither stream nor pulse; the caller owns the stream.
   void AddOther(BenchStream& stream) { all_.push_back(&stream); }
 
   // Empty, or the first difference.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench for blocks, on the smallest block there is: a slice. It must agree with its model, and a wrong model must
-// be found.
+// The block bench, on the smallest block: a slice. It must agree with its model, and a wrong model must be detected.
 #include "verif/common/block_bench.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ using model::Channel;
 using model::Cycle;
 using spec::CqArm;
 
-// What a slice is: an input queue whose tokens leave as soon as they are seen.
+// A slice's model: an input queue whose tokens leave as soon as they are visible.
 class SliceModel final : public Block {
  public:
   explicit SliceModel(Agenda& agenda, Cycle late) : Block(agenda), late_(late) {
@@ -63,7 +62,7 @@ struct Bench {
       bench.Out("out", block.out, p.m_valid_o, p.m_ready_i, p.m_data_o);
 };
 
-TEST(BlockBench, AgreesWithTheModelAtEveryRate) {
+TEST(BlockBench, MatchesModelAtEveryRate) {
   for (const unsigned in_rate : {16u, 9u, 2u}) {
     for (const unsigned out_rate : {16u, 9u, 2u}) {
       Bench bench;
@@ -77,12 +76,12 @@ TEST(BlockBench, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TEST(BlockBench, FindsATokenInTheWrongCycle) {
+TEST(BlockBench, DetectsATokenInTheWrongCycle) {
   Bench bench(50);
   EXPECT_NE(bench.bench.Run(100).find("leaves the RTL only"), std::string::npos);
 }
 
-TEST(BlockBench, FindsAWrongToken) {
+TEST(BlockBench, DetectsAWrongToken) {
   Bench bench(1);
   bench.in.rate = 2;
   ASSERT_EQ(bench.bench.Run(100), "");

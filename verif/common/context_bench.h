@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flips of context memories into a block that keeps some, RTL and model alike, and its parity_error: to be given to
+// Flips of context memories into a block that keeps some, RTL and model alike, and its parity_error: for
 // BlockBench::AddOther.
 #pragma once
 

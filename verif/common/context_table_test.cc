@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table with parity, RTL against model: reads, writes and flips that meet in one entry all the time, and each bit.
+// The table with parity, RTL against model: reads, writes and flips of the same entry all the time, and each bit.
 #include "model/common/context_table.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ struct Bench {
   }
 };
 
-TEST(ContextTable, EveryBitOfEveryEntryIsWatchedUntilTheEntryIsWritten) {
+TEST(ContextTable, EveryBitFlipIsDetectedUntilTheEntryIsWritten) {
   Bench bench;
   for (unsigned index = 0; index < kEntries; ++index) EXPECT_EQ(bench.Read(index), 0u);
   for (unsigned index = 0; index < kEntries; ++index) {
@@ -74,7 +74,7 @@ TEST(ContextTable, EveryBitOfEveryEntryIsWatchedUntilTheEntryIsWritten) {
   }
 }
 
-TEST(ContextTable, AnothersFlipAndOneOfNoEntryAreNothing) {
+TEST(ContextTable, FlipsOfOtherTablesAndMissingEntriesAreIgnored) {
   Bench bench;
   bench.Flip({.ram = kOtherRam, .index = 2, .bit_index = 1});
   bench.Clock();
@@ -85,7 +85,7 @@ TEST(ContextTable, AnothersFlipAndOneOfNoEntryAreNothing) {
   for (unsigned index = 0; index < kEntries; ++index) EXPECT_EQ(bench.Read(index), 0u);
 }
 
-TEST(ContextTable, ANewFlipTakesThePlaceOfTheOneBefore) {
+TEST(ContextTable, NewFlipReplacesThePreviousOne) {
   Bench bench;
   for (const uint32_t index : {0u, 5u, 3u}) {
     bench.Flip({.ram = kRam, .index = index});
@@ -97,7 +97,7 @@ TEST(ContextTable, ANewFlipTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(bench.Read(3), 0u);
 }
 
-TEST(ContextTable, AgreesWithTheModel) {
+TEST(ContextTable, MatchesModel) {
   auto random = MakeRandom("context_table");
   std::optional<Cycle> error;
   const std::function<void(Cycle)> on_error = [&](Cycle at) { error = at; };
@@ -118,7 +118,7 @@ TEST(ContextTable, AgreesWithTheModel) {
                                  .index = static_cast<uint32_t>(random() % (kEntries + 2)),
                                  .bit_index = static_cast<uint16_t>(random() % 1024)};
     meetings += writes && flips && flip.index == written;
-    // In any order: what happens in one cycle does not depend on it.
+    // In any order: the result of one cycle does not depend on it.
     const auto order = random() % 6;
     const auto tell_write = [&] {
       if (writes) table.Write(cycle, written, data);

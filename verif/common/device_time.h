@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device time for benches of blocks that work by it.
+// Device time for benches of blocks that depend on it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace vireo::verif {
 
-// Device time: so much per cycle, and leaps where the clock stood.
+// Device time: a fixed step per cycle, and jumps where the clock was stopped.
 class DeviceTime {
  public:
   explicit DeviceTime(uint64_t period_ns) : period_ns_(period_ns) {}
@@ -34,7 +34,7 @@ class DeviceTime {
     }
     return low;
   }
-  // The clock stands before this cycle.
+  // The clock is stopped before this cycle.
   void Leap(model::Cycle cycle, uint64_t ns) {
     const auto next = std::upper_bound(leaps_.begin(), leaps_.end(), std::pair(cycle, ~uint64_t{0}));
     const uint64_t before = next == leaps_.begin() ? 0 : std::prev(next)->second;
@@ -43,7 +43,7 @@ class DeviceTime {
 
  private:
   uint64_t period_ns_;
-  std::vector<std::pair<model::Cycle, uint64_t>> leaps_;  // from which cycle on, how much in all
+  std::vector<std::pair<model::Cycle, uint64_t>> leaps_;  // first cycle, total
 };
 
 template <typename Port>

@@ -25,7 +25,7 @@ using model::kUnknown;
 using Random = std::mt19937_64;
 using Bytes = std::vector<uint8_t>;
 
-// How often a side is willing, in 16ths.
+// How often a side is ready, in 16ths.
 struct Rates {
   unsigned producer;
   unsigned consumer;
@@ -122,7 +122,7 @@ class QueueTest : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Rtl, QueueTest, testing::Values("slice", "fifo_64", "fifo_512"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(QueueTest, FollowsTheFormulaWhateverTheStalls) {
+TEST_P(QueueTest, FollowsTheFormulaUnderStalls) {
   for (const unsigned producer : {1u, 5u, 12u, 16u}) {
     for (const unsigned consumer : {1u, 5u, 12u, 16u}) queue_->Run(4000, {producer, consumer});
   }
@@ -130,7 +130,7 @@ TEST_P(QueueTest, FollowsTheFormulaWhateverTheStalls) {
   EXPECT_GT(queue_->popped, 10000u);
 }
 
-TEST_P(QueueTest, PassesAnEntryInEveryCycle) {
+TEST_P(QueueTest, PassesAnEntryPerCycle) {
   queue_->Run(1000, {16, 16});
   EXPECT_EQ(queue_->full_cycles, 0u);
   EXPECT_GE(queue_->popped, 1000u - FifoTiming::kFifoLatency);
@@ -152,7 +152,7 @@ TEST_P(QueueTest, IsEmptyAfterReset) {
   }
 }
 
-TEST(FifoTiming, SaysWhatIsNotKnown) {
+TEST(FifoTiming, ReportsUnknownCycles) {
   FifoTiming slice = FifoTiming::Slice();
   EXPECT_EQ(slice.PopReady(), kUnknown);
   EXPECT_EQ(slice.PushReady(), 0u);
@@ -166,7 +166,7 @@ TEST(FifoTiming, SaysWhatIsNotKnown) {
   EXPECT_EQ(slice.PopReady(), 21u);
 }
 
-TEST(FifoTiming, SaysFromWhenOnSeveralCanBePoppedWithoutAGap) {
+TEST(FifoTiming, ReportsWhenSeveralCanBePoppedWithoutABubble) {
   FifoTiming timing = FifoTiming::Fifo(kShallow);
   EXPECT_EQ(timing.PopReady(1), kUnknown);
   for (const Cycle cycle : {Cycle{10}, Cycle{11}, Cycle{20}}) timing.Push(cycle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BlockBench lacks for the blocks of control: pulses out of a block, and inputs and levels that are neither stream
-// nor pulse.
+// Additions to BlockBench for control blocks: pulses out of a block, and inputs and levels that are neither stream nor
+// pulse.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace vireo::verif {
 
-// Pulses of a token: the model tells each in its cycle.
+// Pulses of a token: the model reports each in its cycle.
 template <typename T, typename Valid, typename Data>
 class OutPulse final : public BenchStream {
  public:
@@ -48,7 +48,8 @@ class OutPulse final : public BenchStream {
   std::optional<std::pair<model::Cycle, T>> told_;
 };
 
-// Anything: `begin` sets inputs and tells the model, `end` looks at outputs and gives a text if they differ.
+// Any other port: `begin` sets inputs and passes them to the model, `end` checks outputs and returns a text if they
+// differ.
 class Probe final : public BenchStream {
  public:
   using Begins = std::function<std::string(model::Cycle)>;

@@ -6,11 +6,11 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Level, AChangeIsSeenFromItsCycleOn) {
+TEST(Level, ChangeIsVisibleFromItsCycleOn) {
   model::Level<int> level(1);
   level.Set(10, 2);
   level.Set(12, 3);
-  level.Set(12, 4);  // the last word of a cycle counts
+  level.Set(12, 4);  // the last write of a cycle counts
   EXPECT_EQ(level.At(9), 1);
   EXPECT_EQ(level.At(10), 2);
   EXPECT_EQ(level.At(11), 2);
@@ -18,8 +18,8 @@ TEST(Level, AChangeIsSeenFromItsCycleOn) {
   EXPECT_EQ(level.At(1000), 4);
 }
 
-// A level that nobody reads takes no more memory for it, and says the same when somebody does.
-TEST(Level, ManyChangesAreSeenThoughNobodyLookedForLong) {
+// A level that is not read needs no more memory, and returns the same value when read later.
+TEST(Level, KeepsManyChangesBetweenReads) {
   model::Level<model::Cycle> level;
   constexpr model::Cycle kEnd = 100'000;
   for (model::Cycle cycle = 0; cycle < kEnd; ++cycle) level.Set(cycle, cycle);

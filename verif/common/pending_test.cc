@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_pending against its model, and against what it promises: nothing rung is lost, nothing waits twice.
+// vireo_pending against its model, and against its specification: no push is lost, no index is pending twice.
 #include "model/common/pending.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ struct Bench {
   Top& p = rtl.ports();
   std::vector<std::pair<Cycle, uint32_t>> pushed;
   bool hold = false, clear = false;
-  unsigned hold_rate = 0, clear_rate = 0;  // in 256ths, that they change
+  unsigned hold_rate = 0, clear_rate = 0;  // of changes, in 256ths
   Levels levels{[this](Cycle cycle) {
     if (random() % 256 < hold_rate) hold = !hold;
     if (random() % 256 < clear_rate) clear = !clear;
@@ -88,7 +88,7 @@ struct Bench {
 using Bench16 = Bench<Vpending_16, 16, 4>;
 using Bench5 = Bench<Vpending_5, 5, 3>;
 
-// Of every push that counted the index comes out after it, and no oftener than it was pushed.
+// After every push that counted the index is popped, and no more often than it was pushed.
 template <typename B>
 void RandomTraffic(uint32_t entries) {
   for (const unsigned push_rate : {16u, 6u, 1u}) {
@@ -121,10 +121,10 @@ void RandomTraffic(uint32_t entries) {
     }
   }
 }
-TEST(Pending, AgreesWithTheModelAndLosesNothing) { RandomTraffic<Bench16>(16); }
-TEST(Pending, DoesSoWithANumberOfEntriesThatIsNoPowerOfTwo) { RandomTraffic<Bench5>(5); }
+TEST(Pending, MatchesModelWithoutLoss) { RandomTraffic<Bench16>(16); }
+TEST(Pending, MatchesModelWithoutLossForNonPowerOfTwoEntries) { RandomTraffic<Bench5>(5); }
 
-TEST(Pending, AgreesWithTheModelWhileItIsCleared) {
+TEST(Pending, MatchesModelWhileCleared) {
   Bench5 bench;
   bench.push.rate = 5;
   bench.out.rate = 5;
@@ -135,7 +135,7 @@ TEST(Pending, AgreesWithTheModelWhileItIsCleared) {
   EXPECT_GT(bench.out.count, 100u);
 }
 
-TEST(Pending, GivesEachIndexOnceInTheOrderOfTheFirstPush) {
+TEST(Pending, PopsEachIndexOnceInOrderOfFirstPush) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   bench.hold = true;
@@ -152,7 +152,7 @@ TEST(Pending, GivesEachIndexOnceInTheOrderOfTheFirstPush) {
   for (size_t i = 0; i < 16; ++i) EXPECT_EQ(bench.sink.sent()[i].token.index, order[i]);
 }
 
-TEST(Pending, AnIndexLeavesFourCyclesAfterItsPush) {
+TEST(Pending, IndexLeavesFourCyclesAfterPush) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   const Cycle push = bench.bench.cycle();
@@ -166,7 +166,7 @@ TEST(Pending, AnIndexLeavesFourCyclesAfterItsPush) {
 
 // The load is one cycle before the first cycle at the output: up to it a push adds nothing, from the next cycle on it
 // is new. The pop is later in any case.
-TEST(Pending, APushIsNewFromTheCycleAfterTheLoadOn) {
+TEST(Pending, PushIsNewFromTheCycleAfterTheLoad) {
   for (Cycle later = 1; later < 10; ++later) {
     Bench16 bench;
     ASSERT_EQ(bench.PassReset(), "");
@@ -179,7 +179,7 @@ TEST(Pending, APushIsNewFromTheCycleAfterTheLoadOn) {
   }
 }
 
-TEST(Pending, ClearThrowsAwayWhatWaitsAndKeepsWhatIsOffered) {
+TEST(Pending, ClearDiscardsPendingAndKeepsOffered) {
   Bench16 bench;
   ASSERT_EQ(bench.PassReset(), "");
   bench.out.rate = 0;
@@ -189,7 +189,7 @@ TEST(Pending, ClearThrowsAwayWhatWaitsAndKeepsWhatIsOffered) {
   ASSERT_EQ(bench.bench.Run(20), "");
   EXPECT_EQ(bench.p.waiting_o, 0);
   bench.clear = false;
-  bench.Push(9);  // thrown away before, so this is new
+  bench.Push(9);  // discarded before, so this is new
   bench.out.rate = 16;
   ASSERT_EQ(bench.bench.Run(20), "");
   ASSERT_EQ(bench.out.count, 2u);
@@ -197,7 +197,7 @@ TEST(Pending, ClearThrowsAwayWhatWaitsAndKeepsWhatIsOffered) {
   EXPECT_EQ(bench.sink.sent()[1].token.index, 9);
 }
 
-TEST(Pending, AfterAResetInTrafficNothingIsStuck) {
+TEST(Pending, ResetInTrafficLeavesNothingStuck) {
   RtlTop<Vpending_16> rtl{[](const Vpending_16& top, std::vector<uint8_t>& bytes) {
     bytes.push_back(top.pop_valid_o);
     bytes.push_back(top.waiting_o);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the drivers of Verilated blocks share: reset, one clock, ports as bytes, and the proof that nothing
-// combinational leads from an input to an output.
+// Shared code of the drivers of Verilated blocks: reset, one clock, ports as bytes, and the check for combinational
+// paths from inputs to outputs.
 #pragma once
 
 #include <verilated.h>
@@ -30,7 +30,7 @@ std::span<const uint8_t> BytesOf(const Port& port) {
   return {reinterpret_cast<const uint8_t*>(&port), sizeof(port)};
 }
 
-// Fills a port of that many bits.
+// Fills a port of that width.
 template <typename Port>
 void Scramble(Port& port, std::mt19937_64& random, size_t bits = 8 * sizeof(Port)) {
   for (auto& byte : BytesOf(port)) {
@@ -59,7 +59,7 @@ class RtlTop {
   RtlTop(const RtlTop&) = delete;
   RtlTop& operator=(const RtlTop&) = delete;
 
-  // Two cycles of reset, whatever was under way. Inputs stay as they are, so nothing must be offered.
+  // Two cycles of reset, at any time. Inputs keep their values, so nothing must be offered.
   void Reset() {
     top_.rst_ni = 0;  // the edge that an asynchronous reset needs
     top_.eval();
@@ -76,7 +76,7 @@ class RtlTop {
   Top& ports() { return top_; }
   const Top& ports() const { return top_; }
 
-  // One cycle with the inputs that were set since the last.
+  // One cycle with the inputs set since the last.
   void Clock() {
     top_.clk_i = 0;
     top_.eval();

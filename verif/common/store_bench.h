@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store of received frames as its reader sees it (oldest_* of vireo_rx_buffer and vireo_net_filter), for RTL and
-// model alike: each frame is the oldest some time after the one before was freed.
+// A store of received frames with its read port (oldest_* of vireo_rx_buffer and vireo_net_filter), for RTL and model
+// alike: each frame becomes the oldest some time after the previous one was freed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace vireo::verif {
 
-// `front`: bytes of anything that lie before each frame.
+// `front`: arbitrary bytes before each frame.
 template <typename Top, size_t front = 0>
 class StoreBench final : public BenchStream, public model::FrameStore {
  public:
@@ -43,7 +43,7 @@ class StoreBench final : public BenchStream, public model::FrameStore {
 
   void Begin(model::Cycle cycle) override {
     p_.oldest_valid_i = HasOldest(cycle);
-    // A read's beat is there in the cycle after it; the rest is noise.
+    // The beat is valid in the cycle after its read; otherwise the port is random.
     std::copy(beat_.begin(), beat_.end(), BytesOf(p_.oldest_data_i).begin());
     Scramble(beat_);
     if (!p_.oldest_read_o) return;
@@ -64,7 +64,7 @@ class StoreBench final : public BenchStream, public model::FrameStore {
   bool IsEmpty() const override { return true; }
   size_t size() const { return frames_.size(); }
 
-  unsigned late = 0;  // at most so many cycles between two frames
+  unsigned late = 0;  // maximum cycles between two frames
 
  private:
   void Show(model::Cycle from) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table, RTL against model: random reads and writes that meet in one entry all the time.
+// The table, RTL against model: random reads and writes of the same entry all the time.
 #include "model/common/table.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
+TEST(Table, ReadSeesExactlyTheEarlierWrites) {
   auto random = MakeRandom("table");
   model::Table<uint32_t> table(8);
   RtlTop<Vtable_32> rtl([](const Vtable_32& top, std::vector<uint8_t>& bytes) {
@@ -34,7 +34,7 @@ TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
     ports.write_data_i = static_cast<uint32_t>(random());
     ports.read_i = random() % 4 != 0;
     ports.read_address_i = random() % 8;
-    // In either order: what happens in one cycle does not depend on it.
+    // In either order: the result of one cycle does not depend on it.
     const bool write_first = random() % 2;
     if (ports.write_i && write_first) table.Write(cycle, ports.write_address_i, ports.write_data_i);
     if (ports.read_i) {
@@ -47,8 +47,8 @@ TEST(Table, AReadSeesTheWritesBeforeItAndNoOthers) {
   EXPECT_GT(reads_behind_a_write, 100u);
 }
 
-// However many writes nobody looked at, a read sees those before it, also if it looks back.
-TEST(Table, ManyWritesAreSeenThoughNobodyReadForLong) {
+// A read sees all earlier writes, however many were not read, also when it looks back.
+TEST(Table, KeepsManyWritesBetweenReads) {
   constexpr uint32_t kEntries = 8;
   model::Table<uint32_t> table(kEntries);
   constexpr model::Cycle kEnd = 100'000;
@@ -61,7 +61,7 @@ TEST(Table, ManyWritesAreSeenThoughNobodyReadForLong) {
   }
 }
 
-TEST(Table, KeepsItsEntriesOverAReset) {
+TEST(Table, KeepsEntriesOverReset) {
   RtlTop<Vtable_32> rtl([](const Vtable_32&, std::vector<uint8_t>&) {});
   auto& ports = rtl.ports();
   const auto read = [&](unsigned index) {

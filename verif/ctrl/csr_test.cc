@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management registers: RTL and model side by side, and what firmware, host and blocks see of them against csr.toml
+// The management registers: RTL and model side by side, and their view by firmware, host and blocks against csr.toml
 // and tables.toml.
 #include "model/ctrl/csr.h"
 
@@ -31,7 +31,7 @@ using spec::QpOperation;
 constexpr spec::Config kConfig = spec::kNic1;
 constexpr uint32_t kQueues = 2 * kConfig.net_queue_pairs + 1 + kConfig.num_cqs + 2 * kConfig.num_qps + 1;
 
-// A pulse that the model tells, with a value.
+// A pulse of the model, with a value.
 struct Told {
   const char* name;
   Cycle cycle = model::kUnknown;
@@ -137,7 +137,7 @@ struct Bench {
   BlockBench<Vcsr_nic1> bench;
   Vcsr_nic1& p = rtl.ports();
 
-  // --- What is outside
+  // --- Outside of the block
   std::deque<Access> accesses;
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
@@ -163,7 +163,7 @@ struct Bench {
   Probe outside{[this](Cycle now) { return Begin(now); }, [this](Cycle now) { return End(now); }};
   OutPulse<spec::TableWrite, decltype(p.table_write_valid_o), decltype(p.table_write_o)> table_write{
       "table_write", p.table_write_valid_o, p.table_write_o};
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   OutPulse<spec::ContextFlip, decltype(p.context_flip_valid_o), decltype(p.context_flip_o)> context_flip{
       "context_flip", p.context_flip_valid_o, p.context_flip_o};
   bool added = (bench.AddOther(outside), bench.AddOther(table_write), bench.AddOther(context_flip), true);
@@ -311,7 +311,7 @@ struct Bench {
   void ClearCause() {
     Write(spec::kMgmtInterruptCauseRegister, 0xff & ~MgmtInterruptCause{.device_reset = true}.ToWord());
   }
-  // True: it was done.
+  // True: done.
   bool Table(uint32_t table, uint32_t index, uint32_t operation) {
     Write(spec::kMgmtTableIndexRegister, index);
     Write(spec::kMgmtTableCommandRegister, table | operation << 8);
@@ -359,7 +359,7 @@ struct Bench {
 
 // --- Registers -------------------------------------------------------------------------------------------------------
 
-TEST(Csr, EveryRegisterBeginsWithItsResetValue) {
+TEST(Csr, RegistersHaveTheirResetValues) {
   Bench bench;
   bench.idle = bench.quiet = false;
   for (const auto& info : spec::kMgmtRegisters) {
@@ -374,7 +374,7 @@ TEST(Csr, EveryRegisterBeginsWithItsResetValue) {
   }
 }
 
-TEST(Csr, ParametersAreThoseOfTheConfigurationInOrder) {
+TEST(Csr, ParametersMatchTheConfiguration) {
   Bench bench;
   const uint32_t* parameters = &kConfig.datapath_bits;
   const size_t count = (sizeof(kConfig) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t);
@@ -384,7 +384,7 @@ TEST(Csr, ParametersAreThoseOfTheConfigurationInOrder) {
   }
 }
 
-TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
+TEST(Csr, OnlyWritableFieldsChange) {
   const std::map<uint32_t, uint32_t> masks = {
       {spec::kMgmtAbiProfileRegister, 1},   {spec::kMgmtScratchRegister, ~0u},
       {spec::kMgmtControlRegister, 0x1e},   {spec::kMgmtInterruptEnableRegister, 0xff},
@@ -425,7 +425,7 @@ TEST(Csr, WhatFirmwareMayWriteHoldsAndNothingElseDoes) {
             uint64_t{bench.Read(spec::kMgmtMacHighRegister)} << 32 | bench.Read(spec::kMgmtMacLowRegister));
 }
 
-TEST(Csr, TheProfileChangesOnlyWhileTheDeviceIsReset) {
+TEST(Csr, ProfileChangesOnlyDuringDeviceReset) {
   Bench bench;
   bench.device_status = 1;
   bench.Write(spec::kMgmtAbiProfileRegister, 0);
@@ -436,7 +436,7 @@ TEST(Csr, TheProfileChangesOnlyWhileTheDeviceIsReset) {
   EXPECT_EQ(bench.p.profile_o, 0);
 }
 
-TEST(Csr, TimeIsReadInTwoHalvesThatBelongTogether) {
+TEST(Csr, TimeHalvesAreConsistent) {
   Bench bench;
   bench.time_start = 0xffffffffull - 60;
   for (int i = 0; i < 10; ++i) {
@@ -448,7 +448,7 @@ TEST(Csr, TimeIsReadInTwoHalvesThatBelongTogether) {
   }
 }
 
-TEST(Csr, StatusAndFeaturesAreWhatTheBlocksSay) {
+TEST(Csr, StatusAndFeaturesFollowTheInputs) {
   Bench bench;
   bench.idle = true;
   bench.link = true;
@@ -469,7 +469,7 @@ TEST(Csr, StatusAndFeaturesAreWhatTheBlocksSay) {
   EXPECT_EQ(bench.Read(spec::kMgmtMailboxResponseBytesRegister), 88u);
 }
 
-TEST(Csr, TheMailboxHearsOfItsRegisters) {
+TEST(Csr, MailboxRegistersReachTheMailbox) {
   Bench bench;
   bench.Write(spec::kMgmtMailboxFetchRegister, 1000);
   bench.Write(spec::kMgmtMailboxCompleteRegister, 12);
@@ -485,7 +485,7 @@ TEST(Csr, TheMailboxHearsOfItsRegisters) {
   EXPECT_EQ(bench.window_read.all[0].second, 5u);
 }
 
-TEST(Csr, CountersCountAndAreClearedByReading) {
+TEST(Csr, CountersCountAndClearOnRead) {
   Bench bench;
   std::array<uint32_t, 24> expected{};
   const auto address = [](uint32_t i) {
@@ -515,7 +515,7 @@ TEST(Csr, CountersCountAndAreClearedByReading) {
     }
     expected = {};
   }
-  // None is lost to a read at the same time.
+  // No event is lost to a read in the same cycle.
   uint32_t total = 0;
   for (int i = 0; i < 100; ++i) {
     bench.tx_frame = true;
@@ -531,9 +531,9 @@ TEST(Csr, CountersCountAndAreClearedByReading) {
   EXPECT_EQ(total, 100u);
 }
 
-// --- Interrupts, life of the device ----------------------------------------------------------------------------------
+// --- Interrupts, resets of the device --------------------------------------------------------------------------------
 
-TEST(Csr, EveryCauseRaisesTheInterruptIfEnabledUntilItIsCleared) {
+TEST(Csr, EnabledCauseRaisesInterruptUntilCleared) {
   Bench bench;
   const std::vector<std::pair<MgmtInterruptCause, std::function<void()>>> causes = {
       {{.mailbox_request = true}, [&] { bench.mailbox.request = true; }},
@@ -563,14 +563,14 @@ TEST(Csr, EveryCauseRaisesTheInterruptIfEnabledUntilItIsCleared) {
     bench.Write(spec::kMgmtInterruptCauseRegister, cause.ToWord());
     EXPECT_EQ(bench.Cause(), MgmtInterruptCause{});
   }
-  // A command that stays is told once, the next one again.
+  // A command that stays is reported once, the next one again.
   bench.mailbox.request = false;
   bench.Run(3);
   bench.mailbox.request = true;
   EXPECT_TRUE((bench.Run(3), bench.Cause().mailbox_request));
 }
 
-TEST(Csr, AResetOfTheDeviceIsDoneWhenItsCauseIsCleared) {
+TEST(Csr, DeviceResetIsDoneWhenItsCauseIsCleared) {
   Bench bench;
   bench.ClearCause();
   bench.Write(spec::kMgmtInterruptCauseRegister, MgmtInterruptCause{.device_reset = true}.ToWord());
@@ -582,7 +582,7 @@ TEST(Csr, AResetOfTheDeviceIsDoneWhenItsCauseIsCleared) {
   bench.queue_reset.tokens.push_back({4});
   bench.Run(10);
   EXPECT_TRUE(bench.Cause().device_reset);
-  EXPECT_EQ(bench.Read(spec::kMgmtQueueResetIndexRegister), 0u);  // forgotten
+  EXPECT_EQ(bench.Read(spec::kMgmtQueueResetIndexRegister), 0u);  // discarded
   bench.Write(spec::kMgmtInterruptCauseRegister, 0xff);
   bench.Run(5);
   ASSERT_EQ(bench.reset_done.all.size(), 1u);
@@ -590,7 +590,7 @@ TEST(Csr, AResetOfTheDeviceIsDoneWhenItsCauseIsCleared) {
   EXPECT_TRUE(bench.queue_reset_done.all.empty());
 }
 
-TEST(Csr, QueueResetsAreToldOneByOne) {
+TEST(Csr, QueueResetsAreReportedOneByOne) {
   Bench bench;
   bench.queue_reset.tokens = {{11}, {12}, {11}};
   bench.Run(10);
@@ -614,7 +614,7 @@ TEST(Csr, QueueResetsAreToldOneByOne) {
   EXPECT_EQ(bench.queue_reset_done.all.size(), 3u);
 }
 
-TEST(Csr, TheFirstFatalCauseStaysUntilTheDeviceIsReset) {
+TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
   using spec::FatalCause;
   for (const FatalCause cause : {FatalCause::kFirmware, FatalCause::kControlQueue, FatalCause::kMemory}) {
     Bench bench;
@@ -676,7 +676,7 @@ constexpr TableInfo kTables[] = {
     {MgmtTable::kRss, 5, 56},
 };
 
-TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
+TEST(Csr, TableWriteIsBroadcastAndReadBack) {
   Bench bench;
   for (const auto& info : kTables) {
     for (const uint32_t index : {0u, info.entries / 2, info.entries - 1}) {
@@ -694,7 +694,7 @@ TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
 
       auto expected = entry;
       std::fill(expected.begin() + bytes, expected.end(), uint8_t{0});
-      // The bits that ask for something read 0.
+      // Bits that only request an action read 0.
       if (info.table == MgmtTable::kVirtqueue) expected[1] &= 0xfd;
       if (info.table == MgmtTable::kQpContext) expected[3] &= 0xf3;
       if (info.table == MgmtTable::kCqContext) expected[0] &= 0xf1;
@@ -703,7 +703,7 @@ TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
       EXPECT_EQ(bench.TableData(), expected) << spec::ToString(info.table) << " " << index;
       EXPECT_EQ(bench.table_write.sent.size(), 1u);
 
-      // Its neighbour is another one.
+      // The next entry is independent.
       if (index + 1 < info.entries) {
         ASSERT_TRUE(bench.Table(info.table, index + 1, MgmtTableOperation::kRead));
         EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
@@ -717,7 +717,7 @@ TEST(Csr, AWriteIsSaidAndFirmwareReadsItsOwnFieldsBack) {
   }
 }
 
-TEST(Csr, WhatDoesNotExistIsAnErrorAndChangesNothing) {
+TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
   Bench bench;
   const std::vector<uint8_t> data(128, 0x5a);
   bench.SetTableData(data);
@@ -735,7 +735,7 @@ TEST(Csr, WhatDoesNotExistIsAnErrorAndChangesNothing) {
   EXPECT_TRUE(bench.Table(0, 0, 0));  // the error is the last operation's
 }
 
-TEST(Csr, TheHostsPartOfAVirtqueueAndTheEnginesStateAreRead) {
+TEST(Csr, HostPartOfVirtqueueAndEngineStateAreReadable) {
   Bench bench;
   for (const uint16_t index : {uint16_t{0}, static_cast<uint16_t>(kQueues - 1)}) {
     const spec::QueueRowWrite row{.vq_index = index,
@@ -779,7 +779,7 @@ TEST(Csr, TheHostsPartOfAVirtqueueAndTheEnginesStateAreRead) {
   }
 }
 
-TEST(Csr, LoadsGoToTheHalvesThatAWriteNames) {
+TEST(Csr, LoadsGoToTheSelectedHalves) {
   Bench bench;
   for (int loads = 0; loads < 4; ++loads) {
     bench.requester_load.rate = bench.responder_load.rate = 0;
@@ -801,7 +801,7 @@ TEST(Csr, LoadsGoToTheHalvesThatAWriteNames) {
     bench.requester_load.rate = 16;
     bench.Run(5);
     EXPECT_EQ(busy(), (loads & 2) != 0);
-    bench.Write(spec::kMgmtTableIndexRegister, 3);  // too late to matter
+    bench.Write(spec::kMgmtTableIndexRegister, 3);  // too late to have an effect
     bench.responder_load.rate = 16;
     bench.Run(5);
     EXPECT_FALSE(busy());
@@ -823,7 +823,7 @@ TEST(Csr, LoadsGoToTheHalvesThatAWriteNames) {
 
 // --- QPs and events --------------------------------------------------------------------------------------------------
 
-TEST(Csr, AQpCommandIsBusyUntilItIsDoneAndOnlyOneAtATime) {
+TEST(Csr, OneQpCommandAtATimeIsBusyUntilDone) {
   Bench bench;
   const spec::MgmtQpCommand command{.qpn = 9, .operation = QpOperation::kFlush};
   const auto read = [&] { return bench.Get<spec::MgmtQpCommand>(spec::kMgmtQpCommandRegister); };
@@ -850,7 +850,7 @@ TEST(Csr, AQpCommandIsBusyUntilItIsDoneAndOnlyOneAtATime) {
   EXPECT_EQ(bench.qp_order.count, 2u);
 }
 
-TEST(Csr, ADrainMayBeGivenUpAndItsEndMeansNothingThen) {
+TEST(Csr, ReplacedDrainHasNoEffectAtItsEnd) {
   Bench bench;
   const auto busy = [&] { return bench.Get<spec::MgmtQpCommand>(spec::kMgmtQpCommandRegister).busy; };
   bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
@@ -870,14 +870,14 @@ TEST(Csr, ADrainMayBeGivenUpAndItsEndMeansNothingThen) {
   bench.Run(1);
   EXPECT_FALSE(busy());
   EXPECT_TRUE(bench.Cause().qp_done);
-  // Of a drain it ends it.
+  // For a drain it ends it.
   bench.Write(spec::kMgmtQpCommandRegister, spec::MgmtQpCommand{.qpn = 3, .operation = QpOperation::kDrain}.ToWord());
   bench.drain_done = bench.qp_done = true;
   bench.Run(1);
   EXPECT_FALSE(busy());
 }
 
-TEST(Csr, EventsGoOutInOrderAndAsManyAsThereIsRoomFor) {
+TEST(Csr, EventsLeaveInOrderUpToTheQueueDepth) {
   Bench bench;
   bench.host_event.rate = 0;
   const auto push = [&](uint32_t i) {
@@ -900,9 +900,9 @@ TEST(Csr, EventsGoOutInOrderAndAsManyAsThereIsRoomFor) {
   }
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
-TEST(Csr, EveryAccessTakesItsTime) {
+TEST(Csr, AccessesMeetDocumentedLatencies) {
   Bench bench;
   bench.Run(5);
   // One access in every cycle; a read sees all writes before it and none after.
@@ -916,7 +916,7 @@ TEST(Csr, EveryAccessTakesItsTime) {
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(bench.read.all[i], (std::pair<Cycle, uint64_t>{from + 1 + 2 * i + Csr::kReadLatency, i + 1}));
   }
-  // Busy for exactly as long as said.
+  // Busy for exactly the documented time.
   const auto busy_for = [&](uint32_t table, uint32_t operation) {
     bench.Write(spec::kMgmtTableIndexRegister, 0);
     bench.Run(10);
@@ -985,7 +985,7 @@ void ResetDevice(Bench& bench) {
   bench.Run(5);
 }
 
-TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
+TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
     SCOPED_TRACE(spec::ToString(info.ram));
@@ -1000,7 +1000,7 @@ TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
       bench.Run(20);
       Flip(bench, info.ram, index, bit);
       bench.Run(10);
-      // Others are not touched, and neither is what a write looks up.
+      // Others are not changed, nor is an entry that a write reads.
       for (const RamInfo& other : Rams()) {
         const bool same = other.table == info.table;
         ASSERT_TRUE(bench.Table(other.table, same && index == 0 ? 1 : 0, MgmtTableOperation::kRead));
@@ -1012,7 +1012,7 @@ TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
       ExpectFatal(bench, true);
       ResetDevice(bench);
       ExpectFatal(bench, false);
-      // A reset does not heal it, a write does.
+      // A reset does not clear it, a write does.
       EXPECT_FALSE(bench.Table(info.table, index, MgmtTableOperation::kRead));
       ResetDevice(bench);
       ASSERT_TRUE(
@@ -1026,7 +1026,7 @@ TEST(Csr, AFlippedBitIsFoundWhenItsEntryIsReadAndNotBefore) {
   }
 }
 
-TEST(Csr, AFlipIsToldToAllAndIsNothingWhereThereIsNoEntry) {
+TEST(Csr, FlipIsBroadcastAndIgnoredWithoutEntry) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
     Flip(bench, info.ram, info.entries, 0);
@@ -1051,7 +1051,7 @@ TEST(Csr, AFlipIsToldToAllAndIsNothingWhereThereIsNoEntry) {
   ExpectFatal(bench, true);
 }
 
-TEST(Csr, AParityErrorIsFatalAfterExactlySoManyCycles) {
+TEST(Csr, ParityErrorIsFatalAfterItsLatency) {
   Bench bench;
   bench.Run(10);
   const auto needs_reset_after = [&] {
@@ -1074,7 +1074,7 @@ TEST(Csr, AParityErrorIsFatalAfterExactlySoManyCycles) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(Csr, AgreesWithTheModelInRandomTraffic) {
+TEST(Csr, MatchesModelInRandomTraffic) {
   for (const unsigned access_rate : {16u, 6u}) {
     for (const unsigned out_rate : {16u, 3u}) {
       Bench bench;
@@ -1092,7 +1092,7 @@ TEST(Csr, AgreesWithTheModelInRandomTraffic) {
         if (rarely(30)) bench.link = !bench.link;
         if (rarely(50)) bench.device_status = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
         if (rarely(20)) bench.features[random() % 4] = static_cast<uint32_t>(random());
-        // common_cfg says a reset once until it is done.
+        // common_cfg pulses a reset once until it is done.
         if (!bench.reset_done.all.empty()) {
           bench.reset_done.all.clear();
           resetting = false;

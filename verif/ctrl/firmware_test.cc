@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real firmware on the models of csr, mailbox and QP control: commands of a driver that lie in memory as
-// descriptors, answered from there. It shows that the seams between the three blocks are what firmware takes them for.
+// descriptors, answered from there. Tests the interfaces between the three blocks as firmware uses them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -234,7 +234,7 @@ struct Bench {
   firmware::Firmware control{nic.MakeCsr(), firmware::Options{.max_polls = 1000}};
 };
 
-TEST(FirmwareOnControl, FindsItsDeviceAndAnswersWhatItIs) {
+TEST(FirmwareOnControl, FindsTheDeviceAndReportsItsProperties) {
   Bench bench;
   const auto device = bench.Get<spec::RdmaAckQueryDevice>(RdmaCtrlCmd::kQueryDevice);
   EXPECT_EQ(device.max_mr, kConfig.num_mrs);
@@ -243,7 +243,7 @@ TEST(FirmwareOnControl, FindsItsDeviceAndAnswersWhatItIs) {
   EXPECT_TRUE(bench.nic.csr.SettingsAt(bench.nic.now).link_up);
 }
 
-TEST(FirmwareOnControl, TakesAQpThroughItsLife) {
+TEST(FirmwareOnControl, TakesAQpThroughItsLifetime) {
   Bench bench;
   const uint32_t qpn = bench.CreateQp();
   EXPECT_EQ(bench.StateOf(qpn), IbQpState::kReset);
@@ -278,7 +278,7 @@ TEST(FirmwareOnControl, ReadsAPageListOfManyWindows) {
   for (const auto& [index, address] : pages) EXPECT_EQ(address, (page++ * 7 + 1) << 12) << index;
 }
 
-TEST(FirmwareOnControl, EndsAResetOfTheDeviceAndServesTheNextDriver) {
+TEST(FirmwareOnControl, EndsADeviceResetAndServesTheNextDriver) {
   Bench bench;
   const uint32_t qpn = bench.CreateQp();
   EXPECT_EQ(bench.ToInit(qpn), 0);
@@ -307,7 +307,7 @@ TEST(FirmwareOnControl, AcknowledgesAQueueResetAndFailsItsOwner) {
             (spec::HostEvent{spec::RdmaEventType::kQpFatal, qpn, static_cast<uint8_t>(spec::RdmaError::kQueueReset)}));
 }
 
-TEST(FirmwareOnControl, ABrokenControlQueueNeedsAReset) {
+TEST(FirmwareOnControl, BrokenControlQueueNeedsAReset) {
   Bench bench;
   bench.nic.mailbox.on_fatal(bench.nic.now);
   bench.Settle();

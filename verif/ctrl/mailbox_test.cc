@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mailbox: RTL and model side by side, with a host whose memory shows what was read and written.
+// The mailbox: RTL and model side by side, with a host whose memory records reads and writes.
 #include "model/ctrl/mailbox.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ struct Bench {
     store.on_token = [this](Cycle, const spec::DmaStore& token) { AnswerStore(token); };
     completion.on_token = [this](Cycle, const spec::Completion& given) {
       EXPECT_TRUE(done.tokens.empty()) << "given back before the response is in memory";
-      // As the chain's last descriptor says.
+      // From the chain's last descriptor.
       EXPECT_EQ(given.has_id, table.has_id);
       EXPECT_EQ(given.id, table.has_id ? table.id : 0);
       EXPECT_EQ(given.behind, table.has_id ? table.next_index : 0);
@@ -87,11 +87,11 @@ struct Bench {
   BlockBench<Vmailbox> bench;
   Vmailbox& p = rtl.ports();
 
-  // --- csr's side: what happens in the next cycle, at most one of them
+  // --- csr's side: events of the next cycle, at most one of them
   bool reset = false;
   std::optional<uint32_t> fetch, complete, window_read;
   std::optional<std::pair<uint32_t, uint32_t>> window_write;
-  uint32_t window_data = 0;  // what the last read must give
+  uint32_t window_data = 0;  // expected result of the last read
   MailboxStatus model_status;
   Cycle model_fatal = model::kUnknown;
   uint64_t fatals = 0;
@@ -139,7 +139,7 @@ struct Bench {
                  }
                  return std::string();
                }};
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(levels), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
@@ -165,15 +165,15 @@ struct Bench {
 
   // --- The host
   std::map<uint64_t, uint8_t> memory;
-  std::deque<Chain> ring;     // commands that wait
-  Chain chain;                // the one that is read
+  std::deque<Chain> ring;     // pending commands
+  Chain chain;                // the one being read
   size_t position = 0;        // in it
   spec::Buffer table;         // the last descriptor, with the table that it is in
   uint16_t base = 100;        // index of its first descriptor
   unsigned fetch_errors = 0;  // in 16ths
   unsigned store_errors = 0;
   uint64_t with_id = 0;
-  unsigned orphans = 0;  // queue found not served in the middle of a chain, in 16ths
+  unsigned orphans = 0;  // queue found unserved in the middle of a chain, in 16ths
 
   void AnswerRequest(const spec::BufferRequest& request) {
     EXPECT_EQ(request.client, spec::BufferClient::kControl);
@@ -193,7 +193,7 @@ struct Bench {
     } else {
       EXPECT_EQ(request.index, base + 3 * position);
     }
-    // The next descriptor is named as the one before has named it, in a table or not.
+    // The next descriptor is named as by the previous one, in a table or not.
     EXPECT_EQ(request.indirect, request.by_index && table.indirect);
     EXPECT_EQ(request.table_address, request.by_index ? table.table_address : 0);
     EXPECT_EQ(request.table_entries, request.by_index ? table.table_entries : 0);
@@ -259,7 +259,7 @@ struct Bench {
   }
   void Ring() { control_doorbell.tokens.push_back({kControlQueue}); }
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
-  // Runs until something is so.
+  // Runs until the condition holds.
   template <typename Condition>
   void Until(Condition condition, uint64_t limit = 200'000) {
     while (!condition()) {
@@ -342,7 +342,7 @@ TEST(Mailbox, CopiesAnyPartOfARequest) {
   EXPECT_LT(bench.with_id, 57u);
 }
 
-TEST(Mailbox, WritesTheResponseAndNoByteMore) {
+TEST(Mailbox, WritesExactlyTheResponse) {
   Bench bench;
   for (int i = 0; i < 60; ++i) {
     const auto chain = bench.MakeChain(bench.Lengths(i % 4, 50), bench.Lengths(1 + i % 5, i % 3 == 0 ? 20 : 300));
@@ -353,7 +353,7 @@ TEST(Mailbox, WritesTheResponseAndNoByteMore) {
     bench.UntilRequest();
     const auto window = bench.FillWindow(Mailbox::kWindowBytes);
     const size_t room = std::min(expected.size(), window.size());
-    // More than there is room for does not happen; if it did, it would stay in the window.
+    // Beyond the room nothing is written; if it were, it would stay in the window.
     const size_t bytes = i % 4 == 0 ? 10'000 : UniformBelow(bench.random, room + 1);
     bench.Complete(static_cast<uint32_t>(bytes));
     bench.Until([&] { return bench.completion.count == static_cast<uint64_t>(i) + 1; });
@@ -372,7 +372,7 @@ TEST(Mailbox, WritesTheResponseAndNoByteMore) {
   }
 }
 
-TEST(Mailbox, OneDoorbellServesAllCommandsThatWait) {
+TEST(Mailbox, OneDoorbellServesAllPendingCommands) {
   Bench bench;
   for (int i = 0; i < 5; ++i) bench.ring.push_back(bench.MakeChain({8}, {4}));
   bench.Ring();
@@ -388,7 +388,7 @@ TEST(Mailbox, OneDoorbellServesAllCommandsThatWait) {
   EXPECT_EQ(bench.buffer_request.count, 5 * 2 + 1u);
 }
 
-TEST(Mailbox, AChainMayHaveAsManyDescriptorsAsFit) {
+TEST(Mailbox, LongestChainIsAccepted) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain(std::vector<uint32_t>(Mailbox::kChainEntries - 1, 9), {500}));
   const auto request = bench.BytesIn(bench.ring.front(), false);
@@ -399,7 +399,7 @@ TEST(Mailbox, AChainMayHaveAsManyDescriptorsAsFit) {
   EXPECT_EQ(bench.ReadWindow(512), std::vector<uint8_t>(request.begin() + 55, request.end()));
   bench.Complete(500);
   EXPECT_EQ(bench.fatals, 0u);
-  // As many writes as there can be: each descriptor crosses nothing.
+  // As many writes as possible: each descriptor lies within one row.
   bench.ring.push_back(bench.MakeChain({}, std::vector<uint32_t>(Mailbox::kChainEntries, 8)));
   bench.done.rate = 0;
   bench.Ring();
@@ -415,7 +415,7 @@ TEST(Mailbox, AChainMayHaveAsManyDescriptorsAsFit) {
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
 
-TEST(Mailbox, ABadChainBreaksTheControlQueueUntilTheDeviceIsReset) {
+TEST(Mailbox, BadChainBreaksTheControlQueueUntilDeviceReset) {
   Bench bench;
   std::vector<Chain> bad;
   bad.push_back(bench.MakeChain({4}, {4}));
@@ -436,7 +436,7 @@ TEST(Mailbox, ABadChainBreaksTheControlQueueUntilTheDeviceIsReset) {
     ++fatals;
     EXPECT_GT(bench.buffer_request.count, requests);
     const uint64_t after = bench.buffer_request.count;
-    bench.Ring();  // nobody serves it, and it is not in the way
+    bench.Ring();  // not served, and not in the way
     bench.fetch = 0;
     bench.Run(20);
     bench.complete = 0;
@@ -454,7 +454,7 @@ TEST(Mailbox, ABadChainBreaksTheControlQueueUntilTheDeviceIsReset) {
   }
 }
 
-TEST(Mailbox, SumsUpTo32BitsAreGood) {
+TEST(Mailbox, LengthSumsUpTo32BitsAreAccepted) {
   Bench bench;
   bench.ring.push_back({{0x1000, 0xfffffffe, false}, {0, 1, false}, {0x1000, 0xffffffff, true}});
   bench.memory[0] = 0x5a;
@@ -466,7 +466,7 @@ TEST(Mailbox, SumsUpTo32BitsAreGood) {
   EXPECT_EQ(bench.Read(0), 0x5au);
 }
 
-TEST(Mailbox, AFailedFetchShowsAndTheNextOneMaySucceed) {
+TEST(Mailbox, FailedFetchIsReportedAndCanBeRepeated) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({100, 100}, {10}));
   bench.Ring();
@@ -487,7 +487,7 @@ TEST(Mailbox, AFailedFetchShowsAndTheNextOneMaySucceed) {
   EXPECT_EQ(bench.completion.count, 1u);
 }
 
-TEST(Mailbox, AResponseThatCannotBeWrittenBreaksTheControlQueue) {
+TEST(Mailbox, FailedResponseWriteBreaksTheControlQueue) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({4}, {400}));
   bench.Ring();
@@ -498,7 +498,7 @@ TEST(Mailbox, AResponseThatCannotBeWrittenBreaksTheControlQueue) {
   bench.Run(50);
   EXPECT_EQ(bench.completion.count, 0u);
   EXPECT_FALSE(bench.p.request_o || bench.p.busy_o);
-  // The next life knows nothing of it.
+  // The next lifetime does not inherit it.
   bench.store_errors = 0;
   bench.reset = true;
   bench.Run(5);
@@ -510,7 +510,7 @@ TEST(Mailbox, AResponseThatCannotBeWrittenBreaksTheControlQueue) {
   EXPECT_EQ(bench.completion.count, 1u);
 }
 
-TEST(Mailbox, AFetchBehindTheRequestCopiesNothing) {
+TEST(Mailbox, FetchBehindTheRequestCopiesNothing) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({30, 0, 34}, {4}));
   bench.Ring();
@@ -522,7 +522,7 @@ TEST(Mailbox, AFetchBehindTheRequestCopiesNothing) {
   }
 }
 
-TEST(Mailbox, WithoutACommandOrWhileBusyFirmwareChangesNothing) {
+TEST(Mailbox, FirmwareAccessesAreIgnoredWhileBusyOrWithoutACommand) {
   Bench bench;
   bench.fetch = 0;
   bench.Run(10);
@@ -553,7 +553,7 @@ TEST(Mailbox, WithoutACommandOrWhileBusyFirmwareChangesNothing) {
   EXPECT_EQ(bench.fetch_request.count, 0u);
 }
 
-TEST(Mailbox, AQueueThatIsNotServedAnyMoreIsNoError) {
+TEST(Mailbox, QueueThatIsNoLongerServedIsNoError) {
   Bench bench;
   bench.ring = {{{0x1000, 4, false}, {0x1000, 4, true, BufferStatus::kEmpty}}, bench.MakeChain({4}, {4})};
   bench.Ring();
@@ -564,8 +564,8 @@ TEST(Mailbox, AQueueThatIsNotServedAnyMoreIsNoError) {
   bench.UntilRequest();
 }
 
-TEST(Mailbox, AResetOfTheDeviceForgetsTheCommandWhenDmaIsBack) {
-  // In every cycle of a command's life.
+TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
+  // In every cycle of a command.
   for (uint64_t when = 1; when < 90; ++when) {
     Bench bench;
     bench.ring.push_back(bench.MakeChain({70, 3}, {130}));
@@ -594,7 +594,7 @@ TEST(Mailbox, AResetOfTheDeviceForgetsTheCommandWhenDmaIsBack) {
     bench.Run(30);
     EXPECT_FALSE(bench.p.request_o || bench.p.busy_o) << when;
     EXPECT_TRUE(bench.p.idle_o) << when;
-    // The next life.
+    // The next lifetime.
     const uint64_t completions = bench.completion.count;
     bench.ring = {bench.MakeChain({4}, {4})};
     bench.Ring();
@@ -606,9 +606,9 @@ TEST(Mailbox, AResetOfTheDeviceForgetsTheCommandWhenDmaIsBack) {
   }
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
-TEST(Mailbox, EveryStepTakesItsTime) {
+TEST(Mailbox, StepsMeetDocumentedLatencies) {
   Bench bench;
   bench.buffer.rate = bench.fetched.rate = bench.done.rate = 0;
   bench.ring.push_back(bench.MakeChain({64}, {128}));
@@ -659,7 +659,7 @@ TEST(Mailbox, EveryStepTakesItsTime) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(Mailbox, AgreesWithTheModelInRandomTraffic) {
+TEST(Mailbox, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
     for (const unsigned out_rate : {16u, 4u}) {
       for (const bool wild : {false, true}) {

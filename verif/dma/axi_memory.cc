@@ -38,7 +38,7 @@ std::optional<AxiReadMemory::Beat> AxiReadMemory::Next(uint64_t cycle) {
   std::vector<size_t> candidates;
   for (size_t i = 0; i < bursts_.size(); ++i) {
     if (bursts_[i].ready > cycle) continue;
-    // A burst that has begun goes on.
+    // A burst that has started continues.
     if (!policy_.interleave && bursts_[i].sent > 0) {
       candidates = {i};
       break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory behind an AXI4 port as the DMA tests need it: as slow, as unordered and as faulty as AXI allows.
+// Memory behind an AXI4 port for the DMA tests: as slow, unordered and faulty as AXI allows.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace vireo::verif {
 
-// What a memory holds that nobody has written.
+// Contents of memory that was never written.
 uint8_t MemoryByte(uint64_t address);
 
 struct AxiPolicy {
@@ -43,7 +43,7 @@ class AxiReadMemory {
   std::optional<Beat> Next(uint64_t cycle);
 
   size_t outstanding() const { return bursts_.size(); }
-  // Forgets what is under way.
+  // Discards bursts in flight.
   void Reset() { bursts_.clear(); }
 
  private:
@@ -61,8 +61,8 @@ class AxiReadMemory {
   std::deque<Burst> bursts_;  // in the order of acceptance
 };
 
-// Answers write bursts in order, as they come under one ID; does not keep what is written. Beats may come before their
-// burst's address.
+// Answers write bursts in order, as they come under one ID; does not keep the data. Beats may come before their burst's
+// address.
 class AxiWriteMemory {
  public:
   AxiWriteMemory(const AxiPolicy& policy, std::mt19937_64& random) : policy_(policy), random_(random) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shift pipeline by itself: every run of a memory becomes the train that it should, whatever stalls, in the cycles
-// that dma_reader's and rx_scatter's models count with.
+// The shift pipeline by itself: every run of a memory becomes its train, under any stalls, in the cycles that the
+// models of dma_reader and rx_scatter assume.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ typename RtlTop<Top>::Outputs Outputs() {
   };
 }
 
-// Runs lie one behind the other in memory, each from a beat of its own on, all other bytes random.
+// Runs lie one behind the other in memory, each starting in a beat of its own, all other bytes random.
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeat = sizeof(Top::data_i);
@@ -140,7 +140,7 @@ struct Bench {
   std::optional<size_t> coming;  // of memory, in this cycle
   std::deque<Beat> expected;
   uint64_t cycle = 0;
-  std::vector<uint64_t> left;  // cycles in which beats did
+  std::vector<uint64_t> left;  // cycles in which beats left
 };
 
 template <typename Top>
@@ -169,7 +169,7 @@ TYPED_TEST(DmaAlignTest, EveryRunBecomesItsTrain) {
   }
 }
 
-TYPED_TEST(DmaAlignTest, ABeatIsThereAFixedTimeAfterItsStep) {
+TYPED_TEST(DmaAlignTest, BeatIsVisibleAFixedTimeAfterItsStep) {
   Bench<TypeParam> b;
   b.Add(0, 5 * b.kBeat);
   b.Finish();
@@ -192,7 +192,7 @@ TYPED_TEST(DmaAlignTest, ReadsNoMoreThanItHasRoomFor) {
   b.Finish();
 }
 
-TYPED_TEST(DmaAlignTest, AResetForgetsTheRunUnderWay) {
+TYPED_TEST(DmaAlignTest, ResetDiscardsTheRunInProgress) {
   for (unsigned cycles = 1; cycles < 20; ++cycles) {
     Bench<TypeParam> b;
     b.train_rate = cycles % 2 * 16;

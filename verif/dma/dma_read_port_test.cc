@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read port as RTL and as model side by side, cycle by cycle, and both against what the memory holds.
+// The read port as RTL and as model side by side, cycle by cycle, and both against the memory.
 #include "model/dma/dma_read_port.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ class Rig {
   }
 
   size_t clients() const { return config_.fetch_clients + config_.read_clients; }
-  size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are whole, too
+  size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are train clients, too
   const DmaReadPort::Config& config() const { return config_; }
 
   void Ask(size_t client, uint64_t address, uint32_t bytes) {
@@ -126,7 +126,7 @@ class Rig {
     requests[client]->tokens.push_back(request);
     wanted[client].push_back(request);
   }
-  // Any size and alignment, often over the end of a page.
+  // Any size and alignment, often across the end of a page.
   void AskAny(size_t client) {
     const uint32_t most = client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
     const uint32_t bytes =
@@ -136,13 +136,13 @@ class Rig {
     if (random_() % 3 == 0) address &= ~uint64_t{63};
     Ask(client, address, bytes);
   }
-  // Until all was answered and it is idle, which it must be then.
+  // Until all is answered and the port is idle, which it must be then.
   std::string Finish(uint64_t limit = 200'000) {
     while (std::any_of(wanted.begin(), wanted.end(), [](const auto& queue) { return !queue.empty(); })) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (limit-- == 0) return "no end";
     }
-    // The last train leaves; nothing else is left.
+    // The last train leaves; nothing else remains.
     const Cycle end = answered_last + spec::kPcieRequestBoundary / beat_bytes_;
     while (top_.idle_o == 0 && bench.cycle() <= end) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
@@ -167,7 +167,7 @@ class Rig {
   std::string failure() const { return failure_; }
 
  private:
-  // Of one whole client.
+  // Of one train client.
   class Trains final : public model::TrainSink {
    public:
     Trains(Rig& rig, size_t client) : rig_(rig), client_(client) {}
@@ -187,7 +187,7 @@ class Rig {
     std::vector<uint8_t> data;
   };
 
-  // What was asked for, and nothing else, in order.
+  // Exactly the requests, in order.
   void Check(Cycle cycle, size_t client, uint8_t tag, uint8_t resp, std::span<const uint8_t> data, bool padded) {
     if (wanted[client].empty()) {
       failure_ = "an answer that nobody asked for";
@@ -308,7 +308,7 @@ class Rig {
   BlockBench<Top> bench;
   using Request = StreamPorts<DmaReadRequest::kBits>;
   using Answer = StreamPorts<DmaFetched::kBits>;
-  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // whole clients last
+  std::vector<InStream<DmaReadRequest, uint8_t, uint8_t, decltype(Request::data)>*> requests;  // train clients last
   std::vector<OutStream<DmaFetched, uint8_t, uint8_t, decltype(Answer::data)>*> fetched;
   std::vector<std::deque<DmaReadRequest>> wanted;  // not answered yet
   struct Answered {
@@ -330,7 +330,7 @@ class Rig {
   std::deque<Answer> fetched_;
   std::deque<Channel<DmaFetched>> sinks_;
   Channel<DmaReader::Burst> ar_ = Channel<DmaReader::Burst>::Sink();
-  std::deque<Trains> trains_;  // per whole client
+  std::deque<Trains> trains_;  // per train client
   std::deque<TrainBeat> train_;
   Cycle error_ = model::kUnknown;
   std::optional<uint32_t> faulty_tag_;
@@ -355,7 +355,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(ReadPort, Widths, WidthNames);
 
-TYPED_TEST(ReadPort, AgreesWithTheModelAndTheMemory) {
+TYPED_TEST(ReadPort, MatchesModelAndMemory) {
   const std::vector<Policy> policies = {
       {},
       {.memory = {.min_latency = 40, .max_latency = 200, .stall = 4, .out_of_order = true, .interleave = true}},
@@ -404,7 +404,7 @@ TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
       ASSERT_EQ(top.idle_o, 0);
       ASSERT_EQ(rig.bench.Run(1), "");
     }
-    // At 64 bits a whole client's train has 7 beats more.
+    // At 64 bits a train client's train has 7 beats more.
     const uint32_t more = client >= rig.whole() ? 64 / (rig.config().reader.data_bits / 8) - 1 : 0;
     for (uint32_t k = 0; k < more; ++k) {
       ASSERT_EQ(top.idle_o, 0);
@@ -414,7 +414,7 @@ TYPED_TEST(ReadPort, IsIdleFromTheCycleAfterTheLastAnswer) {
   }
 }
 
-TYPED_TEST(ReadPort, ForgetsEverythingInAReset) {
+TYPED_TEST(ReadPort, ResetClearsAllState) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
@@ -434,7 +434,7 @@ TYPED_TEST(ReadPort, ForgetsEverythingInAReset) {
   }
 }
 
-TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
+TYPED_TEST(ReadPort, MeetsDocumentedLatencies) {
   const uint32_t beat_bytes = ConfigOf<TypeParam>().reader.data_bits / 8;
   for (const uint32_t bytes : {1u, 8u, 9u, 16u, 63u, 64u}) {
     for (const uint64_t address : {uint64_t{0x10000}, uint64_t{0x10003}}) {
@@ -444,7 +444,7 @@ TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
       ASSERT_EQ(rig.bench.Run(quiet), "");
       rig.Ask(0, address, bytes);
       ASSERT_EQ(rig.Finish(), "");
-      // The first cycle in which it was seen: not in n - 1, and in n.
+      // The first cycle in which it was visible: not in n - 1, and in n.
       EXPECT_EQ(rig.first_burst, quiet + DmaReadPort::kBurstLatency);
       const uint32_t beats = model::BusBeats(0, bytes, beat_bytes);
       const uint32_t lag = DmaReader(rig.config().reader).TrainSteps(address, bytes) - beats;
@@ -462,7 +462,7 @@ TYPED_TEST(ReadPort, TakesAsManyCyclesAsItsPageSays) {
   }
 }
 
-TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) {
+TYPED_TEST(ReadPort, StalledFetchClientDoesNotStallOthers) {
   typename TestFixture::R rig(this->rtl, this->random, {});
   const size_t depth = rig.config().fetch_depth;
   rig.fetched[0]->rate = 0;
@@ -485,7 +485,7 @@ TYPED_TEST(ReadPort, ReadsNoMoreThanAClientHasRoomForAndKeepsNobodyElseWaiting) 
   ASSERT_EQ(rig.Finish(), "");
 }
 
-TYPED_TEST(ReadPort, KeepsAsManySmallReadsUnderWayAsThereArePlaces) {
+TYPED_TEST(ReadPort, FetchClientHasUpToItsPlacesOutstanding) {
   constexpr uint64_t kLatency = 100;
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = kLatency, .max_latency = kLatency}});
   const size_t depth = rig.config().fetch_depth;
@@ -498,7 +498,7 @@ TYPED_TEST(ReadPort, KeepsAsManySmallReadsUnderWayAsThereArePlaces) {
   }
 }
 
-TYPED_TEST(ReadPort, ServesClientsInTurn) {
+TYPED_TEST(ReadPort, ServesClientsRoundRobin) {
   typename TestFixture::R rig(this->rtl, this->random, {});
   const size_t clients = rig.clients();
   for (size_t i = 0; i < clients; ++i) {
@@ -506,7 +506,7 @@ TYPED_TEST(ReadPort, ServesClientsInTurn) {
   }
   ASSERT_EQ(rig.Finish(), "");
   ASSERT_EQ(rig.bursts.size(), 50 * clients);
-  // Up to the first client's last request; small ones wait for room now and then, but nobody is passed over.
+  // Up to the first client's last request; fetch clients wait for room now and then, but none is skipped.
   std::vector<size_t> served(clients);
   for (const auto& burst : rig.bursts) {
     ++served[burst.address >> 20];
@@ -522,10 +522,10 @@ TYPED_TEST(ReadPort, ServesClientsInTurn) {
   }
 }
 
-TYPED_TEST(ReadPort, WholeClientsShareTheBusEvenlyWhateverTheyReadAndEachGetsItsOwn) {
+TYPED_TEST(ReadPort, TrainClientsShareTheBusAndGetTheirOwnTrains) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 30, .max_latency = 30}});
   const size_t whole = rig.whole();
-  // The second client asks for as little as there is; the first one's trains do not keep it waiting but in turn.
+  // The second client requests the minimum; the first one's trains delay it by its turn only.
   for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole, 0x100000 + 4096 * k, 4096);
   for (uint64_t k = 0; k < 12; ++k) rig.Ask(whole + 1, 0x800000 + 64 * k, 64);
   ASSERT_EQ(rig.Finish(), "");
@@ -539,7 +539,7 @@ TYPED_TEST(ReadPort, WholeClientsShareTheBusEvenlyWhateverTheyReadAndEachGetsIts
   }
 }
 
-TYPED_TEST(ReadPort, SaysWhoseReadFailedAndSpoilsNoOther) {
+TYPED_TEST(ReadPort, FailedReadIsReportedAndAffectsNoOther) {
   const auto config = ConfigOf<TypeParam>();
   for (const size_t client : {size_t{0}, config.fetch_clients, config.fetch_clients + 1}) {
     this->rtl.Reset();

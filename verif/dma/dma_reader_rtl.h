@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives vireo_dma_reader in simulation, cycle by cycle. Whatever is not valid is random, so that a design that looks
-// at it fails.
+// Drives vireo_dma_reader in simulation, cycle by cycle. Fields that are not valid are random, so that a design that
+// uses them fails.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace vireo::verif {
 
-// What is visible in a cycle.
+// The outputs of a cycle.
 struct DmaReaderOutputs {
   bool request_ready;
   bool ar_valid;
@@ -32,7 +32,7 @@ struct DmaReaderOutputs {
   std::span<const uint8_t> train_data;  // until the next cycle
 };
 
-// What a cycle brings. A request that is not accepted is offered again by the caller.
+// The inputs of a cycle. The caller offers a request that is not accepted again.
 struct DmaReaderInputs {
   const model::DmaReader::Request* request = nullptr;
   spec::PcieSize max_read_request_size{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA reader: RTL against model, burst for burst, beat for beat and cycle for cycle, in front of a memory that
-// answers late, out of order, interleaved and with errors; and both against what the requests asked for.
+// The DMA reader: RTL against model, burst for burst, beat for beat and cycle for cycle, with a memory that answers
+// late, out of order, interleaved and with errors; and both against the requests.
 #include "model/dma/dma_reader.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using model::kUnknown;
 using spec::PcieSize;
 using Random = std::mt19937_64;
 
-// How willing the others are, in 16ths of all cycles, and how the memory behaves.
+// How often the others are ready, in 16ths of all cycles, and how the memory behaves.
 struct Traffic {
   const char* name;
   unsigned request = 16;
@@ -73,13 +73,13 @@ class Bench {
     waiting_.push_back({address, bytes, static_cast<uint32_t>(random_() % 256), PcieSize{}});
   }
 
-  // One that looks like nothing in particular: any alignment, any page, sizes of every magnitude.
+  // A generic request: any alignment, any page, sizes of every magnitude.
   void AskAny() {
     static constexpr uint32_t kSizes[] = {16, 64, 256, 1024, 4096, 0};
     uint32_t limit = kSizes[random_() % std::size(kSizes)];
     if (limit == 0) limit = model_->max_request_bytes();
     uint64_t address = random_();
-    // Often around the end of a page, or at the beginning of a beat.
+    // Often around the end of a page, or at the start of a beat.
     if (random_() % 4 == 0) address |= 0xfc0;
     if (random_() % 4 == 0) address &= ~uint64_t{beat_bytes() - 1};
     address &= ~uint64_t{0} >> 1;  // so that it does not run past the end
@@ -139,7 +139,7 @@ class Bench {
     while (cycles-- > 0 && !testing::Test::HasFatalFailure()) Step();
   }
 
-  // Until everything that was asked for has come, and a while longer.
+  // Until every request is answered, and a while longer.
   void Drain() {
     const Cycle limit = cycle_ + 2'000'000;
     while (unfinished() > 0 && !testing::Test::HasFatalFailure()) {
@@ -149,7 +149,7 @@ class Bench {
     Run(50);
   }
 
-  // In the middle of everything; what was under way is forgotten.
+  // At any time; requests in flight are discarded.
   void Reset() {
     rtl_->Reset();
     model_ = std::make_unique<DmaReader>(config_);
@@ -171,7 +171,7 @@ class Bench {
     std::deque<AxiResp> resps;  // of each burst
   };
 
-  // What is visible in this cycle is what the model says, no more and no less.
+  // The outputs of this cycle equal the model's exactly.
   void Compare() {
     ASSERT_EQ(seen_.request_ready, model_->RequestReady() <= cycle_) << "cycle " << cycle_;
     ASSERT_TRUE(seen_.r_ready);
@@ -253,7 +253,7 @@ class Bench {
   std::deque<DmaReader::Request> waiting_;  // not accepted
   bool offered_ = false;                    // the first of them
   std::deque<Flight> flights_;              // accepted, train not complete
-  size_t issue_flight_ = 0;                 // whose bursts go out now
+  size_t issue_flight_ = 0;                 // whose bursts are issued now
   std::map<uint32_t, AxiResp*> resp_of_id_;
   uint32_t train_bytes_ = 0;  // of the current train, accepted so far
   std::vector<uint64_t> resps_ = std::vector<uint64_t>(4);
@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(Rtl, DmaReaderRandomTest,
                            return std::to_string(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });
 
-TEST_P(DmaReaderRandomTest, AgreesInEveryCycle) {
+TEST_P(DmaReaderRandomTest, MatchesModelInEveryCycle) {
   for (int i = 0; i < 1500; ++i) bench_.AskAny();
   bench_.Drain();
   EXPECT_GT(bench_.resps()[0], 0u);
@@ -304,8 +304,8 @@ TEST_P(DmaReaderRandomTest, AgreesInEveryCycle) {
   }
 }
 
-// Each reason to wait occurs somewhere: what is not reached is not tested.
-TEST_P(DmaReaderRandomTest, WaitsForWhatItIsMadeToWaitFor) {
+// Each stall reason occurs somewhere: one that is not reached is not tested.
+TEST_P(DmaReaderRandomTest, ReachesEveryStallReason) {
   const std::string name = bench_.traffic().name;
   for (int i = 0; i < 500; ++i) bench_.AskAny();
   bench_.Drain();
@@ -321,7 +321,7 @@ TEST_P(DmaReaderRandomTest, WaitsForWhatItIsMadeToWaitFor) {
   }
 }
 
-TEST_P(DmaReaderRandomTest, ForgetsEverythingInAReset) {
+TEST_P(DmaReaderRandomTest, ResetClearsAllState) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 40; ++k) bench_.AskAny();
     bench_.Run(bench_.random()() % 600);
@@ -332,9 +332,9 @@ TEST_P(DmaReaderRandomTest, ForgetsEverythingInAReset) {
   }
 }
 
-// --- Rules, by hand --------------------------------------------------------------------------------------------------
+// --- Rules, directed -------------------------------------------------------------------------------------------------
 
-// Told by beats and told by bytes, a reader gives the same train in the same cycle, also of a burst that ends early.
+// Fed by beats or by bytes, a reader returns the same train in the same cycle, also for a burst that ends early.
 TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
   auto random = MakeRandom("dma_reader_bytes");
   DmaReader::Config config;
@@ -352,7 +352,7 @@ TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
       const DmaReader::Burst burst = beats.burst();
       for (DmaReader* reader : {&beats, &bytes}) reader->OnBurstTaken(taken);
       const uint64_t end = burst.address + burst.bytes;
-      // Where its data ends: at the end, or after any byte, with an error for the beats that are missing.
+      // The end of its data: at the end, or after any byte, with an error for the missing beats.
       const uint64_t sent = random() % 3 == 0 ? burst.address + random() % burst.bytes : end;
       bus = taken + 5;
       for (uint64_t at = burst.address; at < end; ++bus) {
@@ -375,7 +375,7 @@ TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
     ASSERT_NE(first, kUnknown);
     const DmaReader::TrainBeat expected = beats.train_beat(), got = bytes.train_beat();
     ASSERT_EQ(got.resp, expected.resp);
-    // One of them as whoever takes beats one by one.
+    // One of them is consumed beat by beat.
     std::vector<uint8_t> data;
     for (Cycle now = first;; ++now) {
       ASSERT_EQ(beats.TrainCycle(), now);
@@ -390,7 +390,7 @@ TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
   }
 }
 
-TEST(DmaSplitModel, KnowsItsLimits) {
+TEST(DmaSplitModel, ComputesBurstLimits) {
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes128, 8), 128u);
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes128, 128), 128u);
   EXPECT_EQ(model::BurstLimit(PcieSize::kBytes2048, 8), 2048u);
@@ -425,14 +425,14 @@ TEST(DmaSplitModel, CutsAtMultiplesOfTheLimit) {
   EXPECT_FALSE(split.Advance());
 }
 
-// --- One thing at a time ---------------------------------------------------------------------------------------------
+// --- Directed --------------------------------------------------------------------------------------------------------
 
 class DmaReaderTest : public testing::TestWithParam<unsigned> {};
 
 INSTANTIATE_TEST_SUITE_P(Rtl, DmaReaderTest, testing::Values(64u, 512u));
 
-// The latencies as the block's page states them, and nothing one cycle earlier.
-TEST_P(DmaReaderTest, HasTheStatedLatency) {
+// The documented latencies, and nothing one cycle earlier.
+TEST_P(DmaReaderTest, MeetsDocumentedLatency) {
   constexpr uint64_t kMemoryLatency = 7;
   Bench bench(GetParam(),
               {.name = "Latency",
@@ -465,7 +465,7 @@ TEST_P(DmaReaderTest, HasTheStatedLatency) {
 }
 
 // Every alignment with sizes around one to three beats, and around a page.
-TEST_P(DmaReaderTest, MovesEveryAlignmentToLaneZero) {
+TEST_P(DmaReaderTest, AlignsEveryOffsetToLaneZero) {
   Bench bench(GetParam(), {.name = "Alignment", .memory = {.min_latency = 1, .max_latency = 4, .out_of_order = true}},
               TestName());
   const uint32_t beat = bench.beat_bytes();
@@ -483,7 +483,7 @@ TEST_P(DmaReaderTest, MovesEveryAlignmentToLaneZero) {
   bench.Drain();
 }
 
-TEST_P(DmaReaderTest, UsesAllTagsAndThenWaits) {
+TEST_P(DmaReaderTest, StallsWhenAllTagsAreUsed) {
   Bench bench(GetParam(),
               {.name = "Tags",
                .memory = {.min_latency = 2000, .max_latency = 2000},
@@ -496,19 +496,19 @@ TEST_P(DmaReaderTest, UsesAllTagsAndThenWaits) {
   EXPECT_EQ(bench.outstanding(), tags);
   bench.Drain();
   EXPECT_EQ(bench.most_outstanding(), tags);
-  // Once per round: then they come back as fast as they go.
+  // Once per round: then tags return as fast as they are used.
   EXPECT_GE(bench.model().waits().tag, 2u);
   EXPECT_EQ(bench.model().waits().buffer, 0u);
 }
 
-TEST_P(DmaReaderTest, FillsTheBufferAndThenWaits) {
+TEST_P(DmaReaderTest, StallsWhenTheBufferIsFull) {
   Bench bench(GetParam(), {.name = "Buffer", .train = 0, .max_read_request_size = PcieSize::kBytes4096}, TestName());
-  // Exactly the buffer, but for what the train's way out holds; nobody takes anything.
+  // Exactly the buffer, less what the output stage of the train holds; the consumer takes nothing.
   const uint32_t bytes = 2048;
   const uint32_t requests = bench.config().buffer_bytes / bytes;
   for (uint32_t i = 0; i < requests + 5; ++i) bench.Ask(bytes * uint64_t{i}, bytes);
   bench.Run(5000);
-  // What waits at the end has left the buffer: less than a burst, so no further one fits.
+  // Beats at the output have left the buffer: less than a burst, so no further one fits.
   EXPECT_EQ(bench.unfinished(), requests + 5);
   EXPECT_EQ(bench.outstanding(), 0u);
   EXPECT_FALSE(bench.seen().ar_valid);
@@ -525,8 +525,8 @@ TEST_P(DmaReaderTest, TakesTheLargestRequest) {
   bench.Drain();
 }
 
-// The error of the lowest address counts, whatever comes first; the next request is well again.
-TEST_P(DmaReaderTest, NamesTheFirstErrorByAddress) {
+// The error of the lowest address counts, in any order of arrival; the next request succeeds.
+TEST_P(DmaReaderTest, ReportsTheFirstErrorByAddress) {
   Bench bench(GetParam(),
               {.name = "Errors",
                .memory = {.min_latency = 1, .max_latency = 50, .out_of_order = true, .interleave = true, .faulty = 60}},
@@ -538,7 +538,7 @@ TEST_P(DmaReaderTest, NamesTheFirstErrorByAddress) {
 
 // --- Throughput ------------------------------------------------------------------------------------------------------
 
-// Back to back, everybody willing: bytes per cycle in the steady state.
+// Back to back, all sides ready: bytes per cycle in the steady state.
 TEST_P(DmaReaderTest, Throughput) {
   struct Case {
     uint32_t bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The write port as RTL and as model side by side, cycle by cycle, and both against what was asked for.
+// The write port as RTL and as model side by side, cycle by cycle, and both against the requests.
 #include "model/dma/dma_write_port.h"
 
 #include <gtest/gtest.h>
@@ -60,12 +60,12 @@ void AllOutputs(const Top& top, std::vector<uint8_t>& bytes) {
 struct Policy {
   AxiPolicy memory{};
   unsigned store_rate = 16;
-  unsigned write_rate = 16;  // of whole clients' beats
+  unsigned write_rate = 16;  // of train clients' beats
   unsigned address_rate = 16;
   unsigned beat_rate = 16;
 };
 
-// A write as it was asked for.
+// A requested write.
 struct Write {
   size_t client;
   uint64_t address;
@@ -109,7 +109,7 @@ class Rig {
   }
 
   size_t clients() const { return config_.store_clients + config_.write_clients; }
-  size_t whole() const { return config_.store_clients; }  // the first one; those behind it are whole, too
+  size_t whole() const { return config_.store_clients; }  // the first one; those behind it are train clients, too
   const DmaWritePort::Config& config() const { return config_; }
 
   void Ask(size_t client, uint64_t address, uint32_t bytes, bool notify) {
@@ -119,7 +119,7 @@ class Rig {
     ++open_;
     if (client < whole()) {
       DmaStore store{.address = address, .bytes = static_cast<uint8_t>(bytes), .notify = notify, .tag = write.tag};
-      for (auto& byte : store.data) byte = static_cast<uint8_t>(random_());  // behind the end: anything
+      for (auto& byte : store.data) byte = static_cast<uint8_t>(random_());  // behind the end: arbitrary
       std::copy(write.data.begin(), write.data.end(), store.data);
       stores[client]->tokens.push_back(store);
       return;
@@ -145,13 +145,13 @@ class Rig {
     if (random_() % 3 == 0) address &= ~uint64_t{63};
     Ask(client, address, bytes, random_() % 2 == 0);
   }
-  // Until all has completed and it is idle, which it must be then.
+  // Until all has completed and the port is idle, which it must be then.
   std::string Finish(uint64_t limit = 200'000) {
     while (open_ > 0) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (limit-- == 0) return "no end";
     }
-    // The last end that nobody hears of is seen here by its answer.
+    // The last end that is not reported is detected by its answer.
     if (std::string difference = bench.Run(DmaWriter::kDoneLatency); !difference.empty()) return difference;
     if (top_.idle_o == 0) return "not idle after the last write";
     for (const auto& due : due_) {
@@ -167,7 +167,7 @@ class Rig {
     uint32_t bytes;
     bool last;  // of its write
   };
-  // A beat of the bus as it was taken.
+  // A beat of the bus as taken.
   struct BusBeat {
     uint32_t lane;
     std::vector<uint8_t> data;
@@ -229,7 +229,7 @@ class Rig {
     if (faulty_address == write.address) answer = AxiResp::kSlverr;
     top_.m_axi_bresp_i = static_cast<CData>(*answer);
     port.OnAnswer(cycle, *answer);
-    // Who is to hear of it, and when.
+    // The client to be notified, and the cycle.
     if (resp_ == AxiResp::kOkay) resp_ = *answer;
     if (burst.last) {
       if (write.notify || resp_ != AxiResp::kOkay) {
@@ -291,7 +291,7 @@ class Rig {
         top_.m_axi_awburst_o != 1) {
       return "burst differs";
     }
-    // It begins a write that a client asked for and that is its next one, or goes on with the one before.
+    // It starts the next requested write of a client, or continues the previous one.
     if (bytes_left_ == 0) {
       const auto is_next = [&](const auto& queue) { return !queue.empty() && queue.front().address == burst.address; };
       const auto found = std::find_if(asked.begin(), asked.end(), is_next);
@@ -380,7 +380,7 @@ class Rig {
   uint64_t failed = 0;
   uint64_t errors = 0;                     // pulses of dma_error
   uint64_t accepted = 0;                   // pulses
-  std::optional<uint64_t> faulty_address;  // the write that begins there fails
+  std::optional<uint64_t> faulty_address;  // the write that starts there fails
   Cycle first_burst = model::kUnknown;     // first seen at the bus
   Cycle first_beat = model::kUnknown;
   Cycle last_beat = 0;
@@ -431,7 +431,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(WritePort, Widths, WidthNames);
 
-TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
+TYPED_TEST(WritePort, MatchesModelAndRequests) {
   const std::vector<Policy> policies = {
       {},
       {.memory = {.min_latency = 40, .max_latency = 200, .stall = 4}},
@@ -458,8 +458,8 @@ TYPED_TEST(WritePort, AgreesWithTheModelAndWithWhatWasAsked) {
   }
 }
 
-TYPED_TEST(WritePort, IsIdleBetweenSparseWritesAndNeverInsideOne) {
-  for (const unsigned write_rate : {16u, 2u}) {  // also if a whole client pauses inside its train
+TYPED_TEST(WritePort, IsIdleBetweenSparseWritesOnly) {
+  for (const unsigned write_rate : {16u, 2u}) {  // also if a train client pauses inside its train
     this->rtl.Reset();
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 3, .max_latency = 9}, .write_rate = write_rate});
@@ -471,11 +471,11 @@ TYPED_TEST(WritePort, IsIdleBetweenSparseWritesAndNeverInsideOne) {
   }
 }
 
-TYPED_TEST(WritePort, PassesABeatInEveryCycle) {
+TYPED_TEST(WritePort, PassesABeatPerCycle) {
   const auto config = ConfigOf<TypeParam>();
   const size_t whole = config.store_clients;
   const uint32_t beat_bytes = config.writer.data_bits / 8;
-  for (const uint32_t size : {64u, 512u, 2048u, 4096u}) {  // small clients in turn, or whole ones
+  for (const uint32_t size : {64u, 512u, 2048u, 4096u}) {  // store clients in turn, or train clients
     if (2 * size > config.writer.buffer_bytes) continue;   // no room for a train beside the one that leaves
     for (const size_t wholes : {size_t{1}, size_t{2}}) {
       this->rtl.Reset();
@@ -487,7 +487,7 @@ TYPED_TEST(WritePort, PassesABeatInEveryCycle) {
   }
 }
 
-TYPED_TEST(WritePort, LosesLittleWhenSmallWritesStandBetweenTrains) {
+TYPED_TEST(WritePort, StoresBetweenTrainsCostLittle) {
   const size_t whole = ConfigOf<TypeParam>().store_clients;
   const uint32_t beat_bytes = ConfigOf<TypeParam>().writer.data_bits / 8;
   for (const uint32_t size : {128u, 512u, 1024u, 4096u}) {
@@ -518,7 +518,7 @@ TYPED_TEST(WritePort, IsIdleFromTheCycleAfterDone) {
   }
 }
 
-TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
+TYPED_TEST(WritePort, ResetClearsAllState) {
   for (int k = 0; k < 4; ++k) {
     typename TestFixture::R rig(this->rtl, this->random,
                                 {.memory = {.min_latency = 1, .max_latency = 80, .faulty = 30}});
@@ -538,7 +538,7 @@ TYPED_TEST(WritePort, ForgetsEverythingInAReset) {
   }
 }
 
-TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
+TYPED_TEST(WritePort, MeetsDocumentedLatencies) {
   const uint32_t beat_bytes = ConfigOf<TypeParam>().writer.data_bits / 8;
   const size_t whole = ConfigOf<TypeParam>().store_clients;
   for (const size_t client : {size_t{0}, whole, whole + 1}) {
@@ -549,7 +549,7 @@ TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
       ASSERT_EQ(rig.bench.Run(quiet), "");
       rig.Ask(client, 0x10003, bytes, true);
       ASSERT_EQ(rig.Finish(), "");
-      // The first cycle in which it was seen: not in n - 1, and in n.
+      // The first cycle in which it was visible: not in n - 1, and in n.
       const Cycle accepted = quiet + DmaWritePort::kAcceptedLatency + model::BusBeats(0, bytes, beat_bytes) - 1;
       if (client >= whole) {
         EXPECT_EQ(rig.last_accepted, accepted);
@@ -561,7 +561,7 @@ TYPED_TEST(WritePort, TakesAsManyCyclesAsItsPageSays) {
   }
 }
 
-TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
+TYPED_TEST(WritePort, ServesClientsRoundRobinAndAcceptedFixesTheOrder) {
   typename TestFixture::R rig(this->rtl, this->random, {.address_rate = 9});
   const size_t clients = rig.clients();
   for (size_t i = 0; i < clients; ++i) {
@@ -571,7 +571,7 @@ TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
   ASSERT_EQ(rig.left.size(), 50 * clients);
   for (size_t k = 0; k < rig.left.size(); ++k) ASSERT_EQ(rig.left[k].client, k % clients);
 
-  // A write that is asked for when another one's `accepted` was seen leaves behind it, even if nothing leaves yet.
+  // A write that is requested after another one's `accepted` leaves behind it, even if nothing leaves yet.
   this->rtl.Reset();
   typename TestFixture::R late(this->rtl, this->random, {.address_rate = 1});
   for (uint64_t k = 0; k < 10; ++k) {
@@ -586,22 +586,22 @@ TYPED_TEST(WritePort, ServesClientsInTurnAndAcceptedMeansThatNothingOvertakes) {
   }
 }
 
-TYPED_TEST(WritePort, TrainsOfWholeClientsAreNotMixedHoweverTheyPause) {
+TYPED_TEST(WritePort, TrainsThatPauseDoNotInterleave) {
   typename TestFixture::R rig(this->rtl, this->random, {.write_rate = 5});
   const size_t whole = rig.whole();
   for (uint64_t k = 0; k < 20; ++k) {
     for (size_t i = whole; i < rig.clients(); ++i)
       rig.Ask(i, (i << 20) + 4096 * k, 1 + 150 * static_cast<uint32_t>(k), k % 3 == 0);
   }
-  ASSERT_EQ(rig.Finish(), "");  // which looks at every byte of every burst
+  ASSERT_EQ(rig.Finish(), "");  // checks every byte of every burst
   const size_t clients = rig.config().write_clients;
   ASSERT_EQ(rig.left.size(), 20 * clients);
-  // Where trains are long and everybody has more of them, each has its next one ready in time.
+  // With long trains and all clients busy, each has its next train ready in time.
   for (size_t k = 10 * clients; k < 15 * clients; ++k) EXPECT_EQ(rig.left[k].client, rig.left[k - clients].client);
   EXPECT_EQ(rig.accepted, 20 * clients);
 }
 
-TYPED_TEST(WritePort, TellsOnlyThoseWhoAskedOrFailed) {
+TYPED_TEST(WritePort, NotifiesOnlyOnRequestOrFailure) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 10, .max_latency = 50}});
   rig.faulty_address = 0x7000;
   for (size_t i = 0; i < rig.clients(); ++i) {
@@ -620,7 +620,7 @@ TYPED_TEST(WritePort, TellsOnlyThoseWhoAskedOrFailed) {
   }
 }
 
-TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersStayAway) {
+TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersAreLate) {
   typename TestFixture::R rig(this->rtl, this->random, {.memory = {.min_latency = 3000, .max_latency = 3000}});
   const uint32_t writes = rig.config().writer.writes;
   for (uint64_t k = 0; k < writes + 20; ++k) rig.Ask(k % 2, 0x1000 * k, 64, true);

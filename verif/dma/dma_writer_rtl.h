@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives vireo_dma_writer in simulation, cycle by cycle. Whatever is not valid is random, so that a design that looks
-// at it fails.
+// Drives vireo_dma_writer in simulation, cycle by cycle. Fields that are not valid are random, so that a design that
+// uses them fails.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace vireo::verif {
 
-// What is visible in a cycle.
+// The outputs of a cycle.
 struct DmaWriterOutputs {
   bool request_ready;
   bool train_ready;
@@ -32,7 +32,7 @@ struct DmaWriterOutputs {
   model::AxiResp done_resp;
 };
 
-// What a cycle brings. A request or beat that is not accepted is offered again by the caller.
+// The inputs of a cycle. The caller offers a request or beat that is not accepted again.
 struct DmaWriterInputs {
   const model::DmaWriter::Request* request = nullptr;
   spec::PcieSize max_payload_size{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA writer: RTL against model, burst for burst, beat for beat and cycle for cycle, in front of a memory that is
-// slow to accept and to answer; and both against what the requests asked for.
+// The DMA writer: RTL against model, burst for burst, beat for beat and cycle for cycle, with a memory that is slow to
+// accept and to answer; and both against the requests.
 #include "model/dma/dma_writer.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using spec::PcieSize;
 using Random = std::mt19937_64;
 using Bytes = std::vector<uint8_t>;
 
-// How willing the others are, in 16ths of all cycles, and how the memory behaves.
+// How often the others are ready, in 16ths of all cycles, and how the memory behaves.
 struct Traffic {
   const char* name;
   unsigned request = 16;
@@ -80,11 +80,11 @@ class Bench {
     all_data_.push_back(std::move(data));
   }
 
-  // One that looks like nothing in particular: any alignment, any page, sizes of every magnitude.
+  // A generic request: any alignment, any page, sizes of every magnitude.
   void AskAny() {
     static constexpr uint32_t kSizes[] = {4, 16, 64, 256, 1024, 4096};
     uint64_t address = random_();
-    // Often around the end of a page, or at the beginning of a beat.
+    // Often around the end of a page, or at the start of a beat.
     if (random_() % 4 == 0) address |= 0xfc0;
     if (random_() % 4 == 0) address &= ~uint64_t{beat_bytes() - 1};
     address &= ~uint64_t{0} >> 1;  // so that it does not run past the end
@@ -158,7 +158,7 @@ class Bench {
     while (cycles-- > 0 && !testing::Test::HasFatalFailure()) Step();
   }
 
-  // Until everything that was asked for is written, and a while longer.
+  // Until every request is written, and a while longer.
   void Drain() {
     const Cycle limit = cycle_ + 2'000'000;
     while (unfinished() > 0 && !testing::Test::HasFatalFailure()) {
@@ -169,7 +169,7 @@ class Bench {
     ASSERT_TRUE(expected_.empty()) << "a completion is missing";
   }
 
-  // In the middle of everything; what was under way is forgotten.
+  // At any time; requests in flight are discarded.
   void Reset() {
     rtl_->Reset();
     model_ = std::make_unique<DmaWriter>(config_);
@@ -206,7 +206,7 @@ class Bench {
     uint32_t beats;
   };
 
-  // What is visible in this cycle is what the model says, no more and no less.
+  // The outputs of this cycle equal the model's exactly.
   void Compare() {
     ASSERT_EQ(seen_.request_ready, model_->RequestReady() <= cycle_) << "cycle " << cycle_;
     ASSERT_EQ(seen_.train_ready, model_->TrainReady() <= cycle_) << "cycle " << cycle_;
@@ -289,7 +289,7 @@ class Bench {
     }
   }
 
-  // Addresses and beats go separate ways; the counts must agree.
+  // Addresses and beats take separate channels; the counts must agree.
   void JoinBeats() {
     while (!bursts_.empty() && !beat_counts_.empty()) {
       ASSERT_EQ(bursts_.front().beats, beat_counts_.front());
@@ -328,7 +328,7 @@ class Bench {
   bool offered_ = false;
   bool train_offered_ = false;
   std::deque<Flight> flights_;  // accepted, not answered
-  size_t issue_flight_ = 0;     // whose bursts go out now
+  size_t issue_flight_ = 0;     // whose bursts are issued now
   size_t write_flight_ = 0;     // whose beats do
   std::deque<Accepted> bursts_;
   std::deque<uint32_t> beat_counts_;
@@ -375,7 +375,7 @@ INSTANTIATE_TEST_SUITE_P(Rtl, DmaWriterRandomTest,
                            return std::to_string(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });
 
-TEST_P(DmaWriterRandomTest, AgreesInEveryCycle) {
+TEST_P(DmaWriterRandomTest, MatchesModelInEveryCycle) {
   for (int i = 0; i < 1500; ++i) bench_.AskAny();
   bench_.Drain();
   EXPECT_GT(bench_.completions(), 500u);
@@ -385,8 +385,8 @@ TEST_P(DmaWriterRandomTest, AgreesInEveryCycle) {
   }
 }
 
-// Each reason to wait occurs somewhere: what is not reached is not tested.
-TEST_P(DmaWriterRandomTest, WaitsForWhatItIsMadeToWaitFor) {
+// Each stall reason occurs somewhere: one that is not reached is not tested.
+TEST_P(DmaWriterRandomTest, ReachesEveryStallReason) {
   const std::string name = bench_.traffic().name;
   for (int i = 0; i < 500; ++i) bench_.AskAny();
   bench_.Drain();
@@ -408,7 +408,7 @@ TEST_P(DmaWriterRandomTest, WaitsForWhatItIsMadeToWaitFor) {
   }
 }
 
-TEST_P(DmaWriterRandomTest, ForgetsEverythingInAReset) {
+TEST_P(DmaWriterRandomTest, ResetClearsAllState) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 40; ++k) bench_.AskAny();
     bench_.Run(bench_.random()() % 600);
@@ -419,14 +419,14 @@ TEST_P(DmaWriterRandomTest, ForgetsEverythingInAReset) {
   }
 }
 
-// --- One thing at a time ---------------------------------------------------------------------------------------------
+// --- Directed --------------------------------------------------------------------------------------------------------
 
 class DmaWriterTest : public testing::TestWithParam<unsigned> {};
 
 INSTANTIATE_TEST_SUITE_P(Rtl, DmaWriterTest, testing::Values(64u, 512u));
 
-// The latencies as the block's page states them, and nothing one cycle earlier.
-TEST_P(DmaWriterTest, HasTheStatedLatency) {
+// The documented latencies, and nothing one cycle earlier.
+TEST_P(DmaWriterTest, MeetsDocumentedLatency) {
   constexpr uint64_t kMemoryLatency = 7;
   Bench bench(GetParam(),
               {.name = "Latency",
@@ -461,7 +461,7 @@ TEST_P(DmaWriterTest, HasTheStatedLatency) {
 }
 
 // Every alignment with sizes around one to three beats, and around a page.
-TEST_P(DmaWriterTest, MovesLaneZeroToEveryAlignment) {
+TEST_P(DmaWriterTest, AlignsLaneZeroToEveryOffset) {
   Bench bench(GetParam(), {.name = "Alignment", .memory = {.min_latency = 1, .max_latency = 4}}, TestName());
   const uint32_t beat = bench.beat_bytes();
   for (uint32_t lane = 0; lane < beat; ++lane) {
@@ -478,7 +478,7 @@ TEST_P(DmaWriterTest, MovesLaneZeroToEveryAlignment) {
   bench.Drain();
 }
 
-TEST_P(DmaWriterTest, HasAsManyBurstsUnansweredAsItSaysAndThenWaits) {
+TEST_P(DmaWriterTest, StallsWhenAllWritesAreUnanswered) {
   Bench bench(
       GetParam(),
       {.name = "Writes", .memory = {.min_latency = 3000, .max_latency = 3000}, .max_payload_size = PcieSize::kBytes128},
@@ -493,8 +493,8 @@ TEST_P(DmaWriterTest, HasAsManyBurstsUnansweredAsItSaysAndThenWaits) {
 }
 
 // Data, used entry and used index, with a host that answers late: without the fence one after the other on the bus,
-// with it each only after the answer to the one before.
-TEST_P(DmaWriterTest, WaitsForAnswersOnlyIfAskedTo) {
+// with it each only after the answer to the previous one.
+TEST_P(DmaWriterTest, WaitsForAnswersOnlyWithAFence) {
   constexpr uint64_t kMemoryLatency = 100;
   for (const bool fence : {false, true}) {
     Bench bench(GetParam(),
@@ -513,7 +513,7 @@ TEST_P(DmaWriterTest, WaitsForAnswersOnlyIfAskedTo) {
   }
 }
 
-TEST_P(DmaWriterTest, ReportsAFailureThatNobodyAskedFor) {
+TEST_P(DmaWriterTest, ReportsAFailureWithoutNotify) {
   Bench bench(GetParam(), {.name = "Failure", .memory = {.min_latency = 1, .max_latency = 5, .faulty = 1024}},
               TestName());
   for (int i = 0; i < 20; ++i) bench.Ask(64 * bench.random()(), 200, false, false);
@@ -524,8 +524,8 @@ TEST_P(DmaWriterTest, ReportsAFailureThatNobodyAskedFor) {
 // --- A burst at once
 // ---------------------------------------------------------------------------------------------------
 
-// Who takes all beats of a burst at once sees what who takes them one by one sees, and in the same cycles.
-TEST(DmaWriterModelTest, ABurstAtOnceIsItsBeatsOneByOne) {
+// Taking all beats of a burst at once equals taking them one by one, in the same cycles.
+TEST(DmaWriterModelTest, WholeBurstEqualsItsBeatsOneByOne) {
   auto random = MakeRandom("burst at once");
   model::DmaWriter one({.data_bits = 512, .writes = 4, .buffer_bytes = 8192});
   model::DmaWriter whole = one;
@@ -589,7 +589,7 @@ TEST(DmaWriterModelTest, ABurstAtOnceIsItsBeatsOneByOne) {
 
 // --- Throughput ------------------------------------------------------------------------------------------------------
 
-// Back to back, everybody willing: bytes per cycle in the steady state.
+// Back to back, all sides ready: bytes per cycle in the steady state.
 TEST_P(DmaWriterTest, Throughput) {
   for (const PcieSize size : {PcieSize::kBytes256, PcieSize::kBytes512}) {
     for (const uint64_t latency : {100u, 300u}) {

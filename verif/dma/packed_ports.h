@@ -42,7 +42,7 @@ uint8_t Bit(const Port& port, size_t index) {
   return port >> index & 1;
 }
 
-// Whatever else a bench does in a cycle. `begin` and `end` give a difference or nothing.
+// Any other action of a bench in a cycle. `begin` and `end` return a difference or nothing.
 class Other final : public BenchStream {
  public:
   using Step = std::function<std::string(model::Cycle)>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bus that is always ready may take bursts ahead, and whoever knows the end of one may tell it ahead: that makes no
-// difference to anything that can be seen. Two read ports with the same clients and the same memory, one of which is
-// told everything in its cycle.
+// A bus that is always ready may take bursts ahead, and the end of one may be reported ahead: this must not change any
+// visible event. Two read ports with the same clients and the same memory, one of which is informed of everything in
+// its own cycle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,15 +29,15 @@ constexpr size_t kFetches = 2;
 constexpr size_t kReads = 2;
 
 struct Asked {
-  Cycle cycle;  // not before
+  Cycle cycle;  // earliest
   uint64_t address;
   uint16_t bytes;
 };
 
 struct Script {
   std::vector<std::deque<Asked>> asked = std::vector<std::deque<Asked>>(kFetches + kReads);
-  Cycle latency = 20;  // of the memory, at least
-  Cycle spread = 0;    // and up to so much more, by the address
+  Cycle latency = 20;  // of the memory, minimum
+  Cycle spread = 0;    // plus up to this much, by the address
   unsigned fails = 0;  // of 16 bursts, by the address
   uint32_t tags = 16;
 };
@@ -61,7 +61,7 @@ class System final : private model::TrainSink {
     port_.on_dma_error = [this](Cycle cycle) { Say("error", cycle, 0); };
   }
 
-  // What could be seen, cycle by cycle, until nothing is left.
+  // The visible events, cycle by cycle, until nothing is left.
   std::vector<std::string> Run(Cycle limit) {
     for (Cycle cycle = 0; cycle < limit && !IsDone(); ++cycle) {
       if (const uint32_t outstanding = port_.outstanding(cycle); outstanding != outstanding_) {
@@ -92,7 +92,7 @@ class System final : private model::TrainSink {
   }
 
  private:
-  // Somebody to be woken for room in the answers' channels, which are always open.
+  // A client to wake for room in the answers' channels, which are always open.
   class Nobody final : public model::Block {
    public:
     using Block::Block;
@@ -155,7 +155,7 @@ class System final : private model::TrainSink {
 class ReadAhead : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Bits, ReadAhead, testing::Values(64, 512), testing::PrintToStringParamName());
 
-TEST_P(ReadAhead, MakesNoDifferenceWhateverWaits) {
+TEST_P(ReadAhead, DoesNotChangeTimingUnderStalls) {
   auto random = MakeRandom("ReadAhead");
   size_t bursts = 0;
   for (unsigned run = 0; run < 60; ++run) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rest of a train that nobody stops is computed at once, and bursts of a bus that is always ready are taken ahead:
-// that makes no difference to anything that can be seen. Two write ports with the same clients and the same bus, one of
-// which is given every beat and every burst in its cycle.
+// The rest of a train that is not stalled is computed at once, and bursts of a bus that is always ready are taken
+// ahead: this must not change any visible event. Two write ports with the same clients and the same bus, one of which
+// gets every beat and every burst in its own cycle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,14 +32,14 @@ constexpr size_t kWholes = 2;
 constexpr Cycle kRest = 100;
 
 struct Asked {
-  Cycle cycle;  // not before
+  Cycle cycle;  // earliest
   uint64_t address;
   size_t bytes;
   size_t lane;
   bool zeros;
 };
 
-// What a port and its clients do in a run; the same for both ports.
+// The activity of a port and its clients in a run; the same for both ports.
 struct Script {
   std::vector<std::deque<Asked>> wholes = std::vector<std::deque<Asked>>(kWholes);
   std::vector<std::deque<Asked>> stores = std::vector<std::deque<Asked>>(kStores);
@@ -119,7 +119,7 @@ class System {
 
   // Until nothing is left, or for `limit` cycles.
   void Run(Cycle limit) {
-    // A beat is on its way between client and port for some cycles.
+    // A beat takes some cycles from client to port.
     for (Cycle cycle = 0, rest = 0; cycle < limit && rest < kRest; ++cycle) {
       rest = IsDone() ? rest + 1 : 0;
       for (size_t i = 0; i < kStores; ++i) {
@@ -158,7 +158,7 @@ class System {
     std::ranges::sort(events_);
   }
 
-  // Sorted: what is told ahead may be told in another order.
+  // Sorted: events reported ahead may come in another order.
   const std::vector<std::string>& events() const { return events_; }
   size_t trains() const {
     size_t trains = 0;
@@ -218,20 +218,20 @@ class WriteTrain : public testing::TestWithParam<uint32_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Bits, WriteTrain, testing::Values(64, 512), testing::PrintToStringParamName());
 
-TEST_P(WriteTrain, AloneIsTakenAtOnceFromTwelveBeatsOn) {
+TEST_P(WriteTrain, UncontendedTrainIsTakenAtOnceFromTwelveBeatsOn) {
   const size_t beat = GetParam() / 8;
   for (size_t beats = 1; beats <= 64; ++beats) {
     for (const size_t lane : {size_t{0}, size_t{5}}) {
       Script script;
       script.wholes[0] = {{10, 0x10000, beats * beat - 3, lane, false}};
-      // As many beats as there is room for have been made by then, and those that have left.
+      // As many beats as there is room for have been produced by then, and those that have left.
       EXPECT_EQ(ExpectNoDifference(script, 1, 1000), beats >= WriteStream::kDepth + 4 ? 1u : 0u)
           << beats << " " << lane;
     }
   }
 }
 
-TEST_P(WriteTrain, MakesNoDifferenceWhoeverContends) {
+TEST_P(WriteTrain, DoesNotChangeTimingUnderContention) {
   auto random = MakeRandom("WriteTrain");
   size_t trains = 0;
   for (unsigned run = 0; run < 60; ++run) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Net packets in, frames out, RTL and model side by side: payload as the gather gives it, frames as the builder takes
-// them. What must leave is computed here byte by byte from the packet.
+// Net packets in, frames out, RTL and model side by side: payload as the gather drives it, frames as the builder takes
+// them. The expected output is computed here byte by byte from the packet.
 #include "model/eth/net_checksum.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ uint32_t SumFrom(const Bytes& bytes, size_t start, uint32_t sum = 0) {
   return sum;
 }
 
-// What is sent, with padding; nothing if the packet is dropped.
+// The expected frame, with padding; nothing if the packet is dropped.
 std::optional<Bytes> Expected(const Bytes& packet) {
   Bytes frame(packet.begin() + 12, packet.end());
   if (packet[1] != 0) return std::nullopt;
@@ -86,7 +86,7 @@ NetHdr NeedsCsum(size_t start, size_t offset) {
           .csum_start = static_cast<uint16_t>(start),
           .csum_offset = static_cast<uint16_t>(offset)};
 }
-// What the device must not look at.
+// Fields that the device must ignore.
 NetHdr RandomHeader(Random& random) {
   return {.flags = static_cast<uint8_t>(random() & 0xfe),
           .hdr_len = static_cast<uint16_t>(random()),
@@ -109,7 +109,7 @@ typename RtlTop<Top>::Outputs Outputs() {
   };
 }
 
-// Payload as the gather gives it: there with its packet, then one beat in every cycle. The model must want it in the
+// Payload as the gather drives it: valid with its packet, then one beat in every cycle. The model must take it in the
 // RTL's cycles.
 template <typename Top>
 class Payload final : public BenchStream, public model::PayloadSource {
@@ -165,7 +165,7 @@ class Payload final : public BenchStream, public model::PayloadSource {
   Cycle end_ = 0;
 };
 
-// Takes frames as the builder does, each in one train, and holds pulses and levels of RTL and model together.
+// Takes frames as the builder does, each in one train, and compares pulses and levels of RTL and model.
 template <typename Top>
 class Wire final : public BenchStream {
  public:
@@ -218,7 +218,7 @@ class Wire final : public BenchStream {
   bool IsEmpty() const override { return true; }
 
   unsigned rate = 16;
-  unsigned delay = 0;  // from being seen to being taken, at most
+  unsigned delay = 0;  // maximum cycles from visible to taken
   std::vector<Bytes> frames;
   std::vector<Cycle> visible, lasts;
   std::vector<Cycle> model_drops;
@@ -229,7 +229,7 @@ class Wire final : public BenchStream {
   Top& top_;
   NetChecksum& block_;
   Random& random_;
-  std::optional<Bytes> frame_;  // that is being taken, or will be from first_ on
+  std::optional<Bytes> frame_;  // being taken, or to be taken from first_ on
   Cycle first_ = 0;
   size_t at_ = 0;
   bool seen_ = false;
@@ -257,7 +257,7 @@ struct Bench {
       ++drops;
     }
   }
-  // `bad`: in 16ths, how often the header asks for what cannot be done, on purpose.
+  // `bad`: in 16ths, how often the header deliberately requests an unsupported offload.
   void AddRandom(unsigned bad) {
     size_t bytes = kMinFrameBytes;
     switch (random() % 8) {
@@ -279,7 +279,7 @@ struct Bench {
     if (random() % 16 < bad) header.gso_ecn = true;
     Add(Packet(header, frame));
   }
-  // Everything went through, and is what it must be.
+  // Everything has passed and is as expected.
   void Finish() {
     ASSERT_EQ(bench.RunOut(0), "");
     for (unsigned i = 0; i < 2000 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(100), "");
@@ -297,7 +297,7 @@ struct Bench {
   NetChecksum block{agenda, kBeatBytes, kBufferBytes, payload};
   Wire<Top> wire{p, block, random};
   BlockBench<Top> bench;
-  // Before the stream: what they compare is the state before the cycle.
+  // Before the stream: compares the state before the cycle.
   const bool others_ = (bench.AddOther(payload), bench.AddOther(wire), true);
   decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
       bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
@@ -321,7 +321,7 @@ struct WidthNames {
 using Tops = testing::Types<Vnet_checksum_64, Vnet_checksum_512>;
 TYPED_TEST_SUITE(NetChecksumTest, Tops, WidthNames);
 
-TYPED_TEST(NetChecksumTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(NetChecksumTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned packet, wire, delay, bad;
   };
@@ -337,8 +337,8 @@ TYPED_TEST(NetChecksumTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-// Every place of the field in a beat, over two beats, too; sums from even and odd bytes, before and at the field.
-TYPED_TEST(NetChecksumTest, PutsTheChecksumIntoEveryPlace) {
+// Every offset of the field in a beat, over two beats, too; sums from even and odd bytes, before and at the field.
+TYPED_TEST(NetChecksumTest, InsertsTheChecksumAtEveryOffset) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t at = 0; at <= 2 * kBeat + 1; ++at) {
@@ -353,7 +353,7 @@ TYPED_TEST(NetChecksumTest, PutsTheChecksumIntoEveryPlace) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, SumsFromEveryByteToEveryEnd) {
+TYPED_TEST(NetChecksumTest, SumsFromEveryStartToEveryEnd) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t bytes = kMinFrameBytes; bytes <= 60 + 2 * kBeat + 2; ++bytes) {
@@ -371,7 +371,7 @@ TYPED_TEST(NetChecksumTest, SumsFromEveryByteToEveryEnd) {
   b.Finish();
 }
 
-// Every byte 0xff, the largest sum that there is; the longest frame from its first byte.
+// Every byte 0xff, the largest possible sum; the longest frame from its first byte.
 TYPED_TEST(NetChecksumTest, SumsTheLongestFrame) {
   auto& b = this->b;
   for (size_t bytes = kMaxFrameBytes - 3; bytes <= kMaxFrameBytes; ++bytes) {
@@ -384,7 +384,7 @@ TYPED_TEST(NetChecksumTest, SumsTheLongestFrame) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TheRfcsExampleHasTheRfcsChecksum) {
+TYPED_TEST(NetChecksumTest, MatchesTheExampleOfRfc1071) {
   auto& b = this->b;
   Bytes frame = RandomBytes(b.random, 14);
   for (const int byte : {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7, 0, 0}) {  // RFC 1071, 3: its sum is 0xddf2
@@ -417,9 +417,9 @@ TYPED_TEST(NetChecksumTest, NeverSendsZeroAsAChecksum) {
   }
 }
 
-// Segments as a driver's stack makes them: the field holds the pseudo header's sum. What leaves must be right for a
-// receiver, who sums pseudo header and segment. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
-TYPED_TEST(NetChecksumTest, TcpAndUdpSegmentsLeaveWithTheRightChecksum) {
+// Segments as a driver's stack makes them: the field holds the pseudo header's sum. The output must be right for a
+// receiver, which sums pseudo header and segment. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
+TYPED_TEST(NetChecksumTest, TcpAndUdpSegmentsHaveCorrectChecksums) {
   auto& b = this->b;
   struct Segment {
     size_t start;
@@ -470,7 +470,7 @@ TYPED_TEST(NetChecksumTest, PadsShortFramesWithZeros) {
   }
 }
 
-TYPED_TEST(NetChecksumTest, LooksAtNothingElseOfAHeader) {
+TYPED_TEST(NetChecksumTest, IgnoresAllOtherHeaderFields) {
   auto& b = this->b;
   for (unsigned i = 0; i < 50; ++i) {
     const Bytes frame = RandomBytes(b.random, 14 + b.random() % 150);
@@ -486,7 +486,7 @@ TYPED_TEST(NetChecksumTest, LooksAtNothingElseOfAHeader) {
   EXPECT_EQ(b.drops, 0u);
 }
 
-TYPED_TEST(NetChecksumTest, DropsWhatItCannotDo) {
+TYPED_TEST(NetChecksumTest, DropsUnsupportedOffloads) {
   auto& b = this->b;
   const Bytes frame = RandomBytes(b.random, 100);
   for (unsigned bit = 0; bit < 8; ++bit) {  // every kind of segmentation, and its flags
@@ -519,7 +519,7 @@ TYPED_TEST(NetChecksumTest, DropsWhatItCannotDo) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, DropsGiveBackAllOfTheirRoom) {
+TYPED_TEST(NetChecksumTest, DropsFreeAllOfTheirRoom) {
   auto& b = this->b;
   for (unsigned i = 0; i < 300; ++i) {
     b.Add(Packet({.gso_type = spec::NetHdrGso::kTcpv4}, RandomBytes(b.random, 14 + b.random() % 3000)));
@@ -535,8 +535,8 @@ TYPED_TEST(NetChecksumTest, DropsGiveBackAllOfTheirRoom) {
   b.Finish();
 }
 
-// Behind a frame that waits, the third has room only when the second one was dropped.
-TYPED_TEST(NetChecksumTest, TheRoomOfADropIsFreeOneCycleBehindIt) {
+// Behind a frame that waits, the third has room only after the second one was dropped.
+TYPED_TEST(NetChecksumTest, RoomOfADropIsFreeOneCycleLater) {
   auto& b = this->b;
   b.wire.rate = 0;
   b.Add(Packet({}, RandomBytes(b.random, kBufferBytes / 2)));
@@ -549,7 +549,7 @@ TYPED_TEST(NetChecksumTest, TheRoomOfADropIsFreeOneCycleBehindIt) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, WaitsWhileTheBufferIsFull) {
+TYPED_TEST(NetChecksumTest, StallsWhileTheBufferIsFull) {
   auto& b = this->b;
   for (unsigned i = 0; i < 9; ++i) {
     b.Add(Packet(NeedsCsum(1, 2), RandomBytes(b.random, 3000)));
@@ -564,7 +564,7 @@ TYPED_TEST(NetChecksumTest, WaitsWhileTheBufferIsFull) {
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TakesAsManyBytesAsItHasRoomFor) {
+TYPED_TEST(NetChecksumTest, HoldsAsManyBytesAsItHasRoomFor) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 3; ++i) b.Add(Packet({}, RandomBytes(b.random, kBufferBytes / 2)));
@@ -572,12 +572,12 @@ TYPED_TEST(NetChecksumTest, TakesAsManyBytesAsItHasRoomFor) {
   EXPECT_EQ(b.payload.firsts.size(), 2u);
   b.wire.rate = 16;
   ASSERT_EQ(b.bench.Run(kBufferBytes / b.kBeatBytes), "");
-  // With the last beat of a frame its room is free, and no earlier.
+  // With the last beat of a frame its room is free, not earlier.
   EXPECT_EQ(b.payload.firsts.at(2), b.wire.lasts.at(0) + 2);
   b.Finish();
 }
 
-TYPED_TEST(NetChecksumTest, TakesAsManyFramesAsItHasRoomFor) {
+TYPED_TEST(NetChecksumTest, HoldsAsManyFramesAsItHasRoomFor) {
   auto& b = this->b;
   constexpr size_t kFrames = 64;
   static_assert(NetChecksum::kFrames == kFrames);
@@ -592,8 +592,8 @@ TYPED_TEST(NetChecksumTest, TakesAsManyFramesAsItHasRoomFor) {
   b.Finish();
 }
 
-// The first beat of payload, the frame, the drop: at n - 1 not yet, at n; whatever the length.
-TYPED_TEST(NetChecksumTest, LatenciesAreWhatThePageSays) {
+// The first beat of payload, the frame, the drop: not at n - 1, but at n; for every length.
+TYPED_TEST(NetChecksumTest, MeetsDocumentedLatencies) {
   static_assert(NetChecksum::kTakeLatency == 2 && NetChecksum::kLatency == 11 && NetChecksum::kDropLatency == 2);
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   auto& p = this->rtl.ports();
@@ -638,7 +638,7 @@ TYPED_TEST(NetChecksumTest, LatenciesAreWhatThePageSays) {
 }
 
 // A beat goes in and a beat leaves in every cycle, also of frames of one beat.
-TYPED_TEST(NetChecksumTest, KeepsUp) {
+TYPED_TEST(NetChecksumTest, SustainsOneBeatPerCycle) {
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (const size_t beats : {size_t{60} / kBeat + 1, size_t{9}, size_t{40}}) {
     Bench<TypeParam> b(this->rtl, this->random);
@@ -654,8 +654,8 @@ TYPED_TEST(NetChecksumTest, KeepsUp) {
   }
 }
 
-// Frames that wait leave one behind the other.
-TYPED_TEST(NetChecksumTest, FramesLeaveWithoutAGap) {
+// Waiting frames leave back to back.
+TYPED_TEST(NetChecksumTest, FramesLeaveWithoutABubble) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 40; ++i) b.Add(Packet(NeedsCsum(1, 7), RandomBytes(b.random, 14 + b.random() % 250)));
@@ -668,8 +668,8 @@ TYPED_TEST(NetChecksumTest, FramesLeaveWithoutAGap) {
   }
 }
 
-// Time goes on without the model while only others can change something.
-TYPED_TEST(NetChecksumTest, TheModelSleepsWhileItWaits) {
+// The model does not run while only others can change its state.
+TYPED_TEST(NetChecksumTest, ModelSleepsWhileItWaits) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned i = 0; i < 70; ++i) b.Add(Packet({}, RandomBytes(b.random, 100)));
@@ -680,7 +680,7 @@ TYPED_TEST(NetChecksumTest, TheModelSleepsWhileItWaits) {
   EXPECT_EQ(b.agenda.next(), model::kUnknown);
 }
 
-TYPED_TEST(NetChecksumTest, AResetForgetsEverything) {
+TYPED_TEST(NetChecksumTest, ResetClearsAllState) {
   for (unsigned round = 0; round < 30; ++round) {
     {
       Bench<TypeParam> b(this->rtl, this->random);
@@ -702,12 +702,12 @@ TYPED_TEST(NetChecksumTest, AResetForgetsEverything) {
 }
 
 // The model's frames are taken in one train. The RTL's reader may also stop within a frame.
-TYPED_TEST(NetChecksumTest, ABeatStaysUntilItIsTaken) {
+TYPED_TEST(NetChecksumTest, BeatStaysUntilTaken) {
   auto& rtl = this->rtl;
   auto& p = rtl.ports();
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   Random random = MakeRandom("net_checksum stalls");
-  Bytes payload;  // of all packets, each filled to a whole beat
+  Bytes payload;  // of all packets, each padded to a whole beat
   std::deque<uint16_t> lengths;
   Bytes expected, got;
   for (unsigned i = 0; i < 200; ++i) {

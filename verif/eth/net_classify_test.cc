@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classifier: each rule by hand, the model against a reference that works byte by byte and knows nothing of beats
-// and words, then the RTL against both, class for class and cycle for cycle.
+// The classifier: each rule directed, the model against a byte-by-byte reference without beats and words, then the RTL
+// against both, class for class and cycle for cycle.
 #include "model/eth/net_classify.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ NetClass Reference(const Bytes& frame) {
   const bool ports =
       (v4 || v6) && (protocol == 6 || protocol == 17) && !fragment && l4 + 4 <= end && l4 + 4 <= frame.size();
 
-  // The two bytes of the hash's input, each for itself.
+  // The two bytes of the hash's input, separately.
   unsigned high = 0;
   unsigned low = 0;
   const auto mix = [&](size_t from, size_t to) {
@@ -114,10 +114,10 @@ void Put16(Bytes& bytes, size_t at, size_t value) {
   bytes[at + 1] = static_cast<uint8_t>(value);
 }
 
-// The checksum field that makes `sum`, which does not have it yet, right.
+// The checksum field that completes `sum`, which does not include it yet.
 uint16_t Checksum(const Residue& sum) { return static_cast<uint16_t>(0xffff - sum.value % 0xffff); }
 
-// What a sender would send; `Make` fills in lengths and checksums.
+// A valid sender's datagram; `Make` fills in lengths and checksums.
 struct Datagram {
   bool ip6 = false;
   bool udp = false;
@@ -190,8 +190,8 @@ struct Datagram {
   }
 };
 
-// A shape without payload whose IP header says that `bytes` bytes follow it, so much as its TCP or UDP header or less,
-// and all sums are right: UDP's checksum field makes them so if it is in the datagram, else a port.
+// A shape without payload whose IP header announces `bytes` bytes, as much as its TCP or UDP header or less, with all
+// sums right: UDP's checksum field is chosen so if it is in the datagram, else a port.
 Bytes OfLength(const Datagram& shape, size_t bytes) {
   Bytes frame = shape.Make();
   Put16(frame, shape.l3() + (shape.ip6 ? 4 : 2), shape.ip6 ? bytes : shape.l4() - shape.l3() + bytes);
@@ -278,19 +278,19 @@ Bytes RandomFrame(Random& random) {
     case 0: frame[UniformBelow(random, frame.size())] ^= static_cast<uint8_t>(1u << UniformBelow(random, 8)); break;
     case 1: frame.resize(1 + UniformBelow(random, frame.size())); break;
     case 2: frame[header(24)] = static_cast<uint8_t>(random()); break;
-    case 3: {  // a length one off or anywhere
+    case 3: {  // a length off by one or arbitrary
       const size_t at = datagram.l3() + (datagram.ip6 ? 4 : 2);
       Put16(frame, at, OneOf(random, 3) ? random() : At16(frame, at) + UniformBelow(random, 5) - 2);
       break;
     }
-    case 4: {  // a length that leaves next to nothing, and a cut to match
+    case 4: {  // a very short length, truncated to match
       const size_t bytes = UniformBelow(random, 24);
       Put16(frame, datagram.l3() + (datagram.ip6 ? 4 : 2),
             datagram.ip6 ? bytes : datagram.l4() - datagram.l3() + bytes);
       if (OneOf(random, 2)) frame.resize(std::min(frame.size(), datagram.l4() + bytes));
       break;
     }
-    case 5: {  // two words change places: the sum stays
+    case 5: {  // two words swapped: same sum
       const size_t at = datagram.l4() + 2 * UniformBelow(random, (frame.size() - datagram.l4()) / 2 - 1);
       std::swap(frame[at], frame[at + 2]);
       std::swap(frame[at + 1], frame[at + 3]);
@@ -306,9 +306,9 @@ std::string Text(const NetClass& what) { return TokenText(what); }
 NetClass ClassOf(const Bytes& frame) { return NetClassify::Classify(frame); }
 bool IsValid(const Bytes& frame) { return ClassOf(frame).checksum_valid; }
 
-// --- Rules, by hand --------------------------------------------------------------------------------------------------
+// --- Rules, directed -------------------------------------------------------------------------------------------------
 
-TEST(NetClassify, KnownFramesHaveTheClassThatWasComputedByHand) {
+TEST(NetClassify, HandComputedFramesHaveTheirClass) {
   // A TCP SYN, 192.168.0.1:0x1234 to 192.168.0.199:80; checksums by the rules of RFC 1071.
   const Bytes syn{0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x00,  //
                   0x45, 0x00, 0x00, 0x28, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0xb8, 0xb7,              //
@@ -331,7 +331,7 @@ TEST(NetClassify, KnownFramesHaveTheClassThatWasComputedByHand) {
   EXPECT_EQ(ClassOf(arp), expected) << Text(ClassOf(arp));
 }
 
-TEST(NetClassify, AFrameAsItShouldBeIsValidInEveryShapeAndLength) {
+TEST(NetClassify, ValidFramesOfEveryShapeAndLengthAreValid) {
   for (Datagram shape : Shapes()) {
     for (const size_t size : {0, 1, 2, 3, 17, 63, 64, 65, 500, 1460}) {
       for (const size_t padding : {0, 1, 46}) {
@@ -347,9 +347,9 @@ TEST(NetClassify, AFrameAsItShouldBeIsValidInEveryShapeAndLength) {
   }
 }
 
-// Who must be wrong for a flipped bit, by what the sums cover: all from the EtherType on, but fields of IPv6 that are
-// in neither length nor pseudo header, the rest of the tag, and padding.
-TEST(NetClassify, EveryFlippedBitThatIsCoveredIsFoundAndNoOther) {
+// The results that a flipped bit must change, by the coverage of the sums: all from the EtherType on, but fields of
+// IPv6 that are in neither length nor pseudo header, the rest of the tag, and padding.
+TEST(NetClassify, DetectsEveryFlipOfCoveredBitsOnly) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{1, 2, 3, 4, 5};
     shape.padding = 3;
@@ -370,7 +370,7 @@ TEST(NetClassify, EveryFlippedBitThatIsCoveredIsFoundAndNoOther) {
   }
 }
 
-TEST(NetClassify, AFrameThatEndsBeforeItsDatagramIsNotValid) {
+TEST(NetClassify, FrameThatEndsBeforeItsDatagramIsNotValid) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{1, 2, 3, 0};
     Bytes frame = shape.Make();
@@ -383,7 +383,7 @@ TEST(NetClassify, AFrameThatEndsBeforeItsDatagramIsNotValid) {
   }
 }
 
-TEST(NetClassify, AHeaderThatTheDatagramDoesNotHoldIsNone) {
+TEST(NetClassify, TruncatedHeaderDoesNotCount) {
   for (const Datagram& shape : Shapes()) {
     const size_t least = shape.udp ? 8 : 20;
     for (size_t bytes = 0; bytes <= least; ++bytes) {
@@ -392,7 +392,7 @@ TEST(NetClassify, AHeaderThatTheDatagramDoesNotHoldIsNone) {
   }
 }
 
-TEST(NetClassify, AUdpChecksumOfZeroIsNoneAndOneThatComesOutAsZeroIsAllOnes) {
+TEST(NetClassify, ZeroUdpChecksumIsNoneAndZeroSumIsSentAsOnes) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes{0, 0, 9};
     Put16(shape.payload, 0, At16(shape.Make(), shape.checksum_at()));
@@ -404,21 +404,21 @@ TEST(NetClassify, AUdpChecksumOfZeroIsNoneAndOneThatComesOutAsZeroIsAllOnes) {
   }
 }
 
-TEST(NetClassify, AUdpLengthThatDiffersFromWhatIpSaysIsNotValid) {
+TEST(NetClassify, UdpLengthThatDiffersFromIpIsNotValid) {
   for (Datagram shape : Shapes()) {
     if (!shape.udp) continue;
     shape.payload = Bytes{1, 2, 3, 4};
     for (const int difference : {-1, 0, 1}) {
       Bytes frame = shape.Make();
       Put16(frame, shape.l4() + 4, shape.l4_bytes() + static_cast<size_t>(difference));
-      // Right again, in the payload.
+      // Corrected again, in the payload.
       Put16(frame, shape.l4() + 8, 0x102 - static_cast<size_t>(difference));
       ASSERT_EQ(IsValid(frame), difference == 0);
     }
   }
 }
 
-TEST(NetClassify, FragmentsAreNotValidAndHaveTheHashOfTheirAddresses) {
+TEST(NetClassify, FragmentsAreNotValidAndHashTheirAddresses) {
   Datagram shape;
   shape.payload = Bytes{1, 2, 3};
   const NetClass whole = ClassOf(shape.Make());
@@ -438,7 +438,7 @@ TEST(NetClassify, FragmentsAreNotValidAndHaveTheHashOfTheirAddresses) {
   }
 }
 
-TEST(NetClassify, OnlyOneTagIsLookedBehind) {
+TEST(NetClassify, ParsesOneVlanTagOnly) {
   Datagram shape;
   Bytes frame = shape.Make();
   const Bytes tag{0x81, 0x00, 0x20, 0x07};
@@ -454,7 +454,7 @@ TEST(NetClassify, OnlyOneTagIsLookedBehind) {
   EXPECT_FALSE(ClassOf(frame).vlan_present);
 }
 
-TEST(NetClassify, NeighbouringFlowsSpreadOverThePairs) {
+TEST(NetClassify, AdjacentFlowsSpreadOverThePairs) {
   for (const unsigned pairs : {2u, 3u, 4u, 8u, 16u}) {
     for (const bool ip6 : {false, true}) {
       for (const uint64_t step : {1, 2}) {
@@ -475,7 +475,7 @@ TEST(NetClassify, NeighbouringFlowsSpreadOverThePairs) {
   }
 }
 
-TEST(NetClassify, ModelAgreesWithTheReferenceOnEverything) {
+TEST(NetClassify, ModelMatchesTheReference) {
   Random random = MakeRandom("net_classify.model");
   std::map<std::array<bool, 4>, unsigned> valid;
   unsigned not_valid = 0;
@@ -495,7 +495,7 @@ TEST(NetClassify, ModelAgreesWithTheReferenceOnEverything) {
   EXPECT_EQ(valid.size(), 12u) << "every kind, options only with IPv4";
 }
 
-TEST(NetClassify, ASumsCarriesAreNotLostInTheLongestFrame) {
+TEST(NetClassify, LongestFrameKeepsTheCarries) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes(kMaxFrame - shape.Make().size(), 0xff);
     const Bytes frame = shape.Make();
@@ -538,7 +538,7 @@ class NetClassifyRtl : public testing::Test {
     rtl_.Clock();
     ++cycle_;
   }
-  // With gaps: a chance of that many 16ths before each beat.
+  // With gaps: a chance of this many 16ths before each beat.
   void Send(const Bytes& frame, unsigned gaps = 0) {
     for (size_t from = 0; from < frame.size(); from += kBeatBytes) {
       while (random_() % 16 < gaps) ASSERT_NO_FATAL_FAILURE(Cycle(nullptr, 0));
@@ -581,7 +581,7 @@ class WidthNames {
 };
 TYPED_TEST_SUITE(NetClassifyRtl, Widths, WidthNames);
 
-TYPED_TEST(NetClassifyRtl, EveryShapeHasTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, EveryShapeMatchesModel) {
   for (Datagram shape : Shapes()) {
     for (const size_t size : {0, 1, 2, 3, 4, 5, 6, 7, 8, 40, 150, 1460}) {
       shape.payload = RandomBytes(this->random_, size);
@@ -592,7 +592,7 @@ TYPED_TEST(NetClassifyRtl, EveryShapeHasTheModelsClass) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsMatchModel) {
   for (Datagram shape : Shapes()) {
     for (size_t bytes = 0; bytes <= (shape.udp ? 8 : 20); ++bytes) {
       ASSERT_NO_FATAL_FAILURE(this->Send(OfLength(shape, bytes)));
@@ -609,20 +609,20 @@ TYPED_TEST(NetClassifyRtl, FlippedBitsAndShortDatagramsHaveTheModelsClass) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, RandomFramesWithoutAGapHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, RandomFramesWithoutGapsMatchModel) {
   for (unsigned i = 0; i < 12'000; ++i) ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_)));
   ASSERT_NO_FATAL_FAILURE(this->Finish());
   EXPECT_EQ(this->classes_, 12'000u);
 }
 
-TYPED_TEST(NetClassifyRtl, RandomFramesWithGapsHaveTheModelsClass) {
+TYPED_TEST(NetClassifyRtl, RandomFramesWithGapsMatchModel) {
   for (unsigned i = 0; i < 4000; ++i) {
     ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_), i % 4 * 4));
   }
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, FramesOfOneBeatFollowEachOtherInEveryCycle) {
+TYPED_TEST(NetClassifyRtl, OneBeatFramesFollowEachOtherInEveryCycle) {
   for (unsigned i = 0; i < 3000; ++i) {
     Bytes frame = RandomFrame(this->random_);
     frame.resize(std::min(frame.size(), this->kBeatBytes));
@@ -632,9 +632,9 @@ TYPED_TEST(NetClassifyRtl, FramesOfOneBeatFollowEachOtherInEveryCycle) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteOnHasSomeAnswerAndItIsTheModels) {
+TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteMatchesModel) {
   for (Datagram shape : Shapes()) {
-    // Zeros at the end: without them the sum stays right.
+    // Zeros at the end: without them the sum is still right.
     shape.payload = RandomBytes(this->random_, 70);
     shape.payload.resize(70 + 140);
     const Bytes frame = shape.Make();
@@ -646,7 +646,7 @@ TYPED_TEST(NetClassifyRtl, EveryLengthFromOneByteOnHasSomeAnswerAndItIsTheModels
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, TheLongestFrameOfOnesKeepsItsCarries) {
+TYPED_TEST(NetClassifyRtl, LongestFrameOfOnesKeepsTheCarries) {
   for (Datagram shape : Shapes()) {
     shape.payload = Bytes(kMaxFrame - shape.Make().size(), 0xff);
     ASSERT_NO_FATAL_FAILURE(this->Send(shape.Make()));
@@ -654,7 +654,7 @@ TYPED_TEST(NetClassifyRtl, TheLongestFrameOfOnesKeepsItsCarries) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, AClassComesExactlyTheLatencyAfterTheLastBeat) {
+TYPED_TEST(NetClassifyRtl, ClassComesItsLatencyAfterTheLastBeat) {
   Datagram shape;
   for (const size_t size : {0, 1, 700}) {
     shape.payload.resize(size);
@@ -670,7 +670,7 @@ TYPED_TEST(NetClassifyRtl, AClassComesExactlyTheLatencyAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(NetClassifyRtl, AfterAResetNothingOfBeforeIsLeft) {
+TYPED_TEST(NetClassifyRtl, ResetClearsAllState) {
   for (unsigned i = 0; i < 300; ++i) {
     const Bytes frame = RandomFrame(this->random_);
     ASSERT_NO_FATAL_FAILURE(this->Send(frame));

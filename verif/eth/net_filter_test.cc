@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter of net frames: the host gets those that virtio says it gets, as they were, in their order, and RTL and
-// model agree in every cycle.
+// The filter of net frames: the host gets the frames that virtio specifies, unchanged and in order, and RTL and model
+// agree in every cycle.
 #include "model/eth/net_filter.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ constexpr size_t kVlans = 4096;
 constexpr size_t kMacs = 64;
 static_assert(kMacs == spec::kTableMacFilterEntries && kHeader == spec::NetHdr::kBytes);
 
-// As verif/eth/CMakeLists.txt says.
+// As in verif/eth/CMakeLists.txt.
 template <typename Top>
 NetFilter::Sizes SizesOf() {
   constexpr bool kWide = std::is_same_v<Top, Vnet_filter_512>;
@@ -63,7 +63,7 @@ NetFilter::Sizes SizesOf() {
 constexpr uint64_t kLatency = NetClassify::kLatency + 2 + 2 + 2;
 static_assert(NetFilter::kClassLatency == 2 && NetFilter::kDecisionCycles == 2);
 
-// What firmware has set up.
+// Firmware's configuration.
 struct Setup {
   MgmtRxMode mode{};
   Mac mac{};
@@ -93,7 +93,7 @@ bool Passes(const Setup& setup, const Bytes& frame) {
   return !mode.no_unicast && (mode.all_unicast || mac == setup.mac || listed);
 }
 
-// Gives the model frames in the cycle of their first beat, before or after the block itself runs in it.
+// Passes frames to the model in the cycle of their first beat, before or after the block itself runs in it.
 class Announcer final : public model::Block {
  public:
   Announcer(Agenda& agenda, NetFilter& block) : Block(agenda), block_(block) {}
@@ -122,7 +122,7 @@ class NetIn final : public BenchStream {
   struct Sent {
     Bytes bytes;
     Cycle first = 0;
-    bool dropped = false;  // as the RTL said
+    bool dropped = false;  // as reported by the RTL
   };
 
   NetIn(Top& ports, NetFilter& model, Agenda& agenda, std::mt19937_64& random)
@@ -276,7 +276,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset. Its tables keep what is in them, so they are cleared first.
+  // `again`: a running simulation, to be reset. Its tables keep their contents, so they are cleared first.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     p.table_write_valid_i = 0;
     p.oldest_read_i = p.oldest_free_i = p.net_valid_i = 0;
@@ -318,7 +318,7 @@ struct Bench {
     setup = next;
     set_levels = true;
   }
-  // Everything, and waits until the tables are written.
+  // Everything; waits until the tables are written.
   void SetUp(const Setup& next) {
     for (size_t i = 0; i < next.macs.size(); ++i) WriteMac(i, next.macs[i]);
     for (size_t i = next.macs.size(); i < setup.macs.size(); ++i) WriteMac(i, std::nullopt);
@@ -338,7 +338,7 @@ struct Bench {
     Bytes result(bytes);
     for (auto& byte : result) byte = static_cast<uint8_t>(random());
     std::copy(destination.begin(), destination.end(), result.begin());
-    const bool ip = random() % 2 == 0;  // or nobody's EtherType
+    const bool ip = random() % 2 == 0;  // or an unknown EtherType
     size_t at = 12;
     if (vlan) {
       const auto tag = static_cast<uint16_t>(*vlan | random() % 16 << 12);
@@ -373,7 +373,7 @@ struct Bench {
     mode.promiscuous &= random() % 2 == 0;
     return mode;
   }
-  // One that has to do with what is set up, or nearly has.
+  // An address related to the configuration, or nearly so.
   Bytes RandomFrame(size_t bytes) {
     Mac mac = RandomMac(random() % 2 == 0);
     switch (random() % 6) {
@@ -398,13 +398,13 @@ struct Bench {
   }
   size_t RandomBytes() { return 20 + (random() % 3 == 0 ? random() % 1481 : random() % 120); }
 
-  // Until everything has come out.
+  // Until everything has left.
   std::string RunOut() {
     std::string difference = bench.RunOut(30);
     while (difference.empty() && !block.IsIdle()) difference = bench.Run(1);
     return difference.empty() ? bench.Run(5) : difference;
   }
-  // Of what was sent since the last time, with the present setup.
+  // Of the frames sent since the last call, with the present configuration.
   void CheckAll() {
     std::vector<Bytes> frames;
     std::vector<std::string> tokens_expected, tokens_got;
@@ -450,7 +450,7 @@ struct Bench {
   BlockBench<Top> bench{rtl, agenda, random};
   Setup setup;
   bool set_levels = true;
-  unsigned level_rate = 0;  // how often they change by themselves, in 1,024ths
+  unsigned level_rate = 0;  // of spontaneous changes, in 1,024ths
   Probe levels{[this](Cycle cycle) {
                  if (random() % 1024 < level_rate) {
                    setup.mode = RandomMode();
@@ -504,7 +504,7 @@ std::vector<Bytes> OneOfEach(B& bench) {
   return frames;
 }
 
-TYPED_TEST(NetFilterTest, EveryModeLetsPassWhatVirtioSays) {
+TYPED_TEST(NetFilterTest, EveryReceiveModeFollowsVirtio) {
   Bench<TypeParam> bench;
   Setup setup{.mac = bench.RandomMac(false), .vlans = {2748}, .pairs = 5};
   setup.macs = {bench.RandomMac(true), bench.RandomMac(false)};
@@ -530,7 +530,7 @@ TYPED_TEST(NetFilterTest, EveryModeLetsPassWhatVirtioSays) {
   EXPECT_GT(refused, 100u);
 }
 
-TYPED_TEST(NetFilterTest, TheHostGetsWhatItAskedForUnchanged) {
+TYPED_TEST(NetFilterTest, HostGetsItsFramesUnchanged) {
   bool drops = false;
   for (const bool slow : {false, true}) {
     Bench<TypeParam> bench;
@@ -548,7 +548,7 @@ TYPED_TEST(NetFilterTest, TheHostGetsWhatItAskedForUnchanged) {
   EXPECT_TRUE(drops);
 }
 
-TYPED_TEST(NetFilterTest, AgreesWithTheModelWhileEverythingChanges) {
+TYPED_TEST(NetFilterTest, MatchesModelUnderConfigurationChanges) {
   struct Rates {
     unsigned in, token, read, write;
   };
@@ -602,7 +602,7 @@ TYPED_TEST(NetFilterTest, EveryLengthIsStoredBehindTwelveZeros) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, ATokenAndItsFrameComeSoManyCyclesAfterTheLastBeat) {
+TYPED_TEST(NetFilterTest, TokenAndFrameComeTheirLatencyAfterTheLastBeat) {
   for (const size_t bytes : {60u, 1500u}) {
     Bench<TypeParam> bench;
     const Mac own = bench.RandomMac(false);
@@ -611,7 +611,7 @@ TYPED_TEST(NetFilterTest, ATokenAndItsFrameComeSoManyCyclesAfterTheLastBeat) {
     bench.frame.rate = 0;
     bench.in.frames.push_back(bench.MakeFrame(own, std::nullopt, bytes));
     const size_t beats = (bytes + bench.kBeatBytes - 1) / bench.kBeatBytes;
-    // A port that is looked at between two cycles shows what the next one sees.
+    // A port that is read between two cycles has the value of the next one.
     ASSERT_EQ(bench.bench.Run(beats - 1 + kLatency - 1), "");
     EXPECT_EQ(bench.p.frame_valid_o, 0);
     EXPECT_EQ(bench.p.oldest_valid_o, 0);
@@ -622,7 +622,7 @@ TYPED_TEST(NetFilterTest, ATokenAndItsFrameComeSoManyCyclesAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(NetFilterTest, EveryAddressThatIsLookedAtTakesACycle) {
+TYPED_TEST(NetFilterTest, EachSearchedAddressTakesACycle) {
   Bench<TypeParam> bench;
   Setup setup;
   for (size_t i = 0; i < kMacs; ++i) setup.macs.push_back(bench.RandomMac(i % 2 == 0));
@@ -641,7 +641,7 @@ TYPED_TEST(NetFilterTest, EveryAddressThatIsLookedAtTakesACycle) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
+TYPED_TEST(NetFilterTest, FirstInvalidAddressEndsTheTable) {
   Bench<TypeParam> bench;
   Setup setup;
   for (unsigned i = 0; i < 5; ++i) setup.macs.push_back(bench.RandomMac(i % 2 == 0));
@@ -652,7 +652,7 @@ TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
   };
   send_all();
   bench.CheckAll();
-  // What is behind it does not count, though it is there.
+  // Entries behind it do not count, though present.
   bench.WriteMac(2, std::nullopt);
   ASSERT_EQ(bench.bench.RunOut(2), "");
   send_all();
@@ -660,7 +660,7 @@ TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
   EXPECT_EQ(bench.in.filtered, 3u);
   bench.setup.macs.resize(2);
   bench.CheckAll();
-  // An entry that is not valid is no address, whatever its bytes say: all zero is not in the table.
+  // An entry that is not valid is no address, whatever its bytes: all zero is not in the table.
   bench.in.frames.push_back(bench.MakeFrame(Mac{}, std::nullopt, 60));
   bench.setup.mac = bench.RandomMac(false);
   bench.set_levels = true;
@@ -669,7 +669,7 @@ TYPED_TEST(NetFilterTest, TheFirstInvalidAddressEndsTheTable) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, ARefusedFrameIsToldTwoCyclesBeforeAnotherWouldBeThere) {
+TYPED_TEST(NetFilterTest, RefusalIsReportedTwoCyclesBeforeATokenWouldBe) {
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.no_broadcast = true}});
   bench.in.frames.push_back(bench.MakeFrame(kBroadcast, std::nullopt, 64));
@@ -704,7 +704,7 @@ TYPED_TEST(NetFilterTest, RoomIsCountedToTheBeat) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, RoomThatIsFreedCountsOneCycleLater) {
+TYPED_TEST(NetFilterTest, FreedRoomCountsOneCycleLater) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -714,14 +714,14 @@ TYPED_TEST(NetFilterTest, RoomThatIsFreedCountsOneCycleLater) {
   ASSERT_EQ(bench.bench.Run(fit * 1024 / bench.kBeatBytes + 100), "");
   EXPECT_EQ(bench.Dropped(), 0u);
   ASSERT_EQ(bench.in.sent.size(), fit);
-  // Freed in cycle t: a frame that begins in t is dropped, one that begins in t + 1 is not.
+  // Freed in cycle t: a frame that starts in t is dropped, one that starts in t + 1 is not.
   const size_t beats = 1024 / bench.kBeatBytes;
   const size_t small = bench.kBeatBytes < 20 ? 24 : bench.kBeatBytes;
   const size_t small_beats = small / bench.kBeatBytes;
   bench.reader.rate = 16;
   ASSERT_EQ(bench.bench.Run(beats - small_beats), "");
   for (unsigned i = 0; i < 2; ++i) bench.in.frames.push_back(bench.RandomFrame(small));
-  // The first of them ends in the cycle of the free, so it began before; the second begins one cycle later.
+  // The first of them ends in the cycle of the free, so it started before; the second starts one cycle later.
   ASSERT_EQ(bench.bench.Run(small_beats + 1), "");
   ASSERT_EQ(bench.in.sent.size(), fit + 2);
   EXPECT_EQ(bench.in.sent[fit + 1].first, bench.reader.freed_at + 1);
@@ -731,7 +731,7 @@ TYPED_TEST(NetFilterTest, RoomThatIsFreedCountsOneCycleLater) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, AFrameThatBeginsInTheCycleOfAFreeDoesNotGetItsRoom) {
+TYPED_TEST(NetFilterTest, FrameThatStartsInTheCycleOfAFreeDoesNotGetItsRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -750,7 +750,7 @@ TYPED_TEST(NetFilterTest, AFrameThatBeginsInTheCycleOfAFreeDoesNotGetItsRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, SoManyFramesFitHoweverSmall) {
+TYPED_TEST(NetFilterTest, FrameCountIsLimited) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -766,7 +766,7 @@ TYPED_TEST(NetFilterTest, SoManyFramesFitHoweverSmall) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, DecisionsFollowEachOtherEveryThreeCycles) {
+TYPED_TEST(NetFilterTest, DecidesAFrameEveryThreeCycles) {
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
   bench.in.rate = 16;
@@ -780,7 +780,7 @@ TYPED_TEST(NetFilterTest, DecisionsFollowEachOtherEveryThreeCycles) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, LongerFramesAreDroppedAndTakeNoRoom) {
+TYPED_TEST(NetFilterTest, OversizedFramesAreDroppedAndTakeNoRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   bench.SetUp({.mode = {.promiscuous = true}});
@@ -793,7 +793,7 @@ TYPED_TEST(NetFilterTest, LongerFramesAreDroppedAndTakeNoRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, RoomOfRefusedFramesComesBackBehindTheOneBeforeThem) {
+TYPED_TEST(NetFilterTest, RefusedFramesFreeTheirRoomInOrder) {
   Bench<TypeParam> bench;
   const Mac own = bench.RandomMac(false);
   bench.SetUp({.mode = {.no_multicast = true}, .mac = own});
@@ -815,7 +815,7 @@ TYPED_TEST(NetFilterTest, RoomOfRefusedFramesComesBackBehindTheOneBeforeThem) {
   bench.CheckAll();
 }
 
-TYPED_TEST(NetFilterTest, FlowsAreSpreadOverTheActivePairs) {
+TYPED_TEST(NetFilterTest, FlowsSpreadOverTheActivePairs) {
   Bench<TypeParam> bench;
   for (const uint16_t pairs : std::initializer_list<uint16_t>{1, 2, 3, 16, 256}) {
     bench.SetUp({.mode = {.promiscuous = true}, .pairs = pairs});
@@ -838,7 +838,7 @@ TYPED_TEST(NetFilterTest, FlowsAreSpreadOverTheActivePairs) {
   }
 }
 
-TYPED_TEST(NetFilterTest, AResetInTrafficForgetsEveryFrame) {
+TYPED_TEST(NetFilterTest, ResetDiscardsEveryFrame) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Net reception into host memory: RTL against model in every cycle, and both against drivers' buffers and a memory that
-// the test keeps: every byte, every completion, and what becomes of buffers when a frame is dropped.
+// Net reception into host memory: RTL against model in every cycle, and both against drivers' buffers and a memory kept
+// by the test: every byte, every completion, and the state of buffers when a frame is dropped.
 #include "model/eth/net_rx.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ using spec::BufferStatus;
 constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
 
-// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted.
+// The write port: takes beats at its rate and reports a write as accepted some time after its last beat.
 template <typename Top>
 class WritePort final : public BenchStream {
  public:
@@ -93,8 +93,8 @@ class WritePort final : public BenchStream {
   bool IsEmpty() const override { return true; }
 
   unsigned rate = 16;
-  unsigned late = 0;              // at most so many cycles more until a write is accepted
-  uint64_t limit = ~uint64_t{0};  // no more are accepted
+  unsigned late = 0;              // maximum further cycles until a write is accepted
+  uint64_t limit = ~uint64_t{0};  // of accepted writes
   uint64_t accepted = 0;
   std::vector<Cycle> firsts, lasts;  // beats of writes
   OnWrite on_write;
@@ -117,11 +117,11 @@ enum class Format { kSplit, kPacked, kSplitTable, kPackedTable };
 
 // A buffer that a driver has added.
 struct Posted {
-  std::vector<spec::Buffer> tokens{};  // its descriptors as descriptor fetch gives them
+  std::vector<spec::Buffer> tokens{};  // its descriptors as delivered by descriptor fetch
   std::vector<uint64_t> regions{};     // where each of them is in the test's memory
   size_t capacity = 0;
 };
-// What a descriptor points to.
+// The target of a descriptor.
 struct Region {
   uint64_t address = 0;
   size_t bytes = 0;
@@ -165,7 +165,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.write_out.Connect(beats, block);
@@ -276,7 +276,7 @@ struct Bench {
       buffer.tokens.push_back({.status = status, .last = true, .vq_index = token.vq_index});
     };
     if (!enabled[pair]) return none(BufferStatus::kEmpty);
-    // Asked for in the cycle of the row's write or before: not wanted any more, whatever it is.
+    // Requested in the cycle of the row's write or before: discarded in any case.
     if (row_at[pair] && cycle <= *row_at[pair] + 1) {
       for (unsigned i = 0; i < token.count; ++i) {
         buffer.tokens.push_back(
@@ -350,7 +350,7 @@ struct Bench {
     for (const spec::Completion& one : batch) {
       EXPECT_EQ(one.vq_index, token.vq_index);
       EXPECT_FALSE(one.has_cqe);
-      // A frame that was begun before its queue was set up anew comes back then.
+      // A frame that started before its queue was set up again returns then.
       const auto before = std::find_if(old[pair].begin(), old[pair].end(),
                                        [&](const Posted& posted) { return posted.tokens[0].head == one.head; });
       const bool is_old = before != old[pair].end();
@@ -380,7 +380,7 @@ struct Bench {
         regions.erase(name);
       }
       EXPECT_EQ(one.used_bytes, used);
-      // Every buffer but the last is full, and none is there for nothing.
+      // Every buffer but the last is full, and none is empty.
       if (&one != &batch.back()) {
         EXPECT_EQ(used, posted.capacity);
       }
@@ -417,7 +417,7 @@ struct Bench {
     }
     return bench.Run(20);
   }
-  // All frames are there or were dropped.
+  // All frames were delivered or dropped.
   void Check() {
     EXPECT_EQ(store.size(), 0u);
     EXPECT_TRUE(batch.empty());
@@ -462,19 +462,20 @@ struct Bench {
           [this](Cycle cycle, const spec::TableWrite& token) { block.OnTableWrite(cycle, token); });
 
   bool mrg = false;
-  bool toggles = false;  // mrg does, at any time
+  bool toggles = false;  // mrg changes at any time
   bool idle = true;
   std::optional<Cycle> model_drop;
   uint64_t dropped = 0, done = 0, writes = 0, accepted_then = 0;
   std::array<bool, kPairs<Top>> enabled{}, guest_csum{};
-  std::array<std::deque<Posted>, kPairs<Top>> ring, given, old;  // not fetched; fetched; of a queue's life before
-  std::array<std::optional<Cycle>, kPairs<Top>> row_at{};        // the row's last write
-  std::array<uint16_t, kPairs<Top>> index{};                     // the next descriptor
+  std::array<std::deque<Posted>, kPairs<Top>> ring, given,
+      old;                                                 // not fetched; fetched; of the queue's earlier lifetime
+  std::array<std::optional<Cycle>, kPairs<Top>> row_at{};  // the row's last write
+  std::array<uint16_t, kPairs<Top>> index{};               // the next descriptor
   uint64_t last_region = 0, tables = 0;
   std::unordered_map<uint64_t, Region> regions;
   std::map<std::tuple<uint16_t, bool, uint64_t, uint16_t>, spec::Buffer> by_index;
   BufferStatus index_status = BufferStatus::kOk;    // of answers to by_index
-  BufferStatus ring_status = BufferStatus::kEmpty;  // of a ring that has no more
+  BufferStatus ring_status = BufferStatus::kEmpty;  // of a ring that is empty
   std::vector<spec::BufferRequest> asked;
   std::vector<size_t> failed;  // pairs
   std::vector<spec::Completion> batch;
@@ -487,7 +488,7 @@ class NetRxTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vnet_rx_64, Vnet_rx_512, Vnet_rx_one>;
 TYPED_TEST_SUITE(NetRxTest, Tops);
 
-TYPED_TEST(NetRxTest, EveryByteOfEveryLengthIsInTheBuffer) {
+TYPED_TEST(NetRxTest, EveryByteOfEveryLengthReachesTheBuffer) {
   Bench<TypeParam> bench;
   bench.Enable();
   std::vector<size_t> lengths;
@@ -505,7 +506,7 @@ TYPED_TEST(NetRxTest, EveryByteOfEveryLengthIsInTheBuffer) {
   EXPECT_EQ(bench.dropped, 0u);
 }
 
-TYPED_TEST(NetRxTest, AFrameMaySpanBuffersOfAnySize) {
+TYPED_TEST(NetRxTest, FrameSpansBuffersOfAnySize) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -519,7 +520,7 @@ TYPED_TEST(NetRxTest, AFrameMaySpanBuffersOfAnySize) {
   ASSERT_EQ(bench.Finish(), "");
   // 64 buffers, of one size and of another.
   for (const uint32_t size : {30u, 64u, 152u}) {
-    bench.WriteRow(0, true);  // what frames before did not need is forgotten
+    bench.WriteRow(0, true);  // buffers left by earlier frames are discarded
     ASSERT_EQ(bench.bench.RunOut(0), "");
     bench.PostOne(0, size, kDescriptors);
     bench.Send(0, size * kDescriptors - kHeaderBytes);
@@ -557,7 +558,7 @@ TYPED_TEST(NetRxTest, ChainsAreWalkedToTheirEnd) {
   }
 }
 
-TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
+TYPED_TEST(NetRxTest, HeaderReportsAValidChecksum) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 2000, 40);
@@ -571,7 +572,7 @@ TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
   bench.guest_csum[0] = true;
   ASSERT_EQ(bench.bench.RunOut(0), "");
   send();
-  // What is not about this queue.
+  // Writes that do not concern this queue.
   bench.SetOffloads(0, 0, spec::MgmtTable::kWindow);
   bench.SetOffloads(1, 0);
   bench.SetOffloads(2 * kPairs<TypeParam>, 0);
@@ -585,7 +586,7 @@ TYPED_TEST(NetRxTest, TheHeaderSaysWhetherTheChecksumIsValid) {
   EXPECT_EQ(bench.done, 8u);
 }
 
-TYPED_TEST(NetRxTest, AFrameForAQueueThatIsNotServedIsDropped) {
+TYPED_TEST(NetRxTest, FrameForAnUnservedQueueIsDropped) {
   Bench<TypeParam> bench;
   bench.Send(0, 100);
   bench.Send(255, 100);
@@ -607,7 +608,7 @@ TYPED_TEST(NetRxTest, AFrameForAQueueThatIsNotServedIsDropped) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameForAnEmptyRingIsDroppedAfterOneLook) {
+TYPED_TEST(NetRxTest, FrameForAnEmptyRingIsDroppedAfterOneRequest) {
   for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -626,7 +627,7 @@ TYPED_TEST(NetRxTest, AFrameForAnEmptyRingIsDroppedAfterOneLook) {
   }
 }
 
-TYPED_TEST(NetRxTest, WithoutMergingAFrameThatDoesNotFitLeavesItsBuffer) {
+TYPED_TEST(NetRxTest, WithoutMergingAnOversizedFrameLeavesItsBuffer) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 112);
@@ -641,7 +642,7 @@ TYPED_TEST(NetRxTest, WithoutMergingAFrameThatDoesNotFitLeavesItsBuffer) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameThatTheRingCannotHoldLeavesAllBuffers) {
+TYPED_TEST(NetRxTest, FrameLargerThanTheRingLeavesAllBuffers) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -664,11 +665,11 @@ TYPED_TEST(NetRxTest, AFrameThatTheRingCannotHoldLeavesAllBuffers) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, ABufferThatIsAddedLateIsFound) {
+TYPED_TEST(NetRxTest, BufferAddedLateIsFound) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
-  // The request that was made ahead has found nothing; then a buffer is added.
+  // The prefetch has found nothing; then a buffer is added.
   bench.PostOne(0, 200, 8);
   for (unsigned i = 0; i < 2; ++i) {
     bench.Send(0, 100);
@@ -682,7 +683,7 @@ TYPED_TEST(NetRxTest, ABufferThatIsAddedLateIsFound) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, WhatIsNotDeviceWritableStopsTheQueue) {
+TYPED_TEST(NetRxTest, DeviceReadableBufferStopsTheQueue) {
   for (const size_t bad : {0u, 1u, 3u}) {
     for (const Format format : {Format::kSplit, Format::kPackedTable}) {
       Bench<TypeParam> bench;
@@ -708,7 +709,7 @@ TYPED_TEST(NetRxTest, WhatIsNotDeviceWritableStopsTheQueue) {
   }
 }
 
-TYPED_TEST(NetRxTest, AChainOfMoreThan64DescriptorsStopsTheQueue) {
+TYPED_TEST(NetRxTest, ChainOfMoreThan64DescriptorsStopsTheQueue) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -721,7 +722,7 @@ TYPED_TEST(NetRxTest, AChainOfMoreThan64DescriptorsStopsTheQueue) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDroppedAlone) {
+TYPED_TEST(NetRxTest, FrameOfMoreThan64DescriptorsInSeveralBuffersIsDropped) {
   for (const bool chain : {false, true}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -737,7 +738,7 @@ TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDrop
     EXPECT_EQ(bench.dropped, 1u);
     EXPECT_TRUE(bench.failed.empty());
     EXPECT_EQ(bench.writes, 0u);
-    // The buffers are there for the next one.
+    // The buffers are available for the next one.
     bench.Send(0, (chain ? 40 : 20 * kDescriptors) - kHeaderBytes);
     ASSERT_EQ(bench.Finish(), "");
     EXPECT_EQ(bench.done, 1u);
@@ -745,7 +746,7 @@ TYPED_TEST(NetRxTest, AFrameThatNeedsMoreThan64DescriptorsOfSeveralBuffersIsDrop
   }
 }
 
-TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
+TYPED_TEST(NetRxTest, TwoFailuresAreBothReported) {
   Bench<TypeParam> bench;
   bench.failure.rate = 0;
   bench.Enable();
@@ -756,7 +757,7 @@ TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
     bench.WriteRow(0, true);
     ASSERT_EQ(bench.bench.Run(100), "");
   }
-  // The second one waited until the row was written, and was of no interest then.
+  // The second one waited until the row was written, and was then discarded.
   EXPECT_EQ(bench.dropped, 2u);
   bench.Post(0, {{300, false}});
   bench.Send(0, 100);
@@ -770,7 +771,7 @@ TYPED_TEST(NetRxTest, TwoFailuresAreBothTold) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, NoMoreIsAskedForThanTheCacheHolds) {
+TYPED_TEST(NetRxTest, RequestsNoMoreThanTheCacheHolds) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -782,11 +783,11 @@ TYPED_TEST(NetRxTest, NoMoreIsAskedForThanTheCacheHolds) {
   EXPECT_EQ(bench.done, 1u);
   ASSERT_EQ(bench.asked.size(), 10u);
   EXPECT_EQ(bench.asked[8].count, 3u);
-  EXPECT_EQ(bench.asked[9].count, 8u);  // ahead
+  EXPECT_EQ(bench.asked[9].count, 8u);  // prefetch
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AChainThatCannotBeWalkedIsLeft) {
+TYPED_TEST(NetRxTest, ChainThatCannotBeWalkedIsLeft) {
   for (const BufferStatus status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -804,7 +805,7 @@ TYPED_TEST(NetRxTest, AChainThatCannotBeWalkedIsLeft) {
   }
 }
 
-TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
+TYPED_TEST(NetRxTest, PrefetchesBuffersWhileTheRingHasMore) {
   Bench<TypeParam> bench;
   bench.Enable();
   const auto counts = [&] {
@@ -818,15 +819,15 @@ TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
   };
   bench.PostOne(0, 2000, 30);
   send(1);
-  EXPECT_EQ(counts(), (std::vector<unsigned>{8}));  // the answer is under way when the frame is ready
+  EXPECT_EQ(counts(), (std::vector<unsigned>{8}));  // the answer is in flight when the frame is ready
   send(1);
   EXPECT_EQ(counts(), (std::vector<unsigned>{8, 8}));
-  // 14 are left. At 8 the next ones are asked for.
+  // 14 are left. At 8 the next ones are requested.
   send(5);
   EXPECT_EQ(bench.asked.size(), 2u);
   send(1);
   EXPECT_EQ(bench.asked.size(), 3u);
-  // 24 of 30 are given; the next answer is short, and then nothing is asked ahead.
+  // 24 of 30 are delivered; the next answer is short, and there is no further prefetch.
   send(21);
   EXPECT_EQ(bench.asked.size(), 4u);
   EXPECT_EQ(bench.done, 29u);
@@ -841,7 +842,7 @@ TYPED_TEST(NetRxTest, BuffersAreFetchedAheadWhileTheRingHasMore) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, ARowWriteForgetsTheCache) {
+TYPED_TEST(NetRxTest, RowWriteClearsTheCache) {
   for (const bool enable : {false, true}) {
     Bench<TypeParam> bench;
     bench.Enable();
@@ -860,12 +861,12 @@ TYPED_TEST(NetRxTest, ARowWriteForgetsTheCache) {
   }
 }
 
-TYPED_TEST(NetRxTest, AnAnswerThatWasUnderWayAtARowWriteIsThrownAway) {
-  // In every cycle of a frame: before it is decided the frame is dropped, then the row write changes nothing for it.
+TYPED_TEST(NetRxTest, RowWriteDiscardsTheAnswerInFlight) {
+  // In every cycle of a frame: before it is decided the frame is dropped, then the row write does not affect it.
   constexpr size_t kPair = kPairs<TypeParam> - 1;
   unsigned completed = 0, thrown = 0;
   for (unsigned after = 0; after < 120; ++after) {
-    const bool enable = after % 2 != 0;  // a row that follows the other one at once
+    const bool enable = after % 2 != 0;  // a row directly after the other one
     Bench<TypeParam> bench;
     bench.Enable();
     bench.buffer.rate = 6;
@@ -898,7 +899,7 @@ TYPED_TEST(NetRxTest, AnAnswerThatWasUnderWayAtARowWriteIsThrownAway) {
   EXPECT_GE(thrown, 10u);
 }
 
-TYPED_TEST(NetRxTest, NoBufferComesBackBeforeAllOfItsFrameIsAccepted) {
+TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesAreAccepted) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -920,7 +921,7 @@ TYPED_TEST(NetRxTest, NoBufferComesBackBeforeAllOfItsFrameIsAccepted) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, SixtyFourCompletionsMayWait) {
+TYPED_TEST(NetRxTest, HoldsSixtyFourCompletions) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.completion.rate = 0;
@@ -934,11 +935,11 @@ TYPED_TEST(NetRxTest, SixtyFourCompletionsMayWait) {
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, LatenciesAreThoseOfThePage) {
+TYPED_TEST(NetRxTest, MeetsDocumentedLatencies) {
   Bench<TypeParam> bench;
   bench.Enable();
   ASSERT_EQ(bench.bench.Run(10), "");
-  // Asks, and is answered.
+  // Requests, and is answered.
   bench.buffer.rate = 0;
   bench.PostOne(0, 2000, 20);
   bench.Send(0, 30);
@@ -989,7 +990,7 @@ TYPED_TEST(NetRxTest, LatenciesAreThoseOfThePage) {
   EXPECT_TRUE(bench.asked.back().by_index);
 }
 
-TYPED_TEST(NetRxTest, ABadBufferIsToldInTime) {
+TYPED_TEST(NetRxTest, BadBufferIsReportedInItsLatency) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.Post(0, {{300, false}});
@@ -1005,7 +1006,7 @@ TYPED_TEST(NetRxTest, ABadBufferIsToldInTime) {
   EXPECT_EQ(bench.failures.sent()[0].cycle, start + NetRx::kBufferToFailure);
 }
 
-TYPED_TEST(NetRxTest, FramesOfOneBufferFollowEachOtherAtTheRateOfThePage) {
+TYPED_TEST(NetRxTest, OneBufferFramesMeetTheDocumentedRate) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.PostOne(0, 2000, 200);
@@ -1020,7 +1021,7 @@ TYPED_TEST(NetRxTest, FramesOfOneBufferFollowEachOtherAtTheRateOfThePage) {
   bench.Check();
 }
 
-// Drivers that add buffers of every kind, at random, to all pairs; queues that end and begin, and broken ones.
+// Drivers that add buffers of every kind, at random, to all pairs; queues that end and restart, and broken ones.
 template <typename Top>
 void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, unsigned bad) {
   auto& random = bench.random;
@@ -1075,7 +1076,7 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
   bench.Check();
 }
 
-TYPED_TEST(NetRxTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned frame, buffer, request, write, completion, failure, late_accept, late_frame;
   };
@@ -1101,7 +1102,7 @@ TYPED_TEST(NetRxTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(NetRxTest, WithAmpleBuffersNothingIsDropped) {
+TYPED_TEST(NetRxTest, AmpleBuffersLoseNoFrame) {
   for (const bool mrg : {false, true}) {
     Bench<TypeParam> bench;
     bench.SetMrg(mrg);
@@ -1112,7 +1113,7 @@ TYPED_TEST(NetRxTest, WithAmpleBuffersNothingIsDropped) {
   }
 }
 
-TYPED_TEST(NetRxTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(NetRxTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 8; ++i) {
     Bench<TypeParam> bench(rtl);

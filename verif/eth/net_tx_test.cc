@@ -34,7 +34,7 @@ constexpr uint32_t kLongest = kHeader + kMaxFrame;
 constexpr uint32_t kMost = spec::kBuffersPerRequest;
 constexpr uint32_t kChain = spec::kNetChainDescriptors;
 
-// Most pairs of the classes.
+// The most pairs of the classes.
 constexpr uint32_t kPairs = 3;
 
 struct Descriptor {
@@ -54,16 +54,16 @@ struct Posted {
   std::vector<Descriptor> descriptors;
   size_t table_at = kNoTable;  // the first descriptor that lies in a table
   bool packed = false;
-  BufferStatus status = BufferStatus::kOk;  // not ok: the answer ends instead of it
+  BufferStatus status = BufferStatus::kOk;  // not ok: the answer ends here
   // Of its last descriptor.
   bool has_id = false;
   uint16_t id = 0;
   uint16_t behind = 0;
 
-  uint32_t life = 0;       // of its queue
-  bool cancelled = false;  // nothing of it may be seen
+  uint32_t life = 0;       // lifetime of its queue
+  bool cancelled = false;  // nothing of it may be visible
   bool jobs_done = false;
-  size_t walked = 1;      // descriptors that were asked for
+  size_t walked = 1;      // requested descriptors
   size_t descriptor = 0;  // of the next run
   uint64_t offset = 0;    // in it
 
@@ -73,7 +73,7 @@ struct Posted {
     return total;
   }
   bool IsSent() const { return Total() >= kShortest && Total() <= kLongest; }
-  // Whether it ends what can be had of its queue.
+  // Whether it ends the buffers of its queue.
   BufferEnd Ends() const {
     for (size_t i = 0; i < descriptors.size() && i < kChain; ++i) {
       if (i != 0 && descriptors[i].status != BufferStatus::kOk) return BufferEnd::kWalk;
@@ -130,7 +130,7 @@ struct Bench {
     const uint32_t pair = token.vq_index / 2u;
     ASSERT_LT(pair, NumPairs);
     if (!token.by_index) {
-      // One was chosen maybe while it broke.
+      // One may have been chosen while the queue broke.
       if (broken[pair]) ++asked_broken[pair];
       EXPECT_LE(asked_broken[pair], 1u);
       asked.push_back(pair);
@@ -174,7 +174,7 @@ struct Bench {
     }
     if (answer.empty() || (answer.size() < kMost && !is_served())) {
       const bool failed_now = out_of_service[pair] == BufferStatus::kFailed;
-      // What comes with it does not count.
+      // The other fields do not count.
       answer.push_back({.status = failed_now ? BufferStatus::kFailed : BufferStatus::kEmpty,
                         .vq_index = token.vq_index,
                         .head = static_cast<uint16_t>(random()),
@@ -188,7 +188,7 @@ struct Bench {
     EXPECT_EQ(token.count, 1u);
     EXPECT_EQ(walks_asked, walks_answered + 1);
     ++walks_answered;
-    // The buffer under way, or one behind it: they are walked in order.
+    // The current buffer, or one behind it: they are walked in order.
     const auto asks = [&](const Posted& posted) {
       return QueueOf(posted.pair) == token.vq_index && posted.walked < posted.descriptors.size() &&
              IndexOf(posted, posted.walked) == token.index;
@@ -197,7 +197,7 @@ struct Bench {
     ASSERT_LT(walking, handed.size()) << TokenText(token);
     Posted& posted = handed[walking];
     const size_t place = posted.walked++;
-    ASSERT_LT(place, kChain);  // of a longer chain it does not even ask for more
+    ASSERT_LT(place, kChain);  // of a longer chain no more is requested
     const bool in_table = place > posted.table_at;
     EXPECT_EQ(token.indirect, in_table);
     EXPECT_EQ(token.table_address, in_table ? TableOf(posted) : 0);
@@ -247,7 +247,7 @@ struct Bench {
     EXPECT_EQ(token.packet, packet);
     EXPECT_FALSE(token.drop);
     if (current == kNoTable) {
-      // The next buffer; those between are ones that nothing may be seen of.
+      // The next buffer; those between must be invisible.
       for (; next_job < handed.size() && handed[next_job].descriptors[0].address != token.address0; ++next_job) {
         const Posted& skipped = handed[next_job];
         EXPECT_TRUE(skipped.cancelled || written[skipped.pair] || !skipped.IsSent()) << "buffer " << next_job;
@@ -287,7 +287,7 @@ struct Bench {
     current = kNoTable;
     ++frames;
   }
-  // Ends a frame, in order, if one is to be ended.
+  // Ends a frame, in order, if one is due.
   void EndFrame() {
     if (ended == frames || !sent.IsEmpty() || !failed.IsEmpty()) return;
     ++ended;
@@ -351,7 +351,7 @@ struct Bench {
     posted.behind = behind;
   }
   void Ring(uint32_t pair) { doorbell.tokens.push_back({.vq_index = QueueOf(pair)}); }
-  // What a driver may do, right or wrong.
+  // A driver's possible actions, right or wrong.
   Posted MakeAny(uint32_t pair, unsigned errors) {
     std::vector<uint32_t> lengths;
     const uint64_t shape = UniformBelow(random, 16);
@@ -386,7 +386,7 @@ struct Bench {
     }
     return posted;
   }
-  // A new life of the queue: what was posted is the driver's again.
+  // A new lifetime of the queue: the driver owns the posted buffers again.
   void WriteRow(uint32_t pair, bool enabled) { row.tokens.push_back({.vq_index = QueueOf(pair), .enabled = enabled}); }
   void OnRow(Cycle now, const spec::QueueRowWrite& write) {
     block.OnQueueRowWrite(now, write);
@@ -430,7 +430,7 @@ struct Bench {
     hold = false;
     return Settle();
   }
-  // At rest: every buffer has come to its end, and there is none left that could be had.
+  // At rest: every buffer has ended, and no more are available.
   void Check() {
     for (size_t i = next_completion; i < handed.size(); ++i) {
       EXPECT_TRUE(handed[i].cancelled || written[handed[i].pair]) << "buffer " << i << " is not given back";
@@ -444,7 +444,7 @@ struct Bench {
     if (in_traffic) return;
     EXPECT_EQ(failures, expected_failures);
   }
-  // Ends the lives of all queues and begins new ones; at rest.
+  // Ends the lifetimes of all queues and starts new ones; at rest.
   void RenewAll() {
     for (uint32_t pair = 0; pair < NumPairs; ++pair) {
       WriteRow(pair, false);
@@ -471,21 +471,21 @@ struct Bench {
   }
 
   std::deque<Posted> ring[kPairs];
-  std::vector<Posted> handed;  // by descriptor fetch, in order
+  std::vector<Posted> handed;  // delivered by descriptor fetch, in order
   size_t walking = 0;          // of them, the one whose chain is walked
   std::deque<spec::BufferRequest> requests;
   bool hold_answers = false;
-  bool in_traffic = false;  // rows are written while something is under way
+  bool in_traffic = false;  // rows are written while work is in flight
   uint64_t rings_asked = 0, rings_answered = 0, walks_asked = 0, walks_answered = 0;
   BufferStatus out_of_service[kPairs]{};
-  bool over[kPairs]{};    // nothing more comes of what is handed out
-  bool broken[kPairs]{};  // and that was said
+  bool over[kPairs]{};    // the rest of the delivered buffers is discarded
+  bool broken[kPairs]{};  // and that was reported
   uint32_t asked_broken[kPairs]{};
-  bool written[kPairs]{};       // a row was written in traffic: what ends when is not known
+  bool written[kPairs]{};       // a row was written in traffic: end times are unknown
   std::vector<uint32_t> asked;  // pairs
   uint32_t life[kPairs]{};
   uint16_t next_head = 0;
-  size_t current = kNoTable;  // whose jobs come
+  size_t current = kNoTable;  // owner of the current jobs
   size_t next_job = 0, next_completion = 0;
   std::vector<Cycle> job_cycles;
   uint64_t frames = 0, ended = 0, completed_frames = 0, completed_drops = 0;
@@ -519,7 +519,7 @@ struct Bench {
                  return Same("drop", p.drop_o, model_drop == now);
                }};
   Probe idle{[this](Cycle) { return Same("idle", p.idle_o, block.IsIdle()); }, {}};
-  // Idle is compared before the cycle's tokens are told to the model.
+  // Idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(idle), bench.AddOther(levels), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
@@ -570,7 +570,7 @@ void RunTraffic(unsigned rate_in, unsigned rate_out, unsigned errors) {
   EXPECT_GT(bench.frames, 50u);
 }
 
-TEST(NetTx, SendsEveryBufferOnceAndInOrder) {
+TEST(NetTx, SendsEveryBufferOnceInOrder) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       RunTraffic<Device3>(rate_in, rate_out, 0);
@@ -579,7 +579,7 @@ TEST(NetTx, SendsEveryBufferOnceAndInOrder) {
   }
 }
 
-TEST(NetTx, StopsQueuesThatAreBrokenAndNoOthers) {
+TEST(NetTx, StopsOnlyBrokenQueues) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       RunTraffic<Device3>(rate_in, rate_out, 40);
@@ -588,7 +588,7 @@ TEST(NetTx, StopsQueuesThatAreBrokenAndNoOthers) {
   }
 }
 
-TEST(NetTx, ForgetsWhatItFetchedWhenTheRowIsWritten) {
+TEST(NetTx, RowWriteDiscardsFetchedBuffers) {
   for (const unsigned rate_in : {16u, 6u}) {
     for (const unsigned rate_out : {16u, 9u, 3u}) {
       Device3 device;
@@ -605,7 +605,7 @@ TEST(NetTx, ForgetsWhatItFetchedWhenTheRowIsWritten) {
         EXPECT_GT(writes, 10u);
         EXPECT_LE(bench.late, 2 * writes);
         bench.RenewAll();
-        // Nothing is left of it.
+        // Nothing of it remains.
         ASSERT_EQ(bench.Traffic(500, 0, false), "");
         bench.Check();
       }
@@ -614,7 +614,7 @@ TEST(NetTx, ForgetsWhatItFetchedWhenTheRowIsWritten) {
   }
 }
 
-TEST(NetTx, BeginsAnewAfterAReset) {
+TEST(NetTx, RestartsAfterReset) {
   const auto rtl = MakeRtl<Vnet_tx_3>();
   for (int round = 0; round < 20; ++round) {
     Bench<Vnet_tx_3, 3> bench(*rtl);
@@ -629,9 +629,9 @@ TEST(NetTx, BeginsAnewAfterAReset) {
   }
 }
 
-// --- One by one ------------------------------------------------------------------------------------------------------
+// --- Directed --------------------------------------------------------------------------------------------------------
 
-TEST(NetTx, TakesLengthsFromAnEthernetHeaderToTheLongestFrame) {
+TEST(NetTx, AcceptsLengthsFromEthernetHeaderToLongestFrame) {
   struct Case {
     std::vector<uint32_t> lengths;
     bool good;
@@ -680,7 +680,7 @@ TEST(NetTx, CutsEveryDescriptorIntoRuns) {
   bench.Check();
 }
 
-TEST(NetTx, BreaksAQueueWithABadBufferUntilItsRowIsWritten) {
+TEST(NetTx, BadBufferBreaksAQueueUntilItsRowIsWritten) {
   for (const bool enabled : {false, true}) {
     for (const size_t writable : {size_t{0}, size_t{1}, size_t{3}, size_t{kChain - 1}, kNoTable}) {
       Device3 device;
@@ -703,7 +703,7 @@ TEST(NetTx, BreaksAQueueWithABadBufferUntilItsRowIsWritten) {
       bench.Ring(1);
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.rings_asked, before);
-      // Another row is not its own.
+      // Another queue's row does not revive it.
       bench.row.tokens.push_back({.vq_index = 2, .enabled = enabled});
       bench.row.tokens.push_back({.vq_index = 5, .enabled = enabled});
       bench.row.tokens.push_back({.vq_index = 7, .enabled = enabled});
@@ -736,7 +736,7 @@ TEST(NetTx, SendsTheLongestChain) {
   EXPECT_EQ(bench.walks_asked, 2 * (kChain - 1));
 }
 
-TEST(NetTx, SaysTheIdOfAPackedChainAndNoneOfATable) {
+TEST(NetTx, ReportsTheIdOfAPackedChainOnly) {
   Device3 device;
   auto& bench = device.bench;
   for (const size_t count : {1, 2, 5}) {
@@ -749,11 +749,11 @@ TEST(NetTx, SaysTheIdOfAPackedChainAndNoneOfATable) {
   }
   bench.Ring(2);
   ASSERT_EQ(bench.Settle(), "");
-  bench.Check();  // and what each completion says
+  bench.Check();  // and each completion's contents
   EXPECT_EQ(bench.completed_frames, 6u);
 }
 
-TEST(NetTx, EndsAnAnswerWhereDescriptorFetchFails) {
+TEST(NetTx, DescriptorFetchFailureEndsAnAnswer) {
   for (const auto status : {BufferStatus::kEmpty, BufferStatus::kFailed}) {
     Device3 device;
     auto& bench = device.bench;
@@ -770,11 +770,11 @@ TEST(NetTx, EndsAnAnswerWhereDescriptorFetchFails) {
     ASSERT_EQ(bench.Settle(), "");
     bench.Check();
     EXPECT_EQ(bench.completed_frames, 3u);
-    EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has told
+    EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has reported it
   }
 }
 
-TEST(NetTx, HearsTransmitQueuesOnly) {
+TEST(NetTx, AcceptsDoorbellsOfTransmitQueuesOnly) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t pair = 0; pair < 3; ++pair) bench.Post(pair, {100});
@@ -784,7 +784,7 @@ TEST(NetTx, HearsTransmitQueuesOnly) {
   EXPECT_EQ(bench.rings_asked, 0u);
 }
 
-TEST(NetTx, AsksAgainAfterAFullAnswerAndPairsTakeTurns) {
+TEST(NetTx, RequestsAgainAfterAFullAnswerAndPairsAlternate) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t pair = 0; pair < 3; ++pair) {
@@ -797,7 +797,7 @@ TEST(NetTx, AsksAgainAfterAFullAnswerAndPairsTakeTurns) {
   EXPECT_EQ(bench.completed_frames, 6 * kMost);
 }
 
-TEST(NetTx, AsksForNothingWhileItIsHeld) {
+TEST(NetTx, RequestsNothingDuringHold) {
   Device3 device;
   auto& bench = device.bench;
   bench.hold_answers = true;
@@ -809,7 +809,7 @@ TEST(NetTx, AsksForNothingWhileItIsHeld) {
   bench.Ring(1);
   ASSERT_EQ(bench.Run(20), "");
   EXPECT_FALSE(bench.p.idle_o);
-  // What was asked for is walked and sent to its end.
+  // Requested buffers are walked and sent completely.
   bench.hold_answers = false;
   bench.AnswerAll();
   ASSERT_EQ(bench.Settle(), "");
@@ -823,7 +823,7 @@ TEST(NetTx, AsksForNothingWhileItIsHeld) {
   EXPECT_EQ(bench.completed_frames, 13u);
 }
 
-TEST(NetTx, HasAsManyFramesUnderWayAsItSays) {
+TEST(NetTx, HasAtMostTheStatedFramesInFlight) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t i = 0; i < 100; ++i) bench.Post(i % 3, {i % 10 == 9 ? 4u : 100u});
@@ -837,7 +837,7 @@ TEST(NetTx, HasAsManyFramesUnderWayAsItSays) {
   EXPECT_EQ(bench.completed_frames + bench.completed_drops, 100u);
 }
 
-TEST(NetTx, ThrowsAwayAnAnswerThatWasUnderWayWhenTheRowWasWritten) {
+TEST(NetTx, RowWriteDiscardsTheAnswerInFlight) {
   for (const bool enabled : {false, true}) {
     Device3 device;
     auto& bench = device.bench;
@@ -858,7 +858,7 @@ TEST(NetTx, ThrowsAwayAnAnswerThatWasUnderWayWhenTheRowWasWritten) {
   }
 }
 
-TEST(NetTx, ForgetsTheChainThatIsWalkedWhenTheRowIsWritten) {
+TEST(NetTx, RowWriteDiscardsTheChainBeingWalked) {
   for (const bool enabled : {false, true}) {
     for (const bool writable : {false, true}) {
       Device3 device;
@@ -886,7 +886,7 @@ TEST(NetTx, ForgetsTheChainThatIsWalkedWhenTheRowIsWritten) {
   }
 }
 
-TEST(NetTx, DoesNotTellOfABrokenQueueThatHasANewRow) {
+TEST(NetTx, NewRowCancelsAPendingFailureReport) {
   Device3 device;
   auto& bench = device.bench;
   bench.failure.rate = 0;
@@ -898,7 +898,7 @@ TEST(NetTx, DoesNotTellOfABrokenQueueThatHasANewRow) {
   }
   ASSERT_EQ(bench.Run(100), "");
   bench.in_traffic = true;
-  bench.WriteRow(1, false);  // the one that waits to be told
+  bench.WriteRow(1, false);  // the one that waits to be reported
   ASSERT_EQ(bench.Run(100), "");
   bench.failure.rate = 16;
   ASSERT_EQ(bench.Settle(), "");
@@ -911,7 +911,7 @@ TEST(NetTx, DoesNotTellOfABrokenQueueThatHasANewRow) {
 
 // --- Latency ---------------------------------------------------------------------------------------------------------
 
-TEST(NetTx, TakesAFixedTime) {
+TEST(NetTx, MeetsDocumentedLatencies) {
   Device3 device;
   auto& bench = device.bench;
   bench.request.keep = bench.job.keep = bench.completion.keep = bench.failure.keep = true;
@@ -983,7 +983,7 @@ TEST(NetTx, TakesAFixedTime) {
   EXPECT_EQ(bench.failure_sink.sent().back().cycle - at, NetTx::kBufferToFailure);
 }
 
-TEST(NetTx, TakesThreeCyclesPerFrameOfOneRun) {
+TEST(NetTx, TakesThreeCyclesPerOneRunFrame) {
   Device3 device;
   auto& bench = device.bench;
   for (uint32_t i = 0; i < 3 * kMost; ++i) bench.Post(0, {1526});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_arb_rr gives the output to one input at a time, for whole transactions, and nobody who waits sees more than
-// Inputs - 1 transactions of others begin, if they end. Its slices and its pick have proofs of their own.
+// vireo_arb_rr grants the output to one input at a time, for whole transactions, and while an input waits at most
+// Inputs - 1 transactions of others start, if they end. Its slices and its pick have proofs of their own.
 module vireo_arb_rr_proof #(
   parameter int unsigned Inputs = 3,
   localparam int unsigned IndexBits = $clog2(Inputs)
@@ -21,9 +21,9 @@ module vireo_arb_rr_proof #(
     .m_index_o(), .idle_o()
   );
 
-  logic [IndexBits-1:0] watched_q;  // one input, the same for ever
-  logic [31:0] begun_q;             // transactions of others that began since its beat has been waiting for a turn
-  logic [IndexBits-1:0] owner_q;    // of the transaction under way
+  logic [IndexBits-1:0] watched_q;  // one input, fixed forever
+  logic [31:0] begun_q;             // transactions of others that started since its beat has been waiting for a turn
+  logic [IndexBits-1:0] owner_q;    // of the current transaction
   logic begins, waits;
 
   always_comb begin
@@ -40,7 +40,7 @@ module vireo_arb_rr_proof #(
       if (dut.move) owner_q <= dut.winner_d;
       if (!waits || (begins && dut.winner_d == watched_q)) begun_q <= '0;
       else if (begins) begun_q <= begun_q + 1;
-      // Chosen while nothing of it waits.
+      // Chosen while it has no beat waiting.
       if (!dut.valid[watched_q] && 32'(watched_i) < Inputs) watched_q <= watched_i;
     end
   end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// When vireo_desc_fetch decides about a descriptor, the address of its last byte, which it computed in the cycle before, is
-// that of the same descriptor: nothing moved in between, and nothing was decided without a descriptor. Bound to the block;
-// what comes into its last stage may be anything.
+// When vireo_desc_fetch decides about a descriptor, the address of its last byte, computed in the cycle before, is that
+// of the same descriptor: nothing moved in between, and nothing was decided without a descriptor. Bound to the block;
+// the inputs of its last stage are free.
 module vireo_desc_end_proof (
   input logic        clk_i,
   input logic        rst_ni,
@@ -10,7 +10,7 @@ module vireo_desc_end_proof (
   input logic        says_i,            // state AnswerSay
   input logic        waits_i,           // state AnswerTable
   input logic        job_valid_i,
-  input logic        has_i,             // its job has a descriptor: given, or read
+  input logic        has_i,             // its job has a descriptor: passed in, or read
   input logic        job_reads_i,       // read
   input logic        read_valid_i,
   input logic [63:0] address_i,         // of the descriptor

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Nothing outside of a queue's window leaves vireo_desc_fetch: every buffer that it gives out and every indirect table that
-// it reads lies in the window that was read for its queue, first and last byte, in whole numbers, whatever the driver wrote
-// into the descriptor; and none is empty or goes around the end of the address space. Bound to the block. The last byte's
-// address comes from the cycle before, which vireo_desc_end_proof is about; that the window read is the one that firmware
-// wrote is vireo_table's proof.
+// No buffer or table outside of a queue's window leaves vireo_desc_fetch: every buffer that it delivers and every
+// indirect table that it reads lies in the window that was read for its queue, first and last byte, in whole numbers,
+// for any descriptor that the driver wrote; and none is empty or wraps around the end of the address space. Bound to
+// the block. The last byte's address comes from the cycle before, which vireo_desc_end_proof covers; vireo_table's
+// proof covers that the window read is the one that firmware wrote.
 module vireo_desc_window_proof (
   input logic        says_i,            // state AnswerSay, with a descriptor
   input logic [63:0] address_i,         // of the descriptor
@@ -16,7 +16,7 @@ module vireo_desc_window_proof (
   input logic        reads_i,           // an indirect table will be read
   input logic [63:0] table_address_i,
   input logic [31:0] table_bytes_i,
-  input logic        window_i,          // the queue has one
+  input logic        window_i,          // the queue has a window
   input logic        corrupt_i,         // its parity is wrong
   input logic [63:0] window_base_i,
   input logic [63:0] window_last_i

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What vireo_dma_split gives its output slice: bursts that PCIe and AXI4 allow, and that make up the request, byte for
-// byte. Requests have 1 byte or more; addresses are all of 64 bits and may wrap. The limit of a request is what was
+// The output of vireo_dma_split to its slice: bursts that PCIe and AXI4 allow, and that make up the request, byte for
+// byte. Requests have 1 byte or more; addresses are all of 64 bits and may wrap. The limit of a request is the one
 // pushed with it (`limit_is_meant`), whatever it is later.
 module vireo_dma_split_proof
   import vireo_spec_pkg::*;
@@ -30,7 +30,7 @@ module vireo_dma_split_proof
     .burst_first_o(), .burst_last_o(), .request_lane_o(), .request_bytes_o(), .request_meta_o()
   );
 
-  // The limit by definition: 128 bytes << code [PCIe, 7.5.3.4], reserved codes the least, and 256 beats at most.
+  // The limit by definition: 128 bytes << code [PCIe, 7.5.3.4], reserved codes the minimum, and 256 beats at most.
   function automatic logic [31:0] limit_of(input logic [2:0] code);
     logic [31:0] limit = code <= 3'd5 ? 32'd128 << code : 32'd128;
     return limit < 32'(256 * BeatBytes) ? limit : 32'(256 * BeatBytes);
@@ -42,7 +42,7 @@ module vireo_dma_split_proof
         && limit <= 32'(256 * BeatBytes) && request[1 +: BytesBits] != '0;
   endfunction
 
-  logic [BytesBits-1:0] done_q;  // bytes of the request that went before
+  logic [BytesBits-1:0] done_q;  // bytes of the request already cut
   logic [31:0] bytes, limit;
   logic there;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_fifo is a queue of Depth entries, visible two cycles after the push; and its RAM is never read where it is written
-// in that cycle (it would give an unknown word).
+// vireo_fifo is a queue of Depth entries, visible two cycles after the push; and its RAM is never read at an address
+// that is written in that cycle (the result would be unknown).
 module vireo_fifo_proof #(
   parameter int unsigned Width = 2,
   parameter int unsigned Depth = 4,
@@ -17,7 +17,7 @@ module vireo_fifo_proof #(
 
   logic s_ready, m_valid;
   logic [Width-1:0] m_data;
-  logic [AddressBits:0] behind;         // entries in the RAM before the one that is followed
+  logic [AddressBits:0] behind;         // entries in the RAM before the tracked one
   logic [AddressBits-1:0] place;
 
   vireo_formal_reset u_reset (.clk_i, .rst_ni);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A proof begins in reset, and reset may come again in any later cycle. It constrains nothing else. In an induction step
+// A proof starts in reset, and reset may return in any later cycle. It constrains nothing else. In an induction step
 // begun_q is free like every register, which only adds resets.
 module vireo_formal_reset (
   input logic clk_i,

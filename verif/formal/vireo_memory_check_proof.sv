@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What vireo_memory_check allows lies within the region, whatever key, address and length come and whatever is in the
-// tables: bound to the block, it takes the check and the region's row as they are in the first cycle of the pipeline, goes
-// along, and compares with the answer by the definition in whole numbers [IBTA vol. 1, 10.6.3]. That the row is the key's is
-// vireo_table's proof. Firmware gives page sizes of spec/ only; that is assumed.
+// What vireo_memory_check allows lies within the region, for any key, address, length and table contents: bound to the
+// block, it samples the check and the region's row in the first cycle of the pipeline, follows them, and compares with
+// the answer by the definition in whole numbers [IBTA vol. 1, 10.6.3]. vireo_table's proof covers that the row is the
+// key's. Firmware writes page sizes of spec/ only; that is assumed.
 module vireo_memory_check_proof
   import vireo_spec_pkg::*;
 #(
@@ -24,14 +24,14 @@ module vireo_memory_check_proof
   input logic [31:0]         row_page_shift_i,
   input logic [PageBits-1:0] row_first_i,
   input logic                page_valid_i,
-  input logic [PageBits-1:0] page_i,             // that is read
+  input logic [PageBits-1:0] page_i,             // being read
   input logic                place_valid_i,
   input logic [2:0]          status_i,
   input logic [12:0]         bytes0_i,
   input logic [12:0]         bytes1_i,
   input logic                paged_i,
   input logic                crosses_i,
-  input logic [63:0]         low_i               // what is added to the page's address
+  input logic [63:0]         low_i               // added to the page's address
 );
 
   typedef struct packed {

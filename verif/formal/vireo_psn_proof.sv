@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One comparison of packet sequence numbers against their definition: PSNs are numbers modulo 2^24, and of all of them the
-// half that begins with the expected one is ahead, the other half has been [IBTA vol. 1, 9.7.2 and 9.7.4]. Said without a
-// subtraction: psn_i lies a number of steps behind from_i, and that number, which is free, decides. So all 2^48 pairs and
-// all wraps are meant. Bound by the files next to this one where blocks compare PSNs.
+// One comparison of packet sequence numbers against their definition: PSNs are numbers modulo 2^24; the half that
+// starts with the expected one is ahead, the other half is past [IBTA vol. 1, 9.7.2 and 9.7.4]. Expressed without a
+// subtraction: psn_i lies a number of steps behind from_i, and that number, which is free, decides. So all 2^48 pairs
+// and all wraps are covered. Bound by the files next to this one where blocks compare PSNs.
 module vireo_psn_proof #(
-  parameter int unsigned First = 0,       // the verdict is 1 from so many steps on ...
-  parameter int unsigned Behind = 1 << 23 // ... to one before so many
+  parameter int unsigned First = 0,       // the verdict is 1 from this many steps on ...
+  parameter int unsigned Behind = 1 << 23 // ... to one before this many
 ) (
   input logic        clk_i,
   input logic        valid_i,    // the verdict counts

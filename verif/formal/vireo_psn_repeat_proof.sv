@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A READ takes as many PSNs as its response has packets [IBTA vol. 1, 9.7.2]: one that comes again must end before the
-// expected PSN, or it would be answered with packets that nobody has asked for. The expected PSN lies a number of steps
-// behind its first one, and that number is free. Bound to vireo_responder.
+// A READ takes as many PSNs as its response has packets [IBTA vol. 1, 9.7.2]: a duplicate must end before the expected
+// PSN, or it would be answered with packets that were not requested. The expected PSN lies a number of steps behind its
+// first one, and that number is free. Bound to vireo_responder.
 module vireo_psn_repeat_proof (
   input logic        clk_i,
-  input logic        again_i,    // it is carried out again
+  input logic        again_i,    // it is executed again
   input logic [23:0] expected_i,
   input logic [23:0] psn_i,
   input logic [31:0] packets_i

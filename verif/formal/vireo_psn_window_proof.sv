@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An acknowledge counts if its PSN is of a request that is under way: between the oldest one that is not acknowledged and
-// the newest one, both included, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. Both ends and the
+// An acknowledge counts if its PSN belongs to an outstanding request: between the oldest unacknowledged one and the
+// newest one, both included, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. Both ends and the
 // PSN are given by steps from the oldest, which are free. Bound to vireo_completer.
 module vireo_psn_window_proof (
   input logic        clk_i,
-  input logic        open_i,    // everything but the PSN would let it count
+  input logic        open_i,    // all conditions but the PSN hold
   input logic [23:0] oldest_i,
   input logic [23:0] newest_i,
   input logic [23:0] psn_i,

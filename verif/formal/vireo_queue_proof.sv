@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every queue with the one handshake must do, whatever is in it: neither lose nor invent nor swap entries, say
-// exactly when it has room, show an entry in time, and keep it until it is taken. One entry, of any value and pushed at
-// any time, is followed on its way (`mark_i` is free): if every single one comes out as it went in and when its turn has
-// come, all do. The count of entries ahead of it makes the proof independent of what the others are.
+// Requirements on every queue with the standard handshake, for any contents: it neither loses nor invents nor reorders
+// entries, reports exactly when it has room, shows an entry in time, and keeps it until it is taken. One entry, of any
+// value and pushed at any time, is tracked (`mark_i` is free): if each single one comes out unchanged and in order, all
+// do. The count of entries ahead of it makes the proof independent of their contents.
 module vireo_queue_proof #(
   parameter int unsigned Width = 2,
   parameter int unsigned Depth = 2,
-  parameter int unsigned Latency = 1,  // cycles from a push to the first in which the entry can be seen; 1 or 2
+  parameter int unsigned Latency = 1,  // cycles from a push to the first in which the entry is visible; 1 or 2
   localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
   input logic             clk_i,
@@ -18,12 +18,12 @@ module vireo_queue_proof #(
   input logic             m_valid_i,
   input logic             m_ready_i,
   input logic [Width-1:0] m_data_i,
-  input logic             mark_i      // the entry that is pushed in this cycle is the one to follow, if none is yet
+  input logic             mark_i      // track the entry that is pushed in this cycle, if none is tracked yet
 );
 
   logic [CountBits-1:0] count_q;  // entries
   logic fresh_q;                  // one was pushed in the cycle before
-  logic marked_q;                 // the entry to follow is inside
+  logic marked_q;                 // the tracked entry is inside
   logic [CountBits-1:0] ahead_q;  // entries before it
   logic [Width-1:0] data_q;
   logic push, pop;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// READs have numbers modulo 2^8. Of all of them the half that begins with the next one is new, the other half is known;
-// before the first one since the load nothing is. Said without a subtraction, as in vireo_psn_proof: the record's number
-// lies a number of steps behind the next one, and that number, which is free, decides. Bound to vireo_read_ring.
+// READs have numbers modulo 2^8. The half that starts with the next one is new, the other half is a duplicate; before
+// the first one since the load there are no duplicates. Expressed without a subtraction, as in vireo_psn_proof: the
+// record's number lies a number of steps behind the next one, and that number, which is free, decides. Bound to
+// vireo_read_ring.
 module vireo_read_number_proof (
   input logic       clk_i,
   input logic       any_i,

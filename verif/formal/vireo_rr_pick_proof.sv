@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_rr_pick picks one that wants, and nobody who wants stands between the last one and the pick. Positions are counted
-// from the one behind the last, around: the pick's is the least of those who want.
+// vireo_rr_pick picks a requesting input, and no requesting input lies between the last pick and the new one. Positions
+// are counted from the one behind the last, with wrap-around: the pick's is the least of the requesting ones.
 module vireo_rr_pick_proof #(
   parameter int unsigned Inputs = 4,
   localparam int unsigned IndexBits = $clog2(Inputs)

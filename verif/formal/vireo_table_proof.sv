@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_table gives what was last written in a cycle before the read, and zero where nothing was: of one entry, which is
-// any, written and read in any cycles. Reset only at power-on: a reset in the cycle behind a write would lose it.
+// vireo_table returns the value last written in a cycle before the read, and zero if nothing was written: for one
+// arbitrary entry, written and read in any cycles. Reset only at power-on: a reset in the cycle behind a write would
+// lose it.
 module vireo_table_proof #(
   parameter int unsigned Width = 4,
   parameter int unsigned Depth = 4,
@@ -23,8 +24,8 @@ module vireo_table_proof #(
   );
 
   logic begun_q;
-  logic [AddressBits-1:0] entry_q;  // the entry to watch
-  logic [Width-1:0] value_q;        // what a read in this cycle must give
+  logic [AddressBits-1:0] entry_q;  // the tracked entry
+  logic [Width-1:0] value_q;        // expected value of a read in this cycle
   logic expected_q;                 // the output is of this entry
   logic [Width-1:0] expected_value_q;
 

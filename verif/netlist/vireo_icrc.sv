@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stands in for rtl/rdma/vireo_icrc.sv: the ICRC's netlist in the parser's RTL, which has its tests. 64 bits only.
+// Stands in for rtl/rdma/vireo_icrc.sv: the ICRC's netlist inside the parser's RTL, which has its tests. 64 bits only.
 module vireo_icrc #(
   parameter int unsigned DataBits = 64
 ) (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requester and completer together (models; their own tests prove the RTL equal): long messages in bursts, others
-// beside them, and a hold of all. A replay's work request comes back after a time, as from the send queue.
+// beside them, and a hold of all. A replay's work request returns after a delay, as from the send queue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using model::Requester;
 constexpr spec::Config kConfig = spec::kNic100;
 constexpr uint32_t kMtu = 4096;
 constexpr uint32_t kBurst = spec::kSendBurstBytes / kMtu;  // packets
-constexpr uint64_t kBus = 0x7000'0000'0000;                // where memory lies, from its region's addresses
+constexpr uint64_t kBus = 0x7000'0000'0000;                // bus address of the region's memory
 constexpr Cycle kReread = 20;                              // of a work request
 constexpr uint64_t kRemote = 0x1234'5678'9abc'0000;
 
@@ -73,7 +73,7 @@ struct Pair {
     Write(works.back().second);
   }
   static spec::WorkRequest Token(uint16_t head) { return {.head = head, .bytes = 592}; }
-  // What lies in host memory.
+  // Contents of host memory.
   void Write(spec::WorkRequest& token) const {
     const Message& message = messages[token.head];
     token.qpn = message.qpn;
@@ -166,13 +166,13 @@ struct Pair {
   uint64_t resent = 0;            // packets
 };
 
-TEST(Burst, TheLongestMessageIsCutToItsEndWhileOthersGoOn) {
+TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   Pair pair;
   constexpr uint32_t kLong = 3, kShort = 9;
   constexpr uint32_t kPackets = Requester::kMaxMessageBytes / kMtu;
   constexpr uint32_t kFirst = 0xff'fff0;
   constexpr uint64_t kAddress = 0x1'0000'0000;
-  // At most the rest of one burst and another one, three cycles a packet, and its own way.
+  // At most the rest of one burst and another one, three cycles a packet, and its own latency.
   constexpr Cycle kMost = 2 * 3 * kBurst + kReread + 20;
   pair.SetUp(kLong, kFirst);
   pair.SetUp(kShort, 100);
@@ -247,7 +247,7 @@ TEST(Burst, TheLongestMessageIsCutToItsEndWhileOthersGoOn) {
   EXPECT_TRUE(pair.completer_failures.sent().empty());
 }
 
-TEST(Burst, LongMessagesTakeTurns) {
+TEST(Burst, LongMessagesAlternate) {
   Pair pair;
   constexpr uint32_t kQps = 5;
   constexpr uint32_t kPackets = 200;
@@ -272,7 +272,7 @@ TEST(Burst, LongMessagesTakeTurns) {
   EXPECT_EQ(pair.resent, 0u);
 }
 
-TEST(Burst, AHoldOfAllEndsWithTheBurstsUnderWay) {
+TEST(Burst, HoldEndsWithTheBurstsInProgress) {
   for (const Cycle after : {10u, 100u, 127u, 333u, 480u}) {
     Pair pair;
     constexpr uint32_t kQps = 3;
@@ -298,7 +298,7 @@ TEST(Burst, AHoldOfAllEndsWithTheBurstsUnderWay) {
     const Cycle begin = pair.now;
     for (int i = 0; i < 10; ++i) run();
     while (!pair.IsIdle() && pair.now < begin + 10'000) run();
-    // Of each QP the rest of a burst and one that is on its way.
+    // Of each QP the rest of a burst and one in flight.
     EXPECT_LE(pair.now - begin, 2 * kQps * (3 * kBurst + 10) + kReread);
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       EXPECT_LE(sent[qpn] - before.at(qpn), 2 * kBurst);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer as its tests see it: the bench that runs RTL and model in step, and one QP whose records and
-// acknowledges are made by hand.
+// Test bench of the completer: runs RTL and model in step, and has one QP with directed records and acknowledges.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,7 +68,7 @@ struct Bench {
     }
     return {};
   }
-  // Until nothing is under way.
+  // Until nothing is in flight.
   std::string Settle() {
     for (int i = 0; i < 5000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
@@ -103,7 +102,7 @@ struct Bench {
         .Encode(write.data);
     table.tokens.push_back(write);
   }
-  // While nothing is under way.
+  // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
     block.SetMq(bench.cycle(), mq);
@@ -180,7 +179,7 @@ inline constexpr uint32_t kQp = 5;
 inline constexpr uint16_t kCq = 11;
 inline constexpr uint64_t kWrId = 0xabc0'0000'0000;  // of the first
 
-// One QP in RTS, and records by hand.
+// One QP in RTS with directed records.
 struct OneQp : Bench {
   explicit OneQp(uint32_t psn = 1000, const Retries& retries = {}) : next_psn(psn) {
     SetCq(kQp, kCq, retries);
@@ -256,11 +255,11 @@ struct OneQp : Bench {
     last_hold = 0;
     holds_before = hold.sent.size();
   }
-  // Everything that was asked for is on the wire.
+  // Every requested packet is on the wire.
   void Send() { sent.tokens.push_back({.qpn = kQp, .psn = Psn(next_psn - 1), .generation = LastHold()}); }
   uint8_t LastHold() const { return hold.sent.size() > holds_before ? hold.sent.back().second.generation : last_hold; }
-  // The timer that was set last runs out, of an acknowledge twice: the first time it only comes to count, because
-  // nothing was sent when it was set. That one is not shown by Timers().
+  // The timer set last expires, for an acknowledge twice: the first expiry does not count, because nothing was sent
+  // when it was set. Timers() does not report that one.
   void Expire() {
     if (timer.kind == TimerKind::kAck) {
       const size_t holds = hold.sent.size();
@@ -275,11 +274,11 @@ struct OneQp : Bench {
     }
     expired.tokens.push_back({.qpn = kQp, .generation = timer.generation});
   }
-  // What was told since the last call.
+  // Events since the last call.
   std::vector<spec::Replay> Replays() {
     EXPECT_EQ(Settle(), "");
     auto replays = Taken(replay_sink);
-    // Whether it was sent before, is looked at here.
+    // The field `fresh` is checked here.
     for (auto& replay : replays) {
       if (replay.resume) continue;
       EXPECT_EQ(replay.fresh, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
@@ -314,7 +313,7 @@ struct OneQp : Bench {
     hold.sent.clear();
     return generations;
   }
-  // How many READs have ended, each time that it was told since the last call.
+  // The counts of ended READs, each report since the last call.
   std::vector<uint8_t> Ended() {
     EXPECT_EQ(Settle(), "");
     std::vector<uint8_t> counts;
@@ -332,7 +331,7 @@ struct OneQp : Bench {
     sink.sent().clear();
     return tokens;
   }
-  // The records that these tests post, by their numbers from 0 on.
+  // The records that these tests post, by number from 0 on.
   spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
     const auto is_read = [](const spec::SendRecord& one) { return one.opcode == spec::IbWcOpcode::kRdmaRead; };
     const auto reads = std::count_if(made.begin(), made.begin() + number, is_read);
@@ -349,7 +348,7 @@ struct OneQp : Bench {
     return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};
   }
 
-  // The statuses that came since the last call; each work request in its turn, each with its own data.
+  // The statuses since the last call; each work request in order, each with its own data.
   std::vector<IbWcStatus> Statuses() {
     EXPECT_EQ(Settle(), "");
     std::vector<IbWcStatus> statuses;
@@ -379,15 +378,15 @@ struct OneQp : Bench {
   }
 
   uint32_t next_psn;
-  uint32_t never_sent = next_psn;  // this PSN and what follows
+  uint32_t never_sent = next_psn;  // first PSN that was never sent
   uint32_t posted = 0;
   std::vector<spec::SendRecord> made;
   uint32_t completed = 0;
   uint32_t vendor_err = 0;  // of the last completion
   bool has_cqe = false;
-  spec::TimerSet timer;      // the last one that Timers() saw, as it was
-  std::set<uint8_t> unseen;  // settings that Timers() is not to show, and
-  uint8_t left_out = 0;      //   how many it has not shown
+  spec::TimerSet timer;      // the last one that Timers() returned
+  std::set<uint8_t> unseen;  // settings that Timers() must not report, and
+  uint8_t left_out = 0;      //   how many it has not reported
   uint8_t last_hold = 0;
   size_t holds_before = 0;  // of hold.sent, from before a clear
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: long messages are asked for burst by burst.
+// The completer: long messages are requested burst by burst.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -30,7 +30,7 @@ struct LongQp : OneQp {
     EXPECT_EQ(Settle(), "");
     return Taken(replay_sink);
   }
-  // The requester begins what was asked for.
+  // The requester starts the requested part.
   void Begin(const spec::Replay& replay) {
     record.tokens.push_back({.qpn = kQp,
                              .head = replay.head,
@@ -44,7 +44,7 @@ struct LongQp : OneQp {
   }
 };
 
-TEST(CompleterBurst, ALongMessageIsAskedForBurstByBurstEachWhenTheLastHasBegun) {
+TEST(CompleterBurst, LongMessageIsRequestedBurstByBurst) {
   LongQp qp(0xff'fff0);
   const uint32_t first = 0xff'fff0;
   qp.PostLong(3 * kBurst + 1);
@@ -62,7 +62,7 @@ TEST(CompleterBurst, ALongMessageIsAskedForBurstByBurstEachWhenTheLastHasBegun) 
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
 }
 
-TEST(CompleterBurst, WhatIsLeftAndNoLongerThanABurstIsAskedForInOne) {
+TEST(CompleterBurst, RestShorterThanABurstIsRequestedAtOnce) {
   for (const uint32_t left : {1u, kBurst - 1, kBurst, kBurst + 1}) {
     LongQp qp;
     qp.PostLong(kBurst + left);
@@ -73,7 +73,7 @@ TEST(CompleterBurst, WhatIsLeftAndNoLongerThanABurstIsAskedForInOne) {
   }
 }
 
-TEST(CompleterBurst, OnlyTheBeginningOfWhatWasAskedForLastCounts) {
+TEST(CompleterBurst, OnlyTheStartOfTheLastPartCounts) {
   LongQp qp;
   qp.PostLong(4 * kBurst);
   const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
@@ -95,18 +95,18 @@ TEST(CompleterBurst, OnlyTheBeginningOfWhatWasAskedForLastCounts) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-// A burst's end does not matter to where a replay begins, but to what has been sent before.
-TEST(CompleterBurst, GoingBackBeginsAtAnyPacketAndGoesOnByBursts) {
+// A replay may start anywhere in a burst, but the sent range matters.
+TEST(CompleterBurst, RetransmissionStartsAtAnyPacketAndContinuesByBursts) {
   for (const uint32_t lost : {0u, 1u, kBurst - 1, kBurst, kBurst + 1, 2 * kBurst - 1}) {
     SCOPED_TRACE(lost);
     LongQp qp(1000, {.retry_cnt = 7});
     qp.PostLong(4 * kBurst);
     const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
     EXPECT_EQ(qp.Replays(), Replays{part});
-    // The first burst has left, the second is on its way.
+    // The first burst has left, the second is in flight.
     qp.SequenceNak(1000 + lost);
     EXPECT_EQ(qp.Holds(), std::vector<uint8_t>{1});
-    qp.Begin(part);  // it began before the hold
+    qp.Begin(part);  // it started before the hold
     uint32_t psn = 1000 + lost;
     while (999 + 4 * kBurst - psn >= kBurst) {
       const spec::Replay next = qp.Part(1, 0, psn, psn >= 1000 + 2 * kBurst);
@@ -118,14 +118,14 @@ TEST(CompleterBurst, GoingBackBeginsAtAnyPacketAndGoesOnByBursts) {
   }
 }
 
-TEST(CompleterBurst, AMessageThatIsAcknowledgedBetweenItsPartsMakesWayForTheNextOne) {
+TEST(CompleterBurst, MessageAcknowledgedBetweenPartsIsSkipped) {
   LongQp qp(1000, {.timeout = 1, .retry_cnt = 7});
   qp.Post(3 * kBurst);
   qp.Post(1);
   qp.Timers();
   qp.Expire();
   EXPECT_EQ(qp.Replays(), Replays{qp.Part(1, 0, 1000, false)});
-  // Half of it was there all the time.
+  // Half of it was already acknowledged.
   qp.Ack(1000 + kBurst + 9);
   EXPECT_TRUE(qp.Statuses().empty());
   qp.Begin(qp.Part(1, 0, 1000, false));
@@ -141,7 +141,7 @@ TEST(CompleterBurst, AMessageThatIsAcknowledgedBetweenItsPartsMakesWayForTheNext
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(CompleterBurst, InAPauseALongMessageIsNotAskedForAndBehindItFromTheBeginning) {
+TEST(CompleterBurst, LongMessageRestartsAfterAPause) {
   LongQp qp(1000, {.timeout = 1, .retry_cnt = 7, .rnr_retry = 7});
   qp.Post(1);
   qp.RnrNak(1000);
@@ -153,13 +153,13 @@ TEST(CompleterBurst, InAPauseALongMessageIsNotAskedForAndBehindItFromTheBeginnin
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 0, 1000, 1000, 1000), qp.Part(2, 1, 1001, false)}));
 }
 
-TEST(CompleterBurst, AReadIsOneReplayHoweverLong) {
+TEST(CompleterBurst, ReadIsOneReplay) {
   OneQp qp(1000, {.max_rd_atomic = 1});
   qp.PostUnsentRead(1000);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 0, 1000, 1000, 1999), qp.Resume(0)}));
 }
 
-TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
+TEST(CompleterBurst, FailedLongMessageIsSkipped) {
   for (const bool in_first : {true, false}) {
     LongQp qp(1000, {.qp_type = spec::IbQpType::kUc});
     qp.PostLong(3 * kBurst);
@@ -173,7 +173,8 @@ TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
                                .again = !in_first};
     qp.record.tokens.push_back(amendment);
     EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
-    // In the first burst the requester has said so, and SQE may end; later nobody has, and the QP is to stop.
+    // In the first burst the requester has reported it, and SQE may end; later it was not reported, and the QP must
+    // stop.
     EXPECT_EQ(qp.failure.count, in_first ? 0u : 1u);
     qp.PostUnsent(1);
     const uint32_t psn = 1000 + 3 * kBurst;
@@ -184,7 +185,7 @@ TEST(CompleterBurst, ALongMessageThatFailsIsNotAskedForAndTheNextOneIs) {
   }
 }
 
-TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
+TEST(CompleterBurst, RequestsNothingAndIsIdleDuringHold) {
   LongQp qp;
   qp.PostLong(4 * kBurst);
   const spec::Replay part = qp.Part(0, 0, 1000 + kBurst, true);
@@ -194,7 +195,7 @@ TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
   qp.Begin(part);
   EXPECT_TRUE(qp.Replays().empty());
   EXPECT_EQ(qp.p.idle_o, 1);
-  // Acknowledges are heard all the same.
+  // Acknowledges still count.
   qp.Ack(1000);
   ASSERT_EQ(qp.Run(50), "");
   EXPECT_TRUE(qp.Replays().empty());
@@ -206,7 +207,7 @@ TEST(CompleterBurst, UnderAHoldOfAllNothingIsAskedForAndItIsIdle) {
   EXPECT_EQ(qp.Replays(), Replays{qp.Part(0, 0, 1000 + 2 * kBurst, true)});
 }
 
-TEST(CompleterBurst, ErrAndClearEndWhatIsAwaited) {
+TEST(CompleterBurst, ErrAndClearEndTheAwaitedPart) {
   for (const bool clear : {true, false}) {
     LongQp qp;
     qp.PostLong(3 * kBurst);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer at random: in a network that loses packets, and RTL against model in every cycle.
+// The completer in random traffic: in a network that loses packets, and RTL against model in every cycle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +14,8 @@
 namespace vireo::verif {
 namespace {
 
-// What stands around the completer, as simple as it can be: requesters that hold, also themselves, send queues that
-// take their time, peers that lose packets and are not ready, responders that put READ responses in their place,
-// timers.
+// The environment of the completer, as simple as possible: requesters that hold, also themselves, slow send queues,
+// peers that lose packets and are not ready, responders that order READ responses, timers.
 struct Network {
   static constexpr uint32_t kQps = 4;
   static constexpr uint32_t kFlooder = 9;  // flushes all the time
@@ -39,7 +38,7 @@ struct Network {
     bool holds_itself = false;
     uint8_t reads_begun = 0, reads_ended = 0;
     std::vector<Message> messages;
-    std::deque<Packet> sends;  // of the message under way
+    std::deque<Packet> sends;  // of the current message
     std::deque<std::pair<Cycle, spec::Replay>> replays;
     uint32_t open = 0, done = 0;
     // Wire
@@ -61,12 +60,12 @@ struct Network {
     bool IsHeld() const { return hold != resumed || holds_itself; }
   };
 
-  // What the requester decides in the cycles of a hold and behind it does not know of it yet; its records are visible
-  // one cycle later.
+  // Decisions of the requester in the cycles of a hold and just after it do not consider it yet; its records are
+  // visible one cycle later.
   static constexpr Cycle kHoldCycles = 3;
 
-  // Without loss a peer still says what it lacks, so that nothing depends on the ack timer.
-  // With a burst its requesters give way after so many packets.
+  // Without loss a peer still reports what it lacks, so that nothing depends on the ack timer.
+  // With a burst its requesters yield after that many packets.
   Network(Bench& b, bool is_lossy, uint8_t most_reads, uint32_t packets_of_burst)
       : bench(b), lossy(is_lossy), max_rd_atomic(most_reads), burst(packets_of_burst) {
     bench.completion.keep = bench.retired.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep = false;
@@ -84,7 +83,7 @@ struct Network {
       const auto cqe = spec::RdmaCqReq::Decode(token.cqe);
       ASSERT_EQ(cqe.status, kOk);
       ASSERT_EQ(cqe.wr_id, qp.done);
-      // A READ's data is all there.
+      // A READ's data has all arrived.
       for (const auto& read : qp.reads) ASSERT_NE(read.message, qp.done);
       ++qp.done;
     };
@@ -189,7 +188,7 @@ struct Network {
     if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
     ++sent;
   }
-  // Cuts what is from `psn` on: all of it, or so many packets.
+  // Cuts the part from `psn` on: all of it, or this many packets.
   void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again, uint32_t most_packets) {
     const Message& message = qp.messages[number];
     uint32_t packets = Psn(message.last_psn - psn) + 1;
@@ -248,7 +247,7 @@ struct Network {
     }
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       Qp& qp = qps[qpn];
-      // A message under way stops when the QP is held, a replay when another hold comes.
+      // A message in progress stops when the QP is held, a replay when another hold comes.
       if (!qp.sends.empty() && bench.random() % 2 == 0) {
         const Packet packet = qp.sends.front();
         if (packet.again ? packet.generation != qp.hold : qp.hold != qp.resumed) {
@@ -298,7 +297,7 @@ struct Network {
     bench.record.tokens.push_back(
         {.qpn = kFlooder, .status = IbWcStatus::kWrFlushErr, .last_psn = Psn(0U - 1), .first_psn = 0});
   }
-  // What this is about and has not come often enough yet; empty: nothing.
+  // The events that this test needs and that have not come often enough yet; empty: none.
   std::string Lacks() const {
     if (lossy && lost <= 50) return "lost packets";
     if (unsent <= 50) return "messages recorded before they are sent";
@@ -327,10 +326,10 @@ struct Network {
   std::vector<Qp> qps{kQps};
   uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
   uint64_t parts = 0, fresh = 0, stale = 0, flushed = 0;
-  size_t most = 0;  // READs at a time
+  size_t most = 0;  // outstanding READs
 };
 
-TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotReady) {
+TEST(Completer, EveryMessageCompletesInOrderDespiteLossAndRnr) {
   struct Case {
     bool lossy;
     unsigned out_rate;
@@ -370,7 +369,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     }
     ASSERT_EQ(bench.Settle(), "");
     bench.SetState(Network::kFlooder, IbQpState::kErr);
-    // As long as it takes: how often a thing happens is chance, that it happens is not.
+    // Runs until every event occurred: their frequency is random.
     for (int i = 0; i < 40'000 || (i < 400'000 && !network.Lacks().empty()); ++i) {
       network.Step(true);
       if (floods && i % 4 == 0) network.Flood();
@@ -394,7 +393,7 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
     for (const auto& qp : network.qps) {
       EXPECT_EQ(qp.done, qp.messages.size());
       EXPECT_EQ(qp.expected, qp.next_psn);
-      EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer stands
+      EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer is stopped
       EXPECT_EQ(qp.reads_begun, qp.reads_ended);
       EXPECT_TRUE(qp.reads.empty());
     }
@@ -408,8 +407,8 @@ TEST(Completer, EveryMessageCompletesInOrderThoughPacketsAreLostAndPeersAreNotRe
   }
 }
 
-// Many QPs in any state, records and acknowledges that may mean anything.
-TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
+// Many QPs in any state, with arbitrary records and acknowledges.
+TEST(Completer, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 5u}) {
     for (const unsigned out_rate : {16u, 8u, 2u}) {
       Bench bench(out_rate == 8);
@@ -481,7 +480,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
           }
           bench.record.tokens.push_back(record);
         } else if (dice >= 61 && asked.contains(qpn)) {
-          // The part that was asked for begins, or another one.
+          // The requested part starts, or another one.
           const spec::Replay& part = asked[qpn];
           bench.record.tokens.push_back(
               {.qpn = qpn,
@@ -523,7 +522,7 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
         }
         ASSERT_EQ(bench.Run(random() % 12), "");
       }
-      // Everything ends, and nothing is forgotten.
+      // Everything ends, and nothing is lost.
       bench.Rates(16, 16);
       bench.pause.toggles = 0;
       bench.pause.on = false;
@@ -544,8 +543,8 @@ TEST(Completer, RtlAndModelAgreeInEveryCycleUnderRandomTraffic) {
   }
 }
 
-// States of a few QPs change so often that changes meet their QP's turn.
-TEST(Completer, RtlAndModelAgreeWhenStatesChangeAllTheTime) {
+// States of a few QPs change so often that changes coincide with their QP's turn.
+TEST(Completer, MatchesModelUnderStateChanges) {
   Bench bench;
   uint32_t open[3]{};
   for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kPatient);

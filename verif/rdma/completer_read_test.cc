@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: RDMA READ and fence, and what nobody acknowledges.
+// The completer: RDMA READ and fence, and services without acknowledges.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -9,7 +9,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Completer, AReadCompletesWithItsLengthWhenItsLastResponseHasCome) {
+TEST(Completer, ReadCompletesWithItsLengthAtItsLastResponse) {
   for (const uint32_t start : {1000u, 0xff'ffffu, 0xff'fffeu, 0xff'fffdu}) {
     OneQp qp(start, kReader);
     qp.Post(1);
@@ -39,7 +39,7 @@ TEST(Completer, AReadCompletesWithItsLengthWhenItsLastResponseHasCome) {
   }
 }
 
-TEST(Completer, AResponseCoversWhatIsBeforeItsRead) {
+TEST(Completer, ResponseAcknowledgesEarlierRecords) {
   OneQp qp(1000, kReader);
   qp.Post(2);
   qp.PostRead(2);
@@ -54,7 +54,7 @@ TEST(Completer, AResponseCoversWhatIsBeforeItsRead) {
   EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
 }
 
-TEST(Completer, EveryResponseSetsTheAckTimerAnew) {
+TEST(Completer, EveryResponseRestartsTheAckTimer) {
   OneQp qp(1000, kReader);
   qp.PostRead(3);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -65,7 +65,7 @@ TEST(Completer, EveryResponseSetsTheAckTimerAnew) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1002), qp.Resume(1)}));
 }
 
-TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain) {
+TEST(Completer, AcknowledgeBeyondALackingReadRetransmitsIt) {
   const auto syndrome = [](AethSyndrome value) { return static_cast<uint8_t>(value); };
   for (const uint32_t start : {1000u, 0xff'fffdu}) {
     for (const uint8_t news :
@@ -90,7 +90,7 @@ TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain)
           EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, lacks, start + 1, start + 3),
                                            qp.Again(1, 2, start + 4, start + 4, start + 4),
                                            qp.Again(1, 3, start + 5, start + 5, start + 5), qp.Resume(1)}));
-          // More of the same is no news.
+          // Repetitions have no effect.
           qp.Ack(psn, news);
           qp.Ack(start + 5, news);
           EXPECT_EQ(qp.Holds(), Holds{});
@@ -98,7 +98,7 @@ TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain)
           EXPECT_EQ(qp.Timers(), Timers{});
           EXPECT_EQ(qp.Ended(), Counts{});
           EXPECT_TRUE(qp.failure_sink.sent().empty());
-          // It goes on as if nothing had been.
+          // It continues unaffected.
           qp.Responses(lacks, 3 - came);
           qp.Ack(start + 5);
           EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
@@ -109,7 +109,7 @@ TEST(Completer, WhatAcknowledgesMoreThanAReadThatLacksResponsesHasThemSentAgain)
   }
 }
 
-TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
+TEST(Completer, LostResponsesCostRetriesAndFailTheReadAtZero) {
   for (const bool acks : {true, false}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2, .rnr_retry = 7, .max_rd_atomic = 4});
     const auto say = [&] { acks ? qp.Ack(1004) : qp.RnrNak(1004); };
@@ -134,7 +134,7 @@ TEST(Completer, LostResponsesCostARetryEachAndFailTheReadWithoutOne) {
   }
 }
 
-TEST(Completer, AResponseMakesTheRetriesFullAgain) {
+TEST(Completer, ResponseRestoresTheRetries) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .max_rd_atomic = 4});
   qp.PostRead(6);
   qp.Post(1);
@@ -154,7 +154,7 @@ TEST(Completer, AResponseMakesTheRetriesFullAgain) {
   EXPECT_EQ(qp.vendor_err, 0u);
 }
 
-TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
+TEST(Completer, OfTwoReadsTheFirstLackingResponsesCounts) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.PostRead(2);
@@ -163,12 +163,12 @@ TEST(Completer, OfTwoReadsTheFirstThatLacksResponsesCounts) {
   qp.Ack(1004);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 1, 1002, 1002, 1003), qp.Again(1, 2, 1004, 1004, 1004), qp.Resume(1)}));
-  qp.Response(1002);  // progress: the same acknowledge is news again
+  qp.Response(1002);  // progress: the same acknowledge counts again
   qp.Ack(1004);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1003, 1002, 1003), qp.Again(2, 2, 1004, 1004, 1004), qp.Resume(2)}));
 }
 
-TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
+TEST(Completer, NakOfAReadRequestIsHandledLikeAnyNak) {
   for (const uint32_t came : {0u, 1u}) {
     using Case = std::tuple<uint8_t, IbWcStatus, spec::RdmaError>;
     for (const auto& [syndrome, status, code] :
@@ -199,7 +199,7 @@ TEST(Completer, ANakOfAReadsOwnRequestFailsOrRetriesItAsAny) {
   }
 }
 
-TEST(Completer, InAPauseLostResponsesAreNoNews) {
+TEST(Completer, LostResponsesAreIgnoredInAPause) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.Post(1);
@@ -219,7 +219,7 @@ TEST(Completer, InAPauseLostResponsesAreNoNews) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1002, 1002, 1003), qp.Again(2, 3, 1004, 1004, 1004), qp.Resume(2)}));
 }
 
-TEST(Completer, AGapInTheResponsesIsASequenceNakOfTheExpectedOne) {
+TEST(Completer, ResponseGapIsASequenceNakOfTheExpectedPsn) {
   OneQp qp(1000, {.retry_cnt = 1, .max_rd_atomic = 4});
   qp.Post(1);
   qp.PostRead(2);
@@ -244,7 +244,7 @@ TEST(Completer, AGapInTheResponsesIsASequenceNakOfTheExpectedOne) {
   EXPECT_EQ(qp.Holds(), (Holds{2, 3}));
 }
 
-TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
+TEST(Completer, ResponseWithStatusFailsItsReadAndFlushesTheRest) {
   for (const IbWcStatus status :
        {IbWcStatus::kLocLenErr, IbWcStatus::kLocQpOpErr, IbWcStatus::kLocProtErr, IbWcStatus::kBadRespErr}) {
     for (const uint8_t code : {uint8_t{0}, kAck, uint8_t{19}, uint8_t{0x3f}, kSequenceNak}) {
@@ -266,7 +266,7 @@ TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
       }
     }
   }
-  // Not of what is outstanding.
+  // Outside of the outstanding range.
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -277,14 +277,14 @@ TEST(Completer, AResponseWithAStatusFailsItsReadAndFlushesTheRest) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, TheStatusOfWhatIsNoResponseCountsForNothing) {
+TEST(Completer, StatusWithoutAResponseIsIgnored) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.ack.tokens.push_back({.qpn = kQp, .psn = 1000, .syndrome = kAck, .status = IbWcStatus::kLocLenErr});
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(Completer, AReplayStandsAtAFenceUntilEveryReadBeforeItHasLeft) {
+TEST(Completer, ReplayStallsAtAFenceUntilEarlierReadsLeave) {
   for (const bool read : {false, true}) {
     OneQp qp(1000, kReader);
     qp.PostRead(2);
@@ -318,7 +318,7 @@ TEST(Completer, AReplayStandsAtAFenceUntilEveryReadBeforeItHasLeft) {
   }
 }
 
-TEST(Completer, AFenceWithNoReadBeforeItWaitsForNothing) {
+TEST(Completer, FenceWithoutEarlierReadsDoesNotStall) {
   OneQp qp(1000, kReader);
   qp.Post(1);
   qp.PostFence(1);  // its READ has left meanwhile
@@ -326,12 +326,12 @@ TEST(Completer, AFenceWithNoReadBeforeItWaitsForNothing) {
   qp.PostFence(1);
   qp.PostUnsentRead(1);
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(0, 2, 1002, 1002, 1002), qp.Again(0, 3, 1003, 1003, 1003), qp.Resume(0)}));
-  // A READ behind the cursor is none before it.
+  // A READ behind the cursor does not count as before it.
   qp.SequenceNak(1000);
   EXPECT_EQ(qp.Replays().size(), 5u);
 }
 
-TEST(Completer, AReplayStandsWhereThereWouldBeTooManyReads) {
+TEST(Completer, ReplayStallsAtTheReadLimit) {
   for (const uint32_t most : {1u, 2u, 4u}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .max_rd_atomic = static_cast<uint8_t>(most)});
     for (uint32_t i = 0; i < most; ++i) qp.PostRead(1);
@@ -351,14 +351,14 @@ TEST(Completer, AReplayStandsWhereThereWouldBeTooManyReads) {
   }
 }
 
-TEST(Completer, WithNoReadAllowedAReadIsReplayedWhenNoneIsBeforeIt) {
-  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester says what is wrong
+TEST(Completer, ReadLimitZeroReplaysAReadWithoutEarlierReads) {
+  OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7});  // the requester reports the error
   qp.PostUnsentRead(1);
   qp.PostUnsentRead(1);
   EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 0, 1000, 1000, 1000)});
 }
 
-TEST(Completer, ANakOrATimeoutEndsTheStandAndTheNextReplayStandsThereAgain) {
+TEST(Completer, NakOrTimeoutEndsTheStallAndTheNextReplayStallsAgain) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kReader);
     qp.Post(1);
@@ -386,13 +386,13 @@ TEST(Completer, ANakOrATimeoutEndsTheStandAndTheNextReplayStandsThereAgain) {
   }
 }
 
-TEST(Completer, AReadThatLeavesInAPauseBeginsNothing) {
+TEST(Completer, ReadThatLeavesInAPauseStartsNothing) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);
   qp.Post(1);
   qp.PostFence(1);
   EXPECT_EQ(qp.Replays(), Replays{});
-  qp.RnrNak(1000, 1);  // of the READ, as nobody should
+  qp.RnrNak(1000, 1);  // of the READ, which no peer should send
   EXPECT_EQ(qp.Timers().back(), Timer(TimerKind::kRnr, 1, 2));
   qp.Response(1000);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
@@ -401,7 +401,7 @@ TEST(Completer, AReadThatLeavesInAPauseBeginsNothing) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 1, 1001, 1001, 1001), qp.Again(2, 2, 1002, 1002, 1002), qp.Resume(2)}));
 }
 
-TEST(Completer, ErrClearAndAFailureEndAStand) {
+TEST(Completer, ErrClearAndFailureEndAStall) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kReader);
     qp.PostRead(1);
@@ -416,7 +416,7 @@ TEST(Completer, ErrClearAndAFailureEndAStand) {
                                           : (Statuses{IbWcStatus::kLocProtErr, kFlush, kFlush}));
     EXPECT_EQ(qp.Replays(), Replays{});
     EXPECT_EQ(qp.Ended(), (Counts{1, 2}));
-    // Set up anew it begins from nothing, but the number goes on.
+    // Set up again it starts from nothing, but the number continues.
     qp.SetState(kQp, IbQpState::kReset, true);
     qp.SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -431,7 +431,7 @@ TEST(Completer, ErrClearAndAFailureEndAStand) {
   }
 }
 
-TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
+TEST(Completer, EndedReadCountWrapsAndIsNeverReset) {
   OneQp qp(1000, kReader);
   uint8_t ended = 0;
   for (int i = 0; i < 300; ++i) {
@@ -441,7 +441,7 @@ TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
       qp.PostRead(2);
       expected.push_back(++ended);
       qp.SetState(kQp, IbQpState::kErr);
-    } else if (i % 50 == 40) {  // forgotten, one when it comes
+    } else if (i % 50 == 40) {  // discarded, one on arrival
       qp.PostRead(1);
       ASSERT_EQ(qp.Settle(), "");
       qp.SetState(kQp, IbQpState::kReset, true);
@@ -467,7 +467,7 @@ TEST(Completer, TheNumberOfReadsThatEndedIsNeverSetBackAndWraps) {
   EXPECT_LT(ended, 100);  // 312 modulo 256
 }
 
-TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
+TEST(Completer, AmendmentDoesNotCountAsARead) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.Post(1);
@@ -476,7 +476,7 @@ TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
                              .status = IbWcStatus::kLocQpOpErr,
                              .vendor_err = 3,
                              .amends = true};
-  qp.record.tokens.push_back(amendment);  // of the newest, which remains what it is
+  qp.record.tokens.push_back(amendment);  // of the newest, which stays a READ
   EXPECT_EQ(qp.Ended(), Counts{});
   qp.Responses(1000, 2);
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
@@ -484,7 +484,7 @@ TEST(Completer, AnAmendmentCountsForNoReadAndEndsNone) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, AReadThatFailsInAReplayCompletesInItsTurn) {
+TEST(Completer, ReadThatFailsInAReplayCompletesInOrder) {
   OneQp qp(1000, kReader);
   qp.PostRead(2);
   qp.PostRead(1);
@@ -503,7 +503,7 @@ TEST(Completer, AReadThatFailsInAReplayCompletesInItsTurn) {
   EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
 }
 
-TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
+TEST(Completer, UnacknowledgedServicesCompleteWhenSent) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
@@ -523,7 +523,7 @@ TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
     qp.Ack(3);
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
     EXPECT_FALSE(qp.has_cqe);
-    // It has no timer, and nothing is sent again.
+    // It has no timer and is never retransmitted.
     EXPECT_EQ(qp.Timers(), Timers{});
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
@@ -533,14 +533,14 @@ TEST(Completer, WhatNobodyAcknowledgesCompletesWhenItHasLeft) {
   }
 }
 
-// Which of what follows is flushed is the requester's to say. [IBTA vol. 1, 10.3.1.6]
-TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
+// The requester decides which later work is flushed. [IBTA vol. 1, 10.3.1.6]
+TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
     qp.Post(2);
     qp.PostFailed(IbWcStatus::kLocProtErr, 4);
-    EXPECT_EQ(qp.Statuses(), Statuses{});  // not before its turn
+    EXPECT_EQ(qp.Statuses(), Statuses{});  // not before earlier records
     qp.SetState(kQp, IbQpState::kSqe);
     qp.PostFailed(kFlush, 0);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -554,7 +554,7 @@ TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
     qp.Ack(1003);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
-    // In SQE what has left completes, too.
+    // In SQE sent packets complete, too.
     qp.Post(1);
     qp.PostFailed(IbWcStatus::kLocQpOpErr, 4);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -566,7 +566,7 @@ TEST(Completer, OfWhatNobodyAcknowledgesAFailedRecordTakesNothingAlong) {
   }
 }
 
-TEST(Completer, OfUcAMessageThatFailsOnTheWayCompletesWithItsAmendment) {
+TEST(Completer, UcMessageThatFailsMidwayCompletesWithItsAmendment) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
   qp.Post(3);
@@ -582,7 +582,7 @@ TEST(Completer, OfUcAMessageThatFailsOnTheWayCompletesWithItsAmendment) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(Completer, OfUcABrokenQueueFlushesTheRest) {
+TEST(Completer, UcBrokenQueueFlushesTheRest) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
   spec::SendRecord silent = qp.Record(0);
@@ -594,7 +594,7 @@ TEST(Completer, OfUcABrokenQueueFlushesTheRest) {
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
 }
 
-TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
+TEST(Completer, ReadsMeetDocumentedLatencies) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);
   qp.PostFence(1);
@@ -613,7 +613,7 @@ TEST(Completer, LatenciesOfReadsAreThoseOfThePage) {
   EXPECT_EQ(qp.replay.count, 1u);
 }
 
-TEST(Completer, AReadOfOnePacketTakesAtMostTwelveCycles) {
+TEST(Completer, OnePacketReadTakesAtMostTwelveCycles) {
   OneQp qp(1000, kReader);
   Cycle busy = 0;
   for (uint32_t i = 0; i < 400; i += 4) {

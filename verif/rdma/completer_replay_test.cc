@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completer: sending again, for a NAK, a pause or a timeout.
+// The completer: retransmission for a NAK, a pause or a timeout.
 #include <gtest/gtest.h>
 
 #include "verif/rdma/completer_bench.h"
@@ -7,7 +7,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Completer, ASequenceNakHoldsTheQpAndReplaysEverythingFromItsPsnOn) {
+TEST(Completer, SequenceNakHoldsTheQpAndReplaysFromItsPsn) {
   for (const uint32_t start : {1000u, 0xff'fffeu, 0xff'fffcu}) {
     OneQp qp(start, {.retry_cnt = 1});
     for (const uint32_t packets : {1u, 3u, 1u}) qp.Post(packets);
@@ -26,7 +26,7 @@ TEST(Completer, ASequenceNakHoldsTheQpAndReplaysEverythingFromItsPsnOn) {
   }
 }
 
-TEST(Completer, ASequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
+TEST(Completer, SequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
   OneQp qp(1000, {.retry_cnt = 1});
   qp.Post(2);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -34,7 +34,7 @@ TEST(Completer, ASequenceNakOfTheOldestPsnReplaysItsWholeMessage) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1001), qp.Resume(1)}));
 }
 
-TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
+TEST(Completer, DuplicateSequenceNakCostsNoRetry) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
   qp.Post(4);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -46,13 +46,13 @@ TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
   for (int i = 0; i < 5; ++i) qp.SequenceNak(1001);  // when they have left
   EXPECT_EQ(qp.Holds(), Holds{});
   EXPECT_EQ(qp.Replays().size(), 2u);
-  // A timeout begins the second replay, and one NAK of a packet that is lost again would be news.
+  // A timeout starts the second replay, and one NAK of a packet that is lost again would count.
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
   qp.Expire();
   EXPECT_EQ(qp.Holds(), Holds{2});
   EXPECT_EQ(qp.Replays().size(), 2u);
   EXPECT_EQ(qp.Statuses(), Statuses{});
-  qp.SequenceNak(1002);  // progress: everything is full again
+  qp.SequenceNak(1002);  // progress: all counters are restored
   EXPECT_EQ(qp.Holds(), Holds{3});
   qp.SequenceNak(1003);
   EXPECT_EQ(qp.Holds(), Holds{4});
@@ -64,7 +64,7 @@ TEST(Completer, ASequenceNakThatTellsNothingNewCostsNoRetry) {
   EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
 }
 
-TEST(Completer, ASequenceNakDuringAReplayThatATimeoutBeganIsNews) {
+TEST(Completer, SequenceNakDuringATimeoutReplayCounts) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 2});
   qp.Post(1);
   qp.Post(1);
@@ -81,7 +81,7 @@ TEST(Completer, ASequenceNakDuringAReplayThatATimeoutBeganIsNews) {
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
-TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
+TEST(Completer, ExhaustedRetriesFailTheOldestRecordAndFlushTheRest) {
   for (const uint8_t count : {uint8_t{0}, uint8_t{1}, uint8_t{7}}) {
     OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = count});
     qp.Post(1);
@@ -102,13 +102,13 @@ TEST(Completer, RetriesThatAreExhaustedFailTheOldestRecordAndFlushTheRest) {
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
               (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
-    EXPECT_EQ(qp.Timers(), Timers{});  // it stands since it expired
+    EXPECT_EQ(qp.Timers(), Timers{});  // stopped since it expired
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
   }
 }
 
-TEST(Completer, ProgressMakesBothCountersFullAgain) {
+TEST(Completer, ProgressRestoresBothRetryCounters) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
   qp.Post(8);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -130,7 +130,7 @@ TEST(Completer, ProgressMakesBothCountersFullAgain) {
   EXPECT_EQ(qp.Statuses(), Statuses{kRetryExc});
 }
 
-TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
+TEST(Completer, RnrNakPausesTheQpAndReplaysAtTimerExpiry) {
   OneQp qp(1000, {.timeout = kTimeout, .rnr_retry = 1});
   qp.Post(1);
   qp.Post(2);
@@ -140,7 +140,7 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 27, 2)});
   EXPECT_EQ(qp.Holds(), Holds{1});
-  // In the pause an acknowledge counts and changes nothing else; the same NAK once more is no news.
+  // In the pause an acknowledge counts and changes nothing else; the same NAK again has no effect.
   qp.RnrNak(1001, 5);
   qp.SequenceNak(1001);
   qp.Ack(1001);
@@ -155,7 +155,7 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
   EXPECT_EQ(qp.Holds(), Holds{2});
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(2, 2, 1003, 1003, 1003), qp.Again(2, 3, 1004, 1004, 1005), qp.Resume(2)}));
-  // The pause's end has cost no retry of either kind beyond the one: 1003 was progress.
+  // The end of the pause has cost no further retry of either kind: 1003 was progress.
   qp.RnrNak(1003, 31);
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kRnr, 31, 4)});
   qp.Expire();
@@ -167,7 +167,7 @@ TEST(Completer, AnRnrNakPausesTheQpAndReplaysWhenTheTimerExpires) {
   EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 6)});
 }
 
-TEST(Completer, AnRnrRetryOfSevenIsWithoutEnd) {
+TEST(Completer, RnrRetrySevenIsUnlimited) {
   for (const bool ends : {false, true}) {
     OneQp qp(1000, {.rnr_retry = static_cast<uint8_t>(ends ? 6 : 7)});
     qp.Post(1);
@@ -183,7 +183,7 @@ TEST(Completer, AnRnrRetryOfSevenIsWithoutEnd) {
   }
 }
 
-TEST(Completer, APauseThatOutlivesItsRecordsEndsWithAResume) {
+TEST(Completer, PauseWithoutRecordsEndsWithAResume) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   qp.RnrNak(1000, 1);
@@ -196,7 +196,7 @@ TEST(Completer, APauseThatOutlivesItsRecordsEndsWithAResume) {
   EXPECT_EQ(qp.Timers(), Timers{});  // nothing is outstanding
 }
 
-TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgress) {
+TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -214,7 +214,7 @@ TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgr
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(5)});
   qp.SequenceNak(1003);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(6)});
-  // Firmware switches it off.
+  // Firmware disables it.
   qp.SetCq(kQp, kCq, {.retry_cnt = 7});
   qp.Post(1);
   qp.Ack(1003);
@@ -224,8 +224,8 @@ TEST(Completer, TheAckTimerRunsWhileSomethingIsOutstandingAndBeginsAnewWithProgr
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk, kOk}));
 }
 
-// What has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
-TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
+// A packet that has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
+TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
   for (const bool again : {false, true}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 0});
     if (again) qp.SetCq(kQp, kCq, {.timeout = kTimeout, .retry_cnt = 1});
@@ -247,7 +247,7 @@ TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
     };
     for (int i = 0; i < 20; ++i) expire();
-    // Of another QP, of an earlier hold, of what is acknowledged: nothing of it.
+    // Of another QP, of an earlier hold, of an acknowledged PSN: all ignored.
     qp.sent.tokens.push_back({.qpn = kQp + 1, .psn = 1, .generation = generation});
     qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = static_cast<uint8_t>(generation - 1)});
     ASSERT_EQ(qp.Settle(), "");
@@ -260,10 +260,10 @@ TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
     qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = generation});
     ASSERT_EQ(qp.Settle(), "");
     EXPECT_EQ(qp.Holds(), Holds{});
-    expire();  // it is sent, and has its time from now on
+    expire();  // it is sent, and its time starts now
     EXPECT_EQ(qp.Holds(), Holds{});
     qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
-    if (again) {  // the counter was full again
+    if (again) {  // the counter was restored
       EXPECT_EQ(qp.Holds(), Holds{2});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
       expire();
@@ -274,8 +274,8 @@ TEST(Completer, ATimeoutCountsOnlyIfItsWholeTimeIsBehindWhatWasSent) {
   }
 }
 
-// They share a RAM: a life of this or another QP begins in the cycles around the one in which this one sends.
-TEST(Completer, WhatWasSentCountsSinceTheLifeBegan) {
+// They share a RAM: a lifetime of this or another QP starts in the cycles around the one in which this one sends.
+TEST(Completer, TransmissionsCountSinceTheStartOfTheLifetime) {
   for (const uint32_t begins : {kQp, kQp + 1}) {
     for (int delay = -3; delay <= 3; ++delay) {
       SCOPED_TRACE("QP " + std::to_string(begins) + " " + std::to_string(delay) + " cycles after");
@@ -298,8 +298,8 @@ TEST(Completer, WhatWasSentCountsSinceTheLifeBegan) {
   }
 }
 
-// The request says it for all responses.
-TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
+// The request counts for all responses.
+TEST(Completer, TimeoutOfAReadWithoutResponsesCounts) {
   OneQp qp(1000, kReader);
   qp.PostRead(4);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -311,7 +311,7 @@ TEST(Completer, TheTimeOfAReadWhoseResponsesStopCounts) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1003), qp.Resume(1)}));
 }
 
-TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
+TEST(Completer, TimerCodeZeroDisablesTheAckTimer) {
   OneQp qp(1000, {.retry_cnt = 7});
   qp.Post(2);
   qp.Ack(1000);
@@ -322,7 +322,7 @@ TEST(Completer, WithTimerCodeZeroThereIsNoAckTimer) {
   EXPECT_EQ(qp.Timers(), Timers{});
 }
 
-TEST(Completer, AnExpiryOfATimerThatWasSetAnewIsIgnored) {
+TEST(Completer, StaleExpiryIsIgnored) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -335,16 +335,16 @@ TEST(Completer, AnExpiryOfATimerThatWasSetAnewIsIgnored) {
   EXPECT_EQ(qp.Holds(), Holds{});
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
   qp.Expire();
-  qp.Expire();  // it stands
+  qp.Expire();  // it is stopped
   EXPECT_EQ(qp.Holds(), Holds{1});
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
   qp.Ack(1001);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
-  qp.Expire();  // it was switched off
+  qp.Expire();  // it was stopped
   EXPECT_EQ(qp.Holds(), Holds{});
 }
 
-TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
+TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
   for (const int cause : {0, 1, 2}) {
     OneQp qp(1000, kPatient);
     for (int i = 0; i < 4; ++i) qp.Post(2);
@@ -362,7 +362,7 @@ TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
     qp.replay.rate = 16;
     EXPECT_EQ(qp.Holds(), (Holds{1, 2}));
     (void)qp.Timers();
-    // The first one had been given already.
+    // The first one had been issued already.
     Replays expected{qp.Again(1, 0, 1001, 1000, 1001)};
     uint8_t generation = 2;
     if (cause == 1) {
@@ -381,7 +381,7 @@ TEST(Completer, ANakOrATimeoutDuringAReplayBeginsItAnew) {
   }
 }
 
-TEST(Completer, WhatIsAcknowledgedDuringAReplayIsNotReplayed) {
+TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
   OneQp qp(1000, kPatient);
   for (int i = 0; i < 5; ++i) qp.Post(2);
   ASSERT_EQ(qp.Settle(), "");
@@ -407,7 +407,7 @@ TEST(Completer, WhatIsAcknowledgedDuringAReplayIsNotReplayed) {
   EXPECT_EQ(qp.Statuses(), Statuses(5, kOk));
 }
 
-TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
+TEST(Completer, UnsentRecordIsReplayedInOrder) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   ASSERT_EQ(qp.Settle(), "");
@@ -418,7 +418,7 @@ TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
   ASSERT_EQ(qp.Run(50), "");
   qp.replay.rate = 16;
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Again(1, 1, 1001, 1001, 1002), qp.Resume(1)}));
-  qp.PostUnsent(1);  // behind the resume: it is sent, and the resume comes once more, without another hold
+  qp.PostUnsent(1);  // behind the resume: it is sent, and the resume is sent once more, without another hold
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 2, 1003, 1003, 1003), qp.Resume(1)}));
   qp.Ack(1003);
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
@@ -429,7 +429,7 @@ TEST(Completer, AnUnsentRecordIsReplayedInItsTurn) {
   EXPECT_EQ(qp.Holds(), Holds{1});
 }
 
-TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
+TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   const spec::SendRecord record = qp.Record(2);
@@ -447,7 +447,7 @@ TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
                              .again = true,
                              .slot = 1,
                              .silent = true};
-  // Of a record that is not there.
+  // Of a nonexistent record.
   for (const uint8_t slot : {uint8_t{0}, uint8_t{2}, uint8_t{3}, uint8_t{7}, uint8_t{9}, uint8_t{255}}) {
     amendment.slot = slot;
     qp.record.tokens.push_back(amendment);
@@ -459,7 +459,7 @@ TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
   amendment.first_psn = 1001;
   qp.record.tokens.push_back(amendment);
   EXPECT_EQ(qp.Statuses(), Statuses{});
-  // What comes before it is replayed once more, it and what is behind it are not.
+  // Earlier records are replayed once more; it and later ones are not.
   qp.Timers();
   qp.Expire();
   EXPECT_EQ(qp.Replays(), Replays{qp.Again(2, 0, 1000, 1000, 1000)});
@@ -472,7 +472,7 @@ TEST(Completer, ARecordThatFailsInAReplayCompletesInItsTurnAndIsTold) {
   EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
 }
 
-TEST(Completer, ARecordThatFailedInAReplayFlushesWithItsStatusWithoutAWordMore) {
+TEST(Completer, RecordThatFailedInAReplayFlushesWithItsStatus) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
   qp.Post(1);
@@ -487,7 +487,7 @@ TEST(Completer, ARecordThatFailedInAReplayFlushesWithItsStatusWithoutAWordMore) 
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
-TEST(Completer, AFailureInAReplayOfARecordThatHasCompletedIsNothing) {
+TEST(Completer, ReplayFailureOfACompletedRecordIsIgnored) {
   // Its slot is free, the next to be used, or another record's.
   for (const uint32_t later : {0u, 6u, 7u, 8u}) {
     OneQp qp(1000, kPatient);
@@ -505,7 +505,7 @@ TEST(Completer, AFailureInAReplayOfARecordThatHasCompletedIsNothing) {
   }
 }
 
-TEST(Completer, AClearMakesTheCountersFullAgain) {
+TEST(Completer, ClearRestoresTheRetryCounters) {
   OneQp qp(1000, {.timeout = kTimeout, .retry_cnt = 1, .rnr_retry = 1});
   for (int i = 0; i < 3; ++i) {
     qp.Post(1);
@@ -523,7 +523,7 @@ TEST(Completer, AClearMakesTheCountersFullAgain) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, TheOldestRecordThatFailsInAReplayCompletesAtOnce) {
+TEST(Completer, OldestRecordThatFailsInAReplayCompletesAtOnce) {
   OneQp qp(1000, kPatient);
   for (int i = 0; i < 2; ++i) qp.Post(1);
   qp.record.tokens.push_back({.qpn = kQp,
@@ -555,13 +555,13 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
       ASSERT_EQ(qp.Run(50), "");
       qp.replay.rate = 16;
       EXPECT_EQ(qp.Statuses(), Statuses(clear ? 0 : 4, kFlush));
-      EXPECT_EQ(qp.Replays().size(), cause == 0 ? 1u : 0u);  // that which waited to be taken
+      EXPECT_EQ(qp.Replays().size(), cause == 0 ? 1u : 0u);  // the one that waited to be taken
       EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
       qp.Expire();
       EXPECT_EQ(qp.Timers(), Timers{});
       EXPECT_EQ(qp.Holds().size(), cause == 2 ? 0u : 1u);
       if (!clear) qp.SetState(kQp, IbQpState::kReset, true);
-      // Set up anew: generations begin at 0 again, counters are full.
+      // Set up again: generations start at 0 again, counters are full.
       qp.SetState(kQp, IbQpState::kRts);
       ASSERT_EQ(qp.Settle(), "");
       qp.Post(1);
@@ -572,7 +572,7 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
   }
 }
 
-TEST(Completer, QpsTakeTurnsToBeReplayed) {
+TEST(Completer, ReplaysAlternateBetweenQps) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < 3; ++qpn) {
     bench.SetCq(qpn, 0, kPatient);
@@ -595,7 +595,7 @@ TEST(Completer, QpsTakeTurnsToBeReplayed) {
     EXPECT_EQ(token.psn, next[token.qpn]);
     EXPECT_EQ(token.resume, next[token.qpn] == 4);
     ++next[token.qpn];
-    // From the third on all of them wait; in the end one after the other has nothing more.
+    // From the third on all of them wait; in the end one after the other runs out.
     if (i >= 2 && i < 10) {
       EXPECT_EQ(token.qpn, bench.replay_sink.sent()[i + 3].token.qpn) << i;
     }
@@ -619,7 +619,7 @@ TEST(Completer, RecordsAndAcknowledgesDoNotWaitForReplays) {
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1000, 1000, 1000), qp.Resume(1)}));
 }
 
-TEST(Completer, ItWaitsForTheTimerAndLosesNoSetting) {
+TEST(Completer, StallsForTheTimerWithoutLosingASetting) {
   OneQp qp(1000, kPatient);
   qp.timer_set.rate = 0;
   qp.Post(8);
@@ -635,7 +635,7 @@ TEST(Completer, ItWaitsForTheTimerAndLosesNoSetting) {
   EXPECT_EQ(qp.Timers(), expected);
 }
 
-TEST(Completer, LatenciesOfSendingAgainAreThoseOfThePage) {
+TEST(Completer, RetransmissionMeetsDocumentedLatencies) {
   OneQp qp(1000, kPatient);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
@@ -657,14 +657,14 @@ TEST(Completer, LatenciesOfSendingAgainAreThoseOfThePage) {
   EXPECT_EQ(qp.hold.sent.size(), 2u);
 }
 
-TEST(Completer, AMessageWithTimerAndAcknowledgeOfItsOwnTakesAtMostTenCycles) {
+TEST(Completer, MessageWithTimerAndOwnAcknowledgeTakesAtMostTenCycles) {
   for (const uint32_t burst : {1u, 8u}) {
     OneQp qp(1000, kPatient);
     Cycle busy = 0;
     for (uint32_t i = 0; i < 400; i += burst) {
       for (uint32_t k = 0; k < burst; ++k) qp.Post(1);
       for (uint32_t k = 0; k < burst; ++k) qp.Ack(1000 + i + k);
-      if (burst == 1) qp.ack.rate = 0;  // the record first, as it is in the device
+      if (burst == 1) qp.ack.rate = 0;  // the record first, as in the device
       ASSERT_EQ(qp.Run(1), "");
       qp.ack.rate = 16;
       while (qp.p.idle_o == 0 || !qp.ack.IsEmpty()) {
@@ -673,7 +673,7 @@ TEST(Completer, AMessageWithTimerAndAcknowledgeOfItsOwnTakesAtMostTenCycles) {
       }
     }
     EXPECT_EQ(qp.completion.count, 400u);
-    EXPECT_LE(busy, 400u * 10 + 400 / burst * 3);  // two ways through the slices, and to the last output
+    EXPECT_LE(busy, 400u * 10 + 400 / burst * 3);  // two latencies through the slices, and to the last output
   }
 }
 

@@ -7,7 +7,7 @@
 namespace vireo::verif {
 namespace {
 
-TEST(Completer, AnAcknowledgeCompletesEveryRecordThatItCovers) {
+TEST(Completer, AcknowledgeCompletesEveryCoveredRecord) {
   OneQp qp;
   for (const uint32_t packets : {1u, 3u, 1u, 2u}) qp.Post(packets);  // 1000, 1001 to 1003, 1004, 1005 and 1006
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -23,10 +23,10 @@ TEST(Completer, AnAcknowledgeCompletesEveryRecordThatItCovers) {
   EXPECT_TRUE(qp.failure_sink.sent().empty());
 }
 
-TEST(Completer, AcknowledgesOutsideOfWhatIsOutstandingAreIgnored) {
+TEST(Completer, AcknowledgesOutsideTheOutstandingRangeAreIgnored) {
   for (const uint32_t start : {1000u, 0xff'fffeu, 0u, 0x80'0000u}) {
     OneQp qp(start);
-    qp.Ack(start);  // before there is anything
+    qp.Ack(start);  // before anything is outstanding
     EXPECT_EQ(qp.Statuses(), Statuses{});
     qp.Post(2);
     qp.Post(3);
@@ -48,7 +48,7 @@ TEST(Completer, AcknowledgesOutsideOfWhatIsOutstandingAreIgnored) {
   }
 }
 
-TEST(Completer, AnUnsignaledSuccessHasNoCqeButAFailureHas) {
+TEST(Completer, UnsignaledRecordHasACqeOnlyOnFailure) {
   OneQp qp;
   qp.Post(1, false);
   qp.Ack(1000);
@@ -60,7 +60,7 @@ TEST(Completer, AnUnsignaledSuccessHasNoCqeButAFailureHas) {
   EXPECT_TRUE(qp.has_cqe);
 }
 
-TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
+TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
   const auto syndrome = [](AethSyndrome value) { return static_cast<uint8_t>(value); };
   struct Case {
     uint8_t syndrome;
@@ -90,7 +90,7 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
               (spec::QpFailure{
                   .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(c.code)}));
-    // Dead before qp_control says so: later records flush, acknowledges count for nothing.
+    // Failed before qp_control broadcasts it: later records flush, acknowledges are ignored.
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
     qp.Ack(qp.next_psn - 1);
@@ -98,7 +98,7 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
     EXPECT_EQ(qp.retired_sink.sent().size(), 6u);
-    // Set up anew.
+    // Set up again.
     qp.SetState(kQp, IbQpState::kReset, true);
     qp.SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -109,8 +109,8 @@ TEST(Completer, ANakCompletesWhatIsBeforeItFailsOneAndFlushesTheRest) {
   }
 }
 
-// Who flushes without end takes turns with everybody else.
-TEST(Completer, RecordsThatFlushTakeTurnsWithAcknowledgesTimeoutsAndReplays) {
+// A QP that flushes without end alternates with all others.
+TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   constexpr uint32_t kFlooder = 3;
   OneQp qp(1000, kPatient);
   qp.SetState(kFlooder, IbQpState::kErr);
@@ -134,7 +134,7 @@ TEST(Completer, RecordsThatFlushTakeTurnsWithAcknowledgesTimeoutsAndReplays) {
   const auto first = std::find(flushes.begin(), flushes.end(), false);
   ASSERT_GE(flushes.end() - first, 8);
   for (int i = 0; i < 7; ++i) EXPECT_EQ(first[i], i % 2 != 0) << i;
-  // A replay of all, with its resume, and a timeout that begins another one.
+  // A replay of all, with its resume, and a timeout that starts another one.
   qp.SequenceNak(1004);
   ASSERT_EQ(qp.Run(800), "");
   ASSERT_EQ(qp.replay_sink.sent().size(), 5U);
@@ -151,8 +151,8 @@ TEST(Completer, RecordsThatFlushTakeTurnsWithAcknowledgesTimeoutsAndReplays) {
   ASSERT_EQ(qp.Settle(), "");
 }
 
-// A record that waits behind one that flushes is there before the acknowledge of its packets.
-TEST(Completer, AnAcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
+// A record that waits behind one that flushes is processed before the acknowledge of its packets.
+TEST(Completer, AcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
   constexpr uint32_t kFlooder = 3;
   for (int before = 0; before < 4; ++before) {
     OneQp qp;
@@ -181,7 +181,7 @@ TEST(Completer, AnAcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
   }
 }
 
-TEST(Completer, TheVendorErrorOfANakIsItsSyndrome) {
+TEST(Completer, VendorErrorOfANakIsItsSyndrome) {
   OneQp qp;
   qp.Post(1);
   qp.Ack(1000, static_cast<uint8_t>(AethSyndrome::kNakInvalidRequest));
@@ -189,7 +189,7 @@ TEST(Completer, TheVendorErrorOfANakIsItsSyndrome) {
   EXPECT_EQ(qp.vendor_err, static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest));
 }
 
-TEST(Completer, AFailedRecordCompletesInItsTurnAndWhatFollowsFlushes) {
+TEST(Completer, FailedRecordCompletesInOrderAndTheRestFlushes) {
   OneQp qp;
   qp.Post(2);
   qp.PostFailed(IbWcStatus::kLocQpOpErr, 51);
@@ -199,17 +199,17 @@ TEST(Completer, AFailedRecordCompletesInItsTurnAndWhatFollowsFlushes) {
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr, kFlush}));
   qp.Post(1);
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
-  EXPECT_TRUE(qp.failure_sink.sent().empty());  // the requester tells of it
+  EXPECT_TRUE(qp.failure_sink.sent().empty());  // the requester reports it
 }
 
-TEST(Completer, AFailedRecordWithNothingBeforeItCompletesAtOnce) {
+TEST(Completer, FailedOldestRecordCompletesAtOnce) {
   OneQp qp;
   qp.PostFailed(IbWcStatus::kLocProtErr, 19);
   EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
   EXPECT_EQ(qp.vendor_err, 19u);
 }
 
-TEST(Completer, AFailedRecordKeepsItsStatusWhenTheQpFlushes) {
+TEST(Completer, FailedRecordKeepsItsStatusWhenTheQpFlushes) {
   OneQp qp;
   qp.Post(2);
   qp.PostFailed(IbWcStatus::kLocQpOpErr, 51);
@@ -219,7 +219,7 @@ TEST(Completer, AFailedRecordKeepsItsStatusWhenTheQpFlushes) {
   EXPECT_EQ(qp.Statuses(), (Statuses{kFlush, IbWcStatus::kLocQpOpErr, kFlush}));
 }
 
-TEST(Completer, AnAmendmentTakesThePlaceOfTheNewestRecord) {
+TEST(Completer, AmendmentReplacesTheNewestRecord) {
   OneQp qp;
   qp.Post(1);
   spec::SendRecord record = qp.Record(5);
@@ -236,7 +236,7 @@ TEST(Completer, AnAmendmentTakesThePlaceOfTheNewestRecord) {
   EXPECT_EQ(qp.retired_sink.sent().size(), 2u);
 }
 
-TEST(Completer, AnAmendmentOfARecordThatHasFlushedIsNothing) {
+TEST(Completer, AmendmentOfAFlushedRecordIsIgnored) {
   OneQp qp;
   spec::SendRecord record = qp.Record(5);
   qp.record.tokens.push_back(record);
@@ -249,7 +249,7 @@ TEST(Completer, AnAmendmentOfARecordThatHasFlushedIsNothing) {
   EXPECT_EQ(qp.retired_sink.sent().size(), 1u);
 }
 
-TEST(Completer, ASilentRecordLeavesWithoutCompletion) {
+TEST(Completer, SilentRecordLeavesWithoutCompletion) {
   OneQp qp;
   qp.Post(1);
   spec::SendRecord silent = qp.Record(0);
@@ -273,7 +273,7 @@ TEST(Completer, ErrFlushesInOrder) {
   EXPECT_EQ(qp.Statuses(), Statuses(7, kFlush));
 }
 
-TEST(Completer, ClearForgetsWithoutAWord) {
+TEST(Completer, ClearDiscardsRecordsWithoutCompletion) {
   OneQp qp;
   for (int i = 0; i < 8; ++i) qp.Post(2);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -285,7 +285,7 @@ TEST(Completer, ClearForgetsWithoutAWord) {
   EXPECT_EQ(qp.retired_sink.sent().size(), 9u);
 }
 
-TEST(Completer, ADrainingQpStillCompletes) {
+TEST(Completer, DrainingQpStillCompletes) {
   OneQp qp;
   qp.Post(1);
   qp.SetState(kQp, IbQpState::kSqd);
@@ -294,14 +294,14 @@ TEST(Completer, ADrainingQpStillCompletes) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
-TEST(Completer, AnAcknowledgeForAQpThatIsNotThereIsIgnored) {
+TEST(Completer, AcknowledgeForANonexistentQpIsIgnored) {
   OneQp qp;
   qp.Post(1);
   qp.ack.tokens.push_back({.qpn = kQp + 16, .psn = 1000, .syndrome = 0x1f});
   EXPECT_EQ(qp.Statuses(), Statuses{});
 }
 
-TEST(Completer, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+TEST(Completer, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   OneQp qp;
   for (const bool mq : {false, true, false}) {
     qp.SetMq(mq);
@@ -309,13 +309,13 @@ TEST(Completer, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
     qp.retired_sink.sent().clear();
     qp.Post(1);
     qp.Ack(qp.next_psn - 1);
-    EXPECT_EQ(qp.Statuses(), Statuses{kOk});  // looks at the completion's queue
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});  // checks the completion's queue
     ASSERT_EQ(qp.retired_sink.sent().size(), 1u);
     EXPECT_EQ(qp.retired_sink.sent()[0].token.vq_index, 2 * (mq ? 3 : 1) + 16 + 1 + 2 * kQp);
   }
 }
 
-TEST(Completer, LatenciesAreThoseOfThePage) {
+TEST(Completer, MeetsDocumentedLatencies) {
   OneQp qp;
   qp.Post(1);
   ASSERT_EQ(qp.Settle(), "");
@@ -343,7 +343,7 @@ TEST(Completer, LatenciesAreThoseOfThePage) {
   EXPECT_EQ(qp.completion.count, 3u);
 }
 
-TEST(Completer, AMessageWithAnAcknowledgeOfItsOwnTakesAtMostTenCycles) {
+TEST(Completer, MessageWithOwnAcknowledgeTakesAtMostTenCycles) {
   OneQp qp;
   const Cycle start = qp.bench.cycle();
   for (uint32_t i = 0; i < 50; ++i) {

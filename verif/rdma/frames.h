@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames as the tests of this folder handle them.
+// Frames for the tests of this folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace vireo::verif {
 
 using Bytes = std::vector<uint8_t>;
 
-// Every frame of the captures in a folder: what Linux sent. They hold nothing but untagged RoCEv2 frames.
+// Every frame of the captures in a folder, sent by Linux. They hold only untagged RoCEv2 frames.
 inline std::vector<Bytes> GoldenFrames(const std::string& folder) {
   std::vector<Bytes> result;
   for (const auto& path : ListCaptures(folder)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hold_i of a block: a level that a test sets, or that comes and goes at random.
+// hold_i of a block: a level that a test sets, or that toggles at random.
 #pragma once
 
 #include <verilated.h>
@@ -23,7 +23,7 @@ class Hold final : public BenchStream {
   bool IsEmpty() const override { return true; }
 
   bool on = false;
-  unsigned toggles = 0;  // in so many cycles of 64 it changes
+  unsigned toggles = 0;  // toggles in this many cycles of 64
 
  private:
   CData& port_;

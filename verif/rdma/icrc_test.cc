@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ICRC of the model against frames that Linux sent, against zlib and against what the standard masks. The RTL's
-// ICRC is tested through vireo_rx_parser in rx_parser_test.cc.
+// The ICRC of the model against frames that Linux sent, against zlib and against the masked fields of the standard. The
+// RTL's ICRC is tested through vireo_rx_parser in rx_parser_test.cc.
 #include "model/rdma/icrc.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Datagram {
   size_t bth() const { return ip_bytes() + spec::Udp::kBytes; }
 };
 
-// The captures hold nothing but untagged RoCEv2 frames.
+// The captures hold only untagged RoCEv2 frames.
 std::vector<Datagram> GoldenDatagrams() {
   std::vector<Datagram> result;
   for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
@@ -55,7 +55,7 @@ std::vector<Datagram> OneOfEachKind() {
   return result;
 }
 
-// Bits of byte `at` that the ICRC does not see.
+// Bits of byte `at` that the ICRC does not cover.
 uint8_t MaskedBits(const Datagram& datagram, size_t at) {
   if (at < datagram.ip_bytes()) return datagram.is_ipv6 ? spec::Ipv6::kIcrcOnes[at] : spec::Ipv4::kIcrcOnes[at];
   at -= datagram.ip_bytes();
@@ -64,12 +64,12 @@ uint8_t MaskedBits(const Datagram& datagram, size_t at) {
   return at < spec::Bth::kBytes ? spec::Bth::kIcrcOnes[at] : 0;
 }
 
-TEST(Icrc, PolynomialOfTheContractIsZlibs) {
+TEST(Icrc, PolynomialOfTheContractMatchesZlib) {
   // Entry 128 of a reflected table is the polynomial itself.
   EXPECT_EQ(get_crc_table()[128], spec::kIcrcPolynomial);
 }
 
-TEST(Icrc, ResidueOfTheContractIsWhatZlibGives) {
+TEST(Icrc, ResidueOfTheContractMatchesZlib) {
   auto random = MakeRandom("Icrc.Residue");
   for (size_t size = 0; size < 300; ++size) {
     Bytes bytes(size + 1);
@@ -80,8 +80,8 @@ TEST(Icrc, ResidueOfTheContractIsWhatZlibGives) {
   }
 }
 
-// The library takes short and long runs, and those at odd addresses, in different ways.
-TEST(Icrc, IsZlibsOverTheMaskedBytesAtEveryLengthAndAlignment) {
+// The library handles short and long runs, and odd addresses, differently.
+TEST(Icrc, MatchesZlibOverMaskedBytesAtEveryLengthAndAlignment) {
   auto random = MakeRandom("Icrc.Lengths");
   for (const auto& kind : OneOfEachKind()) {
     const size_t payload = kind.bth() + spec::Bth::kBytes;
@@ -110,7 +110,7 @@ TEST(Icrc, IsLittleEndianAtTheEndOfTheDatagram) {
   for (unsigned i = 0; i < spec::kIcrcBytes; ++i) EXPECT_EQ(datagram.bytes[end + i], icrc >> (8 * i) & 0xff);
 }
 
-TEST(Icrc, CoversADatagramWithoutAnythingAfterItsBth) {
+TEST(Icrc, CoversADatagramThatEndsAtItsBth) {
   for (auto datagram : OneOfEachKind()) {
     datagram.bytes.resize(datagram.bth() + spec::Bth::kBytes);
     const uint32_t icrc = model::IcrcCompute(datagram.bytes, datagram.is_ipv6);

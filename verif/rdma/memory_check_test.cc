@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory checks: the RTL against the model in every cycle, and both against what the tables say byte by byte.
+// Memory checks: the RTL against the model in every cycle, and both against the tables byte by byte.
 #include "model/rdma/memory_check.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ Rtl::Outputs Outputs() {
   };
 }
 
-// Tokens of several clients in one port do not begin at words.
+// Tokens of several clients in one port do not start at words.
 void CopyBits(std::span<const uint8_t> from, size_t from_bit, std::span<uint8_t> to, size_t to_bit, size_t bits) {
   for (size_t i = 0; i < bits; ++i) {
     const auto mask = static_cast<uint8_t>(1u << (to_bit + i) % 8);
@@ -94,7 +94,7 @@ class Watch final : public BenchStream {
   std::array<PlacePort, kClients>& places_;
 };
 
-// Puts the checks, which the streams have set, into their port.
+// Puts the checks, set by the streams, into their port.
 class Checks final : public BenchStream {
  public:
   Checks(Top& top, const std::array<CheckPort, kClients>& checks) : top_(top), checks_(checks) {}
@@ -135,7 +135,7 @@ struct Bench {
   void Page(uint32_t index, uint64_t address) {
     Write(spec::MgmtTable::kTranslation, index, spec::TableTranslation{.address = address});
   }
-  // All writes that wait, before anything else.
+  // All pending writes, before anything else.
   void Setup() { ASSERT_EQ(bench.Run(writes.tokens.size() + 1), ""); }
 
   std::mt19937_64 random = MakeRandom("memory_check");
@@ -160,15 +160,14 @@ struct Bench {
                                     [this](Cycle now, const spec::TableWrite& w) { block.OnTableWrite(now, w); });
 };
 
-// --- What the tables hold, and what follows from them
+// --- Table contents and expected results
 // ------------------------------------------------------------------
 
 struct Tables {
   std::array<spec::TableMr, kMrs> mrs{};
   std::array<uint64_t, kPages> pages{};
 
-  // Regions of every page size with as many pages as they need; some are not valid, some are of the whole address
-  // space.
+  // Regions of every page size with as many pages as they need; some are not valid, some cover the whole address space.
   explicit Tables(std::mt19937_64& random) {
     for (auto& page : pages) page = random() & ~uint64_t{0xfff};
     for (auto& mr : mrs) mr = Region(random);
@@ -208,7 +207,7 @@ struct Tables {
     check.remote_write = random() % 4 == 0;
     check.remote_read = random() % 4 == 0;
     check.bytes = static_cast<uint32_t>(1 + (random() % 2 == 0 ? random() % kMost : random() % 64));
-    if (random() % 4 == 0) {  // no place: just so, anything, or as much as there is
+    if (random() % 4 == 0) {  // random, arbitrary, or as large as possible
       const uint64_t many = random() % 3 == 0 ? kMost + 1 : random() % 2 == 0 ? random() : random() % mr.length + kMost;
       check.bytes = static_cast<uint32_t>(many);
       check.bytes = std::max(check.bytes, kMost + 1);
@@ -254,7 +253,7 @@ struct Tables {
       bus.push_back(pages.at(mr.first_translation + page) + address % (uint64_t{1} << mr.page_shift));
     }
     if (check.bytes > kMost) return {};
-    // Where a page ends a run ends, also if the next page happens to lie behind it in memory.
+    // A run ends at the end of a page, also if the next page happens to follow in memory.
     Place place{.address0 = bus[0]};
     const uint64_t page_bytes = mr.dma ? 0 : uint64_t{1} << mr.page_shift;
     for (unsigned i = 0; i < check.bytes; ++i) {
@@ -269,7 +268,7 @@ struct Tables {
 // --- Tests
 // -------------------------------------------------------------------------------------------------------------
 
-TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
+TEST(MemoryCheck, TranslatesEveryByteByTheTables) {
   std::array<unsigned, 5> count{};
   unsigned crossing = 0;
   unsigned long_and_ok = 0;
@@ -306,8 +305,8 @@ TEST(MemoryCheck, PlacesEveryByteWhereTheTablesSay) {
   EXPECT_GT(long_and_ok, 100u);
 }
 
-TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
-  // The answers of one client are taken at a rate of their own.
+TEST(MemoryCheck, MatchesModelWhileTheTablesChange) {
+  // The answers of one client are taken at a separate rate.
   for (const auto& [in_rate, out_rate, one_rate] :
        {std::array{16u, 16u, 16u}, {3u, 16u, 16u}, {16u, 3u, 3u}, {3u, 3u, 3u}, {16u, 16u, 1u}, {16u, 3u, 16u}}) {
     for (size_t one = 0; one < (one_rate == out_rate ? 1 : kClients); ++one) {
@@ -322,7 +321,7 @@ TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
                         bench.random() % 2 == 0 ? tables.mrs[index % kMrs] : Tables::Region(bench.random));
             break;
           case 1: bench.Page(index % kPages, bench.random()); break;
-          default: bench.Write(spec::MgmtTable::kAh, index % kMrs, tables.mrs[0]); break;  // another's
+          default: bench.Write(spec::MgmtTable::kAh, index % kMrs, tables.mrs[0]); break;  // another block's
         }
       }
       bench.writes.rate = 8;
@@ -338,7 +337,7 @@ TEST(MemoryCheck, AgreesWithTheModelWhileTheTablesChange) {
   }
 }
 
-// A region of two pages that are not neighbours; 5,000 bytes from 0x1234'5600 on.
+// A region of two pages that are not adjacent; 5,000 bytes from 0x1234'5600 on.
 constexpr spec::TableMr kRegion{.valid = true,
                                 .local_write = true,
                                 .remote_write = true,
@@ -371,7 +370,7 @@ struct DirectedBench {
 };
 constexpr Check kCheck{.key = kKey, .pdn = 3, .address = 0x12345600, .bytes = 256};
 
-TEST(MemoryCheck, SplitsAnAccessAtThePage) {
+TEST(MemoryCheck, SplitsAnAccessAtThePageBoundary) {
   DirectedBench b;
   EXPECT_EQ(b.Ask(kCheck), (Place{.address0 = 0xa000'0000'0600, .bytes0 = 256}));
   Check check = kCheck;
@@ -385,7 +384,7 @@ TEST(MemoryCheck, SplitsAnAccessAtThePage) {
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x7000, .bytes0 = 256}));
 }
 
-TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
+TEST(MemoryCheck, FindsAPageAndTheNextFromEveryFirstPage) {
   DirectedBench b;
   for (uint32_t i = 0; i < kPages; ++i) b.bench.Page(i, uint64_t{0x1000} * (100 + i));
   b.bench.Setup();
@@ -397,7 +396,7 @@ TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
     Check check = kCheck;
     check.address = 0x12345fff;
     check.bytes = 2;
-    // Behind the table's end is its beginning: firmware sees to it that no region goes there.
+    // The table wraps at its end: firmware ensures that no region does.
     EXPECT_EQ(b.Ask(check), (Place{.address0 = uint64_t{0x1000} * (100 + first) + 0xfff,
                                    .bytes0 = 1,
                                    .address1 = uint64_t{0x1000} * (100 + (first + 1) % kPages),
@@ -405,7 +404,7 @@ TEST(MemoryCheck, FindsAPageAndTheOneBehindItWhereverTheFirstIs) {
   }
 }
 
-TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
+TEST(MemoryCheck, ReportsTheFirstStatusThatApplies) {
   DirectedBench b;
   const auto ask = [&](auto change) {
     Check check = kCheck;
@@ -414,7 +413,7 @@ TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
     EXPECT_TRUE(place == Place{.status = place.status} || place.status == MemoryStatus::kOk) << "the rest is not 0";
     return place.status;
   };
-  // Everything wrong at once, then one after the other right.
+  // Everything wrong at once, then corrected one after the other.
   Check check{.key = kKey ^ 1, .pdn = 4, .remote_read = true, .address = 0, .bytes = 1};
   EXPECT_EQ(b.Ask(check).status, MemoryStatus::kKey);
   check.key = kKey;
@@ -437,7 +436,7 @@ TEST(MemoryCheck, GivesTheFirstReasonThatApplies) {
   EXPECT_EQ(ask([](Check& c) { c.address = ~uint64_t{0}; }), MemoryStatus::kBounds) << "past the end of the addresses";
 }
 
-TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
+TEST(MemoryCheck, DmaRegionIsNotTranslatedButBounded) {
   DirectedBench b;
   Check check{.key = 2 << 8 | 1, .pdn = 3, .local_write = true, .address = 0x1ffff, .bytes = 4096};
   EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x1ffff, .bytes0 = 4096}));
@@ -450,7 +449,7 @@ TEST(MemoryCheck, AWholeAddressSpaceIsNotTranslatedButEnds) {
   EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
 }
 
-TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
+TEST(MemoryCheck, LongAccessReturnsOnlyWhetherItIsAllowed) {
   DirectedBench b;
   Check check = kCheck;
   check.bytes = 5000;
@@ -464,7 +463,7 @@ TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
   check.remote_read = true;
   EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kRights}));
   check.remote_read = false;
-  // What fits into 13 bits is not what counts.
+  // All bits count, not only the low 13.
   check.bytes = 0x80000001;
   EXPECT_EQ(b.Ask(check), (Place{.status = MemoryStatus::kBounds}));
 
@@ -474,10 +473,10 @@ TEST(MemoryCheck, SaysOfALongAccessOnlyWhetherItIsAllowed) {
   EXPECT_EQ(b.Ask(all), (Place{.status = MemoryStatus::kBounds})) << "one more";
 }
 
-TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
+TEST(MemoryCheck, MeetsDocumentedLatency) {
   DirectedBench b;
   const Cycle start = b.bench.bench.cycle();
-  // Not one cycle before, and in it: the sink is open, so an answer leaves in the first cycle in which it is visible.
+  // Not one cycle earlier, and in it: the sink is open, so an answer leaves in the first cycle in which it is visible.
   for (size_t client = 0; client < kClients; ++client) {
     for (unsigned i = 0; i < 3; ++i) b.bench.in[client]->tokens.push_back(kCheck);
   }
@@ -497,7 +496,7 @@ TEST(MemoryCheck, AnswersInTheLatencyOfItsPage) {
   }
 }
 
-TEST(MemoryCheck, TakesACheckInEveryCycleAlsoOfOneClientAlone) {
+TEST(MemoryCheck, TakesACheckPerCycleAlsoFromOneClient) {
   static_assert(model::MemoryCheck::kInterval == 1);
   constexpr unsigned kChecks = 60;
   for (size_t client = 0; client < kClients; ++client) {
@@ -514,7 +513,7 @@ TEST(MemoryCheck, TakesACheckInEveryCycleAlsoOfOneClientAlone) {
   }
 }
 
-TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
+TEST(MemoryCheck, StalledClientDoesNotStallOthers) {
   constexpr size_t kAnswers = model::MemoryCheck::kAnswers;
   constexpr size_t kSlice = model::FifoTiming::kSliceDepth;
   constexpr unsigned kChecks = 60;
@@ -527,7 +526,7 @@ TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
       for (const auto* out : b.bench.out) count += out->count;
       return count;
     };
-    // All of the others' in a cycle each, and those of the slow one that there are places for.
+    // All of the others' in a cycle each, and as many of the slow one's as there are places.
     constexpr unsigned kAll = (kClients - 1) * kChecks;
     ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kLatency + kAll + kAnswers - 1), "");
     EXPECT_EQ(others(), kAll - 1);
@@ -543,7 +542,7 @@ TEST(MemoryCheck, HoldsUpNobodyForAClientThatTakesNoAnswer) {
   }
 }
 
-TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
+TEST(MemoryCheck, SamplesTheRegionInTheFirstCycleAndBothPagesInTheFourth) {
   // A write in cycle n from the push on; the region is read in cycle 1, the pages in cycle 4.
   Check crossing = kCheck;
   crossing.address = 0x12345f80;
@@ -576,7 +575,7 @@ TEST(MemoryCheck, SeesARegionOfItsFirstCycleAndBothPagesOfItsFourth) {
   }
 }
 
-TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
+TEST(MemoryCheck, RegionOrPageWithBadParityIsRefused) {
   constexpr auto kMr = spec::ContextRam::kMemoryCheckMr;
   constexpr auto kPage = spec::ContextRam::kMemoryCheckTranslation;
   constexpr Place kNone{.status = MemoryStatus::kKey};
@@ -585,7 +584,7 @@ TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
   const Place both{.address0 = 0xa000'0000'0f80, .bytes0 = 128, .address1 = 0x7000, .bytes1 = 128};
   DirectedBench b;
   auto& contexts = b.bench.contexts;
-  // Whom they do not belong to is not touched.
+  // Flips of other tables change nothing.
   contexts.Flip(kMr, kIndex + 1);
   contexts.Flip(kPage, 9);
   EXPECT_EQ(b.Ask(crossing), both);
@@ -619,7 +618,7 @@ TEST(MemoryCheck, ARegionAndAPageWithBadParityAreNone) {
   }
 }
 
-TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
+TEST(MemoryCheck, MatchesModelWhileBitsFlip) {
   Rtl rtl(Outputs());
   Bench bench(rtl);
   const Tables tables(bench.random);
@@ -650,7 +649,7 @@ TEST(MemoryCheck, AgreesWithTheModelWhileBitsFlip) {
   EXPECT_GT(none, bench.contexts.errors.size());
 }
 
-TEST(MemoryCheck, BeginsAnewAfterAReset) {
+TEST(MemoryCheck, RestartsAfterReset) {
   Rtl rtl(Outputs());
   for (unsigned round = 0; round < 8; ++round) {
     Bench bench(rtl);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QP control: RTL and model side by side, and what it says against the rules of tables.toml and decision 0003.
+// QP control: RTL and model side by side, and its outputs against the rules of tables.toml and decision 0003.
 #include "model/rdma/qp_control.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct Bench {
   OutPulse<spec::QpStateWrite, decltype(p.qp_state_write_valid_o), decltype(p.qp_state_write_o)> states{
       "qp_state_write", p.qp_state_write_valid_o, p.qp_state_write_o};
 
-  // First of all, so that idle is compared before the cycle's tokens are told to the model.
+  // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(levels), bench.AddOther(states), bench.AddOther(qp_done), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
@@ -119,9 +119,9 @@ struct Bench {
     table_write.tokens.push_back(write);
   }
   void Order(uint32_t qpn, QpOperation operation) { qp_order.tokens.push_back({qpn, operation}); }
-  // Everything that is offered is taken and has happened.
+  // Everything offered is taken and has taken effect.
   void Finish() { ASSERT_EQ(bench.RunOut(40), ""); }
-  // A QP in a state, and nothing left of how it came there.
+  // A QP in a state, with nothing pending from the way there.
   void Bring(uint32_t qpn, IbQpState state, uint16_t send_cqn = 0, uint16_t recv_cqn = 0) {
     WriteQp(qpn, state, send_cqn, recv_cqn);
     Order(qpn, QpOperation::kStop);
@@ -151,10 +151,10 @@ struct Bench {
 constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,
                                  IbQpState::kSqd,   IbQpState::kSqe,  IbQpState::kErr};
 
-// --- Orders ----------------------------------------------------------------------------------------------------------
+// --- Commands --------------------------------------------------------------------------------------------------------
 
-// Nobody would hear of what it says: the sets of QPs are being cleared.
-TEST(QpControl, AnOrderWaitsAfterAReset) {
+// The sets of QPs, which are being cleared, would miss the state.
+TEST(QpControl, CommandWaitsAfterReset) {
   Bench bench;
   bench.csr_event.tokens.push_back({.element = 3});
   bench.Order(5, QpOperation::kStop);
@@ -165,7 +165,7 @@ TEST(QpControl, AnOrderWaitsAfterAReset) {
   EXPECT_EQ(bench.states.sent.at(0).first, kQps + 4);  // it is taken in cycle kQps
 }
 
-TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
+TEST(QpControl, StartAppliesTheRequestedStateUnlessInErr) {
   Bench bench;
   for (const auto from : kStates) {
     for (const auto to : kStates) {
@@ -186,7 +186,7 @@ TEST(QpControl, StartTakesTheWantedStateOverUnlessInErr) {
   }
 }
 
-TEST(QpControl, DrainMakesSqdOfRtsOnly) {
+TEST(QpControl, DrainChangesRtsOnlyToSqd) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(3, from);
@@ -203,7 +203,7 @@ TEST(QpControl, DrainMakesSqdOfRtsOnly) {
   }
 }
 
-TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
+TEST(QpControl, DrainEndsWithTheLastWorkRequestAndIsIdleMeanwhile) {
   Bench bench;
   bench.Bring(3, IbQpState::kRts);
   bench.Bring(4, IbQpState::kRts);
@@ -213,7 +213,7 @@ TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
   bench.Finish();
   EXPECT_EQ(bench.Dones(), 0u);
   EXPECT_TRUE(bench.p.idle_o);
-  // What is fetched while the state is on its way counts, another QP's does not, and failures are not held up.
+  // Work fetched while the state is in flight counts, another QP's does not, and failures are not stalled.
   bench.qp_sends.tokens = {{.qpn = 3, .outstanding = 8}, {.qpn = 4, .outstanding = 0}, {.qpn = 3, .outstanding = 1}};
   bench.requester_failure.tokens.push_back({.qpn = 4, .event_type = RdmaEventType::kQpFatal});
   bench.Finish();
@@ -227,7 +227,7 @@ TEST(QpControl, ADrainEndsWithTheLastWorkRequestAndIsNoWorkUntilThen) {
   EXPECT_EQ(bench.DoneAt(0), offered + QpControl::kSendsToDone);
 }
 
-TEST(QpControl, ADrainIsForgottenForAnotherOrder) {
+TEST(QpControl, AnotherCommandReplacesADrain) {
   Bench bench;
   bench.Bring(3, IbQpState::kRts);
   bench.Bring(4, IbQpState::kRts);
@@ -243,14 +243,14 @@ TEST(QpControl, ADrainIsForgottenForAnotherOrder) {
   bench.qp_sends.tokens.push_back({.qpn = 3, .outstanding = 0});
   bench.Finish();
   EXPECT_EQ(bench.Dones(), 1u);
-  // Another drain takes its place; begun once more, one that has ended ends at once.
+  // Another drain replaces it; restarted, one that has ended ends at once.
   bench.Order(4, QpOperation::kDrain);
   bench.Order(3, QpOperation::kDrain);
   bench.Finish();
   EXPECT_EQ(bench.Dones(), 2u);
 }
 
-TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
+TEST(QpControl, FlushLeadsToErrAndStopToResetFromAnyState) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(0, from);
@@ -265,7 +265,7 @@ TEST(QpControl, FlushMakesErrAndStopResetOfAnyState) {
   }
 }
 
-TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
+TEST(QpControl, InvalidCommandIsDoneWithoutEffect) {
   Bench bench;
   for (uint8_t operation = 0; operation < 8; ++operation) {
     bench.Order(operation < 4 ? kQps : 4, static_cast<QpOperation>(operation));
@@ -276,7 +276,7 @@ TEST(QpControl, AnOrderThatMeansNothingIsDoneAndChangesNothing) {
   EXPECT_TRUE(bench.States().empty());
 }
 
-TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
+TEST(QpControl, DeferredCommandsAreDoneWhenAllAreQuiet) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.quiet_rate = 0;
@@ -285,7 +285,7 @@ TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
   ASSERT_EQ(bench.bench.Run(100), "");
   EXPECT_EQ(bench.States().size(), 1u);
   EXPECT_TRUE(bench.qp_done.sent.empty());
-  // Meanwhile failures are served, or nobody could become quiet.
+  // Meanwhile failures are served, or no block could become quiet.
   bench.desc_fetch_failure.tokens.push_back({.vq_index = 0, .code = RdmaError::kBadDescriptor});
   bench.requester_failure.tokens.push_back({.qpn = 7, .event_type = RdmaEventType::kQpFatal, .code = 1});
   ASSERT_EQ(bench.bench.Run(50), "");
@@ -298,7 +298,7 @@ TEST(QpControl, OfOrdersDoneLateTheEndIsSeenWhenAllAreQuiet) {
   EXPECT_EQ(bench.DoneAt(0), quiet + 1);
 }
 
-TEST(QpControl, ItHoldsOthersWhileAnOrderWaitsForQuiet) {
+TEST(QpControl, HoldIsAssertedWhileACommandWaitsForQuiet) {
   for (const auto operation : {QpOperation::kFlush, QpOperation::kStop}) {
     for (const Cycle wait : {Cycle{0}, Cycle{1}, Cycle{30}}) {
       Bench bench;
@@ -318,18 +318,18 @@ TEST(QpControl, ItHoldsOthersWhileAnOrderWaitsForQuiet) {
       EXPECT_EQ(bench.states.sent[0].first, pulse);
       ASSERT_EQ(bench.Dones(), 1u);
       EXPECT_EQ(bench.DoneAt(0), quiet + 1);
-      // From the pulse to the cycle in which quiet was seen, without a gap.
+      // From the pulse to the cycle in which quiet was sampled, without a gap.
       ASSERT_FALSE(bench.held.empty());
       EXPECT_EQ(bench.held.front(), pulse);
       EXPECT_EQ(bench.held.back(), quiet);
       EXPECT_EQ(bench.held.size(), quiet - pulse + 1);
-      // Others count what they hold back as work again two cycles later: until then this block is what keeps all awake.
+      // Other blocks count held work as work again two cycles later: until then this block keeps the device awake.
       EXPECT_EQ(bench.busy.back(), quiet + 1);
     }
   }
 }
 
-TEST(QpControl, OtherOrdersAndFailuresHoldNobody) {
+TEST(QpControl, OtherCommandsAndFailuresDoNotAssertHold) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.held.clear();
@@ -346,7 +346,7 @@ TEST(QpControl, OtherOrdersAndFailuresHoldNobody) {
   EXPECT_TRUE(bench.held.empty());
 }
 
-TEST(QpControl, BetweenTwoOrdersOthersGoOn) {
+TEST(QpControl, HoldIsDeassertedBetweenCommands) {
   Bench bench;
   bench.Bring(7, IbQpState::kRts);
   bench.held.clear();
@@ -367,7 +367,7 @@ TEST(QpControl, BetweenTwoOrdersOthersGoOn) {
 
 // --- Failures --------------------------------------------------------------------------------------------------------
 
-TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
+TEST(QpControl, FailureStopsAnOperatingQpOnly) {
   Bench bench;
   const auto fail = [&](int input, const spec::QpFailure& failure) {
     (input == 0   ? bench.requester_failure.tokens
@@ -397,7 +397,7 @@ TEST(QpControl, AFailureStopsAQpThatWorksAndNoOther) {
   EXPECT_TRUE(bench.Events().empty());
 }
 
-TEST(QpControl, AFailureOfTheSendHalfMakesSqeOfRtsAndSqdWithoutAWord) {
+TEST(QpControl, SendHalfFailureChangesRtsAndSqdToSqeWithoutEvent) {
   Bench bench;
   for (const auto from : kStates) {
     for (auto* input : {&bench.requester_failure, &bench.completer_failure, &bench.responder_failure}) {
@@ -418,7 +418,7 @@ TEST(QpControl, AFailureOfTheSendHalfMakesSqeOfRtsAndSqdWithoutAWord) {
   EXPECT_TRUE(bench.States().empty());
 }
 
-TEST(QpControl, InSqeAnotherFailureOfTheSendHalfIsNothingAndAnyOtherMakesErr) {
+TEST(QpControl, InSqeSendHalfFailuresAreIgnoredAndOthersLeadToErr) {
   Bench bench;
   bench.Bring(2, IbQpState::kRts);
   bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .send_only = true},
@@ -431,7 +431,7 @@ TEST(QpControl, InSqeAnotherFailureOfTheSendHalfIsNothingAndAnyOtherMakesErr) {
   EXPECT_EQ(bench.Events(), (std::vector<HostEvent>{{.event_type = RdmaEventType::kQpFatal, .element = 2, .code = 3}}));
 }
 
-TEST(QpControl, ThatAConnectionIsEstablishedIsToldAndChangesNoState) {
+TEST(QpControl, CommunicationEstablishedIsReportedWithoutStateChange) {
   Bench bench;
   for (const auto from : kStates) {
     bench.Bring(9, from);
@@ -446,7 +446,7 @@ TEST(QpControl, ThatAConnectionIsEstablishedIsToldAndChangesNoState) {
   }
 }
 
-TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
+TEST(QpControl, OnlyTheFirstFailureOfAQpIsReported) {
   Bench bench;
   bench.Bring(2, IbQpState::kRts);
   bench.requester_failure.tokens = {{.qpn = 2, .event_type = RdmaEventType::kQpFatal, .code = 1},
@@ -456,7 +456,7 @@ TEST(QpControl, OfTwoFailuresOfAQpTheHostHearsTheFirst) {
   EXPECT_EQ(bench.Events()[0].code, 1u);
 }
 
-TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
+TEST(QpControl, VirtqueueFailureIsReportedAndFailsItsOwner) {
   for (const bool by_desc_fetch : {true, false}) {
     Bench bench;
     bench.WriteQueue(SendQueue(6), TableQueueKind::kSq, 6);
@@ -491,7 +491,7 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
       EXPECT_EQ(bench.Events().size(), 1u) << vq_index;
       EXPECT_TRUE(bench.States().empty()) << vq_index;
     }
-    // A QP that does not work is left alone.
+    // A QP that is not operating is not affected.
     bench.Bring(6, IbQpState::kInit);
     bench.desc_fetch_failure.tokens.push_back({.vq_index = SendQueue(6), .code = RdmaError::kBadDescriptor});
     bench.Finish();
@@ -500,20 +500,20 @@ TEST(QpControl, AFailedVirtqueueIsReportedAndTakesItsOwnerAlong) {
   }
 }
 
-TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
+TEST(QpControl, CqFailureFailsAllAttachedQps) {
   for (const RdmaError code : {RdmaError::kCqOverrun, RdmaError::kBadDescriptor}) {
     Bench bench;
     bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Bring(qpn, IbQpState::kRts, 10, 12);
     bench.Bring(0, IbQpState::kRts, 11, 3);
-    bench.Bring(4, IbQpState::kInit, 11, 11);  // does not work yet
+    bench.Bring(4, IbQpState::kInit, 11, 11);  // not operating yet
     bench.Bring(9, IbQpState::kRtr, 3, 11);
     bench.Bring(kQps - 1, IbQpState::kSqd, 11, 11);
     bench.desc_fetch_failure.tokens.push_back({.vq_index = CqQueue(11), .code = code});
     bench.Finish();
     ASSERT_EQ(bench.bench.RunOut(200), "");
     std::vector<HostEvent> expected;
-    // Of a full CQ the ring is as it must be.
+    // The ring of a full CQ is correct.
     if (code != RdmaError::kCqOverrun) {
       expected.push_back(
           {.event_type = RdmaEventType::kVqErr, .element = CqQueue(11), .code = static_cast<uint32_t>(code)});
@@ -530,7 +530,7 @@ TEST(QpControl, AFailedCqTakesEveryQpThatCompletesIntoItAlong) {
   }
 }
 
-TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
+TEST(QpControl, QueueFailuresAreTakenWhileEventsStall) {
   Bench bench;
   bench.host_event.rate = 0;
   for (uint32_t i = 0; i < kQueues; ++i) {
@@ -544,7 +544,7 @@ TEST(QpControl, FailuresOfAllQueuesAreTakenWhileNobodyTakesEvents) {
   EXPECT_EQ(bench.Events().size(), kQueues);
 }
 
-TEST(QpControl, FirmwaresEventsPassInOrder) {
+TEST(QpControl, FirmwareEventsPassInOrder) {
   Bench bench;
   for (uint32_t i = 0; i < 50; ++i) {
     bench.csr_event.tokens.push_back({.event_type = RdmaEventType::kPortActive, .element = i, .code = ~i});
@@ -556,9 +556,9 @@ TEST(QpControl, FirmwaresEventsPassInOrder) {
   EXPECT_EQ(bench.Events(), sent);
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
+// --- Latencies -------------------------------------------------------------------------------------------------------
 
-TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
+TEST(QpControl, MeetsDocumentedLatency) {
   Bench bench;
   bench.WriteQueue(SendQueue(1), TableQueueKind::kSq, 1);
   bench.Bring(1, IbQpState::kRts);
@@ -602,7 +602,7 @@ TEST(QpControl, AnOutcomeIsVisibleAfterItsLatency) {
   EXPECT_EQ(bench.sink.sent()[2].cycle, bench.sink.sent()[1].cycle + 5);
 }
 
-TEST(QpControl, InputsAreServedInTurn) {
+TEST(QpControl, ServesInputsRoundRobin) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < 4; ++qpn) bench.Bring(qpn, IbQpState::kRts);
   bench.requester_failure.tokens.assign(20, {.qpn = 3, .event_type = RdmaEventType::kQpFatal});
@@ -616,7 +616,7 @@ TEST(QpControl, InputsAreServedInTurn) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
+TEST(QpControl, MatchesModelInRandomTraffic) {
   for (const unsigned out_rate : {16u, 6u}) {
     for (const unsigned quiet_rate : {16u, 3u}) {
       for (const unsigned in_rate : {16u, 1u}) {
@@ -658,7 +658,7 @@ TEST(QpControl, AgreesWithTheModelInRandomTraffic) {
                                               .element = static_cast<uint32_t>(random()),
                                               .code = static_cast<uint32_t>(random())});
           }
-          // Mostly starts into working states, so that failures find something to stop.
+          // Mostly starts into operating states, so that failures find QPs to stop.
           const auto index = static_cast<uint32_t>(UniformBelow(random, kQps));
           bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
           const auto operation = static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_qp_set against its model in every cycle, and against what it promises: first come first served, nobody waits
-// twice, and who is pushed in the cycle in which he is taken comes again.
+// vireo_qp_set against its model in every cycle, and against its specification: first come first served, no QP waits
+// twice, and one that is pushed in the cycle in which it is taken comes again.
 #include "model/rdma/qp_set.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using model::QpSet;
 
 template <typename Top, uint32_t kEntries>
 struct Bench {
-  // One cycle: pushes one, or nobody; takes one if somebody is there and `take` is set. Who was taken.
+  // One cycle: pushes one QP, or none; takes one if there is one and `take` is set. Returns the QP taken.
   std::optional<uint32_t> Step(std::optional<uint32_t> push, bool take) {
     EXPECT_EQ(p.pop_valid_o != 0, set.CanPop(cycle)) << "cycle " << cycle;
     EXPECT_EQ(p.empty_o != 0, set.IsEmpty()) << "cycle " << cycle;
@@ -34,7 +34,7 @@ struct Bench {
     p.push_valid_i = push.has_value();
     p.push_i = static_cast<uint8_t>(push.value_or(random() % kEntries));
     p.pop_ready_i = take;
-    // Nobody knows in which order the model hears of it.
+    // The model may be informed in any order.
     const bool push_first = random() % 2 == 0;
     std::optional<uint32_t> taken;
     if (push && push_first) set.Push(cycle, *push);
@@ -78,7 +78,7 @@ void RandomTraffic(uint32_t entries) {
       for (int i = 0; i < 5000; ++i) {
         std::optional<uint32_t> push;
         if (bench.random() % 16 < push_rate) push = static_cast<uint32_t>(bench.random() % entries);
-        // In half of its cycles who is about to be taken.
+        // In half of its cycles the QP that is about to be taken.
         if (push && !order.empty() && bench.random() % 2 == 0) push = order.front();
         const auto taken = bench.Step(push, bench.random() % 16 < pop_rate);
         if (taken) {
@@ -96,10 +96,10 @@ void RandomTraffic(uint32_t entries) {
     }
   }
 }
-TEST(QpSet, RtlAndModelAgreeAndNobodyIsForgotten) { RandomTraffic<Bench16>(16); }
-TEST(QpSet, SoDoTwo) { RandomTraffic<Bench<Vqp_set_2, 2>>(2); }
+TEST(QpSet, MatchesModelWithoutLoss) { RandomTraffic<Bench16>(16); }
+TEST(QpSet, MatchesModelWithoutLossForTwoQps) { RandomTraffic<Bench<Vqp_set_2, 2>>(2); }
 
-TEST(QpSet, OneIsThereTwoCyclesAfterItsPushAndThenOnePerCycle) {
+TEST(QpSet, QpIsVisibleTwoCyclesAfterItsPushThenOnePerCycle) {
   Bench16 bench;
   bench.PassSweep();
   for (uint32_t qpn = 0; qpn < 16; ++qpn) {
@@ -115,7 +115,7 @@ TEST(QpSet, OneIsThereTwoCyclesAfterItsPushAndThenOnePerCycle) {
   EXPECT_EQ(bench.p.empty_o, 1);
 }
 
-TEST(QpSet, AllCanWaitAndOneComeAgain) {
+TEST(QpSet, HoldsEachQpOnceAndReaddsOneTakenInTheSameCycle) {
   Bench16 bench;
   bench.PassSweep();
   for (int twice = 0; twice < 2; ++twice) {
@@ -127,7 +127,7 @@ TEST(QpSet, AllCanWaitAndOneComeAgain) {
   EXPECT_EQ(bench.Step({}, true), std::nullopt);
 }
 
-TEST(QpSet, AResetForgetsWhoWaited) {
+TEST(QpSet, ResetClearsTheSet) {
   Bench16 bench;
   for (int half = 0; half < 8; ++half) {
     bench.Reset();

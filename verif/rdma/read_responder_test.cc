@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read responder: RTL against model in every cycle, and both against what READs and answers are.
+// The read responder: RTL against model in every cycle, and both against the definition of READs and answers.
 #include "model/rdma/read_responder.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ constexpr uint32_t kQps = 16;  // as the Verilated class was made
 constexpr uint32_t kReads = 4;
 constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
 
-// In ERR nothing new comes, but what was taken before is answered.
+// In ERR no new ones arrive, but those taken before are answered.
 constexpr std::array kAnswering = {IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe, IbQpState::kErr};
 constexpr std::array kMute = {IbQpState::kReset, IbQpState::kInit};
 constexpr std::array kMtus = {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::kMtu1024, IbMtu::kMtu2048, IbMtu::kMtu4096};
@@ -50,7 +50,7 @@ uint32_t Packets(uint32_t bytes, uint32_t mtu) { return bytes == 0 ? 1 : (bytes 
 uint8_t Ack() { return static_cast<uint8_t>(AethSyndrome::kAckNoCredits); }
 uint8_t Nak(AethSyndrome syndrome) { return static_cast<uint8_t>(syndrome); }
 
-// Syndrome and MSN as they lie in a packet.
+// Syndrome and MSN as in a packet.
 void SetAeth(spec::TxPacket& packet, uint8_t syndrome, uint32_t msn) {
   packet.extension[0] = syndrome;
   for (unsigned i = 0; i < 3; ++i) packet.extension[1 + i] = static_cast<uint8_t>(msn >> (16 - 8 * i));
@@ -79,7 +79,7 @@ spec::TxJob AnswerJob(const spec::RxAnswer& answer) {
   return job;
 }
 
-// Some place for every access: in two runs where it goes past a page.
+// A place for every access: in two runs where it crosses a page.
 spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   const uint64_t base = check.address ^ 0x5500'0000'0000'0000u ^ uint64_t { check.key } << 32;
   const auto first = static_cast<uint32_t>(std::min<uint64_t>(check.bytes, 4096 - base % 4096));
@@ -91,7 +91,7 @@ spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   return place;
 }
 
-// What must come of a READ, by the definition of its packets. [IBTA vol. 1, table 38]
+// The expected packets of a READ, by definition. [IBTA vol. 1, table 38]
 std::vector<spec::TxJob> Responses(const spec::RxAnswer& read, IbMtu path_mtu, uint16_t pdn) {
   const uint32_t mtu = Bytes(path_mtu);
   const uint32_t packets = Packets(read.bytes, mtu);
@@ -143,8 +143,8 @@ Rtl::Outputs Outputs() {
   };
 }
 
-// The block with what stands around it: a memory that gives a place for every check, and tx_gather with tx_builder,
-// who take the jobs in order.
+// The block with its environment: a memory that returns a place for every check, and tx_gather with tx_builder, which
+// take the jobs in order.
 struct Bench {
   explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     block.packet_out.Connect(packet_sink, block);
@@ -188,7 +188,7 @@ struct Bench {
     return {};
   }
 
-  // Until nothing is under way.
+  // Until nothing is in flight.
   std::string Settle() {
     for (int i = 0; i < 20'000; ++i) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
@@ -206,7 +206,7 @@ struct Bench {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
     spec::TableQpContext{.path_mtu = mtu, .pdn = PdnOf(qpn)}.Encode(write.data);
     tables.tokens.push_back(write);
-    // Tables of others are of no concern.
+    // Other tables are ignored.
     write.table_id = spec::MgmtTable::kMr;
     for (auto& byte : write.data) byte = static_cast<uint8_t>(random());
     tables.tokens.push_back(write);
@@ -262,8 +262,8 @@ struct Bench {
   std::function<void(Cycle)> on_accepted;                         // an answer was
   std::function<void(Cycle, const spec::TxPacket&)> on_straight;  // left
   std::function<void(Cycle, const spec::TxJob&)> on_taken;
-  std::deque<spec::TxJob> on_way;     // given, not taken
-  std::array<uint8_t, kQps> ended{};  // as heard
+  std::deque<spec::TxJob> on_way;     // issued, not taken
+  std::array<uint8_t, kQps> ended{};  // as reported
   uint64_t accepted_before = 0;
   bool idle = true;  // of the model, at the end of the cycle before
 
@@ -302,7 +302,7 @@ constexpr uint32_t kQp = 5;
 
 // --- Answers ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AnAnswerOfAQpThatHasNothingHereGoesStraight) {
+TEST_F(ReadResponderTest, AnswerOfAnIdleQpIsForwarded) {
   b.Setup();
   std::vector<spec::TxPacket> expected;
   for (uint32_t i = 0; i < 20; ++i) {
@@ -313,7 +313,7 @@ TEST_F(ReadResponderTest, AnAnswerOfAQpThatHasNothingHereGoesStraight) {
   EXPECT_TRUE(b.Jobs().empty());
 }
 
-TEST_F(ReadResponderTest, AnAnswerGoesStraightInEveryState) {
+TEST_F(ReadResponderTest, AnswerIsForwardedInEveryState) {
   for (const auto state : kMute) {
     b.SetState(kQp, state);
     ASSERT_EQ(b.Settle(), "");
@@ -322,7 +322,7 @@ TEST_F(ReadResponderTest, AnAnswerGoesStraightInEveryState) {
   }
 }
 
-TEST_F(ReadResponderTest, AnAnswerBehindReadsLeavesBehindTheirResponses) {
+TEST_F(ReadResponderTest, AnswerBehindReadsFollowsTheirResponses) {
   b.Setup();
   const auto read0 = Read(kQp, 10, 2500, 1);
   const auto read1 = Read(kQp, 13, 1, 2);
@@ -336,7 +336,7 @@ TEST_F(ReadResponderTest, AnAnswerBehindReadsLeavesBehindTheirResponses) {
   EXPECT_TRUE(b.StraightPackets().empty());
 }
 
-TEST_F(ReadResponderTest, OfSeveralAnswersTheNewestLeaves) {
+TEST_F(ReadResponderTest, NewestOfSeveralAnswersIsSent) {
   b.Setup();
   const auto read = Read(kQp, 0xff'fffe, 5000);  // five packets
   b.answer.tokens = {read, Answer(kQp, 3), Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))};
@@ -345,8 +345,8 @@ TEST_F(ReadResponderTest, OfSeveralAnswersTheNewestLeaves) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// A repeated request is answered by what is expected less one: a NAK of what is expected says more.
-TEST_F(ReadResponderTest, AnAnswerOfAnEarlierPsnTakesNoPlace) {
+// A duplicate request is answered with the expected PSN less one: a NAK of the expected PSN acknowledges more.
+TEST_F(ReadResponderTest, AnswerOfAnEarlierPsnIsNotKept) {
   b.Setup();
   const auto read = Read(kQp, 0, 5000);
   const auto nak = Answer(kQp, 6, Nak(AethSyndrome::kNakPsnSequenceError));
@@ -356,7 +356,7 @@ TEST_F(ReadResponderTest, AnAnswerOfAnEarlierPsnTakesNoPlace) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAnswerBeforeIt) {
+TEST_F(ReadResponderTest, ReadReplacesAKeptAnswer) {
   b.Setup();
   const auto read0 = Read(kQp, 0, 5000);
   const auto read1 = Read(kQp, 6, 100);
@@ -366,8 +366,8 @@ TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAnswerBeforeIt) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// Its responses say nothing of the later PSN.
-TEST_F(ReadResponderTest, ARepeatedReadDoesNotTakeThePlaceOfAnAnswer) {
+// Its responses do not cover the later PSN.
+TEST_F(ReadResponderTest, DuplicateReadDoesNotReplaceAKeptAnswer) {
   b.Setup();
   const auto read = Read(kQp, 0xff'ffff, 2000);
   const auto ack = Answer(kQp, 4);
@@ -378,7 +378,7 @@ TEST_F(ReadResponderTest, ARepeatedReadDoesNotTakeThePlaceOfAnAnswer) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-TEST_F(ReadResponderTest, WhileAJobIsOnItsWayAnAnswerFollowsItAsAJob) {
+TEST_F(ReadResponderTest, AnswerFollowsAJobInFlightAsAJob) {
   b.Setup();
   b.take_rate = 0;
   b.answer.tokens = {Read(kQp, 0, 10), Read(3, 0, 10)};
@@ -414,8 +414,8 @@ TEST_F(ReadResponderTest, WhileAJobIsOnItsWayAnAnswerFollowsItAsAJob) {
   ASSERT_EQ(b.packet_sink.sent().size(), 3u);
 }
 
-// The number of its last job lies ahead again when the others have given half of all numbers.
-TEST_F(ReadResponderTest, AfterTheJobNumbersWrapOneAnswerTakesADetour) {
+// The number of its last job lies ahead again when the others have issued half of all numbers.
+TEST_F(ReadResponderTest, JobNumberWrapMakesOneAnswerAJob) {
   b.Setup();
   b.job.keep = false;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -436,7 +436,7 @@ TEST_F(ReadResponderTest, AfterTheJobNumbersWrapOneAnswerTakesADetour) {
 
 // --- Answers that wait for the transmitter ---------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, OfTheAcknowledgesThatWaitForTheTransmitterTheNewestLeaves) {
+TEST_F(ReadResponderTest, AcknowledgesThatWaitForTheTransmitterAreCoalesced) {
   b.Setup();
   b.packet.rate = 0;
   for (uint32_t i = 0; i < 100; ++i) b.answer.tokens.push_back(Answer(kQp, 0xff'ffd0 + i, Ack(), i));
@@ -444,7 +444,7 @@ TEST_F(ReadResponderTest, OfTheAcknowledgesThatWaitForTheTransmitterTheNewestLea
   const auto last = b.answer.tokens.back();
   const Cycle begin = b.bench.cycle();
   while (!b.answer.IsEmpty()) ASSERT_EQ(b.bench.Run(1), "");
-  EXPECT_LE(b.bench.cycle() - begin, 210u);  // nobody waits: one in two cycles
+  EXPECT_LE(b.bench.cycle() - begin, 210u);  // no stall: one in two cycles
   ASSERT_EQ(b.bench.Run(20), "");
   EXPECT_FALSE(b.p.idle_o);
   b.packet.rate = 16;
@@ -452,7 +452,7 @@ TEST_F(ReadResponderTest, OfTheAcknowledgesThatWaitForTheTransmitterTheNewestLea
   EXPECT_TRUE(b.Jobs().empty());
 }
 
-TEST_F(ReadResponderTest, OneAcknowledgeOfEachQpWaitsForTheTransmitterInTurn) {
+TEST_F(ReadResponderTest, QpsWithAWaitingAcknowledgeTakeTurns) {
   b.Setup();
   b.packet.rate = 0;
   b.answer.tokens = {Answer(kQp, 0)};
@@ -470,8 +470,8 @@ TEST_F(ReadResponderTest, OneAcknowledgeOfEachQpWaitsForTheTransmitterInTurn) {
   EXPECT_EQ(b.StraightPackets(), expected);
 }
 
-// A repeated request is acknowledged with the last PSN; what is behind that has nothing to say.
-TEST_F(ReadResponderTest, AnAcknowledgeOfAnEarlierPsnDoesNotTakeThePlaceOfOneThatWaits) {
+// A duplicate request is acknowledged with the last PSN; an older one has no new information.
+TEST_F(ReadResponderTest, AcknowledgeOfAnEarlierPsnDoesNotReplaceAWaitingOne) {
   b.Setup();
   b.packet.rate = 0;
   const auto repeated = Answer(kQp, 1, Ack(), 9);
@@ -481,7 +481,7 @@ TEST_F(ReadResponderTest, AnAcknowledgeOfAnEarlierPsnDoesNotTakeThePlaceOfOneTha
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 0).packet, repeated.packet}));
 }
 
-TEST_F(ReadResponderTest, ANakIsNotReplacedAndLeavesInItsTurn) {
+TEST_F(ReadResponderTest, NakIsNotReplacedAndLeavesInOrder) {
   for (const auto syndrome : {AethSyndrome::kNakPsnSequenceError, AethSyndrome::kRnrNak,
                               AethSyndrome::kNakRemoteAccessError, AethSyndrome::kNakInvalidRequest}) {
     b.Setup();
@@ -491,15 +491,15 @@ TEST_F(ReadResponderTest, ANakIsNotReplacedAndLeavesInItsTurn) {
     b.answer.tokens.assign(answers.begin(), answers.end());
     ASSERT_EQ(b.bench.Run(100), "");
     EXPECT_FALSE(b.answer.IsEmpty());  // behind the NAK all wait
-    // One, and what waited before the NAK; then the NAK; what came behind it does not wait any more.
+    // One, and the answer that waited before the NAK; then the NAK; later ones no longer wait.
     b.packet.rate = 16;
     EXPECT_EQ(b.StraightPackets(), (std::vector{answers[0].packet, answers[2].packet, answers[3].packet,
                                                 answers[4].packet, answers[5].packet, answers[6].packet}));
   }
 }
 
-// A NAK that comes in the moment in which the way gets free says what the acknowledge before it would have said.
-TEST_F(ReadResponderTest, WheneverTheWayGetsFreeANakLeavesOnceAndNothingPassesIt) {
+// A NAK that arrives when the register becomes free acknowledges what the acknowledge before it would have.
+TEST_F(ReadResponderTest, NakLeavesOnceAndInOrderWheneverTheRegisterBecomesFree) {
   unsigned replaced = 0;
   for (uint64_t at = 0; at < 30; ++at) {
     b.Setup();
@@ -525,7 +525,7 @@ TEST_F(ReadResponderTest, WheneverTheWayGetsFreeANakLeavesOnceAndNothingPassesIt
   EXPECT_GT(replaced, 0u);
 }
 
-TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAcknowledgeThatWaits) {
+TEST_F(ReadResponderTest, ReadReplacesAWaitingAcknowledge) {
   b.Setup();
   b.packet.rate = 0;
   const auto read = Read(kQp, 6, 2000);
@@ -536,8 +536,8 @@ TEST_F(ReadResponderTest, AReadTakesThePlaceOfAnAcknowledgeThatWaits) {
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-// What was given before is not passed by the QP's own responses, while it is here.
-TEST_F(ReadResponderTest, AReadWaitsUntilTheAnswerBeforeItIsTaken) {
+// The QP's own responses do not pass an answer issued before, while it is here.
+TEST_F(ReadResponderTest, ReadWaitsUntilTheEarlierAnswerIsTaken) {
   for (const auto& answer : {Answer(kQp, 4), Answer(kQp, 5, Nak(AethSyndrome::kNakPsnSequenceError))}) {
     b.Setup();
     b.packet.rate = 0;
@@ -554,7 +554,7 @@ TEST_F(ReadResponderTest, AReadWaitsUntilTheAnswerBeforeItIsTaken) {
   }
 }
 
-TEST_F(ReadResponderTest, BehindARepeatedReadAnAcknowledgeThatWaitedLeavesAsAJob) {
+TEST_F(ReadResponderTest, WaitingAcknowledgeLeavesAsAJobBehindADuplicateRead) {
   b.Setup();
   b.packet.rate = 0;
   const auto read = Read(kQp, 2, 2000);
@@ -567,7 +567,7 @@ TEST_F(ReadResponderTest, BehindARepeatedReadAnAcknowledgeThatWaitedLeavesAsAJob
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-TEST_F(ReadResponderTest, WhenTheJobNumbersWrapWhileAnAcknowledgeWaitsItLeavesAsAJob) {
+TEST_F(ReadResponderTest, WaitingAcknowledgeLeavesAsAJobWhenJobNumbersWrap) {
   b.Setup();
   b.job.keep = false;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -584,14 +584,14 @@ TEST_F(ReadResponderTest, WhenTheJobNumbersWrapWhileAnAcknowledgeWaitsItLeavesAs
   EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
 }
 
-TEST_F(ReadResponderTest, AnAcknowledgeThatWaitsIsForgottenInAStateWithoutAnswers) {
+TEST_F(ReadResponderTest, StateWithoutAnswersDiscardsAWaitingAcknowledge) {
   for (const auto state : kMute) {
     b.Setup();
     b.packet.rate = 0;
     b.answer.tokens = {Answer(3, 4), Answer(kQp, 1)};
     ASSERT_EQ(b.bench.Run(50), "");
     b.SetState(kQp, state);
-    b.SetState(kQp, IbQpState::kRts);  // in the next life it is as good as never said
+    b.SetState(kQp, IbQpState::kRts);  // in the next lifetime it does not exist
     ASSERT_EQ(b.bench.Run(50), "");
     b.packet.rate = 16;
     EXPECT_EQ(b.StraightPackets(), (std::vector{Answer(3, 4).packet}));
@@ -600,8 +600,8 @@ TEST_F(ReadResponderTest, AnAcknowledgeThatWaitsIsForgottenInAStateWithoutAnswer
   }
 }
 
-// READs and their answers go on while the straight way is not free.
-TEST_F(ReadResponderTest, AcknowledgesThatWaitHoldUpNoRead) {
+// READs and their answers continue while `packet` is not free.
+TEST_F(ReadResponderTest, WaitingAcknowledgesDoNotStallReads) {
   b.Setup();
   b.packet.rate = 0;
   for (uint32_t qpn = 0; qpn < 8; ++qpn) b.answer.tokens.push_back(Answer(qpn, 1));
@@ -616,13 +616,13 @@ TEST_F(ReadResponderTest, AcknowledgesThatWaitHoldUpNoRead) {
   EXPECT_EQ(b.StraightPackets().size(), 8u);
 }
 
-// However many come of one QP: what another one has to say leaves behind what waits, which is one of each.
-TEST_F(ReadResponderTest, WhileOneAlwaysHasSomethingToSayTheOthersHaveTheirTurns) {
+// However many come of one QP: another QP's answer leaves behind those that wait, which is one of each.
+TEST_F(ReadResponderTest, BusyQpDoesNotStarveOthers) {
   b.Setup();
   b.packet.rate = 4;
   std::vector<uint32_t> all;  // whose answers came
   size_t accepted = 0, left = 0, longest = 0;
-  std::array<std::optional<size_t>, kQps> since;  // packets that had left when an answer of the QP began to wait
+  std::array<std::optional<size_t>, kQps> since;  // packets that had left when an answer of the QP started to wait
   b.on_accepted = [&](Cycle) {
     const uint32_t qpn = all[accepted++];
     if (!since[qpn]) since[qpn] = left;
@@ -642,11 +642,11 @@ TEST_F(ReadResponderTest, WhileOneAlwaysHasSomethingToSayTheOthersHaveTheirTurns
   }
   EXPECT_GT(left, 500u);
   EXPECT_LT(left * 3 / 2, accepted);
-  // One of each QP, the register, and what waits in the slice to be looked at.
+  // One of each QP, the register, and those in the slice.
   EXPECT_LE(longest, kQps + 3);
 }
 
-TEST_F(ReadResponderTest, WhileItIsHeldAcknowledgesThatWaitLeaveAndUntilThenItIsNotIdle) {
+TEST_F(ReadResponderTest, WaitingAcknowledgesLeaveDuringHoldBeforeIdle) {
   b.Setup();
   b.packet.rate = 0;
   b.hold.on = true;
@@ -665,7 +665,7 @@ TEST_F(ReadResponderTest, WhileItIsHeldAcknowledgesThatWaitLeaveAndUntilThenItIs
 
 // --- READs -----------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
+TEST_F(ReadResponderTest, ReadIsCutByThePathMtu) {
   uint32_t psn = 0xff'fff0;
   for (const auto mtu : kMtus) {
     b.Setup(mtu);
@@ -675,7 +675,7 @@ TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
       const auto expected = Responses(read, mtu, PdnOf(kQp));
       EXPECT_EQ(b.Jobs(), expected) << bytes;
       psn = Psn(psn + Packets(bytes, Bytes(mtu)));
-      // And it asked for what it sends, for its own domain.
+      // And it requested what it sends, for its own domain.
       const auto checks = Bench::Taken(b.check_sink);
       ASSERT_EQ(checks.size(), expected.size());
       for (size_t i = 0; i < checks.size(); ++i) {
@@ -689,7 +689,7 @@ TEST_F(ReadResponderTest, AReadIsCutByThePathMtu) {
   }
 }
 
-TEST_F(ReadResponderTest, AReadWithoutBytesIsOnePacketAndNoCheck) {
+TEST_F(ReadResponderTest, ReadWithoutBytesIsOnePacketWithoutCheck) {
   b.Setup();
   const auto read = Read(kQp, 77, 0, 0x12'3456);
   b.answer.tokens = {read};
@@ -702,7 +702,7 @@ TEST_F(ReadResponderTest, AReadWithoutBytesIsOnePacketAndNoCheck) {
   EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = 1}}));
 }
 
-TEST_F(ReadResponderTest, TheLongestReadBegins) {
+TEST_F(ReadResponderTest, LongestReadStarts) {
   b.Setup(IbMtu::kMtu4096);
   b.take_rate = 16;
   b.answer.tokens = {Read(kQp, 0, kMaxMessageBytes)};
@@ -718,7 +718,7 @@ TEST_F(ReadResponderTest, TheLongestReadBegins) {
   EXPECT_EQ(b.Reads().size(), 1u);
 }
 
-TEST_F(ReadResponderTest, QueuePairsTakeTurnsPacketByPacket) {
+TEST_F(ReadResponderTest, QpsTakeTurnsPacketByPacket) {
   b.Setup(IbMtu::kMtu256);
   b.answer.tokens = {Read(1, 0, 256 * 20), Read(2, 0, 256 * 20), Read(3, 0, 256 * 20)};
   const auto jobs = b.Jobs();
@@ -729,7 +729,7 @@ TEST_F(ReadResponderTest, QueuePairsTakeTurnsPacketByPacket) {
   }
 }
 
-TEST_F(ReadResponderTest, AllQueuePairsCanHaveAllTheirReads) {
+TEST_F(ReadResponderTest, AllQpsCanHaveAllTheirReads) {
   b.Setup(IbMtu::kMtu256);
   b.job.rate = 0;
   std::array<std::vector<spec::TxJob>, kQps> expected;
@@ -750,7 +750,7 @@ TEST_F(ReadResponderTest, AllQueuePairsCanHaveAllTheirReads) {
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) EXPECT_EQ(b.ended[qpn], kReads);
 }
 
-TEST_F(ReadResponderTest, QpReadsCountsModulo256AndOverLives) {
+TEST_F(ReadResponderTest, QpReadsCountsModulo256AcrossLifetimes) {
   b.Setup();
   for (uint32_t i = 1; i <= 600; ++i) {
     b.answer.tokens = {Read(kQp, i, i % 3)};
@@ -762,7 +762,7 @@ TEST_F(ReadResponderTest, QpReadsCountsModulo256AndOverLives) {
   }
 }
 
-TEST_F(ReadResponderTest, JobsThatAreNotTakenHoldUpNoAnswer) {
+TEST_F(ReadResponderTest, StalledJobsDoNotStallAnswers) {
   b.Setup();
   b.job.rate = 0;
   b.answer.tokens = {Read(1, 0, 5000), Read(2, 0, 0)};
@@ -774,7 +774,7 @@ TEST_F(ReadResponderTest, JobsThatAreNotTakenHoldUpNoAnswer) {
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
+TEST_F(ReadResponderTest, FailedKeyIsNakedAndEndsTheReads) {
   uint8_t ended = 0;
   for (const auto status : {MemoryStatus::kKey, MemoryStatus::kPd, MemoryStatus::kRights, MemoryStatus::kBounds}) {
     for (const uint32_t good : {0u, 1u, 3u}) {  // packets before
@@ -793,7 +793,7 @@ TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
                 (std::vector<spec::QpFailure>{{.qpn = kQp,
                                                .event_type = spec::RdmaEventType::kQpAccessErr,
                                                .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)}}));
-      // Nothing more is said until the QP begins anew, but READs are counted.
+      // Nothing more is sent until the QP restarts, but READs are counted.
       b.memory = PlaceOf;
       b.answer.tokens = {Answer(kQp, 3), Read(kQp, 4, 10), Read(kQp, 5, 0), Answer(kQp, 5)};
       EXPECT_TRUE(b.Jobs().empty());
@@ -814,7 +814,7 @@ TEST_F(ReadResponderTest, AKeyThatFailsIsANakAndTheEndOfTheReads) {
   }
 }
 
-TEST_F(ReadResponderTest, InTheStatesOfAResponderReadsAreCarriedOut) {
+TEST_F(ReadResponderTest, ReadsAreExecutedInResponderStates) {
   for (const auto state : kAnswering) {
     b.SetMtu(kQp, IbMtu::kMtu512);
     b.SetState(kQp, state);
@@ -825,10 +825,10 @@ TEST_F(ReadResponderTest, InTheStatesOfAResponderReadsAreCarriedOut) {
   }
 }
 
-TEST_F(ReadResponderTest, InOtherStatesReadsAndTheAnswerBehindThemAreDropped) {
+TEST_F(ReadResponderTest, OtherStatesDropReadsAndTheAnswerBehindThem) {
   uint8_t ended = 0;
   for (const auto state : kMute) {
-    // Under way when the state comes, in each cycle of a turn.
+    // In progress when the state comes, in each cycle of a turn.
     for (uint64_t cycles = 0; cycles < 40; ++cycles) {
       b.Setup(IbMtu::kMtu256);
       b.answer.tokens = {Read(kQp, 0, 256 * 50), Read(kQp, 50, 1), Answer(kQp, 51)};
@@ -849,8 +849,8 @@ TEST_F(ReadResponderTest, InOtherStatesReadsAndTheAnswerBehindThemAreDropped) {
   }
 }
 
-// A NAK takes its QP to ERR, often before the responses of the READs before it have left.
-TEST_F(ReadResponderTest, InErrTheReadsBeforeANakAreAnsweredAndThenItLeaves) {
+// A NAK takes its QP to ERR, often before the responses of earlier READs have left.
+TEST_F(ReadResponderTest, ErrAnswersTheReadsBeforeANakAndThenTheNak) {
   for (uint64_t cycles = 0; cycles < 60; ++cycles) {
     b.Setup(IbMtu::kMtu256);
     const auto read = Read(kQp, 0, 256 * 5);
@@ -869,7 +869,7 @@ TEST_F(ReadResponderTest, InErrTheReadsBeforeANakAreAnsweredAndThenItLeaves) {
   }
 }
 
-TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
+TEST_F(ReadResponderTest, ClearDiscardsTheKeptAnswer) {
   b.Setup();
   b.take_rate = 0;
   b.answer.tokens = {Read(kQp, 0, 0)};
@@ -887,7 +887,7 @@ TEST_F(ReadResponderTest, AClearForgetsTheAnswer) {
 
 // --- Hold ------------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
+TEST_F(ReadResponderTest, HoldDefersResponsesButNotForwardedAnswers) {
   b.Setup();
   b.hold.on = true;
   ASSERT_EQ(b.bench.Run(2), "");
@@ -901,7 +901,7 @@ TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
   EXPECT_TRUE(b.p.idle_o);
   EXPECT_EQ(b.job.count + b.check.count, 0u);
   EXPECT_EQ(b.StraightPackets(), (std::vector<spec::TxPacket>{Answer(7, 9).packet}));
-  // READs whose QP stops end all the same.
+  // READs of a QP that stops end during the hold, too.
   EXPECT_TRUE(b.Reads().empty());
   b.SetState(3, IbQpState::kReset);
   EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = 3, .ended = 1}}));
@@ -914,8 +914,8 @@ TEST_F(ReadResponderTest, WhileItIsHeldResponsesWaitAndAnswersOfOthersDoNot) {
   EXPECT_EQ(b.Jobs(), expected);
 }
 
-// However many turns wait: the straight way is open.
-TEST_F(ReadResponderTest, AnswersComeInEverySecondCycleWhileTurnsAreHeld) {
+// However many turns wait: answers are still forwarded.
+TEST_F(ReadResponderTest, TakesAnAnswerEverySecondCycleDuringHold) {
   b.Setup();
   b.hold.on = true;
   for (uint32_t qpn = 0; qpn < 8; ++qpn) b.answer.tokens.push_back(Read(qpn, 0, 100));
@@ -929,8 +929,8 @@ TEST_F(ReadResponderTest, AnswersComeInEverySecondCycleWhileTurnsAreHeld) {
   EXPECT_EQ(b.Jobs().size(), 8u);
 }
 
-// In whatever cycle it is held, a packet that was begun leaves and no other one is begun.
-TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
+// In any cycle of a hold, a started packet leaves and no other one starts.
+TEST_F(ReadResponderTest, PacketInProgressEndsDuringHold) {
   b.Setup();
   unsigned waited = 0;
   for (uint32_t at = 0; at < 60; ++at) {
@@ -944,7 +944,7 @@ TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
     const Cycle begin = b.bench.cycle();
     ASSERT_EQ(b.Settle(), "");
     EXPECT_LE(b.bench.cycle() - begin, 60u);
-    // One in the register, and one more if it was begun beside it.
+    // One in the register, and one more if it was started beside it.
     EXPECT_LE(b.job.count, jobs + 2);
     EXPECT_TRUE(b.p.idle_o);
     waited += b.job.count < before + 3;
@@ -955,7 +955,7 @@ TEST_F(ReadResponderTest, APacketUnderWayEndsWhenItIsHeld) {
   EXPECT_GT(waited, 10u);
 }
 
-TEST_F(ReadResponderTest, AResponseThatWaitedIsCheckedFourCyclesAfterTheHold) {
+TEST_F(ReadResponderTest, DeferredResponseIsCheckedFourCyclesAfterTheHold) {
   b.Setup();
   b.hold.on = true;
   b.answer.tokens = {Read(kQp, 2, 10)};
@@ -970,9 +970,9 @@ TEST_F(ReadResponderTest, AResponseThatWaitedIsCheckedFourCyclesAfterTheHold) {
 
 // --- Latency ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, LatenciesUnloaded) {
+TEST_F(ReadResponderTest, MeetsDocumentedLatencies) {
   b.Setup();
-  // The cycle in which something is visible, from the one in which the answer is accepted.
+  // The cycle in which an output is visible, from the one in which the answer is accepted.
   const auto after = [&](const spec::RxAnswer& answer, const auto& valid) {
     EXPECT_EQ(b.Settle(), "");
     b.answer.tokens = {answer};
@@ -989,7 +989,7 @@ TEST_F(ReadResponderTest, LatenciesUnloaded) {
   b.take_rate = 0;
   EXPECT_EQ(b.bench.Run(10), "");
 
-  // Held back, because the job before is on its way.
+  // Held back, because the previous job is in flight.
   b.answer.tokens = {Read(kQp, 2, 0)};
   EXPECT_EQ(b.bench.Run(50), "");
   b.answer.tokens = {Answer(kQp, 3)};
@@ -1016,7 +1016,7 @@ TEST_F(ReadResponderTest, LatenciesUnloaded) {
     EXPECT_EQ(sent[1].cycle - sent[0].cycle, ReadResponder::kTakenToPacket);
     EXPECT_EQ(sent[1].token, second.packet);
   }
-  // The way gets free in the cycle in which the answer is looked at, and that is too late for it.
+  // The register becomes free in the cycle in which the answer is checked, which is too late for it.
   b.packet.rate = 0;
   b.answer.tokens = {Answer(7, 2)};
   EXPECT_EQ(b.bench.Run(30), "");
@@ -1058,8 +1058,8 @@ TEST_F(ReadResponderTest, LatenciesUnloaded) {
   EXPECT_EQ(b.p.qp_reads_valid_o, 1);
 }
 
-// With the latency of an idle memory_check a READ of 1024-byte packets is faster than 64 bytes per cycle.
-TEST_F(ReadResponderTest, APacketTakesTwelveCyclesWithItsCheck) {
+// With the latency of an idle memory_check a READ of 1024-byte packets exceeds 64 bytes per cycle.
+TEST_F(ReadResponderTest, PacketTakesTwelveCyclesWithItsCheck) {
   b.Setup();
   b.answers_checks = false;
   std::deque<std::pair<Cycle, spec::MemoryPlace>> places;
@@ -1081,7 +1081,7 @@ TEST_F(ReadResponderTest, APacketTakesTwelveCyclesWithItsCheck) {
 
 // --- At random -------------------------------------------------------------------------------------------------------
 
-// READs and answers of every QP, as a responder gives them.
+// READs and answers of every QP, as the responder issues them.
 struct Traffic {
   explicit Traffic(Bench& bench, uint32_t first_qpn = 0) : b(bench), first(first_qpn) {
     for (auto& value : psn) value = Psn(static_cast<uint32_t>(b.random()));
@@ -1089,7 +1089,7 @@ struct Traffic {
   bool MayRead(uint32_t qpn) const { return static_cast<uint8_t>(begun[qpn] - b.ended[qpn]) < kReads; }
   spec::RxAnswer Next() {
     const auto qpn = first + static_cast<uint32_t>(b.random() % (kQps - first));
-    const auto msn = static_cast<uint32_t>(all.size());  // so that each can be known again
+    const auto msn = static_cast<uint32_t>(all.size());  // so that each is identifiable
     if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
       const uint32_t mtu = Bytes(mtus[qpn]);
       static constexpr uint32_t kPackets = 5;
@@ -1110,7 +1110,7 @@ struct Traffic {
     }
     return all.back();
   }
-  // As many cycles, with something to do in each.
+  // As many cycles with work in each.
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       while (b.answer.tokens.size() < 3) b.answer.tokens.push_back(Next());
@@ -1129,10 +1129,10 @@ struct Traffic {
   std::vector<spec::RxAnswer> all;  // in order
 };
 
-// What leaves for the wire, QP by QP.
+// READs arrive, too
 struct Order {
   struct Qp {
-    std::deque<std::pair<size_t, spec::TxJob>> responses;  // that must come, with the number of their READ
+    std::deque<std::pair<size_t, spec::TxJob>> responses;  // expected, with the number of their READ
     std::optional<size_t> due;                             // answer that must still leave
     std::optional<size_t> said;                            // last answer that left
   };
@@ -1207,7 +1207,7 @@ class ReadResponderRandomTest : public testing::TestWithParam<Rates> {
   Rtl rtl{Outputs()};
 };
 
-TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
+TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   Bench b(rtl);
   Traffic traffic(b);
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
@@ -1231,7 +1231,7 @@ TEST_P(ReadResponderRandomTest, RtlIsModelAndNothingIsLostOrOvertaken) {
   EXPECT_EQ(b.failure.count, 0u);
 }
 
-TEST_P(ReadResponderRandomTest, WithoutReadsEveryNakLeavesBehindWhatWasBeforeIt) {
+TEST_P(ReadResponderRandomTest, EveryNakLeavesInOrderWithoutReads) {
   Bench b(rtl);
   Traffic traffic(b);
   traffic.reads = false;
@@ -1272,7 +1272,7 @@ TEST_P(ReadResponderRandomTest, WithoutReadsEveryNakLeavesBehindWhatWasBeforeIt)
   }
 }
 
-TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
+TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
   Bench b(rtl);
   Traffic traffic(b);
   b.memory = [&b](const spec::MemoryCheck& check) {
@@ -1287,7 +1287,7 @@ TEST_P(ReadResponderRandomTest, RtlIsModelInTroubleAndEveryReadEnds) {
     b.SetMtu(qpn, traffic.mtus[qpn]);
   }
   b.hold.toggles = GetParam().hold;
-  // Slow jobs make few checks, and one in 32 of them is to fail.
+  // Slow jobs make few checks, of which one in 32 must fail.
   const int rounds = GetParam().out < 4 ? 2400 : 600;
   for (int round = 0; round < rounds; ++round) {
     const auto qpn = static_cast<uint32_t>(b.random() % kQps);
@@ -1317,14 +1317,14 @@ INSTANTIATE_TEST_SUITE_P(Stalls, ReadResponderRandomTest,
                                   "Hold" + std::to_string(info.param.hold);
                          });
 
-// In which cycle the reset comes.
+// The cycle of the reset.
 class ReadResponderResetTest : public testing::TestWithParam<uint32_t> {
  protected:
   Rtl rtl{Outputs()};
 };
 
-// Tables survive a reset, so what comes after it belongs to other queue pairs here.
-TEST_P(ReadResponderResetTest, WhatWasUnderWayIsGoneAfterAReset) {
+// Tables survive a reset, so later traffic uses other queue pairs here.
+TEST_P(ReadResponderResetTest, ResetClearsAllState) {
   {
     Bench before(rtl);
     before.Setup();

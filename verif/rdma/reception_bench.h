@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The outer sides of reception that are neither stream nor pulse: the wire, the write port of host memory and the net
-// path. For every Verilated top whose ports have the names that rx_buffer's and rx_scatter's have.
+// path. For every Verilated top whose ports have the names of rx_buffer's and rx_scatter's.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class WireIn final : public BenchStream {
     model::Cycle start = 0;
     model::Cycle end = 0;
     bool enabled = true;
-    bool dropped = false;  // as the RTL said
+    bool dropped = false;  // as reported by the RTL
   };
 
   WireIn(Top& ports, model::RxBuffer& model, std::mt19937_64& random) : p_(ports), model_(model), random_(random) {
@@ -115,8 +115,8 @@ class WireIn final : public BenchStream {
   std::optional<std::pair<model::Cycle, spec::RxVerdict>> model_verdict_;
 };
 
-// The write port: takes beats at its rate and says some time after the last beat of a write that it was accepted, and
-// some time after that that it is in memory.
+// The write port: takes beats at its rate, reports a write as accepted some time after its last beat, and as in memory
+// some time after that.
 template <typename Top>
 class WritePort final : public BenchStream {
  public:
@@ -180,7 +180,7 @@ class WritePort final : public BenchStream {
   bool IsEmpty() const override { return due_.empty() && done_due_.empty(); }
 
   unsigned rate = 16;
-  unsigned late = 0;  // at most so many cycles more until a write is accepted, and as many until it is in memory
+  unsigned late = 0;  // maximum further cycles until a write is accepted, and likewise until it is in memory
   bool hold = false;  // none is
   uint64_t accepted = 0, done = 0;
   std::vector<Write> writes;
@@ -199,7 +199,7 @@ class WritePort final : public BenchStream {
   std::deque<model::Cycle> due_, done_due_;
 };
 
-// The net path: takes frames beat by beat, as it must, in the cycles that the model says.
+// The net path: takes frames beat by beat, as required, in the cycles of the model.
 template <typename Top>
 class NetOut final : public BenchStream, public model::NetFrameSink {
  public:

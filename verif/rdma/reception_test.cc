@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive buffer, responder and scatter block joined as in the device, with frames that Linux sent: host memory gets
-// their payload, and the peer the answers that Linux gave. Whatever else comes on the wire leaves for the net path.
+// Receive buffer, responder and scatter block connected as in the device, with frames that Linux sent: host memory gets
+// their payload, and the peer the answers that Linux gave. All other frames on the wire leave for the net path.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<Bytes> FramesOf(const std::string& name) {
   return frames;
 }
 
-// A region of everything with one key, pages one after the other on the bus.
+// One region over all addresses with one key, pages one after the other on the bus.
 spec::MemoryPlace Place(const spec::MemoryCheck& check, uint32_t rkey) {
   if (check.key != rkey) return {.status = spec::MemoryStatus::kKey};
   const auto first = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, kPageBytes - check.address % kPageBytes));
@@ -63,7 +63,7 @@ spec::MemoryPlace Place(const spec::MemoryCheck& check, uint32_t rkey) {
   return place;
 }
 
-// The QP that the first frame is for, as firmware sets it up.
+// The QP of the first frame, as configured by firmware.
 spec::TableWrite ContextFor(const Bytes& first) {
   spec::TableQpContext context;
   context.valid = true;
@@ -78,7 +78,7 @@ spec::TableWrite ContextFor(const Bytes& first) {
   return write;
 }
 
-// The device's own address: where the frame goes.
+// The device's own address: the frame's destination.
 std::array<uint8_t, 6> MacOf(const Bytes& frame) {
   std::array<uint8_t, 6> mac{};
   std::copy_n(frame.begin(), mac.size(), mac.begin());
@@ -104,7 +104,7 @@ struct Reception {
     responder.SetEnable(0, true);
   }
 
-  // The QP that the first frame is for, ready to receive it and what follows.
+  // The QP of the first frame, ready to receive it and the following ones.
   void Connect(const Bytes& first) {
     const auto bth = BthOf(first);
     responder.SetMac(now, MacOf(first));
@@ -164,12 +164,12 @@ struct Reception {
   Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
   std::deque<std::pair<Cycle, spec::MemoryCheck>> places;
   std::optional<Cycle> accept;
-  size_t written = 0;  // of the write under way
+  size_t written = 0;  // of the current write
   uint32_t rkey = 0;
   std::map<uint64_t, uint8_t> memory;
 };
 
-// What an acknowledge says, from the BTH's opcode and PSN and from the AETH.
+// The fields of an acknowledge, from the BTH's opcode and PSN and from the AETH.
 struct Said {
   BthOpcode opcode;
   uint32_t psn;
@@ -195,7 +195,7 @@ std::vector<Said> WhatWasSaid(Channel<spec::RxAnswer>& answers) {
   return result;
 }
 
-TEST(Reception, WritesOfLinuxReachMemoryAndAreAnsweredAsByLinux) {
+TEST(Reception, LinuxWritesReachMemoryAndAreAnsweredAsByLinux) {
   spec::Config nic1 = spec::kNic1;
   nic1.num_qps = 32;  // Linux numbers its QPs from 17 on
   for (const spec::Config& config : {nic1, spec::kNic100}) {
@@ -235,7 +235,7 @@ TEST(Reception, WritesOfLinuxReachMemoryAndAreAnsweredAsByLinux) {
   }
 }
 
-TEST(Reception, AWrongKeyIsAnsweredAsByLinux) {
+TEST(Reception, WrongKeyIsAnsweredAsByLinux) {
   const auto frames = FramesOf("v_bad_rkey.pcap");
   Reception nic(spec::kNic100);
   nic.Connect(frames.front());
@@ -245,14 +245,14 @@ TEST(Reception, AWrongKeyIsAnsweredAsByLinux) {
   nic.Run(300);
   EXPECT_EQ(WhatWasSaid(nic.answers), WhatLinuxSaid(frames));
   EXPECT_TRUE(nic.memory.empty());
-  // That the peer is there, and that its key is wrong.
+  // The peer is found, and its key is wrong.
   ASSERT_EQ(nic.failures.sent().size(), 2u);
   EXPECT_EQ(nic.failures.sent()[0].token.event_type, spec::RdmaEventType::kCommEst);
   EXPECT_EQ(nic.failures.sent()[1].token.event_type, spec::RdmaEventType::kQpAccessErr);
   EXPECT_TRUE(nic.buffer.IsIdle() && nic.responder.IsIdle() && nic.scatter.IsIdle());
 }
 
-// --- RTL and model, joined in the same way
+// --- RTL and model, connected in the same way
 
 template <typename Top>
 struct Bench {
@@ -279,7 +279,7 @@ struct Bench {
     std::copy(mac.begin(), mac.end(), BytesOf(p.mac_i).begin());
   }
 
-  // Those on the wire that the parser calls so and for which there was room, in order.
+  // Frames on the wire with that parser verdict for which there was room, in order.
   void ExpectNetFrames() {
     size_t next = 0;
     for (const auto& frame : wire.sent) {
@@ -368,7 +368,7 @@ class ReceptionTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vreception_64, Vreception_512>;
 TYPED_TEST_SUITE(ReceptionTest, Tops);
 
-TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeTwice) {
+TYPED_TEST(ReceptionTest, MatchesModelWithLostDamagedAndDuplicatedFrames) {
   struct Rates {
     unsigned wire, memory, write, answer;
   };
@@ -409,7 +409,7 @@ TYPED_TEST(ReceptionTest, RtlAgreesWithTheModelWhenFramesGetLostOrDamagedOrComeT
 }
 
 // From one byte on, between the frames of a peer that writes, with holds now and then.
-TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthLeaveAsTheyCameBetweenFramesOfOthers) {
+TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthPassUnchangedBetweenOthers) {
   const auto frames = FramesOf("rc_write.pcap");
   const uint32_t qpn = BthOf(frames.front()).dest_qp;
   for (const unsigned toggles : {0u, 1u, 8u}) {
@@ -438,15 +438,15 @@ TYPED_TEST(ReceptionTest, NetFramesOfEveryLengthLeaveAsTheyCameBetweenFramesOfOt
     EXPECT_TRUE(bench.net.IsEmpty());
     bench.ExpectNetFrames();
     EXPECT_GT(bench.net.frames.size(), 150u);
-    // Of a hold that lasts, the buffer loses frames of this peer, too.
+    // During a long hold the buffer loses frames of this peer, too.
     if (toggles == 0) {
       EXPECT_GT(bench.port.writes.size(), 2u);
     }
   }
 }
 
-// Under traffic that never ends: while it is held nothing leaves, what comes waits in the buffer, and then goes on.
-TYPED_TEST(ReceptionTest, UnderTrafficAHoldMakesItQuietInBoundedTime) {
+// Under traffic that never ends: during a hold nothing leaves, frames wait in the buffer, and continue afterwards.
+TYPED_TEST(ReceptionTest, HoldMakesItQuietInBoundedTimeUnderTraffic) {
   const auto frames = FramesOf("rc_write.pcap");
   const uint32_t qpn = BthOf(frames.front()).dest_qp;
   Bench<TypeParam> bench;
@@ -456,7 +456,7 @@ TYPED_TEST(ReceptionTest, UnderTrafficAHoldMakesItQuietInBoundedTime) {
   bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kRts});
   bench.load.tokens.push_back({.qpn = qpn, .psn = BthOf(frames.front()).psn});
   ASSERT_EQ(bench.bench.RunOut(20), "");
-  // Five of the longest frames (one in its turn, three places on their way, one carried out), and what the port takes.
+  // Five of the longest frames (one in its turn, three places in flight, one being written), and the port's latency.
   constexpr Cycle kBound = 5 * (1500 / sizeof(TypeParam::s_axis_tdata_i) + 20);
   for (unsigned round = 0; round < 60; ++round) {
     while (bench.wire.frames.size() < 20) {

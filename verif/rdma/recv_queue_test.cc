@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test
-// keeps.
+// The receive queue: RTL against model in every cycle, and both against rings, descriptors and memory kept by the test.
 #include "model/rdma/recv_queue.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ constexpr RecvQueue::Sizes kSizes = {.ahead = 8, .requests = 4, .fetches = 8};
 constexpr uint32_t kFirstQueue = 2 * 3 + 16 + 2;     // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + 2;  // without
 
-// What lies in host memory, but for the number of elements.
+// Contents of host memory, except the number of elements.
 uint64_t Hash(uint64_t address) {
   address ^= address >> 31;
   address *= 0x9e3779b97f4a7c15;
@@ -75,7 +74,7 @@ struct Bench {
       const uint32_t qpn = (token.vq_index - first_queue) / 2u;
       ASSERT_LT(qpn, kConfig.num_qps);
       EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
-      // Room for all of them; the one that makes the room is on its way out.
+      // Room for all of them; the one that makes the room is being delivered.
       if (!may_skip[qpn]) {
         EXPECT_LE(given[qpn].size() + token.count, kSizes.ahead + 1);
       }
@@ -115,7 +114,7 @@ struct Bench {
     }
     return ByteAt(address + offset);
   }
-  // One answer, with what the ring has now.
+  // One answer, with the ring's present contents.
   void Answer() {
     const auto [qpn, count] = asking.front();
     asking.pop_front();
@@ -200,7 +199,7 @@ struct Bench {
       return;
     }
     if (token.code != RdmaError::kOk) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = token.code});
-    // Was on its way out when it was forgotten.
+    // Was being delivered when it was discarded.
     const auto is_token = [&](const Posted& posted) { return token == Expected(posted); };
     if (std::any_of(want.old.begin(), want.old.end(), is_token)) return;
     // The next one in order. After a clear, those of one request may be missing.
@@ -245,10 +244,10 @@ struct Bench {
   }
   void Request(uint32_t qpn) {
     ASSERT_FALSE(wanted.has_value());
-    // After a clear, what a request of before brings is not wanted: it may take what was posted since.
+    // After a clear, the answer to an earlier request is discarded: it may take receives posted since.
     const bool posted = !broken[qpn] && !may_skip[qpn] && (!ring[qpn].empty() || !given[qpn].empty());
     wanted = Wanted{.qpn = qpn, .posted = posted};
-    // Bits that no name of this device has, and what counts for elements only, are anything.
+    // Bits unused in this device, and fields for elements only, are arbitrary.
     request.tokens.push_back({.qpn = qpn, .address = random()});
   }
   void RequestElement(uint64_t address) {
@@ -256,7 +255,7 @@ struct Bench {
     wanted = Wanted{.element = true, .address = address};
     request.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16), .is_element = true, .address = address});
   }
-  // The answer to a request, when it is there.
+  // The answer to a request, when it arrives.
   spec::Receive Take(uint32_t qpn) {
     Request(qpn);
     EXPECT_EQ(Settle(), "");
@@ -268,7 +267,7 @@ struct Bench {
   }
   void Clear(uint32_t qpn) { SetState(qpn, IbQpState::kReset, true); }
 
-  // While nothing is under way.
+  // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
     block.SetMq(bench.cycle(), mq);
@@ -294,13 +293,13 @@ struct Bench {
     uint32_t qpn = 0;
     bool element = false;
     uint64_t address = 0;
-    bool posted = false;           // there was a receive when it was asked for
-    bool cleared = false;          // its QP was, since
-    std::vector<Posted> old = {};  // that were to come when that happened
+    bool posted = false;           // there was a receive when it was requested
+    bool cleared = false;          // its QP was cleared since
+    std::vector<Posted> old = {};  // that were due when that happened
   };
   std::optional<Wanted> wanted;
   std::vector<spec::Receive> got;
-  std::deque<Posted> ring[16], given[16];  // posted; told to the block and not handed out
+  std::deque<Posted> ring[16], given[16];  // posted; passed to the block and not delivered
   uint16_t next_head = 0;
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
   bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_told[16]{};
@@ -359,7 +358,7 @@ struct Bench {
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
 };
 
-TEST(RecvQueue, ReceivesAreHandedOutInTheirOrder) {
+TEST(RecvQueue, ReceivesAreDeliveredInOrder) {
   Bench bench;
   bench.Post(5, 30);
   bench.Post(6, 3);
@@ -371,12 +370,12 @@ TEST(RecvQueue, ReceivesAreHandedOutInTheirOrder) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(RecvQueue, NothingIsLookedForUnlessAReceiveIsWanted) {
+TEST(RecvQueue, NothingIsFetchedBeforeAReceiveIsRequested) {
   Bench bench;
   bench.Post(5, 2);
   ASSERT_EQ(bench.Run(200), "");
   EXPECT_EQ(bench.ask.count, 0u);
-  // One look for a request that finds nothing, and no more of its own accord.
+  // One check per request that finds nothing, and no unrequested one.
   for (uint64_t i = 1; i <= 3; ++i) {
     EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
     ASSERT_EQ(bench.Run(200), "");
@@ -385,16 +384,16 @@ TEST(RecvQueue, NothingIsLookedForUnlessAReceiveIsWanted) {
   bench.Post(6);
   EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
   ASSERT_EQ(bench.Run(200), "");
-  EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one behind it in the background
+  EXPECT_EQ(bench.ask.count, 5u);  // one that found it, one prefetch behind it
 }
 
-TEST(RecvQueue, TheRingIsFilledInTheBackgroundWhenHalfOfItIsLeft) {
+TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
   Bench bench;
   bench.hold_answers = true;
   bench.Post(5, 60);
   bench.Request(5);
   std::vector<unsigned> counts;
-  std::vector<size_t> left;  // when it was asked for
+  std::vector<size_t> left;  // when it was requested
   bench.ask.on_token = [&](Cycle, const spec::BufferRequest& token) {
     counts.push_back(token.count);
     left.push_back(bench.given[5].size());
@@ -412,11 +411,11 @@ TEST(RecvQueue, TheRingIsFilledInTheBackgroundWhenHalfOfItIsLeft) {
   ASSERT_EQ(bench.Settle(), "");
   for (int i = 0; i < 14; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
   EXPECT_EQ(counts, (std::vector<unsigned>{8, 4, 4, 4}));
-  // With that which is being handed out, and of which the test does not know yet.
+  // Including the one being delivered, which the test does not know yet.
   EXPECT_EQ(left, (std::vector<size_t>{0, 5, 5, 5}));
 }
 
-TEST(RecvQueue, AReceiveFromTheRingDoesNotWaitForHostMemory) {
+TEST(RecvQueue, ReceiveFromTheRingDoesNotWaitForHostMemory) {
   Bench bench;
   bench.Post(5, 8);
   while (bench.came[5] == 0) (void)bench.Take(5);
@@ -428,8 +427,8 @@ TEST(RecvQueue, AReceiveFromTheRingDoesNotWaitForHostMemory) {
   }
 }
 
-// The background's look at the ring may have come before the post.
-TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
+// The prefetch may have read the ring before the post.
+TEST(RecvQueue, ReceivePostedAfterThePrefetchReadIsFound) {
   for (const bool broken : {false, true}) {
     Bench bench;
     bench.Post(5);
@@ -439,9 +438,9 @@ TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
     bench.AnswerAll();
     ASSERT_EQ(bench.Run(20), "");
     EXPECT_EQ(bench.came[5], 1u);
-    ASSERT_EQ(bench.asking.size(), 1u);  // the background's
+    ASSERT_EQ(bench.asking.size(), 1u);  // the prefetch
     bench.broken[5] = broken;
-    bench.AnswerAll();  // has seen the ring empty
+    bench.AnswerAll();  // has read the ring as empty
     bench.broken[5] = false;
     bench.buffer.rate = 0;
     bench.Post(5);
@@ -456,7 +455,7 @@ TEST(RecvQueue, AReceivePostedBehindTheBackgroundsLookIsFound) {
   }
 }
 
-TEST(RecvQueue, ABadWorkRequestIsHandedOutInItsTurnAndStopsItsQueueThen) {
+TEST(RecvQueue, BadWorkRequestIsDeliveredInOrderAndThenStopsItsQueue) {
   struct Case {
     Posted posted;
     RdmaError code;
@@ -483,13 +482,13 @@ TEST(RecvQueue, ABadWorkRequestIsHandedOutInItsTurnAndStopsItsQueueThen) {
     EXPECT_EQ(bad.code, c.code);
     EXPECT_EQ(bad.head, 2u);
     EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
-    // The flush takes what is behind it.
+    // The flush takes later ones.
     EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
     EXPECT_EQ(bench.failures.size(), 1u);
   }
 }
 
-TEST(RecvQueue, EveryWorkRequestIsOneReadOfWhatItsDescriptorHolds) {
+TEST(RecvQueue, EachWorkRequestIsOneReadOfItsDescriptor) {
   Bench bench;
   for (const uint32_t bytes : {24u, 25u, 39u, 40u, 41u, 88u, 0xffffffffu}) {
     bench.Add(5, {.bytes = bytes, .num_sge = bytes < 40 ? 0u : bytes < 88 ? 1u : 4u});
@@ -500,7 +499,7 @@ TEST(RecvQueue, EveryWorkRequestIsOneReadOfWhatItsDescriptorHolds) {
   EXPECT_EQ(sizes, (std::vector<unsigned>{24, 25, 39, 40, 40, 40, 40}));
 }
 
-TEST(RecvQueue, AnElementIsReadFromWhereItLies) {
+TEST(RecvQueue, ElementIsReadFromItsAddress) {
   Bench bench;
   bench.faulty = 0x5008;
   for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x1ff8}, ~uint64_t{15}, uint64_t{0x5008}}) {
@@ -512,11 +511,11 @@ TEST(RecvQueue, AnElementIsReadFromWhereItLies) {
     EXPECT_EQ(bench.fetch_sink.sent().back().token,
               (spec::DmaReadRequest{.address = address, .bytes = spec::RdmaSge::kBytes}));
   }
-  EXPECT_TRUE(bench.failures.empty());  // it is no queue's
+  EXPECT_TRUE(bench.failures.empty());  // no queue failure
   EXPECT_EQ(bench.ask.count, 0u);
 }
 
-TEST(RecvQueue, AnElementDoesNotWaitForDescriptorFetch) {
+TEST(RecvQueue, ElementDoesNotWaitForDescriptorFetch) {
   Bench bench;
   bench.Post(5);
   bench.hold_answers = true;
@@ -525,13 +524,13 @@ TEST(RecvQueue, AnElementDoesNotWaitForDescriptorFetch) {
   bench.AnswerAll();
   ASSERT_EQ(bench.Run(30), "");
   EXPECT_EQ(bench.came[5], 1u);
-  EXPECT_EQ(bench.asking.size(), 1u);  // the background's
+  EXPECT_EQ(bench.asking.size(), 1u);  // the prefetch
   bench.RequestElement(0x1000);
   ASSERT_EQ(bench.Run(20), "");
   EXPECT_FALSE(bench.wanted.has_value());
 }
 
-TEST(RecvQueue, AClearForgetsTheRing) {
+TEST(RecvQueue, ClearDiscardsTheRing) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u}) {
     bench.Post(qpn, 3);
@@ -540,7 +539,7 @@ TEST(RecvQueue, AClearForgetsTheRing) {
   const size_t kept = bench.given[6].size();
   bench.ring[5].clear();
   bench.Clear(5);
-  ASSERT_EQ(bench.Run(1), "");  // the very next cycle's request
+  ASSERT_EQ(bench.Run(1), "");  // the next cycle's request
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
   bench.Post(5, 2);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
@@ -548,8 +547,8 @@ TEST(RecvQueue, AClearForgetsTheRing) {
   for (size_t i = 0; i < kept; ++i) EXPECT_EQ(bench.Take(6).status, BufferStatus::kOk);
 }
 
-// At every stage: asked for, answered, being read.
-TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
+// At every stage: requested, answered, being read.
+TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
   for (unsigned stage = 0; stage < 3; ++stage) {
     for (const bool waits : {false, true}) {
       Bench bench;
@@ -563,7 +562,7 @@ TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
       ASSERT_EQ(bench.asking.size(), 1u);
       if (waits) bench.Request(5);
       ASSERT_EQ(bench.Run(10), "");
-      // The background's request finds two, which nobody gets.
+      // The prefetch finds two, which are discarded.
       bench.Add(5, {});
       bench.Add(5, {});
       if (stage < 1) bench.buffer.rate = 0;
@@ -595,7 +594,7 @@ TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
       bench.buffer.rate = bench.fetched.rate = 16;
       ASSERT_EQ(bench.Run(60), "");
       if (waits) {
-        // It asks once more, in its own name.
+        // It sends a request of its own.
         ASSERT_TRUE(bench.wanted.has_value());
         bench.buffer.tokens.push_back({.status = BufferStatus::kEmpty, .last = true, .vq_index = bench.QueueOf(5)});
         ASSERT_EQ(bench.Settle(), "");
@@ -607,7 +606,7 @@ TEST(RecvQueue, AClearForgetsWhatIsUnderWay) {
   }
 }
 
-TEST(RecvQueue, EveryStateIsServedAndOnlyAClearForgets) {
+TEST(RecvQueue, EveryStateIsServedAndOnlyClearDiscards) {
   Bench bench;
   bench.Post(5, 20);
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
@@ -619,7 +618,7 @@ TEST(RecvQueue, EveryStateIsServedAndOnlyAClearForgets) {
   EXPECT_EQ(bench.came[5], 8u);
 }
 
-TEST(RecvQueue, ABrokenQueueIsToldBehindWhatCameBefore) {
+TEST(RecvQueue, BrokenQueueIsReportedAfterEarlierReceives) {
   Bench bench;
   bench.Post(5, 2);
   bench.broken[5] = true;
@@ -628,15 +627,15 @@ TEST(RecvQueue, ABrokenQueueIsToldBehindWhatCameBefore) {
     ASSERT_NE(receive.status, BufferStatus::kEmpty);
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(bench.Take(5), (spec::Receive{.status = BufferStatus::kFailed}));
-  EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has told
+  EXPECT_TRUE(bench.failures.empty());  // descriptor fetch has reported it
   EXPECT_EQ(bench.Take(6).status, BufferStatus::kEmpty);
   bench.broken[5] = false;
   bench.Post(5);
   EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
 }
 
-// Four requests are under way: of the others, whoever finds his ring empty waits, and whoever does not goes on.
-TEST(RecvQueue, WithoutRoomForARequestOnlyAnEmptyRingWaits) {
+// Four requests are outstanding: a QP with an empty ring waits, the others continue.
+TEST(RecvQueue, WithoutRequestRoomOnlyAnEmptyRingWaits) {
   Bench bench;
   bench.may_wrap = false;
   for (uint32_t qpn = 0; qpn < 5; ++qpn) {
@@ -665,8 +664,8 @@ TEST(RecvQueue, WithoutRoomForARequestOnlyAnEmptyRingWaits) {
   EXPECT_EQ(bench.came[4], 3u);
 }
 
-// Whose queue an index is depends on what the driver accepted, for requests and for failures.
-TEST(RecvQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+// The owner of a queue index depends on the accepted features, for requests and for failures.
+TEST(RecvQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (const bool mq : {false, true, false}) {
     bench.SetMq(mq);
@@ -686,7 +685,7 @@ TEST(RecvQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
   EXPECT_EQ(bench.failures.size(), 9u);
 }
 
-TEST(RecvQueue, LatenciesAreThoseOfThePage) {
+TEST(RecvQueue, MeetsDocumentedLatencies) {
   Bench bench;
   const auto expect = [&](Cycle latency, const uint64_t& count) {
     const uint64_t before = count;
@@ -730,8 +729,8 @@ TEST(RecvQueue, LatenciesAreThoseOfThePage) {
   expect(RecvQueue::kFetchedToElement, bench.receive.count);
 }
 
-// Three for the hand-out and two for the ring.
-TEST(RecvQueue, AReceiveTakesAtMostSixCycles) {
+// Three for the delivery and two for the ring.
+TEST(RecvQueue, ReceiveTakesAtMostSixCycles) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u, 7u}) bench.Post(qpn, 200);
   for (uint32_t i = 0; i < 600; ++i) {
@@ -742,7 +741,7 @@ TEST(RecvQueue, AReceiveTakesAtMostSixCycles) {
   EXPECT_LE(bench.bench.cycle(), 600u * 6);
 }
 
-TEST(RecvQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);
@@ -758,7 +757,7 @@ TEST(RecvQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) 
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 64;
         if (dice < 9) {
-          if (bench.ring[qpn].size() > 12 || step / 300 % 2 != 0) continue;  // also run dry
+          if (bench.ring[qpn].size() > 12 || step / 300 % 2 != 0) continue;  // also run empty
           bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 3)));
           Posted& last = bench.ring[qpn].back();
           if (random() % 4 == 0) {

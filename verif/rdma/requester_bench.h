@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester as its tests see it: work requests and replays to feed it, a reference that takes one work request
-// after the other, and the bench that runs RTL and model in step.
+// Test bench of the requester: work requests and replays to feed it, a reference that takes one work request after the
+// other, and the bench that runs RTL and model in step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,13 +49,13 @@ inline constexpr spec::Config kConfig = MakeConfig();
 
 inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
-// What the memory check says, by key and address: two runs, cut at the page; keys from 0xf0 on are refused.
+// The memory check's answer by key and address: two runs, cut at the page; keys from 0xf0 on are refused.
 inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   constexpr uint64_t kPage = 4096;
   if (check.key >= 0xf0 && check.key < 0xf4) {
     return {.status = static_cast<MemoryStatus>(1 + check.key % 4)};
   }
-  // Keys from 0x80 on name regions of 1,000 bytes from 0x1'0000 on.
+  // Keys from 0x80 on select regions of 1,000 bytes from 0x1'0000 on.
   if (check.key >= 0x80 && check.key < 0xf0 && check.address + check.bytes > 0x1'0000 + 1000) {
     return {.status = MemoryStatus::kBounds};
   }
@@ -81,7 +81,7 @@ struct WorkRequest {
   uint64_t remote_address = 0x1234'5678'9abc'def0;
   uint32_t rkey = 0xfeed'beef;
   uint32_t immediate = 0x0a0b'0c0d;
-  uint32_t num_sge = 1;  // inline: what lies there
+  uint32_t num_sge = 1;  // inline: data in its place
   spec::RdmaSge sge{.addr = 0x1'0000, .length = 100, .lkey = 0x42};
   std::vector<spec::RdmaSge> further{};  // elements
   bool is_datagram = false;              // then these count instead of remote_address and rkey
@@ -106,7 +106,7 @@ struct WorkRequest {
     num_sge = 0xabcd'0000 | length;  // the upper half is never read
     bytes = 576;
   }
-  // What the payload is made of.
+  // The sources of the payload.
   std::vector<spec::RdmaSge> Elements() const {
     if (IsInline()) return {{.addr = Address() + 48, .length = InlineBytes()}};
     if (num_sge == 0) return {};
@@ -140,7 +140,7 @@ struct WorkRequest {
   }
 };
 
-// Which packets of a work request a replay asks for.
+// The packets of a work request that a replay requests.
 struct Replay {
   uint8_t generation = 1;
   uint8_t slot = 0;
@@ -291,7 +291,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
   return result;
 }
 
-// One work request after the other; holds, resumes and states change only when nothing is under way.
+// One work request after the other; holds, resumes and states change only when nothing is in flight.
 struct Reference {
   std::vector<spec::SendRecord> records;
   std::vector<spec::TxJob> jobs;
@@ -301,7 +301,7 @@ struct Reference {
   std::map<uint32_t, spec::TableAh> handles;
   uint8_t begun[16]{}, ended[16]{};  // READs of a QP
 
-  // Why it is bad, but for its length and its memory.
+  // Why it is bad, except for its length and its memory.
   RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
     if (!qp.IsRc() && !qp.IsUd() && qp.type != IbQpType::kUc) return RdmaError::kUnsupportedQpType;
     if (!qp.Has(work.opcode)) return RdmaError::kUnsupportedCommand;
@@ -325,7 +325,8 @@ struct Reference {
   }
   static spec::SendRecord RecordOf(const Qp& qp, const WorkRequest& work) {
     const bool read = work.failed == RdmaError::kOk;
-    // A work request that was not read is all zero, and 0 is RDMA WRITE. What the service has not is called SEND.
+    // A work request that was not read is all zero, and 0 is RDMA WRITE. An opcode that the service lacks is called
+    // SEND.
     const uint8_t opcode = read ? work.opcode : 0;
     IbWcOpcode wc_opcode = IbWcOpcode::kSend;
     if (qp.Has(opcode) && opcode < 2) wc_opcode = IbWcOpcode::kRdmaWrite;
@@ -482,13 +483,13 @@ struct BasicBench {
       said.push_back({cycle, token});
     };
     job.on_token = [this](Cycle cycle, const spec::TxJob& token) {
-      // The record was there before; those of later messages may be there too.
+      // The record came before; those of later messages may have come too.
       EXPECT_LT(Psn(begun[token.packet.qpn].last_psn - token.packet.psn), 0x80'0000u);
       ExpectReadRecord(cycle, token.packet);
     };
   }
 
-  // Before a READ's request the responder knows of it.
+  // The responder gets a READ's record before its request leaves.
   void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
     if (packet.opcode != BthOpcode::kRcRdmaReadRequest) return;
     ASSERT_FALSE(said.empty());
@@ -501,7 +502,7 @@ struct BasicBench {
 
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
-      resent_in_rtl += p.resent_o;  // of the cycle that runs now
+      resent_in_rtl += p.resent_o;  // of the current cycle
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if ((p.idle_o != 0) != block.IsIdle()) return "idle differs in cycle " + std::to_string(bench.cycle());
       if (resent_in_rtl != resent) return "resent differs in cycle " + std::to_string(bench.cycle());
@@ -518,7 +519,7 @@ struct BasicBench {
     }
     return "the block does not come to rest";
   }
-  // Makes the QP what qps[qpn] says.
+  // Configures the QP as in qps[qpn].
   void SetUp(uint32_t qpn) {
     const Qp& qp = qps[qpn];
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
@@ -557,14 +558,14 @@ struct BasicBench {
     table.tokens.push_back(write);
     ASSERT_EQ(Settle(), "");
   }
-  // So many of its READs have ended, between work requests.
+  // This many of its READs have ended, between work requests.
   void End(uint32_t qpn, uint8_t count) {
     ASSERT_EQ(Settle(), "");
     reference.ended[qpn] = static_cast<uint8_t>(reference.ended[qpn] + count);
     reads.tokens.push_back({.qpn = qpn, .ended = reference.ended[qpn]});
     ASSERT_EQ(Run(4), "");
   }
-  // Its elements can be read.
+  // Its elements are readable.
   void Keep(const WorkRequest& request) {
     for (uint32_t i = 0; i < request.further.size(); ++i) {
       memory[request.Address() + 592 + 16 * i] = request.further[i];
@@ -593,7 +594,7 @@ struct BasicBench {
     Qp& qp = qps[qpn];
     if (qp.generation == generation && qp.psn == psn) qp.held = false;
   }
-  // What came is what the reference says.
+  // The outputs equal the reference's.
   void Compare() {
     ASSERT_EQ(Settle(), "");
     const auto same = [](const auto& sent, const auto& expected, const char* name) {
@@ -691,7 +692,7 @@ struct BasicBench {
   decltype(bench.Out("", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failure_sink, p.failure_valid_o, p.failure_ready_i, p.failure_o);
 };
-// Most messages are shorter than a burst of this one, and many longer than one of that.
+// Most messages are shorter than a burst of this bench, and many longer than one of that.
 using Bench = BasicBench<Vrequester, 1U << 22>;
 using BurstBench = BasicBench<Vrequester_burst, 1U << 12>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: messages that are longer than a burst give way to others.
+// The requester: messages longer than a burst yield to others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace vireo::verif {
 namespace {
 
-// What the completer is told of a part of a message that begins.
+// The completer's report of a part of a message that starts.
 spec::SendRecord PartOf(const spec::SendRecord& record, const Replay& replay) {
   spec::SendRecord part = record;
   part.amends = part.again = true;
@@ -21,7 +21,7 @@ spec::SendRecord PartOf(const spec::SendRecord& record, const Replay& replay) {
   return part;
 }
 
-TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest) {
+TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
   for (const IbQpType type : {IbQpType::kRc, IbQpType::kUc}) {
     for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
       for (const uint32_t length : {4095u, 4096u, 4097u, 8192u, 8193u, 20'000u}) {
@@ -56,7 +56,8 @@ TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest
         EXPECT_FALSE(records[2].unsent);
         bench.record_sink.sent().clear();
 
-        // What leaves is what would leave at once, but for others in between, and for acknowledges at each end.
+        // The output equals that of an uncut message, except for other packets in between, and acknowledge requests at
+        // each end.
         std::vector<spec::TxJob> expected;
         const auto add = [&](uint32_t from, uint32_t to) {
           for (uint32_t i = from; i < to; ++i) {
@@ -112,7 +113,7 @@ TEST(RequesterBurst, AMessageThatIsLongerThanABurstGivesWayAndReplaysSendTheRest
 }
 
 // Go-back-N to both sides of a burst's end, in a message of which two bursts have left.
-TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
+TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
   for (const uint32_t from : {0u, 1u, 14u, 15u, 16u, 17u, 31u, 32u, 33u, 62u, 63u, 64u}) {
     SCOPED_TRACE(from);
     BurstBench bench;
@@ -131,7 +132,7 @@ TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
     bench.job_sink.sent().clear();
     bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
     ASSERT_EQ(bench.Run(8), "");
-    // The next part, which was asked for before the hold: neither it nor its beginning is told.
+    // The next part, requested before the hold: neither it nor its start is reported.
     replay.psn = first + 32;
     bench.work.tokens.push_back(replay.Token(request));
     ASSERT_EQ(bench.Settle(), "");
@@ -149,7 +150,7 @@ TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
     for (uint32_t i = 0; i < count; ++i) {
       auto expected = PacketOf(bench.qps[3], request, first, from + i).jobs.front();
       expected.packet.ack_req |= i + 1 == count;
-      expected.packet.generation = replay.generation;  // of the hold that it is behind
+      expected.packet.generation = replay.generation;  // of the hold before it
       ASSERT_EQ(bench.job_sink.sent()[i].token, expected);
     }
     ASSERT_EQ(bench.record_sink.sent().size(), goes_on ? 1u : 0u);
@@ -160,7 +161,7 @@ TEST(RequesterBurst, AReplayBeginsAtAnyPacketAndEndsAfterItsOwn) {
   }
 }
 
-TEST(RequesterBurst, ALongMessageThatIsHeldFromTheFirstHasNoParts) {
+TEST(RequesterBurst, LongMessageHeldFromTheStartHasNoParts) {
   BurstBench bench;
   bench.SetUp(3);
   bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
@@ -175,7 +176,7 @@ TEST(RequesterBurst, ALongMessageThatIsHeldFromTheFirstHasNoParts) {
   EXPECT_EQ(bench.job.count, 0u);
 }
 
-TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
+TEST(RequesterBurst, LongMessageThatFailsInAPartReportsOnlyThat) {
   BurstBench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -193,9 +194,9 @@ TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
   EXPECT_TRUE(failed.amends && failed.again);
   EXPECT_EQ(failed.status, IbWcStatus::kLocProtErr);
   EXPECT_EQ(failed.packets, 0);
-  EXPECT_EQ(bench.failure.count, 0u);  // which is the completer's to tell
+  EXPECT_EQ(bench.failure.count, 0u);  // which the completer reports
   EXPECT_TRUE(bench.job_sink.sent().back().token.drop);
-  // From its first packet on: nothing has begun.
+  // From its first packet on: nothing has started.
   replay.psn = 1032;
   bench.work.tokens.push_back(replay.Token(request));
   ASSERT_EQ(bench.Settle(), "");
@@ -204,7 +205,7 @@ TEST(RequesterBurst, ALongMessageThatFailsInAPartSaysSoAndNothingElse) {
 }
 
 // Behind a message of 2 GiB of another QP.
-TEST(RequesterBurst, AShortMessageWaitsForOneBurstOfAnotherQp) {
+TEST(RequesterBurst, ShortMessageWaitsForOneBurstOfAnotherQp) {
   BurstBench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -220,7 +221,7 @@ TEST(RequesterBurst, AShortMessageWaitsForOneBurstOfAnotherQp) {
   ASSERT_EQ(bench.job.count, kBurst + 1);
   const auto& job = bench.job_sink.sent().back();
   EXPECT_EQ(job.token.packet.qpn, 4u);
-  // Three cycles for each packet of the burst, and for each message once its own.
+  // Three cycles for each packet of the burst, and for each message its own once.
   EXPECT_LE(job.cycle - begin, 3 * kBurst + 2 * (Requester::kWorkRequestToCheck + Requester::kPlaceToJob));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: UC and UD, and SQE, which only they have.
+// The requester: UC and UD, and SQE, which exists only for them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 // --- UC, UD
 
-TEST(Requester, AMessageOfUcThatFailsOnTheWayEndsAsThatOfRc) {
+TEST(Requester, UcMessageThatFailsMidwayEndsAsOnRc) {
   Bench bench;
   bench.qps[3].type = IbQpType::kUc;
   bench.qps[3].mtu = IbMtu::kMtu256;
@@ -47,7 +47,7 @@ struct SqeBench : Bench {
     work.sge.lkey = 0xf1;
     return work;
   }
-  // As many records as came, but for amendments.
+  // As many records as work requests, except amendments.
   std::vector<IbWcStatus> Statuses() {
     std::vector<IbWcStatus> statuses;
     for (const auto& sent : record_sink.sent()) statuses.push_back(sent.token.status);
@@ -60,7 +60,7 @@ constexpr auto kOk = IbWcStatus::kSuccess;
 constexpr auto kFlush = IbWcStatus::kWrFlushErr;
 constexpr auto kProt = IbWcStatus::kLocProtErr;
 
-TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBack) {
+TEST(RequesterSqe, FailureStopsTheSendHalfAndFlushesUntilRtsReturns) {
   for (const IbQpType type : kSendOnly) {
     for (const IbQpState from : {IbQpState::kRts, IbQpState::kSqd}) {
       SqeBench bench(type, from);
@@ -68,7 +68,7 @@ TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBac
       bench.Post(bench.Bad(2));
       bench.Post(bench.Work(3));
       ASSERT_EQ(bench.Settle(), "");
-      bench.Post(bench.Work(4));  // the state is on its way
+      bench.Post(bench.Work(4));  // the state is in flight
       bench.SetState(3, IbQpState::kSqe);
       bench.Post(bench.Work(5));
       bench.Post(bench.Bad(6));
@@ -79,7 +79,7 @@ TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBac
       EXPECT_EQ(bench.job.count, 2U);
       ASSERT_EQ(bench.failure.count, 1U);
       EXPECT_TRUE(bench.failure_sink.sent()[0].token.send_only);
-      // And once more.
+      // Once more.
       bench.Post(bench.Bad(8));
       bench.Post(bench.Work(9));
       bench.SetState(3, IbQpState::kSqe);
@@ -92,7 +92,7 @@ TEST(RequesterSqe, AFailureStopsTheSendHalfAndWhatFollowsFlushesUntilRtsComesBac
   }
 }
 
-TEST(RequesterSqe, WhatFailsBeforeItsFirstPacketTakesNoPsn) {
+TEST(RequesterSqe, FailureBeforeTheFirstPacketTakesNoPsn) {
   SqeBench bench(IbQpType::kUc);
   bench.Post(bench.Work(1));
   WorkRequest bad = bench.Work(2);
@@ -107,7 +107,7 @@ TEST(RequesterSqe, WhatFailsBeforeItsFirstPacketTakesNoPsn) {
   EXPECT_EQ(bench.job_sink.sent()[1].token.packet.psn, bench.job_sink.sent()[0].token.packet.psn + 1);
 }
 
-TEST(RequesterSqe, RtsThatComesBeforeSqeRevivesNothing) {
+TEST(RequesterSqe, RtsBeforeSqeDoesNotReviveTheQp) {
   SqeBench bench(IbQpType::kUc, IbQpState::kSqd);
   bench.Post(bench.Bad(1));
   bench.SetState(3, IbQpState::kRts);  // the end of SQD, ordered before the failure was known
@@ -120,9 +120,9 @@ TEST(RequesterSqe, RtsThatComesBeforeSqeRevivesNothing) {
   EXPECT_EQ(bench.Statuses(), (Statuses{kProt, kFlush, kFlush, kOk}));
 }
 
-// Records do not leave: SQE comes and goes while a long message waits behind the one that failed. Its front half has
+// Records do not leave: SQE starts and ends while a long message waits behind the one that failed. Its front half has
 // been cut short in SQE, so it must not be sent.
-TEST(RequesterSqe, AMessageThatWasCutBeforeSqeEndedFlushes) {
+TEST(RequesterSqe, MessageCutBeforeTheEndOfSqeFlushes) {
   for (const Cycle before : {Cycle{0}, Cycle{20}, Cycle{40}, Cycle{60}}) {
     SqeBench bench(IbQpType::kUc);
     bench.record.rate = 0;
@@ -158,8 +158,8 @@ TEST(RequesterSqe, AMessageThatWasCutBeforeSqeEndedFlushes) {
   }
 }
 
-// The same, as it may come: the key check of the message that waits takes longer than the way to SQE and back.
-TEST(RequesterSqe, AMessageWhoseKeyCheckOutlivesSqeFlushes) {
+// The same as a realistic case: the key check of the message that waits takes longer than the way to SQE and back.
+TEST(RequesterSqe, MessageWhoseKeyCheckOutlivesSqeFlushes) {
   SqeBench bench(IbQpType::kUc);
   bench.place.rate = 0;
   WorkRequest big = bench.Work(2);
@@ -188,7 +188,7 @@ TEST(RequesterSqe, AMessageWhoseKeyCheckOutlivesSqeFlushes) {
   EXPECT_EQ(bench.job.count, 2U);
 }
 
-TEST(RequesterSqe, ABrokenQueueKillsForGood) {
+TEST(RequesterSqe, BrokenQueueIsPermanent) {
   SqeBench bench(IbQpType::kUd);
   bench.Post(bench.Bad(1));
   WorkRequest silent = bench.Work(2);
@@ -205,10 +205,10 @@ TEST(RequesterSqe, ABrokenQueueKillsForGood) {
   EXPECT_EQ(bench.job.count, 1U);
 }
 
-TEST(RequesterSqe, OfRcNothingRevivesAQpButALoad) {
+TEST(RequesterSqe, OnRcOnlyALoadRevivesAQp) {
   SqeBench bench(IbQpType::kRc);
   bench.Post(bench.Bad(1));
-  bench.SetState(3, IbQpState::kSqe);  // which nobody makes
+  bench.SetState(3, IbQpState::kSqe);  // never occurs in practice
   bench.SetState(3, IbQpState::kRts);
   bench.Post(bench.Work(2));
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -217,7 +217,7 @@ TEST(RequesterSqe, OfRcNothingRevivesAQpButALoad) {
 }
 
 // The table's write port belongs to the pulse, one cycle after it.
-TEST(RequesterSqe, ASqeInAnyCycleOfACheckIsNotLost) {
+TEST(RequesterSqe, SqeInAnyCycleOfACheckIsNotLost) {
   for (Cycle shift = 0; shift < 12; ++shift) {
     SqeBench bench(IbQpType::kUc);
     bench.qps[4] = bench.qps[3];
@@ -243,7 +243,7 @@ TEST(RequesterSqe, ASqeInAnyCycleOfACheckIsNotLost) {
   }
 }
 
-TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
+TEST(Requester, DatagramCarriesItsDestinationAndSource) {
   for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
     for (const uint32_t length : {0U, 1U, 1023U, 1024U}) {
       Bench bench;
@@ -255,7 +255,7 @@ TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
         WorkRequest request{.qpn = 1,
                             .head = 7,
                             .opcode = 3,
-                            .flags = IbSendFlags::kFence,  // which means nothing
+                            .flags = IbSendFlags::kFence,  // ignored
                             .is_datagram = true,
                             .remote_qpn = 0xff00'0000 + qkey % 1000,  // 24 bits count
                             .remote_qkey = qkey,
@@ -273,7 +273,7 @@ TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
       }
       EXPECT_EQ(bench.qps[1].psn, 3U);  // one each
       EXPECT_EQ(bench.failure.count, 0U);
-      // A handle that is taken away.
+      // A handle that is removed.
       bench.SetHandle(15, false, 9);
       bench.Post({.qpn = 1, .opcode = 2, .is_datagram = true, .ah = 15});
       ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -282,7 +282,7 @@ TEST(Requester, ADatagramSaysWhereItGoesAndWhoSendsIt) {
   }
 }
 
-TEST(Requester, ADatagramOfAListIsOnePacket) {
+TEST(Requester, DatagramOfAListIsOnePacket) {
   for (const uint32_t last : {0U, 23U, 24U, 25U}) {
     Bench bench;
     bench.qps[3].type = IbQpType::kUd;
@@ -299,7 +299,7 @@ TEST(Requester, ADatagramOfAListIsOnePacket) {
   }
 }
 
-TEST(Requester, InlineDataGoesByEveryService) {
+TEST(Requester, InlineDataWorksOnEveryService) {
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
     Bench bench;
     bench.qps[3].type = type;

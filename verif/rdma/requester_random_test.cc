@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester at random: against the reference, RTL against model in every cycle, and against a completer that goes
-// back at any time.
+// The requester in random traffic: against the reference, RTL against model in every cycle, and against a completer
+// that goes back at any time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
                          .length = static_cast<uint32_t>(random() % (random() % 4 == 0 ? 9 * mtu : 2 * mtu)),
                          .lkey = static_cast<uint32_t>(random() % 0x80)};
   };
-  // Which of these count is the QP's matter.
+  // The QP determines which of these count.
   request.is_datagram = random() % 4 == 0;
   request.remote_qpn = static_cast<uint32_t>(random());
   request.remote_qkey = static_cast<uint32_t>(random());
@@ -64,7 +64,7 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
   return request;
 }
 
-// Mostly something that the QP's service has.
+// Mostly an operation of the QP's service.
 void Fit(WorkRequest& request, const Qp& qp, std::mt19937_64& random) {
   request.is_datagram = qp.IsUd();
   if (random() % 64 == 0) return;
@@ -74,7 +74,7 @@ void Fit(WorkRequest& request, const Qp& qp, std::mt19937_64& random) {
   for (auto& element : request.further) element.length %= qp.Mtu() / 8;
 }
 
-TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
+TEST(Requester, MatchesReferenceAndModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned place_rate : {16u, 3u}) {
       for (const unsigned out_rate : {16u, 7u, 2u}) {
@@ -101,14 +101,14 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
           Fit(request, bench.qps[request.qpn], random);
           bench.Post(request);
           if (i % 25 != 24) continue;
-          // READs end, and some who wait for them go on.
+          // READs end, and some QPs that wait for them continue.
           for (uint32_t qpn = 0; qpn < 16; ++qpn) {
             const auto under_way = static_cast<uint8_t>(bench.reference.begun[qpn] - bench.reference.ended[qpn]);
             if (under_way != 0 && random() % 4 != 0) {
               ASSERT_NO_FATAL_FAILURE(bench.End(qpn, static_cast<uint8_t>(1 + random() % under_way)));
             }
             if (random() % 2 == 0) bench.Resume(qpn, 0, bench.qps[qpn].psn);
-            // The way through SQE and back; work may come while it is there.
+            // Through SQE and back; work may come meanwhile.
             if (!bench.qps[qpn].send_dead || random() % 4 == 0) continue;
             ASSERT_NO_FATAL_FAILURE(bench.SetState(qpn, IbQpState::kSqe));
             if (random() % 2 == 0) bench.Post({.qpn = qpn, .head = static_cast<uint16_t>(1000 + i)});
@@ -122,8 +122,8 @@ TEST(Requester, AgreesWithTheReferenceAndRtlWithModelUnderRandomTraffic) {
   }
 }
 
-// States, attributes, loads, holds and replays come at any time: what a work request meets is a matter of cycles, which
-// RTL and model must agree on. Every work request has one record all the same.
+// States, attributes, loads, holds and replays come at any time: their effect on a work request depends on the cycle,
+// which RTL and model must agree on. Every work request has one record all the same.
 template <typename Bench>
 void ChangeEverything() {
   for (const unsigned out_rate : {16u, 6u}) {
@@ -136,7 +136,7 @@ void ChangeEverything() {
     bench.Rates(12, 9, out_rate);
     bench.job.on_token = nullptr;
     bench.read.on_token = nullptr;
-    // As QP control and firmware do, in no time.
+    // As QP control and firmware do, without delay.
     uint64_t send_only = 0;
     bench.failure.on_token = [&](Cycle, const spec::QpFailure& token) {
       if (!token.send_only) return;
@@ -191,7 +191,7 @@ void ChangeEverything() {
         write.index = static_cast<uint32_t>(random() % 16);
         spec::TableAh{.valid = random() % 4 != 0, .pdn = 9}.Encode(write.data);
         bench.table.tokens.push_back(write);
-        // Now and then more than began, which is no completer's way.
+        // Now and then more than started, which no completer sends.
         bench.reads.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(random() % 64)});
       } else if (dice < 18) {
         bench.hold.tokens.push_back({.qpn = qpn, .generation = static_cast<uint8_t>(random() % 2)});
@@ -203,7 +203,7 @@ void ChangeEverything() {
         WorkRequest request = RandomRequest(random, 1024, true);
         request.head = static_cast<uint16_t>(i);
         bench.Keep(request);
-        const Qp qp{.mtu = static_cast<IbMtu>(1 + random() % 5)};  // it may be right
+        const Qp qp{.mtu = static_cast<IbMtu>(1 + random() % 5)};  // it may be valid
         const auto first = static_cast<uint32_t>(random());
         const uint32_t packets = qp.Packets(request.Length());
         bench.work.tokens.push_back(Replay{.generation = static_cast<uint8_t>(random() % 2),
@@ -215,7 +215,7 @@ void ChangeEverything() {
                                            .fresh = random() % 2 == 0}
                                         .Token(request));
       } else {
-        // A PSN that is right now and then is a matter of the next test.
+        // Occasional valid PSNs are covered by the next test.
         bench.work.tokens.push_back(ResumeToken(qpn, static_cast<uint8_t>(random() % 2), 1000));
       }
       ASSERT_EQ(bench.Run(random() % 16), "");
@@ -232,12 +232,12 @@ void ChangeEverything() {
     EXPECT_EQ(cut > 5, Bench::kBurstBytes < 10'000);
   }
 }
-TEST(Requester, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<Bench>(); }
-TEST(RequesterBurst, RtlAndModelAgreeWhileStatesAndAttributesChange) { ChangeEverything<BurstBench>(); }
+TEST(Requester, MatchesModelUnderStateAndAttributeChanges) { ChangeEverything<Bench>(); }
+TEST(RequesterBurst, MatchesModelUnderStateAndAttributeChanges) { ChangeEverything<BurstBench>(); }
 
-// Against the other half of going back: who holds, replays and resumes at any time, as the completer does. Whatever
-// happens, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, in
-// the end all have left, and there are never more READs under way than may be, nor any where a fence forbids them.
+// Against the other half of go-back-N: a model that holds, replays and resumes at any time, as the completer does. In
+// all cases, no packet leaves before one with a smaller PSN has left, each has the payload that belongs to its PSN, in
+// the end all have left, and there are never more READs outstanding than allowed, nor any where a fence forbids them.
 template <typename Bench>
 void GoBackAtAnyTime() {
   struct Kept {
@@ -245,20 +245,20 @@ void GoBackAtAnyTime() {
     uint32_t first, last;
   };
   struct Peer {
-    std::deque<Kept> all;  // what has a record
+    std::deque<Kept> all;  // records kept
     size_t oldest = 0;     // not acknowledged yet
     size_t cursor = 0;     // of the replay
     bool replays = false;
-    bool begins = false;  // the replay, with the oldest
-    bool part = false;    // of the record at the cursor a part was asked for, up to
+    bool begins = false;  // the replay starts, with the oldest
+    bool part = false;    // of the record at the cursor a part was requested, up to
     uint32_t next = 0;    //   this PSN
-    bool awaits = false;  // that part has not begun
+    bool awaits = false;  // that part has not started
     uint8_t generation = 0;
     Cycle hold = 0;
     uint32_t expected = 0;
     uint8_t ended = 0;  // READs
 
-    // READs before this one that are not acknowledged.
+    // Unacknowledged READs before this one.
     uint32_t ReadsBefore(size_t index) const {
       uint32_t reads = 0;
       for (size_t i = oldest; i < index; ++i) reads += all[i].work.IsRead() ? 1 : 0;
@@ -287,13 +287,13 @@ void GoBackAtAnyTime() {
     }
     bench.Rates(16, rate, rate);
     std::map<uint16_t, WorkRequest> posted;
-    size_t runs = 0;  // of the packet under way
+    size_t runs = 0;  // of the current packet
     uint64_t unsent = 0, repeated = 0, holds = 0, reads = 0, waited = 0, alone = 0;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
       ASSERT_EQ(token.status, IbWcStatus::kSuccess);
       Peer& peer = peers[token.qpn];
       if (token.again) {
-        // A part of it has begun.
+        // A part of it has started.
         ASSERT_TRUE(token.amends);
         ASSERT_NE(token.packets, 0U);
         ++parts;
@@ -326,10 +326,10 @@ void GoBackAtAnyTime() {
       ASSERT_NE(kept, peer.all.rend());
       Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
       ASSERT_LT(runs, packet.jobs.size());
-      // Of the last hold, or of one before, when it was decided.
+      // Of the last hold, or of an earlier one, when it was decided.
       ASSERT_LT(static_cast<uint8_t>(peer.generation - token.packet.generation), 0x80U);
       packet.jobs[runs].packet.generation = token.packet.generation;
-      // Who gives way asks for an acknowledge.
+      // A message that yields requests an acknowledge.
       if (Psn(kept->last - kept->first) >= Bench::kBurstBytes / bench.qps[token.packet.qpn].Mtu()) {
         packet.jobs[runs].packet.ack_req |= token.packet.ack_req;
       }
@@ -376,7 +376,7 @@ void GoBackAtAnyTime() {
                                            .packets = static_cast<uint16_t>(peer.part ? burst : 0)}
                                         .Token(kept.work));
       } else if (bench.p.record_valid_o == 0) {
-        // Every record that was made before the hold was seen has come.
+        // Every record made before the hold took effect has come.
         peer.replays = false;
         bench.work.tokens.push_back(ResumeToken(qpn, peer.generation, Psn(peer.all.back().last + 1)));
       }
@@ -386,7 +386,7 @@ void GoBackAtAnyTime() {
       if (peer.oldest == peer.all.size() || Psn(peer.expected - peer.all[peer.oldest].last - 1) >= 0x80'0000u) {
         return false;
       }
-      // What is not acknowledged begins behind it.
+      // Unacknowledged records start behind it.
       const bool is_read = peer.all[peer.oldest].work.IsRead();
       if (peer.replays && peer.cursor == peer.oldest) {
         ++peer.cursor;
@@ -476,8 +476,8 @@ void GoBackAtAnyTime() {
   EXPECT_EQ(cut != 0, is_short);
   EXPECT_EQ(parts != 0, is_short);
 }
-TEST(Requester, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<Bench>(); }
-TEST(RequesterBurst, GoingBackAtAnyTimeLeavesNoPacketOut) { GoBackAtAnyTime<BurstBench>(); }
+TEST(Requester, RetransmissionAtAnyTimeLosesNoPacket) { GoBackAtAnyTime<Bench>(); }
+TEST(RequesterBurst, RetransmissionAtAnyTimeLosesNoPacket) { GoBackAtAnyTime<BurstBench>(); }
 
 }  // namespace
 }  // namespace vireo::verif

@@ -11,7 +11,7 @@ namespace {
 
 // --- RDMA READ
 
-TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
+TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
   for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
     const uint32_t bytes = 128U << static_cast<unsigned>(mtu);
     for (const uint32_t length : {0U, 1U, bytes - 1, bytes, bytes + 1, 2 * bytes, 2 * bytes + 1, 70 * bytes,
@@ -21,7 +21,7 @@ TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
       bench.qps[3].psn = 0xff'fffe;
       bench.SetUp(3);
       WorkRequest request{.head = 5, .wr_id = 77, .opcode = kRead};
-      request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // which is not looked at
+      request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // not checked
       bench.Post(request);
       bench.Post({.head = 6});
       ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -56,7 +56,7 @@ TEST(Requester, AReadIsOneRequestWithThePsnsOfItsResponses) {
   }
 }
 
-TEST(Requester, TheListOfAReadGoesToTheResponder) {
+TEST(Requester, ListOfAReadGoesToTheResponder) {
   for (uint32_t elements = 0; elements <= 7; ++elements) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -77,7 +77,7 @@ TEST(Requester, TheListOfAReadGoesToTheResponder) {
   }
 }
 
-TEST(Requester, AReadWhoseListCannotBeReadFails) {
+TEST(Requester, ReadWithAnUnreadableListFails) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.head = 2, .opcode = kRead};
@@ -90,7 +90,7 @@ TEST(Requester, AReadWhoseListCannotBeReadFails) {
   EXPECT_EQ(bench.job.count, 0U);
 }
 
-TEST(Requester, AReplayOfAReadAsksForTheRest) {
+TEST(Requester, ReplayOfAReadRequestsTheRest) {
   for (const bool is_list : {false, true}) {
     Bench bench;
     bench.qps[3].mtu = IbMtu::kMtu512;
@@ -120,7 +120,7 @@ TEST(Requester, AReplayOfAReadAsksForTheRest) {
     EXPECT_EQ(bench.record.count, 1U);
     EXPECT_EQ(bench.resent, 5U);
     EXPECT_EQ(bench.check.count, 0U);
-    // One that is not what it was.
+    // A changed one.
     request.sge.length += 512;
     bench.Post(request, {.psn = 0xff'fffd, .first_psn = 0xff'fffd, .last_psn = 1});
     request.sge.length -= 512;
@@ -136,7 +136,7 @@ TEST(Requester, AReplayOfAReadAsksForTheRest) {
   }
 }
 
-TEST(Requester, TheLongestReadIsReplayedFromItsLastResponse) {
+TEST(Requester, LongestReadIsReplayedFromItsLastResponse) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.opcode = kRead};
@@ -151,7 +151,7 @@ TEST(Requester, TheLongestReadIsReplayedFromItsLastResponse) {
   EXPECT_EQ(reth.virtual_address, request.remote_address + 0x7fff'fc00);
 }
 
-TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
+TEST(Requester, QpHoldsItselfAtTheReadLimit) {
   for (const uint8_t limit : {uint8_t{1}, uint8_t{2}, uint8_t{7}}) {
     Bench bench;
     bench.qps[3].max_rd_atomic = limit;
@@ -159,13 +159,13 @@ TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
     bench.SetUp(4);
     WorkRequest read{.opcode = kRead};
     for (uint16_t i = 0; i < limit; ++i) bench.Post(read);
-    bench.Post({.head = 20});  // not a READ: goes on
+    bench.Post({.head = 20});  // not a READ: continues
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, limit + 1U);
     EXPECT_FALSE(bench.qps[3].held);
     const uint32_t psn = bench.qps[3].psn;
     bench.Post(read);          // unsent
-    bench.Post({.head = 21});  // what follows, too
+    bench.Post({.head = 21});  // later ones, too
     bench.Post({.qpn = 4});    // not of another QP
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, limit + 2U);
@@ -174,7 +174,7 @@ TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
       EXPECT_EQ(bench.record_sink.sent()[i].token.unsent, i == limit + 1U || i == limit + 2U);
     }
     EXPECT_EQ(bench.record_sink.sent()[limit + 1U].token.bytes, 100U);
-    // That READs end is not enough.
+    // Ended READs alone are not enough.
     ASSERT_NO_FATAL_FAILURE(bench.End(3, limit));
     bench.Post({.head = 22});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -206,14 +206,14 @@ TEST(Requester, AtTheLimitOfReadsAQpHoldsItself) {
   }
 }
 
-TEST(Requester, AFenceWaitsForReadsAndForNothingElse) {
+TEST(Requester, FenceWaitsForReadsOnly) {
   for (const uint8_t opcode : {uint8_t{0}, uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
     Bench bench;
     bench.SetUp(3);
     WorkRequest fenced{.head = 5, .opcode = opcode, .flags = IbSendFlags::kFence};
     fenced.sge.length = 3000;
     bench.Post({.head = 1});
-    bench.Post(fenced);  // no READ is under way
+    bench.Post(fenced);  // no READ is outstanding
     if (opcode == kRead) {
       ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
     }
@@ -245,11 +245,11 @@ TEST(Requester, AFenceWaitsForReadsAndForNothingElse) {
   }
 }
 
-TEST(Requester, AWorkRequestThatWaitsIsNotLookedAtFurtherButABadOneFails) {
+TEST(Requester, WaitingWorkRequestIsNotProcessedButABadOneFails) {
   Bench bench;
   bench.SetUp(3);
   bench.Post({.head = 1, .opcode = kRead});
-  // Its memory is the replay's matter.
+  // The replay checks its memory.
   WorkRequest refused{.head = 2, .flags = IbSendFlags::kFence};
   refused.sge.lkey = 0xf0;
   bench.Post(refused);
@@ -264,7 +264,7 @@ TEST(Requester, AWorkRequestThatWaitsIsNotLookedAtFurtherButABadOneFails) {
   EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
 }
 
-TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
+TEST(Requester, OneResumeEndsTheHoldsOfCompleterAndQp) {
   for (const bool itself_first : {false, true}) {
     Bench bench;
     bench.qps[3].max_rd_atomic = 1;
@@ -280,7 +280,7 @@ TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
     bench.Post({.head = 3});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 1U);
-    bench.Resume(3, 0, 1003);  // of no hold, which a hold has overtaken
+    bench.Resume(3, 0, 1003);  // of no hold, overtaken by a hold
     bench.Post({.head = 4});
     bench.Post({.head = 1, .opcode = kRead}, {.generation = 0, .psn = 1000, .first_psn = 1000, .last_psn = 1000});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -307,7 +307,7 @@ TEST(Requester, OneResumeEndsTheHoldOfACompleterAndTheQpsOwn) {
   }
 }
 
-TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
+TEST(Requester, LoadEndsTheQpsOwnHoldAndKeepsItsReadCount) {
   Bench bench;
   bench.qps[3].max_rd_atomic = 2;
   bench.SetUp(3);
@@ -319,7 +319,7 @@ TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
   bench.Post({.head = 1});  // sent
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
-  // The completer has forgotten them, and says so.
+  // The completer has discarded them, and reports it.
   ASSERT_NO_FATAL_FAILURE(bench.End(3, 3));
   bench.Post({.head = 2, .flags = IbSendFlags::kFence});
   bench.Post({.head = 3, .opcode = kRead});
@@ -331,7 +331,7 @@ TEST(Requester, ALoadEndsAQpsOwnHoldButCountsOnWithItsReads) {
   EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
 }
 
-TEST(Requester, ReadsAreCountedByTheirRecordsWhateverBecomesOfThem) {
+TEST(Requester, ReadsAreCountedByTheirRecords) {
   Bench bench;
   bench.SetUp(3);
   // A failed one, and two that flush.
@@ -374,7 +374,7 @@ TEST(Requester, ReadsAreCountedModulo256) {
   }
 }
 
-TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
+TEST(Requester, ReadsMeetDocumentedLatencies) {
   Bench bench;
   bench.SetUp(3);
   bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
@@ -390,7 +390,7 @@ TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
   EXPECT_EQ(bench.job.count, 0U);
   ASSERT_EQ(bench.Run(1), "");
   EXPECT_EQ(bench.job.count, 1U);
-  // Each waits for the one before.
+  // Each waits for the previous one.
   bench.record.rate = bench.read.rate = 0;
   bench.work.tokens.push_back(WorkRequest{.opcode = kRead}.Token());
   ASSERT_EQ(bench.Run(50), "");
@@ -414,7 +414,7 @@ TEST(Requester, LatenciesOfReadsAreThoseOfThePage) {
   EXPECT_LE(bench.bench.cycle() - start, 200U * 4 + 30);
 }
 
-TEST(Requester, AFenceIsDecidedByWhatWasSaidThreeCyclesBefore) {
+TEST(Requester, FenceUsesTheReadCountOfThreeCyclesBefore) {
   // The pulse in cycle n is in the table's output in n + 2, where the packet is decided; its record is 4 later.
   for (const bool in_time : {false, true}) {
     Bench bench;
@@ -429,21 +429,21 @@ TEST(Requester, AFenceIsDecidedByWhatWasSaidThreeCyclesBefore) {
   }
 }
 
-TEST(Requester, AFenceIsDecidedOnceForAMessage) {
+TEST(Requester, FenceIsDecidedOncePerMessage) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.flags = IbSendFlags::kFence};
   request.sge.length = 100 * 1024;
   bench.Post(request);
   ASSERT_EQ(bench.Run(100), "");
-  bench.reads.tokens.push_back({.qpn = 3, .ended = 250});  // no completer's way
+  bench.reads.tokens.push_back({.qpn = 3, .ended = 250});  // no completer sends this
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   EXPECT_EQ(bench.job.count, 100U);
   bench.reads.tokens.push_back({.qpn = 3, .ended = 0});
   ASSERT_EQ(bench.Settle(), "");
 }
 
-TEST(Requester, WhoWaitsForRoomHearsThatReadsEnded) {
+TEST(Requester, EndedReadsReachAStalledQp) {
   Bench bench;
   bench.qps[3].max_send_sge = 7;
   bench.SetUp(3);
@@ -453,7 +453,7 @@ TEST(Requester, WhoWaitsForRoomHearsThatReadsEnded) {
   bench.place.rate = 0;
   for (uint32_t i = 0; i < Requester::kPackets; ++i) bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
   WorkRequest fenced{.head = 2, .flags = IbSendFlags::kFence};
-  std::vector<spec::RdmaSge> list(7);  // each that is empty takes a cycle
+  std::vector<spec::RdmaSge> list(7);  // each empty one takes a cycle
   list.back() = {.addr = 0x2'0000, .length = 10, .lkey = 2};
   fenced.SetList(list);
   bench.Keep(fenced);

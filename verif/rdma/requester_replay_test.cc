@@ -10,9 +10,9 @@
 namespace vireo::verif {
 namespace {
 
-// --- Resending
+// --- Retransmission
 
-TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
+TEST(Requester, HeldQpSendsRecordsButNoPacketsUntilResume) {
   Bench bench;
   bench.qps[3].psn = 0xff'fffe;
   bench.SetUp(3);
@@ -31,7 +31,7 @@ TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
   EXPECT_EQ(bench.record_sink.sent()[1].token.first_psn, 1u);
   EXPECT_EQ(bench.record_sink.sent()[1].token.last_psn, 2u);
   EXPECT_FALSE(bench.record_sink.sent()[2].token.unsent);
-  // The second packet of the first message on, and then the other.
+  // The first message from its second packet on, then the other.
   bench.Post(a, {.psn = 0xff'ffff, .first_psn = 0xff'fffe, .last_psn = 0});
   bench.Post(b, {.slot = 1, .psn = 1, .first_psn = 1, .last_psn = 2});
   bench.Post(c);          // not resumed: unsent
@@ -51,7 +51,7 @@ TEST(Requester, AHeldQpGivesRecordsAndNoPacketsUntilItResumes) {
   EXPECT_EQ(bench.failure.count, 0u);
 }
 
-TEST(Requester, AHoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
+TEST(Requester, HoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
   for (const bool stalls : {false, true}) {
     Bench bench;
     bench.qps[3].mtu = IbMtu::kMtu256;
@@ -106,7 +106,7 @@ TEST(Requester, OnlyTheResumeOfTheLastHoldCounts) {
   bench.Post({.head = 4});
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   EXPECT_EQ(bench.job.count, 2u);
-  // A resume once more changes nothing, and nor do replays when there is nothing to repeat.
+  // Another resume changes nothing, and neither do replays when there is nothing to repeat.
   bench.Resume(3, 2, 1004);
   bench.Resume(3, 7, 1004);
   bench.Post({.head = 5});
@@ -114,7 +114,7 @@ TEST(Requester, OnlyTheResumeOfTheLastHoldCounts) {
   EXPECT_EQ(bench.job.count, 3u);
 }
 
-TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
+TEST(Requester, ReplayOfAnOlderHoldIsIgnored) {
   Bench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -124,7 +124,7 @@ TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
   ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 4));
   bench.Post(request, {.generation = 3, .psn = 1000, .first_psn = 1000, .last_psn = 1999});
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
-  // A new hold ends one that is under way.
+  // A new hold ends one in progress.
   bench.work.tokens.push_back(Replay{.generation = 4, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
   ASSERT_EQ(bench.Run(300), "");
   bench.hold.tokens.push_back({.qpn = 3, .generation = 5});
@@ -146,7 +146,7 @@ TEST(Requester, AReplayOfAnOlderHoldIsNotCarriedOut) {
   EXPECT_EQ(bench.failure.count, 0u);
 }
 
-TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
+TEST(Requester, BadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   struct Case {
     const char* what;
     std::function<void(WorkRequest&, Replay&)> spoil;
@@ -198,7 +198,7 @@ TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
     EXPECT_EQ(record.first_psn, 1000u);
     EXPECT_EQ(record.status, c.status);
     EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(c.why));
-    EXPECT_EQ(bench.failure.count, 0u);  // the completer's to say
+    EXPECT_EQ(bench.failure.count, 0u);  // the completer reports it
     bench.Post(request, {.generation = 9, .slot = 6, .psn = 1001, .first_psn = 1000, .last_psn = 1002});
     bench.Resume(3, 9, 1003);
     bench.Post({.head = 2});
@@ -207,7 +207,7 @@ TEST(Requester, ABadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   }
 }
 
-TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
+TEST(Requester, BadWorkRequestOfAHeldQpFailsAtOnce) {
   Bench bench;
   bench.SetUp(3);
   bench.Post({.head = 1});
@@ -220,7 +220,7 @@ TEST(Requester, ABadWorkRequestOfAHeldQpFailsAtOnce) {
   EXPECT_EQ(bench.failure.count, 1u);
 }
 
-TEST(Requester, ALoadEndsEveryHold) {
+TEST(Requester, LoadEndsEveryHold) {
   for (const uint8_t generation : {uint8_t{1}, uint8_t{2}, uint8_t{255}}) {
     Bench bench;
     bench.SetUp(3);
@@ -229,14 +229,14 @@ TEST(Requester, ALoadEndsEveryHold) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     bench.SetUp(3);
     bench.Post({.head = 2});
-    // Of the life before.
+    // Of the previous lifetime.
     bench.work.tokens.push_back(
         Replay{.generation = generation, .psn = 5, .first_psn = 5, .last_psn = 5}.Token(WorkRequest{}));
     bench.work.tokens.push_back(ResumeToken(3, generation, 1002));
     bench.Post({.head = 3});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 2u);
-    // The same number means another hold.
+    // The same number identifies another hold.
     ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
     bench.Post({.head = 4});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -244,7 +244,7 @@ TEST(Requester, ALoadEndsEveryHold) {
   }
 }
 
-TEST(Requester, TheGenerationOfHoldsWraps) {
+TEST(Requester, HoldGenerationWraps) {
   Bench bench;
   bench.SetUp(3);
   for (int i = 1; i <= 300; ++i) {
@@ -262,7 +262,7 @@ TEST(Requester, TheGenerationOfHoldsWraps) {
   EXPECT_EQ(bench.job.count, 600u);
 }
 
-TEST(Requester, AHoldTakesEffectAfterItsCycles) {
+TEST(Requester, HoldMeetsDocumentedLatency) {
   // The decision about the record is in the cycle before it is visible.
   for (const Cycle before : {Requester::kHoldToDecision - 1, Requester::kHoldToDecision}) {
     Bench bench;
@@ -281,7 +281,7 @@ TEST(Requester, AHoldTakesEffectAfterItsCycles) {
   }
 }
 
-TEST(Requester, LatenciesOfListsAndReplaysAreThoseOfThePage) {
+TEST(Requester, ListsAndReplaysMeetDocumentedLatencies) {
   for (const uint32_t elements : {2u, 5u, 6u, 7u}) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -322,7 +322,7 @@ TEST(Requester, LatenciesOfListsAndReplaysAreThoseOfThePage) {
   }
 }
 
-TEST(Requester, ARunOfAListTakesThreeCycles) {
+TEST(Requester, RunOfAListTakesThreeCycles) {
   Bench bench;
   bench.qps[3].max_send_sge = 7;
   bench.SetUp(3);
@@ -335,7 +335,7 @@ TEST(Requester, ARunOfAListTakesThreeCycles) {
   const Cycle start = bench.bench.cycle();
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.job.count, 350u);
-  // 3 for each run, and the list's read is beside the runs of the one before.
+  // 3 for each run; the list's read overlaps the runs of the previous one.
   EXPECT_LE(bench.bench.cycle() - start, 50u * 7 * 3 + 50);
 }
 

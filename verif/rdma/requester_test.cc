@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: what becomes of a work request, in which cycles, and which ones fail.
+// The requester: outcome and timing of work requests, and failures.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -29,7 +29,7 @@ TEST(Requester, CutsMessagesOfEveryLengthByEveryPathMtu) {
   }
 }
 
-TEST(Requester, AMessageOfZeroBytesIsOnePacketWithoutMemory) {
+TEST(Requester, ZeroByteMessageIsOnePacketWithoutMemory) {
   for (const uint32_t num_sge : {0u, 1u}) {
     Bench bench;
     bench.SetUp(3);
@@ -171,7 +171,7 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
   }
 }
 
-TEST(Requester, AWorkRequestOfAQpWithBadParityFailsAndNothingIsSent) {
+TEST(Requester, WorkRequestOfAQpWithBadParityFailsUnsent) {
   for (const uint32_t bit : {0u, 30u, 1023u}) {
     Bench bench;
     for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
@@ -196,14 +196,14 @@ TEST(Requester, AWorkRequestOfAQpWithBadParityFailsAndNothingIsSent) {
   }
 }
 
-TEST(Requester, AnAddressHandleWithBadParityIsNone) {
+TEST(Requester, AddressHandleWithBadParityIsInvalid) {
   Bench bench;
   bench.qps[3] = {.type = IbQpType::kUd};
   for (const uint32_t qpn : {3u, 4u}) bench.SetUp(qpn);
   bench.SetHandle(5, true, 9);
   bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 3);
-  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // takes the first one's place
-  // One of another service has no handle, whatever lies there.
+  bench.contexts.Flip(spec::ContextRam::kRequesterAh, 5, 4);  // replaces the first one
+  // A QP of another service has no handle; the field is ignored.
   bench.work.tokens.push_back(WorkRequest{.qpn = 4, .is_datagram = true, .ah = 5}.Token());
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_TRUE(bench.contexts.errors.empty());
@@ -216,7 +216,7 @@ TEST(Requester, AnAddressHandleWithBadParityIsNone) {
   EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(RdmaError::kBadAh));
 }
 
-TEST(Requester, TheLongestMessageBegins) {
+TEST(Requester, LongestMessageStarts) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request;
@@ -237,7 +237,7 @@ TEST(Requester, TheLongestMessageBegins) {
   EXPECT_EQ(bench.failure.count, 0u);
 }
 
-TEST(Requester, AMessageThatLosesItsMemoryOnTheWayAmendsItsRecord) {
+TEST(Requester, MessageWhoseMemoryFailsMidwayAmendsItsRecord) {
   Bench bench;
   bench.qps[3].mtu = IbMtu::kMtu256;
   bench.SetUp(3);
@@ -253,7 +253,7 @@ TEST(Requester, AMessageThatLosesItsMemoryOnTheWayAmendsItsRecord) {
   EXPECT_EQ(bench.record_sink.sent()[2].token.status, IbWcStatus::kWrFlushErr);
 }
 
-TEST(Requester, AWorkRequestThatCouldNotBeReadLeavesASilentRecord) {
+TEST(Requester, UnreadableWorkRequestLeavesASilentRecord) {
   for (const RdmaError failed : {RdmaError::kBadWqe, RdmaError::kQueueDmaError}) {
     Bench bench;
     bench.SetUp(3);
@@ -262,12 +262,12 @@ TEST(Requester, AWorkRequestThatCouldNotBeReadLeavesASilentRecord) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_TRUE(bench.record_sink.sent().at(0).token.silent);
     EXPECT_FALSE(bench.record_sink.sent().at(1).token.silent);
-    EXPECT_EQ(bench.failure.count, 0u);  // the send queue tells of it
+    EXPECT_EQ(bench.failure.count, 0u);  // the send queue reports it
     EXPECT_EQ(bench.job.count, 0u);
   }
 }
 
-TEST(Requester, OnlyAQpThatSendsOrDrainsSends) {
+TEST(Requester, OnlySendingOrDrainingQpsSend) {
   for (const IbQpState state : {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd,
                                 IbQpState::kSqe, IbQpState::kErr}) {
     Bench bench;
@@ -280,7 +280,7 @@ TEST(Requester, OnlyAQpThatSendsOrDrainsSends) {
   }
 }
 
-TEST(Requester, LatenciesAreThoseOfThePage) {
+TEST(Requester, MeetsDocumentedLatencies) {
   Bench bench;
   bench.SetUp(3);
   bench.place.rate = 0;
@@ -307,7 +307,7 @@ TEST(Requester, LatenciesAreThoseOfThePage) {
   EXPECT_EQ(bench.record.count, 2u);
 }
 
-TEST(Requester, AMessageOfOnePacketTakesFourCyclesAndAPacketOfALongOneThree) {
+TEST(Requester, OnePacketMessageTakesFourCyclesAndFurtherPacketsThree) {
   Bench bench;
   bench.SetUp(3);
   for (int i = 0; i < 200; ++i) bench.work.tokens.push_back(WorkRequest{}.Token());
@@ -330,7 +330,7 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
     uint8_t opcode;
     BthOpcode only, last;  // of several packets
     bool may_solicit;
-    size_t immediate;  // place in the headers of the last packet if that is the only one
+    size_t immediate;  // position in the headers of the last packet if that is the only one
   };
   constexpr Row kRows[] = {
       {IbQpType::kRc, 0, BthOpcode::kRcRdmaWriteOnly, BthOpcode::kRcRdmaWriteLast, false, 0},
@@ -362,7 +362,7 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
         request.sge.length = length;
         bench.Post(request);
         ASSERT_NO_FATAL_FAILURE(bench.Compare());
-        // What the reference says, said once more of the ends: immediate data is in the last packet alone.
+        // Independent of the reference, for the ends: immediate data is in the last packet alone.
         const spec::TxPacket& last = bench.job_sink.sent().back().token.packet;
         const bool is_only = length <= 256;
         const bool has_immediate = row.opcode % 2 == 1;
@@ -392,7 +392,7 @@ TEST(Requester, EveryOperationHasItsOpcodesAndHeaders) {
   }
 }
 
-TEST(Requester, AListIsOneMessageWhateverItsElementsAre) {
+TEST(Requester, ListOfAnyElementsIsOneMessage) {
   const std::vector<std::vector<uint32_t>> lists = {
       {100, 100},      {256, 256}, {255, 1, 1},       {1, 1, 1, 1, 1, 1, 1}, {0, 0, 0},
       {0, 5},          {5, 0},     {0, 0, 300, 0},    {1000, 1, 1000},       {257, 0, 0, 0, 0, 256},
@@ -408,7 +408,7 @@ TEST(Requester, AListIsOneMessageWhateverItsElementsAre) {
       std::vector<spec::RdmaSge> elements;
       for (const uint32_t length : lengths) {
         const auto i = static_cast<uint32_t>(elements.size());
-        // The key of an element of 0 bytes is not looked at.
+        // The key of an element of 0 bytes is not checked.
         elements.push_back({.addr = 0x1'0ff0 + 0x10000 * i, .length = length, .lkey = length == 0 ? 0xf0 : 0x10 + i});
       }
       request.SetList(elements);
@@ -419,7 +419,7 @@ TEST(Requester, AListIsOneMessageWhateverItsElementsAre) {
   }
 }
 
-TEST(Requester, AListIsReadOnceAndFourElementsAtATime) {
+TEST(Requester, ListIsReadOnceFourElementsAtATime) {
   for (uint32_t elements = 1; elements <= 7; ++elements) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -439,7 +439,7 @@ TEST(Requester, AListIsReadOnceAndFourElementsAtATime) {
   }
 }
 
-TEST(Requester, AListThatLosesItsMemoryDropsThePacketThatBegan) {
+TEST(Requester, ListWhoseMemoryFailsDropsTheStartedPacket) {
   for (size_t bad = 0; bad < 5; ++bad) {
     for (const uint32_t length : {100u, 128u, 300u}) {
       Bench bench;
@@ -463,7 +463,7 @@ TEST(Requester, AListThatLosesItsMemoryDropsThePacketThatBegan) {
   }
 }
 
-TEST(Requester, AListThatCannotBeReadFails) {
+TEST(Requester, UnreadableListFails) {
   for (const uint32_t bad : {1u, 4u, 5u, 6u}) {
     Bench bench;
     bench.qps[3].max_send_sge = 7;
@@ -480,7 +480,7 @@ TEST(Requester, AListThatCannotBeReadFails) {
   }
 }
 
-TEST(Requester, InlineDataIsTakenFromTheWorkRequestWithoutAKey) {
+TEST(Requester, InlineDataComesFromTheWorkRequestWithoutAKey) {
   for (const uint32_t length : {0u, 1u, 255u, 256u, 257u, 512u}) {
     Bench bench;
     bench.qps[3].mtu = IbMtu::kMtu256;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder as its tests see it: packets, receives and key checks to feed it, what comes out of it as the tests
-// write it, and the bench that runs model and RTL in step.
+// Test bench of the responder: packets, receives and key checks to feed it, its outputs in the tests' notation, and the
+// bench that runs model and RTL in step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ struct Packet {
   uint32_t qpn = kQpn;
   uint64_t address = 0x10000;  // RETH
   uint32_t rkey = kRkey;
-  std::optional<uint32_t> dma_length = std::nullopt;  // RETH; otherwise as many as payload
+  std::optional<uint32_t> dma_length = std::nullopt;  // RETH; otherwise the payload's length
   bool solicited = false;
   uint32_t immediate = 0x11223344;  // first byte most significant
   uint32_t qkey = kQkey;            // DETH
@@ -165,7 +165,7 @@ inline RxToken AckOf(uint32_t psn, uint8_t syndrome, uint32_t msn) {
   return token;
 }
 
-// A frame of the net path; the rest of the token says nothing, whatever it is.
+// A frame of the net path; the other fields of the token are ignored.
 inline RxToken NetOf(uint16_t bytes) {
   RxToken token = TokenOf({});
   token.verdict = spec::RxVerdict::kNet;
@@ -173,7 +173,7 @@ inline RxToken NetOf(uint16_t bytes) {
   return token;
 }
 
-// What the key check says: two runs for odd addresses, and keys that do not exist.
+// The key check's answer: two runs for odd addresses, and keys that do not exist.
 inline spec::MemoryPlace Check(const spec::MemoryCheck& check) {
   if (check.key != kRkey && check.key != kLkey) return {.status = MemoryStatus::kKey};
   spec::MemoryPlace place{.status = MemoryStatus::kOk, .address0 = ~check.address};
@@ -212,7 +212,7 @@ inline spec::RxPlace Given(const Packet& packet, uint32_t msn) {
   place.answer.bytes = packet.dma_length.value_or(packet.bytes);
   return place;
 }
-// News for the completer, behind what `place` writes.
+// An acknowledge for the completer, behind what `place` writes.
 inline spec::RxPlace News(const spec::RxAck& ack, spec::RxPlace place = {}) {
   place.has_ack = true;
   place.ack = ack;
@@ -241,7 +241,7 @@ struct Posted {
   RdmaError code = RdmaError::kOk;
 };
 
-// What recv_queue does, as the responder sees it.
+// recv_queue from the responder's view.
 struct Host {
   std::array<std::deque<Posted>, kQps> queues{};
   std::array<bool, kQps> broken{};
@@ -249,7 +249,7 @@ struct Host {
   std::vector<spec::ReceiveRequest> asked{};
   uint64_t next = 0x7000'0000;
   uint16_t posts = 0;
-  std::map<uint32_t, uint8_t> reads{};  // of our own, by QP
+  std::map<uint32_t, uint8_t> reads{};  // outgoing, by QP
 
   static spec::RdmaSge Element(uint64_t address, uint32_t length, uint32_t lkey = kLkey) {
     return {.addr = address, .length = length, .lkey = lkey};
@@ -285,7 +285,7 @@ struct Host {
     next += 0x1000;
     receive.num_sge = static_cast<uint8_t>(posted.elements.size());
     if (!posted.elements.empty()) posted.elements[0].Encode(receive.sge);
-    // A UC message that starts over reads the first one, too.
+    // A UC message that reuses a receive reads the first one, too.
     for (size_t i = 0; i < posted.elements.size(); ++i) {
       elements[receive.elements + spec::RdmaSge::kBytes * i] = posted.elements[i];
     }
@@ -293,7 +293,7 @@ struct Host {
   }
 };
 
-// The completion of a receive: with what every one has.
+// The completion of a receive: with the common fields.
 inline spec::Completion CompletionOf(const Posted& posted, spec::RdmaCqReq cqe, bool solicited, uint32_t qpn = kQpn) {
   cqe.wr_id = posted.wr_id;
   cqe.qp_num = qpn;
@@ -410,7 +410,7 @@ class Mac final : public BenchStream {
   std::array<uint8_t, 6> last_{};
 };
 
-// idle_o says in each cycle what the model says after the cycle before.
+// idle_o in each cycle equals the model's state after the cycle before.
 class Idle final : public BenchStream {
  public:
   Idle(const CData& port, const Responder& model) : port_(port), model_(model) {}
@@ -455,11 +455,11 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Vresponder_16>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) {
       rtl.Reset();
-      // A reset leaves tables as they are; the model's are new.
+      // A reset does not change tables; the model's are new.
       for (uint32_t qpn = 0; qpn < kQps; ++qpn) ended.tokens.push_back({.qpn = qpn});
     }
     block.memory_check_out.Connect(checks, block);
@@ -480,7 +480,7 @@ struct Bench {
       EXPECT_GT(asked.bytes, 0u);
       EXPECT_LE(asked.bytes, asked.remote_read ? 1u << 31 : 4096u);
       memory.tokens.push_back(Check(asked));
-      // A key that is good for the other kind of access does not help.
+      // A key that is valid for the other kind of access does not help.
       if (asked.key == (asked.local_write ? kRkey : kLkey)) memory.tokens.back() = {.status = MemoryStatus::kRights};
     };
     request.on_token = [this](Cycle, const spec::ReceiveRequest& asked) {
@@ -498,7 +498,7 @@ struct Bench {
   void Send(const Packet& packet) { frame.tokens.push_back(TokenOf(packet)); }
   void RunOut() { ASSERT_EQ(bench.RunOut(40), ""); }
 
-  // What came out since the last call.
+  // The outputs since the last call.
   template <typename T>
   static std::vector<T> Take(Channel<T>& sink) {
     std::vector<T> result;
@@ -567,7 +567,7 @@ struct Bench {
 struct Ready : Bench {
   explicit Ready(const Qp& qp = {}, IbQpState state = IbQpState::kRts) { Configure(qp, state); }
 
-  // Sends one frame; it makes exactly this place.
+  // Sends one frame and expects exactly this place.
   void Expect(const RxToken& token, const spec::RxPlace& expected) {
     frame.tokens.push_back(token);
     RunOut();
@@ -612,7 +612,7 @@ inline spec::RxPlace NotReady(uint32_t psn, uint32_t msn) {
   return Answer(psn, static_cast<AethSyndrome>(static_cast<uint8_t>(AethSyndrome::kRnrNak) | kRnrTimer), msn);
 }
 
-// --- READs of ours
+// --- Outgoing READs
 
 inline constexpr uint8_t kAcked = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
 inline constexpr uint32_t kReadPsn = 0xfffffe;  // wraps soon
@@ -660,7 +660,7 @@ struct Reader : Ready {
   }
 };
 
-// --- READs of the peer
+// --- Incoming READs
 
 inline Packet ReadRequest(uint32_t psn, uint32_t bytes) {
   return {.opcode = BthOpcode::kRcRdmaReadRequest, .psn = psn, .bytes = 0, .ack_req = false, .dma_length = bytes};

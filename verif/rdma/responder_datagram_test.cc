@@ -15,7 +15,7 @@ namespace {
 
 constexpr Qp kUc{.type = spec::IbQpType::kUc};
 
-TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
+TEST(ResponderUc, MessagesStartWithAnyPsnAndAreNotAnswered) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .psn = 0x4711, .bytes = 100});
@@ -30,7 +30,7 @@ TEST(ResponderUc, MessagesBeginWithAnyPsnAndAreNotAnswered) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, TheFirstPacketInRtrIsToldOnce) {
+TEST(ResponderUc, FirstPacketInRtrIsReportedOnce) {
   Ready bench(kUc, IbQpState::kRtr);
   const auto middle = TokenOf({.opcode = BthOpcode::kUcRdmaWriteMiddle, .bytes = kMtu});
   bench.Expect(middle, kDropped);  // of no message
@@ -55,7 +55,7 @@ TEST(ResponderUc, ImmediateDataComesWithTheCompletion) {
   bench.Expect(send, With(Scatter(send, 0, 0x9000, 64), CompletionOf(posted, cqe, true)));
 }
 
-TEST(ResponderUc, AMessageWithAGapIsDroppedAndTheNextOneStartsOverInItsReceive) {
+TEST(ResponderUc, MessageWithAGapIsDroppedAndTheNextReusesItsReceive) {
   Ready bench(kUc);
   const Posted posted =
       bench.host.Post(kQpn, {Host::Element(0x1000, 600), Host::Element(0x3000, 600), Host::Element(0x5000, 5000)});
@@ -78,7 +78,7 @@ TEST(ResponderUc, AMessageWithAGapIsDroppedAndTheNextOneStartsOverInItsReceive) 
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, AMessageThatBeginsInsideAnotherTakesItsReceive) {
+TEST(ResponderUc, MessageThatStartsInsideAnotherTakesItsReceive) {
   for (const bool write : {false, true}) {
     Ready bench(kUc);
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
@@ -99,13 +99,13 @@ TEST(ResponderUc, AMessageThatBeginsInsideAnotherTakesItsReceive) {
       const auto only = TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 10});
       bench.Expect(only, Scatter(only, 0, 0x9000, 10, Success(posted, 10)));
     }
-    // It is not held any more.
+    // It is no longer held.
     bench.SetState(IbQpState::kErr);
     bench.ExpectPlaces({});
   }
 }
 
-TEST(ResponderUc, AReceiveWithoutElementsStartsOver) {
+TEST(ResponderUc, ReceiveWithoutElementsIsReused) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kUcSendFirst, .bytes = kMtu});
@@ -113,7 +113,7 @@ TEST(ResponderUc, AReceiveWithoutElementsStartsOver) {
   bench.Expect(TokenOf({.opcode = BthOpcode::kUcSendOnly, .bytes = 0}), Success(posted, 0));
 }
 
-TEST(ResponderUc, WhatAnIncompleteMessageHoldsIsFlushed) {
+TEST(ResponderUc, ReceiveOfAnIncompleteMessageIsFlushed) {
   Ready bench(kUc);
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const Posted next = bench.host.Post(kQpn, {});
@@ -124,7 +124,7 @@ TEST(ResponderUc, WhatAnIncompleteMessageHoldsIsFlushed) {
   bench.ExpectPlaces({Flushed(posted), Flushed(next)});
 }
 
-TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
+TEST(ResponderUc, InvalidPacketsAreDroppedSilently) {
   using O = BthOpcode;
   const std::vector<Packet> cases = {
       {.opcode = O::kUcSendMiddle, .bytes = kMtu},
@@ -146,14 +146,14 @@ TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
   bench.RunOut();
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteOnly}), kDropped);
   EXPECT_EQ(bench.check.count, 2u);
-  // A message that was refused in its middle is over.
+  // A message refused in its middle has ended.
   bench.table.tokens.push_back(ContextOf(kUc));
   bench.RunOut();
   const auto first = TokenOf({.opcode = O::kUcRdmaWriteFirst, .psn = 0, .bytes = kMtu, .dma_length = 2 * kMtu + 1});
   bench.Expect(first, Write(first, 0x10000));
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu - 1}), kDropped);
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
-  // So is one to which a packet of another operation comes.
+  // So has one that receives a packet of another operation.
   bench.Expect(first, Write(first, 0x10000));
   bench.Expect(TokenOf({.opcode = O::kUcSendMiddle, .psn = 1, .bytes = kMtu}), kDropped);
   bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteMiddle, .psn = 1, .bytes = kMtu}), kDropped);
@@ -162,7 +162,7 @@ TEST(ResponderUc, WhatIsNotAsItMustBeIsDroppedInSilence) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUc, WithoutAReceiveAMessageIsDropped) {
+TEST(ResponderUc, MessageWithoutAReceiveIsDropped) {
   for (const bool broken : {false, true}) {
     Ready bench(kUc);
     bench.host.broken[kQpn] = broken;
@@ -177,7 +177,7 @@ TEST(ResponderUc, WithoutAReceiveAMessageIsDropped) {
   }
 }
 
-TEST(ResponderUc, WhatAReceiveDoesNotAllowEndsTheConnectionWithoutAnAnswer) {
+TEST(ResponderUc, ReceiveErrorEndsTheConnectionWithoutAnAnswer) {
   const auto token = TokenOf({.opcode = BthOpcode::kUcSendOnly});
   const auto expect = [&](const std::vector<spec::RdmaSge>& list, IbWcStatus status, RdmaError code, RdmaError posted) {
     Ready bench(kUc);
@@ -227,7 +227,7 @@ struct Datagrams : Ready {
   }
 };
 
-TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
+TEST(ResponderUd, IpHeaderPrecedesThePayload) {
   for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     for (const uint16_t bytes : std::to_array<uint16_t>({1, 100, kMtu})) {
       Datagrams bench(type);
@@ -244,7 +244,7 @@ TEST(ResponderUd, TheHeaderOfIpLiesInFrontOfThePayload) {
   }
 }
 
-TEST(ResponderUd, NoDatagramEstablishesAnything) {
+TEST(ResponderUd, DatagramsDoNotEstablishAConnection) {
   for (const auto type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     Ready bench({.type = type}, IbQpState::kRtr);
     bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
@@ -255,7 +255,7 @@ TEST(ResponderUd, NoDatagramEstablishesAnything) {
   }
 }
 
-TEST(ResponderUd, ADatagramOfNothingHasAHeader) {
+TEST(ResponderUd, ZeroByteDatagramHasAHeader) {
   Datagrams bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 40)});
   const auto token = TokenOf(Datagrams::Datagram(0));
@@ -263,7 +263,7 @@ TEST(ResponderUd, ADatagramOfNothingHasAHeader) {
                        Datagrams::Received(posted, 0)});
 }
 
-TEST(ResponderUd, ImmediateDataLiesBehindTheDeth) {
+TEST(ResponderUd, ImmediateDataFollowsTheDeth) {
   Datagrams bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
   auto packet = Datagrams::Datagram(8, true);
@@ -285,7 +285,7 @@ TEST(ResponderUd, ElementsMayEndAnywhere) {
                 Scatter(token, 0, 0x4000, 3, kMore), Datagrams::Received(posted, 50, Scatter(token, 3, 0x5000, 47))});
 }
 
-TEST(ResponderUd, OnlyTheQKeyDecidesWhoIsHeard) {
+TEST(ResponderUd, OnlyTheQKeyGrantsAccess) {
   Datagrams bench;
   const std::vector<std::function<void(RxToken&)>> dropped = {
       [](RxToken& t) { t.extension[0] ^= 0x80; },
@@ -312,7 +312,7 @@ TEST(ResponderUd, OnlyTheQKeyDecidesWhoIsHeard) {
 }
 
 TEST(ResponderUd, EachPartOfADatagramTakesAKeyCheck) {
-  // With answers one cycle after their questions, and one element: p + 12 + 1 + 2 and p + 15 + 1 + 3.
+  // With answers one cycle after their requests, and one element: p + 12 + 1 + 2 and p + 15 + 1 + 3.
   for (const auto& [is_ipv6, latency] : {std::pair{true, 15u}, std::pair{false, 19u}}) {
     Datagrams bench;
     bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
@@ -325,7 +325,7 @@ TEST(ResponderUd, EachPartOfADatagramTakesAKeyCheck) {
   }
 }
 
-TEST(ResponderUd, WithoutAReceiveADatagramIsDropped) {
+TEST(ResponderUd, DatagramWithoutAReceiveIsDropped) {
   Datagrams bench;
   const auto token = TokenOf(Datagrams::Datagram(8));
   bench.Expect(token, kDropped);
@@ -334,7 +334,7 @@ TEST(ResponderUd, WithoutAReceiveADatagramIsDropped) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderUd, WhatAReceiveDoesNotAllowTakesTheQpToErr) {
+TEST(ResponderUd, ReceiveErrorLeadsToErr) {
   const auto token = TokenOf(Datagrams::Datagram(8));
   const auto expect = [&](const std::vector<spec::RdmaSge>& list, const std::vector<spec::RxPlace>& before,
                           IbWcStatus status, RdmaError code, RdmaError posted = RdmaError::kOk) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder at random: against a reference that knows nothing of cycles, and RTL against model in every cycle.
+// The responder in random traffic: against a reference without timing, and RTL against model in every cycle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void SetRates(Bench& bench, const Rates& rates) {
   bench.request.rate = rates.request;
 }
 
-// With frames held now and then, and not any more at the end.
+// With frames held now and then, but not at the end.
 std::string RunHeld(Bench& bench, uint64_t cycles) {
   bench.hold.toggles = 1 + static_cast<unsigned>(bench.random() % 8);
   if (std::string difference = bench.bench.Run(cycles); !difference.empty()) return difference;
@@ -47,7 +47,7 @@ std::string RunHeld(Bench& bench, uint64_t cycles) {
   return bench.bench.Run(2);
 }
 
-// Until nothing moves any more.
+// Until nothing changes any more.
 std::string RunUntilIdle(Bench& bench) {
   for (unsigned quiet = 0; quiet < 4;) {
     if (std::string difference = bench.bench.RunOut(100); !difference.empty()) return difference;
@@ -56,7 +56,7 @@ std::string RunUntilIdle(Bench& bench) {
   return {};
 }
 
-TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
+TEST(Responder, MatchesReferenceAtEveryRate) {
   std::map<std::string, uint64_t> seen;
   for (const Rates& rates : kRates) {
     Bench bench;
@@ -64,7 +64,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
     bench.load.rate = bench.table.rate = 16;
     Reference reference;
     uint64_t acks = 0;
-    std::array<unsigned, kQps> ended{};  // READs of the peers, of all rounds
+    std::array<unsigned, kQps> ended{};  // incoming READs, of all rounds
     for (unsigned round = 0; round < 14; ++round) {
       std::array<uint32_t, kQps> psn{};
       reference.type = Peers::Mixed(bench.random);
@@ -165,7 +165,7 @@ TEST(Responder, DoesWhatTheReferenceDoesAtEveryRate) {
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;
 }
 
-TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
+TEST(Responder, EveryReceiveCompletesOnceInOrder) {
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
@@ -198,14 +198,14 @@ TEST(Responder, EveryReceiveCompletesOnceAndInOrder) {
   }
 }
 
-TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
+TEST(Responder, MatchesModelUnderConfigurationChanges) {
   uint64_t flushed = 0;
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
     bench.table.rate = bench.qp_state.rate = bench.load.rate = bench.doorbell.rate = 1;
     bench.enable.rate = 15;
-    // Whatever recv_queue says.
+    // Any answer of recv_queue.
     bench.request.on_token = [&](Cycle, const spec::ReceiveRequest&) {
       spec::Receive receive;
       const auto what = bench.random() % 16;
@@ -239,7 +239,7 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
         bench.record.tokens.push_back(record);
         peers.reads[qpn].push_back(record);
         read_psn[qpn] = Psn(record.last_psn + 1 + static_cast<uint32_t>(bench.random() % 3));
-        // Once more, as a retry says it.
+        // Once more, as a retry sends it.
         if (bench.random() % 8 == 0) bench.record.tokens.push_back(record);
       }
       if (bench.random() % 8 == 0) {
@@ -287,11 +287,11 @@ TEST(Responder, AgreesWithTheModelWhileEverythingChanges) {
     }
     EXPECT_GT(established, 5u);
   }
-  // In all: at one rate it is chance.
+  // In total: at one rate it is random.
   EXPECT_GT(flushed, 20u * std::size(kRates));
 }
 
-TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
+TEST(Responder, DoorbellsAndStateChangesInEveryCycle) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Configure({.qpn = qpn}, IbQpState::kRts, 0);
   for (unsigned i = 0; i < 3000; ++i) {
@@ -307,13 +307,13 @@ TEST(Responder, EveryRingAndChangeOfStateInEveryCycle) {
   EXPECT_GT(bench.place.count, 1000u);
 }
 
-TEST(Responder, AResetInTrafficForgetsWhatIsUnderWay) {
+TEST(Responder, ResetClearsAllState) {
   std::shared_ptr<RtlTop<Vresponder_16>> rtl;
   for (unsigned i = 0; i < 20; ++i) {
     Bench bench(rtl);
     rtl = bench.owner;
     bench.place.rate = bench.memory.rate = bench.receive.rate = 4;
-    // Tables keep their contents; what firmware does anew is all that counts.
+    // Tables keep their contents; only firmware's new writes count.
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       bench.Configure({.qpn = qpn}, IbQpState::kRts, 0);
       for (unsigned n = 0; n < 5; ++n) PostOne(bench.random, bench.host, qpn);

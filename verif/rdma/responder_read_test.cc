@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: responses to our own READs, and READs of the peer.
+// The responder: READ responses, and incoming READs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 namespace vireo::verif {
 namespace {
 
-TEST(ResponderRead, AResponseGoesToTheReadsElementsAndTheCompleterHearsOfItBehind) {
+TEST(ResponderRead, ResponseFillsTheReadsElementsBeforeItsAcknowledge) {
   Reader bench;
   bench.Read(kReadPsn, 100, {Host::Element(0x9001, 100)});
   const auto only = ResponseOf(kReadPsn, At::kOnly, 100);
   bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x9001, 100)));
-  // It is complete: what comes again is dropped, and the peer's own requests went on meanwhile.
+  // It is complete: duplicates are dropped, and the peer's own requests continued meanwhile.
   bench.Expect(only, kDropped);
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, AResponseOfSeveralPacketsFillsTheElementsInOrder) {
+TEST(ResponderRead, MultiPacketResponseFillsTheElementsInOrder) {
   Reader bench;
   bench.Read(kReadPsn, 3 * kMtu + 5,
              {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3000, 2 * kMtu - 10),
@@ -40,7 +40,7 @@ TEST(ResponderRead, AResponseOfSeveralPacketsFillsTheElementsInOrder) {
   EXPECT_EQ(bench.request.count, 3u);  // every element behind the first
 }
 
-TEST(ResponderRead, AReadOfNothingHasOneResponseAndNeedsNoElement) {
+TEST(ResponderRead, ZeroByteReadHasOneResponseAndNeedsNoElement) {
   Reader bench;
   bench.Read(kReadPsn, 0, {});
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 0), Got(kReadPsn));
@@ -49,7 +49,7 @@ TEST(ResponderRead, AReadOfNothingHasOneResponseAndNeedsNoElement) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(ResponderRead, WhereARetryBeginsDoesNotMatterButWhereTheMessageEndsDoes) {
+TEST(ResponderRead, RetryMayStartAnywhereButTheMessageEndIsChecked) {
   Reader bench;
   bench.Read(kReadPsn, 4 * kMtu, {Host::Element(0x9000, 4 * kMtu)});
   // All as if each were the first one of a new response.
@@ -61,7 +61,7 @@ TEST(ResponderRead, WhereARetryBeginsDoesNotMatterButWhereTheMessageEndsDoes) {
   bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x9000 + uint64_t{3} * kMtu, kMtu)));
 }
 
-TEST(ResponderRead, AGapIsToldWithThePsnThatIsMissingAndWhatIsBehindItIsDropped) {
+TEST(ResponderRead, GapIsReportedWithTheMissingPsnAndLaterResponsesAreDropped) {
   Reader bench;
   bench.Read(kReadPsn, 3 * kMtu, {Host::Element(0x9000, 5000)});
   bench.Read(kReadPsn + 5, 10, {Host::Element(0x19000, 5000)});
@@ -85,7 +85,7 @@ TEST(ResponderRead, AGapIsToldWithThePsnThatIsMissingAndWhatIsBehindItIsDropped)
   bench.Expect(ResponseOf(kReadPsn + 6, At::kOnly, 10), kDropped);
 }
 
-TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
+TEST(ResponderRead, MismatchedResponseEndsTheRead) {
   struct Bad {
     const char* name;
     RxToken token;
@@ -107,7 +107,7 @@ TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
     bench.Read(kReadPsn, kMtu + 8, {Host::Element(0x9000, 5000)});
     bench.Expect(bad.token, ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, bad.code));
     EXPECT_EQ(bench.check.count, 0u);
-    // No READ of the QP has responses any more; all else goes on until the completer has spoken.
+    // No READ of the QP accepts responses any more; all else continues until the completer has reported.
     bench.Expect(ResponseOf(kReadPsn, At::kFirst, kMtu), kDropped);
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
@@ -117,7 +117,7 @@ TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
     const auto only = ResponseOf(77, At::kOnly, 8);
     bench.Expect(only, Got(77, Scatter(only, 0, 0x9000, 8)));
   }
-  // The last packet: not exactly what is left, or not the end.
+  // The last packet: not exactly the rest, or not at the end.
   for (const auto& token : {ResponseOf(kReadPsn + 1, At::kLast, 7), ResponseOf(kReadPsn + 1, At::kLast, 9),
                             ResponseOf(kReadPsn + 1, At::kMiddle, 8), ResponseOf(kReadPsn + 1, At::kMiddle, kMtu)}) {
     Reader bench;
@@ -128,7 +128,7 @@ TEST(ResponderRead, AResponseThatIsNoneToWhatWasAskedEndsTheRead) {
   }
 }
 
-TEST(ResponderRead, ElementsThatAreTooShortOrNotAllowedOrUnreadableEndTheRead) {
+TEST(ResponderRead, ShortForbiddenOrUnreadableElementsEndTheRead) {
   const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu);
   {
     Reader bench;
@@ -165,23 +165,23 @@ TEST(ResponderRead, ElementsThatAreTooShortOrNotAllowedOrUnreadableEndTheRead) {
   bench.Expect(first, kDropped);
 }
 
-TEST(ResponderRead, ResponsesToNoReadAreDropped) {
+TEST(ResponderRead, ResponsesWithoutAReadAreDropped) {
   Reader bench;
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
   bench.Expect(ResponseOf(0, At::kOnly, 0), kDropped);
-  // A READ of another QP is none.
+  // A READ of another QP does not count.
   bench.Configure({.qpn = 6}, IbQpState::kRts, 0);
   bench.record.tokens.push_back(RecordOf(bench.host, 6, kReadPsn, 8, {Host::Element(0x9000, 8)}));
   bench.RunOut();
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
-  // After the load, those before it are forgotten.
+  // After the load, those before it are discarded.
   bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
   bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
   bench.RunOut();
   bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8), kDropped);
 }
 
-TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
+TEST(ResponderRead, DuplicateReadRecordIsDropped) {
   Reader bench;
   const auto elements = std::vector{Host::Element(0x9000, 5000)};
   const auto other = std::vector{Host::Element(0x19000, 5000)};
@@ -196,7 +196,7 @@ TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
   bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   const auto last = ResponseOf(kReadPsn + 2, At::kLast, 8);
   bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0x9000 + kMtu, 8)));
-  // Also when it is complete, and no other one is under way.
+  // Also when it is complete, and no other one is outstanding.
   bench.Read(1, kReadPsn + 1, kMtu + 8, other);
   bench.Expect(first, kDropped);
   bench.Read(2, kReadPsn + 3, 8, other);
@@ -204,8 +204,8 @@ TEST(ResponderRead, AReadThatIsSaidAgainIsKnown) {
   bench.Expect(only, Got(kReadPsn + 3, Scatter(only, 0, 0x19000, 8)));
 }
 
-// Whatever the peer acknowledges: what was never sent, or half the PSNs ahead.
-TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
+// For any acknowledge of the peer: of PSNs never sent, or half the PSNs ahead.
+TEST(ResponderRead, DuplicateReadIsDetectedByNumberAlone) {
   for (const uint8_t begin : {uint8_t{0}, uint8_t{250}}) {
     Reader bench;
     const auto elements = std::vector{Host::Element(0x9000, 5000)};
@@ -225,10 +225,10 @@ TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
       bench.Expect(only, Got(psn, Scatter(only, 0, 0x9000, 8)));
       bench.Expect(ResponseOf(psn + 1, At::kOnly, 8), kDropped);
       psn = Psn(psn + step);
-      // Those between that failed before they were said have numbers, too.
+      // READs between that failed before they were recorded have numbers, too.
       number = static_cast<uint8_t>(number + (step == 0x3e8 ? 128 : 1));
     }
-    // A load forgets the numbers.
+    // A load clears the numbers.
     bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
     bench.Read(static_cast<uint8_t>(number - 5), psn, 8, other);
     const auto only = ResponseOf(psn, At::kOnly, 8);
@@ -236,7 +236,7 @@ TEST(ResponderRead, ItsNumberAloneTellsWhetherAReadIsKnown) {
   }
 }
 
-TEST(ResponderRead, AnAcknowledgeBeyondAReadDoesNotMakeItKnown) {
+TEST(ResponderRead, AcknowledgeBeyondAReadDoesNotMakeItADuplicate) {
   Reader bench;
   bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
   bench.frame.tokens.push_back(AckOf(kReadPsn + 100, kAcked, 0));
@@ -249,7 +249,7 @@ TEST(ResponderRead, AnAcknowledgeBeyondAReadDoesNotMakeItKnown) {
   bench.Expect(next, Got(kReadPsn + 50, Scatter(next, 0, 0x9000, 8)));
 }
 
-TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
+TEST(ResponderRead, ReadsBeyondTheRingAreDropped) {
   Reader bench;
   for (uint32_t i = 0; i < kReads + 1; ++i) bench.Read(kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
   for (uint32_t i = 0; i < kReads; ++i) {
@@ -257,7 +257,7 @@ TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
     bench.Expect(only, Got(kReadPsn + i, Scatter(only, 0, 0x1000 * i, 8)));
   }
   bench.Expect(ResponseOf(kReadPsn + kReads, At::kOnly, 8), kDropped);
-  // Said once more, it is taken; and the places go round.
+  // Repeated, it is taken; and the ring wraps.
   for (uint32_t i = kReads; i < 5 * kReads; ++i) {
     bench.Read(static_cast<uint8_t>(i), kReadPsn + i, 8, {Host::Element(0x1000 * i, 8)});
     const auto only = ResponseOf(kReadPsn + i, At::kOnly, 8);
@@ -265,7 +265,7 @@ TEST(ResponderRead, MoreReadsThanThereArePlacesAreNotTaken) {
   }
 }
 
-TEST(ResponderRead, RecordsAreTakenWhileAllElseStands) {
+TEST(ResponderRead, RecordsAreTakenWhileAllElseStalls) {
   Reader bench;
   bench.place.rate = 0;
   for (uint32_t i = 0; i < 5; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});
@@ -306,7 +306,7 @@ TEST(ResponderRead, LoadsAndRecordsInEveryCycle) {
   EXPECT_GT(std::count_if(places.begin(), places.end(), [](const auto& place) { return place.bytes0 != 0; }), 50);
 }
 
-TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
+TEST(ResponderRead, ResponseIsDecidedOneCycleLater) {
   Reader bench;
   bench.Read(kReadPsn, 0, {});
   const Cycle pushed = bench.bench.cycle();
@@ -331,7 +331,7 @@ TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
   EXPECT_EQ(bench.place.count, 1u);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.place.count, 2u);
-  // What is dropped, and what is none.
+  // Dropped ones, and ones that match nothing.
   bench.frame.tokens.push_back(ResponseOf(kReadPsn + 1, At::kOnly, 8));
   ASSERT_EQ(bench.bench.Run(kLatency - 1), "");
   EXPECT_EQ(bench.place.count, 2u);
@@ -339,7 +339,7 @@ TEST(ResponderRead, AResponseIsDecidedOnOneCycleLaterThanOthers) {
   EXPECT_EQ(bench.place.count, 3u);
 }
 
-TEST(ResponderRead, AReadIsGivenAwayAndTakesAsManyPsnsAsItsResponse) {
+TEST(ResponderRead, ReadIsForwardedAndTakesThePsnsOfItsResponse) {
   Ready bench({.max_reads = 255});
   uint32_t psn = kFirstPsn, msn = 0;
   const std::pair<uint32_t, uint32_t> sizes[] = {{0, 1},
@@ -374,7 +374,7 @@ TEST(ResponderRead, EveryMtuCountsItsPackets) {
   }
 }
 
-TEST(ResponderRead, AKeyIsAskedForTheWholeMessage) {
+TEST(ResponderRead, KeyCheckCoversTheWholeMessage) {
   Ready bench;
   bench.check.on_token = [&](Cycle, const spec::MemoryCheck& asked) {
     EXPECT_EQ(asked, (spec::MemoryCheck{
@@ -385,7 +385,7 @@ TEST(ResponderRead, AKeyIsAskedForTheWholeMessage) {
   EXPECT_EQ(bench.check.count, 1u);
 }
 
-TEST(ResponderRead, AReadThatIsNotAllowedEndsTheConnection) {
+TEST(ResponderRead, ForbiddenReadEndsTheConnection) {
   {
     Ready bench({.remote_read = false});
     bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0)), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
@@ -406,7 +406,7 @@ TEST(ResponderRead, AReadThatIsNotAllowedEndsTheConnection) {
   bench.Expect(TokenOf(request), Given(request, 1));
 }
 
-TEST(ResponderRead, MoreReadsThanThePeerMayHaveUnderWayEndTheConnection) {
+TEST(ResponderRead, ReadsBeyondThePeersLimitEndTheConnection) {
   for (const auto most : std::to_array<uint8_t>({0, 1, 3})) {
     Ready bench({.max_reads = most});
     for (uint32_t i = 0; i < most; ++i) {
@@ -418,20 +418,20 @@ TEST(ResponderRead, MoreReadsThanThePeerMayHaveUnderWayEndTheConnection) {
   }
 }
 
-TEST(ResponderRead, ANewOneIsDroppedWhileDuplicatesHaveTheRoom) {
+TEST(ResponderRead, NewReadIsDroppedWhileDuplicatesTakeTheRoom) {
   Ready bench({.max_reads = 2});
   const auto first = ReadRequest(kFirstPsn, 8), second = ReadRequest(kFirstPsn + 1, 8);
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
   bench.RunOut();
-  // Twice more, though the peer has all of it by now.
+  // Twice more, though the peer has received all of it by now.
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.Expect(TokenOf(first), Given(first, 1));
   bench.Expect(TokenOf(second), kDropped);
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 2});
   bench.RunOut();
   bench.Expect(TokenOf(second), Given(second, 2));
-  // No duplicate is behind the one that is under way now: more is too much.
+  // No duplicate is behind the outstanding one now: one more is too many.
   bench.ended.tokens.push_back({.qpn = kQpn, .ended = 3});
   bench.RunOut();
   const auto third = ReadRequest(kFirstPsn + 2, 8), fourth = ReadRequest(kFirstPsn + 3, 8);
@@ -439,7 +439,7 @@ TEST(ResponderRead, ANewOneIsDroppedWhileDuplicatesHaveTheRoom) {
   bench.Expect(TokenOf(fourth), Answer(kFirstPsn + 3, AethSyndrome::kNakInvalidRequest, 3));
 }
 
-TEST(ResponderRead, ReadsThatHaveEndedMakeRoomAndTheCountsWrapAndNothingIsUnderWayAfterALoad) {
+TEST(ResponderRead, EndedReadsMakeRoomAndCountsWrapAndRestartAtALoad) {
   Ready bench({.max_reads = 2});
   uint32_t psn = kFirstPsn, msn = 0;
   for (uint32_t i = 0; i < 600; ++i) {
@@ -453,12 +453,12 @@ TEST(ResponderRead, ReadsThatHaveEndedMakeRoomAndTheCountsWrapAndNothingIsUnderW
     bench.load.tokens.push_back({.qpn = kQpn, .psn = psn});
     msn = 0;
   }
-  // Of two, one is still under way.
+  // Of two, one is still outstanding.
   bench.Expect(TokenOf(ReadRequest(psn, 0)), Given(ReadRequest(psn, 0), msn + 1));
   bench.Expect(TokenOf(ReadRequest(psn + 1, 0)), Answer(psn + 1, AethSyndrome::kNakInvalidRequest, msn + 1));
 }
 
-TEST(ResponderRead, TheCountsBeginAnewWithAReset) {
+TEST(ResponderRead, ResetRestartsTheCounts) {
   std::shared_ptr<RtlTop<Vresponder_16>> rtl;
   for (unsigned i = 0; i < 3; ++i) {
     Bench bench(rtl);
@@ -477,7 +477,7 @@ TEST(ResponderRead, TheCountsBeginAnewWithAReset) {
   }
 }
 
-TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
+TEST(ResponderRead, DuplicateReadIsForwardedAgainIfPastAndAllowed) {
   Ready bench;
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 3 * kMtu)), Given(ReadRequest(kFirstPsn, 3 * kMtu), 1));
   const uint32_t psn = kFirstPsn + 3;
@@ -497,9 +497,9 @@ TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
                               ReadRequest(psn - 1, kMtu + 1), bad, payload}) {
     bench.Expect(TokenOf(request), kDropped);
   }
-  // Far behind there is room for much.
+  // Far behind there is much room.
   bench.Expect(TokenOf(ReadRequest(psn - 0x800000, 1u << 31)), Given(ReadRequest(psn - 0x800000, 1u << 31), 1));
-  // Nothing of it has moved what is expected, nor does it fill a gap.
+  // It has not advanced the expected PSN, nor does it fill a gap.
   bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), Answer(psn, AethSyndrome::kNakPsnSequenceError, 1));
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   bench.Expect(TokenOf({.psn = psn + 1, .bytes = 0}), kDropped);
@@ -507,7 +507,7 @@ TEST(ResponderRead, ADuplicateIsGivenAwayAgainIfAllOfItIsBehindAndAllowed) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, ADuplicateForWhichThereIsNoRoomOrNoRightIsDropped) {
+TEST(ResponderRead, DuplicateReadWithoutRoomOrRightIsDropped) {
   Ready bench({.max_reads = 1});
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), kDropped);
@@ -521,7 +521,7 @@ TEST(ResponderRead, ADuplicateForWhichThereIsNoRoomOrNoRightIsDropped) {
   bench.ExpectFailures({});
 }
 
-TEST(ResponderRead, ADuplicateInsideAMessageKeepsTheMessage) {
+TEST(ResponderRead, DuplicateReadInsideAMessageKeepsTheMessage) {
   Ready bench;
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 8)), Given(ReadRequest(kFirstPsn, 8), 1));
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});

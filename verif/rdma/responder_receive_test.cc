@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: messages that take a receive, flushes, and the cycles that decisions take.
+// The responder: messages that take a receive, flushes, and the timing of decisions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 // --- Receives
 
-TEST(Responder, ASendGoesToTheReceivesElementAndCompletesIt) {
+TEST(Responder, SendFillsTheReceivesElementAndCompletesIt) {
   Ready bench;
   for (uint32_t i = 0; i < 3; ++i) {
     const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9001 + i, 100)});
@@ -37,7 +37,7 @@ TEST(Responder, ImmediateDataComesWithTheCompletion) {
   const auto send = TokenOf({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .bytes = 5});
   bench.Expect(send, With(Scatter(send, 0, 0x9000, 5, Ack(kFirstPsn, 1)), CompletionOf(posted, cqe, false)));
 
-  // A WRITE writes where its RETH says; of the receive it takes nothing but the work request.
+  // A WRITE writes to its RETH's address; of the receive it uses only the work request.
   cqe.opcode = IbWcOpcode::kRecvRdmaWithImm;
   cqe.byte_len = 64;
   posted = bench.host.Post(kQpn, {});
@@ -57,7 +57,7 @@ TEST(Responder, ImmediateDataComesWithTheCompletion) {
   bench.Expect(last, With(Write(last, 0x10000 + kMtu), CompletionOf(posted, cqe, true)));
 }
 
-TEST(Responder, AWriteOfNothingWithImmediateNeedsAReceiveAndNoRight) {
+TEST(Responder, ZeroByteWriteWithImmediateNeedsAReceiveButNoRight) {
   Ready bench({.remote_write = false});
   const auto token = TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .bytes = 0, .rkey = kBadRkey});
   bench.Expect(token, NotReady(kFirstPsn, 0));
@@ -70,7 +70,7 @@ TEST(Responder, AWriteOfNothingWithImmediateNeedsAReceiveAndNoRight) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(Responder, ASendOfNothingTakesAReceive) {
+TEST(Responder, ZeroByteSendTakesAReceive) {
   Ready bench;
   const Posted first = bench.host.Post(kQpn, {});
   const Posted second = bench.host.Post(kQpn, {Host::Element(0, 10, kBadLkey)});
@@ -80,9 +80,9 @@ TEST(Responder, ASendOfNothingTakesAReceive) {
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(Responder, AMessageFillsTheElementsInOrder) {
+TEST(Responder, MessageFillsTheElementsInOrder) {
   Ready bench;
-  // Borders inside of packets, at their end, and elements of nothing, whose key nobody looks at.
+  // Borders inside of packets and at their end, and elements of 0 bytes, whose key is not checked.
   const Posted posted =
       bench.host.Post(kQpn, {Host::Element(0, 0, kBadLkey), Host::Element(0x1000, 10), Host::Element(0x3001, kMtu - 20),
                              Host::Element(0, 0, kBadLkey), Host::Element(0x5000, 10), Host::Element(0, 0, kBadLkey),
@@ -94,7 +94,7 @@ TEST(Responder, AMessageFillsTheElementsInOrder) {
   bench.Expect(middle, Scatter(middle, 0, 0x7000, kMtu, Ack(kFirstPsn + 1, 0)));
   const auto last = TokenOf({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 2, .bytes = 33});
   bench.Expect(last, Scatter(last, 0, 0x7000 + kMtu, 33, Success(posted, 2 * kMtu + 33, Ack(kFirstPsn + 2, 1))));
-  // One question for the receive, one for each element behind the first that was needed.
+  // One request for the receive, one for each further element needed.
   ASSERT_EQ(bench.host.asked.size(), 7u);
   for (size_t i = 1; i < 7; ++i) {
     EXPECT_EQ(bench.host.asked[i],
@@ -102,7 +102,7 @@ TEST(Responder, AMessageFillsTheElementsInOrder) {
   }
 }
 
-TEST(Responder, AMessageEndsWhereItsElementsDo) {
+TEST(Responder, MessageMayEndWithItsElements) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x1000, 3), Host::Element(0x2000, kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -133,12 +133,12 @@ TEST(Responder, MessagesOfTwoQpsDoNotMix) {
   EXPECT_EQ(out[0], Scatter(middle6, 0, 0xa000, 100, kMore));
 }
 
-TEST(Responder, WithoutAReceiveThePeerIsToldToComeAgain) {
+TEST(Responder, SendWithoutAReceiveGetsAnRnrNak) {
   for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
     Ready bench;
     const auto token = TokenOf({.opcode = opcode, .ack_req = false});
     bench.Expect(token, NotReady(kFirstPsn, 0));
-    // What is behind it is dropped in silence, until it comes again.
+    // Later packets are dropped silently until retransmitted.
     bench.Expect(TokenOf({.psn = kFirstPsn + 1}), kDropped);
     bench.Expect(TokenOf({.psn = kFirstPsn - 1}), Ack(kFirstPsn - 1, 0));
     bench.Expect(token, NotReady(kFirstPsn, 0));
@@ -157,7 +157,7 @@ TEST(Responder, WithoutAReceiveThePeerIsToldToComeAgain) {
   }
 }
 
-TEST(Responder, AWriteWithImmediateWithoutAReceiveKeepsItsMessage) {
+TEST(Responder, WriteWithImmediateWithoutAReceiveKeepsItsMessage) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -172,7 +172,7 @@ TEST(Responder, AWriteWithImmediateWithoutAReceiveKeepsItsMessage) {
   EXPECT_EQ(out[0].answer, Ack(kFirstPsn + 1, 1).answer);
 }
 
-TEST(Responder, AWriteWithImmediateThatIsRefusedTakesNoReceive) {
+TEST(Responder, RefusedWriteWithImmediateTakesNoReceive) {
   Ready bench;
   bench.host.Post(kQpn, {});
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .rkey = kBadRkey}),
@@ -181,7 +181,7 @@ TEST(Responder, AWriteWithImmediateThatIsRefusedTakesNoReceive) {
   bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
 }
 
-TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
+TEST(Responder, UnreadableReceiveEndsTheConnection) {
   for (const auto opcode : {BthOpcode::kRcSendOnly, BthOpcode::kRcRdmaWriteOnlyWithImmediate}) {
     for (const auto code : {RdmaError::kBadWqe, RdmaError::kBadDescriptor, RdmaError::kQueueDmaError}) {
       Ready bench;
@@ -199,7 +199,7 @@ TEST(Responder, AReceiveThatCannotBeReadEndsTheConnection) {
   }
 }
 
-TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
+TEST(Responder, UnreadableElementEndsTheConnection) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 60), Host::Element(0xa000, 60)});
   bench.request.on_token = [&](Cycle, const spec::ReceiveRequest& asked) {
@@ -214,7 +214,7 @@ TEST(Responder, AnElementThatCannotBeReadEndsTheConnection) {
   bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kQueueDmaError)});
 }
 
-TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
+TEST(Responder, ElementKeyIsCheckedForEveryPieceOfAMessage) {
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0);
   const std::pair<uint32_t, RdmaError> keys[] = {{kBadLkey, RdmaError::kBadMrn}, {kRkey, RdmaError::kBadAccessFlags}};
   for (const auto& [key, why] : keys) {
@@ -231,12 +231,12 @@ TEST(Responder, AnElementsKeyIsCheckedForEveryPieceOfAMessage) {
                        Failed(posted, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kBadMrn), nak)});
   bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
-  // The receive is gone: ERR has nothing left to flush.
+  // The receive has been used: ERR has nothing left to flush.
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
+TEST(Responder, ElementKeyIsCheckedWithEveryPacket) {
   Ready later;
   const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, 2 * kMtu)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -252,7 +252,7 @@ TEST(Responder, AnElementsKeyIsCheckedWithEveryPacket) {
                       Answer(kFirstPsn + 1, AethSyndrome::kNakRemoteOperationalError, 0)));
 }
 
-TEST(Responder, AMessageThatIsLongerThanItsElementsEndsTheConnection) {
+TEST(Responder, MessageLongerThanItsElementsEndsTheConnection) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 32), Host::Element(0xa000, 31)});
@@ -264,7 +264,7 @@ TEST(Responder, AMessageThatIsLongerThanItsElementsEndsTheConnection) {
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
 }
 
-TEST(Responder, AReceiveWithoutElementsHoldsNothing) {
+TEST(Responder, ReceiveWithoutElementsHoldsNothing) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly});
   Ready none;
@@ -273,7 +273,7 @@ TEST(Responder, AReceiveWithoutElementsHoldsNothing) {
               Failed(posted, IbWcStatus::kLocLenErr, kInvalid, Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0)));
 }
 
-TEST(Responder, ASecondPacketThatIsTooMuchEndsTheConnection) {
+TEST(Responder, SecondPacketBeyondTheElementsEndsTheConnection) {
   constexpr auto kInvalid = static_cast<uint32_t>(AethSyndrome::kNakInvalidRequest);
   Ready later;
   const Posted posted = later.host.Post(kQpn, {Host::Element(0x9000, kMtu), Host::Element(0, 0)});
@@ -286,7 +286,7 @@ TEST(Responder, ASecondPacketThatIsTooMuchEndsTheConnection) {
   later.ExpectPlaces({});
 }
 
-TEST(Responder, AGapOrADuplicateInsideASendKeepsTheReceive) {
+TEST(Responder, GapOrDuplicateInsideASendKeepsTheReceive) {
   Ready bench;
   const Posted posted = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -300,7 +300,7 @@ TEST(Responder, AGapOrADuplicateInsideASendKeepsTheReceive) {
 
 // --- Flush
 
-TEST(Responder, ErrFlushesWhatAMessageHoldsAndThenEveryReceive) {
+TEST(Responder, ErrFlushesTheHeldReceiveAndThenAllOthers) {
   Ready bench;
   std::vector<spec::RxPlace> flushed;
   for (unsigned i = 0; i < 5; ++i) flushed.push_back(Flushed(bench.host.Post(kQpn, {Host::Element(0x9000, 5000)})));
@@ -308,18 +308,18 @@ TEST(Responder, ErrFlushesWhatAMessageHoldsAndThenEveryReceive) {
   bench.Expect(first, Scatter(first, 0, 0x9000, kMtu));
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces(flushed);
-  // What is posted later, when it is rung.
+  // Receives posted later, after a doorbell.
   const Posted later = bench.host.Post(kQpn, {});
   bench.ExpectPlaces({});
   bench.Ring();
   bench.ExpectPlaces({Flushed(later)});
   bench.ExpectFailures({});
-  // Said once more, it finds nothing.
+  // Repeated, it finds nothing.
   bench.SetState(IbQpState::kErr);
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AnInvalidRequestInsideASendFlushesTheReceiveWhenErrComes) {
+TEST(Responder, InvalidRequestInsideASendFlushesTheReceiveInErr) {
   Ready bench;
   const Posted held = bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const Posted next = bench.host.Post(kQpn, {});
@@ -334,7 +334,7 @@ TEST(Responder, AnInvalidRequestInsideASendFlushesTheReceiveWhenErrComes) {
   bench.ExpectPlaces({Flushed(held), Flushed(next)});
 }
 
-TEST(Responder, AWriteUnderWayHoldsNothing) {
+TEST(Responder, WriteInProgressHoldsNoReceive) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = 2 * kMtu});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -342,7 +342,7 @@ TEST(Responder, AWriteUnderWayHoldsNothing) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, AFlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
+TEST(Responder, FlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
   Ready bench;
   const Posted bad = bench.host.Post(kQpn, {}, RdmaError::kBadWqe);
   const Posted good = bench.host.Post(kQpn, {});
@@ -353,7 +353,7 @@ TEST(Responder, AFlushPassesBadWorkRequestsAndEndsAtABrokenQueue) {
   bench.ExpectPlaces({});
 }
 
-TEST(Responder, ResetForgetsTheReceiveThatAMessageHolds) {
+TEST(Responder, ResetStateDiscardsTheHeldReceive) {
   Ready bench;
   bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
   const auto first = TokenOf({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
@@ -367,7 +367,7 @@ TEST(Responder, ResetForgetsTheReceiveThatAMessageHolds) {
   EXPECT_EQ(bench.request.count, 2u);
 }
 
-TEST(Responder, OnlyRingsOfReceiveQueuesInErrAreLookedAt) {
+TEST(Responder, OnlyDoorbellsOfReceiveQueuesInErrAreServed) {
   Ready bench;
   bench.host.Post(kQpn, {});
   for (unsigned vq_index = 0; vq_index < 64; ++vq_index) {
@@ -389,7 +389,7 @@ TEST(Responder, OnlyRingsOfReceiveQueuesInErrAreLookedAt) {
   EXPECT_EQ(bench.request.count, asked);
 }
 
-TEST(Responder, QueueNumbersFollowTheNegotiatedPairs) {
+TEST(Responder, QueueMappingFollowsTheNegotiatedPairs) {
   Ready bench;
   bench.mq.on = true;
   bench.SetState(IbQpState::kErr);
@@ -402,7 +402,7 @@ TEST(Responder, QueueNumbersFollowTheNegotiatedPairs) {
   bench.ExpectPlaces({expected});
 }
 
-TEST(Responder, FramesOfOthersAreServedBetweenFlushes) {
+TEST(Responder, FramesOfOtherQpsAreServedBetweenFlushes) {
   Ready bench;
   bench.Configure({.qpn = 6}, IbQpState::kRts, 100);
   for (unsigned i = 0; i < 10; ++i) bench.host.Post(kQpn, {});
@@ -421,7 +421,7 @@ TEST(Responder, FramesOfOthersAreServedBetweenFlushes) {
 }
 
 TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
-  // ERR comes in any cycle of a frame that takes a receive, and of one that goes on with it.
+  // ERR comes in any cycle of a frame that takes a receive, and of one that continues with it.
   for (unsigned when = 0; when < 30; ++when) {
     for (const auto opcode : {BthOpcode::kRcSendFirst, BthOpcode::kRcSendOnly}) {
       Ready bench;
@@ -444,7 +444,7 @@ TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
   }
 }
 
-TEST(Responder, ASendAsksTwoCyclesAfterItsTurnAndAgainTwoAfterTheReceive) {
+TEST(Responder, SendRequestsReceiveAndElementTwoCyclesAfterEachInput) {
   Ready bench;
   bench.request.on_token = nullptr;
   bench.check.on_token = nullptr;
@@ -458,7 +458,7 @@ TEST(Responder, ASendAsksTwoCyclesAfterItsTurnAndAgainTwoAfterTheReceive) {
   spec::Receive receive{.num_sge = 1};
   Host::Element(0x9000, 64).Encode(receive.sge);
   bench.receive.tokens.push_back(receive);
-  // In its slice, taken, looked at, in the register.
+  // In its slice, taken, decided, in the register.
   ASSERT_EQ(bench.bench.Run(3), "");
   EXPECT_EQ(bench.check.count, 0u);
   ASSERT_EQ(bench.bench.Run(1), "");
@@ -512,7 +512,7 @@ TEST(Responder, DecidesThreeCyclesAfterTheFrameAndTwoAfterTheKeyCheck) {
   EXPECT_EQ(bench.place.count, 2u);
 }
 
-TEST(Responder, AFrameTakesThreeCyclesWithoutAKeyCheck) {
+TEST(Responder, FrameTakesThreeCyclesWithoutAKeyCheck) {
   Ready bench;
   constexpr uint32_t kFrames = 20;
   for (uint32_t i = 0; i < kFrames; ++i) bench.Send({.psn = kFirstPsn + i, .bytes = 0});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a responder does, frame by frame, as IBTA tells it, knowing nothing of cycles; and peers whose packets it and
-// the block are given.
+// The responder's behavior, frame by frame, by IBTA without timing; and peers whose packets feed both it and the block.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +13,13 @@
 
 namespace vireo::verif {
 
-// One of our own READs, and where its elements are.
+// An outgoing READ, and the addresses of its elements.
 struct OurRead {
   spec::ReadRecord record;
   std::vector<spec::RdmaSge> elements;
 };
 
-// What a responder does, frame by frame, as IBTA tells it.
+// The responder's behavior, frame by frame, by IBTA.
 struct Reference {
   struct Half {
     bool dead = false, gap = false, inside = false, send = false, holds = false, dead_reads = false;
@@ -29,7 +28,7 @@ struct Reference {
     Posted held{};
     size_t element = 0;
     uint32_t used = 0;  // of the element
-    // Of our oldest READ.
+    // Of the oldest outgoing READ.
     uint32_t read_psn = 0, read_bytes = 0;
     size_t read_element = 0;
     uint32_t read_used = 0;
@@ -48,7 +47,7 @@ struct Reference {
   void Frame(const RxToken& t) {
     if (const auto last = Decide(t)) places.push_back(*last);
   }
-  // What ERR flushes.
+  // The receive that ERR flushes.
   std::vector<spec::RxPlace> Flush(uint32_t qpn) {
     std::vector<spec::RxPlace> result;
     const Half& h = halves[qpn];
@@ -69,7 +68,7 @@ struct Reference {
 
   bool IsRc(uint32_t qpn) const { return type[qpn] == spec::IbQpType::kRc; }
   bool IsUd(uint32_t qpn) const { return !IsRc(qpn) && type[qpn] != spec::IbQpType::kUc; }
-  // All but the last piece is said at once.
+  // All but the last piece are sent at once.
   Scattered Scatter(const std::vector<Part>& parts, const std::vector<spec::RdmaSge>& elements, size_t& element,
                     uint32_t& used, spec::RxPlace& place) {
     for (const Part& part : parts) {
@@ -112,8 +111,7 @@ struct Reference {
                         .code = own ? static_cast<uint32_t>(*own) : static_cast<uint32_t>(syndrome)});
     return rc ? Answer(t.bth.psn, syndrome, h.msn, t.bth.dest_qp) : kDropped;
   }
-  // Likewise, and the receive completes. `own`: what is told of it here; on RC what the peer is told, if `if_rc` is
-  // not.
+  // Likewise, and the receive completes. `own`: what is reported here; on RC what the peer gets, if `if_rc` is not.
   spec::RxPlace Fail(const RxToken& t, const Posted& receive, IbWcStatus status, RdmaEventType event,
                      AethSyndrome syndrome, RdmaError own, bool if_rc) {
     halves[t.bth.dest_qp].inside = halves[t.bth.dest_qp].holds = false;
@@ -122,7 +120,7 @@ struct Reference {
     return Failed(receive, status, is_own ? static_cast<uint32_t>(own) : static_cast<uint32_t>(syndrome), place,
                   t.bth.dest_qp);
   }
-  // The next receive; none, and the place that says so.
+  // The next receive; or none, with the place that reports it.
   std::optional<Posted> Receive(const RxToken& t, spec::RxPlace& place) {
     const uint32_t qpn = t.bth.dest_qp;
     Half& h = halves[qpn];
@@ -150,7 +148,7 @@ struct Reference {
                  receive.code, true);
     return {};
   }
-  // A response to one of our READs.
+  // A response to an outgoing READ.
   spec::RxPlace Response(const RxToken& t) {
     Half& h = halves[t.bth.dest_qp];
     auto& queue = reads[t.bth.dest_qp];
@@ -197,7 +195,7 @@ struct Reference {
     }
     return News(ack, place);
   }
-  // A READ of the peer. `expected`: no duplicate.
+  // An incoming READ. `expected`: no duplicate.
   spec::RxPlace Request(const RxToken& t, bool expected) {
     const uint32_t qpn = t.bth.dest_qp;
     Half& h = halves[qpn];
@@ -316,7 +314,7 @@ struct Reference {
                       AethSyndrome::kNakRemoteOperationalError, RdmaError::kBadMrn, true);
         case Scattered::kAll: break;
       }
-      // A zero's offset says nothing.
+      // The offset of zeros is ignored.
     } else {
       if (t.payload_bytes != 0 && (!may_write[qpn] || rkey != kRkey)) {
         h.inside = false;
@@ -361,7 +359,7 @@ struct Reference {
   }
 };
 
-// Of so many elements one has a wrong key, of so many lists one is likely to be too short.
+// Of this many elements one has a wrong key, of this many lists one is likely to be too short.
 inline std::vector<spec::RdmaSge> SomeElements(std::mt19937_64& random, unsigned bad = 60, unsigned few = 24) {
   std::vector<spec::RdmaSge> elements;
   for (auto count = random() % 5; count != 0; --count) {
@@ -380,7 +378,7 @@ inline void PostOne(std::mt19937_64& random, Host& host, uint32_t qpn) {
 // Peers that are nearly always right.
 class Peers {
  public:
-  // What they answer: may be changed at any time.
+  // Their answers: may be changed at any time.
   std::array<std::deque<spec::ReadRecord>, kQps> reads{};
 
   Peers(std::mt19937_64& random, std::array<uint32_t, kQps> psn, std::array<spec::IbQpType, kQps> type = AllRc())
@@ -470,7 +468,7 @@ class Peers {
   template <typename Sometimes, typename Done>
   RxToken Send(const Packet& packet, const bool& wrong, const Sometimes& sometimes, const Done& done) {
     RxToken token = TokenOf(packet);
-    // The parser lets unknown opcodes pass only if they are of RC.
+    // The parser passes unknown opcodes only if they are of RC.
     if (!token.info.valid && static_cast<uint8_t>(packet.opcode) >= 0x20) token = TokenOf({});
     token.frame_bytes = static_cast<uint16_t>(1 + random_() % 0x3fff);
     if (sometimes(30)) token.verdict = spec::RxVerdict::kNet;
@@ -479,7 +477,7 @@ class Peers {
     if (sometimes(100)) token.destination_mac[random_() % 6] ^= static_cast<uint8_t>(1u << random_() % 8);
     if (sometimes(100)) token.bth.pkey = static_cast<uint16_t>(random_() & 0x7ffe);
     if (sometimes(100)) token.bth.dest_qp = static_cast<uint32_t>(random_() % (uint64_t{2} * kQps));
-    // Most of what is wrong comes beside the right packet, the rest instead of it.
+    // Most errors come beside the right packet, the rest instead of it.
     if (wrong && !One(4)) return token;
     done();
     return token;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: requests that need no receive, rule by rule, and what the connection does with its order.
+// The responder: requests that need no receive, rule by rule, and the effect of order on the connection.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace {
 
 // --- Writes
 
-TEST(Responder, AWriteGoesWhereTheKeyCheckSaysAndIsAcknowledged) {
+TEST(Responder, WriteGoesToTheCheckedAddressAndIsAcknowledged) {
   Ready bench;
   for (const uint64_t address : {0x10000ull, 0x20001ull, 0xfffffffffff0ull}) {
     const auto n = static_cast<uint32_t>(bench.place.count);
@@ -23,16 +23,16 @@ TEST(Responder, AWriteGoesWhereTheKeyCheckSaysAndIsAcknowledged) {
   bench.ExpectFailures({});
 }
 
-TEST(Responder, AnAcknowledgeIsSentOnlyOnRequest) {
+TEST(Responder, AcknowledgeIsSentOnlyOnRequest) {
   Ready bench;
   const RxToken token = TokenOf({.bytes = 1, .ack_req = false});
   bench.Expect(token, Write(token, 0x10000));
-  // The message has been counted all the same.
+  // The message still counts.
   const RxToken next = TokenOf({.psn = kFirstPsn + 1, .bytes = kMtu});
   bench.Expect(next, Write(next, 0x10000, Ack(kFirstPsn + 1, 2)));
 }
 
-TEST(Responder, AMessageOfSeveralPacketsContinuesWhereItsPacketBeforeEnded) {
+TEST(Responder, MultiPacketWriteContinuesAtTheNextAddress) {
   Ready bench;
   for (uint32_t message = 0; message < 2; ++message) {
     const uint32_t psn = kFirstPsn + 4 * message;
@@ -48,7 +48,7 @@ TEST(Responder, AMessageOfSeveralPacketsContinuesWhereItsPacketBeforeEnded) {
     for (uint32_t i = 1; i < 3; ++i) {
       const auto middle =
           TokenOf({.opcode = BthOpcode::kRcRdmaWriteMiddle, .psn = psn + i, .bytes = kMtu, .ack_req = i == 2});
-      // A message that is not complete is not counted.
+      // An incomplete message does not count.
       bench.Expect(middle,
                    Write(middle, address + uint64_t{i} * kMtu, i == 2 ? Ack(psn + i, message) : spec::RxPlace{}));
     }
@@ -57,13 +57,13 @@ TEST(Responder, AMessageOfSeveralPacketsContinuesWhereItsPacketBeforeEnded) {
   }
 }
 
-TEST(Responder, AWriteOfNothingNeedsNeitherKeyNorRight) {
+TEST(Responder, ZeroByteWriteNeedsNeitherKeyNorRight) {
   Ready bench({.remote_write = false});
   bench.Expect(TokenOf({.bytes = 0, .rkey = kBadRkey}), Ack(kFirstPsn, 1));
   EXPECT_EQ(bench.check.count, 0u);
 }
 
-TEST(Responder, ReceivesInEveryStateThatDoes) {
+TEST(Responder, ReceivesInEveryReceivingState) {
   for (const auto state : {IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe}) {
     Ready bench({}, state);
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
@@ -74,7 +74,7 @@ TEST(Responder, ReceivesInEveryStateThatDoes) {
   }
 }
 
-TEST(Responder, APacketForAQpWithBadParityIsDropped) {
+TEST(Responder, PacketForAQpWithBadParityIsDropped) {
   Ready bench;
   bench.Configure({.qpn = kQpn + 1}, IbQpState::kRts);
   for (const uint32_t bit : {0u, 100u, 1023u}) {
@@ -95,8 +95,8 @@ TEST(Responder, APacketForAQpWithBadParityIsDropped) {
   }
 }
 
-// Nobody knows to which completion queue.
-TEST(Responder, AQpWithBadParityFlushesNothing) {
+// Its completion queue is unknown.
+TEST(Responder, QpWithBadParityFlushesNothing) {
   for (const bool corrupt : {false, true}) {
     Ready bench;
     bench.host.Post(kQpn, {});
@@ -109,7 +109,7 @@ TEST(Responder, AQpWithBadParityFlushesNothing) {
   }
 }
 
-TEST(Responder, EveryPathMtuIsKept) {
+TEST(Responder, EveryPathMtuIsEnforced) {
   for (const auto mtu : {spec::IbMtu::kMtu256, spec::IbMtu::kMtu512, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu2048,
                          spec::IbMtu::kMtu4096}) {
     const auto bytes = static_cast<uint16_t>(128u << static_cast<unsigned>(mtu));
@@ -122,9 +122,9 @@ TEST(Responder, EveryPathMtuIsKept) {
   }
 }
 
-// --- Silence
+// --- Dropped packets
 
-TEST(Responder, PacketsThatAreNotForItLeaveNoTrace) {
+TEST(Responder, PacketsForOthersHaveNoEffect) {
   const std::vector<std::pair<const char*, std::function<void(RxToken&)>>> cases = {
       {"no such QP", [](RxToken& t) { t.bth.dest_qp = 7; }},
       {"QP number too large", [](RxToken& t) { t.bth.dest_qp = kQpn + kQps; }},
@@ -145,27 +145,27 @@ TEST(Responder, PacketsThatAreNotForItLeaveNoTrace) {
     change(token);
     token.info = spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)];
     bench.Expect(token, kDropped);
-    // Not even the PSN has moved.
+    // The PSN has not advanced either.
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
   }
 }
 
-TEST(Responder, AMemberOfThePartitionWithFewerRightsIsHeard) {
+TEST(Responder, LimitedPartitionMembersAreAccepted) {
   Ready bench;
   RxToken token = TokenOf({.bytes = 0});
   token.bth.pkey = 0x7fff;
   bench.Expect(token, Ack(kFirstPsn, 1));
 }
 
-TEST(Responder, QpsOfOtherServicesAndThoseThatDoNotExistAreSilent) {
+TEST(Responder, QpsOfOtherServicesAndNonexistentQpsDoNotAnswer) {
   for (const Qp& qp : {Qp{.type = spec::IbQpType::kUc}, Qp{.type = spec::IbQpType::kUd}, Qp{.valid = false}}) {
     Ready bench(qp);
     bench.Expect(TokenOf({.bytes = 0}), kDropped);
   }
 }
 
-TEST(Responder, DropsEverythingWhileItIsNotEnabled) {
+TEST(Responder, DropsEverythingWhileDisabled) {
   Ready bench;
   bench.enable.rate = 0;
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
@@ -176,12 +176,12 @@ TEST(Responder, DropsEverythingWhileItIsNotEnabled) {
 
 // --- Net frames
 
-TEST(Responder, ANetFrameGoesOnWithItsLengthAndTouchesNoQp) {
+TEST(Responder, NetFrameIsForwardedWithItsLengthAndWithoutAQp) {
   for (const auto state : {IbQpState::kReset, IbQpState::kRts, IbQpState::kErr}) {
     Ready bench({}, state);
     for (const auto bytes : std::to_array<uint16_t>({1, 2, 59, 60, 64, 1514, 4096, 9018, 0x3fff})) {
       RxToken token = NetOf(bytes);
-      // Neither its destination nor what would be a queue pair matters.
+      // Neither its destination nor the field at the QP number's place matters.
       token.destination_mac[bytes % 6] ^= static_cast<uint8_t>(bytes % 4);
       if (bytes % 2 != 0) token.bth.dest_qp = 0xffffff;
       bench.Expect(token, spec::RxPlace{.net_bytes = bytes});
@@ -189,12 +189,12 @@ TEST(Responder, ANetFrameGoesOnWithItsLengthAndTouchesNoQp) {
     bench.ExpectFailures({});
     EXPECT_EQ(bench.check.count, 0u);
     EXPECT_EQ(bench.request.count, state == IbQpState::kErr ? 1u : 0u) << "that of the flush";
-    // Not even the PSN has moved.
+    // The PSN has not advanced either.
     if (state == IbQpState::kRts) bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
   }
 }
 
-TEST(Responder, NetFramesKeepTheirPlaceAmongOthers) {
+TEST(Responder, NetFramesKeepTheirOrder) {
   Ready bench;
   std::vector<spec::RxPlace> expected;
   for (uint32_t i = 0; i < 40; ++i) {
@@ -212,7 +212,7 @@ TEST(Responder, NetFramesKeepTheirPlaceAmongOthers) {
 
 // --- Hold
 
-TEST(Responder, WhileItIsHeldFramesWaitAndAllElseGoesOn) {
+TEST(Responder, HoldDefersFramesOnly) {
   constexpr uint32_t kFlushed = 3;
   Ready bench;
   bench.Configure({.qpn = kFlushed}, IbQpState::kRts);
@@ -236,7 +236,7 @@ TEST(Responder, WhileItIsHeldFramesWaitAndAllElseGoesOn) {
   EXPECT_TRUE(bench.load.IsEmpty() && bench.record.IsEmpty() && bench.qp_state.IsEmpty());
   EXPECT_FALSE(bench.frame.IsEmpty());
   EXPECT_EQ(bench.expected_psn.sent.back().second.qpn, kFlushed);
-  // A ring, too.
+  // A doorbell, too.
   const auto more = Flushed(bench.host.Post(kFlushed, {}), kFlushed);
   bench.Ring(kFlushed);
   ASSERT_EQ(bench.bench.Run(40), "");
@@ -249,8 +249,8 @@ TEST(Responder, WhileItIsHeldFramesWaitAndAllElseGoesOn) {
   bench.ExpectPlaces(expected);
 }
 
-// In whatever cycle it is held: a frame that has had its turn ends, and no other one begins.
-TEST(Responder, AFrameUnderWayEndsWhenItIsHeld) {
+// In any cycle of a hold: a frame that has had its turn ends, and no other one starts.
+TEST(Responder, FrameInProgressEndsDuringHold) {
   unsigned waited = 0, ended = 0;
   for (unsigned when = 0; when < 60; ++when) {
     Ready bench;
@@ -262,7 +262,7 @@ TEST(Responder, AFrameUnderWayEndsWhenItIsHeld) {
     bench.frame.tokens = {a, NetOf(64), b};
     ASSERT_EQ(bench.bench.Run(when), "");
     bench.hold.on = true;
-    // At most one turn begins, in the cycle in which the hold comes.
+    // At most one turn starts, in the cycle in which the hold comes.
     ASSERT_EQ(bench.bench.Run(120), "");
     EXPECT_TRUE(bench.p.idle_o);
     const auto held = Bench::Take(bench.places);
@@ -284,7 +284,7 @@ TEST(Responder, AFrameUnderWayEndsWhenItIsHeld) {
   EXPECT_GT(ended, 5u);
 }
 
-TEST(Responder, AFrameThatWaitedHasItsTurnInTheCycleAfterTheHold) {
+TEST(Responder, DeferredFrameIsServedInTheCycleAfterTheHold) {
   Ready bench;
   bench.hold.on = true;
   ASSERT_EQ(bench.bench.Run(2), "");
@@ -297,7 +297,7 @@ TEST(Responder, AFrameThatWaitedHasItsTurnInTheCycleAfterTheHold) {
   EXPECT_EQ(bench.place.count, 0u);
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.place.count, 1u);
-  // A hold in the cycle of the push is in time, one cycle later it is not.
+  // A hold in the cycle of the push is in time, one cycle later it is too late.
   for (const unsigned late : {0u, 1u}) {
     const auto before = bench.place.count;
     bench.frame.tokens.push_back(NetOf(64));
@@ -313,13 +313,13 @@ TEST(Responder, AFrameThatWaitedHasItsTurnInTheCycleAfterTheHold) {
 
 // --- Acknowledges
 
-TEST(Responder, AcknowledgesGoOnWhateverTheySay) {
+TEST(Responder, AcknowledgesAreForwardedWithAnySyndrome) {
   Ready bench;
   for (const auto syndrome : std::to_array<uint8_t>({0x1f, 0x05, 0x2c, 0x60, 0x61, 0x62, 0x63, 0xff})) {
     bench.Expect(AckOf(0x123456, syndrome, 0xabcdef),
                  News({.qpn = kQpn, .psn = 0x123456, .syndrome = syndrome, .msn = 0xabcdef}));
   }
-  // They are not the peer's requests: no PSN of its was used.
+  // They are not the peer's requests: no PSN of the peer was used.
   bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
 }
 
@@ -334,7 +334,7 @@ TEST(Responder, OtherResponsesAndAcknowledgesWithPayloadAreDropped) {
 
 // --- PSN
 
-TEST(Responder, ADuplicateIsAcknowledgedAgainAndNotWrittenAgain) {
+TEST(Responder, DuplicateIsAcknowledgedAgainButNotWrittenAgain) {
   Ready bench;
   for (uint32_t i = 0; i < 3; ++i) {
     const RxToken token = TokenOf({.psn = kFirstPsn + i});
@@ -344,14 +344,14 @@ TEST(Responder, ADuplicateIsAcknowledgedAgainAndNotWrittenAgain) {
   for (const uint32_t behind : {1u, 3u, 4u, 0x800000u}) {
     bench.Expect(TokenOf({.psn = kFirstPsn + 3 - behind, .ack_req = false, .rkey = kBadRkey}), Ack(kFirstPsn + 2, 3));
   }
-  // A duplicate that would not be answered by an acknowledge has no answer here.
+  // A duplicate that would not be answered by an acknowledge is not answered here.
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .psn = kFirstPsn}), kDropped);
   bench.Expect(TokenOf({.opcode = BthOpcode{0x1f}, .psn = kFirstPsn}), kDropped);
   EXPECT_EQ(bench.check.count, checks);
   bench.ExpectFailures({});
 }
 
-TEST(Responder, AGapIsToldOnceUntilThePacketThatIsMissingComes) {
+TEST(Responder, GapIsNakedOnceUntilTheMissingPacketComes) {
   Ready bench;
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakPsnSequenceError, 0);
   bench.Expect(TokenOf({.psn = kFirstPsn + 1}), nak);
@@ -365,7 +365,7 @@ TEST(Responder, AGapIsToldOnceUntilThePacketThatIsMissingComes) {
   bench.ExpectFailures({});
 }
 
-TEST(Responder, AGapInsideAMessageKeepsTheMessage) {
+TEST(Responder, GapInsideAMessageKeepsTheMessage) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -448,14 +448,14 @@ TEST(Responder, EveryInvalidRequestIsRefusedAndEndsTheConnection) {
     EXPECT_EQ(bench.check.count, checks);
     EXPECT_EQ(bench.request.count, 0u);
     bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
-    // The QP is dead, before anybody else has heard of it; acknowledges do not reach it either.
+    // The QP has failed, before any other block knows; acknowledges do not reach it either.
     bench.Expect(TokenOf({.psn = refusal.packet.psn, .bytes = 0}), kDropped);
     bench.Expect(AckOf(1, 0x1f, 1), kDropped);
     bench.ExpectFailures({});
   }
 }
 
-TEST(Responder, ARefusedKeyEndsTheConnection) {
+TEST(Responder, RefusedKeyEndsTheConnection) {
   Ready bench;
   bench.Expect(TokenOf({.rkey = kBadRkey}), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
   EXPECT_EQ(bench.check.count, 1u);
@@ -463,7 +463,7 @@ TEST(Responder, ARefusedKeyEndsTheConnection) {
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
 }
 
-TEST(Responder, AKeyIsCheckedWithEveryPacket) {
+TEST(Responder, KeyIsCheckedWithEveryPacket) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -477,14 +477,14 @@ TEST(Responder, AKeyIsCheckedWithEveryPacket) {
                Answer(kFirstPsn + 1, AethSyndrome::kNakRemoteAccessError, 0));
 }
 
-TEST(Responder, AWriteWithoutTheQpsRightIsRefusedWithoutAKeyCheck) {
+TEST(Responder, WriteWithoutTheQpsRightIsRefusedWithoutAKeyCheck) {
   Ready bench({.remote_write = false});
   bench.Expect(TokenOf({}), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
   EXPECT_EQ(bench.check.count, 0u);
   bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
 }
 
-TEST(Responder, ALoadBeginsAnew) {
+TEST(Responder, LoadRestartsTheQp) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = 5 * kMtu});
   bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
@@ -494,7 +494,7 @@ TEST(Responder, ALoadBeginsAnew) {
   bench.Expect(TokenOf({.psn = 0x4711, .bytes = 0}), Ack(0x4711, 1));
 }
 
-TEST(Responder, OneQpsErrorIsNobodyElses) {
+TEST(Responder, ErrorAffectsItsOwnQpOnly) {
   Ready bench;
   bench.Configure({.qpn = 6}, IbQpState::kRtr, 100);
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
@@ -504,7 +504,7 @@ TEST(Responder, OneQpsErrorIsNobodyElses) {
 
 // --- The first packet in RTR [IBTA vol. 1, 11.6.3.1]
 
-TEST(Responder, TheFirstPacketInRtrIsToldOnceUntilTheNextLoad) {
+TEST(Responder, FirstPacketInRtrIsReportedOncePerLoad) {
   Ready bench({}, IbQpState::kRtr);
   for (int life = 0; life < 2; ++life) {
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
@@ -519,7 +519,7 @@ TEST(Responder, TheFirstPacketInRtrIsToldOnceUntilTheNextLoad) {
   }
 }
 
-TEST(Responder, AFirstPacketInAnotherStateIsNotTold) {
+TEST(Responder, FirstPacketInAnotherStateIsNotReported) {
   for (const auto state : {IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe}) {
     Ready bench({}, state);
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
@@ -527,12 +527,12 @@ TEST(Responder, AFirstPacketInAnotherStateIsNotTold) {
   }
 }
 
-TEST(Responder, WhateverTheFirstPacketIsItIsTold) {
+TEST(Responder, AnyFirstPacketIsReported) {
   {
     Ready bench({}, IbQpState::kRtr);  // a gap
     bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Answer(kFirstPsn, AethSyndrome::kNakPsnSequenceError, 0));
     bench.ExpectFailures({kEstablished});
-    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), kDropped);  // which is told once, too
+    bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), kDropped);  // also reported once
     bench.Expect(TokenOf({.bytes = 0}), Ack(kFirstPsn, 1));
     bench.ExpectFailures({});
   }
@@ -544,7 +544,7 @@ TEST(Responder, WhateverTheFirstPacketIsItIsTold) {
     bench.ExpectFailures({});
   }
   {
-    Ready bench({}, IbQpState::kRtr);  // a response says nothing: nobody has asked
+    Ready bench({}, IbQpState::kRtr);  // a response does not count: nothing was requested
     bench.frame.tokens.push_back(TokenOf({.opcode = BthOpcode::kRcAcknowledge, .bytes = 0}));
     bench.RunOut();
     EXPECT_EQ(Bench::Take(bench.places).size(), 1u);
@@ -554,14 +554,14 @@ TEST(Responder, WhateverTheFirstPacketIsItIsTold) {
   }
 }
 
-TEST(Responder, AFirstPacketThatEndsTheConnectionIsToldBeforeItsEnd) {
+TEST(Responder, FirstPacketThatEndsTheConnectionIsReportedBeforeTheFailure) {
   Ready bench({}, IbQpState::kRtr);
   bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
                Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
   bench.ExpectFailures({kEstablished, Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
 }
 
-TEST(Responder, WhatIsNotForTheQpDoesNotEstablishIt) {
+TEST(Responder, PacketsForOthersDoNotEstablishTheConnection) {
   Ready bench({}, IbQpState::kRtr);
   RxToken stranger = TokenOf({.bytes = 0});
   stranger.ip_source[0] ^= 1;
@@ -572,7 +572,7 @@ TEST(Responder, WhatIsNotForTheQpDoesNotEstablishIt) {
   bench.ExpectFailures({kEstablished});
 }
 
-TEST(Responder, AFirstPacketInRtrIsDecidedTwoCyclesLaterAndWaitsForItsWord) {
+TEST(Responder, FirstPacketInRtrIsDecidedTwoCyclesLaterAndWaitsForItsReport) {
   Ready bench({}, IbQpState::kRtr);
   constexpr uint64_t kLatency = 1 + Responder::kDecisionLatency + Responder::kAnnounceLatency + 1;
   bench.frame.tokens.push_back(TokenOf({.bytes = 0}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The retry timer: RTL against model in every cycle, and both against what was set and when.
+// The retry timer: RTL against model in every cycle, and both against the sets and their cycles.
 #include "model/rdma/retry_timer.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using spec::TimerSet;
 constexpr uint32_t kQps = 16;  // as the Verilated class was made
 constexpr uint64_t kNever = RetryTimer::kNever;
 
-// 0: the timer stands.
+// 0: the timer is stopped.
 uint64_t DurationOf(const TimerSet& set) {
   if (set.kind == TimerKind::kRnr) return spec::kRnrTimerNs[set.code];
   if (set.kind == TimerKind::kAck && set.code != 0) return uint64_t{4096} << set.code;
@@ -66,7 +66,7 @@ struct Bench {
     std::optional<Cycle> expired;
   };
 
-  // Generations of a QP come one after the other here, so that one names a set.
+  // Generations of a QP are consecutive here, so that one identifies a set.
   void Set(uint32_t qpn, TimerKind kind, uint32_t code = 0) {
     sets.tokens.push_back(
         {.qpn = qpn, .kind = kind, .code = static_cast<uint8_t>(code), .generation = generation[qpn]++});
@@ -82,7 +82,7 @@ struct Bench {
       ASSERT_NE(duration, 0u) << "it stands";
       const uint64_t deadline = time.At(known->accepted) + duration;
       ASSERT_GE(time.At(cycle), deadline) << "early";
-      // One that was due when the next one came may still be on its way.
+      // One that was due when the next one came may still be in flight.
       if (known->replaced) {
         ASSERT_GE(time.At(*known->replaced + 64), deadline);
       }
@@ -97,7 +97,7 @@ struct Bench {
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       const uint64_t accepted = sets.accepted;
-      // The model asked to be woken by a time that knew nothing of the leap.
+      // The model requested a wake-up for a time calculated before the jump.
       if (slept && block.deadline_ns() <= time.At(bench.cycle())) block.WakeAt(bench.cycle());
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (sets.accepted != accepted) {
@@ -112,7 +112,7 @@ struct Bench {
       if ((p.idle_o != 0) != block.IsIdle()) return "idle differs" + at;
       if (p.deadline_ns_o != block.deadline_ns()) return "the deadline differs" + at;
       if (p.idle_o != 0) {
-        // What runs is not forgotten.
+        // A running timer is not lost.
         const bool runs = std::any_of(std::begin(sets_of), std::end(sets_of), [](const auto& known) {
           return !known.empty() && DurationOf(known.back().set) != 0 && !known.back().expired;
         });
@@ -121,7 +121,7 @@ struct Bench {
     }
     return {};
   }
-  // Lets the clock stand until then, unless that is over. While it is idle: otherwise no clock stands.
+  // Stops the clock until then, unless that is over. While idle: otherwise the clock never stops.
   void Sleep(uint64_t until_ns) {
     const uint64_t now = time.At(bench.cycle());
     ASSERT_TRUE(block.IsIdle());
@@ -158,7 +158,7 @@ struct Bench {
       bench.Out("timer_expired", sink, p.timer_expired_valid_o, p.timer_expired_ready_i, p.timer_expired_o);
 };
 
-TEST(RetryTimer, EveryCodeOfBothKindsHasItsTime) {
+TEST(RetryTimer, EveryCodeOfBothKindsHasItsDuration) {
   Bench bench;
   ASSERT_EQ(bench.Settle(), "");
   for (const TimerKind kind : {TimerKind::kAck, TimerKind::kRnr}) {
@@ -196,7 +196,7 @@ TEST(RetryTimer, EveryCodeOfBothKindsHasItsTime) {
   EXPECT_EQ(DurationOf({.kind = TimerKind::kRnr, .code = 31}), 491'520'000u);
 }
 
-TEST(RetryTimer, ATimerThatWasMadeToStandDoesNotExpire) {
+TEST(RetryTimer, StoppedTimerDoesNotExpire) {
   for (const auto& [kind, code] : {std::pair(TimerKind::kOff, 0u), std::pair(TimerKind::kOff, 14u),
                                    std::pair(TimerKind::kAck, 0u), std::pair(static_cast<TimerKind>(3), 7u)}) {
     for (const bool others : {false, true}) {
@@ -216,7 +216,7 @@ TEST(RetryTimer, ATimerThatWasMadeToStandDoesNotExpire) {
   }
 }
 
-TEST(RetryTimer, ASetBeginsATimerAnew) {
+TEST(RetryTimer, SetRestartsATimer) {
   for (const auto& [first, second] : {std::pair(2u, 5u), std::pair(5u, 2u), std::pair(3u, 3u)}) {
     Bench bench;
     bench.Set(7, TimerKind::kAck, first);
@@ -228,7 +228,7 @@ TEST(RetryTimer, ASetBeginsATimerAnew) {
     bench.Sleep(due - 200);
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_EQ(bench.expired.count, 0u);
-    // What was due earlier at most made it look: the next pass knows.
+    // An earlier deadline at most caused a pass: the next pass recalculates the bound.
     EXPECT_EQ(bench.p.deadline_ns_o, due);
     ASSERT_EQ(bench.Run(RetryTimer::kDeadlineToExpired + 7 + 1), "");
     ASSERT_EQ(bench.expired.count, 1u);
@@ -236,7 +236,7 @@ TEST(RetryTimer, ASetBeginsATimerAnew) {
   }
 }
 
-TEST(RetryTimer, SetsGoOnWhileAnExpiryIsNotTaken) {
+TEST(RetryTimer, SetsContinueWhileAnExpiryIsNotTaken) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Set(qpn, TimerKind::kAck, 1);
   ASSERT_EQ(bench.Settle(), "");
@@ -244,7 +244,7 @@ TEST(RetryTimer, SetsGoOnWhileAnExpiryIsNotTaken) {
   bench.Sleep(bench.p.deadline_ns_o + 1000);
   ASSERT_EQ(bench.Run(100), "");
   EXPECT_TRUE(bench.p.timer_expired_valid_o);
-  // All but the one that was said are begun anew, in two cycles each.
+  // All but the reported one are restarted, in two cycles each.
   for (uint32_t qpn = 1; qpn < kQps; ++qpn) bench.Set(qpn, TimerKind::kAck, 20);
   ASSERT_EQ(bench.Run(2 * kQps + 4), "");
   EXPECT_TRUE(bench.sets.IsEmpty());
@@ -253,13 +253,13 @@ TEST(RetryTimer, SetsGoOnWhileAnExpiryIsNotTaken) {
   EXPECT_EQ(bench.expired.count, 1u);
 }
 
-// Only what is set in every third cycle takes that long, and only with all timers due at once.
-TEST(RetryTimer, SetsWithoutEndDoNotHoldUpAPass) {
+// Only sets in every third cycle take that long, and only with all timers due at once.
+TEST(RetryTimer, EndlessSetsDoNotStallAPass) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Set(qpn, TimerKind::kAck, 1);
   ASSERT_EQ(bench.Settle(), "");
   bench.Sleep(bench.p.deadline_ns_o + 1000);
-  // QP 0 is begun anew again and again.
+  // QP 0 is restarted again and again.
   for (int i = 0; i < 200; ++i) bench.Set(0, TimerKind::kAck, 20);
   ASSERT_EQ(bench.Run(6 * kQps), "");
   EXPECT_GE(bench.expired.count, kQps - 1);
@@ -267,8 +267,8 @@ TEST(RetryTimer, SetsWithoutEndDoNotHoldUpAPass) {
   EXPECT_FALSE(bench.sets.IsEmpty());
 }
 
-TEST(RetryTimer, ATimerThatIsSetDuringAPassIsNotForgotten) {
-  // A set in every cycle of a pass, before and behind the place where that is.
+TEST(RetryTimer, TimerSetDuringAPassIsNotLost) {
+  // A set in every cycle of a pass, before and behind the pass's position.
   for (Cycle delay = 0; delay < 24; ++delay) {
     for (const uint32_t qpn : {0u, 3u, 8u, 15u}) {
       Bench bench;
@@ -288,8 +288,8 @@ TEST(RetryTimer, ATimerThatIsSetDuringAPassIsNotForgotten) {
   }
 }
 
-// Nothing of what the tables hold from before a reset counts, and until they are cleared no set is lost.
-TEST(RetryTimer, AllTimersStandAfterAReset) {
+// Table contents from before a reset do not count, and until they are cleared no set is lost.
+TEST(RetryTimer, ResetStopsAllTimers) {
   RtlTop<Vretry_timer_16> rtl{Outputs};
   auto& p = rtl.ports();
   p.timer_expired_ready_i = 1;
@@ -300,7 +300,7 @@ TEST(RetryTimer, AllTimersStandAfterAReset) {
     rtl.Clock();
     p.timer_set_valid_i = 0;
   };
-  for (unsigned wait = 0; wait < 60; ++wait) {  // before and while a pass says that they are due
+  for (unsigned wait = 0; wait < 60; ++wait) {  // before and while a pass reports them as due
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) set(qpn);
     for (unsigned i = 0; i < 40; ++i) rtl.Clock();
     ASSERT_NE(p.deadline_ns_o, kNever);
@@ -328,8 +328,8 @@ TEST(RetryTimer, AllTimersStandAfterAReset) {
   }
 }
 
-// Idle is a promise: with a clock that stands until an input or the deadline, all comes in the same cycles.
-TEST(RetryTimer, AClockThatStandsWhileItIsIdleChangesNothing) {
+// With a clock that stops while idle until an input or the deadline, all events come in the same cycles.
+TEST(RetryTimer, StoppingTheClockWhileIdleChangesNothing) {
   auto random = MakeRandom("retry_timer_sleep");
   std::vector<std::pair<Cycle, TimerSet>> sets;
   Cycle cycle = 100;
@@ -371,8 +371,8 @@ TEST(RetryTimer, AClockThatStandsWhileItIsIdleChangesNothing) {
   EXPECT_LT(2 * clocked[1], clocked[0]);
 }
 
-// As many QPs as nic100 has: the model alone, which the other tests prove to be the RTL.
-TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPasses) {
+// As many QPs as nic100 has: the model alone, which the other tests prove equal to the RTL.
+TEST(RetryTimer, ModelCostsNothingWhileNothingIsDueAndExpiresWithinTwoPasses) {
   constexpr uint32_t kMany = 1024;
   Time time(4);
   Agenda agenda;
@@ -388,7 +388,7 @@ TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPa
     now = last + 1;
   };
   run_to(2 * kMany);
-  // A set per message, many timeouts long: what is set anew makes one look now and then, and nothing expires.
+  // A set per message, many timeouts long: restarted timers cause a pass now and then, and nothing expires.
   constexpr unsigned kSets = 300'000;
   constexpr uint8_t kCode = 8;
   runs = 0;
@@ -401,7 +401,7 @@ TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPa
   }
   EXPECT_LT(runs, 4u * kSets);
   EXPECT_TRUE(sink.sent().empty());
-  // Then all of them fall silent.
+  // Then all of them stop.
   runs = 0;
   run_to(now + 10'000'000);
   ASSERT_EQ(sink.sent().size(), kMany);
@@ -416,7 +416,7 @@ TEST(RetryTimer, ManyQpsCostTheModelNothingWhileNothingIsDueAndExpireWithinTwoPa
   EXPECT_EQ(block.deadline_ns(), kNever);
 }
 
-TEST(RetryTimer, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndEveryTimerExpiresOnce) {
+TEST(RetryTimer, MatchesModelInRandomTrafficAndEveryTimerExpiresOnce) {
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
     for (const unsigned out_rate : {16u, 5u, 1u}) {
       Bench bench(period_ns);
@@ -425,7 +425,7 @@ TEST(RetryTimer, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndEveryTimerExpi
       bench.expired.keep = false;
       bench.sets.rate = 1 + random() % 16;
       bench.checks_lateness = out_rate == 16;
-      // Known from the beginning, and therefore allowed at any time, in a pass as well.
+      // Known from the start, and therefore allowed at any time, in a pass as well.
       for (Cycle at = 0; at < 40'000; at += 1 + random() % 400) bench.time.Leap(at, random() % 20'000);
       for (int step = 0; step < 1500; ++step) {  // with bursts of sets, so that there are several in a pass
         const unsigned dice = random() % 16;

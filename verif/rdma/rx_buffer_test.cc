@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive buffer: frames come out as they went in, what is dropped is told, and RTL and model agree in every cycle.
+// The receive buffer: frames come out unchanged, drops are reported, and RTL and model agree in every cycle.
 #include "model/rdma/rx_buffer.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using model::RxParser;
 using model::RxToken;
 using spec::RxVerdict;
 
-// As verif/rdma/CMakeLists.txt says.
+// As in verif/rdma/CMakeLists.txt.
 template <typename Top>
 RxBuffer::Sizes SizesOf() {
   constexpr bool kWide = std::is_same_v<Top, Vrx_buffer_512>;
@@ -147,7 +147,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.frame_out.Connect(tokens, block);
@@ -155,7 +155,7 @@ struct Bench {
     bench.AddOther(wire);
     bench.AddOther(idle);
     frame.on_token = [this](Cycle, const RxToken& token) {
-      // The next frame that was kept and is good.
+      // The next good frame that was kept.
       while (next < wire.sent.size() && !IsGood(wire.sent[next])) ++next;
       ASSERT_LT(next, wire.sent.size());
       const auto& sent = wire.sent[next++];
@@ -177,7 +177,7 @@ struct Bench {
   void SendNet(size_t bytes) {
     Bytes frame(bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
-    if (bytes > 13) frame[12] = 0x88;  // nothing of IP
+    if (bytes > 13) frame[12] = 0x88;  // not IP
     Send(std::move(frame));
   }
   void RandomFrame() {
@@ -195,7 +195,7 @@ struct Bench {
       }
     }
   }
-  // Until everything has come out.
+  // Until everything has left.
   std::string RunOut() {
     std::string difference = bench.RunOut(30);
     while (difference.empty() && !block.IsIdle()) difference = bench.Run(1);
@@ -230,7 +230,7 @@ struct Bench {
   Idle<Top> idle{p, block};
   decltype(bench.Out("frame", tokens, p.frame_valid_o, p.frame_ready_i, p.frame_o)) frame =
       bench.Out("frame", tokens, p.frame_valid_o, p.frame_ready_i, p.frame_o);
-  size_t next = 0;  // in what was sent
+  size_t next = 0;  // index in the sent frames
 };
 
 template <typename Top>
@@ -238,7 +238,7 @@ class RxBufferTest : public ::testing::Test {};
 using Tops = ::testing::Types<Vrx_buffer_64, Vrx_buffer_512>;
 TYPED_TEST_SUITE(RxBufferTest, Tops);
 
-TYPED_TEST(RxBufferTest, FramesOfLinuxComeOutWhole) {
+TYPED_TEST(RxBufferTest, LinuxFramesComeOutWhole) {
   Bench<TypeParam> bench;
   // One at a time, so that there is room for each.
   for (size_t i = 0; i < Golden().size(); i += 7) {
@@ -250,7 +250,7 @@ TYPED_TEST(RxBufferTest, FramesOfLinuxComeOutWhole) {
   for (const auto verdict : bench.wire.verdicts) EXPECT_EQ(verdict, RxVerdict::kRoce);
 }
 
-TYPED_TEST(RxBufferTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(RxBufferTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned wire, token, read, enable;
   };
@@ -273,7 +273,7 @@ TYPED_TEST(RxBufferTest, AgreesWithTheModelAtEveryRate) {
   EXPECT_TRUE(drops);
 }
 
-TYPED_TEST(RxBufferTest, ATokenAndItsFrameComeEightCyclesAfterTheLastBeat) {
+TYPED_TEST(RxBufferTest, TokenAndFrameComeEightCyclesAfterTheLastBeat) {
   for (const size_t bytes : {60u, 1500u}) {
     Bench<TypeParam> bench;
     bench.SendNet(bytes);
@@ -281,7 +281,7 @@ TYPED_TEST(RxBufferTest, ATokenAndItsFrameComeEightCyclesAfterTheLastBeat) {
     const size_t beats = (bytes + bench.kBeatBytes - 1) / bench.kBeatBytes;
     constexpr uint64_t kLatency = RxParser::kLatency + model::FifoTiming::kFifoLatency;
     static_assert(kLatency == 8);
-    // A port that is looked at between two cycles shows what the next one sees.
+    // A port that is read between two cycles has the value of the next one.
     ASSERT_EQ(bench.bench.Run(beats - 1 + kLatency - 1), "");
     EXPECT_EQ(bench.p.frame_valid_o, 0);
     EXPECT_EQ(bench.p.oldest_valid_o, 0);
@@ -294,7 +294,7 @@ TYPED_TEST(RxBufferTest, ATokenAndItsFrameComeEightCyclesAfterTheLastBeat) {
   }
 }
 
-TYPED_TEST(RxBufferTest, RoomIsThatOfTheLargestFrame) {
+TYPED_TEST(RxBufferTest, ReservesRoomForTheLongestFrame) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   const size_t beats = sizes.buffer_bytes / bench.kBeatBytes;
@@ -308,14 +308,14 @@ TYPED_TEST(RxBufferTest, RoomIsThatOfTheLargestFrame) {
   EXPECT_EQ(bench.Dropped(), 1u);
   EXPECT_EQ(bench.frame.count, large);
 
-  // Freed in cycle t: a frame that begins in t is dropped, one that begins in t + 1 is not.
+  // Freed in cycle t: a frame that starts in t is dropped, one that starts in t + 1 is not.
   bench.SendNet(2 * bench.kBeatBytes);
   bench.reader.rate = 16;
   const Cycle before = bench.bench.cycle();
   ASSERT_EQ(bench.bench.Run(most - 1), "");
   EXPECT_EQ(bench.reader.freed, 0u);
   bench.wire.rate = 16;
-  bench.SendNet(bench.kBeatBytes);  // begins in the cycle of the free
+  bench.SendNet(bench.kBeatBytes);  // starts in the cycle of the free
   bench.SendNet(bench.kBeatBytes);
   ASSERT_EQ(bench.bench.Run(3), "");
   EXPECT_EQ(bench.reader.freed_at, before + most - 1);
@@ -327,7 +327,7 @@ TYPED_TEST(RxBufferTest, RoomIsThatOfTheLargestFrame) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, SoManyFramesFitHoweverSmall) {
+TYPED_TEST(RxBufferTest, FrameCountIsLimited) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   const size_t frames = sizes.buffer_bytes / sizes.bytes_per_frame;
@@ -342,7 +342,7 @@ TYPED_TEST(RxBufferTest, SoManyFramesFitHoweverSmall) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, LongerFramesAreTruncatedAndTakeNoMoreRoom) {
+TYPED_TEST(RxBufferTest, OversizedFramesAreTruncatedAndTakeNoMoreRoom) {
   const auto sizes = SizesOf<TypeParam>();
   Bench<TypeParam> bench;
   for (const size_t bytes : {sizes.max_frame_bytes, sizes.max_frame_bytes + 1, 2 * sizes.max_frame_bytes,
@@ -355,7 +355,7 @@ TYPED_TEST(RxBufferTest, LongerFramesAreTruncatedAndTakeNoMoreRoom) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, BadFramesAreToldAndDropped) {
+TYPED_TEST(RxBufferTest, BadFramesAreReportedAndDropped) {
   Bench<TypeParam> bench;
   Bytes icrc = Golden().front();
   icrc.back() ^= 1;
@@ -375,7 +375,7 @@ TYPED_TEST(RxBufferTest, BadFramesAreToldAndDropped) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, RoomOfBadFramesComesBackBehindTheGoodOneBeforeThem) {
+TYPED_TEST(RxBufferTest, BadFramesFreeTheirRoomInOrder) {
   Bench<TypeParam> bench;
   bench.reader.rate = 0;
   bench.SendNet(64);
@@ -393,7 +393,7 @@ TYPED_TEST(RxBufferTest, RoomOfBadFramesComesBackBehindTheGoodOneBeforeThem) {
   bench.CheckAll();
 }
 
-TYPED_TEST(RxBufferTest, FramesThatBeginWhileItIsNotEnabledLeaveNoTrace) {
+TYPED_TEST(RxBufferTest, FramesThatStartWhileDisabledAreIgnored) {
   Bench<TypeParam> bench;
   bench.wire.enable_rate = 0;
   for (unsigned i = 0; i < 30; ++i) bench.RandomFrame();
@@ -403,7 +403,7 @@ TYPED_TEST(RxBufferTest, FramesThatBeginWhileItIsNotEnabledLeaveNoTrace) {
   EXPECT_EQ(bench.frame.count, 0u);
 }
 
-TYPED_TEST(RxBufferTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(RxBufferTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive parser: each rule by hand on the model, then the RTL against the model, token for token and cycle for
-// cycle, on frames that Linux sent and on frames that nobody should send.
+// The receive parser: each rule directed on the model, then the RTL against the model, token for token and cycle for
+// cycle, on frames that Linux sent and on corrupted frames.
 #include "model/rdma/rx_parser.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ const std::vector<Bytes>& Golden() {
   return frames;
 }
 
-// The places of one frame's headers, for changing them. Works on any untagged or once tagged IP frame with whole
+// The header positions of one frame, for editing them. Works on any untagged or once tagged IP frame with whole
 // headers.
 class Editor {
  public:
@@ -59,7 +59,7 @@ class Editor {
   size_t l4() const { return l4_; }
   size_t bth() const { return l4_ + spec::Udp::kBytes; }
 
-  // Decodes the structure at `at`, lets `change` edit it and puts it back.
+  // Decodes the structure at `at`, lets `change` edit it and writes it back.
   template <typename T>
   Editor& Change(size_t at, const std::function<void(T&)>& change) {
     T header = T::Decode(frame_.data() + at);
@@ -77,7 +77,7 @@ class Editor {
                     : spec::Ipv4::Decode(frame_.data() + l3_).total_length;
   }
 
-  // Makes the IPv4 checksum right again.
+  // Corrects the IPv4 checksum.
   Editor& FixChecksum() {
     if (is_ipv6_) return *this;
     Ip4([](auto& ip) { ip.header_checksum = 0; });
@@ -88,7 +88,7 @@ class Editor {
     return Ip4([&](auto& ip) { ip.header_checksum = static_cast<uint16_t>(~sum); });
   }
 
-  // Makes checksum and ICRC right again, if the datagram is long enough for one and not longer than the frame.
+  // Corrects checksum and ICRC, if the datagram is long enough for one and not longer than the frame.
   Editor& Fix() {
     FixChecksum();
     const size_t end = ip_bytes();
@@ -101,7 +101,7 @@ class Editor {
     return *this;
   }
 
-  // Gives the frame `bytes` bytes between BTH and ICRC, everything else to match.
+  // Makes the frame hold `bytes` bytes between BTH and ICRC, with everything else to match.
   Editor& Resize(size_t bytes) {
     frame_.resize(bth() + spec::Bth::kBytes + bytes + spec::kIcrcBytes);
     const size_t udp_bytes = frame_.size() - l4_;
@@ -168,7 +168,7 @@ Bytes SmallSend(bool ip6, size_t payload_bytes) {
   return frame;
 }
 
-// --- Rules, by hand
+// --- Rules, directed
 // ----------------------------------------------------------------------------------------------------------
 
 struct Rule {
@@ -355,8 +355,8 @@ TEST(RxParserModel, AcceptsEveryGoldenFrame) {
   }
 }
 
-TEST(RxParserModel, TellsWhatTheFrameSays) {
-  // An RDMA WRITE with 3 bytes, by hand.
+TEST(RxParserModel, ReportsTheHeaderFields) {
+  // An RDMA WRITE with 3 bytes, written out.
   Bytes frame = Kinds().at({BthOpcode::kRcRdmaWriteOnly, false});
   Editor editor(frame);
   std::fill(frame.begin() + static_cast<ptrdiff_t>(editor.bth() + spec::Bth::kBytes), frame.end(), uint8_t{0});
@@ -421,7 +421,7 @@ TEST(RxParserModel, TellsWhatTheFrameSays) {
 // --- RTL against model
 // -------------------------------------------------------------------------------------------------------
 
-// Sends frames to the RTL and holds every token against the model's, with its cycle.
+// Sends frames to the RTL and compares every token with the model's, including its cycle.
 class Bench {
  public:
   Bench(unsigned data_bits, bool idle, const char* consumer)
@@ -485,20 +485,20 @@ INSTANTIATE_TEST_SUITE_P(Rtl, RxParserRtlTest, testing::Combine(testing::Values(
                                   (std::get<1>(info.param) ? "Idle" : "Dense");
                          });
 
-TEST_P(RxParserRtlTest, AgreesOnEachRule) {
-  // Twice: what a frame leaves behind must not show in the next.
+TEST_P(RxParserRtlTest, MatchesModelOnEachRule) {
+  // Twice: state left by one frame must not affect the next.
   for (int i = 0; i < 2; ++i) {
     for (const auto& rule : Rules()) bench_.Send(Apply(rule), rule.mac_error);
   }
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, AgreesOnGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnGoldenFrames) {
   for (const auto& frame : Golden()) ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, AgreesOnTaggedGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnTaggedGoldenFrames) {
   for (Bytes frame : Golden()) {
     InsertTag(frame, static_cast<uint16_t>(bench_.random()()));
     ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
@@ -506,7 +506,7 @@ TEST_P(RxParserRtlTest, AgreesOnTaggedGoldenFrames) {
   bench_.Check();
 }
 
-TEST_P(RxParserRtlTest, GivesTheTokenInTheFormulasCycleAndNotOneEarlier) {
+TEST_P(RxParserRtlTest, TokenComesExactlyInTheCycleOfTheFormula) {
   auto& rtl = bench_.rtl();
   for (const auto& [kind, frame] : Kinds()) {
     const uint64_t last_beat = rtl.Send(frame, false, [] { return 0u; });
@@ -523,7 +523,7 @@ TEST_P(RxParserRtlTest, GivesTheTokenInTheFormulasCycleAndNotOneEarlier) {
 }
 
 // Frames of one beat in consecutive cycles: whole packets where a beat holds one, else runts.
-TEST_P(RxParserRtlTest, TakesAFrameInEveryCycle) {
+TEST_P(RxParserRtlTest, TakesAFramePerCycle) {
   std::vector<Bytes> frames;
   for (const auto& frame : Golden()) {
     if (frame.size() <= bench_.rtl().beat_bytes()) frames.push_back(frame);
@@ -540,7 +540,7 @@ TEST_P(RxParserRtlTest, TakesAFrameInEveryCycle) {
 }
 
 // Every length around beat boundaries, valid and with Ethernet padding of every length up to two beats.
-TEST_P(RxParserRtlTest, FindsTheEndWhereverItLies) {
+TEST_P(RxParserRtlTest, FindsTheEndAtEveryPosition) {
   const size_t beat = bench_.rtl().beat_bytes();
   for (const bool ip6 : {false, true}) {
     for (const bool tag : {false, true}) {
@@ -560,7 +560,7 @@ TEST_P(RxParserRtlTest, FindsTheEndWhereverItLies) {
   bench_.Check();
 }
 
-// One way to spoil a frame. IPv4-only ones leave IPv6 frames alone.
+// One way to corrupt a frame. IPv4-only ones leave IPv6 frames unchanged.
 using Corruption = std::function<void(Bytes&, Random&)>;
 
 const std::vector<Corruption>& Corruptions() {
@@ -623,7 +623,7 @@ const std::vector<Corruption>& Corruptions() {
          }).Fix();
       },
       [](Bytes& f, Random& r) {
-        // Noise behind an Ethernet header that may promise IP.
+        // Noise behind an Ethernet header that may announce IP.
         f.resize(1 + r() % 200);
         for (auto& byte : f) byte = static_cast<uint8_t>(r());
         if (f.size() >= spec::Ethernet::kBytes) {
@@ -637,12 +637,12 @@ const std::vector<Corruption>& Corruptions() {
   return corruptions;
 }
 
-TEST_P(RxParserRtlTest, AgreesOnCorruptedFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnCorruptedFrames) {
   auto& random = bench_.random();
   std::array<unsigned, kVerdicts> reached{};
   for (int i = 0; i < 20000; ++i) {
     Bytes frame = Golden()[random() % Golden().size()];
-    // Long payloads cost time and say little; a few stay.
+    // Long payloads take time and add little; a few remain.
     if (random() % 4 != 0) Editor(frame).Resize(random() % 120);
     const bool tag = random() % 4 == 0;
     if (tag) InsertTag(frame, static_cast<uint16_t>(random()));
@@ -678,7 +678,7 @@ TEST_P(RxParserRtlFlipTest, IgnoresMaskedBitsAndDetectsEveryOtherFlip) {
     const size_t payload = editor.bth() + spec::Bth::kBytes;
     for (size_t bit = 8 * editor.l3(); bit < 8 * frame.size(); ++bit) {
       const size_t at = bit / 8;
-      // The narrow datapath takes long for long payloads, and its beats are alike: look at some of them.
+      // The narrow datapath takes long for long payloads, and its beats are alike: check a sample.
       if (GetParam() == 64 && at > payload + 64 && at + 64 < frame.size() && bench_.random()() % 64 != 0) continue;
       uint8_t ones = 0;
       if (at < editor.l4())

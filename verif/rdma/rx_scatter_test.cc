@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scatter block: what reaches the write port is what the places say, and RTL and model agree in every cycle.
+// The scatter block: the writes equal the places, and RTL and model agree in every cycle.
 #include "model/rdma/rx_scatter.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct Bench {
     });
   }
 
-  // `again`: a simulation that is under way, to be reset.
+  // `again`: a running simulation, to be reset.
   explicit Bench(std::shared_ptr<RtlTop<Top>> again = nullptr) : owner(again ? again : MakeRtl()) {
     if (again) rtl.Reset();
     block.write_out.Connect(beats, block);
@@ -100,8 +100,7 @@ struct Bench {
     };
   }
 
-  // What may leave of a place, in this order; of which place, all of it in front of the next one's, none before its
-  // data.
+  // The outputs of a place, in this order; all of one place before the next one's, none before its data.
   enum class Part : size_t { kCompletion, kAck, kAnswer };
   template <typename T>
   void Leaves(Part part, const T& token, T spec::RxPlace::*field) {
@@ -114,7 +113,7 @@ struct Bench {
     for (size_t i = 0; i < index; ++i) EXPECT_EQ(left[i], has[i]);
     EXPECT_EQ(token, place.*field);
     EXPECT_GE(port.accepted, needed + Writes(place));
-    // Who may read what was written hears of it when it is in memory.
+    // A reader of written data is notified when it is in memory.
     if ((place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read)) {
       EXPECT_GE(port.done, needed + Writes(place));
     }
@@ -144,7 +143,7 @@ struct Bench {
     left = {};
   }
 
-  // Places of one frame: all but the last say `more`. Those without a frame may stand between them.
+  // Places of one frame: all but the last have `more`. Those without a frame may stand between them.
   void Places(std::vector<spec::RxPlace> places, size_t frame_bytes) {
     Bytes frame(frame_bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
@@ -196,7 +195,7 @@ struct Bench {
     Places(places, end + random() % 5 + 1);
   }
 
-  // Everything that went to the port is what the places said.
+  // All writes equal the places.
   void CheckWrites() {
     size_t next = 0, next_net = 0;
     for (const Expected& one : all) {
@@ -285,14 +284,14 @@ TYPED_TEST(RxScatterTest, EveryLaneAndLengthAroundBeats) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, PlacesOfFourKilobytes) {
+TYPED_TEST(RxScatterTest, ScattersFourKilobytes) {
   Bench<TypeParam> bench;
   for (const size_t offset : {54u, 70u, 127u, 255u}) bench.Place(Run(offset, 4096), offset + 4096);
   ASSERT_EQ(bench.bench.RunOut(20 + 4 * 4400 / bench.kBeatBytes), "");
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(RxScatterTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned place, write, completion, ack, answer, late_accept, late_frame;
   };
@@ -319,7 +318,7 @@ TYPED_TEST(RxScatterTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(RxScatterTest, BeatsAndAnswersComeWhenThePageSays) {
+TYPED_TEST(RxScatterTest, MeetsDocumentedLatencies) {
   for (const bool lag : {false, true}) {
     Bench<TypeParam> bench;
     const size_t beat = bench.kBeatBytes;
@@ -345,7 +344,7 @@ TYPED_TEST(RxScatterTest, BeatsAndAnswersComeWhenThePageSays) {
   }
 }
 
-TYPED_TEST(RxScatterTest, AnAnswerWithoutWritesComesThreeCyclesAfterItsPlace) {
+TYPED_TEST(RxScatterTest, AnswerWithoutWritesComesThreeCyclesAfterItsPlace) {
   Bench<TypeParam> bench;
   bench.Place(Run(0, 0), 60);
   ASSERT_EQ(bench.bench.Run(3), "");
@@ -363,8 +362,8 @@ spec::RxPlace Completes(size_t offset, size_t bytes, bool has_answer) {
   return place;
 }
 
-// A message over many elements: each byte of the frame goes where it shall, from any offset of it.
-TYPED_TEST(RxScatterTest, AFrameIsScatteredOverManyPlaces) {
+// A message over many elements: each byte of the frame goes to its destination, from any offset of it.
+TYPED_TEST(RxScatterTest, FrameIsScatteredOverManyPlaces) {
   Bench<TypeParam> bench;
   for (const size_t piece : {size_t{1}, size_t{13}, bench.kBeatBytes, size_t{512}, size_t{1365}}) {
     std::vector<spec::RxPlace> places;
@@ -384,7 +383,7 @@ TYPED_TEST(RxScatterTest, AFrameIsScatteredOverManyPlaces) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, AFrameStaysUntilItsLastPlace) {
+TYPED_TEST(RxScatterTest, FrameStaysUntilItsLastPlace) {
   Bench<TypeParam> bench;
   spec::RxPlace none;
   spec::RxPlace some = Run(100, 30);
@@ -402,7 +401,7 @@ TYPED_TEST(RxScatterTest, AFrameStaysUntilItsLastPlace) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
+TYPED_TEST(RxScatterTest, PlaceWithoutAFrameNeedsNone) {
   Bench<TypeParam> bench;
   for (unsigned i = 0; i < 20; ++i) {
     auto place = Completes(0, i, i % 3 == 0);
@@ -415,7 +414,7 @@ TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
   EXPECT_EQ(bench.answer.count, 7u);
   EXPECT_TRUE(bench.port.writes.empty());
   EXPECT_TRUE(bench.block.IsIdle());
-  // And leaves the frame that is there alone.
+  // And leaves the present frame unchanged.
   auto place = Completes(0, 5, true);
   place.no_frame = true;
   bench.Places({place, place, Run(7, 20), place}, 100);
@@ -425,7 +424,7 @@ TYPED_TEST(RxScatterTest, APlaceWithoutAFrameNeedsNone) {
   EXPECT_EQ(bench.completion.count, 23u);
 }
 
-TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
+TYPED_TEST(RxScatterTest, CompletionPrecedesItsAnswer) {
   // Without writes: three cycles after the place, and the answer in the next; then every two cycles.
   {
     Bench<TypeParam> bench;
@@ -458,7 +457,7 @@ TYPED_TEST(RxScatterTest, ACompletionComesInFrontOfItsAnswer) {
   EXPECT_EQ(bench.answer.count, 1u);
 }
 
-TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
+TYPED_TEST(RxScatterTest, AcknowledgeComesBetweenCompletionAndAnswer) {
   for (const bool completes : {false, true}) {
     for (const bool answers : {false, true}) {
       Bench<TypeParam> bench;
@@ -472,7 +471,7 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
         bench.place_in.tokens.push_back(place);
         bench.expected.push_back({place, {}});
       }
-      // Three cycles after the place, or one after what is before it.
+      // Three cycles after the place, or one after the output before it.
       const Cycle first = pushed + 3 + (completes ? 1 : 0);
       ASSERT_EQ(bench.bench.Run(first - pushed), "");
       EXPECT_EQ(bench.ack.count, 0u);
@@ -488,7 +487,7 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
       EXPECT_TRUE(bench.block.IsIdle());
     }
   }
-  // With writes, one cycle after they were accepted, and what is behind it waits for it.
+  // With writes, one cycle after they were accepted, and the next output waits for it.
   Bench<TypeParam> bench;
   spec::RxPlace place = Run(3, 100);
   place.has_ack = true;
@@ -504,7 +503,7 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesBetweenCompletionAndAnswer) {
   EXPECT_TRUE(bench.block.IsIdle());
 }
 
-TYPED_TEST(RxScatterTest, AnAcknowledgeComesInTheCycleAfterItsWritesWereAccepted) {
+TYPED_TEST(RxScatterTest, AcknowledgeComesInTheCycleAfterItsWritesAreAccepted) {
   Bench<TypeParam> bench;
   spec::RxPlace place = Run(3, 100);
   place.has_ack = true;
@@ -516,8 +515,8 @@ TYPED_TEST(RxScatterTest, AnAcknowledgeComesInTheCycleAfterItsWritesWereAccepted
   EXPECT_EQ(bench.answer.count, 0u);
 }
 
-// Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; nothing of the frame gets through.
-TYPED_TEST(RxScatterTest, ZerosAreWrittenInPlaceOfTheFrame) {
+// Zeros in front of other bytes of the frame, as in front of a datagram over IPv4; no byte of the frame passes through.
+TYPED_TEST(RxScatterTest, ZerosReplaceTheFramesBytes) {
   Bench<TypeParam> bench;
   for (size_t bytes = 1; bytes <= 40; ++bytes) {
     spec::RxPlace zeros = Run(bytes, bytes);
@@ -549,7 +548,7 @@ TYPED_TEST(RxScatterTest, ZerosTakeAsLongAsFromTheStartOfTheFrame) {
   }
 }
 
-TYPED_TEST(RxScatterTest, NothingOfAPlacePassesTheWritesBeforeIt) {
+TYPED_TEST(RxScatterTest, OutputsOfAPlaceDoNotPassEarlierWrites) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.Places({Run(3, 100), Completes(103, 50, false)}, 200);
@@ -584,7 +583,7 @@ TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenInEveryCycle) {
   for (unsigned i = 0; i < 10; ++i) EXPECT_EQ(bench.completions.sent()[i].cycle, 3 + i);
 }
 
-TYPED_TEST(RxScatterTest, AnswersWaitForTheWritesBeforeThem) {
+TYPED_TEST(RxScatterTest, AnswersWaitForEarlierWrites) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.Place(Run(3, 100), 200);
@@ -623,7 +622,7 @@ TYPED_TEST(RxScatterTest, SixteenPlacesMayWaitForTheirCompletions) {
 
 // --- The net path
 
-TYPED_TEST(RxScatterTest, ANetFrameOfAnyLengthLeavesWhole) {
+TYPED_TEST(RxScatterTest, NetFrameOfAnyLengthLeavesWhole) {
   Bench<TypeParam> bench;
   const size_t beat = bench.kBeatBytes;
   for (size_t bytes = 1; bytes <= 4 * beat + 1; ++bytes) bench.Net(bytes);
@@ -634,7 +633,7 @@ TYPED_TEST(RxScatterTest, ANetFrameOfAnyLengthLeavesWhole) {
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, ANetFramesFirstBeatComesFourCyclesAfterItsPlaceAndTheNextFrameOneMoreThanBeatsLater) {
+TYPED_TEST(RxScatterTest, NetFramesMeetDocumentedLatencyAndInterval) {
   for (const size_t beats : {size_t{1}, size_t{2}, size_t{5}}) {
     Bench<TypeParam> bench;
     ASSERT_EQ(bench.bench.Run(5), "");
@@ -653,7 +652,7 @@ TYPED_TEST(RxScatterTest, ANetFramesFirstBeatComesFourCyclesAfterItsPlaceAndTheN
   }
 }
 
-TYPED_TEST(RxScatterTest, WhileABeatOfANetFrameIsVisibleItIsNotIdle) {
+TYPED_TEST(RxScatterTest, IsNotIdleWhileANetBeatIsVisible) {
   for (const size_t beats : {size_t{1}, size_t{3}}) {
     Bench<TypeParam> bench;
     bench.Net(beats * bench.kBeatBytes);
@@ -666,8 +665,8 @@ TYPED_TEST(RxScatterTest, WhileABeatOfANetFrameIsVisibleItIsNotIdle) {
   }
 }
 
-// What others write, or what waits behind it, does not stop it.
-TYPED_TEST(RxScatterTest, ANetFrameWaitsNeitherForWritesNorForAnswersOfThePlacesBeforeIt) {
+// Other writes, and outputs that wait behind it, do not stall it.
+TYPED_TEST(RxScatterTest, NetFrameWaitsForNoWritesOrAnswersOfEarlierPlaces) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.answer.rate = 0;
@@ -684,7 +683,7 @@ TYPED_TEST(RxScatterTest, ANetFrameWaitsNeitherForWritesNorForAnswersOfThePlaces
   bench.CheckWrites();
 }
 
-TYPED_TEST(RxScatterTest, NetFramesKeepTheirPlaceAmongFramesThatAreWritten) {
+TYPED_TEST(RxScatterTest, NetFramesKeepTheirOrderAmongWrittenFrames) {
   Bench<TypeParam> bench;
   bench.port.rate = 5;
   for (unsigned i = 0; i < 60; ++i) {
@@ -694,11 +693,11 @@ TYPED_TEST(RxScatterTest, NetFramesKeepTheirPlaceAmongFramesThatAreWritten) {
   ASSERT_EQ(bench.bench.RunOut(200'000 / bench.kBeatBytes), "");
   EXPECT_TRUE(bench.block.IsIdle());
   bench.CheckWrites();
-  // The frame before is read to its end, though it may not have left yet.
+  // The previous frame is read to its end, though it may not have left yet.
   for (unsigned i = 1; i < 60; ++i) EXPECT_GT(bench.net.frames[i].first, bench.net.frames[i - 1].first);
 }
 
-TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {
+TYPED_TEST(RxScatterTest, SustainsABeatPerCycleWithinAPlace) {
   Bench<TypeParam> bench;
   const size_t beats = 4096 / bench.kBeatBytes;
   bench.Place(Run(54, 4096), 4200);
@@ -707,7 +706,7 @@ TYPED_TEST(RxScatterTest, ABeatLeavesInEveryCycleWithinAPlace) {
   EXPECT_EQ(bench.port.writes[0].last - bench.port.writes[0].first, beats - 1);
 }
 
-TYPED_TEST(RxScatterTest, AResetInTrafficForgetsEverything) {
+TYPED_TEST(RxScatterTest, ResetClearsAllState) {
   std::shared_ptr<RtlTop<TypeParam>> rtl;
   for (unsigned i = 0; i < 10; ++i) {
     Bench<TypeParam> bench(rtl);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The send queue: RTL against model in every cycle, and both against rings, descriptors and memory that the test keeps.
+// The send queue: RTL against model in every cycle, and both against rings, descriptors and memory kept by the test.
 #include "model/rdma/send_queue.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ constexpr SendQueue::Sizes kSizes = {.requests = 4, .fetches = 16};
 constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
-// What lies in host memory.
+// Contents of host memory.
 uint8_t ByteAt(uint64_t address) { return static_cast<uint8_t>(address * 37 ^ address >> 8 ^ address >> 19); }
 
 struct Posted {
@@ -108,7 +108,7 @@ struct Bench {
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
-  // A replay, and what descriptor fetch will find at its index.
+  // A replay, and the descriptor at its index.
   struct Again {
     spec::Replay replay;
     Posted posted;
@@ -126,7 +126,7 @@ struct Bench {
       const auto vq = QueueOf(qpn);
       if (again) {
         const bool ok = again->status == BufferStatus::kOk;
-        // What comes with a failure does not count.
+        // The other fields of a failure do not count.
         buffer.tokens.push_back({.status = again->status,
                                  .last = true,
                                  .vq_index = vq,
@@ -260,7 +260,7 @@ struct Bench {
     state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
   }
 
-  // While nothing is under way.
+  // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
     block.SetMq(bench.cycle(), mq);
@@ -302,7 +302,7 @@ struct Bench {
   std::deque<bool> faults;  // of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
-  std::array<bool, kConfig.num_qps> told{};  // QPs whose failure was told, as far as the test has cleared none
+  std::array<bool, kConfig.num_qps> told{};  // QPs whose failure was reported, until the test clears them
   uint64_t reads = 0;
   bool hold_answers = false;
   bool hold_records = false;
@@ -362,7 +362,7 @@ struct Bench {
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
 };
 
-TEST(SendQueue, ADoorbellBringsEveryWorkRequestInOrder) {
+TEST(SendQueue, DoorbellFetchesEveryWorkRequestInOrder) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -373,7 +373,7 @@ TEST(SendQueue, ADoorbellBringsEveryWorkRequestInOrder) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
+TEST(SendQueue, OnlySendingOrFlushingQpsAreServed) {
   for (unsigned state = 0; state < 7; ++state) {
     Bench bench;
     bench.SetState(5, static_cast<IbQpState>(state));
@@ -391,7 +391,7 @@ TEST(SendQueue, OnlyQpsThatSendOrFlushAreServed) {
   }
 }
 
-TEST(SendQueue, WhatASqdQueuePairKeptIsReadWhenItGoesToSqe) {
+TEST(SendQueue, WorkKeptInSqdIsReadInSqe) {
   Bench bench;
   bench.SetState(5, IbQpState::kSqd);
   bench.Post(5, 3);
@@ -407,7 +407,7 @@ TEST(SendQueue, WhatASqdQueuePairKeptIsReadWhenItGoesToSqe) {
   EXPECT_EQ(bench.came[5], 5u);
 }
 
-TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
+TEST(SendQueue, FullQpWaitsForRoomWithoutStallingOthers) {
   Bench bench;
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
@@ -418,7 +418,7 @@ TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.came[5], 8u);
   EXPECT_EQ(bench.came[6], 3u);
-  // It comes back when there is room for a few (AskRoom: half of 8).
+  // It returns when there is room for a few (AskRoom: half of 8).
   while (bench.held.front() != 5) bench.Retire();
   for (int i = 0; i < 3; ++i) bench.Retire();
   ASSERT_EQ(bench.Settle(), "");
@@ -428,7 +428,7 @@ TEST(SendQueue, AFullQpWaitsForRoomAndOthersDoNot) {
   EXPECT_EQ(bench.came[5], 12u);
 }
 
-TEST(SendQueue, ADoorbellBetweenRequestAndAnswerIsNotLost) {
+TEST(SendQueue, DoorbellBetweenRequestAndAnswerIsNotLost) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -439,13 +439,13 @@ TEST(SendQueue, ADoorbellBetweenRequestAndAnswerIsNotLost) {
   bench.Ring(5);
   ASSERT_EQ(bench.Run(20), "");
   bench.hold_answers = false;
-  bench.AnswerAll();  // still empty, as the ring was read
+  bench.AnswerAll();  // still empty when the ring was read
   bench.Post(5);
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.came[5], 1u);
 }
 
-TEST(SendQueue, QpsAreServedInTurn) {
+TEST(SendQueue, QpsAreServedRoundRobin) {
   Bench bench;
   for (uint32_t qpn = 2; qpn < 6; ++qpn) {
     bench.Post(qpn, 24);
@@ -457,7 +457,7 @@ TEST(SendQueue, QpsAreServedInTurn) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), bench.QueueOf(2 + i % 4));
 }
 
-TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
+TEST(SendQueue, UnreadableWorkRequestStopsItsQueue) {
   struct Case {
     Posted posted;
     RdmaError code;
@@ -473,7 +473,7 @@ TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.came[5], 2u);
     EXPECT_EQ(bench.failures, (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = c.code}}));
-    EXPECT_EQ(bench.reads, 2u);  // nothing is read of the bad one
+    EXPECT_EQ(bench.reads, 2u);  // nothing of the bad one is read
   }
   for (const uint64_t faulty : {0x1000, 0x1000 + 560}) {
     Bench bench;
@@ -488,7 +488,7 @@ TEST(SendQueue, AWorkRequestThatCannotBeReadStopsItsQueue) {
   }
 }
 
-TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
+TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
   Bench bench;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
   const auto post = [&](uint32_t qpn) {
@@ -506,7 +506,7 @@ TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
   };
   post(5);
   told({5});
-  // No state but RESET begins another life.
+  // No state but RESET starts a new lifetime.
   bench.SetState(5, IbQpState::kErr);
   post(5);
   bench.SetState(5, IbQpState::kRts);
@@ -519,7 +519,7 @@ TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
   post(5);
   post(6);
   told({5});
-  // Cleared long ago, and once more in every cycle around the one in which it fails again: before it, it counts.
+  // Cleared long ago, and again in every cycle around the one in which it fails again: before it, it counts.
   for (uint64_t delay = 0; delay < 60; ++delay) {
     bench.SetState(5, IbQpState::kReset, true);
     bench.SetState(5, IbQpState::kRts);
@@ -534,7 +534,7 @@ TEST(SendQueue, AQpTellsOfOneFailureUntilItIsCleared) {
   }
 }
 
-TEST(SendQueue, NothingIsReadBehindTheEndOfTheDescriptor) {
+TEST(SendQueue, ReadsNothingBehindTheEndOfTheDescriptor) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   for (const uint32_t bytes : {576u, 577u, 591u, 592u, 593u, 4096u}) {
@@ -563,7 +563,7 @@ TEST(SendQueue, DoorbellsOfOtherQueuesAreIgnored) {
   EXPECT_EQ(bench.request.count, before);
 }
 
-TEST(SendQueue, LatenciesAreThoseOfThePage) {
+TEST(SendQueue, MeetsDocumentedLatencies) {
   Bench bench;
   bench.SetState(5, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -591,7 +591,7 @@ TEST(SendQueue, LatenciesAreThoseOfThePage) {
   EXPECT_EQ(bench.work.count, 1u);
 }
 
-TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
+TEST(SendQueue, WorkRequestTakesAtMostSixCycles) {
   Bench bench;
   bench.Post(5, 400);
   bench.Post(6, 400);
@@ -601,8 +601,8 @@ TEST(SendQueue, AWorkRequestTakesAtMostSixCycles) {
   EXPECT_EQ(bench.came[5] + bench.came[6], 800u);
 }
 
-// A record is there already: neither room nor state counts, and nothing else does afterwards.
-TEST(SendQueue, AReplayReadsAWorkRequestOnceMoreWhateverItsQpDoes) {
+// A record exists already: neither room nor state counts, and nothing else is affected afterwards.
+TEST(SendQueue, ReplayRereadsAWorkRequestInAnyState) {
   Bench bench;
   bench.hold_records = true;
   bench.SetState(5, IbQpState::kRts);
@@ -623,7 +623,7 @@ TEST(SendQueue, AReplayReadsAWorkRequestOnceMoreWhateverItsQpDoes) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
-TEST(SendQueue, AResumeHasItsTurnAmongReplaysAndNeedsNoRequest) {
+TEST(SendQueue, ResumeTakesItsTurnAmongReplaysWithoutARequest) {
   Bench bench;
   bench.hold_answers = true;
   bench.Resend(5);
@@ -639,7 +639,7 @@ TEST(SendQueue, AResumeHasItsTurnAmongReplaysAndNeedsNoRequest) {
   EXPECT_EQ(bench.fetch.count, 2u);
 }
 
-TEST(SendQueue, MoreReplaysThanThereIsRoomForWaitAndKeepTheirOrder) {
+TEST(SendQueue, ExcessReplaysWaitAndKeepTheirOrder) {
   Bench bench;
   bench.work.rate = 0;
   bench.hold_answers = true;
@@ -656,7 +656,7 @@ TEST(SendQueue, MoreReplaysThanThereIsRoomForWaitAndKeepTheirOrder) {
   EXPECT_EQ(bench.came_again, 100u);
 }
 
-TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
+TEST(SendQueue, ReplayOfAnUnavailableWorkRequestReportsFailure) {
   struct Case {
     Posted posted;
     BufferStatus status;
@@ -682,7 +682,7 @@ TEST(SendQueue, AReplayWhoseWorkRequestIsNotToBeHadSaysSo) {
   }
 }
 
-TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
+TEST(SendQueue, ReplaysAndTheLineAlternate) {
   Bench bench;
   for (uint32_t qpn = 2; qpn < 6; ++qpn) {
     bench.Post(qpn, 40);
@@ -701,7 +701,7 @@ TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
       order.push_back(bench.request_sink.sent()[order.size()].token.by_index);
     }
   }
-  // From when both were there on, neither goes twice in a row.
+  // Once both are waiting, neither goes twice in a row.
   for (size_t i = 5; i < 20; ++i) EXPECT_NE(order.at(i), order.at(i - 1)) << i;
   bench.hold_answers = false;
   bench.AnswerAll();
@@ -710,7 +710,7 @@ TEST(SendQueue, ReplaysAndTheLineTakeTurns) {
   for (uint32_t qpn = 2; qpn < 6; ++qpn) EXPECT_EQ(bench.came[qpn], 40u);
 }
 
-TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
+TEST(SendQueue, ReplaysMeetDocumentedLatencies) {
   Bench bench;
   bench.buffer.rate = 0;
   bench.Resend(5);
@@ -729,7 +729,7 @@ TEST(SendQueue, LatenciesOfReplaysAreThoseOfThePage) {
 
 // --- Hold
 
-TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
+TEST(SendQueue, HoldStopsRingReadsOnly) {
   Bench bench;
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u, 7u}) bench.SetState(qpn, IbQpState::kRts);
@@ -751,7 +751,7 @@ TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
   EXPECT_TRUE(bench.p.idle_o);
   EXPECT_EQ(bench.request.count, requests);
 
-  // Records become free, and replays come.
+  // Records become free, and replays arrive.
   const size_t sends = bench.sends.sent.size();
   bench.RetireAll();
   for (uint32_t i = 0; i < 12; ++i) bench.Resend(5 + i % 3, i % 4 == 3);
@@ -772,8 +772,8 @@ TEST(SendQueue, WhileItIsHeldNoRingIsAskedAndAllElseGoesOn) {
   EXPECT_EQ(bench.came[7], 9u);
 }
 
-// In whatever cycle it is held: what has been asked for comes, and the rest later, in order and once.
-TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
+// In any cycle of a hold: outstanding requests return, and the rest later, in order and once.
+TEST(SendQueue, RequestsInFlightEndDuringHold) {
   unsigned waited = 0, ended = 0;
   for (uint64_t at = 0; at < 60; ++at) {
     Bench bench;
@@ -790,7 +790,7 @@ TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
     const Cycle begin = bench.bench.cycle();
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_LE(bench.bench.cycle() - begin, 200u);
-    // One that was decided on in the cycle in which the hold came, and one that was in the register.
+    // One decided in the cycle in which the hold came, and one in the register.
     EXPECT_LE(bench.request.count, requests + 2);
     EXPECT_TRUE(bench.p.idle_o);
     ++(bench.came[5] + bench.came[6] < 16 ? waited : ended);
@@ -804,7 +804,7 @@ TEST(SendQueue, WhatIsUnderWayEndsWhenItIsHeld) {
   EXPECT_GT(ended, 3u);
 }
 
-TEST(SendQueue, ARingThatWaitedIsAskedThreeCyclesAfterTheHold) {
+TEST(SendQueue, DeferredRingIsReadThreeCyclesAfterTheHold) {
   Bench bench;
   bench.hold.on = true;
   bench.SetState(5, IbQpState::kRts);
@@ -832,14 +832,14 @@ TEST(SendQueue, ARingThatWaitedIsAskedThreeCyclesAfterTheHold) {
   }
 }
 
-TEST(SendQueue, ItsSizesAreThoseOfTheContract) {
+TEST(SendQueue, SizesMatchTheContract) {
   constexpr SendQueue::Sizes kDefault;
   EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
   EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
 }
 
-// Whose queue an index is depends on what the driver accepted, for doorbells, for requests and for failures.
-TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
+// The owner of a queue index depends on the accepted features, for doorbells, for requests and for failures.
+TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
   for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
   ASSERT_EQ(bench.Settle(), "");
@@ -875,7 +875,7 @@ TEST(SendQueue, ItsQueuesFollowTheNetQueuePairsThatTheDriverAccepted) {
   EXPECT_EQ(bench.failures.size(), 9u);
 }
 
-TEST(SendQueue, RtlAndModelAgreeInEveryCycleUnderRandomTrafficAndNothingIsLost) {
+TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);

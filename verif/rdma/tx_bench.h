@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the transmit path share: the host memory that payload comes from, and the frames that leave.
+// Shared code of the transmit path's tests: the host memory that payload comes from, and the frames that leave.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace vireo::verif {
 
-// --- Host memory: a byte for every address; part of it cannot be read.
+// --- Host memory: a byte for every address; part of it is unreadable.
 inline uint8_t MemoryByte(uint64_t address) {
   address *= 0x9e3779b97f4a7c15;
   return static_cast<uint8_t>(address >> 56);
@@ -31,7 +31,7 @@ inline void AppendMemory(uint64_t address, size_t bytes, Bytes& to) {
   for (size_t i = 0; i < bytes; ++i) to.push_back(MemoryByte(address + i));
 }
 
-// Answers the read requests, in order, each after a while.
+// Answers the read requests, in order, each after a delay.
 template <typename Top>
 class Memory final : public BenchStream {
  public:
@@ -104,7 +104,7 @@ class SentFrames final : public model::FrameSink {
  public:
   void OnFrameAhead(model::Cycle start, model::Cycle end) override { ahead.emplace_back(start, end); }
   void OnFrame(model::Cycle start, model::Cycle end, Bytes bytes) override {
-    // Every frame was said ahead, in order.
+    // Every frame was reported ahead, in order.
     announced = announced && !ahead.empty() && ahead.front() == std::pair(start, end);
     if (!ahead.empty()) ahead.pop_front();
     sent.push_back({start, end, std::move(bytes)});
@@ -114,7 +114,7 @@ class SentFrames final : public model::FrameSink {
   bool announced = true;
 };
 
-// Compares them with what leaves the RTL.
+// Compares them with the RTL's output.
 template <typename Top>
 class FrameWatch {
  public:

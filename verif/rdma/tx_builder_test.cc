@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that become frames: the RTL against the model, byte for byte and cycle for cycle; and what the receive parser
-// reads out of the frames against what packet and row say.
+// Packets that become frames: the RTL against the model, byte for byte and cycle for cycle; and the receive parser's
+// reading of the frames against packet and row.
 #include "model/rdma/tx_builder.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ typename RtlTop<Top>::Outputs Outputs() {
   };
 }
 
-// The payload of packets that were given to the block, as the model takes it.
+// The payload of packets passed to the block, as the model takes it.
 class Payloads final : public model::PayloadSource {
  public:
   Bytes TakePayload(Cycle first) override {
@@ -80,11 +80,11 @@ class Payloads final : public model::PayloadSource {
   std::deque<Cycle> taken;
 };
 
-// EtherType of the test's net frames, which no packet has. [IEEE 802, 9.2.4: local experimental]
+// EtherType of the test's net frames, unused by packets. [IEEE 802, 9.2.4: local experimental]
 constexpr std::array<uint8_t, 2> kNetType = {0x88, 0xb5};
 bool IsNet(const Bytes& frame) { return std::equal(kNetType.begin(), kNetType.end(), frame.begin() + 12); }
 
-// Net frames, one after the other, for both sides; what is not valid is random.
+// Net frames, one after the other, for both sides; fields that are not valid are random.
 template <typename Top>
 class Net final : public BenchStream, public model::NetFrameSource {
  public:
@@ -132,7 +132,7 @@ class Net final : public BenchStream, public model::NetFrameSource {
 
   std::deque<Bytes> frames;
   std::vector<Cycle> offered;  // first beats
-  unsigned rate = 16;          // how often the next frame is there, in 16ths
+  unsigned rate = 16;          // how often the next frame is available, in 16ths
 
  private:
   Top& top_;
@@ -144,7 +144,7 @@ class Net final : public BenchStream, public model::NetFrameSource {
   std::optional<Cycle> taken_;  // its first beat, by the model
 };
 
-// Everything of the block that is neither stream nor pulse.
+// All outputs of the block that are neither stream nor pulse.
 template <typename Top>
 class Outside final : public BenchStream {
  public:
@@ -177,7 +177,7 @@ class Outside final : public BenchStream {
     if (mac != told_mac_) block_.OnMac(cycle, told_mac_ = mac);
     std::copy(mac.begin(), mac.end(), BytesOf(top_.mac_i).begin());
 
-    // What is asked for is there; nothing else matters.
+    // Requested payload is valid; otherwise the port is random.
     Scramble(top_.payload_data_i, random_);
     top_.payload_valid_i = random_() & 1;
     asked_ = top_.payload_ready_o != 0;
@@ -233,7 +233,7 @@ class Outside final : public BenchStream {
   FrameWatch<Top> watch_;
   Random& random_;
   Mac told_mac_{};
-  Bytes now_;  // payload that is being given
+  Bytes now_;  // payload being passed
   size_t at_ = 0;
   Cycle first_ = 0;
   std::optional<Cycle> taken_;  // the last response, in the model
@@ -286,7 +286,7 @@ struct Bench {
     writes.tokens.push_back(write);
     qps[index] = qp;
   }
-  // Of a handle the path alone counts, valid or not.
+  // Of a handle only the path counts, valid or not.
   void WriteAh(uint32_t index, const TablePath& path) {
     const TableAh ah{.valid = random() % 2 != 0, .pdn = static_cast<uint16_t>(random()), .path = path};
     spec::TableWrite write{.table_id = spec::MgmtTable::kAh, .index = index};
@@ -340,7 +340,7 @@ struct Bench {
     token.dest_qpn = static_cast<uint32_t>(random() & 0xffffff);
     token.reports = random() % 2 != 0;
     token.is_response = random() % 3 == 0;
-    // No QP has a number beyond the table, but the source port is made of all of it.
+    // No QP has a number beyond the table, but the source port uses all of it.
     token.qpn = static_cast<uint32_t>(random() & 0xffffff);
     token.opcode = is_answer ? BthOpcode::kRcAcknowledge : kOpcodes[random() % kOpcodes.size()];
     token.solicited_event = random() % 2 != 0;
@@ -369,7 +369,7 @@ struct Bench {
                                                        std::count_if(answers.begin(), answers.end(), asks)));
   }
 
-  // What the frame says, by somebody else's reading: the receive parser's.
+  // The frame's fields by an independent reader: the receive parser.
   void Check(const Bytes& frame, const TxPacket& token, const Bytes& payload) const {
     const TableQpContext& qp = qps.at(token.qpn % kQps);
     const TablePath& path = token.has_ah ? ahs.at(token.ah) : qp.path;
@@ -405,7 +405,7 @@ struct Bench {
     ASSERT_EQ(read.payload_bytes, payload.size());
     ASSERT_TRUE(std::equal(payload.begin(), payload.end(), frame.begin() + read.payload_offset));
   }
-  // Every frame is the next packet, the next answer, or the next net frame as it is.
+  // Every frame is the next packet, the next answer, or the next net frame unchanged.
   void CheckAll() const {
     size_t packet_at = 0;
     size_t answer_at = 0;
@@ -432,7 +432,7 @@ struct Bench {
   TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames, &net};
   Outside<Top> outside{p, block, payloads, frames, random};
   BlockBench<Top> bench;
-  // Before all streams: what it compares is the state before the cycle.
+  // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(outside), bench.AddOther(net), true);
   decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
       bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
@@ -462,7 +462,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_builder_64, Vtx_builder_512>;
 TYPED_TEST_SUITE(TxBuilderTest, Tops, WidthNames);
 
-TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
+TYPED_TEST(TxBuilderTest, FramesCarryThePacketAndPathFields) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   for (unsigned i = 0; i < 300; ++i) {
@@ -477,7 +477,7 @@ TYPED_TEST(TxBuilderTest, FramesSayWhatPacketAndPathSay) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxBuilderTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned packet, answer, net, ready, toggle;
   };
@@ -492,7 +492,7 @@ TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
       b.AddAnswer(b.RandomPacket(true));
       if (rates.net != 0) b.AddNet(b.RandomNetBytes());
     }
-    // Rows change meanwhile; those of other tables do not matter.
+    // Rows change meanwhile; those of other tables are ignored.
     for (unsigned i = 0; i < 2000; ++i) {
       b.Write(static_cast<uint32_t>(b.random() % kQps), RandomQp(b.random));
       if (i % 3 == 0) b.writes.tokens.back().table_id = spec::MgmtTable::kMr;
@@ -513,7 +513,7 @@ TYPED_TEST(TxBuilderTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
+TYPED_TEST(TxBuilderTest, PacketsAndAnswersAlternate) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   b.outside.ready_rate = 0;
@@ -529,7 +529,7 @@ TYPED_TEST(TxBuilderTest, PacketsAndAnswersTakeTurns) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesTakeTurns) {
+TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesAlternate) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -551,7 +551,7 @@ TYPED_TEST(TxBuilderTest, PacketsAnswersAndNetFramesTakeTurns) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, ANetFrameOfAnyLengthLeavesAsItCame) {
+TYPED_TEST(TxBuilderTest, NetFrameOfAnyLengthLeavesUnchanged) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   // Every end of the last beat, alone and behind whole ones.
@@ -561,7 +561,7 @@ TYPED_TEST(TxBuilderTest, ANetFrameOfAnyLengthLeavesAsItCame) {
   b.CheckAll();
 }
 
-TYPED_TEST(TxBuilderTest, BeginsNoNetFrameWhileItIsOffOrTheMacIsNotReady) {
+TYPED_TEST(TxBuilderTest, StartsNoNetFrameWhileDisabledOrMacNotReady) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -580,11 +580,11 @@ TYPED_TEST(TxBuilderTest, BeginsNoNetFrameWhileItIsOffOrTheMacIsNotReady) {
   EXPECT_EQ(b.frames.sent.at(0).start, ready + TxBuilder::kNetReady);
 }
 
-TYPED_TEST(TxBuilderTest, NetFramesTakeAsLongAsThePageSays) {
+TYPED_TEST(TxBuilderTest, NetFramesMeetDocumentedLatencies) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   ASSERT_EQ(b.bench.Run(5), "");
-  // Not one cycle before, and in it.
+  // Not one cycle earlier, and in it.
   const Cycle start = b.bench.cycle();
   for (unsigned i = 0; i < 3; ++i) b.AddNet(300);
   ASSERT_EQ(b.bench.Run(TxBuilder::kNetLatency - 1), "");
@@ -615,7 +615,7 @@ TYPED_TEST(TxBuilderTest, NetFramesTakeAsLongAsThePageSays) {
   EXPECT_EQ(sent[6].start, sent[5].end + TxBuilder::kNetGap);
 }
 
-TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
+TYPED_TEST(TxBuilderTest, StartsNoFrameWhileDisabledOrMacNotReady) {
   Bench<TypeParam> b(this->rtl);
   b.outside.enable = false;
   b.Setup();
@@ -631,7 +631,7 @@ TYPED_TEST(TxBuilderTest, BeginsNoFrameWhileItIsOffOrTheMacIsNotReady) {
   b.Finish();
 }
 
-TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
+TYPED_TEST(TxBuilderTest, DatagramUsesItsHandlesPathAndItsOwnPeer) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   // The same QP sends to two handles and two peers, and between them to its own peer.
@@ -651,7 +651,7 @@ TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
   }
   b.Finish();
   b.CheckAll();
-  // A handle's write is seen by what is taken later.
+  // Packets taken later use a handle's new row.
   TablePath path = RandomPath(b.random);
   path.ipv4 = false;
   path.hop_limit = 77;
@@ -665,7 +665,7 @@ TYPED_TEST(TxBuilderTest, ADatagramGoesWhereItsHandleAndItselfSay) {
   b.Check(b.frames.sent.back().bytes, packet, b.packets.back().second);
 }
 
-TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
+TYPED_TEST(TxBuilderTest, ReportsEveryTakenResponseOnce) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   TxPacket packet = b.RandomPacket(true);
@@ -685,7 +685,7 @@ TYPED_TEST(TxBuilderTest, SaysOnceOfEveryResponseThatItIsTaken) {
   EXPECT_EQ(b.outside.responses.size(), 3u);
 }
 
-TYPED_TEST(TxBuilderTest, SaysOnceOfEveryPacketThatAsksForAnAcknowledgeThatItIsSent) {
+TYPED_TEST(TxBuilderTest, ReportsEverySentAckRequestOnce) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   TxPacket packet = b.RandomPacket(false);
@@ -709,13 +709,13 @@ TYPED_TEST(TxBuilderTest, SaysOnceOfEveryPacketThatAsksForAnAcknowledgeThatItIsS
   EXPECT_EQ(b.outside.sent.size(), 2U);
 }
 
-TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {
+TYPED_TEST(TxBuilderTest, MeetsDocumentedLatencies) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   const Cycle start = b.bench.cycle();
   TxPacket ack = b.RandomPacket(true);
   for (unsigned i = 0; i < 3; ++i) b.AddAnswer(ack);
-  // Not one cycle before, and in it.
+  // Not one cycle earlier, and in it.
   ASSERT_EQ(b.bench.Run(TxBuilder::kLatency), "");
   EXPECT_EQ(b.p.m_axis_tvalid_o, 1) << "visible in the cycle that comes";
   b.Finish();
@@ -726,7 +726,7 @@ TYPED_TEST(TxBuilderTest, TakesAsLongAsItsPageSays) {
   }
 }
 
-TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutAGap) {
+TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutABubble) {
   Bench<TypeParam> b(this->rtl);
   b.Setup();
   for (unsigned i = 0; i < 8; ++i) {
@@ -738,7 +738,7 @@ TYPED_TEST(TxBuilderTest, LongFramesFollowEachOtherWithoutAGap) {
   for (size_t i = 1; i < b.frames.sent.size(); ++i) EXPECT_EQ(b.frames.sent[i].start, b.frames.sent[i - 1].end + 1);
 }
 
-TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxBuilderTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 5; ++round) {
     Bench<TypeParam> b(this->rtl);
     b.Setup();
@@ -762,12 +762,12 @@ TYPED_TEST(TxBuilderTest, BeginsAnewAfterAReset) {
 // --- Source ports
 // ------------------------------------------------------------------------------------------------------
 
-TEST(SourcePort, IsThatOfLinux) {
+TEST(SourcePort, MatchesLinux) {
   // Captured: both QPs 17; 17 and 19; 18 and 20 (srq.pcap), with flow label 0.
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x11), 0xc121);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x11, 0x13), 0xc143);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x14, 0x12), 0xc168);
-  // By hand: 0xabcdef * 0x123456 = 0xc379a'59ba4a; folded at 20 and at 40 bits 0xac3e3.
+  // Calculated: 0xabcdef * 0x123456 = 0xc379a'59ba4a; folded at 20 and at 40 bits 0xac3e3.
   EXPECT_EQ(TxBuilder::SourcePort(0, 0xabcdef, 0x123456), 0xc3c8);
   EXPECT_EQ(TxBuilder::SourcePort(0, 0x123456, 0xabcdef), 0xc3c8) << "the same in both directions";
   EXPECT_EQ(TxBuilder::SourcePort(0x12345, 0x11, 0x11), 0xc000 | (0x2345 ^ 0x4)) << "the label decides if there is one";
@@ -775,7 +775,7 @@ TEST(SourcePort, IsThatOfLinux) {
 }
 
 // Linux's RC and UC connections without a flow label; in these captures both queue pairs have the number 17.
-TEST(SourcePort, IsThatOfCapturedConnections) {
+TEST(SourcePort, MatchesCapturedConnections) {
   unsigned count = 0;
   for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
     const std::string name = std::string(path).substr(std::string(path).rfind('/') + 1);

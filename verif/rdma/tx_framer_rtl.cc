@@ -25,7 +25,7 @@ uint8_t* BytesOf(Port& port) {
   return reinterpret_cast<uint8_t*>(&port);
 }
 
-// The flat bits of token_i from the fields of a token, by the token's own list.
+// The flat bits of token_i from the fields of a token, by the token's own list of fields.
 template <typename Port>
 void Pack(const model::TxToken& token, Port& port) {
   size_t bits_left = 0;
@@ -94,8 +94,8 @@ class TxFramerRtlOf final : public TxFramerRtl {
   static constexpr size_t kBeatBytes = sizeof(Top::m_axis_tdata_o);
 
   struct Packet {
-    std::vector<uint8_t> payload;  // what has not been given yet
-    TimedFrame frame;              // as far as it has come out
+    std::vector<uint8_t> payload;  // not yet passed
+    TimedFrame frame;              // as far as it has left
   };
 
   template <typename Port>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives vireo_tx_framer in simulation and collects its frames with their cycles. Bits that the protocol leaves open
-// (a token that is not valid, payload that is not asked for, bytes behind a payload's end) are random, so that a design
-// that looks at them fails. Breaches of the stream's rules (a bubble, a hole in tkeep, a combinational path) throw.
+// Drives vireo_tx_framer in simulation and collects its frames with their cycles. Bits that the protocol leaves open (a
+// token that is not valid, payload that is not requested, bytes behind a payload's end) are random, so that a design
+// that uses them fails. Violations of the stream's rules (a bubble, a hole in tkeep, a combinational path) throw.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace vireo::verif {
 
-// An assertion in the RTL failed; the simulator has said which.
+// An assertion in the RTL failed; the simulator has printed which.
 struct AssertionFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct TimedFrame {
-  model::TxTrain train;  // as seen
+  model::TxTrain train;  // as observed
   std::vector<uint8_t> bytes;
 };
 
@@ -36,20 +36,20 @@ class TxFramerRtl {
   // Cycles since reset; the current one has not happened yet.
   virtual uint64_t cycle() const = 0;
 
-  // `ready` says, once per cycle, what m_axis_tready_i is; 1 until this is called.
+  // `ready` returns m_axis_tready_i once per cycle; 1 until this is called.
   virtual void SetReady(std::function<bool()> ready) = 0;
-  // From now on payload_valid_i stays 0: a breach of the contract.
+  // From now on payload_valid_i stays 0: a violation of the contract.
   virtual void WithholdPayload() = 0;
 
   // Offers a token from the current cycle on, at most `patience` cycles. Returns whether it was accepted, which was
-  // then in the cycle before the current one. Its payload is given as it is asked for.
+  // then in the cycle before the current one. Its payload is passed when requested.
   virtual bool Send(const model::TxToken& token, std::span<const uint8_t> payload, uint64_t patience) = 0;
   // Cycles without a token.
   virtual void Idle(uint64_t cycles) = 0;
 
-  // Frames that are complete, in their order, since the last call.
+  // Complete frames, in order, since the last call.
   virtual std::vector<TimedFrame> TakeFrames() = 0;
-  // Whether anything was accepted that has not come out completely.
+  // Whether anything accepted has not left completely.
   virtual bool busy() const = 0;
 };
 

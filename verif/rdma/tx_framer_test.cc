@@ -53,8 +53,8 @@ Bytes RandomBytes(size_t size, Random& random) {
   return result;
 }
 
-// Random in everything that is not given, also in what must not matter. The transport version is 0, so that the parser
-// takes the frame.
+// Random in every field that is not set, also in ignored ones. The transport version is 0, so that the parser accepts
+// the frame.
 Packet RandomPacket(BthOpcode opcode, bool vlan, bool ip6, size_t payload_bytes, Random& random) {
   Packet packet;
   TxToken::Visit(packet.token, [&](const char*, auto& field, unsigned bits) {
@@ -108,7 +108,7 @@ Packet PacketOf(const Bytes& frame, const RxToken& rx) {
 
 struct GoldenPacket {
   Packet packet;
-  Bytes frame;  // as it must leave: recorded below the MAC's padding, so padded here
+  Bytes frame;  // as it must leave: recorded without the MAC's padding, so padded here
 };
 
 const std::vector<GoldenPacket>& Golden() {
@@ -126,7 +126,7 @@ const std::vector<GoldenPacket>& Golden() {
   return packets;
 }
 
-// The packet without what does not matter.
+// The packet without ignored fields.
 Packet Essence(Packet packet) {
   TxToken& token = packet.token;
   if (!token.vlan_present) {
@@ -149,7 +149,7 @@ Packet Essence(Packet packet) {
   return packet;
 }
 
-// What differs between two packets, by name.
+// The differences of two packets, by name.
 std::string Difference(const Packet& expected, const Packet& actual) {
   std::vector<uint64_t> wanted;
   TxToken::Visit(expected.token,
@@ -163,7 +163,7 @@ std::string Difference(const Packet& expected, const Packet& actual) {
   return result;
 }
 
-// The receive parser must read out of a frame what went into it.
+// The receive parser must decode a frame to its input.
 void ExpectThatTheParserAgrees(const Packet& packet, const Bytes& frame) {
   const RxToken rx = RxParser::Parse(frame, false);
   ASSERT_EQ(rx.verdict, spec::RxVerdict::kRoce) << spec::ToString(rx.verdict) << "\n" << Hex(frame);
@@ -180,8 +180,8 @@ TEST(TxFramerModel, RebuildsEveryGoldenFrame) {
   }
 }
 
-TEST(TxFramerModel, WritesWhatTheTokenSays) {
-  // An RDMA WRITE with 5 bytes, by hand.
+TEST(TxFramerModel, WritesTheTokensFields) {
+  // An RDMA WRITE with 5 bytes, written out.
   TxToken token;
   std::copy_n("\x02\x11\x22\x33\x44\x55", 6, token.destination_mac);
   std::copy_n("\x02\x66\x77\x88\x99\xaa", 6, token.source_mac);
@@ -238,14 +238,14 @@ TEST(TxFramerModel, PadsTheShortestFrameWithZeros) {
 }
 
 // The formulas of docs/blocks/tx_framer.md with numbers.
-TEST(TxFramerModel, SaysWhenBeatsComeAndWhenTheNextTokenCan) {
-  auto random = MakeRandom("TxFramerModel.SaysWhenBeatsComeAndWhenTheNextTokenCan");
+TEST(TxFramerModel, ComputesBeatAndNextTokenCycles) {
+  auto random = MakeRandom("TxFramerModel.ComputesBeatAndNextTokenCycles");
   TxFramer wide(64);
   // 62 bytes: one beat.
   const Packet ack = RandomPacket(BthOpcode::kRcAcknowledge, false, false, 0, random);
   EXPECT_EQ(wide.Accept(5, ack.token), (TxTrain{0, 0, 15, 15}));
   EXPECT_EQ(wide.free_at(), 6u);
-  // 4,154 bytes: 65 beats. The payload begins in the first.
+  // 4,154 bytes: 65 beats. The payload starts in the first.
   const Packet middle = RandomPacket(BthOpcode::kRcSendMiddle, false, false, 4096, random);
   EXPECT_EQ(wide.Accept(6, middle.token), (TxTrain{64, 7, 16, 80}));
   EXPECT_EQ(wide.free_at(), 71u);
@@ -261,7 +261,7 @@ TEST(TxFramerModel, SaysWhenBeatsComeAndWhenTheNextTokenCan) {
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
-// Sends packets through the RTL and holds every frame against the model's, with every cycle.
+// Sends packets through the RTL and compares every frame with the model's, including every cycle.
 class Bench {
  public:
   // stalls: tokens come late now and then, and m_axis_tready_i is random.
@@ -277,7 +277,7 @@ class Bench {
     rtl_->Idle(TxFramer::kLatency);
   }
 
-  // The frame that must come.
+  // The expected frame.
   Bytes Send(const Packet& packet) {
     if (stalls_ && random_() % 2 == 0) rtl_->Idle(random_() % (2 * TxFramer::kLatency));
     const uint64_t offered = rtl_->cycle();
@@ -313,7 +313,7 @@ class Bench {
     expected_.clear();
   }
 
-  // Waits until what was accepted so far has left.
+  // Waits until everything accepted so far has left.
   void Drain() {
     if (!expected_.empty()) rtl_->Idle(expected_.back().train.last_beat_cycle + 1 - rtl_->cycle());
   }
@@ -334,7 +334,7 @@ class Bench {
   std::vector<TimedFrame> expected_;
 };
 
-// Datapath width, and whether tokens and their destination make it wait.
+// Datapath width, and whether tokens and their destination stall.
 class TxFramerRtlTest : public testing::TestWithParam<std::tuple<unsigned, bool>> {
  protected:
   unsigned data_bits() const { return std::get<0>(GetParam()); }
@@ -354,7 +354,7 @@ TEST_P(TxFramerRtlTest, RebuildsEveryGoldenFrame) {
 }
 
 // Every opcode behind every kind of header, with every payload length that a beat can end with, and with long payloads.
-TEST_P(TxFramerRtlTest, AgreesOnEveryKindAndLength) {
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryKindAndLength) {
   auto& random = bench_.random();
   for (const BthOpcode opcode : Opcodes()) {
     for (const bool vlan : {false, true}) {
@@ -371,7 +371,7 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryKindAndLength) {
   bench_.Check();
 }
 
-TEST_P(TxFramerRtlTest, AgreesOnEveryPayloadLength) {
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryPayloadLength) {
   for (size_t bytes = 0; bytes <= TxToken::kPayloadBytes; ++bytes) {
     bench_.Send(RandomPacket(BthOpcode::kRcRdmaWriteOnly, bytes & 1, bytes & 2, bytes, bench_.random()));
   }
@@ -379,13 +379,13 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryPayloadLength) {
 }
 
 // Short frames follow each other in every mixture.
-TEST_P(TxFramerRtlTest, AgreesOnMixturesOfShortFrames) {
+TEST_P(TxFramerRtlTest, MatchesModelOnMixturesOfShortFrames) {
   for (int i = 0; i < 20000; ++i) bench_.Send(AnyPacket(bench_.random(), i % 2 == 0 ? 8 : 100));
   bench_.Check();
 }
 
-// Checksums whose carries carry again are rare: make sums around them.
-TEST_P(TxFramerRtlTest, AgreesOnEveryChecksum) {
+// Checksums whose carries carry again are rare: generate sums around them.
+TEST_P(TxFramerRtlTest, MatchesModelOnEveryChecksum) {
   auto& random = bench_.random();
   Packet packet = RandomPacket(BthOpcode::kRcAcknowledge, false, false, 0, random);
   std::fill(std::begin(packet.token.ip_source), std::end(packet.token.ip_source), uint8_t{0xff});
@@ -397,7 +397,7 @@ TEST_P(TxFramerRtlTest, AgreesOnEveryChecksum) {
   bench_.Check();
 }
 
-TEST_P(TxFramerRtlTest, GivesBeatsInTheFormulasCycleAndNotOneEarlier) {
+TEST_P(TxFramerRtlTest, BeatsComeExactlyInTheCycleOfTheFormula) {
   auto& rtl = bench_.rtl();
   auto& random = bench_.random();
   for (const size_t bytes : {0u, 1u, 63u, 64u, 65u, 1024u, 4096u}) {
@@ -460,14 +460,14 @@ TEST_P(TxFramerRtlWidthTest, LeavesNoCycleBetweenFrames) {
   }
 }
 
-TEST_P(TxFramerRtlWidthTest, StartsAFrameForEachReadyAndNeverStopsOne) {
+TEST_P(TxFramerRtlWidthTest, StartsOneFramePerReadyAndInterruptsNone) {
   bool ready = false;
   rtl_->SetReady([&] { return std::exchange(ready, false); });
   rtl_->Idle(3);
   for (int i = 0; i < 50; ++i) {
     const Packet packet = AnyPacket(random_, 300);
     EXPECT_FALSE(rtl_->Send(packet.token, packet.payload, 40));
-    // Ready in this cycle and not afterwards: accepted in the next.
+    // Ready in this cycle only: accepted in the next.
     ready = true;
     const uint64_t cycle = rtl_->cycle();
     EXPECT_TRUE(rtl_->Send(packet.token, packet.payload, 40));
@@ -483,7 +483,7 @@ TEST_P(TxFramerRtlWidthTest, StartsAFrameForEachReadyAndNeverStopsOne) {
   EXPECT_FALSE(rtl_->Send(RandomPacket(BthOpcode::kCnp, false, false, 16, random_).token, {}, 40));
 }
 
-TEST_P(TxFramerRtlWidthTest, AssertsThatPayloadIsThere) {
+TEST_P(TxFramerRtlWidthTest, AssertsThatPayloadIsValid) {
   const Packet packet = RandomPacket(BthOpcode::kRcSendOnly, false, false, 500, random_);
   rtl_->Idle(2);
   rtl_->WithholdPayload();

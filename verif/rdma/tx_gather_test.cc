@@ -123,9 +123,9 @@ class Wire final : public BenchStream {
   TxGather& block_;
   Random& random_;
   std::deque<Bytes> payloads_;
-  Bytes now_;  // that is being taken
+  Bytes now_;  // being taken
   size_t at_ = 0;
-  Bytes next_;  // begins in the next cycle
+  Bytes next_;  // starts in the next cycle
 };
 
 template <typename Top>
@@ -138,7 +138,7 @@ struct Bench {
     block.failed_out.Connect(failed_sink, block);
     block.sent_out.Connect(sent_sink, block);
     read_request.on_token = [this](Cycle, const DmaReadRequest& request) { memory.Ask(request); };
-    // Of the two inputs each has its order; which of them comes first is the model's to say.
+    // Each input keeps its order; the model decides which of the two comes first.
     packet.on_token = [this](Cycle, const TxPacket& sent) {
       Input& input = inputs[sent.is_response ? 1 : 0];
       ASSERT_FALSE(input.packets.empty());
@@ -175,11 +175,11 @@ struct Bench {
     Bytes payload{};
     bool fails = false;
   };
-  // What was given to one of the inputs.
+  // The jobs passed to one of the inputs.
   struct Input {
-    std::deque<Packet> packets;  // whole, good, and not seen
+    std::deque<Packet> packets;  // whole, good, and not yet output
     std::deque<QpFailure> failures;
-    Packet open{};  // whose jobs are being given
+    Packet open{};  // whose jobs are being passed
   };
   struct Run {
     uint64_t address;
@@ -220,7 +220,7 @@ struct Bench {
     jobs.back().more = false;
     return jobs;
   }
-  // Jobs before this one that say `more` are dropped with it; of the rest of it nothing counts.
+  // Jobs before this one that have `more` are dropped with it; its other fields are ignored.
   TxJob Drop() {
     TxJob job = RandomJob();
     job.more = random() % 2 != 0;
@@ -250,7 +250,7 @@ struct Bench {
     }
     for (const TxJob& one : jobs) Add(one);
   }
-  // A net frame behind its header: `bytes` in runs of at most `most`, as eth/net_tx has them read.
+  // A net frame behind its header: `bytes` in runs of at most `most`, as eth/net_tx requests them.
   void AddNet(size_t bytes, size_t most, unsigned bad = 0) {
     std::vector<Run> runs;
     for (size_t done = 0; done < bytes; done += runs.back().bytes) {
@@ -270,7 +270,7 @@ struct Bench {
     job.packet.payload_bytes = static_cast<uint16_t>(bytes0 + bytes1);
     return job;
   }
-  // What a response becomes that cannot be read. [IBTA vol. 1, 9.9.5.2]
+  // The packet that replaces an unreadable response. [IBTA vol. 1, 9.9.5.2]
   static TxPacket NakOf(const TxPacket& response) {
     TxPacket nak{
         .qpn = response.qpn, .opcode = spec::BthOpcode::kRcAcknowledge, .psn = response.psn, .is_response = true};
@@ -311,7 +311,7 @@ struct Bench {
     }
     input.open = {};
   }
-  // All jobs went somewhere, and nothing is left.
+  // All jobs have been processed, and nothing remains.
   void Finish() {
     ASSERT_EQ(bench.RunOut(0), "");
     for (unsigned i = 0; i < 200 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
@@ -333,7 +333,7 @@ struct Bench {
   Wire<Top> wire{p, block, random};
   Memory<Top> memory{p, block, random};
   BlockBench<Top> bench;
-  // Before all streams: what it compares is the state before the cycle.
+  // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
@@ -390,7 +390,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_gather_64, Vtx_gather_512>;
 TYPED_TEST_SUITE(TxGatherTest, Tops, WidthNames);
 
-TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxGatherTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned job, response, request, memory, packet, wire, failed, sent, bad, drops;
   };
@@ -418,7 +418,7 @@ TYPED_TEST(TxGatherTest, AgreesWithTheModelAtEveryRate) {
 }
 
 // Every end of the first run, every length of the second.
-TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
+TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutABubble) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   for (size_t bytes0 = 1; bytes0 <= kBeat; bytes0 += kBeat > 8 ? 1 + bytes0 % 3 : 1) {
@@ -430,7 +430,7 @@ TYPED_TEST(TxGatherTest, JoinsTwoRunsWithoutAGap) {
 }
 
 // Every length of the second run behind every end of the first, and a third one behind that.
-TYPED_TEST(TxGatherTest, JoinsManyRunsWithoutAGap) {
+TYPED_TEST(TxGatherTest, JoinsManyRunsWithoutABubble) {
   auto& b = this->b;
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   constexpr size_t kStep = kBeat > 8 ? 9 : 1;
@@ -466,8 +466,8 @@ TYPED_TEST(TxGatherTest, TakesTheLargestPacketsAndKeepsOrder) {
   b.Finish();
 }
 
-// Nothing is asked for without room, and the buffer holds what it says.
-TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
+// Nothing is requested without room, and the buffer holds the stated amount.
+TYPED_TEST(TxGatherTest, RequestsOnlyWhatItHasRoomFor) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (size_t i = 0; i < 4; ++i) b.Add(b.Job(i << 20, 4000, i << 30, 96));
@@ -478,7 +478,7 @@ TYPED_TEST(TxGatherTest, AsksOnlyForWhatItHasRoomFor) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, TakesRoomForAllOfAPacketAtItsFirstJob) {
+TYPED_TEST(TxGatherTest, ReservesRoomForThePacketAtItsFirstJob) {
   auto& b = this->b;
   b.wire.rate = 0;
   b.Add(b.Job(0x1000, 4000, 0x8000, 96));
@@ -491,7 +491,7 @@ TYPED_TEST(TxGatherTest, TakesRoomForAllOfAPacketAtItsFirstJob) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
+TYPED_TEST(TxGatherTest, DroppedPacketLeavesNothing) {
   auto& b = this->b;
   b.wire.rate = 0;
   for (unsigned round = 0; round < 10; ++round) {
@@ -500,7 +500,7 @@ TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
     jobs.resize(1 + round % (jobs.size() - 1));
     for (const TxJob& job : jobs) b.Add(job);
     b.Add(b.Drop());
-    if (round % 3 == 0) b.Add(b.Drop());  // of nothing
+    if (round % 3 == 0) b.Add(b.Drop());  // of no packet
   }
   ASSERT_EQ(b.bench.Run(10000 + 10 * 4096 / Bench<TypeParam>::kBeatBytes), "");
   EXPECT_TRUE(b.job.IsEmpty());
@@ -515,7 +515,7 @@ TYPED_TEST(TxGatherTest, ADroppedPacketLeavesNothing) {
   EXPECT_EQ(b.failed.count, 0u);
 }
 
-TYPED_TEST(TxGatherTest, ADroppedPacketDoesNotFail) {
+TYPED_TEST(TxGatherTest, DroppedPacketDoesNotFail) {
   auto& b = this->b;
   auto jobs = b.Jobs({{kBadBit, 100}, {0x2000, 200}, {kBadBit, 300}});
   jobs.back().more = true;
@@ -527,7 +527,7 @@ TYPED_TEST(TxGatherTest, ADroppedPacketDoesNotFail) {
   EXPECT_EQ(b.failed.count, 0u);
 }
 
-TYPED_TEST(TxGatherTest, APacketFailsOnceHoweverManyOfItsRunsDo) {
+TYPED_TEST(TxGatherTest, PacketFailsOnceForAnyNumberOfFailedRuns) {
   auto& b = this->b;
   for (unsigned which = 0; which < 16; ++which) {
     std::vector<typename Bench<TypeParam>::Run> runs;
@@ -539,7 +539,7 @@ TYPED_TEST(TxGatherTest, APacketFailsOnceHoweverManyOfItsRunsDo) {
   EXPECT_EQ(b.failed.count, 15u);
 }
 
-TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
+TYPED_TEST(TxGatherTest, HoldsTheStatedNumberOfPackets) {
   auto& b = this->b;
   b.packet.rate = 0;
   for (size_t i = 0; i < TxGather::kJobDepth + 10; ++i) b.Add(b.Job(i << 20, 1, 0, 0));
@@ -550,7 +550,7 @@ TYPED_TEST(TxGatherTest, HoldsAsManyPacketsAsItSays) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
+TYPED_TEST(TxGatherTest, UnreadablePacketIsDiscarded) {
   auto& b = this->b;
   constexpr uint64_t kBad = kBadBit | 0x1000;
   b.wire.rate = 1;
@@ -572,9 +572,9 @@ TYPED_TEST(TxGatherTest, APacketThatCannotBeReadGoesNowhere) {
   EXPECT_EQ(b.failed_sink.sent().front().token.qpn, 2u);
 }
 
-TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
+TYPED_TEST(TxGatherTest, JobsOfAPacketDoNotInterleaveWithAnothers) {
   auto& b = this->b;
-  // Its second job comes late; the responses, which are there, wait for it.
+  // Its second job comes late; the responses, which are waiting, wait for it.
   std::vector<TxJob> jobs = b.Jobs({{0x1000, 10}, {0x2000, 20}, {0x3000, 30}, {0x4000, 40}});
   ASSERT_GT(jobs.size(), 1u);
   b.Add(jobs.front());
@@ -590,7 +590,7 @@ TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
   b.Finish();
   ASSERT_EQ(b.packet.count, 4u);
   EXPECT_FALSE(b.packet_sink.sent()[0].token.is_response);
-  // Nor does a drop that is late let anybody pass.
+  // A late drop lets no other packet pass either.
   b.Add(jobs.front());
   ASSERT_EQ(b.bench.Run(5), "");
   TxJob response = b.Job(0x10000, 5, 0, 0);
@@ -605,7 +605,7 @@ TYPED_TEST(TxGatherTest, JobsOfAPacketAreNotMixedWithAnothers) {
   EXPECT_EQ(b.packet.count, 5u);
 }
 
-TYPED_TEST(TxGatherTest, JobsAndResponsesTakeTurnsPacketByPacket) {
+TYPED_TEST(TxGatherTest, JobsAndResponsesAlternatePacketByPacket) {
   auto& b = this->b;
   for (unsigned i = 0; i < 12; ++i) {
     for (TxJob job : b.Jobs({{0x1000, 30}, {0x2000, 70}, {0x3000, 1}, {0x4000, 5}})) {
@@ -625,7 +625,7 @@ TYPED_TEST(TxGatherTest, JobsAndResponsesTakeTurnsPacketByPacket) {
   }
 }
 
-TYPED_TEST(TxGatherTest, AReportIsSaidBeforeItsPacketAndNeverOfOneThatFails) {
+TYPED_TEST(TxGatherTest, ReportPrecedesItsPacketAndIsOmittedOnFailure) {
   auto& b = this->b;
   b.sent.rate = 0;
   const auto add = [&](uint64_t address, size_t bytes) {
@@ -648,7 +648,7 @@ TYPED_TEST(TxGatherTest, AReportIsSaidBeforeItsPacketAndNeverOfOneThatFails) {
   EXPECT_EQ(b.sent_sink.sent()[1].token, (RxAck{.qpn = 0x1234, .psn = 0, .syndrome = 0x1f}));
 }
 
-TYPED_TEST(TxGatherTest, ANakTakesThePlaceOfAResponseThatCannotBeRead) {
+TYPED_TEST(TxGatherTest, NakReplacesAnUnreadableResponse) {
   auto& b = this->b;
   b.wire.rate = 1;
   for (unsigned i = 0; i < 40; ++i) {
@@ -671,7 +671,7 @@ TYPED_TEST(TxGatherTest, ANakTakesThePlaceOfAResponseThatCannotBeRead) {
   EXPECT_EQ(naks, 20);
 }
 
-TYPED_TEST(TxGatherTest, APacketThatReportsTakesAsLongAsThePageSays) {
+TYPED_TEST(TxGatherTest, ReportingPacketMeetsDocumentedLatencies) {
   auto& b = this->b;
   TxJob job = b.Job(0, 0, 0, 0);
   job.packet.reports = true;
@@ -696,9 +696,10 @@ TYPED_TEST(TxGatherTest, APacketThatReportsTakesAsLongAsThePageSays) {
   EXPECT_EQ(b.packet_sink.sent()[3].cycle, b.memory.last_beat + TxGather::kPacketLatency + TxGather::kReports);
 }
 
-TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
+TYPED_TEST(TxGatherTest, MeetsDocumentedLatencies) {
   auto& b = this->b;
-  // Not one cycle before, and in it: sinks are open, so that everything leaves in the first cycle of its visibility.
+  // Not one cycle earlier, and in it: sinks are open, so that everything leaves in the first cycle in which it is
+  // visible.
   b.Add(b.Job(100, 30, 200, 40));
   ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
   EXPECT_EQ(b.read_request.count, 0u);
@@ -717,9 +718,9 @@ TYPED_TEST(TxGatherTest, TakesAsLongAsItsPageSays) {
   }
 }
 
-TYPED_TEST(TxGatherTest, SeveralJobsTakeAsLongAsThePageSays) {
+TYPED_TEST(TxGatherTest, SeveralJobsMeetDocumentedLatencies) {
   auto& b = this->b;
-  // Their last runs come as soon as they are asked for.
+  // Their last runs arrive as soon as they are requested.
   TxJob job = b.Job(100, 30, 200, 40);
   job.packet.payload_bytes = 3 * 70;
   job.more = true;
@@ -736,7 +737,7 @@ TYPED_TEST(TxGatherTest, SeveralJobsTakeAsLongAsThePageSays) {
   EXPECT_EQ(b.packet_sink.sent()[0].cycle, b.memory.last_beat + TxGather::kPacketLatency);
 }
 
-TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
+TYPED_TEST(TxGatherTest, DropWaitsForTheRequestedRuns) {
   auto& b = this->b;
   b.memory.rate = 0;
   TxJob job = b.Job(100, 30, 200, 40);
@@ -755,7 +756,7 @@ TYPED_TEST(TxGatherTest, ADropWaitsForTheRunsThatWereAskedFor) {
   EXPECT_EQ(b.packet.count, 1u);
 }
 
-TYPED_TEST(TxGatherTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxGatherTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 6; ++round) {
     Bench<TypeParam> b(this->rtl);
     b.responses = true;
@@ -775,7 +776,7 @@ class TxGatherNetTest : public TxGatherTest<Top> {};
 using NetTops = testing::Types<Vtx_gather_net_64, Vtx_gather_net_512>;
 TYPED_TEST_SUITE(TxGatherNetTest, NetTops, WidthNames);
 
-TYPED_TEST(TxGatherNetTest, AgreesWithTheModelAtEveryRate) {
+TYPED_TEST(TxGatherNetTest, MatchesModelAtEveryRate) {
   struct Rates {
     unsigned job, request, memory, packet, wire, failed, sent, bad;
   };
@@ -803,7 +804,7 @@ TYPED_TEST(TxGatherNetTest, AgreesWithTheModelAtEveryRate) {
   }
 }
 
-// As many runs as a chain of a net buffer may have, or a run for every byte.
+// As many runs as the longest chain of a net buffer, or a run for every byte.
 TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
   auto& b = this->b;
   for (const size_t count : {size_t{3}, size_t{spec::kNetChainDescriptors}, size_t{1000}, kNetBytes}) {
@@ -820,10 +821,10 @@ TYPED_TEST(TxGatherNetTest, JoinsTheLongestPayloadOfManyRuns) {
   EXPECT_EQ(b.packet.count, 4u);
 }
 
-TYPED_TEST(TxGatherNetTest, TheLongestPayloadWaitsUntilTheOneBeforeLeaves) {
+TYPED_TEST(TxGatherNetTest, LongestPayloadWaitsForThePreviousToLeave) {
   auto& b = this->b;
   b.wire.rate = 0;
-  // Room is beats, and the first one of what waits is at the output and takes none.
+  // Room counts beats, and the first waiting one is at the output and takes none.
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
   const auto whole = [](size_t bytes) { return (bytes + kBeat - 1) / kBeat * kBeat; };
   const size_t rest = kBufferBytes<TypeParam> - whole(kNetBytes) + kBeat;
@@ -852,7 +853,7 @@ TYPED_TEST(TxGatherNetTest, TheLongestPayloadWaitsUntilTheOneBeforeLeaves) {
   b.Finish();
 }
 
-TYPED_TEST(TxGatherNetTest, ALongPayloadThatCannotBeReadGivesItsRoomBack) {
+TYPED_TEST(TxGatherNetTest, UnreadableLongPayloadFreesItsRoom) {
   auto& b = this->b;
   for (unsigned i = 0; i < 10; ++i) {
     for (TxJob job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {kBadBit, kNetBytes - 2 * 4096}})) {
@@ -867,7 +868,7 @@ TYPED_TEST(TxGatherNetTest, ALongPayloadThatCannotBeReadGivesItsRoomBack) {
   EXPECT_EQ(b.sent.count, 10u);
 }
 
-TYPED_TEST(TxGatherNetTest, ALongPayloadTakesAsLongAsThePageSays) {
+TYPED_TEST(TxGatherNetTest, LongPayloadMeetsDocumentedLatencies) {
   auto& b = this->b;
   for (const TxJob& job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {0x3000, kNetBytes - 2 * 4096}})) b.Add(job);
   ASSERT_EQ(b.bench.Run(TxGather::kRequestLatency), "");
@@ -880,7 +881,7 @@ TYPED_TEST(TxGatherNetTest, ALongPayloadTakesAsLongAsThePageSays) {
             b.memory.last_beat + TxGather::kPacketLatency + (b.packet_sink.sent()[0].token.reports ? 1 : 0));
 }
 
-TYPED_TEST(TxGatherNetTest, BeginsAnewAfterAReset) {
+TYPED_TEST(TxGatherNetTest, RestartsAfterReset) {
   for (unsigned round = 0; round < 4; ++round) {
     Bench<TypeParam> b(this->rtl);
     for (unsigned i = 0; i < 20; ++i) b.AddNet(kNetBytes, 700, 1);

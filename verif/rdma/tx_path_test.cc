@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and builder joined: jobs in, frames out. Payload is there whenever the framer asks for it, and RTL and model
+// Gather and builder connected: jobs in, frames out. Payload is valid whenever the framer takes it, and RTL and model
 // agree in every cycle.
 #include <gtest/gtest.h>
 
@@ -119,7 +119,7 @@ struct Bench {
   Mac<Top> mac{p, gather, builder, frames, random};
   Memory<Top> memory{p, gather, random};
   BlockBench<Top> bench;
-  // Before all streams: what it compares is the state before the cycle.
+  // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(mac), bench.AddOther(memory), true);
   decltype(bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", gather.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
@@ -154,7 +154,7 @@ struct WidthNames {
 using Tops = testing::Types<Vtx_path_64, Vtx_path_512>;
 TYPED_TEST_SUITE(TxPathTest, Tops, WidthNames);
 
-TYPED_TEST(TxPathTest, JobsBecomeFramesWithTheMemorysBytes) {
+TYPED_TEST(TxPathTest, FramesCarryTheMemoryOfTheirJobs) {
   struct Rates {
     unsigned job, answer, memory, mac, sent;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Receive buffer, responder and scatter block joined as in the device, for the test of their seams.
+// Receive buffer, responder and scatter block connected as in the device, to test their interfaces.
 module vireo_reception
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -70,7 +70,7 @@ module vireo_reception
   output logic                  net_last_o,
   output logic [13:0]           net_bytes_o,
 
-  output logic                  quiet_o,  // but for frames that wait in the buffer
+  output logic                  quiet_o,  // except frames that wait in the buffer
   output logic                  idle_o
 );
 
@@ -113,7 +113,7 @@ module vireo_reception
     .idle_o(buffer_idle)
   );
 
-  // The frames of this test ask for no receives, and answer no READ.
+  // The frames of this test request no receives, and answer no READ.
   logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
   logic unused_psn_valid, unused_parity_error;
   qp_psn_t unused_psn;

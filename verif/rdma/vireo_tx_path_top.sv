@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_tx_gather and vireo_tx_builder as the device joins them, for the test of the seam between the two.
+// vireo_tx_gather and vireo_tx_builder as connected in the device, to test the interface between the two.
 module vireo_tx_path_top
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SystemVerilog package and the C++ header are two readings of one contract: here each judges the other. The
+// The SystemVerilog package and the C++ header are two implementations of one contract: here each checks the other. The
 // Verilated codec module converts with the package's functions and types, the C++ side with Decode, Encode and Visit.
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@ def token(fields):
 
 class Refusals(unittest.TestCase):
     def refused(self, toml, *words):
-        """The generator fails on this file, names the file and says every one of `words`."""
+        """The generator fails on this file, names the file and prints every one of `words`."""
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "bad.toml").write_text(toml, encoding="utf-8")
             run = subprocess.run([*GENERATE, "--spec", folder], capture_output=True, text=True, check=False)
@@ -84,7 +84,7 @@ class Refusals(unittest.TestCase):
     def test_field_name_twice(self):
         self.refused(struct(field(0, 16, "a"), field(2, 16, "a")), "field a", "appears twice")
 
-    def test_token_of_nothing_known(self):
+    def test_token_of_unknown_kind(self):
         self.refused(token('{ token = "t", name = "a", doc = "D" }'), "token x", "field a", "no token of this name")
 
     def test_token_field_of_two_kinds(self):
@@ -199,7 +199,7 @@ class Outputs(unittest.TestCase):
             for path in pathlib.Path(one).iterdir():
                 self.assertEqual(path.read_bytes(), (pathlib.Path(two) / path.name).read_bytes(), path.name)
 
-    def test_check_notices_stale_and_stray_files(self):
+    def test_check_reports_stale_and_stray_files(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "gen"
             check = lambda: subprocess.run([*GENERATE, "--out", str(out), "--check"], capture_output=True, text=True, check=False)  # noqa: E731

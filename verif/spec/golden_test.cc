@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that Linux sent decode through the contract's accessors into values that make sense and encode to the same
-// bytes, ICRC included.
+// Frames that Linux sent decode through the contract's accessors into plausible values and encode to the same bytes,
+// ICRC included.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 using spec::BthOpcode;
 
-// Takes one frame apart completely; returns its opcode.
+// Decodes one frame completely; returns its opcode.
 BthOpcode CheckFrame(const Frame& bytes) {
   const ParsedFrame parsed = ParseRoceFrame(bytes.bytes);
   EXPECT_EQ(parsed.kind, ParsedFrame::Kind::kRoce) << parsed.what;
@@ -48,7 +48,7 @@ BthOpcode CheckFrame(const Frame& bytes) {
   return frame.bth.opcode;
 }
 
-TEST(SpecGolden, FramesOfLinuxDecodeAndEncodeToTheSameBytes) {
+TEST(SpecGolden, LinuxFramesDecodeAndEncodeToTheSameBytes) {
   std::map<BthOpcode, int> seen;
   const auto paths = ListCaptures(VIREO_VECTORS_DIR);
   ASSERT_EQ(paths.size(), 24u);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The virtio part of the contract against the headers of the kernel, which nobody here wrote. Names that a
-// distribution's headers do not have yet are skipped one by one.
+// The virtio part of the contract against the kernel's headers, an independent source. Names that a distribution's
+// headers do not have yet are skipped one by one.
 #include <gtest/gtest.h>
 
-// These are C headers: one has a member called `class`, one converts from void* in an inline function that this leaves
-// out.
+// These are C headers: one has a member called `class`, one converts from void* in an inline function that is excluded
+// here.
 #define VIRTIO_RING_NO_LEGACY
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wkeyword-macro"
@@ -179,9 +179,9 @@ TEST(LinuxHeaders, Rings) {
   EXPECT_SAME(VRING_PACKED_EVENT_FLAG_DESC, RingEventFlags::kDesc);
 }
 
-// The numbers that the vireo profile took must be free in the headers that this machine has, and those of rfc-v2 must
-// be exactly the ones that collide.
-TEST(LinuxHeaders, TheVireoProfileCollidesWithNothing) {
+// The numbers that the vireo profile uses must be free in the headers of this machine, and those of rfc-v2 must be
+// exactly the ones that collide.
+TEST(LinuxHeaders, VireoProfileHasNoCollisions) {
   const auto& vireo = ConstantsOf(Profile::kVireo);
   EXPECT_EQ(ToString(static_cast<NetFeature>(vireo.net_f_roce)), nullptr);
   EXPECT_EQ(ToString(static_cast<NetCtrlClass>(vireo.net_ctrl_class_roce)), nullptr);

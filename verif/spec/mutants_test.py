@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the checker: the agreement test must notice every deliberate error in the generated package or header.
+"""Mutation testing of the agreement test: it must detect every deliberate error in the generated package or header.
 
-Mutants that spoil different things share one build; each must be reported under its own name."""
+Mutants that break different items share one build; each must be reported under its own name."""
 
 import argparse
 import os
@@ -17,11 +17,11 @@ GEN = ROOT / "spec/gen"
 
 
 def swap(first, second):
-    """Two adjacent members trade places."""
+    """Swaps two adjacent members."""
     return (rf"(\n *{first};[^\n]*)(\n *{second};[^\n]*)", r"\2\1")
 
 
-# (pattern, replacement, what the agreement test must name). Every pattern must match exactly once.
+# (pattern, replacement, name that the agreement test must report). Every pattern must match exactly once.
 PACKAGE = [
     (*swap("logic solicited_event", "logic mig_req"), "struct bth"),
     (*swap(r"logic \[31:0\] rkey", r"logic \[31:0\] dma_length"), "struct reth"),
@@ -53,7 +53,7 @@ HEADER = [
     (r"(kNic100 = \{[^}]*\.datapath_bits = )512u", r"\g<1>256u", "number nic100.datapath_bits"),
     (r"(struct RdmaCqReq \{[^#]*?)kByteLenOffset = 16", r"\1kByteLenOffset = 20", "number rdma_cq_req.byte_len"),
 ]
-# These spoil every structure at once and need a build each.
+# These break every structure at once and need a build each.
 HEADER_ALONE = [
     [(r"<< position % 8;\n  for \(size_t i = first; i <= last; \+\+i, value >>= 8\)", "<< 0;\n  for (size_t i = first; i <= last; ++i, value >>= 8)",
       "struct pvirtq_event_suppress")],
@@ -69,7 +69,7 @@ def mutate(text, mutants):
 
 
 def build_and_run(work, compiler, file, mutants):
-    """Agreement test with `mutants` applied to one generated file; returns what it prints."""
+    """Agreement test with `mutants` applied to one generated file; returns its output."""
     shutil.rmtree(work, ignore_errors=True)
     gen = work / "spec/gen"
     gen.mkdir(parents=True)

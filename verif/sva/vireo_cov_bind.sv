@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests should have made happen at least once: the user points of `./vireo coverage`, and of no other build.
-// They look at ports, which the block's page explains. Lines and branches need no points: Verilator counts them.
+// Events that the tests should have caused at least once: the user points of `./vireo coverage`, and of no other build.
+// They observe ports, which the block's page explains. Lines and branches need no points: Verilator counts them.
 // The first byte of an AETH is its syndrome.
 bind vireo_slice vireo_stream_cov u_stream_cov (
   .clk_i, .rst_ni, .s_valid_i, .s_ready_i(s_ready_o), .m_valid_i(m_valid_o), .m_ready_i
@@ -10,7 +10,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
   .clk_i, .rst_ni, .s_valid_i, .s_ready_i(s_ready_o), .m_valid_i(m_valid_o), .m_ready_i
 );
 
-// In a block, by a name, when a condition in the block's own words is true in a cycle.
+// A named point in a block: a condition in the block's own signals is true in a cycle.
 `define VIREO_POINT(block, name, condition) \
   bind block vireo_point_cov u_cov_``name (.clk_i, .rst_ni, .hit_i(condition));
 
@@ -29,7 +29,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_rx_parser, ipv6, token_valid_o && token_o.verdict == RxVerdictRoce && token_o.is_ipv6)
 `VIREO_POINT(vireo_rx_buffer, drops, rx_drop_o)
 
-// Descriptor fetch: what it answers each client, and why it stops a queue
+// Descriptor fetch: its answers to each client, and the reasons for which it stops a queue
 `VIREO_POINT(vireo_desc_fetch, send_ok, buffer_valid_o[0] && buffer_o[0].status == BufferStatusOk)
 `VIREO_POINT(vireo_desc_fetch, send_empty, buffer_valid_o[0] && buffer_o[0].status == BufferStatusEmpty)
 `VIREO_POINT(vireo_desc_fetch, send_failed, buffer_valid_o[0] && buffer_o[0].status == BufferStatusFailed)
@@ -100,7 +100,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_msix, masked, interrupt_valid_i && mask_i)
 `VIREO_POINT(vireo_msix, not_enabled, interrupt_valid_i && !enable_i)
 
-// Queue pairs: every state, every order, every reason to leave
+// Queue pairs: every state, every command, every reason to leave a state
 `VIREO_POINT(vireo_qp_control, state_reset, qp_state_write_valid_o && qp_state_write_o.state == 3'(IbQpStateReset))
 `VIREO_POINT(vireo_qp_control, state_init, qp_state_write_valid_o && qp_state_write_o.state == 3'(IbQpStateInit))
 `VIREO_POINT(vireo_qp_control, state_rtr, qp_state_write_valid_o && qp_state_write_o.state == 3'(IbQpStateRtr))
@@ -139,7 +139,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_memory_check, responder_two_pages,
     place_valid_o[1] && place_o[1].status == MemoryStatusOk && place_o[1].bytes1 != '0)
 
-// Send queue: work requests, replays, what cannot be read
+// Send queue: work requests, replays, read failures
 `VIREO_POINT(vireo_send_queue, replay, work_request_valid_o && work_request_o.again)
 `VIREO_POINT(vireo_send_queue, resume, work_request_valid_o && work_request_o.resume)
 `VIREO_POINT(vireo_send_queue, failed_bad_wqe, work_request_valid_o && work_request_o.failed == RdmaErrorBadWqe)
@@ -148,7 +148,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_send_queue, failed_queue_dma_error,
     work_request_valid_o && work_request_o.failed == RdmaErrorQueueDmaError)
 
-// Requester: every operation, every status that a work request can end with here
+// Requester: every operation, every status with which a work request can end here
 `VIREO_POINT(vireo_requester, status_success, record_valid_o && record_o.status == IbWcStatusSuccess)
 `VIREO_POINT(vireo_requester, status_loc_len_err, record_valid_o && record_o.status == IbWcStatusLocLenErr)
 `VIREO_POINT(vireo_requester, status_loc_qp_op_err, record_valid_o && record_o.status == IbWcStatusLocQpOpErr)
@@ -228,7 +228,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     completion_valid_o && completion_o.has_cqe && completion_o.cqe[8*RdmaCqReqStatusOffset +: 8] ==
     IbWcStatusRnrRetryExcErr)
 
-// Receive queue: what the responder gets
+// Receive queue: its answers to the responder
 `VIREO_POINT(vireo_recv_queue, receive_ok, receive_valid_o && receive_o.status == BufferStatusOk)
 `VIREO_POINT(vireo_recv_queue, receive_empty, receive_valid_o && receive_o.status == BufferStatusEmpty)
 `VIREO_POINT(vireo_recv_queue, receive_failed, receive_valid_o && receive_o.status == BufferStatusFailed)
@@ -238,7 +238,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_recv_queue, failure_queue_dma_error,
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorQueueDmaError)
 
-// Responder: what comes out for a frame
+// Responder: its outputs for a frame
 `VIREO_POINT(vireo_responder, places, place_valid_o && !place_o.no_frame)
 `VIREO_POINT(vireo_responder, several_places, place_valid_o && place_o.more)
 `VIREO_POINT(vireo_responder, completes, place_valid_o && place_o.has_completion)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Assertions on vireo_dma_reader; compiled into the Verilated classes of the tests. The streams are watched by the
-// slices and queues that they come from (vireo_common_bind.sv).
+// Assertions on vireo_dma_reader; compiled into the Verilated classes of the tests. The streams are checked at their
+// slices and queues (vireo_common_bind.sv).
 bind vireo_dma_reader vireo_room_sva u_requests_sva (
   .clk_i, .rst_ni, .push_i(request_done), .room_i(unused_request_space)
 );

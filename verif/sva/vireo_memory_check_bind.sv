@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Assertions on vireo_memory_check; compiled into the Verilated class of its test. The checks are watched by the slices
-// that they come from (vireo_common_bind.sv).
+// Assertions on vireo_memory_check; compiled into the Verilated class of its test. The checks are checked at their
+// slices (vireo_common_bind.sv).
 bind vireo_memory_check vireo_stream_sva #(.Width(MemoryPlaceBits)) u_place0_sva (
   .clk_i, .rst_ni, .valid_i(place_valid_o[0]), .ready_i(place_ready_i[0]), .payload_i(place_o[0])
 );
@@ -11,7 +11,7 @@ bind vireo_memory_check vireo_stream_sva #(.Width(MemoryPlaceBits)) u_place1_sva
 bind vireo_memory_check vireo_stream_sva #(.Width(MemoryPlaceBits)) u_place2_sva (
   .clk_i, .rst_ni, .valid_i(place_valid_o[2]), .ready_i(place_ready_i[2]), .payload_i(place_o[2])
 );
-// A place in the RAM is free whenever one is needed: the take has counted it.
+// A place in the RAM is free whenever one is needed: it was counted when the check was taken.
 bind vireo_memory_check vireo_room_sva u_room0_sva (
   .clk_i, .rst_ni, .push_i(gen_place[0].write), .room_i(32'(gen_place[0].stored_q) < Answers)
 );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One thing that tests should see happen at least once. Its name is that of the instance (vireo_cov_bind.sv).
+// One event that tests should cause at least once. Its name is that of the instance (vireo_cov_bind.sv).
 // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
 /* verilator lint_off SYNCASYNCNET */
 module vireo_point_cov (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A push that is not asked for its room must have it.
+// A push without back-pressure must have room.
 // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
 /* verilator lint_off SYNCASYNCNET */
 module vireo_room_sva (

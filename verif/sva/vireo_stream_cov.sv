@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tests should have done to a slice or queue: something moved, waited for who takes it, filled it, and held up who
-// sends.
+// What tests should have done to a slice or queue: an entry moved, waited for the consumer, filled it, and stalled the
+// producer.
 // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
 /* verilator lint_off SYNCASYNCNET */
 module vireo_stream_cov (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The one handshake, watched: what is offered stays until it is accepted. Bound to the outputs of blocks (and to their
-// inputs, where it watches the test).
+// Checks the standard handshake: an offered entry stays until it is accepted. Bound to the outputs of blocks (and to
+// their inputs, where it checks the test).
 // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
 /* verilator lint_off SYNCASYNCNET */
 module vireo_stream_sva #(

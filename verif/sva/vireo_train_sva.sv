@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A train has no gap: once its first beat was shown, there is one until its last was taken.
+// A train has no gap: once its first beat was offered, there is one in every cycle until its last was taken.
 // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
 /* verilator lint_off SYNCASYNCNET */
 module vireo_train_sva (

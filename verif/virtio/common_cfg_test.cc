@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_common_cfg against its model, and against what virtio and the real driver expect of it.
+// vireo_common_cfg against its model, and against the requirements of virtio and the real driver.
 #include "model/virtio/common_cfg.h"
 
 #include <gtest/gtest.h>
@@ -240,7 +240,7 @@ struct Bench {
 // --- Against the model
 // -------------------------------------------------------------------------------------------------
 
-// Accesses that mean something, most of the time.
+// Mostly valid accesses.
 BarAccess RandomAccess(std::mt19937_64& random) {
   const auto common = [&](bool write, size_t field, unsigned bytes, uint64_t data) {
     return Bench::Access(write, spec::kBarVirtioCommonCfg + static_cast<uint32_t>(field), bytes, data);
@@ -301,7 +301,7 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(CommonCfg, AgreesWithTheModelInRandomTraffic) {
+TEST(CommonCfg, MatchesModelInRandomTraffic) {
   for (const unsigned bar_rate : {16u, 8u, 1u}) {
     for (const unsigned out_rate : {16u, 2u}) {
       Bench bench;
@@ -332,7 +332,7 @@ TEST(CommonCfg, AgreesWithTheModelInRandomTraffic) {
         if (random() % 512 == 0) bench.inputs.needs_reset = true;
       };
       for (int round = 0; round < 60; ++round) {
-        // A start that succeeds, then chaos, then a reset.
+        // A start that succeeds, then random accesses, then a reset.
         const auto status = [&](uint64_t value) {
           return Bench::Access(true, spec::kBarVirtioCommonCfg + uint32_t{Common::kDeviceStatusOffset}, 1, value);
         };
@@ -366,7 +366,7 @@ TEST(CommonCfg, AgreesWithTheModelInRandomTraffic) {
 // --- Against virtio
 // ----------------------------------------------------------------------------------------------------
 
-TEST(CommonCfg, AReadIsAnsweredAfterTheStatedTime) {
+TEST(CommonCfg, ReadMeetsDocumentedLatency) {
   Bench bench;
   bench.Start();
   for (const uint32_t offset : {uint32_t{Common::kNumQueuesOffset}, spec::kBarVirtioDeviceCfg, 0x3000u, 0x100'0000u}) {
@@ -381,7 +381,7 @@ TEST(CommonCfg, AReadIsAnsweredAfterTheStatedTime) {
   }
 }
 
-TEST(CommonCfg, AfterHardwareResetTheRowsAreSaidAndThenTheDeviceIsThere) {
+TEST(CommonCfg, HardwareResetBroadcastsTheRowsBeforeReady) {
   Bench bench;
   EXPECT_EQ(bench.Status(), DeviceStatus::kDeviceNeedsReset);
   bench.WriteStatus(DeviceStatus::kAcknowledge);  // too early
@@ -405,7 +405,7 @@ TEST(CommonCfg, AfterHardwareResetTheRowsAreSaidAndThenTheDeviceIsThere) {
   }
 }
 
-TEST(CommonCfg, TheProfileDecidesTheRoceBitTheEventQueueAndThePlaceOfTheRoceConfiguration) {
+TEST(CommonCfg, ProfileSelectsRoceBitEventQueueAndRoceConfigurationOffset) {
   for (const bool vireo : {true, false}) {
     Bench bench;
     bench.inputs.profile = vireo ? spec::Profile::kVireo : spec::Profile::kRfcV2;
@@ -437,7 +437,7 @@ TEST(CommonCfg, TheProfileDecidesTheRoceBitTheEventQueueAndThePlaceOfTheRoceConf
   }
 }
 
-TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
+TEST(CommonCfg, OnlyAllowedFeatureSetsAreAccepted) {
   const uint32_t v1 = Bit(VirtioFeature::kVersion1), reset = Bit(VirtioFeature::kRingReset);
   const uint32_t ctrl = Bit(NetFeature::kCtrlVq), mq = Bit(NetFeature::kMq);
   const struct {
@@ -488,10 +488,10 @@ TEST(CommonCfg, OnlyASetOfFeaturesThatIsAllowedIsTaken) {
   }
 }
 
-TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedADriver) {
+TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedDriver) {
   Bench bench;
   bench.Start();
-  bench.WriteFeatures(1, kVirtioWindow);  // before acknowledge: nobody's
+  bench.WriteFeatures(1, kVirtioWindow);  // before acknowledge: ignored
   EXPECT_EQ(bench.Read(Common::kDriverFeatureOffset, 4), 0u);
   bench.WriteStatus(DeviceStatus::kAcknowledge);
   bench.WriteFeatures(1, kVirtioWindow);
@@ -506,7 +506,7 @@ TEST(CommonCfg, StatusBitsAreOnlyAddedAndFeaturesNeedADriver) {
   EXPECT_EQ(bench.p.device_status_o, 0x8f);
 }
 
-TEST(CommonCfg, EnablingAQueueSaysItsRow) {
+TEST(CommonCfg, EnablingAQueueBroadcastsItsRow) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -536,7 +536,7 @@ TEST(CommonCfg, EnablingAQueueSaysItsRow) {
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
 }
 
-TEST(CommonCfg, AQueueThatIsEnabledKeepsItsRow) {
+TEST(CommonCfg, EnabledQueueKeepsItsRow) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -555,7 +555,7 @@ TEST(CommonCfg, AQueueThatIsEnabledKeepsItsRow) {
   EXPECT_EQ(bench.row.all.size(), rows);
 }
 
-TEST(CommonCfg, APackedRingHasAnySizeUpToTheLargest) {
+TEST(CommonCfg, PackedRingHasAnySizeUpToTheMaximum) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -603,7 +603,7 @@ TEST(CommonCfg, BadValuesAreRefused) {
   EXPECT_EQ(bench.queue_reset.count, 0u);
 }
 
-TEST(CommonCfg, AFieldIsWrittenAtItsOwnWidthAndReadAtAny) {
+TEST(CommonCfg, FieldIsWrittenAtItsOwnWidthAndReadAtAny) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -635,7 +635,7 @@ TEST(CommonCfg, AFieldIsWrittenAtItsOwnWidthAndReadAtAny) {
   EXPECT_EQ(bench.Read(Common::kQueueSizeOffset + 1, 2), 0u);  // not aligned
 }
 
-TEST(CommonCfg, WhereNothingIsNothingIsRead) {
+TEST(CommonCfg, UnmappedAddressesReadZero) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -657,7 +657,7 @@ TEST(CommonCfg, WhereNothingIsNothingIsRead) {
   EXPECT_EQ(bench.Status(), 0x0f);
 }
 
-TEST(CommonCfg, ADeviceResetLastsUntilFirmwareSaysSoAndForgetsEverything) {
+TEST(CommonCfg, DeviceResetClearsAllStateUntilFirmwareIsDone) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -671,11 +671,11 @@ TEST(CommonCfg, ADeviceResetLastsUntilFirmwareSaysSoAndForgetsEverything) {
   ASSERT_EQ(bench.device_reset.all.size(), 1u);
   EXPECT_EQ(bench.device_reset.all[0].first, at + CommonCfg::kPulseLatency);
   ASSERT_EQ(bench.bench.Run(100), "");
-  EXPECT_EQ(bench.p.idle_o, 1);  // firmware waits for this before it says that it is done
+  EXPECT_EQ(bench.p.idle_o, 1);  // firmware waits for this before it reports completion
   EXPECT_EQ(bench.p.device_status_o, 0);
   ASSERT_EQ(bench.row.all.size(), rows + kQueues);
   for (uint16_t i = 0; i < kQueues; ++i) EXPECT_EQ(bench.row.all[rows + i].second, (QueueRowWrite{.vq_index = i}));
-  // A driver that does not wait reaches nothing.
+  // A driver that does not wait has no effect.
   bench.WriteStatus(3);
   bench.WriteStatus(0);
   bench.Select(5);
@@ -700,14 +700,14 @@ TEST(CommonCfg, ADeviceResetLastsUntilFirmwareSaysSoAndForgetsEverything) {
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 1u);
 }
 
-TEST(CommonCfg, AResetDoneThatComesAtOnceWaitsForTheRows) {
+TEST(CommonCfg, EarlyResetDoneWaitsForTheRows) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
   bench.WriteStatus(0);
   ASSERT_EQ(bench.bench.Run(3), "");
   bench.say_reset_done = true;
-  // The walk begins 3 cycles after the write, a queue in every second cycle; resetting falls in the second cycle behind
+  // The walk starts 3 cycles after the write, a queue in every second cycle; resetting falls in the second cycle behind
   // its last.
   ASSERT_EQ(bench.bench.Run(kWalk - 1), "");
   EXPECT_EQ(bench.p.resetting_o, 1);
@@ -715,7 +715,7 @@ TEST(CommonCfg, AResetDoneThatComesAtOnceWaitsForTheRows) {
   EXPECT_EQ(bench.p.resetting_o, 0);
 }
 
-TEST(CommonCfg, AResetLastsUntilTheMsixTableIsReady) {
+TEST(CommonCfg, ResetLastsUntilTheMsixTableIsReady) {
   Bench bench;
   constexpr Cycle kReady = 200;
   bench.p.msix_ready_i = 0;
@@ -728,18 +728,18 @@ TEST(CommonCfg, AResetLastsUntilTheMsixTableIsReady) {
   EXPECT_EQ(bench.Status(), 0);
 }
 
-TEST(CommonCfg, AResetOfADeviceThatNobodyTouchedHasNothingToDo) {
+TEST(CommonCfg, ResetOfAnUntouchedDeviceIsIgnored) {
   Bench bench;
   bench.Start();
   bench.Select(3);
-  bench.Write(Common::kQueueEnableOffset, 2, 1);  // nobody's
+  bench.Write(Common::kQueueEnableOffset, 2, 1);  // ignored
   bench.WriteStatus(0);
   EXPECT_EQ(bench.Status(), 0);
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
   EXPECT_TRUE(bench.device_reset.all.empty());
 }
 
-TEST(CommonCfg, AQueueResetLastsUntilFirmwareSaysSo) {
+TEST(CommonCfg, QueueResetLastsUntilFirmwareIsDone) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -758,7 +758,7 @@ TEST(CommonCfg, AQueueResetLastsUntilFirmwareSaysSo) {
   EXPECT_EQ(bench.queue_reset_sink.sent()[0].token.vq_index, 9);
   EXPECT_EQ(bench.Read(Common::kQueueResetOffset, 2), 1u);
   EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
-  // Not to be set up, not to be reset once more, and another queue's end is not its own.
+  // It cannot be set up or reset again, and the end of another queue's reset does not affect it.
   bench.Write(Common::kQueueSizeOffset, 2, 8);
   bench.Write(Common::kQueueEnableOffset, 2, 1);
   bench.Write(Common::kQueueResetOffset, 2, 1);
@@ -783,7 +783,7 @@ TEST(CommonCfg, AQueueResetLastsUntilFirmwareSaysSo) {
   EXPECT_EQ(bench.queue_reset.count, 2u);
 }
 
-TEST(CommonCfg, WithoutTheFeatureAQueueIsNotReset) {
+TEST(CommonCfg, QueueResetNeedsTheFeature) {
   Bench bench;
   bench.Start();
   bench.WriteStatus(3);
@@ -796,7 +796,7 @@ TEST(CommonCfg, WithoutTheFeatureAQueueIsNotReset) {
   EXPECT_EQ(bench.queue_reset.count, 0u);
 }
 
-TEST(CommonCfg, ADeviceResetTakesQueueResetsWithIt) {
+TEST(CommonCfg, DeviceResetDropsQueueResets) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -821,7 +821,7 @@ TEST(CommonCfg, ADeviceResetTakesQueueResetsWithIt) {
   }
 }
 
-TEST(CommonCfg, AChangeOfTheConfigurationIsToldOnceDriverOk) {
+TEST(CommonCfg, ConfigurationChangeIsReportedWithDriverOk) {
   Bench bench;
   bench.Start();
   const auto generation = [&] { return bench.Read(Common::kConfigGenerationOffset, 1); };
@@ -855,7 +855,7 @@ TEST(CommonCfg, AChangeOfTheConfigurationIsToldOnceDriverOk) {
   EXPECT_EQ(bench.ReadAt(spec::kBarVirtioDeviceCfg + 6, 2), spec::NetStatus::kLinkUp | spec::NetStatus::kAnnounce);
 }
 
-// What the host reads together with the new generation is the new configuration, in whatever cycle it changes.
+// The host reads the new configuration together with the new generation, in any cycle of a change.
 TEST(CommonCfg, GenerationAndConfigurationChangeTogether) {
   size_t olds = 0, news = 0;
   for (unsigned delay = 0; delay < 12; ++delay) {
@@ -882,7 +882,7 @@ TEST(CommonCfg, GenerationAndConfigurationChangeTogether) {
   EXPECT_GT(news, 0u);
 }
 
-TEST(CommonCfg, AnErrorThatOnlyAResetCuresIsSeenAndTold) {
+TEST(CommonCfg, NeedsResetIsVisibleAndReported) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -902,7 +902,7 @@ TEST(CommonCfg, AnErrorThatOnlyAResetCuresIsSeenAndTold) {
   bench.say_reset_done = true;
   ASSERT_EQ(bench.bench.Run(40), "");
   EXPECT_EQ(bench.Status(), 0);
-  // Without a driver, too, a reset is the way out.
+  // Without a driver, too, a reset recovers the device.
   bench.inputs.needs_reset = true;
   ASSERT_EQ(bench.bench.Run(4), "");
   EXPECT_EQ(bench.Status(), 0x40);
@@ -912,7 +912,7 @@ TEST(CommonCfg, AnErrorThatOnlyAResetCuresIsSeenAndTold) {
   EXPECT_EQ(bench.interrupt.count, 1u);
 }
 
-TEST(CommonCfg, AResetWaitsForAMessageOnItsWay) {
+TEST(CommonCfg, ResetWaitsForAPendingMessage) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -931,7 +931,7 @@ TEST(CommonCfg, AResetWaitsForAMessageOnItsWay) {
   EXPECT_EQ(bench.Status(), 0);
 }
 
-TEST(CommonCfg, AHardwareResetInTrafficForgetsEverything) {
+TEST(CommonCfg, HardwareResetClearsAllState) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
@@ -974,7 +974,7 @@ TEST(CommonCfg, AHardwareResetInTrafficForgetsEverything) {
 // --- Against the driver
 // ------------------------------------------------------------------------------------------------
 
-// The block as a PCI function, with a configuration space as pci.toml says it and a firmware that answers.
+// The block as a PCI function, with a configuration space as in pci.toml and a firmware that answers.
 class Function final : public host::PciFunction {
  public:
   explicit Function(Bench& bench) : bench_(bench), space_(spec::kPciConfigBytes) {
@@ -1065,8 +1065,8 @@ class Function final : public host::PciFunction {
   size_t resets_ = 0, queue_resets_ = 0;
 };
 
-TEST(CommonCfg, TheDriverSetsUpAndResetsDeviceAndQueues) {
-  Bench bench;  // the driver may come as early as it likes
+TEST(CommonCfg, DriverSetsUpAndResetsDeviceAndQueues) {
+  Bench bench;  // the driver may come at any time
   Function function(bench);
   auto opened = host::VirtioPci::Open(function);
   ASSERT_TRUE(opened.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQ writer: batches, which a driver sees whole or not at all.
+// The CQ writer: batches, which become visible as a whole.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 // --- Batches
 
-// A driver that looks at its ring after every single store. Then it finds what it had found before, or a whole batch
-// more: every buffer with its id and length, in order.
+// A driver that checks its ring after every single store. It must find either no change or one more whole batch: every
+// buffer with its id and length, in order.
 class Looker {
  public:
   Looker(Bench& b, size_t vq) : b_(b), vq_(vq) { Begin(); }
@@ -35,7 +35,7 @@ class Looker {
     for (const Buffer& buffer : outstanding_) room -= buffer.descriptors;
     return room;
   }
-  // Makes buffers available, which come back as a batch.
+  // Makes buffers available, which return as a batch.
   void CompleteBatch(unsigned count, unsigned hold = ~0u) {
     Queue& queue = b_.queues[vq_];
     b_.CompleteBatch(vq_, count, hold, Room());
@@ -133,7 +133,7 @@ struct BatchBench : Bench {
   std::vector<std::unique_ptr<Looker>> lookers;
 };
 
-TEST_P(CqWriterRings, ADriverThatLooksAfterEveryStoreSeesABatchWholeOrNotAtAll) {
+TEST_P(CqWriterRings, DriverSeesABatchWholeOrNotAtAllAfterEveryStore) {
   for (uint16_t size : std::initializer_list<uint16_t>{8, 11, 16, 32}) {
     if (!Param().packed && size == 11) size = 64;
     auto b = std::make_unique<BatchBench>(Param(), size);
@@ -151,7 +151,7 @@ TEST_P(CqWriterRings, ADriverThatLooksAfterEveryStoreSeesABatchWholeOrNotAtAll) 
   }
 }
 
-TEST_P(CqWriterRings, ADriverSeesBatchesWholeAmongEverythingElseAtEveryRate) {
+TEST_P(CqWriterRings, DriverSeesBatchesWholeInMixedTrafficAtEveryRate) {
   for (const unsigned in : {16u, 4u}) {
     for (const unsigned memory : {16u, 2u}) {
       SCOPED_TRACE("rates " + std::to_string(in) + " " + std::to_string(memory));
@@ -188,7 +188,7 @@ TEST_P(CqWriterRings, ADriverSeesBatchesWholeAmongEverythingElseAtEveryRate) {
   }
 }
 
-TEST(CqWriter, AnEventAnywhereInABatchInterruptsOnceAndOneBesideItDoesNot) {
+TEST(CqWriter, UsedEventInsideABatchInterruptsOnceAndOutsideNever) {
   for (const bool packed : {false, true}) {
     constexpr uint16_t kSplitSize = 16, kPackedSize = 13;
     constexpr uint32_t kDesc = 2u << 16;
@@ -220,7 +220,7 @@ TEST(CqWriter, AnEventAnywhereInABatchInterruptsOnceAndOneBesideItDoesNot) {
   }
 }
 
-TEST(CqWriter, AnEventInABatchThatGoesPastTheEndOfTheUsedIndexInterrupts) {
+TEST(CqWriter, UsedEventInABatchAcrossIndexWrapInterrupts) {
   Bench b({.packed = false, .event_idx = true});
   b.Enable(kNetQueue, 16);
   ASSERT_EQ(b.bench.RunOut(30), "");
@@ -241,7 +241,7 @@ TEST(CqWriter, AnEventInABatchThatGoesPastTheEndOfTheUsedIndexInterrupts) {
   EXPECT_EQ(queue.interrupts, 2u);
 }
 
-TEST_P(CqWriterRings, ABatchThatHasBegunWhenItsQueueIsResetIsWrittenToWhereItBeganAndNoneAfterIt) {
+TEST_P(CqWriterRings, StartedBatchIsCompletedAcrossAQueueReset) {
   for (unsigned count = 2; count <= 5; ++count) {
     for (unsigned sent = 1; sent < count; ++sent) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(sent));
@@ -285,7 +285,7 @@ TEST_P(CqWriterRings, ABatchThatHasBegunWhenItsQueueIsResetIsWrittenToWhereItBeg
   }
 }
 
-TEST_P(CqWriterRings, ABatchInterruptsAsItsQueueWasWhenItBegan) {
+TEST_P(CqWriterRings, BatchInterruptsByTheQueueStateAtItsStart) {
   for (const bool is_row : {false, true}) {
     auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
     b->net().CompleteBatch(4, 2);
@@ -306,7 +306,7 @@ TEST_P(CqWriterRings, ABatchInterruptsAsItsQueueWasWhenItBegan) {
   }
 }
 
-TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
+TEST_P(CqWriterRings, BatchStartedWhileUnservedIsDroppedWhole) {
   for (unsigned sent = 1; sent < 4; ++sent) {
     auto b = std::make_unique<Bench>(Param());
     b->EnableAll();
@@ -327,7 +327,7 @@ TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
     b->CompleteBatch(kNetQueue, 4);
     b->Settle();
     EXPECT_EQ(queue.used, 4);
-    // One that has begun when it is stopped is written.
+    // One that has started when it is stopped is written.
     b->CompleteBatch(kNetQueue, 4, sent);
     ASSERT_EQ(b->bench.RunOut(50), "");
     b->SetKind(kNetQueue, KindOf(kNetQueue), true);
@@ -338,7 +338,7 @@ TEST_P(CqWriterRings, ABatchThatBeganWhileItsQueueWasNotServedIsDroppedWhole) {
   }
 }
 
-TEST_P(CqWriterRings, ABatchWhoseQueueFailsInTheMiddleIsWholeAndTheLast) {
+TEST_P(CqWriterRings, QueueFailureMidwayCompletesTheBatchAsTheLast) {
   for (unsigned sent = 1; sent < 5; ++sent) {
     SCOPED_TRACE(sent);
     auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
@@ -367,7 +367,7 @@ TEST_P(CqWriterRings, ABatchWhoseQueueFailsInTheMiddleIsWholeAndTheLast) {
   }
 }
 
-TEST_P(CqWriterRings, AnyWriteOfABatchThatFailsStopsTheQueueOnceWithoutAskingItsDriver) {
+TEST_P(CqWriterRings, FailedBatchWriteStopsTheQueueOnceWithoutASuppressionRead) {
   constexpr unsigned kCount = 4;
   const unsigned stores = Param().packed ? 2 * kCount : kCount + 1;
   for (unsigned at = 0; at < stores; ++at) {
@@ -385,14 +385,14 @@ TEST_P(CqWriterRings, AnyWriteOfABatchThatFailsStopsTheQueueOnceWithoutAskingIts
     EXPECT_EQ(queue.questions, 0u);
     queue.dead = true;
     b->CompleteBatch(kNetQueue, kCount);
-    b->lookers[kControlQueue]->CompleteBatch(1);  // the next slot knows nothing of it
+    b->lookers[kControlQueue]->CompleteBatch(1);  // the next slot is unaffected
     b->Settle();
     EXPECT_EQ(queue.failures, 1u);
     EXPECT_EQ(b->queues[kControlQueue].interrupts, 1u);
   }
 }
 
-TEST_P(CqWriterRings, WhileABatchIsOpenWhatNeedsNoSlotGoesOnAndTheRestWaits) {
+TEST_P(CqWriterRings, OpenBatchStallsOnlyOperationsThatNeedASlot) {
   auto b = std::make_unique<BatchBench>(Param(), uint16_t{16});
   Queue& cq = b->queues[kFirstCq];
   b->Post(kFirstCq, 8);
@@ -423,7 +423,7 @@ TEST_P(CqWriterRings, WhileABatchIsOpenWhatNeedsNoSlotGoesOnAndTheRestWaits) {
   EXPECT_EQ(b->doorbells, b->event_idx && !b->packed ? 1u : 0u);
 }
 
-TEST_P(CqWriterRings, ABatchTakesOneSlot) {
+TEST_P(CqWriterRings, BatchTakesOneSlot) {
   auto b = std::make_unique<BatchBench>(Param());
   b->done_in.rate = 0;
   b->Enable(kNetQueue, 16);
@@ -438,14 +438,14 @@ TEST_P(CqWriterRings, ABatchTakesOneSlot) {
   EXPECT_EQ(b->queues[kNetQueue].interrupts, kSlots + 3);
 }
 
-TEST_P(CqWriterRings, ABatchHasTheLatenciesOfItsPage) {
+TEST_P(CqWriterRings, BatchMeetsDocumentedLatencies) {
   Bench b(Param());
   b.EnableAll();
   b.Enable(kNetQueue, 16);
   ASSERT_EQ(b.bench.RunOut(30), "");
   b.CompleteBatch(kNetQueue, 4);
   b.Complete(kNetQueue);
-  // Visible: the last store of the batch, and the first one of what follows.
+  // Visible: the last store of the batch, and the first one of the following operation.
   const Cycle last =
       b.packed ? CqWriter::kCompletionToElement + CqWriter::kCyclesPerMore + 2 * CqWriter::kCyclesPerPackedMore + 2
                : CqWriter::kCompletionToElement + 3 * CqWriter::kCyclesPerMore + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQ writer as RTL and as model side by side, between drivers that post buffers, arm CQs and read what is written.
-// Every store is compared with what must be next in its queue, every interrupt with what its driver asked for.
+// The CQ writer as RTL and as model side by side, between drivers that post buffers, arm CQs and read the writes. Every
+// store is compared with the next expected one of its queue, every interrupt with its driver's request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ inline uint64_t Little(const uint8_t* bytes, size_t count) {
   return value;
 }
 
-// A used buffer, or a batch of them: split: their numbers; packed: where they lie; and what is behind.
+// A used buffer, or a batch of them: split: their numbers; packed: their places; and the place behind.
 struct Span {
   uint16_t first, behind;
   uint64_t number;
@@ -82,7 +82,7 @@ inline uint16_t NextPlace(uint16_t place, unsigned size) {
 // One queue as its driver sees it.
 struct Queue {
   QueueRowWrite row;
-  // Packed: where the next buffer lies, as tokens name it.
+  // Packed: the place of the next buffer, as in tokens.
   uint16_t place = kWrap;
   uint16_t TakePlace(unsigned descriptors = 1) {
     const uint16_t taken = place;
@@ -91,19 +91,19 @@ struct Queue {
                                                       : (at - row.queue_size) | ((place & kWrap) ^ kWrap));
     return taken;
   }
-  // Behind so many single descriptors.
+  // This many single descriptors further.
   uint16_t PlaceAt(uint64_t count) const {
     return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
   }
-  std::deque<Span> spans;  // of used buffers of which the driver was not asked
+  std::deque<Span> spans;  // of used buffers whose event suppression was not read
   uint64_t questions = 0, wished = 0;
-  uint64_t indices = 0;             // used indices that were stored, of packed rings flags: what the driver sees
-  uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: nobody asks about it
+  uint64_t indices = 0;             // stored used indices, of packed rings flags: visible to the driver
+  uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: event suppression is not read
   std::deque<uint16_t> avail_told;  // avail_event that may be written next: the last one, or one before it
   unsigned avail_stores = 0;
-  std::deque<Completion> work;    // whose used elements are to come
-  std::vector<Completion> batch;  // whose elements were written, and which the driver may not see yet
-  std::deque<Completion> cqes;    // that are to come
+  std::deque<Completion> work;    // with used elements still due
+  std::vector<Completion> batch;  // elements written, not yet visible to the driver
+  std::deque<Completion> cqes;    // still due
   std::deque<Buffer> posted;      // and not fetched
   std::deque<Buffer> fetched;     // and not used
   unsigned step = 0;              // of the writes of one buffer
@@ -111,7 +111,7 @@ struct Queue {
   uint32_t head_bytes = 0;
   uint16_t used = 0;                // used.idx in memory
   std::vector<bool> solicited;      // of each CQE in memory
-  std::deque<uint16_t> completing;  // used indices whose completion is on its way
+  std::deque<uint16_t> completing;  // used indices whose completion is in flight
   uint64_t written = 0;             // used indices that are complete
   uint64_t interrupts = 0;
   bool dead = false;   // must not be written any more
@@ -186,7 +186,7 @@ struct Bench {
     entry.Encode(write.data);
     table_in.tokens.push_back(write);
   }
-  // A new life of a queue that nobody uses.
+  // A new lifetime of an idle queue.
   void Enable(size_t vq, uint16_t size, bool has_vector = true) {
     Queue& queue = queues[vq];
     row_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
@@ -210,7 +210,7 @@ struct Bench {
     for (size_t vq = 0; vq < kQueues; ++vq) Enable(vq, AnySize(), vq != 1 && vq != 4);
     ASSERT_EQ(bench.RunOut(30), "");
   }
-  // Descriptor fetch has found so many entries in the ring.
+  // Descriptor fetch has found this many entries in the ring.
   void TellAvail(size_t vq, uint16_t index) {
     avail_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq), .idx = index});
     queues[vq].avail_told.push_back(index);
@@ -232,7 +232,7 @@ struct Bench {
   Completion Complete(size_t vq, int cqn = -1, bool solicited = false, bool success = true) {
     return CompleteChain(vq, 0, false, cqn, solicited, success);
   }
-  // `count` buffers of which the driver may see none before the last; those of `hold` and behind are not sent yet.
+  // `count` buffers, none visible before the last; those of `hold` and later are not sent yet.
   void CompleteBatch(size_t vq, unsigned count, unsigned hold = ~0u, unsigned room = ~0u) {
     unsigned left = std::min<unsigned>(room, queues[vq].row.queue_size);  // no more than fit into the ring
     for (unsigned i = 0; i < count; ++i) {
@@ -278,7 +278,7 @@ struct Bench {
                       .code = static_cast<uint32_t>(random())});
     event_in.tokens.push_back(events.back());
   }
-  // With what the driver has seen; the reference takes one arm at a time.
+  // With the position that the driver has seen; the reference takes one arm at a time.
   void ArmCq(size_t cqn, bool solicited, bool next, uint16_t behind = 0) {
     Queue& queue = queues[kFirstCq + cqn];
     const auto seen =
@@ -292,8 +292,8 @@ struct Bench {
     queue.arm_seen = queue.solicited.size() - behind;
     ++queue.arms;
   }
-  // A place in a packed ring tells what was seen only up to a ring's length back: an arm that came later than that may
-  // notify for nothing.
+  // A place in a packed ring identifies the seen position only up to a ring's length back: a later arm may cause a
+  // spurious notification.
   bool IsOvertaken(const Queue& queue) const {
     return packed && queue.solicited.size() - queue.arm_seen > queue.row.queue_size;
   }
@@ -304,7 +304,7 @@ struct Bench {
     return false;
   }
 
-  // --- What comes out
+  // --- Outputs
   void OnRequest(const BufferRequest& request) {
     ASSERT_EQ(request.client, spec::BufferClient::kCompletion);
     ASSERT_FALSE(request.by_index);
@@ -324,7 +324,7 @@ struct Bench {
       queue.fetched.push_back(buffer);
     }
   }
-  // Of a driver that wants anything, and now and then something that concerns what is asked.
+  // Random event suppression of a driver, now and then near the checked position.
   uint32_t Wish(const Span& span, uint16_t size) {
     if (fixed_wish) return *fixed_wish;
     if (!fickle && !(event_idx && !packed)) return 0;
@@ -397,7 +397,7 @@ struct Bench {
     using Flags = spec::VirtqDescFlags;
     return ((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (bytes != 0 ? Flags::kWrite : 0);
   }
-  // What was told last, unless what was told before it was written first.
+  // The last value sent, unless an earlier one was written first.
   void OnAvailStore(size_t vq, const DmaStore& store) {
     Queue& queue = queues[vq];
     ASSERT_TRUE(event_idx && !packed);
@@ -669,19 +669,19 @@ struct Bench {
   decltype(bench.Pulse<DmaDone>(p.done_valid_i, p.done_i, {})) done_in = bench.Pulse<DmaDone>(
       p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
   std::array<Queue, kQueues> queues;
-  std::deque<HostEvent> events;                // that were not written
+  std::deque<HostEvent> events;                // not yet written
   std::optional<std::deque<Completion>> held;  // not sent yet
   std::function<void(const DmaStore&)> on_store;
   unsigned batches = 0;
   std::deque<std::pair<size_t, Store>> done_queues;
-  std::deque<size_t> wanted;   // interrupts
-  std::deque<uint16_t> rings;  // doorbells to come
-  bool fickle = false;         // drivers do not want every interrupt
+  std::deque<size_t> wanted;   // interrupts due
+  std::deque<uint16_t> rings;  // doorbells due
+  bool fickle = false;         // drivers suppress some interrupts
   std::optional<uint32_t> fixed_wish;
-  size_t fail_fetch = kQueues;  // whose driver's wish cannot be read
+  size_t fail_fetch = kQueues;  // whose event suppression cannot be read
   Cycle last_fetch = 0, last_doorbell = 0;
   unsigned doorbells = 0;
-  BufferStatus none = BufferStatus::kEmpty;  // what a queue without buffers answers
+  BufferStatus none = BufferStatus::kEmpty;  // answer of a queue without buffers
   size_t fail_queue = kQueues;               // whose write fails
   unsigned fail_after = 0;
   uint64_t lost = 0;

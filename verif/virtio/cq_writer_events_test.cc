@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQ writer: interrupts as drivers wish them by flags and events, and avail_event.
+// The CQ writer: interrupts by the driver's flags and events, and avail_event.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace {
 struct WishCase {
   const char* text;
   bool packed, event_idx;
-  uint32_t wish;  // what the driver's area says
+  uint32_t wish;  // contents of the driver area
   bool interrupts;
 };
 
-// A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first lap.
-TEST(CqWriter, InterruptsByTheDriversFlagsAndEvents) {
+// A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first pass.
+TEST(CqWriter, InterruptsByFlagsAndUsedEvent) {
   constexpr uint32_t kEnable = 0, kDisable = 1u << 16, kDesc = 2u << 16, kReserved = 3u << 16;
   constexpr WishCase kCases[] = {
       {"split: flags 0", false, false, 0, true},
@@ -64,7 +64,7 @@ TEST(CqWriter, InterruptsByTheDriversFlagsAndEvents) {
   }
 }
 
-TEST(CqWriter, WhoseWishCannotBeReadIsStoppedAndTellsIt) {
+TEST(CqWriter, FailedSuppressionReadStopsTheQueueAndIsReported) {
   for (const bool packed : {false, true}) {
     Bench b({.packed = packed, .event_idx = true});
     b.EnableAll();
@@ -82,7 +82,7 @@ TEST(CqWriter, WhoseWishCannotBeReadIsStoppedAndTellsIt) {
   }
 }
 
-TEST(CqWriter, AQueueThatWasResetIsNotAskedAbout) {
+TEST(CqWriter, ResetQueueCausesNoSuppressionRead) {
   Bench b;
   b.EnableAll();
   b.done_in.rate = 0;
@@ -96,7 +96,7 @@ TEST(CqWriter, AQueueThatWasResetIsNotAskedAbout) {
   EXPECT_TRUE(b.idle.idle);
 }
 
-TEST(CqWriter, NoMoreWishesAreReadAtATimeThanThereIsRoomFor) {
+TEST(CqWriter, SuppressionReadsAreLimited) {
   Bench b;
   b.EnableAll();
   b.fetched_in.rate = 0;
@@ -108,7 +108,7 @@ TEST(CqWriter, NoMoreWishesAreReadAtATimeThanThereIsRoomFor) {
   EXPECT_EQ(b.queues[kNetQueue].interrupts, CqWriter::kQuestions + 5);
 }
 
-TEST(CqWriter, WritesTheLastAvailEventAndRingsWhenItIsInMemory) {
+TEST(CqWriter, WritesTheLastAvailEventThenRingsTheDoorbell) {
   Bench b({.packed = false, .event_idx = true});
   b.EnableAll();
   b.done_in.rate = 0;
@@ -128,7 +128,7 @@ TEST(CqWriter, WritesTheLastAvailEventAndRingsWhenItIsInMemory) {
   EXPECT_EQ(b.last_doorbell, b.last_done + CqWriter::kDoneToDoorbell);
   b.Settle();
 
-  // While nothing can be written the last value takes the place of those before.
+  // While nothing can be written the last value replaces earlier ones.
   b.store_out.rate = 0;
   for (uint16_t i = 0; i < 100; ++i) {
     b.TellAvail(kFirstWork, i);
@@ -141,7 +141,7 @@ TEST(CqWriter, WritesTheLastAvailEventAndRingsWhenItIsInMemory) {
   EXPECT_GE(b.doorbells, 3u);
 }
 
-TEST(CqWriter, WritesNoAvailEventOfAQueueThatIsNotServedOrCannotBeWritten) {
+TEST(CqWriter, WritesNoAvailEventForAnUnservedOrFailedQueue) {
   Bench b({.packed = false, .event_idx = true});
   b.EnableAll();
   b.SetKind(kFirstWork, KindOf(kFirstWork), true);
@@ -161,7 +161,7 @@ TEST(CqWriter, WritesNoAvailEventOfAQueueThatIsNotServedOrCannotBeWritten) {
   EXPECT_EQ(b.queues[kControlQueue].code, RdmaError::kQueueDmaError);
 }
 
-TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
+TEST(CqWriter, PackedCqArmStaysValidAcrossWrap) {
   for (const uint16_t size : std::initializer_list<uint16_t>{2, 3, 8, 13}) {
     Bench b({.packed = true});
     b.EnableAll();
@@ -190,10 +190,10 @@ TEST(CqWriter, AnArmOfAPackedCqKeepsItsMeaningAllTheWayAround) {
   }
 }
 
-TEST(CqWriter, ABufferWithoutAnIdKeepsTheOneThatTheDriverWrote) {
+TEST(CqWriter, BufferWithoutAnIdKeepsTheDriversId) {
   Bench b({.packed = true});
   b.EnableAll();
-  b.queues[kControlQueue].dead = true;  // it is looked at here
+  b.queues[kControlQueue].dead = true;  // checked here
   const Completion completion{.vq_index = kControlQueue, .head = kWrap | 1, .used_bytes = 9};
   std::vector<DmaStore> stores;
   b.store_out.on_token = [&](Cycle, const DmaStore& store) {

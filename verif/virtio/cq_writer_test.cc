@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Combine(testing::Bool(
                                   (std::get<1>(info.param) ? "_event_idx" : "");
                          });
 
-TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate) {
+TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
   uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, wished = 0, questions = 0, doorbells = 0,
            batches = 0;
   for (const unsigned in : {16u, 3u}) {
@@ -95,7 +95,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
               ++overruns;
             }
             if (queue.failures != 0) {
-              // Nothing may come any more; then it begins anew.
+              // No more outputs may come; then it restarts.
               queue.dead = true;
               queue.work.clear();
               queue.batch.clear();
@@ -136,7 +136,7 @@ TEST_P(CqWriterRings, WritesEverythingInOrderAndNotifiesThoseWhoAskedAtEveryRate
   EXPECT_GT(errors, 10u);
 }
 
-TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
+TEST_P(CqWriterRings, MeetsDocumentedLatencies) {
   Bench b(Param());
   b.EnableAll();
   b.done_in.rate = 0;
@@ -200,7 +200,7 @@ TEST_P(CqWriterRings, HasTheLatenciesOfItsPage) {
   EXPECT_EQ(b.stores, 6u);
 }
 
-TEST_P(CqWriterRings, WaitsOnlyWhenEverySlotHasAnUnansweredUsedIndex) {
+TEST_P(CqWriterRings, StallsOnlyWhenEverySlotIsUnanswered) {
   Bench b(Param());
   b.EnableAll();
   b.done_in.rate = 0;
@@ -223,7 +223,7 @@ struct ArmCase {
   bool after;            // notifies then
 };
 
-TEST_P(CqWriterRings, NotifiesOnceAtOnceOrLaterAsTheArmSays) {
+TEST_P(CqWriterRings, NotifiesOnceNowOrLaterByTheArm) {
   constexpr ArmCase kCases[] = {
       {"next, all seen", false, true, false, 0, false, false, true},
       {"next, one unseen", false, true, false, 1, true, false, false},
@@ -271,7 +271,7 @@ TEST_P(CqWriterRings, ErrorsAreSolicited) {
   EXPECT_EQ(b.queues[kFirstCq].interrupts, 1u);
 }
 
-TEST_P(CqWriterRings, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
+TEST_P(CqWriterRings, NotifiesOnlyAfterTheWriteIsAnswered) {
   Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
@@ -287,7 +287,7 @@ TEST_P(CqWriterRings, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
   b.Settle();
   EXPECT_EQ(cq.interrupts, 1u);
 
-  // One that the driver saw before the device knew it to be written is no news.
+  // One that the driver saw before the device knew it to be written does not notify.
   b.done_in.rate = 0;
   b.Complete(kFirstWork, 0);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -301,10 +301,10 @@ TEST_P(CqWriterRings, DoesNotNotifyOfACqeWhoseWriteIsNotAnsweredBeforeItIs) {
   EXPECT_EQ(cq.interrupts, 2u);
 }
 
-TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWayAround) {
+TEST(CqWriter, ArmsAndSolicitedCqesStayValidAcrossIndexWrap) {
   Bench b;
   b.EnableAll();
-  // Both begin with a solicited CQE; then the first is armed for the next of those, the other not at all.
+  // Both start with a solicited CQE; then the first is armed for the next of those, the other not at all.
   constexpr size_t kOther = 2;
   Queue& cq = b.queues[kFirstCq];
   Queue& other = b.queues[kFirstCq + kOther];
@@ -330,7 +330,7 @@ TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWa
   b.Complete(kFirstWork, 0, true);
   b.Settle();
   EXPECT_EQ(cq.interrupts, 1u);
-  // What was solicited a whole turn ago is not behind what the driver saw last.
+  // A CQE solicited a whole wrap ago is not behind the position that the driver saw last.
   b.Post(kFirstCq + kOther, 1);
   b.Complete(kFirstWork, kOther);
   b.Settle();
@@ -339,7 +339,7 @@ TEST(CqWriter, ArmsAndSolicitedCqesKeepTheirMeaningWhileTheUsedIndexGoesAllTheWa
   EXPECT_EQ(other.interrupts, 0u);
 }
 
-TEST_P(CqWriterRings, FirmwareArmsForWhatComesAfterAndFailsACq) {
+TEST_P(CqWriterRings, FirmwareArmsForLaterCqesAndFailsACq) {
   Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
@@ -370,12 +370,12 @@ TEST_P(CqWriterRings, FirmwareArmsForWhatComesAfterAndFailsACq) {
   EXPECT_EQ(cq.failures, 0u) << "who sets it knows";
   cq.cqes.clear();
   const uint64_t before = cq.interrupts;
-  b.ArmCq(0, false, true, 1);  // what was written before is still there to be seen
+  b.ArmCq(0, false, true, 1);  // CQEs written before are still unseen
   b.Settle();
   EXPECT_EQ(cq.interrupts, before + 1);
 }
 
-TEST_P(CqWriterRings, ACqWithoutAFreeBufferFailsAndStaysFailed) {
+TEST_P(CqWriterRings, CqWithoutAFreeBufferFailsUntilCleared) {
   Bench b(Param());
   b.EnableAll();
   Queue& cq = b.queues[kFirstCq];
@@ -401,7 +401,7 @@ TEST_P(CqWriterRings, ACqWithoutAFreeBufferFailsAndStaysFailed) {
   EXPECT_EQ(cq.used, 1);
 }
 
-TEST_P(CqWriterRings, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
+TEST_P(CqWriterRings, CqWithABrokenQueueFailsWithoutASecondReport) {
   Bench b(Param());
   b.EnableAll();
   b.none = BufferStatus::kFailed;
@@ -415,7 +415,7 @@ TEST_P(CqWriterRings, ACqWhoseQueueBrokeFailsWithoutTellingItTwice) {
   EXPECT_EQ(b.queues[kFirstWork].used, 2);
 }
 
-TEST_P(CqWriterRings, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
+TEST_P(CqWriterRings, UnsuitableBufferFailsTheCqInOrder) {
   for (const bool writable : {true, false}) {
     Bench b(Param());
     b.EnableAll();
@@ -432,7 +432,7 @@ TEST_P(CqWriterRings, ABufferThatCannotHoldACqeStopsTheCqWhenItsTurnComes) {
   }
 }
 
-TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
+TEST_P(CqWriterRings, BadEventBufferStopsTheEventQueueAndEventsAreCounted) {
   for (const bool writable : {true, false}) {
     Bench b(Param());
     b.EnableAll();
@@ -452,7 +452,7 @@ TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
     queue.dead = true;
     b.Happen();
     b.Settle();
-    // No event of before a reset exists after it.
+    // No event from before a reset exists after it.
     b.events.clear();
     b.Enable(kEventQueue, 4);
     ASSERT_EQ(b.bench.RunOut(30), "");
@@ -464,7 +464,7 @@ TEST_P(CqWriterRings, ABadEventBufferStopsTheEventQueueAndEventsAreCounted) {
   }
 }
 
-TEST_P(CqWriterRings, DoesNotTouchQueuesThatAreNotServed) {
+TEST_P(CqWriterRings, DoesNotAccessUnservedQueues) {
   Bench b(Param());
   b.EnableAll();
   b.SetKind(kFirstWork, KindOf(kFirstWork), true);
@@ -490,7 +490,7 @@ TEST_P(CqWriterRings, DoesNotTouchQueuesThatAreNotServed) {
   EXPECT_EQ(b.stores, 3u + 4u);
 }
 
-TEST_P(CqWriterRings, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+TEST_P(CqWriterRings, RestartsAtTheFirstEntryAfterPositionReset) {
   Bench b(Param());
   b.EnableAll();
   b.Complete(kNetQueue);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptor fetch as its tests see it: drivers that make buffers available rightly and wrongly, clients that ask for
-// them, and the bench that runs RTL and model in step.
+// Test bench of descriptor fetch: drivers that make buffers available rightly and wrongly, clients that request them,
+// and the bench that runs RTL and model in step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ struct ClientPorts {
   std::array<std::array<uint8_t, (BufferRequest::kBits + 7) / 8>, kClients> request{};
   std::array<std::array<uint8_t, (Buffer::kBits + 7) / 8>, kClients> buffer{};
 };
-// First of all streams: outputs of the block to the clients' ports.
+// Before all streams: outputs of the block to the clients' ports.
 class FromBlock final : public BenchStream {
  public:
   FromBlock(Vdesc_fetch& p, ClientPorts& ports) : p_(p), ports_(ports) {}
@@ -81,7 +81,7 @@ class FromBlock final : public BenchStream {
   Vdesc_fetch& p_;
   ClientPorts& ports_;
 };
-// Last of all: the clients' ports to inputs; also compares what is no stream.
+// After all: the clients' ports to inputs; also compares ports that are no stream.
 class ToBlock final : public BenchStream {
  public:
   ToBlock(Vdesc_fetch& p, ClientPorts& ports, const DescFetch& block) : p_(p), ports_(ports), block_(block) {}
@@ -115,7 +115,7 @@ class ToBlock final : public BenchStream {
 
   Cycle violation = model::kUnknown;
   uint64_t violations = 0;
-  std::deque<std::pair<Cycle, spec::AvailEvent>> avail_events;  // that the model says
+  std::deque<std::pair<Cycle, spec::AvailEvent>> avail_events;  // from the model
 
  private:
   Vdesc_fetch& p_;
@@ -124,7 +124,7 @@ class ToBlock final : public BenchStream {
   bool idle_ = true;
 };
 
-// What a driver does wrong with a queue in this life of it, and what it must be told.
+// A driver's error with a queue in this lifetime, and the expected report.
 enum class Defect { kNone, kIndex, kHead, kNoLength, kWraps, kIndirect, kBelow, kAbove, kStraddles, kDmaError };
 inline constexpr std::array kDefects{Defect::kIndex, Defect::kHead,      Defect::kNoLength,
                                      Defect::kWraps, Defect::kIndirect,  Defect::kBelow,
@@ -140,7 +140,7 @@ inline RdmaError CodeOf(Defect defect) {
 }
 
 inline constexpr uint16_t kWrap = 0x8000;
-// A place in a packed ring as tokens name it, and the one behind it.
+// A place in a packed ring as in tokens, and the one behind it.
 inline uint16_t NextPlace(uint16_t place, unsigned size) {
   const unsigned at = (place & ~kWrap) + 1u;
   return static_cast<uint16_t>(at == size ? (place & kWrap) ^ kWrap : at | (place & kWrap));
@@ -161,11 +161,11 @@ struct Ring {
   std::vector<VirtqDesc> table;
   std::vector<uint16_t> entries;
   uint16_t index = 0;              // avail.idx
-  std::deque<uint16_t> available;  // heads that were not answered yet
+  std::deque<uint16_t> available;  // heads not yet answered
   std::vector<bool> head_used;
   uint64_t added = 0, taken = 0;
   Defect defect = Defect::kNone;
-  uint64_t defect_at = 0;  // the entry, or the read, that is wrong
+  uint64_t defect_at = 0;  // the entry, or the read, with the defect
   bool defective = false;  // it has happened
   uint64_t reads = 0;
   unsigned failures = 0;
@@ -179,17 +179,17 @@ struct Ring {
     uint16_t id;
     uint16_t behind;
   };
-  std::map<uint16_t, End> ends;  // of chains that are followed, by the place of the last descriptor
+  std::map<uint16_t, End> ends;  // of chains being followed, by the place of the last descriptor
   bool chains = false;
   unsigned tables = 0;
-  std::optional<uint16_t> avail_event;  // that was said last
-  bool retires = false;                 // asked for no more, then reset
+  std::optional<uint16_t> avail_event;  // last one sent
+  bool retires = false;                 // no more requests, then reset
   unsigned outstanding = 0;             // requests
 };
 
 struct Asked {
   BufferRequest request;
-  uint64_t added;  // what was available then, at least
+  uint64_t added;  // available at that time, at least
   bool served;
   unsigned got = 0;
 };
@@ -259,7 +259,7 @@ struct Bench {
     block.SetEventIdx(0, true);
   }
 
-  // --- Host memory: the ring of queue q begins at (q + 1) << 40, its available ring 2^32 later.
+  // --- Host memory: the ring of queue q starts at (q + 1) << 40, its available ring 2^32 later.
   static uint64_t DescOf(size_t vq) { return (uint64_t{vq} + 1) << 40; }
   static uint64_t DriverOf(size_t vq) { return DescOf(vq) + (uint64_t{1} << 32); }
   DmaFetched Fetch(const DmaReadRequest& request) {
@@ -327,7 +327,7 @@ struct Bench {
     window.Encode(write.data);
     table_in.tokens.push_back(write);
   }
-  // A new life of a queue that nobody uses.
+  // A new lifetime of an idle queue.
   void Enable(size_t vq, uint16_t size, Defect defect = Defect::kNone, uint64_t defect_at = 0) {
     Ring& ring = rings[vq];
     row_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq)});
@@ -349,19 +349,19 @@ struct Bench {
     row_in.tokens.push_back(ring.row);
     ring.chains = packed && vq % 3 == 0;
     ring.memory.resize(size);
-    for (PvirtqDesc& descriptor : ring.memory) {  // zero, or used in a lap with the other wrap counter
+    for (PvirtqDesc& descriptor : ring.memory) {  // zero, or used in a pass with the other wrap counter
       if (random() % 2 == 0) continue;
       descriptor = {.addr = random(), .len = 5, .id = static_cast<uint16_t>(random()), .flags = VirtqDescFlags::kNext};
     }
     SetKind(vq, ring.chains ? kChainKinds[random() % kChainKinds.size()] : spec::TableQueueKind::kSq);
-    const uint64_t base = (vq + 1) << 16 | random() % 4096;  // tables are there, too
+    const uint64_t base = (vq + 1) << 16 | random() % 4096;  // tables lie there, too
     SetWindow(vq, {.enable = defect == Defect::kBelow || defect == Defect::kAbove || defect == Defect::kStraddles ||
                              random() % 2 == 0,
                    .base = base,
                    .last = base + 9999});
     for (VirtqDesc& descriptor : ring.table) descriptor = Random(vq);
   }
-  // A descriptor without fault: inside every window.
+  // A valid descriptor: inside every window.
   VirtqDesc Random(size_t vq) {
     const spec::TableWindow& window = rings[vq].window;
     VirtqDesc result{.addr = window.base + random() % 5000,
@@ -371,18 +371,18 @@ struct Bench {
     if (window.enable && random() % 4 == 0) {  // all of it
       result.addr = window.base;
       result.len = static_cast<uint32_t>(window.last - window.base + 1);
-    } else if (!window.enable && random() % 4 == 0) {  // the last bytes there are
+    } else if (!window.enable && random() % 4 == 0) {  // the last bytes of the address space
       result.addr = ~uint64_t{0} - (result.len - 1);
     }
     return result;
   }
-  // A table in memory, with a descriptor for it. The first descriptor of it is given.
+  // A table in memory, with a descriptor for it. Returns its first descriptor.
   static constexpr size_t kTableBytes = 8 * VirtqDesc::kBytes;
   VirtqDesc Table(size_t vq, const VirtqDesc& first) {
     Ring& ring = rings[vq];
     const uint64_t address = ring.window.base + ring.tables++ % 70 * kTableBytes;
     const auto entries = static_cast<unsigned>(1 + random() % (kTableBytes / VirtqDesc::kBytes));
-    // In a split ring's table the order is that of `next`; here it jumps.
+    // In a split ring's table the order is that of `next`; here it is not sequential.
     const unsigned middle = entries / 2;
     for (unsigned i = 0; i < entries; ++i) {
       VirtqDesc entry = i == 0 ? first : Random(vq);
@@ -451,7 +451,7 @@ struct Bench {
     }
   }
 
-  // Buffers of a packed ring, as many as fit. What the driver writes last, it writes with the next call.
+  // Buffers of a packed ring, as many as fit. The driver's last write is deferred to the next call.
   void MakePacked(size_t vq, unsigned count = 1, unsigned descriptors = 0) {
     Ring& ring = rings[vq];
     for (; count > 0 && !ring.defective; --count) {
@@ -491,7 +491,7 @@ struct Bench {
             default: break;
           }
         }
-        // A chain of a queue without chains; one that runs into what is not available.
+        // A chain of a queue without chains; one that runs into an unavailable descriptor.
         if (defect == Defect::kHead || defect == Defect::kIndex) {
           if (!ring.chains || (i + 1 == parts && ring.in_ring + parts < ring.size)) {
             descriptor.flags |= VirtqDescFlags::kNext;
@@ -515,7 +515,7 @@ struct Bench {
       ++ring.added;
     }
   }
-  // Gives buffers back to the driver, as the CQ writer does.
+  // Returns buffers to the driver, as the CQ writer does.
   void UsePacked(size_t vq, size_t keep = 0) {
     Ring& ring = rings[vq];
     while (ring.outstanding == 0 && ring.given.size() > keep) {
@@ -659,7 +659,7 @@ struct Bench {
         ++faileds;
       }
     }
-    // Who is told that there is no more waits for a doorbell: the driver must be told of this position, or a later one.
+    // A client that finds no more waits for a doorbell: the driver must be notified of this position, or a later one.
     if (event_idx && !packed && asking.served && !asking.request.by_index && buffer.status != BufferStatus::kFailed &&
         asking.got < asking.request.count) {
       ASSERT_TRUE(ring.avail_event.has_value());

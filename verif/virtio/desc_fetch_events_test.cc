@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptor fetch: what it says of rings, so that drivers ring only where they must.
+// Descriptor fetch: avail_event, so that drivers ring only where needed.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 // --- avail_event
 
-TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
+TEST(DescFetch, ReportsAvailIndexOnceAfterAShortAnswer) {
   Bench b;
   b.AcceptEventIdx();
   b.Enable(4, 8);
@@ -23,7 +23,7 @@ TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
   b.Settle();
   EXPECT_EQ(b.avail_events, 0u);
   b.MakeAvailable(4, 1);
-  b.Ask(0, 4, 2);  // there are two: who asks must ask again
+  b.Ask(0, 4, 2);  // there are two: the client must request again
   b.Settle();
   EXPECT_EQ(b.avail_events, 0u);
   b.Ask(0, 4, 2);
@@ -39,7 +39,7 @@ TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
   EXPECT_EQ(b.avail_events, 2u);
   EXPECT_EQ(b.rings[4].avail_event, 7);
 
-  // A new life begins at 0, which a driver need not have written: it is said, too.
+  // A new lifetime starts at 0, which a driver need not have written: it is sent, too.
   for (const bool by_row : {false, true}) {
     if (by_row) {
       b.Enable(4, 8);
@@ -59,7 +59,7 @@ TEST(DescFetch, SaysOnceWhatARingHoldsWhenAnAnswerIsShort) {
   }
 }
 
-TEST(DescFetch, SaysNothingOfQueuesThatNobodyRingsFor) {
+TEST(DescFetch, SendsNoAvailEventForQueuesWithoutDoorbells) {
   for (const auto kind : {spec::TableQueueKind::kCq, spec::TableQueueKind::kEvent}) {
     Bench b;
     b.AcceptEventIdx();
@@ -67,17 +67,17 @@ TEST(DescFetch, SaysNothingOfQueuesThatNobodyRingsFor) {
     b.SetKind(4, kind);
     ASSERT_EQ(b.bench.Run(50), "");
     b.MakeAvailable(4, 1);
-    b.rings[4].avail_event = 1;  // for the bench, which knows no kinds
+    b.rings[4].avail_event = 1;  // for the bench, which does not know kinds
     b.Ask(0, 4, 8);
     b.Settle();
     EXPECT_EQ(b.avail_events, 0u);
   }
 }
 
-// Driver and device as they are with ring_event_idx: the driver rings only when it adds the entry that avail_event
-// names; a pulse of descriptor fetch becomes avail_event some time later, and a ring of the device's own. Whatever was
-// made available is found.
-TEST(DescFetch, ADriverThatRingsOnlyWhereAvailEventSaysIsNeverOverlooked) {
+// Driver and device with ring_event_idx: the driver rings only when it adds the entry that avail_event names; a pulse
+// of descriptor fetch becomes avail_event some time later, and a doorbell of the device's own. Every available buffer
+// is found.
+TEST(DescFetch, DriverThatRingsOnlyAtAvailEventIsNeverMissed) {
   Bench b;
   b.AcceptEventIdx();
   b.Enable(4, 16);
@@ -85,7 +85,7 @@ TEST(DescFetch, ADriverThatRingsOnlyWhereAvailEventSaysIsNeverOverlooked) {
   Ring& ring = b.rings[4];
   uint16_t avail_event = 0x8000;  // in memory: far away
   bool rung = true;               // when the queue is enabled
-  bool full = false;              // the last answer was as long as asked for
+  bool full = false;              // the last answer was as long as requested
   std::deque<std::pair<Cycle, uint16_t>> writes;
   unsigned told = 0, rings = 0, additions = 0;
   for (int step = 0; step < 20'000; ++step) {

@@ -14,7 +14,7 @@ namespace {
 
 // --- Indirect tables
 
-TEST(DescFetch, ATableThatBreaksARuleStopsTheQueue) {
+TEST(DescFetch, TableThatViolatesARuleStopsTheQueue) {
   struct Case {
     const char* text;
     RdmaError code;
@@ -98,7 +98,7 @@ TEST(DescFetch, ATableThatBreaksARuleStopsTheQueue) {
   }
 }
 
-TEST(DescFetch, ATableWithoutTheFeatureOrWhoseReadFailsStopsTheQueue) {
+TEST(DescFetch, TableWithoutTheFeatureOrWithAFailedReadStopsTheQueue) {
   for (const bool packed : {false, true}) {
     for (const bool has_feature : {false, true}) {
       Bench b;
@@ -130,7 +130,7 @@ TEST(DescFetch, ATableWithoutTheFeatureOrWhoseReadFailsStopsTheQueue) {
   }
 }
 
-TEST(DescFetch, AnIndexBehindATableStopsTheQueue) {
+TEST(DescFetch, IndexBehindATableStopsTheQueue) {
   for (const bool packed : {false, true}) {
     Bench b;
     if (packed) b.UsePackedRings();
@@ -153,7 +153,7 @@ TEST(DescFetch, AnIndexBehindATableStopsTheQueue) {
   }
 }
 
-TEST(DescFetch, OfAPackedTableAFlagThatIsNotWriteMeansNothing) {
+TEST(DescFetch, PackedTableIgnoresFlagsOtherThanWrite) {
   Bench b;
   b.UsePackedRings();
   b.AcceptTables();
@@ -183,7 +183,7 @@ TEST(DescFetch, OfAPackedTableAFlagThatIsNotWriteMeansNothing) {
 }
 
 // [virtio 1.3, 2.7.5.3.2]
-TEST(DescFetch, ASplitChainMayEndInATable) {
+TEST(DescFetch, SplitChainMayEndInATable) {
   Bench b;
   b.AcceptTables();
   b.Enable(3, 8);
@@ -204,7 +204,7 @@ TEST(DescFetch, ASplitChainMayEndInATable) {
   EXPECT_EQ(b.table_out.count, 1u);
 }
 
-TEST(DescFetch, APackedChainWithATableStopsTheQueue) {
+TEST(DescFetch, PackedChainWithATableStopsTheQueue) {
   for (const unsigned at : {0u, 1u, 2u}) {
     Bench b;
     b.UsePackedRings();
@@ -226,7 +226,7 @@ TEST(DescFetch, APackedChainWithATableStopsTheQueue) {
   }
 }
 
-TEST(DescFetch, HasTheLatenciesOfItsPageWithTables) {
+TEST(DescFetch, TablesMeetDocumentedLatencies) {
   for (const bool packed : {false, true}) {
     Bench b;
     if (packed) b.UsePackedRings();

@@ -14,7 +14,7 @@ namespace {
 
 // --- Packed rings
 
-TEST(DescFetch, TakesAPackedRingOfEverySizeAllTheWayAround) {
+TEST(DescFetch, WalksAPackedRingOfEverySizeWithWrap) {
   for (const uint16_t size : std::initializer_list<uint16_t>{1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 100}) {
     for (const size_t vq : {3u, 4u}) {  // with chains and without
       SCOPED_TRACE(std::to_string(size) + " " + std::to_string(vq));
@@ -36,7 +36,7 @@ TEST(DescFetch, TakesAPackedRingOfEverySizeAllTheWayAround) {
   }
 }
 
-TEST(DescFetch, ReadsAPackedRingNoFurtherThanItWasAskedFor) {
+TEST(DescFetch, ReadsAPackedRingNoFurtherThanRequested) {
   for (unsigned count = 1; count <= 8; ++count) {
     for (uint16_t before = 0; before < 11; ++before) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(before));
@@ -64,7 +64,7 @@ TEST(DescFetch, ReadsAPackedRingNoFurtherThanItWasAskedFor) {
   }
 }
 
-TEST(DescFetch, FindsTheEndOfAPackedChainAndGoesOnBehindIt) {
+TEST(DescFetch, FindsTheEndOfAPackedChainAndContinuesBehindIt) {
   Bench b;
   b.UsePackedRings();
   b.Enable(3, 100);
@@ -91,7 +91,7 @@ TEST(DescFetch, FindsTheEndOfAPackedChainAndGoesOnBehindIt) {
   EXPECT_EQ(b.answers.size(), 10u);
 }
 
-TEST(DescFetch, EveryDescriptorOfAPackedRingComesWithItsIdAndThePlaceBehindIt) {
+TEST(DescFetch, PackedDescriptorsHaveIdAndNextPlace) {
   constexpr uint16_t kSize = 5;
   for (const spec::BufferClient client :
        {spec::BufferClient::kControl, spec::BufferClient::kNetTransmit, spec::BufferClient::kNetReceive}) {
@@ -123,7 +123,7 @@ TEST(DescFetch, EveryDescriptorOfAPackedRingComesWithItsIdAndThePlaceBehindIt) {
   }
 }
 
-TEST(DescFetch, ABufferInATableOrOfASplitRingHasNoId) {
+TEST(DescFetch, BufferInATableOrSplitRingHasNoId) {
   for (const bool packed : {false, true}) {
     Bench b;
     if (packed) b.UsePackedRings();
@@ -150,7 +150,7 @@ TEST(DescFetch, ABufferInATableOrOfASplitRingHasNoId) {
   }
 }
 
-TEST(DescFetch, APackedChainThatIsTooLongOrNeverEndsStopsTheQueue) {
+TEST(DescFetch, TooLongOrEndlessPackedChainStopsTheQueue) {
   struct Case {
     uint16_t size;
     unsigned descriptors;
@@ -182,7 +182,7 @@ TEST(DescFetch, APackedChainThatIsTooLongOrNeverEndsStopsTheQueue) {
   }
 }
 
-TEST(DescFetch, TellsWhyAPackedQueueBreaksOnceAndAnswersFailedUntilItsReset) {
+TEST(DescFetch, PackedQueueFailureIsReportedOnceUntilReset) {
   for (const Defect defect : kDefects) {
     for (const size_t vq : {3u, 5u}) {
       for (const uint64_t at : {0u, 3u}) {

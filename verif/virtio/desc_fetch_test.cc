@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptor fetch: split rings, queues that break, latencies; whatever drivers do, at every rate.
+// Descriptor fetch: split rings, queues that break, latencies; for any driver behavior, at every rate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   using testing::Test;
   std::map<RdmaError, unsigned> codes;
   unsigned empties = 0, faileds = 0, followed = 0, from_tables = 0, avail_events = 0, ids = 0;
-  // As long as it takes: how often a thing breaks is chance, that it does is not.
+  // Runs until every event occurred: the frequency of failures is random.
   const auto lacks = [&] {
     return std::min({codes[RdmaError::kBadDescriptor], codes[RdmaError::kWindowViolation],
                      codes[RdmaError::kQueueDmaError]}) <= 10 ||
@@ -57,7 +57,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
             if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
               b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
             } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
-              // What the life before has to tell of comes before the next one begins.
+              // Reports of the previous lifetime come before the next one starts.
               while (b->p.queue_failure_valid_o != 0) ASSERT_EQ(b->bench.Run(1), "");
               b->Enable(vq, any_size(), any_defect(), b->random() % 20);
               ASSERT_EQ(b->bench.Run(40), "");
@@ -89,18 +89,12 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   EXPECT_EQ(avail_events > 1000, features && !packed);
   EXPECT_EQ(ids > 1000, packed);
 }
-TEST(DescFetch, GivesWhatDriversMadeAvailableAndStopsBrokenQueuesAtEveryRate) {
-  GiveWhatDriversMadeAvailable(false, false);
-}
-TEST(DescFetch, GivesWhatDriversOfPackedRingsMadeAvailableAndStopsBrokenOnesAtEveryRate) {
-  GiveWhatDriversMadeAvailable(true, false);
-}
-TEST(DescFetch, GivesWhatDriversMadeAvailableWithTablesAndSaysWhereTheyAreToRing) {
-  GiveWhatDriversMadeAvailable(false, true);
-}
-TEST(DescFetch, GivesWhatDriversOfPackedRingsMadeAvailableWithTables) { GiveWhatDriversMadeAvailable(true, true); }
+TEST(DescFetch, DeliversAvailableBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(false, false); }
+TEST(DescFetch, DeliversPackedBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(true, false); }
+TEST(DescFetch, DeliversBuffersWithTablesAndAvailEvents) { GiveWhatDriversMadeAvailable(false, true); }
+TEST(DescFetch, DeliversPackedBuffersWithTables) { GiveWhatDriversMadeAvailable(true, true); }
 
-TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
+TEST(DescFetch, QueueFailureIsReportedOnceUntilReset) {
   for (const Defect defect : kDefects) {
     for (const uint64_t at : {0u, 3u}) {
       SCOPED_TRACE("defect " + std::to_string(static_cast<int>(defect)) + " at " + std::to_string(at));
@@ -140,7 +134,7 @@ TEST(DescFetch, TellsWhyAQueueBreaksOnceAndAnswersFailedUntilItsReset) {
   }
 }
 
-TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
+TEST(DescFetch, QueueWithBadParityDeliversNothingUntilWritten) {
   using spec::ContextRam;
   unsigned empty = 0, failed = 0;
   for (const bool packed : {false, true}) {
@@ -163,7 +157,7 @@ TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
         b.Settle();
         EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
         EXPECT_TRUE(b.contexts.errors.empty());
-        b.rings[5].defective = true;  // of answers `failed`, and of what is overlooked
+        b.rings[5].defective = true;  // for `failed` answers and missed buffers
         const size_t answers = b.answers.size();
         b.Ask(0, 5, 3);
         b.Settle();
@@ -187,7 +181,7 @@ TEST(DescFetch, OfAQueueWhoseEntryHasBadParityNothingIsGivenUntilItIsWritten) {
   EXPECT_EQ(failed, 2 * 3u);
 }
 
-TEST(DescFetch, AFlipAtAnyTimeEndsInAnErrorAndNoWrongBuffer) {
+TEST(DescFetch, FlipAtAnyTimeCausesAnErrorAndNoWrongBuffer) {
   unsigned errors = 0;
   for (const bool packed : {false, true}) {
     Bench b;
@@ -212,7 +206,7 @@ TEST(DescFetch, AFlipAtAnyTimeEndsInAnErrorAndNoWrongBuffer) {
   EXPECT_GT(errors, 500u);
 }
 
-TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
+TEST(DescFetch, ReadsADescriptorByIndexWithoutTheRing) {
   Bench b;
   b.Enable(3, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -232,12 +226,12 @@ TEST(DescFetch, ReadsADescriptorByIndexWithoutLookingAtTheRing) {
   EXPECT_EQ(b.reads.size(), 1u);
 }
 
-// What a replay reads may be used since, or another's by now: that is no fault of the queue.
-TEST(DescFetch, AReplayThatFindsNoBufferLeavesTheQueueAlone) {
+// The descriptor read by a replay may be used since, or another's by now: that is no fault of the queue.
+TEST(DescFetch, ReplayWithoutABufferLeavesTheQueueAlone) {
   Bench b;
   b.Enable(3, 16);
   ASSERT_EQ(b.bench.Run(50), "");
-  b.rings[3].defective = true;  // of an answer `failed`
+  b.rings[3].defective = true;  // for a `failed` answer
   constexpr auto kSend = static_cast<size_t>(spec::BufferClient::kSend);
   b.Ask(kSend, 3, 1, uint16_t{16});
   b.Settle();
@@ -255,13 +249,13 @@ TEST(DescFetch, AReplayThatFindsNoBufferLeavesTheQueueAlone) {
   EXPECT_EQ(b.answers.back().status, BufferStatus::kOk);
 }
 
-TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
+TEST(DescFetch, DoesNotAccessUnservedQueues) {
   Bench b;
   b.SetKind(1, spec::TableQueueKind::kSq);  // not enabled
   b.Enable(2, 4);
   b.SetKind(2, spec::TableQueueKind::kSq, true);  // stopped
   b.Enable(3, 4);
-  b.SetKind(3, spec::TableQueueKind::kNone);  // nobody's
+  b.SetKind(3, spec::TableQueueKind::kNone);  // no kind
   ASSERT_EQ(b.bench.Run(50), "");
   for (const size_t vq : {1u, 2u, 3u}) {
     b.rings[vq].served = false;
@@ -273,7 +267,7 @@ TEST(DescFetch, DoesNotTouchQueuesThatAreNotServed) {
   EXPECT_EQ(b.reads.size(), 0u);
 }
 
-TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
+TEST(DescFetch, RestartsAtTheFirstEntryAfterPositionReset) {
   for (const bool by_kind_none : {false, true}) {
     Bench b;
     b.Enable(4, 8);
@@ -294,7 +288,7 @@ TEST(DescFetch, StartsAgainAtTheFirstEntryAfterResetOfPositions) {
   }
 }
 
-TEST(DescFetch, TakesAFullRingAgainAndAgain) {
+TEST(DescFetch, TakesAFullRingRepeatedly) {
   Bench b;
   b.Enable(7, 16);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -312,7 +306,7 @@ TEST(DescFetch, TakesAFullRingAgainAndAgain) {
   EXPECT_GT(given, 66'000u);
 }
 
-TEST(DescFetch, AnAnswerGoesOnWhereTheRingBeginsAnew) {
+TEST(DescFetch, AnswerContinuesAcrossRingWrap) {
   for (uint16_t before = 0; before <= 8; ++before) {
     SCOPED_TRACE(before);
     Bench b;
@@ -332,7 +326,7 @@ TEST(DescFetch, AnAnswerGoesOnWhereTheRingBeginsAnew) {
   }
 }
 
-TEST(DescFetch, AFailureBeforeTheRingBeginsAnewSparesTheNextRequest) {
+TEST(DescFetch, FailureBeforeRingWrapDoesNotAffectTheNextRequest) {
   for (const uint64_t at : {5u, 7u}) {
     Bench b;
     b.Enable(7, 8, Defect::kHead, at);
@@ -352,7 +346,7 @@ TEST(DescFetch, AFailureBeforeTheRingBeginsAnewSparesTheNextRequest) {
   }
 }
 
-TEST(DescFetch, WalksAPackedQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+TEST(DescFetch, WalksOnePackedRequestPerQueueAtATime) {
   Bench b;
   b.UsePackedRings();
   b.Enable(1, 8);
@@ -371,7 +365,7 @@ TEST(DescFetch, WalksAPackedQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
   EXPECT_EQ(b.answers.size(), 3u);
 }
 
-TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
+TEST(DescFetch, PackedRingsMeetDocumentedLatencies) {
   for (const bool one : {true, false}) {  // buffer
     Bench b;
     b.UsePackedRings();
@@ -386,7 +380,7 @@ TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
     EXPECT_EQ(b.reads.size(), 1u);
     ASSERT_EQ(b.bench.Run(10), "");
     b.ring_in.rate = 16;
-    // Whether one is the last is known when the next descriptor was looked at.
+    // The last one is known only when the next descriptor was checked.
     ASSERT_EQ(b.bench.Run(DescFetch::kPackedToBuffer - (one ? 0 : 1)), "");
     EXPECT_EQ(b.answers.size(), 0u);
     ASSERT_EQ(b.bench.Run(1), "");
@@ -399,7 +393,7 @@ TEST(DescFetch, HasTheLatenciesOfItsPageWithPackedRings) {
   }
 }
 
-TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
+TEST(DescFetch, ReadsOneIndexPerQueueAtATime) {
   Bench b;
   b.Enable(1, 8);
   b.Enable(2, 8);
@@ -417,7 +411,7 @@ TEST(DescFetch, ReadsTheIndexOfAQueueOnceAtATimeAndThoseOfOthersMeanwhile) {
   EXPECT_EQ(b.answers.size(), 3u);
 }
 
-TEST(DescFetch, HasTheLatenciesOfItsPage) {
+TEST(DescFetch, MeetsDocumentedLatencies) {
   Bench b;
   b.Enable(1, 8);
   ASSERT_EQ(b.bench.Run(50), "");
@@ -451,7 +445,7 @@ TEST(DescFetch, HasTheLatenciesOfItsPage) {
   EXPECT_EQ(b.last_buffer, begin + DescFetch::kDescriptorToBuffer + 2 * DescFetch::kCyclesPerBuffer);
 }
 
-TEST(DescFetch, ClearsOfEveryQueueAtOnceDisturbNoOtherWrite) {
+TEST(DescFetch, SimultaneousClearsDisturbNoOtherWrite) {
   Bench b;
   for (size_t vq = 0; vq < kQueues; ++vq) b.Enable(vq, 16);
   ASSERT_EQ(b.bench.Run(200), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notification coalescing: RTL against model in every cycle, and both against what was set, said and when.
+// Notification coalescing: RTL against model in every cycle, and both against settings, notifications and their cycles.
 #include "model/virtio/moderation.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ struct Bench {
     };
   }
 
-  // A queue that is enabled and has these numbers, as it is when traffic begins.
+  // A queue that is enabled and has these limits, as at the start of traffic.
   void Enable(uint16_t queue, uint32_t max_packets, uint32_t max_usecs) {
     rows.tokens.push_back({.vq_index = queue, .enabled = true});
     tables.tokens.push_back(Numbers(queue, max_packets, max_usecs));
@@ -87,7 +87,7 @@ struct Bench {
     ASSERT_TRUE(notifications.IsEmpty());
     ASSERT_EQ(interrupts.count, count);
   }
-  // Exactly in the cycle that is so many from now, one interrupt is there.
+  // Exactly this many cycles from now, one interrupt leaves.
   void ExpectInterruptAfter(Cycle latency, uint16_t queue) {
     const uint64_t count = interrupts.count;
     ASSERT_EQ(Run(latency), "");
@@ -99,7 +99,7 @@ struct Bench {
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
       const uint64_t accepted = notifications.accepted;
-      // The model asked to be woken by a time that knew nothing of the leap.
+      // The model requested a wake-up for a time calculated before the jump.
       if (slept && block.deadline_ns() <= time.At(bench.cycle())) block.WakeAt(bench.cycle());
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (notifications.accepted != accepted) {
@@ -112,7 +112,7 @@ struct Bench {
     }
     return {};
   }
-  // Lets the clock stand until then, unless that is over. While it is idle: otherwise no clock stands.
+  // Stops the clock until then, unless that is over. While idle: otherwise the clock never stops.
   void Sleep(uint64_t until_ns) {
     const uint64_t now = time.At(bench.cycle());
     ASSERT_TRUE(block.IsIdle());
@@ -128,7 +128,7 @@ struct Bench {
     }
     return "the block does not come to rest";
   }
-  // All deadlines come.
+  // All deadlines expire.
   std::string SleepToTheEnd() {
     for (int i = 0; i < 50; ++i) {
       if (std::string difference = Settle(); !difference.empty()) return difference;
@@ -166,7 +166,7 @@ struct Bench {
                                  [this](Cycle cycle, const QueueRowWrite& row) { block.OnQueueRowWrite(cycle, row); });
 };
 
-TEST(Moderation, WithoutBothNumbersEveryNotificationIsAnInterruptAtOnce) {
+TEST(Moderation, WithoutBothLimitsEveryNotificationInterruptsAtOnce) {
   const struct {
     uint16_t queue;
     bool enabled;
@@ -207,7 +207,7 @@ TEST(Moderation, WithoutBothNumbersEveryNotificationIsAnInterruptAtOnce) {
   for (unsigned i = 0; i < 50; ++i) EXPECT_EQ(bench.sink.sent()[i].token.msix_vector, i);
 }
 
-TEST(Moderation, OneInterruptGoesWithTheLastOfSoManyNotifications) {
+TEST(Moderation, LastOfMaxPacketsNotificationsInterruptsOnce) {
   for (const uint32_t packets : {2u, 3u, 7u}) {
     Bench bench;
     bench.Enable(1, packets, kLong);
@@ -230,7 +230,7 @@ TEST(Moderation, OneInterruptGoesWithTheLastOfSoManyNotifications) {
   }
 }
 
-TEST(Moderation, OneInterruptGoesWhenTheTimeSinceTheFirstNotificationIsOver) {
+TEST(Moderation, InterruptsOnceMaxUsecsAfterTheFirstNotification) {
   for (const uint32_t usecs : {1u, 50u, 4097u, 0xffff'ffffu}) {
     for (const uint16_t queue : {uint16_t{0}, uint16_t{5}}) {
       Bench bench;
@@ -243,7 +243,7 @@ TEST(Moderation, OneInterruptGoesWhenTheTimeSinceTheFirstNotificationIsOver) {
         ASSERT_EQ(bench.Run(1), "");
         EXPECT_EQ(bench.p.deadline_ns_o, due);
         EXPECT_TRUE(bench.p.idle_o);
-        // Others add nothing to the time.
+        // Other queues add nothing to the time.
         bench.NotifyAndExpectNothing(queue, 3);
         EXPECT_EQ(bench.p.deadline_ns_o, due);
         // The last cycle before it, then the first one at it.
@@ -258,8 +258,8 @@ TEST(Moderation, OneInterruptGoesWhenTheTimeSinceTheFirstNotificationIsOver) {
   }
 }
 
-TEST(Moderation, ANotificationBehindTheDeadlineIsPartOfTheInterrupt) {
-  // It meets the pass in every way.
+TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
+  // It coincides with the pass in every way.
   for (Cycle before = 0; before < 8; ++before) {
     Bench bench;
     bench.Enable(2, 100, 10);
@@ -269,7 +269,7 @@ TEST(Moderation, ANotificationBehindTheDeadlineIsPartOfTheInterrupt) {
     bench.Notify(2);
     ASSERT_EQ(bench.Run(30), "");
     EXPECT_EQ(bench.interrupts.count, 1u);
-    // It came before the interrupt, or began anew.
+    // It came before the interrupt, or started anew.
     ASSERT_EQ(bench.SleepToTheEnd(), "");
     EXPECT_LE(bench.interrupts.count, 2u);
     EXPECT_GE(bench.told[2].back(), bench.said[2].back());
@@ -277,7 +277,7 @@ TEST(Moderation, ANotificationBehindTheDeadlineIsPartOfTheInterrupt) {
 }
 
 // virtio 1.3, 5.1.6.5.9: "the device needs to immediately send a used buffer notification"
-TEST(Moderation, NewNumbersHoldForWhatIsPending) {
+TEST(Moderation, NewLimitsApplyToPendingNotifications) {
   const struct {
     uint32_t max_packets, max_usecs;
     bool at_once;
@@ -299,7 +299,7 @@ TEST(Moderation, NewNumbersHoldForWhatIsPending) {
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.interrupts.count, 0u);
       EXPECT_EQ(bench.p.deadline_ns_o, begin + c.max_usecs * kUs) << "of the first notification";
-      // What was counted goes on.
+      // Counted notifications stay counted.
       if (c.max_packets == 15) {
         bench.NotifyAndExpectNothing(3, 4);
         bench.Notify(3);
@@ -309,7 +309,7 @@ TEST(Moderation, NewNumbersHoldForWhatIsPending) {
   }
 }
 
-TEST(Moderation, NumbersOfOthersChangeNothing) {
+TEST(Moderation, LimitsOfOtherQueuesChangeNothing) {
   Bench bench;
   bench.Enable(3, 3, kLong);
   bench.NotifyAndExpectNothing(3, 2);
@@ -328,9 +328,9 @@ TEST(Moderation, NumbersOfOthersChangeNothing) {
   bench.ExpectInterruptAfter(Moderation::kLatency, 3);
 }
 
-TEST(Moderation, WhatIsPendingIsForgottenAtBothEndsOfAQueuesLife) {
+TEST(Moderation, RowWritesDiscardPendingNotifications) {
   for (const bool enabled : {false, true}) {
-    // With the notification anywhere on its way.
+    // With the notification at any stage.
     for (Cycle delay = 0; delay < 8; ++delay) {
       Bench bench;
       bench.Enable(0, 100, 20);
@@ -341,7 +341,7 @@ TEST(Moderation, WhatIsPendingIsForgottenAtBothEndsOfAQueuesLife) {
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = enabled});
       ASSERT_EQ(bench.Settle(), "");
       ASSERT_EQ(bench.SleepToTheEnd(), "");
-      // One that comes behind it begins anew, or is an interrupt: nobody moderates what is not enabled.
+      // One that comes behind it starts anew, or is an interrupt: a queue that is not enabled is not moderated.
       const bool behind = delay < Moderation::kLatency - 1;
       EXPECT_EQ(bench.interrupts.count, behind ? 1u : 0u) << delay;
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = true});
@@ -355,7 +355,7 @@ TEST(Moderation, WhatIsPendingIsForgottenAtBothEndsOfAQueuesLife) {
   }
 }
 
-TEST(Moderation, AQueueThatIsForgottenWhileItIsDueSaysNothingOrIsOnItsWay) {
+TEST(Moderation, DueQueueThatIsDiscardedSendsNothingOrIsInFlight) {
   for (Cycle delay = 0; delay < 12; ++delay) {
     for (const unsigned rate : {0u, 16u}) {
       Bench bench;
@@ -378,7 +378,7 @@ TEST(Moderation, AQueueThatIsForgottenWhileItIsDueSaysNothingOrIsOnItsWay) {
   }
 }
 
-TEST(Moderation, APassSaysAllThatAreDueInTurnAndLeavesTheOthers) {
+TEST(Moderation, PassSendsAllDueInOrderAndKeepsTheOthers) {
   Bench bench;
   for (uint16_t queue = 0; queue < kQueues; ++queue) bench.Enable(queue, 100, queue == 3 ? 500 : 50);
   for (uint16_t queue = kQueues; queue-- > 0;) bench.NotifyAndExpectNothing(queue, 2);
@@ -397,7 +397,7 @@ TEST(Moderation, APassSaysAllThatAreDueInTurnAndLeavesTheOthers) {
   EXPECT_EQ(bench.told[3].size(), 1u);
 }
 
-TEST(Moderation, NotificationsWithoutEndAndAPassTakeTurns) {
+TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
   Bench bench;
   for (uint16_t queue = 0; queue < kQueues; ++queue) bench.Enable(queue, queue == 0 ? 0 : 100, 50);
   for (uint16_t queue = 1; queue < kQueues; ++queue) bench.NotifyAndExpectNothing(queue, 1);
@@ -409,8 +409,8 @@ TEST(Moderation, NotificationsWithoutEndAndAPassTakeTurns) {
   EXPECT_FALSE(bench.notifications.IsEmpty());
 }
 
-// Nothing of before a reset counts. The numbers are firmware's to write anew, as is the queue's row.
-TEST(Moderation, AResetForgetsWhatIsPending) {
+// State from before a reset does not count. Firmware must write the limits again, and the queue's row.
+TEST(Moderation, ResetDiscardsPendingNotifications) {
   RtlTop<Vmoderation> rtl{Outputs};
   auto& p = rtl.ports();
   p.interrupt_ready_i = 1;
@@ -449,8 +449,8 @@ TEST(Moderation, AResetForgetsWhatIsPending) {
   }
 }
 
-// Idle is a promise: with a clock that stands until an input or the deadline, all comes in the same cycles.
-TEST(Moderation, AClockThatStandsWhileItIsIdleChangesNothing) {
+// With a clock that stops while idle until an input or the deadline, all events come in the same cycles.
+TEST(Moderation, StoppingTheClockWhileIdleChangesNothing) {
   auto random = MakeRandom("moderation_sleep");
   std::vector<std::pair<Cycle, QueueInterrupt>> notifications;
   Cycle cycle = 100;
@@ -498,8 +498,8 @@ TEST(Moderation, AClockThatStandsWhileItIsIdleChangesNothing) {
   EXPECT_LT(2 * clocked[1], clocked[0]);
 }
 
-// While the numbers stay, what the driver gets can be said without knowing the block.
-TEST(Moderation, RtlAndModelAgreeInEveryCycleAndNoNotificationWaitsLongerThanItsNumbersSay) {
+// While the limits stay, the driver's interrupts can be predicted without knowledge of the block.
+TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
   for (const uint64_t period_ns : {4u, 100u}) {
     for (const unsigned out_rate : {16u, 5u}) {
       for (const unsigned in_rate : {1u, 7u, 16u}) {
@@ -545,8 +545,8 @@ TEST(Moderation, RtlAndModelAgreeInEveryCycleAndNoNotificationWaitsLongerThanIts
   }
 }
 
-// Numbers and rows change at any time. A notification is told of, or its queue has been reset meanwhile.
-TEST(Moderation, RtlAndModelAgreeInEveryCycleWhileNumbersAndQueuesComeAndGo) {
+// Limits and rows change at any time. A notification is reported, or its queue has been reset meanwhile.
+TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
   uint64_t interrupts = 0, notifications = 0;
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
     for (const unsigned out_rate : {16u, 4u, 1u}) {
@@ -598,8 +598,8 @@ TEST(Moderation, RtlAndModelAgreeInEveryCycleWhileNumbersAndQueuesComeAndGo) {
   EXPECT_LT(4 * interrupts, 3 * notifications);
 }
 
-// The model asks for no cycle in which nothing happens, however long a queue counts.
-TEST(Moderation, TheModelRunsOnlyForNotificationsAndDeadlines) {
+// The model requests no cycle without an event, however long a queue counts.
+TEST(Moderation, ModelRunsOnlyForNotificationsAndDeadlines) {
   DeviceTime time(4);
   Agenda agenda;
   Moderation block(agenda, kPairs);

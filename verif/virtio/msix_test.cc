@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_msix against its model, and against what MSI-X promises.
+// vireo_msix against its model, and against the rules of MSI-X.
 #include "model/virtio/msix.h"
 
 #include <gtest/gtest.h>
@@ -144,14 +144,14 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(Msix, AgreesWithTheModelInRandomTraffic) {
+TEST(Msix, MatchesModelInRandomTraffic) {
   for (const unsigned interrupt_rate : {16u, 3u}) {
     for (const unsigned bar_rate : {16u, 2u}) {
       Bench bench;
       bench.interrupt.rate = interrupt_rate;
       bench.bar.rate = bar_rate;
       for (int round = 0; round < 200; ++round) {
-        const uint32_t range = round % 2 == 0 ? kVectors : 4;  // few vectors meet more often
+        const uint32_t range = round % 2 == 0 ? kVectors : 4;  // few vectors coincide more often
         for (int i = 0; i < 40; ++i) bench.Send(static_cast<uint32_t>(bench.random() % range));
         if (round % 5 == 0) bench.Send(static_cast<uint32_t>(bench.random()));
         for (int i = 0; i < 40; ++i) bench.bar.tokens.push_back(RandomAccess(bench.random));
@@ -167,7 +167,7 @@ TEST(Msix, AgreesWithTheModelInRandomTraffic) {
   }
 }
 
-// Whatever was asked for is sent at last: after the last interrupt of a vector comes a message of it.
+// Every interrupt is sent in the end: after the last interrupt of a vector comes a message of it.
 TEST(Msix, NoInterruptIsLost) {
   Bench bench;
   bench.PassReset();
@@ -198,7 +198,7 @@ TEST(Msix, NoInterruptIsLost) {
   }
 }
 
-TEST(Msix, AMessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
+TEST(Msix, MessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
   Bench bench;
   bench.PassReset();
   bench.SetUp(149, 0x1234'5678'9abc'def0, 0xcafe'f00d);
@@ -214,7 +214,7 @@ TEST(Msix, AMessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
   EXPECT_EQ(bench.told.all[0].second, (MsixMessage{149, 0x1234'5678'9abc'def0, 0xcafe'f00d}));
 }
 
-TEST(Msix, AnInterruptTakesTwoCycles) {
+TEST(Msix, InterruptTakesTwoCycles) {
   Bench bench;
   bench.PassReset();
   bench.Mask(0, false);
@@ -226,7 +226,7 @@ TEST(Msix, AnInterruptTakesTwoCycles) {
   EXPECT_EQ(bench.told.all.back().first - bench.told.all.front().first, 2u * 49);
 }
 
-TEST(Msix, EachMaskKeepsTheMessageUntilItGoes) {
+TEST(Msix, EachMaskKeepsTheMessagePendingUntilUnmasked) {
   for (const int what : {0, 1, 2, 3}) {
     Bench bench;
     bench.PassReset();
@@ -252,17 +252,17 @@ TEST(Msix, EachMaskKeepsTheMessageUntilItGoes) {
     const Cycle at = bench.bench.cycle();
     set(false);
     ASSERT_EQ(bench.bench.Run(20), "");
-    ASSERT_EQ(bench.told.all.size(), 1u) << what;  // three became one
+    ASSERT_EQ(bench.told.all.size(), 1u) << what;  // three coalesced into one
     EXPECT_EQ(bench.told.all[0].second, (MsixMessage{70, 0xfee0'0000, 70}));
     EXPECT_FALSE(bench.Pending(70));
-    // Row 0 is empty (2 cycles), row 1 is read (2), the bit picked and looked at (2), the message is a register; two or
-    // three cycles go before the walk begins.
+    // Row 0 is empty (2 cycles), row 1 is read (2), the bit selected and checked (2), the message is a register; two or
+    // three cycles pass before the walk starts.
     EXPECT_GE(bench.told.all[0].first, at + 8);
     EXPECT_LE(bench.told.all[0].first, at + 9);
   }
 }
 
-TEST(Msix, AfterResetEveryEntryIsMaskedAndNothingIsPending) {
+TEST(Msix, ResetMasksEveryEntryAndClearsPendingBits) {
   Bench bench;
   bench.PassReset();
   bench.AllowAll();
@@ -276,7 +276,7 @@ TEST(Msix, AfterResetEveryEntryIsMaskedAndNothingIsPending) {
   EXPECT_EQ(bench.Read(spec::kBarMsixPba + 16, 8), (uint64_t{1} << (kVectors - 128)) - 1);
 }
 
-TEST(Msix, TheTableIsReadAsItWasWritten) {
+TEST(Msix, TableReadsBackItsWrites) {
   Bench bench;
   bench.PassReset();
   bench.Write(Bench::At(7, 0), 8, 0x0123'4567'89ab'cdef);
@@ -284,7 +284,7 @@ TEST(Msix, TheTableIsReadAsItWasWritten) {
   EXPECT_EQ(bench.Read(Bench::At(7, 0), 4), 0x89ab'cdecu);  // bits 1:0 are 0
   EXPECT_EQ(bench.Read(Bench::At(7, 0), 8), 0x0123'4567'89ab'cdecu);
   EXPECT_EQ(bench.Read(Bench::At(7, 4), 4), 0x0123'4567u);
-  EXPECT_EQ(bench.Read(Bench::At(7, 8), 8), 0x0000'0000'7654'3210u);  // only the mask bit is there
+  EXPECT_EQ(bench.Read(Bench::At(7, 8), 8), 0x0000'0000'7654'3210u);  // only the mask bit exists
   EXPECT_EQ(bench.Read(Bench::At(7, 10), 2), 0x7654u);
   EXPECT_EQ(bench.Read(Bench::At(7, 13), 1), 0u);
   bench.Write(Bench::At(7, 12), 4, 0xffff'ffff);
@@ -293,7 +293,7 @@ TEST(Msix, TheTableIsReadAsItWasWritten) {
   EXPECT_EQ(bench.Read(Bench::At(8, 0), 8), 0u);
 }
 
-TEST(Msix, AReadIsAnsweredThreeCyclesLater) {
+TEST(Msix, ReadIsAnsweredThreeCyclesLater) {
   Bench bench;
   bench.PassReset();
   bench.Write(Bench::At(7, 8), 4, 0x42);
@@ -329,7 +329,7 @@ TEST(Msix, BadAccessesChangeNothing) {
   EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * kRows, 8), 0u);
 }
 
-TEST(Msix, AVectorThatDoesNotExistSendsNothing) {
+TEST(Msix, NonexistentVectorSendsNothing) {
   Bench bench;
   bench.PassReset();
   for (uint32_t vector = 0; vector < kVectors; ++vector) bench.Mask(vector, false);
@@ -340,7 +340,7 @@ TEST(Msix, AVectorThatDoesNotExistSendsNothing) {
   for (uint32_t row = 0; row < kRows; ++row) EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * row, 8), 0u);
 }
 
-TEST(Msix, AResetInTrafficForgetsEverything) {
+TEST(Msix, ResetClearsAllState) {
   Bench first;
   first.PassReset();
   first.AllowAll();

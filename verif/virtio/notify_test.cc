@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vireo_notify against its model, and against what doorbells mean.
+// vireo_notify against its model, and against the definition of doorbells.
 #include "model/virtio/notify.h"
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   return access;
 }
 
-TEST(Notify, AgreesWithTheModelInRandomTraffic) {
+TEST(Notify, MatchesModelInRandomTraffic) {
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 5u, 1u}) {
       Bench bench;
@@ -159,7 +159,7 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
         ASSERT_EQ(bench.bench.Run(100), "");
         bench.enable = bench.random() % 4 != 0;
         bench.vireo = bench.random() % 4 != 0;
-        // A device reset now and then; what the driver accepts changes with it.
+        // A device reset now and then; the accepted features change with it.
         bench.resetting = round % 10 == 9;
         if (bench.resetting) bench.mq = bench.random() % 2 == 0;
       }
@@ -176,8 +176,8 @@ TEST(Notify, AgreesWithTheModelInRandomTraffic) {
   }
 }
 
-// What RFC v2 says of queue numbers, written down once more.
-TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
+// The queue numbers of RFC v2, written down independently.
+TEST(Notify, EachKindOfQueueRingsItsStream) {
   for (const bool mq : {true, false}) {
     Bench bench;
     bench.Start(mq);
@@ -222,7 +222,7 @@ TEST(Notify, EveryKindOfQueueRingsWhereItBelongs) {
   }
 }
 
-TEST(Notify, LatenciesAreThoseOfTheModel) {
+TEST(Notify, LatenciesMatchModel) {
   Bench bench;
   bench.Start();
   Cycle at = bench.bench.cycle();
@@ -248,14 +248,14 @@ TEST(Notify, LatenciesAreThoseOfTheModel) {
   EXPECT_EQ(bench.arm_sink.sent()[0].cycle, at + Notify::kArmLatency);
 }
 
-// common_cfg says a row four cycles after the access; a ring right behind that access must find it.
-TEST(Notify, ARingRightBehindTheEnablingAccessCounts) {
+// common_cfg broadcasts a row four cycles after the access; a doorbell right behind that access must find it.
+TEST(Notify, DoorbellRightAfterTheEnablingAccessCounts) {
   for (const unsigned late : {3u, 4u}) {
     Bench bench;
     bench.Start();
     bench.row.tokens.push_back({.vq_index = 9, .enabled = false});
     ASSERT_EQ(bench.bench.RunOut(10), "");
-    // The enabling access in cycle c would give the row in c + 4. The ring is in c + 1.
+    // The enabling access in cycle c would send the row in c + 4. The doorbell is in c + 1.
     bench.Ring(9);
     ASSERT_EQ(bench.bench.Run(late), "");
     bench.row.tokens.push_back({.vq_index = 9, .enabled = true});
@@ -264,7 +264,7 @@ TEST(Notify, ARingRightBehindTheEnablingAccessCounts) {
   }
 }
 
-TEST(Notify, ARingOfTheDevicesOwnIsOneAsTheDrivers) {
+TEST(Notify, InternalDoorbellEqualsTheDrivers) {
   Bench bench;
   bench.Start();
   for (unsigned queue = 0; queue < kQueues; ++queue) {
@@ -289,7 +289,7 @@ TEST(Notify, ARingOfTheDevicesOwnIsOneAsTheDrivers) {
   EXPECT_EQ(bench.Count(), before) << "a queue that is disabled";
 }
 
-TEST(Notify, ADriversRingsDoNotHoldUpThoseOfTheDeviceForLongerThanTheyLast) {
+TEST(Notify, DriverDoorbellsDelayInternalOnesNoLongerThanTheyLast) {
   Bench bench;
   bench.Start();
   for (int i = 0; i < 20; ++i) bench.Ring(9);
@@ -306,7 +306,7 @@ TEST(Notify, ADriversRingsDoNotHoldUpThoseOfTheDeviceForLongerThanTheyLast) {
   EXPECT_TRUE(is_given());
 }
 
-TEST(Notify, QueuesThatAreDisabledRingNothing) {
+TEST(Notify, DisabledQueuesRingNoDoorbell) {
   Bench bench;
   bench.Start();
   for (uint16_t i = 0; i < kQueues; ++i) bench.row.tokens.push_back({.vq_index = i});
@@ -319,7 +319,7 @@ TEST(Notify, QueuesThatAreDisabledRingNothing) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
+TEST(Notify, DoorbellsBeforeDatapathEnableAreKept) {
   Bench bench;
   bench.Start();
   bench.enable = false;
@@ -344,7 +344,7 @@ TEST(Notify, RingsBeforeTheDatapathIsEnabledAreKept) {
   EXPECT_EQ(bench.arm_sink.sent()[0].token.value & 0xffff, 2u);  // the last one
 }
 
-TEST(Notify, ADeviceResetThrowsAwayWhatWaits) {
+TEST(Notify, DeviceResetDiscardsPendingDoorbells) {
   Bench bench;
   bench.Start();
   bench.enable = false;
@@ -364,7 +364,7 @@ TEST(Notify, ADeviceResetThrowsAwayWhatWaits) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, AnArmForEveryCompletionIsNotUndoneByOneForSolicitedOnes) {
+TEST(Notify, ArmForEveryCompletionIsNotUndoneByASolicitedArm) {
   Bench bench;
   bench.Start();
   bench.arm.rate = 0;
@@ -372,7 +372,7 @@ TEST(Notify, AnArmForEveryCompletionIsNotUndoneByOneForSolicitedOnes) {
   ASSERT_EQ(bench.bench.RunOut(20), "");
   bench.Arm(6, true, false, 2);
   bench.Arm(6, false, true, 3);
-  bench.Arm(6, true, true, 4);    // takes the place of the first
+  bench.Arm(6, true, true, 4);    // replaces the first
   bench.Arm(6, false, false, 5);  // no flag: ignored
   ASSERT_EQ(bench.bench.RunOut(20), "");
   bench.arm.rate = 16;
@@ -382,7 +382,7 @@ TEST(Notify, AnArmForEveryCompletionIsNotUndoneByOneForSolicitedOnes) {
   EXPECT_EQ(bench.arm_sink.sent()[2].token.value, 1u << 16 | 3);
 }
 
-TEST(Notify, ThereIsNoArmInProfileRfcV2) {
+TEST(Notify, RfcV2ProfileHasNoArm) {
   Bench bench;
   bench.Start();
   bench.vireo = false;
@@ -392,7 +392,7 @@ TEST(Notify, ThereIsNoArmInProfileRfcV2) {
   EXPECT_EQ(bench.Count(), 0u);
 }
 
-TEST(Notify, WhatIsNoDoorbellRingsNothing) {
+TEST(Notify, OtherAccessesRingNoDoorbell) {
   Bench bench;
   bench.Start();
   auto& tokens = bench.bar.tokens;
@@ -424,8 +424,8 @@ TEST(Notify, WhatIsNoDoorbellRingsNothing) {
   EXPECT_EQ(bench.p.idle_o, 1);
 }
 
-// Nothing is lost: whatever was rung comes out after its last ring.
-TEST(Notify, NothingRungIsLost) {
+// Nothing is lost: every doorbell comes out after its last ring.
+TEST(Notify, NoDoorbellIsLost) {
   Bench bench;
   bench.Start();
   bench.send.rate = 2;

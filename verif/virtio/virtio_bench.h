@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the blocks on the host's side share: streams of the bench for what has no ready.
+// Shared code of the tests of host-side blocks: streams of the bench for ports without ready.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace vireo::verif {
 
-// Whatever a test does in every cycle: `begin` sets inputs, `end` returns a difference or nothing.
+// Any action of a test in every cycle: `begin` sets inputs, `end` returns a difference or nothing.
 class EveryCycle final : public BenchStream {
  public:
   using Do = std::function<void(model::Cycle)>;
@@ -32,7 +32,7 @@ class EveryCycle final : public BenchStream {
   Compare end_;
 };
 
-// A pulse that leaves: the model tells it in its cycle, the RTL has it in valid and data.
+// A pulse that leaves: the model reports it in its cycle, the RTL has it in valid and data.
 template <typename T>
 class Told {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Claims that verif/formal/formal_test.py must see refused, each in the branch of a parameter: of vireo_slice.
+// Claims that verif/formal/formal_test.py must find refused, each in the branch of a parameter: of vireo_slice.
 module bad_proof #(
   parameter int unsigned Claim = 0
 ) (
@@ -27,7 +27,7 @@ module bad_proof #(
 
   if (Claim == 0) begin : gen_false  // false, but only after many cycles
     always_comb claim: assert (taken_q < 4'd6);
-  end else if (Claim == 1) begin : gen_vacuous  // true because of what is assumed
+  end else if (Claim == 1) begin : gen_vacuous  // true only because of its assumptions
     always_comb nothing_comes: assume (!s_valid_i);
     always_comb claim: assert (!rst_ni || !m_valid || m_data == 2'd1);
   end else if (Claim == 2) begin : gen_open  // true, but not by induction without help

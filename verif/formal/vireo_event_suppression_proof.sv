@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// When a driver that said which used entry it wants to hear of is interrupted: if that entry is among those that were just
-// used. Said by counting: the entry lies `steps_q` entries behind the first one that was used, `used_q` were, and both
-// numbers are free, so that all sizes, positions, wraps and wrap counters are meant. A split ring counts modulo 2^16
-// [virtio 1.3, 2.7.7.2]; in a packed one a place and a wrap counter tell two laps apart, of which the nearer one is meant,
-// and sizes need not be powers of two [2.8.10]. Bound to vireo_cq_writer.
-module vireo_wish_proof (
+// Interrupt decision for a driver that names a used entry (event suppression): interrupt if that entry is among those
+// just used. Expressed by counting: the entry lies `steps_q` entries behind the first used one, `used_q` were used, and
+// both numbers are free, so that all sizes, positions, wraps and wrap counters are covered. A split ring counts modulo
+// 2^16 [virtio 1.3, 2.7.7.2]; in a packed one a place and a wrap counter distinguish two passes over the ring, of which
+// the nearer one counts, and sizes need not be powers of two [2.8.10]. Bound to vireo_cq_writer.
+module vireo_event_suppression_proof (
   input logic        clk_i,
   input logic        split_event_i,   // split ring, a used_event counts
   input logic        packed_event_i,  // packed ring, an event's place counts
@@ -24,7 +24,7 @@ module vireo_wish_proof (
     steps_q <= steps_q + 1'b1;
   end
 
-  // A place of a packed ring so many entries further, less than two laps.
+  // A place of a packed ring this many entries further, less than two passes.
   function automatic logic [15:0] further(input logic [15:0] from, input logic [16:0] entries, input logic [15:0] size);
     logic [17:0] at = 18'(from[14:0]) + 18'(entries);
     if (at >= 18'(size) + 18'(size)) return {from[15], 15'(at - 18'(size) - 18'(size))};
@@ -47,7 +47,7 @@ module vireo_wish_proof (
 
 endmodule
 
-bind vireo_cq_writer vireo_wish_proof u_wish_proof (
+bind vireo_cq_writer vireo_event_suppression_proof u_event_suppression_proof (
   .clk_i, .split_event_i(!ring_packed_i && event_idx_i),
   .packed_event_i(ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
   .packed_other_i(ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
