@@ -46,7 +46,7 @@ class Sleeper final : public Block {
 };
 
 TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
-  auto random = MakeRandom("agenda");
+  auto random = sim::MakeRandom("agenda");
   Agenda agenda;
   EXPECT_EQ(agenda.next(), kUnknown);
   std::vector<std::unique_ptr<Sleeper>> blocks;
@@ -78,7 +78,7 @@ TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
 }
 
 TEST(Agenda, SkipsWithdrawnRequests) {
-  auto random = MakeRandom("agenda");
+  auto random = sim::MakeRandom("agenda");
   Agenda agenda;
   Sleeper block(agenda, Block::Wishes::kMayBeWithdrawn, random);
   for (const Cycle cycle : {Cycle{5}, Cycle{63}, Cycle{64}, Cycle{5000}}) {

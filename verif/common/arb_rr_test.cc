@@ -33,7 +33,7 @@ struct Traffic {
 
 class Bench {
  public:
-  explicit Bench(const char* consumer) : random_(MakeRandom(consumer)), rtl_(Outputs) {}
+  explicit Bench(const char* consumer) : random_(sim::MakeRandom(consumer)), rtl_(Outputs) {}
 
   void Run(uint64_t cycles, const Traffic& traffic) {
     auto& ports = rtl_.ports();

@@ -41,7 +41,7 @@ struct Pin {
 void ExpectServiceAsOfTheRtl(bool transactions) {
   for (const unsigned in_rate : {16u, 6u, 1u}) {
     for (const unsigned out_rate : {16u, 7u}) {
-      auto random = MakeRandom("arbiter");
+      auto random = sim::MakeRandom("arbiter");
       model::Agenda agenda;
       model::Arbiter<spec::CqArm> arbiter(agenda, kInputs,
                                           [](const spec::CqArm& token) { return token.value % 2 == 0; });

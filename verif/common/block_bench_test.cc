@@ -45,7 +45,7 @@ struct Bench {
       in.tokens.push_back({.cqn = static_cast<uint16_t>(random()), .value = static_cast<uint32_t>(random())});
     }
   }
-  std::mt19937_64 random = MakeRandom("block_bench");
+  std::mt19937_64 random = sim::MakeRandom("block_bench");
   Agenda agenda;
   SliceModel block;
   RtlTop<Vslice_48> rtl{[](const Vslice_48& top, std::vector<uint8_t>& bytes) {
@@ -90,7 +90,7 @@ TEST(BlockBench, DetectsAWrongToken) {
 }
 
 TEST(BlockBench, TokensKeepTheirBits) {
-  auto random = MakeRandom("tokens");
+  auto random = sim::MakeRandom("tokens");
   spec::RxPlace token{};
   spec::RxPlace::Visit(token, [&](const char*, auto& field, unsigned bits) {
     field = static_cast<std::remove_reference_t<decltype(field)>>(random() & (~uint64_t{0} >> (64 - bits)));

@@ -98,7 +98,7 @@ TEST(ContextTable, NewFlipReplacesThePreviousOne) {
 }
 
 TEST(ContextTable, MatchesModel) {
-  auto random = MakeRandom("context_table");
+  auto random = sim::MakeRandom("context_table");
   std::optional<Cycle> error;
   const std::function<void(Cycle)> on_error = [&](Cycle at) { error = at; };
   ContextTable<unsigned> table(kRam, kEntries, on_error);

@@ -45,7 +45,7 @@ template <typename Top>
 class QueueOf final : public Queue {
  public:
   QueueOf(FifoTiming timing, const char* consumer)
-      : empty_(timing), timing_(std::move(timing)), random_(MakeRandom(consumer)), rtl_(Outputs) {}
+      : empty_(timing), timing_(std::move(timing)), random_(sim::MakeRandom(consumer)), rtl_(Outputs) {}
 
   void Run(uint64_t cycles, Rates rates) override {
     auto& ports = rtl_.ports();

@@ -52,7 +52,7 @@ struct Bench {
   void Push(uint32_t index) { push.tokens.push_back({static_cast<uint8_t>(index)}); }
   std::string PassReset() { return bench.Run(kEntries); }
 
-  std::mt19937_64 random = MakeRandom("pending");
+  std::mt19937_64 random = sim::MakeRandom("pending");
   Agenda agenda;
   Pending<Token> block{agenda, kEntries, [](Cycle, uint32_t index) { return Token{static_cast<uint8_t>(index)}; }};
   Channel<Token> sink = Channel<Token>::Sink();
@@ -203,7 +203,7 @@ TEST(Pending, ResetInTrafficLeavesNothingStuck) {
     bytes.push_back(top.waiting_o);
   }};
   auto& p = rtl.ports();
-  auto random = MakeRandom("pending_reset");
+  auto random = sim::MakeRandom("pending_reset");
   p.hold_i = p.clear_i = p.pop_ready_i = 0;
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 40; ++i) {

@@ -54,7 +54,7 @@ class RtlTop {
   }
   ~RtlTop() {
     top_.final();
-    KeepCoverage(context_);
+    sim::KeepCoverage(context_);
   }
   RtlTop(const RtlTop&) = delete;
   RtlTop& operator=(const RtlTop&) = delete;

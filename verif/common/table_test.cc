@@ -14,7 +14,7 @@ namespace vireo::verif {
 namespace {
 
 TEST(Table, ReadSeesExactlyTheEarlierWrites) {
-  auto random = MakeRandom("table");
+  auto random = sim::MakeRandom("table");
   model::Table<uint32_t> table(8);
   RtlTop<Vtable_32> rtl([](const Vtable_32& top, std::vector<uint8_t>& bytes) {
     const auto data = BytesOf(top.read_data_o);

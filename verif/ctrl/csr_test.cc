@@ -81,7 +81,7 @@ struct Bench {
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
 
-  std::mt19937_64 random = MakeRandom("csr");
+  std::mt19937_64 random = sim::MakeRandom("csr");
   Agenda agenda;
   Csr block{agenda, kConfig};
   Channel<spec::QpLoad> requester_sink = Channel<spec::QpLoad>::Sink();
@@ -990,7 +990,7 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
   for (const RamInfo& info : Rams()) {
     SCOPED_TRACE(spec::ToString(info.ram));
     for (const uint32_t bit : {0u, info.bits / 2, info.bits - 1, info.bits, 1023u}) {
-      const uint32_t index = static_cast<uint32_t>(UniformBelow(bench.random, info.entries));
+      const uint32_t index = static_cast<uint32_t>(sim::UniformBelow(bench.random, info.entries));
       std::vector<uint8_t> entry(128);
       for (auto& byte : entry) byte = static_cast<uint8_t>(bench.random());
       bench.SetTableData(entry);
@@ -1125,7 +1125,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
           bench.queue_reset.tokens.push_back({static_cast<uint16_t>(random() % 4)});
         }
         if (bench.row_write.tokens.empty()) {
-          bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(UniformBelow(random, kQueues + 2)),
+          bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(sim::UniformBelow(random, kQueues + 2)),
                                             .enabled = random() % 2 != 0,
                                             .queue_size = static_cast<uint16_t>(random()),
                                             .msix_vector = static_cast<uint16_t>(random()),
@@ -1139,9 +1139,10 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         }
         if (!bench.accesses.empty()) return;
         if (rarely(40)) {
-          const RamInfo info = rams[UniformBelow(random, rams.size())];
+          const RamInfo info = rams[sim::UniformBelow(random, rams.size())];
           const auto flip =
-              spec::MgmtFlipEntry{.index = static_cast<uint32_t>(UniformBelow(random, 4)), .ram = info.ram}.ToWord();
+              spec::MgmtFlipEntry{.index = static_cast<uint32_t>(sim::UniformBelow(random, 4)), .ram = info.ram}
+                  .ToWord();
           bench.accesses.push_back({true, static_cast<uint16_t>(spec::kMgmtFlipEntryRegister), flip});
           bench.accesses.push_back(
               {true, static_cast<uint16_t>(spec::kMgmtFlipBitRegister), static_cast<uint32_t>(random())});
@@ -1162,7 +1163,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
           case 4: {
             const auto& info = kTables[rarely(3) ? 2 : random() % std::size(kTables)];
             add(true, spec::kMgmtTableIndexRegister,
-                static_cast<uint32_t>(UniformBelow(random, std::min(info.entries, 6u) + 1)));
+                static_cast<uint32_t>(sim::UniformBelow(random, std::min(info.entries, 6u) + 1)));
             if (rarely(4)) {
               for (uint32_t i = 0; i < 32; ++i) {
                 add(true, spec::kMgmtTableDataRegister + 4 * i, static_cast<uint32_t>(random()));

@@ -60,7 +60,7 @@ struct Bench {
     };
   }
 
-  std::mt19937_64 random = MakeRandom("mailbox");
+  std::mt19937_64 random = sim::MakeRandom("mailbox");
   Agenda agenda;
   Mailbox block{agenda};
   Channel<spec::BufferRequest> request_sink = Channel<spec::BufferRequest>::Sink();
@@ -309,7 +309,7 @@ struct Bench {
   }
   std::vector<uint32_t> Lengths(size_t count, uint32_t limit) {
     std::vector<uint32_t> lengths(count);
-    for (auto& length : lengths) length = static_cast<uint32_t>(UniformBelow(random, limit));
+    for (auto& length : lengths) length = static_cast<uint32_t>(sim::UniformBelow(random, limit));
     return lengths;
   }
 };
@@ -326,7 +326,7 @@ TEST(Mailbox, CopiesAnyPartOfARequest) {
     bench.UntilRequest();
     ASSERT_EQ(bench.p.request_bytes_o, request.size());
     ASSERT_EQ(bench.p.response_bytes_o, bench.BytesIn(chain, true).size());
-    for (size_t offset = 0; offset < request.size(); offset += 1 + UniformBelow(bench.random, 200)) {
+    for (size_t offset = 0; offset < request.size(); offset += 1 + sim::UniformBelow(bench.random, 200)) {
       bench.Fetch(static_cast<uint32_t>(offset));
       ASSERT_TRUE(bench.p.request_o);
       ASSERT_FALSE(bench.p.dma_error_o);
@@ -354,7 +354,7 @@ TEST(Mailbox, WritesExactlyTheResponse) {
     const auto window = bench.FillWindow(Mailbox::kWindowBytes);
     const size_t room = std::min(expected.size(), window.size());
     // Beyond the room nothing is written; if it were, it would stay in the window.
-    const size_t bytes = i % 4 == 0 ? 10'000 : UniformBelow(bench.random, room + 1);
+    const size_t bytes = i % 4 == 0 ? 10'000 : sim::UniformBelow(bench.random, room + 1);
     bench.Complete(static_cast<uint32_t>(bytes));
     bench.Until([&] { return bench.completion.count == static_cast<uint64_t>(i) + 1; });
     const size_t written = std::min(bytes, room);
@@ -685,9 +685,9 @@ TEST(Mailbox, MatchesModelInRandomTraffic) {
           bench.reset = wild && random() % 200 == 0;
           if (!wild && bench.p.busy_o) return;
           switch (random() % 32) {
-            case 0: bench.complete = static_cast<uint32_t>(UniformBelow(random, 700)); break;
+            case 0: bench.complete = static_cast<uint32_t>(sim::UniformBelow(random, 700)); break;
             case 1:
-            case 2: bench.fetch = static_cast<uint32_t>(UniformBelow(random, 400)); break;
+            case 2: bench.fetch = static_cast<uint32_t>(sim::UniformBelow(random, 400)); break;
             case 3:
             case 4:
             case 5: bench.window_write = {random() % kWords, static_cast<uint32_t>(random())}; break;

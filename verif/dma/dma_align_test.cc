@@ -128,7 +128,7 @@ struct Bench {
     EXPECT_EQ(kBeat * reads, memory.size());
   }
 
-  std::mt19937_64 random = MakeRandom("dma_align");
+  std::mt19937_64 random = sim::MakeRandom("dma_align");
   RtlTop<Top> rtl{Outputs<Top>()};
   Top& p = rtl.ports();
   unsigned run_rate = 16;

@@ -342,7 +342,7 @@ template <typename T>
 class ReadPort : public testing::Test {
  public:
   using R = Rig<T>;
-  std::mt19937_64 random = MakeRandom("dma_read_port");
+  std::mt19937_64 random = sim::MakeRandom("dma_read_port");
   RtlTop<T> rtl{AllOutputs<T>};
 };
 using Widths = testing::Types<Vdma_read_port_64, Vdma_read_port_512>;

@@ -50,7 +50,7 @@ void PrintTo(const Traffic& traffic, std::ostream* out) { *out << traffic.name; 
 class Bench {
  public:
   Bench(unsigned data_bits, const Traffic& traffic, const std::string& consumer)
-      : random_(MakeRandom(consumer)),
+      : random_(sim::MakeRandom(consumer)),
         rtl_(DmaReaderRtl::Make(data_bits, random_)),
         config_(DmaReaderRtl::ConfigOf(data_bits)),
         model_(std::make_unique<DmaReader>(config_)),
@@ -336,7 +336,7 @@ TEST_P(DmaReaderRandomTest, ResetClearsAllState) {
 
 // Fed by beats or by bytes, a reader returns the same train in the same cycle, also for a burst that ends early.
 TEST(DmaReaderModel, TakesBytesAndEndsAsItTakesBeats) {
-  auto random = MakeRandom("dma_reader_bytes");
+  auto random = sim::MakeRandom("dma_reader_bytes");
   DmaReader::Config config;
   const uint32_t beat_bytes = config.data_bits / 8;
   DmaReader beats(config), bytes(config);

@@ -418,7 +418,7 @@ template <typename T>
 class WritePort : public testing::Test {
  public:
   using R = Rig<T>;
-  std::mt19937_64 random = MakeRandom("dma_write_port");
+  std::mt19937_64 random = sim::MakeRandom("dma_write_port");
   RtlTop<T> rtl{AllOutputs<T>};
 };
 using Widths = testing::Types<Vdma_write_port_64, Vdma_write_port_512>;

@@ -50,7 +50,7 @@ void PrintTo(const Traffic& traffic, std::ostream* out) { *out << traffic.name; 
 class Bench {
  public:
   Bench(unsigned data_bits, const Traffic& traffic, const std::string& consumer)
-      : random_(MakeRandom(consumer)),
+      : random_(sim::MakeRandom(consumer)),
         rtl_(DmaWriterRtl::Make(data_bits, random_)),
         config_(DmaWriterRtl::ConfigOf(data_bits)),
         model_(std::make_unique<DmaWriter>(config_)),
@@ -526,7 +526,7 @@ TEST_P(DmaWriterTest, ReportsAFailureWithoutNotify) {
 
 // Taking all beats of a burst at once equals taking them one by one, in the same cycles.
 TEST(DmaWriterModelTest, WholeBurstEqualsItsBeatsOneByOne) {
-  auto random = MakeRandom("burst at once");
+  auto random = sim::MakeRandom("burst at once");
   model::DmaWriter one({.data_bits = 512, .writes = 4, .buffer_bytes = 8192});
   model::DmaWriter whole = one;
   constexpr uint32_t kBeatBytes = 64;

@@ -156,7 +156,7 @@ class ReadAhead : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Bits, ReadAhead, testing::Values(64, 512), testing::PrintToStringParamName());
 
 TEST_P(ReadAhead, DoesNotChangeTimingUnderStalls) {
-  auto random = MakeRandom("ReadAhead");
+  auto random = sim::MakeRandom("ReadAhead");
   size_t bursts = 0;
   for (unsigned run = 0; run < 60; ++run) {
     Script script;

@@ -232,7 +232,7 @@ TEST_P(WriteTrain, UncontendedTrainIsTakenAtOnceFromTwelveBeatsOn) {
 }
 
 TEST_P(WriteTrain, DoesNotChangeTimingUnderContention) {
-  auto random = MakeRandom("WriteTrain");
+  auto random = sim::MakeRandom("WriteTrain");
   size_t trains = 0;
   for (unsigned run = 0; run < 60; ++run) {
     Script script;

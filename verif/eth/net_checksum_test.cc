@@ -308,7 +308,7 @@ struct Bench {
 template <typename Top>
 class NetChecksumTest : public testing::Test {
  protected:
-  Random random = MakeRandom("net_checksum");
+  Random random = sim::MakeRandom("net_checksum");
   RtlTop<Top> rtl{Outputs<Top>()};
   Bench<Top> b{rtl, random};
 };
@@ -706,7 +706,7 @@ TYPED_TEST(NetChecksumTest, BeatStaysUntilTaken) {
   auto& rtl = this->rtl;
   auto& p = rtl.ports();
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
-  Random random = MakeRandom("net_checksum stalls");
+  Random random = sim::MakeRandom("net_checksum stalls");
   Bytes payload;  // of all packets, each padded to a whole beat
   std::deque<uint16_t> lengths;
   Bytes expected, got;

@@ -242,27 +242,27 @@ Bytes RandomBytes(Random& random, size_t size) {
   return bytes;
 }
 
-bool OneOf(Random& random, uint64_t chances) { return UniformBelow(random, chances) == 0; }
+bool OneOf(Random& random, uint64_t chances) { return sim::UniformBelow(random, chances) == 0; }
 
 Bytes RandomFrame(Random& random) {
-  if (OneOf(random, 12)) return RandomBytes(random, 1 + UniformBelow(random, OneOf(random, 2) ? 20 : 200));
+  if (OneOf(random, 12)) return RandomBytes(random, 1 + sim::UniformBelow(random, OneOf(random, 2) ? 20 : 200));
   Datagram datagram;
   datagram.ip6 = OneOf(random, 2);
   datagram.udp = OneOf(random, 2);
   datagram.tagged = OneOf(random, 2);
   datagram.tci = static_cast<uint16_t>(random());
-  if (OneOf(random, 2)) datagram.option_words = static_cast<unsigned>(UniformBelow(random, 11));
+  if (OneOf(random, 2)) datagram.option_words = static_cast<unsigned>(sim::UniformBelow(random, 11));
   if (OneOf(random, 6)) {
     // The first fragment, a later one, the last one, anything.
     const std::array<unsigned, 4> flags{0x2000, 0x2001, 0x1000, static_cast<unsigned>(random() & 0xffff)};
-    datagram.flags_and_offset = static_cast<uint16_t>(flags[UniformBelow(random, flags.size())]);
+    datagram.flags_and_offset = static_cast<uint16_t>(flags[sim::UniformBelow(random, flags.size())]);
   }
   if (OneOf(random, 6)) datagram.protocol = static_cast<uint8_t>(random());
   datagram.addresses = RandomBytes(random, 32);
   datagram.source_port = static_cast<uint16_t>(random());
   datagram.destination_port = static_cast<uint16_t>(random());
-  datagram.payload = RandomBytes(random, UniformBelow(random, OneOf(random, 10) ? 1500 : 90));
-  if (OneOf(random, 2)) datagram.padding = UniformBelow(random, 40);
+  datagram.payload = RandomBytes(random, sim::UniformBelow(random, OneOf(random, 10) ? 1500 : 90));
+  if (OneOf(random, 2)) datagram.padding = sim::UniformBelow(random, 40);
   datagram.zero_checksum = datagram.udp && OneOf(random, 10);
   // A payload word that makes the checksum 0, to be sent as all ones, or as 0 nevertheless.
   const bool zero = datagram.payload.size() >= 2 && OneOf(random, 8);
@@ -273,25 +273,27 @@ Bytes RandomFrame(Random& random) {
   }
   Bytes frame = datagram.Make();
   if (zero && OneOf(random, 2)) Put16(frame, datagram.checksum_at(), 0);
-  const auto header = [&](size_t bytes) { return datagram.l3() - 2 + UniformBelow(random, bytes); };
-  switch (UniformBelow(random, 12)) {
-    case 0: frame[UniformBelow(random, frame.size())] ^= static_cast<uint8_t>(1u << UniformBelow(random, 8)); break;
-    case 1: frame.resize(1 + UniformBelow(random, frame.size())); break;
+  const auto header = [&](size_t bytes) { return datagram.l3() - 2 + sim::UniformBelow(random, bytes); };
+  switch (sim::UniformBelow(random, 12)) {
+    case 0:
+      frame[sim::UniformBelow(random, frame.size())] ^= static_cast<uint8_t>(1u << sim::UniformBelow(random, 8));
+      break;
+    case 1: frame.resize(1 + sim::UniformBelow(random, frame.size())); break;
     case 2: frame[header(24)] = static_cast<uint8_t>(random()); break;
     case 3: {  // a length off by one or arbitrary
       const size_t at = datagram.l3() + (datagram.ip6 ? 4 : 2);
-      Put16(frame, at, OneOf(random, 3) ? random() : At16(frame, at) + UniformBelow(random, 5) - 2);
+      Put16(frame, at, OneOf(random, 3) ? random() : At16(frame, at) + sim::UniformBelow(random, 5) - 2);
       break;
     }
     case 4: {  // a very short length, truncated to match
-      const size_t bytes = UniformBelow(random, 24);
+      const size_t bytes = sim::UniformBelow(random, 24);
       Put16(frame, datagram.l3() + (datagram.ip6 ? 4 : 2),
             datagram.ip6 ? bytes : datagram.l4() - datagram.l3() + bytes);
       if (OneOf(random, 2)) frame.resize(std::min(frame.size(), datagram.l4() + bytes));
       break;
     }
     case 5: {  // two words swapped: same sum
-      const size_t at = datagram.l4() + 2 * UniformBelow(random, (frame.size() - datagram.l4()) / 2 - 1);
+      const size_t at = datagram.l4() + 2 * sim::UniformBelow(random, (frame.size() - datagram.l4()) / 2 - 1);
       std::swap(frame[at], frame[at + 2]);
       std::swap(frame[at + 1], frame[at + 3]);
       break;
@@ -476,7 +478,7 @@ TEST(NetClassify, AdjacentFlowsSpreadOverThePairs) {
 }
 
 TEST(NetClassify, ModelMatchesTheReference) {
-  Random random = MakeRandom("net_classify.model");
+  Random random = sim::MakeRandom("net_classify.model");
   std::map<std::array<bool, 4>, unsigned> valid;
   unsigned not_valid = 0;
   for (unsigned i = 0; i < 30'000; ++i) {
@@ -558,7 +560,7 @@ class NetClassifyRtl : public testing::Test {
     expected_.clear();
   }
 
-  Random random_ = MakeRandom("net_classify.rtl");
+  Random random_ = sim::MakeRandom("net_classify.rtl");
   RtlTop<Top> rtl_{[](const Top& top, std::vector<uint8_t>& bytes) {
     bytes.push_back(top.class_valid_o);
     const auto data = BytesOf(top.class_o);
@@ -675,11 +677,11 @@ TYPED_TEST(NetClassifyRtl, ResetClearsAllState) {
     const Bytes frame = RandomFrame(this->random_);
     ASSERT_NO_FATAL_FAILURE(this->Send(frame));
     const Bytes cut = RandomFrame(this->random_);
-    const size_t beats = UniformBelow(this->random_, 1 + cut.size() / this->kBeatBytes);
+    const size_t beats = sim::UniformBelow(this->random_, 1 + cut.size() / this->kBeatBytes);
     for (size_t beat = 0; beat < beats; ++beat) {
       ASSERT_NO_FATAL_FAILURE(this->Cycle(&cut, beat * this->kBeatBytes));
     }
-    ASSERT_NO_FATAL_FAILURE(this->Idle(UniformBelow(this->random_, 2 * kLatency)));
+    ASSERT_NO_FATAL_FAILURE(this->Idle(sim::UniformBelow(this->random_, 2 * kLatency)));
     this->Reset();
     ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_)));
     ASSERT_NO_FATAL_FAILURE(this->Finish());

@@ -440,7 +440,7 @@ struct Bench {
         std::count_if(in.sent.begin(), in.sent.end(), [](const auto& sent) { return sent.dropped; }));
   }
 
-  std::mt19937_64 random = MakeRandom("net_filter");
+  std::mt19937_64 random = sim::MakeRandom("net_filter");
   Agenda agenda;
   NetFilter block{agenda, SizesOf<Top>()};
   Channel<NetFrame> tokens = Channel<NetFrame>::Sink();

@@ -425,7 +425,7 @@ struct Bench {
     EXPECT_TRUE(buffer.IsEmpty());
   }
 
-  std::mt19937_64 random = MakeRandom("net_rx");
+  std::mt19937_64 random = sim::MakeRandom("net_rx");
   Agenda agenda;
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;

@@ -354,32 +354,33 @@ struct Bench {
   // A driver's possible actions, right or wrong.
   Posted MakeAny(uint32_t pair, unsigned errors) {
     std::vector<uint32_t> lengths;
-    const uint64_t shape = UniformBelow(random, 16);
+    const uint64_t shape = sim::UniformBelow(random, 16);
     if (shape < 8) {
-      lengths = {static_cast<uint32_t>(shape < 6 ? 60 + UniformBelow(random, 1500) : 1 + UniformBelow(random, 11000))};
+      lengths = {static_cast<uint32_t>(shape < 6 ? 60 + sim::UniformBelow(random, 1500)
+                                                 : 1 + sim::UniformBelow(random, 11000))};
     } else if (shape < 15) {
-      lengths.resize(2 + UniformBelow(random, 4));
-      for (auto& bytes : lengths) bytes = static_cast<uint32_t>(1 + UniformBelow(random, shape < 13 ? 600 : 5000));
+      lengths.resize(2 + sim::UniformBelow(random, 4));
+      for (auto& bytes : lengths) bytes = static_cast<uint32_t>(1 + sim::UniformBelow(random, shape < 13 ? 600 : 5000));
       if (shape == 9) lengths[0] = kHeader;
     } else {
-      lengths.resize(kChain - UniformBelow(random, 3));
-      for (auto& bytes : lengths) bytes = static_cast<uint32_t>(1 + UniformBelow(random, 200));
+      lengths.resize(kChain - sim::UniformBelow(random, 3));
+      for (auto& bytes : lengths) bytes = static_cast<uint32_t>(1 + sim::UniformBelow(random, 200));
     }
-    const bool wrong = UniformBelow(random, 1000) < errors;
-    const uint64_t error = UniformBelow(random, 6);
-    if (wrong && error == 0) lengths.resize(kChain + 1 + UniformBelow(random, 20), 5);
+    const bool wrong = sim::UniformBelow(random, 1000) < errors;
+    const uint64_t error = sim::UniformBelow(random, 6);
+    if (wrong && error == 0) lengths.resize(kChain + 1 + sim::UniformBelow(random, 20), 5);
     if (wrong && error == 1) lengths[0] = 0xffffffff;
     Posted posted = Make(pair, lengths);
     if (wrong && error >= 2 && error < 4) {
-      posted.descriptors[UniformBelow(random, std::min<size_t>(lengths.size(), kChain))].writable = true;
+      posted.descriptors[sim::UniformBelow(random, std::min<size_t>(lengths.size(), kChain))].writable = true;
     }
     if (wrong && error == 4) posted.status = random() % 2 == 0 ? BufferStatus::kFailed : BufferStatus::kEmpty;
     if (wrong && error == 5 && lengths.size() > 1) {
-      posted.descriptors[1 + UniformBelow(random, lengths.size() - 1)].status =
+      posted.descriptors[1 + sim::UniformBelow(random, lengths.size() - 1)].status =
           random() % 2 == 0 ? BufferStatus::kFailed : BufferStatus::kEmpty;
     }
-    const uint64_t format = UniformBelow(random, 4);
-    if (format == 0 && lengths.size() > 1) posted.table_at = UniformBelow(random, lengths.size());
+    const uint64_t format = sim::UniformBelow(random, 4);
+    if (format == 0 && lengths.size() > 1) posted.table_at = sim::UniformBelow(random, lengths.size());
     if (format == 1 && lengths.size() > 1) posted.table_at = 0;
     if (format != 0 && format < 3) {
       Pack(posted, static_cast<uint16_t>(random()), static_cast<uint16_t>(random()));
@@ -417,14 +418,14 @@ struct Bench {
   // Posts at random and rings.
   std::string Traffic(uint64_t cycles, unsigned errors, bool holds, unsigned rows = 0) {
     for (; cycles != 0; --cycles) {
-      const auto pair = static_cast<uint32_t>(UniformBelow(random, NumPairs));
+      const auto pair = static_cast<uint32_t>(sim::UniformBelow(random, NumPairs));
       if (ring[pair].size() < 20 && random() % 16 == 0) {
-        for (uint64_t count = UniformBelow(random, 12); count != 0; --count) Post(MakeAny(pair, errors));
+        for (uint64_t count = sim::UniformBelow(random, 12); count != 0; --count) Post(MakeAny(pair, errors));
         Ring(pair);
       }
       if (random() % 4 == 0) EndFrame();
       if (holds && random() % 64 == 0) hold = !hold;
-      if (UniformBelow(random, 1000) < rows) WriteRow(pair, random() % 2 == 0);
+      if (sim::UniformBelow(random, 1000) < rows) WriteRow(pair, random() % 2 == 0);
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
     }
     hold = false;
@@ -495,7 +496,7 @@ struct Bench {
   Cycle model_drop = model::kUnknown;
   Cycle last_drop = model::kUnknown;
 
-  std::mt19937_64 random = MakeRandom("net_tx");
+  std::mt19937_64 random = sim::MakeRandom("net_tx");
   Agenda agenda;
   NetTx block{agenda, NumPairs, kMaxFrame};
   Channel<spec::BufferRequest> request_sink = Channel<spec::BufferRequest>::Sink();
@@ -624,7 +625,7 @@ TEST(NetTx, RestartsAfterReset) {
       ASSERT_EQ(bench.Settle(), "");
       bench.Check();
     } else {
-      ASSERT_EQ(bench.Run(5 + UniformBelow(bench.random, 300)), "");
+      ASSERT_EQ(bench.Run(5 + sim::UniformBelow(bench.random, 300)), "");
     }
   }
 }

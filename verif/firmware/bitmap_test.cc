@@ -33,7 +33,7 @@ uint32_t SlowFindRun(const std::vector<bool>& bits, uint32_t count, uint32_t lim
 }
 
 TEST(FirmwareBitmap, SearchesAsASimpleOneDoes) {
-  auto random = MakeRandom("bitmap");
+  auto random = sim::MakeRandom("bitmap");
   for (int round = 0; round < 300; ++round) {
     firmware::Bitmap<kBits> map;
     std::vector<bool> bits(kBits);

@@ -21,7 +21,7 @@ constexpr int kCommands = 200'000;
 class Stream {
  public:
   explicit Stream(spec::Profile profile)
-      : random_(MakeRandom(profile == spec::Profile::kVireo ? "vireo" : "rfc-v2")),
+      : random_(sim::MakeRandom(profile == spec::Profile::kVireo ? "vireo" : "rfc-v2")),
         bench_({.profile = profile}),
         twin_({.profile = profile}),
         reference_(spec::kNic1, profile, bench_.device.Register(spec::kMgmtMtuRegister)) {}
@@ -56,7 +56,7 @@ class Stream {
 
  private:
   bool is_vireo() const { return bench_.options.profile == spec::Profile::kVireo; }
-  uint32_t Below(uint64_t bound) { return static_cast<uint32_t>(UniformBelow(random_, bound)); }
+  uint32_t Below(uint64_t bound) { return static_cast<uint32_t>(sim::UniformBelow(random_, bound)); }
   bool Chance(uint64_t one_in) { return Below(one_in) == 0; }
   // A key of the map, or now and then a stranger.
   template <typename Container>

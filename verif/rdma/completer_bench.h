@@ -114,7 +114,7 @@ struct Bench {
   }
 
   uint32_t first_queue = 0;
-  std::mt19937_64 random = MakeRandom("completer");
+  std::mt19937_64 random = sim::MakeRandom("completer");
   Agenda agenda;
   Completer block{agenda, kConfig, kBurstBytes};
   Channel<spec::Completion> completion_sink = Channel<spec::Completion>::Sink();

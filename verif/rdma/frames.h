@@ -19,8 +19,8 @@ using Bytes = std::vector<uint8_t>;
 // Every frame of the captures in a folder, sent by Linux. They hold only untagged RoCEv2 frames.
 inline std::vector<Bytes> GoldenFrames(const std::string& folder) {
   std::vector<Bytes> result;
-  for (const auto& path : ListCaptures(folder)) {
-    Capture capture = ReadPcap(path);
+  for (const auto& path : sim::ListCaptures(folder)) {
+    sim::Capture capture = sim::ReadPcap(path);
     EXPECT_EQ(capture.error, "");
     for (auto& frame : capture.frames) result.push_back(std::move(frame.bytes));
   }

@@ -29,8 +29,8 @@ struct Datagram {
 // The captures hold only untagged RoCEv2 frames.
 std::vector<Datagram> GoldenDatagrams() {
   std::vector<Datagram> result;
-  for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
-    const Capture capture = ReadPcap(path);
+  for (const auto& path : sim::ListCaptures(VIREO_VECTORS_DIR)) {
+    const sim::Capture capture = sim::ReadPcap(path);
     EXPECT_EQ(capture.error, "");
     for (const auto& frame : capture.frames) {
       const uint8_t* const l3 = frame.bytes.data() + spec::Ethernet::kBytes;
@@ -70,7 +70,7 @@ TEST(Icrc, PolynomialOfTheContractMatchesZlib) {
 }
 
 TEST(Icrc, ResidueOfTheContractMatchesZlib) {
-  auto random = MakeRandom("Icrc.Residue");
+  auto random = sim::MakeRandom("Icrc.Residue");
   for (size_t size = 0; size < 300; ++size) {
     Bytes bytes(size + 1);
     for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
@@ -82,7 +82,7 @@ TEST(Icrc, ResidueOfTheContractMatchesZlib) {
 
 // The library handles short and long runs, and odd addresses, differently.
 TEST(Icrc, MatchesZlibOverMaskedBytesAtEveryLengthAndAlignment) {
-  auto random = MakeRandom("Icrc.Lengths");
+  auto random = sim::MakeRandom("Icrc.Lengths");
   for (const auto& kind : OneOfEachKind()) {
     const size_t payload = kind.bth() + spec::Bth::kBytes;
     for (size_t size = payload; size < payload + 600; ++size) {

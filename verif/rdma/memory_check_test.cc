@@ -138,7 +138,7 @@ struct Bench {
   // All pending writes, before anything else.
   void Setup() { ASSERT_EQ(bench.Run(writes.tokens.size() + 1), ""); }
 
-  std::mt19937_64 random = MakeRandom("memory_check");
+  std::mt19937_64 random = sim::MakeRandom("memory_check");
   Top& p;
   model::Agenda agenda;
   model::MemoryCheck block{agenda, kMrs, kPages};

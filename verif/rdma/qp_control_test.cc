@@ -43,7 +43,7 @@ struct Bench {
     block.on_hold = [this](Cycle from, bool hold) { hold_level.Set(from, hold); };
     block.on_qp_done = [this](Cycle now, const spec::QpDone& done) { qp_done.Tell(now, done); };
   }
-  std::mt19937_64 random = MakeRandom("qp_control");
+  std::mt19937_64 random = sim::MakeRandom("qp_control");
   Agenda agenda;
   QpControl block{agenda, kQps, kQueues};
   Channel<HostEvent> sink = Channel<HostEvent>::Sink();
@@ -636,7 +636,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
         size_t queue_failures = 0;
         size_t orders = 0, drains = 0;
         for (int i = 0; i < 400; ++i) {
-          const auto qpn = [&] { return static_cast<uint32_t>(UniformBelow(random, kQps + 1)); };
+          const auto qpn = [&] { return static_cast<uint32_t>(sim::UniformBelow(random, kQps + 1)); };
           const auto failure = [&] {
             return spec::QpFailure{.qpn = qpn(),
                                    .event_type = random() % 8 == 0 ? RdmaEventType::kCommEst
@@ -649,7 +649,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
           if (i % 4 == 0) bench.responder_failure.tokens.push_back(failure());
           for (auto* stream : {&bench.desc_fetch_failure, &bench.work_failure}) {
             if (random() % 4 != 0) continue;
-            stream->tokens.push_back({.vq_index = static_cast<uint16_t>(UniformBelow(random, kQueues + 2)),
+            stream->tokens.push_back({.vq_index = static_cast<uint16_t>(sim::UniformBelow(random, kQueues + 2)),
                                       .code = static_cast<RdmaError>(128 + random() % 7)});
             ++queue_failures;
           }
@@ -659,7 +659,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
                                               .code = static_cast<uint32_t>(random())});
           }
           // Mostly starts into operating states, so that failures find QPs to stop.
-          const auto index = static_cast<uint32_t>(UniformBelow(random, kQps));
+          const auto index = static_cast<uint32_t>(sim::UniformBelow(random, kQps));
           bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
           const auto operation = static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3);
           bench.Order(index, operation);

@@ -55,7 +55,7 @@ struct Bench {
     EXPECT_EQ(p.empty_o, 1);
   }
 
-  std::mt19937_64 random = MakeRandom("qp_set");
+  std::mt19937_64 random = sim::MakeRandom("qp_set");
   RtlTop<Top> rtl{[](const Top& top, std::vector<uint8_t>& bytes) {
     bytes.insert(bytes.end(), {top.pop_valid_o, top.pop_o, top.empty_o});
   }};

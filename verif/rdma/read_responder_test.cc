@@ -247,7 +247,7 @@ struct Bench {
     return tokens;
   }
 
-  std::mt19937_64 random = MakeRandom("read_responder");
+  std::mt19937_64 random = sim::MakeRandom("read_responder");
   Top& p;
   Agenda agenda;
   ReadResponder block{agenda, kQps, kReads};

@@ -45,7 +45,7 @@ bool IsAnswer(const Bytes& frame) { return BthOf(frame).opcode == BthOpcode::kRc
 
 // The capture's frames as they were recorded: of one peer that writes and one that answers.
 std::vector<Bytes> FramesOf(const std::string& name) {
-  const Capture capture = ReadPcap(std::string(VIREO_VECTORS_DIR) + "/" + name);
+  const Capture capture = sim::ReadPcap(std::string(VIREO_VECTORS_DIR) + "/" + name);
   EXPECT_EQ(capture.error, "");
   std::vector<Bytes> frames;
   for (const auto& frame : capture.frames) frames.push_back(frame.bytes);
@@ -291,7 +291,7 @@ struct Bench {
     EXPECT_EQ(next, net.frames.size());
   }
 
-  std::mt19937_64 random = MakeRandom("reception");
+  std::mt19937_64 random = sim::MakeRandom("reception");
   uint32_t rkey = 0;
   Agenda agenda;
   model::RxBuffer buffer{agenda, model::RxBuffer::Sizes{.data_bits = 8 * sizeof(Top::s_axis_tdata_i),

@@ -313,7 +313,7 @@ struct Bench {
   uint64_t faulty = ~uint64_t{0};
   uint32_t first_queue = 0;
 
-  std::mt19937_64 random = MakeRandom("recv_queue");
+  std::mt19937_64 random = sim::MakeRandom("recv_queue");
   Agenda agenda;
   RecvQueue block{agenda, kConfig, kSizes};
   Channel<spec::Receive> receive_sink = Channel<spec::Receive>::Sink();

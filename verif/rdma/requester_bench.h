@@ -622,7 +622,7 @@ struct BasicBench {
   spec::SendRecord begun[16];
   std::deque<std::pair<Cycle, spec::ReadRecord>> said;  // whose requests have not left
 
-  std::mt19937_64 random = MakeRandom("requester");
+  std::mt19937_64 random = sim::MakeRandom("requester");
   Agenda agenda;
   Requester block{agenda, kConfig, Requester::kPackets, kBurst};
   uint64_t resent = 0, resent_in_rtl = 0;  // packets of replays

@@ -507,7 +507,7 @@ struct Bench {
     return result;
   }
 
-  std::mt19937_64 random = MakeRandom("responder");
+  std::mt19937_64 random = sim::MakeRandom("responder");
   Agenda agenda;
   Host host{};
   Responder block{agenda,

@@ -144,7 +144,7 @@ struct Bench {
   bool slept = false;
 
   Time time;
-  std::mt19937_64 random = MakeRandom("retry_timer");
+  std::mt19937_64 random = sim::MakeRandom("retry_timer");
   Agenda agenda;
   RetryTimer block{agenda, kQps};
   Channel<TimerExpired> sink = Channel<TimerExpired>::Sink();
@@ -330,7 +330,7 @@ TEST(RetryTimer, ResetStopsAllTimers) {
 
 // With a clock that stops while idle until an input or the deadline, all events come in the same cycles.
 TEST(RetryTimer, StoppingTheClockWhileIdleChangesNothing) {
-  auto random = MakeRandom("retry_timer_sleep");
+  auto random = sim::MakeRandom("retry_timer_sleep");
   std::vector<std::pair<Cycle, TimerSet>> sets;
   Cycle cycle = 100;
   for (unsigned i = 0; i < 400; ++i) {

@@ -217,7 +217,7 @@ struct Bench {
         std::count_if(wire.sent.begin(), wire.sent.end(), [](const auto& sent) { return sent.dropped; }));
   }
 
-  std::mt19937_64 random = MakeRandom("rx_buffer");
+  std::mt19937_64 random = sim::MakeRandom("rx_buffer");
   Agenda agenda;
   RxBuffer block{agenda, SizesOf<Top>()};
   Channel<RxToken> tokens = Channel<RxToken>::Sink();

@@ -225,7 +225,7 @@ struct Bench {
     while (!expected.empty()) Settle();
   }
 
-  std::mt19937_64 random = MakeRandom("rx_scatter");
+  std::mt19937_64 random = sim::MakeRandom("rx_scatter");
   Agenda agenda;
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;

@@ -310,7 +310,7 @@ struct Bench {
   uint64_t faulty = ~uint64_t{0};
   uint32_t first_queue = 0;
 
-  std::mt19937_64 random = MakeRandom("send_queue");
+  std::mt19937_64 random = sim::MakeRandom("send_queue");
   Agenda agenda;
   SendQueue block{agenda, kConfig, kSizes};
   Channel<spec::BufferRequest> request_sink = Channel<spec::BufferRequest>::Sink();

@@ -423,7 +423,7 @@ struct Bench {
     }
   }
 
-  Random random = MakeRandom("tx_builder");
+  Random random = sim::MakeRandom("tx_builder");
   Top& p;
   model::Agenda agenda;
   Payloads payloads;
@@ -777,10 +777,10 @@ TEST(SourcePort, MatchesLinux) {
 // Linux's RC and UC connections without a flow label; in these captures both queue pairs have the number 17.
 TEST(SourcePort, MatchesCapturedConnections) {
   unsigned count = 0;
-  for (const auto& path : ListCaptures(VIREO_VECTORS_DIR)) {
+  for (const auto& path : sim::ListCaptures(VIREO_VECTORS_DIR)) {
     const std::string name = std::string(path).substr(std::string(path).rfind('/') + 1);
     if (!name.starts_with("rc_") && !name.starts_with("uc_") && !name.starts_with("v_")) continue;
-    for (const auto& frame : ReadPcap(path).frames) {
+    for (const auto& frame : sim::ReadPcap(path).frames) {
       const RxToken read = RxParser::Parse(frame.bytes, false);
       const auto service = static_cast<uint8_t>(read.bth.opcode) >> 5;
       if (read.verdict != spec::RxVerdict::kRoce || service > 1) continue;  // [IBTA vol. 1, 9.2.1: 0 RC, 1 UC]

@@ -58,7 +58,7 @@ class TxFramerRtlOf final : public TxFramerRtl {
   }
   ~TxFramerRtlOf() override {
     top_.final();
-    KeepCoverage(context_);
+    sim::KeepCoverage(context_);
   }
 
   size_t beat_bytes() const override { return kBeatBytes; }

@@ -225,7 +225,7 @@ TEST(TxFramerModel, WritesTheTokensFields) {
 }
 
 TEST(TxFramerModel, PadsTheShortestFrameWithZeros) {
-  auto random = MakeRandom("TxFramerModel.PadsTheShortestFrameWithZeros");
+  auto random = sim::MakeRandom("TxFramerModel.PadsTheShortestFrameWithZeros");
   const Packet packet = RandomPacket(BthOpcode::kRcSendOnly, false, false, 0, random);
   const Bytes frame = TxFramer::Frame(packet.token, packet.payload);
   EXPECT_EQ(frame.size(), spec::kEthernetFrameBytesMin);
@@ -239,7 +239,7 @@ TEST(TxFramerModel, PadsTheShortestFrameWithZeros) {
 
 // The formulas of docs/blocks/tx_framer.md with numbers.
 TEST(TxFramerModel, ComputesBeatAndNextTokenCycles) {
-  auto random = MakeRandom("TxFramerModel.ComputesBeatAndNextTokenCycles");
+  auto random = sim::MakeRandom("TxFramerModel.ComputesBeatAndNextTokenCycles");
   TxFramer wide(64);
   // 62 bytes: one beat.
   const Packet ack = RandomPacket(BthOpcode::kRcAcknowledge, false, false, 0, random);
@@ -266,7 +266,7 @@ class Bench {
  public:
   // stalls: tokens come late now and then, and m_axis_tready_i is random.
   Bench(unsigned data_bits, bool stalls, const char* consumer)
-      : random_(MakeRandom(consumer)),
+      : random_(sim::MakeRandom(consumer)),
         rtl_(TxFramerRtl::Make(data_bits, random_)),
         framer_(rtl_->beat_bytes()),
         stalls_(stalls) {
@@ -428,7 +428,7 @@ TEST_P(TxFramerRtlTest, BeatsComeExactlyInTheCycleOfTheFormula) {
 
 class TxFramerRtlWidthTest : public testing::TestWithParam<unsigned> {
  protected:
-  Random random_{MakeRandom(testing::UnitTest::GetInstance()->current_test_info()->name())};
+  Random random_{sim::MakeRandom(testing::UnitTest::GetInstance()->current_test_info()->name())};
   std::unique_ptr<TxFramerRtl> rtl_{TxFramerRtl::Make(GetParam(), random_)};
 };
 

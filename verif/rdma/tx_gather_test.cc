@@ -322,7 +322,7 @@ struct Bench {
     EXPECT_EQ(sent.count, reports);
   }
 
-  Random random = MakeRandom("tx_gather");
+  Random random = sim::MakeRandom("tx_gather");
   Top& p;
   model::Agenda agenda;
   TxGather block{agenda, kBeatBytes, kBufferBytes<Top>};

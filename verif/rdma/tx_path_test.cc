@@ -107,7 +107,7 @@ struct Bench {
     read_request.on_token = [this](Cycle, const spec::DmaReadRequest& request) { memory.Ask(request); };
   }
 
-  std::mt19937_64 random = MakeRandom("tx_path");
+  std::mt19937_64 random = sim::MakeRandom("tx_path");
   Top& p;
   model::Agenda agenda;
   SentFrames frames;

@@ -62,6 +62,8 @@ std::string Layer(const std::string& path) {
   return path.substr(0, path.find('/', top.size() + 1));
 }
 
+}  // namespace
+
 std::vector<SourceFile> ReadSources(const std::string& root) {
   static const std::set<std::string> suffixes = {".h", ".cc", ".sv", ".svh", ".c", ".S"};
   std::vector<SourceFile> sources;

@@ -98,7 +98,7 @@ class SpecAgreement : public testing::Test {
 TEST_F(SpecAgreement, EveryStructureConvertsTheSameBothWays) {
   uint16_t index = 0;
   spec::ForEachStruct([&]<typename T>(const char* name) {
-    auto random = MakeRandom(name);
+    auto random = sim::MakeRandom(name);
     CheckStruct<T>(name, index++, rtl_, random);
   });
   EXPECT_GT(index, 0);

@@ -15,16 +15,16 @@ namespace {
 using spec::BthOpcode;
 
 // Decodes one frame completely; returns its opcode.
-BthOpcode CheckFrame(const Frame& bytes) {
-  const ParsedFrame parsed = ParseRoceFrame(bytes.bytes);
-  EXPECT_EQ(parsed.kind, ParsedFrame::Kind::kRoce) << parsed.what;
-  const RoceFrame& frame = parsed.frame;
+BthOpcode CheckFrame(const sim::Frame& bytes) {
+  const sim::ParsedFrame parsed = sim::ParseRoceFrame(bytes.bytes);
+  EXPECT_EQ(parsed.kind, sim::ParsedFrame::Kind::kRoce) << parsed.what;
+  const sim::RoceFrame& frame = parsed.frame;
   if (frame.is_ipv6) {
     EXPECT_EQ(frame.ipv6.version, 6);
   } else {
     EXPECT_EQ(frame.ipv4.ihl, 5);
     EXPECT_TRUE(frame.ipv4.dont_fragment);
-    EXPECT_TRUE(IsChecksumRight(frame));
+    EXPECT_TRUE(sim::IsChecksumRight(frame));
   }
   EXPECT_GE(frame.udp.source_port, spec::kUdpSourcePortBase);
   EXPECT_EQ(frame.bth.transport_version, 0);
@@ -43,18 +43,18 @@ BthOpcode CheckFrame(const Frame& bytes) {
     case spec::PayloadRule::kZeroToMtu: EXPECT_LE(payload, 4096u); break;
   }
   EXPECT_TRUE(info.may_pad || frame.bth.pad_count == 0);
-  EXPECT_TRUE(IsIcrcRight(frame));
-  EXPECT_EQ(Encode(frame), bytes.bytes);
+  EXPECT_TRUE(sim::IsIcrcRight(frame));
+  EXPECT_EQ(sim::Encode(frame), bytes.bytes);
   return frame.bth.opcode;
 }
 
 TEST(SpecGolden, LinuxFramesDecodeAndEncodeToTheSameBytes) {
   std::map<BthOpcode, int> seen;
-  const auto paths = ListCaptures(VIREO_VECTORS_DIR);
+  const auto paths = sim::ListCaptures(VIREO_VECTORS_DIR);
   ASSERT_EQ(paths.size(), 24u);
   int frames = 0;
   for (const auto& path : paths) {
-    const Capture capture = ReadPcap(path);
+    const sim::Capture capture = sim::ReadPcap(path);
     ASSERT_EQ(capture.error, "");
     EXPECT_FALSE(capture.frames.empty()) << path;
     for (const auto& frame : capture.frames) {

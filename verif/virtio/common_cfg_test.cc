@@ -134,7 +134,7 @@ struct Bench {
     Write(Common::kQueueEnableOffset, 2, 1);
   }
 
-  std::mt19937_64 random = MakeRandom("common_cfg");
+  std::mt19937_64 random = sim::MakeRandom("common_cfg");
   Agenda agenda;
   CommonCfg block{agenda, TestConfig(), kVectors};
   Channel<Doorbell> queue_reset_sink = Channel<Doorbell>::Sink();

@@ -604,7 +604,7 @@ struct Bench {
   }
 
   const bool packed, event_idx;
-  std::mt19937_64 random = MakeRandom("cq_writer");
+  std::mt19937_64 random = sim::MakeRandom("cq_writer");
   Agenda agenda;
   CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
   RtlTop<Vcq_writer> rtl{[](const Vcq_writer& top, std::vector<uint8_t>& bytes) {

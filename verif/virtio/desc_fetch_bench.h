@@ -691,7 +691,7 @@ struct Bench {
     for (const auto& waiting : asked) ASSERT_TRUE(waiting.empty());
   }
 
-  std::mt19937_64 random = MakeRandom("desc_fetch");
+  std::mt19937_64 random = sim::MakeRandom("desc_fetch");
   Agenda agenda;
   DescFetch block{agenda, {.queues = kQueues, .requests = 8, .descriptors = 32}};
   RtlTop<Vdesc_fetch> rtl{[](const Vdesc_fetch& top, std::vector<uint8_t>& bytes) {

@@ -144,7 +144,7 @@ struct Bench {
   bool slept = false;
 
   DeviceTime time;
-  std::mt19937_64 random = MakeRandom("moderation");
+  std::mt19937_64 random = sim::MakeRandom("moderation");
   Agenda agenda;
   Moderation block{agenda, kPairs};
   Channel<Interrupt> sink = Channel<Interrupt>::Sink();
@@ -451,7 +451,7 @@ TEST(Moderation, ResetDiscardsPendingNotifications) {
 
 // With a clock that stops while idle until an input or the deadline, all events come in the same cycles.
 TEST(Moderation, StoppingTheClockWhileIdleChangesNothing) {
-  auto random = MakeRandom("moderation_sleep");
+  auto random = sim::MakeRandom("moderation_sleep");
   std::vector<std::pair<Cycle, QueueInterrupt>> notifications;
   Cycle cycle = 100;
   for (unsigned i = 0; i < 600; ++i) {

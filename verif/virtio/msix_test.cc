@@ -73,7 +73,7 @@ struct Bench {
   }
   bool Pending(uint32_t vector) { return (Read(spec::kBarMsixPba + vector / 64 * 8, 8) >> vector % 64 & 1) != 0; }
 
-  std::mt19937_64 random = MakeRandom("msix");
+  std::mt19937_64 random = sim::MakeRandom("msix");
   Agenda agenda;
   Msix block{agenda, kVectors};
   RtlTop<Vmsix> rtl{[](const Vmsix& top, std::vector<uint8_t>& bytes) {

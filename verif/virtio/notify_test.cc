@@ -68,7 +68,7 @@ struct Bench {
   void RingAgain(uint32_t queue) { again.tokens.push_back({.vq_index = static_cast<uint16_t>(queue)}); }
   uint64_t Count() const { return send.count + receive.count + control.count + net.count + arm.count; }
 
-  std::mt19937_64 random = MakeRandom("notify");
+  std::mt19937_64 random = sim::MakeRandom("notify");
   Agenda agenda;
   Notify block{agenda, TestConfig()};
   Channel<Doorbell> send_sink = Channel<Doorbell>::Sink(), receive_sink = Channel<Doorbell>::Sink(),
