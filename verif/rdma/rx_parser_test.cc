@@ -472,20 +472,20 @@ class Bench {
 };
 
 // Datapath width, and whether there are idle cycles between beats.
-class sim::RxParserRtlTest : public testing::TestWithParam<std::tuple<unsigned, bool>> {
+class RxParserRtlTest : public testing::TestWithParam<std::tuple<unsigned, bool>> {
  protected:
   unsigned data_bits() const { return std::get<0>(GetParam()); }
   Bench bench_{std::get<0>(GetParam()), std::get<1>(GetParam()),
                testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Rtl, sim::RxParserRtlTest, testing::Combine(testing::Values(64u, 512u), testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(Rtl, RxParserRtlTest, testing::Combine(testing::Values(64u, 512u), testing::Bool()),
                          [](const auto& info) {
                            return std::to_string(std::get<0>(info.param)) +
                                   (std::get<1>(info.param) ? "Idle" : "Dense");
                          });
 
-TEST_P(sim::RxParserRtlTest, MatchesModelOnEachRule) {
+TEST_P(RxParserRtlTest, MatchesModelOnEachRule) {
   // Twice: state left by one frame must not affect the next.
   for (int i = 0; i < 2; ++i) {
     for (const auto& rule : Rules()) bench_.Send(Apply(rule), rule.mac_error);
@@ -493,12 +493,12 @@ TEST_P(sim::RxParserRtlTest, MatchesModelOnEachRule) {
   bench_.Check();
 }
 
-TEST_P(sim::RxParserRtlTest, MatchesModelOnGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnGoldenFrames) {
   for (const auto& frame : Golden()) ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
   bench_.Check();
 }
 
-TEST_P(sim::RxParserRtlTest, MatchesModelOnTaggedGoldenFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnTaggedGoldenFrames) {
   for (Bytes frame : Golden()) {
     InsertTag(frame, static_cast<uint16_t>(bench_.random()()));
     ASSERT_EQ(bench_.Send(frame).verdict, RxVerdict::kRoce);
@@ -506,7 +506,7 @@ TEST_P(sim::RxParserRtlTest, MatchesModelOnTaggedGoldenFrames) {
   bench_.Check();
 }
 
-TEST_P(sim::RxParserRtlTest, TokenComesExactlyInTheCycleOfTheFormula) {
+TEST_P(RxParserRtlTest, TokenComesExactlyInTheCycleOfTheFormula) {
   auto& rtl = bench_.rtl();
   for (const auto& [kind, frame] : Kinds()) {
     const uint64_t last_beat = rtl.Send(frame, false, [] { return 0u; });
@@ -523,7 +523,7 @@ TEST_P(sim::RxParserRtlTest, TokenComesExactlyInTheCycleOfTheFormula) {
 }
 
 // Frames of one beat in consecutive cycles: whole packets where a beat holds one, else runts.
-TEST_P(sim::RxParserRtlTest, TakesAFramePerCycle) {
+TEST_P(RxParserRtlTest, TakesAFramePerCycle) {
   std::vector<Bytes> frames;
   for (const auto& frame : Golden()) {
     if (frame.size() <= bench_.rtl().beat_bytes()) frames.push_back(frame);
@@ -540,7 +540,7 @@ TEST_P(sim::RxParserRtlTest, TakesAFramePerCycle) {
 }
 
 // Every length around beat boundaries, valid and with Ethernet padding of every length up to two beats.
-TEST_P(sim::RxParserRtlTest, FindsTheEndAtEveryPosition) {
+TEST_P(RxParserRtlTest, FindsTheEndAtEveryPosition) {
   const size_t beat = bench_.rtl().beat_bytes();
   for (const bool ip6 : {false, true}) {
     for (const bool tag : {false, true}) {
@@ -637,7 +637,7 @@ const std::vector<Corruption>& Corruptions() {
   return corruptions;
 }
 
-TEST_P(sim::RxParserRtlTest, MatchesModelOnCorruptedFrames) {
+TEST_P(RxParserRtlTest, MatchesModelOnCorruptedFrames) {
   auto& random = bench_.random();
   std::array<unsigned, kVerdicts> reached{};
   for (int i = 0; i < 20000; ++i) {
@@ -662,14 +662,14 @@ TEST_P(sim::RxParserRtlTest, MatchesModelOnCorruptedFrames) {
       << "a new verdict needs a corruption that reaches it";
 }
 
-class sim::RxParserRtlFlipTest : public testing::TestWithParam<unsigned> {
+class RxParserRtlFlipTest : public testing::TestWithParam<unsigned> {
  protected:
-  Bench bench_{GetParam(), false, "sim::RxParserRtlFlipTest"};
+  Bench bench_{GetParam(), false, "RxParserRtlFlipTest"};
 };
 
-INSTANTIATE_TEST_SUITE_P(Rtl, sim::RxParserRtlFlipTest, testing::Values(64u, 512u));
+INSTANTIATE_TEST_SUITE_P(Rtl, RxParserRtlFlipTest, testing::Values(64u, 512u));
 
-TEST_P(sim::RxParserRtlFlipTest, IgnoresMaskedBitsAndDetectsEveryOtherFlip) {
+TEST_P(RxParserRtlFlipTest, IgnoresMaskedBitsAndDetectsEveryOtherFlip) {
   for (const auto& [kind, golden] : Kinds()) {
     Bytes frame = golden;
     Editor editor(frame);
