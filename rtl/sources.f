@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every RTL source in dependency order, paths from the repository's root. Verilator, Yosys and vendor tools read this list.
 spec/gen/vireo_spec_pkg.sv
+rtl/common/vireo_common_pkg.sv
 rtl/common/vireo_ram_1r1w.sv
 rtl/common/vireo_table.sv
 rtl/common/vireo_context_table.sv

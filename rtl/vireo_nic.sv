@@ -12,7 +12,7 @@ module vireo_nic
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned ConfigIndex = Nic100Index,  // of Configs
+  parameter int unsigned ConfigIndex,  // of Configs
   localparam config_t Config = Configs[ConfigIndex],
   localparam int unsigned DataBits = Config.datapath_bits,
   localparam int unsigned TagBits = $clog2(Config.dma_tags)
@@ -96,10 +96,19 @@ module vireo_nic
   output logic [63:0]               deadline_ns_o             // or this time of the device; all ones: none
 );
 
-  localparam int unsigned NumQueues =
-      2 * Config.net_queue_pairs + 1 + Config.num_cqs + 2 * Config.num_qps + 32'(VireoConstants.rdma_event_queues);
+  // Sizes that no configuration chooses. The model has the same.
+  localparam int unsigned DmaWriteBufferBytes = 8192;
+  localparam int unsigned DescFetchRequests = 8;
+  localparam int unsigned DescFetchDescriptors = 32;
+  localparam int unsigned CqWriterSlots = 64;
+  localparam int unsigned MailboxChainEntries = 64;
+  localparam int unsigned RecvQueueRequests = 8;
+  localparam int unsigned RecvQueueFetches = 32;
+  localparam int unsigned RequesterPackets = 16;
+  localparam int unsigned RxBytesPerFrame = 1024;
+  localparam int unsigned NetBytesPerFrame = 128;
 
-  // What everybody hears.
+  // Broadcast buses.
   logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
   table_write_t table_write;
   queue_row_write_t queue_row_write;
@@ -164,10 +173,9 @@ module vireo_nic
   logic read_port_idle, write_port_idle;
 
   vireo_dma_read_port #(
-    .DataBits(DataBits),
-    .Tags(Config.dma_tags),
-    .BufferBytes(Config.dma_read_buffer_bytes),
+    .Config(Config),
     .FetchClients(FetchClients),
+    .FetchDepth(32'(DmaFetchDepth)),
     .ReadClients(ReadClients)
   ) u_dma_read_port (
     .clk_i,
@@ -208,8 +216,8 @@ module vireo_nic
   );
 
   vireo_dma_write_port #(
-    .DataBits(DataBits),
-    .Writes(Config.dma_writes),
+    .Config(Config),
+    .BufferBytes(DmaWriteBufferBytes),
     .StoreClients(StoreClients),
     .WriteClients(WriteClients)
   ) u_dma_write_port (
@@ -308,10 +316,7 @@ module vireo_nic
   end
 
   vireo_common_cfg #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxQueueEntries(Config.max_queue_entries),
+    .Config(Config),
     .NumVectors(32'(MsixVectorsMax))
   ) u_common_cfg (
     .clk_i,
@@ -350,9 +355,7 @@ module vireo_nic
   );
 
   vireo_notify #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps)
+    .Config(Config)
   ) u_notify (
     .clk_i,
     .rst_ni,
@@ -386,7 +389,7 @@ module vireo_nic
   );
 
   vireo_moderation #(
-    .NetQueuePairs(Config.net_queue_pairs)
+    .Config(Config)
   ) u_moderation (
     .clk_i,
     .rst_ni,
@@ -494,30 +497,7 @@ module vireo_nic
   logic csr_idle, mailbox_idle;
 
   vireo_csr #(
-    .DatapathBits(Config.datapath_bits),
-    .CoreClockKhz(Config.core_clock_khz),
-    .LinkMbps(Config.link_mbps),
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .NumPds(Config.num_pds),
-    .NumMrs(Config.num_mrs),
-    .NumTranslations(Config.num_translations),
-    .NumAhs(Config.num_ahs),
-    .NumGids(Config.num_gids),
-    .MaxQueueEntries(Config.max_queue_entries),
-    .MaxSendSge(Config.max_send_sge),
-    .MaxRecvSge(Config.max_recv_sge),
-    .MaxInlineBytes(Config.max_inline_bytes),
-    .MaxRdAtomic(Config.max_rd_atomic),
-    .MaxPathMtu(Config.max_path_mtu),
-    .MaxFrameBytes(Config.max_frame_bytes),
-    .DmaTags(Config.dma_tags),
-    .RxBufferBytes(Config.rx_buffer_bytes),
-    .TxBufferBytes(Config.tx_buffer_bytes),
-    .DmaReadBufferBytes(Config.dma_read_buffer_bytes),
-    .DmaWrites(Config.dma_writes),
-    .SendRecords(Config.send_records)
+    .Config(Config)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -612,7 +592,9 @@ module vireo_nic
     .idle_o(csr_idle)
   );
 
-  vireo_mailbox u_mailbox (
+  vireo_mailbox #(
+    .ChainEntries(MailboxChainEntries)
+  ) u_mailbox (
     .clk_i,
     .rst_ni,
     .control_doorbell_valid_i(control_doorbell_valid),
@@ -683,7 +665,9 @@ module vireo_nic
   avail_event_t avail_event;
 
   vireo_desc_fetch #(
-    .NumQueues(NumQueues)
+    .Config(Config),
+    .Requests(DescFetchRequests),
+    .Descriptors(DescFetchDescriptors)
   ) u_desc_fetch (
     .clk_i,
     .rst_ni,
@@ -760,8 +744,8 @@ module vireo_nic
   );
 
   vireo_cq_writer #(
-    .NumQueues(NumQueues),
-    .NumCqs(Config.num_cqs)
+    .Config(Config),
+    .Slots(CqWriterSlots)
   ) u_cq_writer (
     .clk_i,
     .rst_ni,
@@ -909,8 +893,7 @@ module vireo_nic
   );
 
   vireo_qp_control #(
-    .NumQps(Config.num_qps),
-    .NumQueues(NumQueues)
+    .Config(Config)
   ) u_qp_control (
     .clk_i,
     .rst_ni,
@@ -952,8 +935,7 @@ module vireo_nic
   );
 
   vireo_memory_check #(
-    .NumMrs(Config.num_mrs),
-    .NumTranslations(Config.num_translations)
+    .Config(Config)
   ) u_memory_check (
     .clk_i,
     .rst_ni,
@@ -1016,10 +998,9 @@ module vireo_nic
   logic [DataBits-1:0] net_data;
 
   vireo_send_queue #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .SendRecords(Config.send_records)
+    .Config(Config),
+    .Requests(32'(SendQueueRequests)),
+    .Fetches(32'(SendQueueFetches))
   ) u_send_queue (
     .clk_i,
     .rst_ni,
@@ -1060,9 +1041,9 @@ module vireo_nic
   );
 
   vireo_requester #(
-    .NumQps(Config.num_qps),
-    .NumAhs(Config.num_ahs),
-    .MaxSendSge(Config.max_send_sge)
+    .Config(Config),
+    .Packets(RequesterPackets),
+    .BurstBytes(32'(SendBurstBytes))
   ) u_requester (
     .clk_i,
     .rst_ni,
@@ -1114,10 +1095,8 @@ module vireo_nic
   );
 
   vireo_completer #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .SendRecords(Config.send_records)
+    .Config(Config),
+    .BurstBytes(32'(SendBurstBytes))
   ) u_completer (
     .clk_i,
     .rst_ni,
@@ -1161,7 +1140,7 @@ module vireo_nic
   );
 
   vireo_retry_timer #(
-    .NumQps(Config.num_qps)
+    .Config(Config)
   ) u_retry_timer (
     .clk_i,
     .rst_ni,
@@ -1177,8 +1156,8 @@ module vireo_nic
   );
 
   vireo_tx_gather #(
-    .DataBits(DataBits),
-    .TxBufferBytes(Config.tx_buffer_bytes)
+    .Config(Config),
+    .BufferBytes(Config.tx_buffer_bytes)
   ) u_tx_gather (
     .clk_i,
     .rst_ni,
@@ -1213,9 +1192,7 @@ module vireo_nic
   );
 
   vireo_tx_builder #(
-    .DataBits(DataBits),
-    .NumQps(Config.num_qps),
-    .NumAhs(Config.num_ahs)
+    .Config(Config)
   ) u_tx_builder (
     .clk_i,
     .rst_ni,
@@ -1269,9 +1246,8 @@ module vireo_nic
   logic [13:0] net_beat_bytes;
 
   vireo_rx_buffer #(
-    .DataBits(DataBits),
-    .BufferBytes(Config.rx_buffer_bytes),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config),
+    .BytesPerFrame(RxBytesPerFrame)
   ) u_rx_buffer (
     .clk_i,
     .rst_ni,
@@ -1297,10 +1273,10 @@ module vireo_nic
   );
 
   vireo_recv_queue #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxRecvSge(Config.max_recv_sge)
+    .Config(Config),
+    .Ahead(32'(ReceivesAhead)),
+    .Requests(RecvQueueRequests),
+    .Fetches(RecvQueueFetches)
   ) u_recv_queue (
     .clk_i,
     .rst_ni,
@@ -1332,10 +1308,7 @@ module vireo_nic
   );
 
   vireo_responder #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxRdAtomic(Config.max_rd_atomic)
+    .Config(Config)
   ) u_responder (
     .clk_i,
     .rst_ni,
@@ -1388,8 +1361,7 @@ module vireo_nic
   );
 
   vireo_rx_scatter #(
-    .DataBits(DataBits),
-    .BufferBytes(Config.rx_buffer_bytes)
+    .Config(Config)
   ) u_rx_scatter (
     .clk_i,
     .rst_ni,
@@ -1425,8 +1397,7 @@ module vireo_nic
   );
 
   vireo_read_responder #(
-    .NumQps(Config.num_qps),
-    .MaxRdAtomic(Config.max_rd_atomic)
+    .Config(Config)
   ) u_read_responder (
     .clk_i,
     .rst_ni,
@@ -1499,8 +1470,7 @@ module vireo_nic
   logic net_tx_idle, net_gather_idle, net_checksum_idle, net_filter_idle, net_rx_idle;
 
   vireo_net_tx #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config)
   ) u_net_tx (
     .clk_i,
     .rst_ni,
@@ -1536,8 +1506,8 @@ module vireo_nic
   );
 
   vireo_tx_gather #(
-    .DataBits(DataBits),
-    .TxBufferBytes(32'(NetBufferBytes))
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_gather (
     .clk_i,
     .rst_ni,
@@ -1572,9 +1542,8 @@ module vireo_nic
   );
 
   vireo_net_checksum #(
-    .DataBits(DataBits),
-    .BufferBytes(32'(NetBufferBytes)),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_checksum (
     .clk_i,
     .rst_ni,
@@ -1593,9 +1562,9 @@ module vireo_nic
   );
 
   vireo_net_filter #(
-    .DataBits(DataBits),
+    .Config(Config),
     .BufferBytes(32'(NetBufferBytes)),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .BytesPerFrame(NetBytesPerFrame)
   ) u_net_filter (
     .clk_i,
     .rst_ni,
@@ -1622,9 +1591,8 @@ module vireo_nic
   );
 
   vireo_net_rx #(
-    .DataBits(DataBits),
-    .BufferBytes(32'(NetBufferBytes)),
-    .NetQueuePairs(Config.net_queue_pairs)
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_rx (
     .clk_i,
     .rst_ni,

@@ -12,7 +12,7 @@
 // writes one, the load writes the other. After reset both are cleared, Entries cycles long; pushes are ignored
 // meanwhile.
 module vireo_pending #(
-  parameter int unsigned Entries = 16,  // 2 or more; indices are 0 ... Entries - 1
+  parameter int unsigned Entries,  // 2 or more; indices are 0 ... Entries - 1
   localparam int unsigned IndexBits = $clog2(Entries)
 ) (
   input  logic                 clk_i,

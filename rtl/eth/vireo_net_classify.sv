@@ -13,7 +13,8 @@ module vireo_net_classify
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::network16;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

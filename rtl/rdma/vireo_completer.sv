@@ -29,11 +29,10 @@
 module vireo_completer
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned SendRecords = 32,  // per QP; a power of two, 2 or more
-  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // the requester's
+  parameter config_t Config,
+  parameter int unsigned BurstBytes,                         // the requester's
+  localparam int unsigned NumQps = Config.num_qps,           // a power of two, 2 or more
+  localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -103,7 +102,8 @@ module vireo_completer
   logic [15:0] first_queue;  // where the send queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+    .Config(Config),
+    .Offset(RdmaTransmitqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );

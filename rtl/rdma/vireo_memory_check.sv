@@ -12,8 +12,9 @@
 module vireo_memory_check
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NumMrs = 4096,
-  parameter int unsigned NumTranslations = 65536,  // a power of two, 4 or more
+  parameter config_t Config,
+  localparam int unsigned NumMrs = Config.num_mrs,
+  localparam int unsigned NumTranslations = Config.num_translations,  // a power of two, 4 or more
   localparam int unsigned Clients = 3
 ) (
   input  logic                          clk_i,

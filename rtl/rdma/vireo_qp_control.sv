@@ -8,9 +8,11 @@
 // CQs of a QP, and whose virtqueue is whose.
 module vireo_qp_control
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumQps = 16,
-  parameter int unsigned NumQueues = 52  // virtqueues of all kinds
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,
+  localparam int unsigned NumQueues = queues_of(Config)  // virtqueues of all kinds
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,

@@ -11,7 +11,7 @@
 //
 // Unlike vireo_pending, whose reader looks up what belongs to an index when it is loaded, and which takes 4 cycles.
 module vireo_qp_set #(
-  parameter int unsigned Entries = 1024,  // QPs; a power of two, 2 or more
+  parameter int unsigned Entries,  // QPs; a power of two, 2 or more
   localparam int unsigned IndexBits = $clog2(Entries)
 ) (
   input  logic                 clk_i,

@@ -16,8 +16,9 @@
 module vireo_read_responder
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NumQps = 1024,    // a power of two, 2 or more
-  parameter int unsigned MaxRdAtomic = 16  // READs of a QP, 1 to 128
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,            // a power of two, 2 or more
+  localparam int unsigned MaxRdAtomic = Config.max_rd_atomic  // READs of a QP, 1 to 128
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,

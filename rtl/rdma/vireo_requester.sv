@@ -20,11 +20,12 @@ module vireo_requester
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
-  parameter int unsigned NumAhs = 1024,  // 2 to 65536
-  parameter int unsigned Packets = 16,   // runs of packets between front and back; a power of two, 4 or more
-  parameter int unsigned MaxSendSge = 30,  // elements of a list, 1 to 255
-  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // a power of two, 2^12 to 2^23
+  parameter config_t Config,
+  parameter int unsigned Packets,  // runs of packets between front and back; a power of two, 4 or more
+  parameter int unsigned BurstBytes,  // a power of two, 2^12 to 2^23
+  localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
+  localparam int unsigned NumAhs = Config.num_ahs,  // 2 to 65536
+  localparam int unsigned MaxSendSge = Config.max_send_sge  // elements of a list, 1 to 255
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,

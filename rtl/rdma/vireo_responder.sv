@@ -14,10 +14,8 @@ module vireo_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned MaxRdAtomic = 16,  // READs of ours per QP; a power of two, 2 or more
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,             // a power of two, 2 or more
   localparam int unsigned QpBits = $clog2(NumQps)
 ) (
   input  logic            clk_i,
@@ -93,7 +91,8 @@ module vireo_responder
   logic [15:0] first_queue;  // where the receive queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaReceiveqOffset)
+    .Config(Config),
+    .Offset(RdmaReceiveqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
@@ -515,8 +514,7 @@ module vireo_responder
   read_record_t oldest;
 
   vireo_read_ring #(
-    .NumQps(NumQps),
-    .MaxRdAtomic(MaxRdAtomic)
+    .Config(Config)
   ) u_ring (
     .clk_i,
     .rst_ni,

@@ -11,7 +11,8 @@ module vireo_rx_parser
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -52,7 +53,7 @@ module vireo_rx_parser
   logic icrc_valid, icrc_ok;
 
   vireo_icrc #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_icrc (
     .clk_i,
     .rst_ni,

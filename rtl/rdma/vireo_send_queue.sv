@@ -14,12 +14,11 @@ module vireo_send_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,      // a power of two, 2 or more
-  parameter int unsigned SendRecords = 32,   // per QP; a power of two, 2 or more
-  parameter int unsigned Requests = 32'(SendQueueRequests),  // to descriptor fetch under way; a power of two >= 4
-  parameter int unsigned Fetches = 32'(SendQueueFetches)     // reads under way, two per work request; same, >= 8
+  parameter config_t Config,
+  parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two, 4 or more
+  parameter int unsigned Fetches,  // reads in flight, two per work request; a power of two, 8 or more
+  localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
+  localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -100,7 +99,8 @@ module vireo_send_queue
   logic [15:0] first_queue;  // where the send queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+    .Config(Config),
+    .Offset(RdmaTransmitqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );

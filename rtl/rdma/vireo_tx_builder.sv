@@ -10,9 +10,10 @@ module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
-  parameter int unsigned NumQps = 1024,   // 2 or more
-  parameter int unsigned NumAhs = 1024    // 2 or more
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
+  localparam int unsigned NumQps = Config.num_qps,          // 2 or more
+  localparam int unsigned NumAhs = Config.num_ahs           // 2 or more
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -318,7 +319,7 @@ module vireo_tx_builder
   logic [BeatBytes-1:0] framed_keep;
 
   vireo_tx_framer #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_framer (
     .clk_i,
     .rst_ni,

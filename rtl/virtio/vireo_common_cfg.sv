@@ -18,12 +18,14 @@
 // device_needs_reset.
 module vireo_common_cfg
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 1,
-  parameter int unsigned NumCqs = 16,
-  parameter int unsigned NumQps = 16,
-  parameter int unsigned MaxQueueEntries = 256,
-  parameter int unsigned NumVectors = 2048
+  parameter config_t Config,
+  parameter int unsigned NumVectors,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
+  localparam int unsigned NumCqs = Config.num_cqs,
+  localparam int unsigned NumQps = Config.num_qps,
+  localparam int unsigned MaxQueueEntries = Config.max_queue_entries
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -63,8 +65,8 @@ module vireo_common_cfg
   output logic             idle_o              // no rows and no interrupt on their way; a reset may wait for firmware
 );
 
-  localparam int unsigned BaseQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaEventqOffset);
-  localparam int unsigned NumQueues = BaseQueues + 32'(VireoConstants.rdma_event_queues);
+  localparam int unsigned NumQueues = queues_of(Config);
+  localparam int unsigned BaseQueues = NumQueues - 32'(VireoConstants.rdma_event_queues);
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned DeviceBytes = 32'(VireoConstants.net_config_rdma_offset) + NetConfigRdmaBytes;
   localparam int unsigned DeviceWords = DeviceBytes / 8;

@@ -23,10 +23,12 @@
 // what the driver added before it could see the new value, it has not rung for.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumQueues = 16,  // virtqueues; 2 or more
-  parameter int unsigned NumCqs = 4,      // 2 or more
-  parameter int unsigned Slots = 64       // used indices under way; a power of two, 4 to 128
+  parameter config_t Config,
+  parameter int unsigned Slots,                            // used indices in flight; a power of two, 4 to 128
+  localparam int unsigned NumQueues = queues_of(Config),  // virtqueues; 2 or more
+  localparam int unsigned NumCqs = Config.num_cqs          // 2 or more
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,

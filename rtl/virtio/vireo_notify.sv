@@ -12,10 +12,12 @@
 // resetting_i is 1, they are thrown away.
 module vireo_notify
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 1,
-  parameter int unsigned NumCqs = 16,
-  parameter int unsigned NumQps = 16
+  parameter config_t Config,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
+  localparam int unsigned NumCqs = Config.num_cqs,
+  localparam int unsigned NumQps = Config.num_qps
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -48,7 +50,7 @@ module vireo_notify
   output logic             idle_o
 );
 
-  localparam int unsigned NumQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaEventqOffset) + 1;
+  localparam int unsigned NumQueues = queues_of(Config);
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned PageBits = $clog2(NotifyOffMultiplier);
   localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page's number
