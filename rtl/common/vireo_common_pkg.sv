@@ -1,8 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions of the contract that several blocks need.
+// What several blocks need. The last member of an enumeration of ports is their number.
 package vireo_common_pkg;
   import vireo_spec_pkg::*;
+
+  // Blocks that report parity errors of context memories.
+  typedef enum int unsigned {
+    ContextOwnerDescFetch,
+    ContextOwnerMemoryCheck,
+    ContextOwnerRequester,
+    ContextOwnerResponder,
+    ContextOwners
+  } context_owner_e;
+
+  // Ports of DMA that report errors.
+  typedef enum int unsigned {
+    DmaDirectionRead,
+    DmaDirectionWrite,
+    DmaDirections
+  } dma_direction_e;
+
+  // Blocks that drop net frames, received and to transmit.
+  typedef enum int unsigned {
+    NetRxDropFilter,
+    NetRxDropRx,
+    NetRxDrops
+  } net_rx_drop_e;
+  typedef enum int unsigned {
+    NetTxDropChecksum,
+    NetTxDropTx,
+    NetTxDrops
+  } net_tx_drop_e;
+
+  // Clients of memory check.
+  typedef enum int unsigned {
+    MemoryClientRequester,
+    MemoryClientResponder,
+    MemoryClientReadResponder,
+    MemoryClients
+  } memory_client_e;
+
+  // Clients of descriptor fetch: buffer_client_e.
+  localparam int unsigned BufferClients = 32'(BufferClientNetReceive) + 1;
 
   // verilator lint_off UNUSEDSIGNAL
   // Virtqueues of all kinds: net queues, control queue, completion queues, queues of QPs, event queues.

@@ -14,8 +14,7 @@ module vireo_csr
   localparam int unsigned NumMrs = Config.num_mrs,
   localparam int unsigned NumTranslations = Config.num_translations,
   localparam int unsigned NumAhs = Config.num_ahs,
-  localparam int unsigned NumGids = Config.num_gids,
-  localparam int unsigned ContextOwners = 4
+  localparam int unsigned NumGids = Config.num_gids
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -113,11 +112,11 @@ module vireo_csr
   input  logic             tx_frame_i,
   input  logic             rx_drop_i,
   input  logic             retransmission_i,
-  input  logic [1:0]       dma_error_i,  // of two sources
+  input  logic [DmaDirections-1:0] dma_error_i,
   input  logic             window_violation_i,
   input  logic             net_rx_filtered_i,
-  input  logic [1:0]       net_rx_drop_i,  // of two sources
-  input  logic [1:0]       net_tx_drop_i,  // of two sources
+  input  logic [NetRxDrops-1:0] net_rx_drop_i,
+  input  logic [NetTxDrops-1:0] net_tx_drop_i,
 
   output logic             idle_o
 );
@@ -657,11 +656,11 @@ module vireo_csr
     counts[Verdicts] = 2'(tx_frame_i);
     counts[Verdicts+1] = 2'(rx_drop_i);
     counts[Verdicts+2] = 2'(retransmission_i);
-    counts[Verdicts+3] = 2'(dma_error_i[0]) + 2'(dma_error_i[1]);
+    counts[Verdicts+3] = 2'(dma_error_i[DmaDirectionRead]) + 2'(dma_error_i[DmaDirectionWrite]);
     counts[Verdicts+4] = 2'(window_violation_i);
     counts[Verdicts+5] = 2'(net_rx_filtered_i);
-    counts[Verdicts+6] = 2'(net_rx_drop_i[0]) + 2'(net_rx_drop_i[1]);
-    counts[Verdicts+7] = 2'(net_tx_drop_i[0]) + 2'(net_tx_drop_i[1]);
+    counts[Verdicts+6] = 2'(net_rx_drop_i[NetRxDropFilter]) + 2'(net_rx_drop_i[NetRxDropRx]);
+    counts[Verdicts+7] = 2'(net_tx_drop_i[NetTxDropChecksum]) + 2'(net_tx_drop_i[NetTxDropTx]);
 
     is_counter2 = 1'b0;
     counter2 = '0;

@@ -20,7 +20,7 @@ module vireo_desc_fetch
   parameter int unsigned Requests,  // reads of index, and of ring, in flight; a power of two, 4 or more
   parameter int unsigned Descriptors,  // descriptor reads in flight; a power of two, 4 or more
   localparam int unsigned NumQueues = queues_of(Config),  // virtqueues; 2 or more
-  localparam int unsigned Clients = 6  // buffer_client_e
+  localparam int unsigned Clients = BufferClients
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
