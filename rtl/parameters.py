@@ -33,6 +33,7 @@ ALONE = {
     "FetchClients": 9,
     "FetchDepth": 32,
     "Inputs": 4,
+    "Lookup": "1'b1",
     "MetaBits": 32,
     "NumQueues": 16,
     "NumVectors": 2048,

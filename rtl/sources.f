@@ -7,7 +7,7 @@ rtl/common/vireo_table.sv
 rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv
-rtl/common/vireo_pending.sv
+rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv
 rtl/common/vireo_arb_rr.sv
 rtl/dma/vireo_dma_pkg.sv
@@ -34,7 +34,6 @@ rtl/rdma/vireo_tx_framer.sv
 rtl/rdma/vireo_qp_control.sv
 rtl/rdma/vireo_memory_check.sv
 rtl/rdma/vireo_qp_queues.sv
-rtl/rdma/vireo_qp_set.sv
 rtl/rdma/vireo_send_queue.sv
 rtl/rdma/vireo_recv_queue.sv
 rtl/rdma/vireo_retry_timer.sv

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What several blocks need. The last member of an enumeration of ports is their number.
+/* verilator lint_off UNUSEDPARAM */
 package vireo_common_pkg;
   import vireo_spec_pkg::*;
 
@@ -52,3 +53,4 @@ package vireo_common_pkg;
   // verilator lint_on UNUSEDSIGNAL
 
 endpackage
+/* verilator lint_on UNUSEDPARAM */

@@ -137,16 +137,21 @@ module vireo_completer
   logic clear_valid, clear_pop, clear_empty, flush_valid, flush_pop, flush_empty;
   logic [QpBits-1:0] clear_qpn, flush_qpn;
 
-  vireo_qp_set #(.Entries(NumQps)) u_clear (
+  logic unused_clear_load, unused_flush_load, unused_turn_load;
+  logic [QpBits-1:0] unused_clear_index, unused_flush_index, unused_turn_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_clear (
     .clk_i, .rst_ni,
-    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear), .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn), .empty_o(clear_empty)
+    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn),
+    .load_o(unused_clear_load), .load_index_o(unused_clear_index), .empty_o(clear_empty)
   );
-  vireo_qp_set #(.Entries(NumQps)) u_flush (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_flush (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && qp_state_write_i.state == 3'(IbQpStateErr)),
-    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn), .empty_o(flush_empty)
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn),
+    .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
   // QPs that have something to send again; each turn is one replay.
@@ -154,10 +159,11 @@ module vireo_completer
   logic [QpBits-1:0] turn_qpn;
   logic [QpBits-1:0] qpn_d, qpn_q;  // of the event under way
 
-  vireo_qp_set #(.Entries(NumQps)) u_turn (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_turn (
     .clk_i, .rst_ni,
-    .push_valid_i(turn_push), .push_i(qpn_q),
-    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+    .push_valid_i(turn_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn),
+    .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
 
   // --- Tables --------------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ module vireo_qp_control
   logic sends;  // it has work requests outstanding, as was known two cycles ago
   logic sends_recent_q;  // more is known since
 
-  // After a reset every vireo_qp_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
+  // After a reset every vireo_index_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
   logic starts;
   logic [QpBits:0] start_q;
   assign starts = start_q != (QpBits + 1)'(NumQps);

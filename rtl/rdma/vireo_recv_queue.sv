@@ -242,10 +242,14 @@ module vireo_recv_queue
   logic bus_failed;
   logic [31:0] num_sge, needed;
 
-  vireo_qp_set #(.Entries(NumQps)) u_clear (
+  logic unused_clear_load;
+  logic [QpBits-1:0] unused_clear_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_clear (
     .clk_i, .rst_ni,
-    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear), .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn), .empty_o(clear_empty)
+    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn),
+    .load_o(unused_clear_load), .load_index_o(unused_clear_index), .empty_o(clear_empty)
   );
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.state, qp_state_write_i.qpn[23:QpBits]};

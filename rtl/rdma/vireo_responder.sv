@@ -350,17 +350,13 @@ module vireo_responder
     if (doorbell_ready) ring_q <= doorbell_offset[QpBits:1];
   end
 
-  vireo_qp_set #(
-    .Entries(NumQps)
-  ) u_flush (
-    .clk_i,
-    .rst_ni,
-    .push_valid_i(flush_push),
-    .push_i(flush_push_qpn),
-    .pop_valid_o(flush_valid),
-    .pop_ready_i(flush_pop),
-    .pop_o(flush_qpn),
-    .empty_o(flush_empty)
+  logic unused_flush_load;
+  logic [QpBits-1:0] unused_flush_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_flush (
+    .clk_i, .rst_ni,
+    .push_valid_i(flush_push), .push_i(flush_push_qpn), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn),
+    .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
   // Most receive queues are rung in another state: those rings take no turn.

@@ -205,13 +205,15 @@ module vireo_send_queue
   logic [15:0] retired_offset, doorbell_offset;
   logic retired_known, doorbell_known;  // send queues of this device
 
+  logic unused_wake_load;
+  logic [QpBits-1:0] unused_wake_index;
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
-  vireo_qp_set #(.Entries(NumQps)) u_wake (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_wake (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && is_served(qp_state_write_i.state)),
-    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
     .pop_valid_o(wake_valid), .pop_ready_i(wake_pop), .pop_o(wake),
-    .empty_o(wake_empty)
+    .load_o(unused_wake_load), .load_index_o(unused_wake_index), .empty_o(wake_empty)
   );
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.qpn[23:QpBits]};
