@@ -44,6 +44,11 @@ package vireo_common_pkg;
   // Clients of descriptor fetch: buffer_client_e.
   localparam int unsigned BufferClients = 32'(BufferClientNetReceive) + 1;
 
+  // A 16-bit field in network order, from its two bytes as they lie on the stream.
+  function automatic logic [15:0] network16(input logic [15:0] bytes);
+    return {bytes[7:0], bytes[15:8]};
+  endfunction
+
   // verilator lint_off UNUSEDSIGNAL
   // Virtqueues of all kinds: net queues, control queue, completion queues, queues of QPs, event queues.
   function automatic int unsigned queues_of(input config_t sizes);

@@ -28,6 +28,7 @@
 // burst a replay asks for one burst, and the next turn comes when the requester says that this one has begun.
 module vireo_completer
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::MtuShift;
 #(
   parameter config_t Config,
   parameter int unsigned BurstBytes,                         // the requester's
@@ -89,8 +90,6 @@ module vireo_completer
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned SlotBits = $clog2(SendRecords);
 
-  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuShift = 7;
 
   // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
   // which this block takes one in two cycles.

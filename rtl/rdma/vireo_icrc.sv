@@ -11,6 +11,7 @@
 // bytes after the datagram in its last beat multiply the residue by a constant, looked up by their number.
 module vireo_icrc
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
   parameter config_t Config,

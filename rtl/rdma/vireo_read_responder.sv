@@ -15,6 +15,7 @@
 // since the request came.
 module vireo_read_responder
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::MtuShift;
 #(
   parameter config_t Config,
   localparam int unsigned NumQps = Config.num_qps,            // a power of two, 2 or more
@@ -65,8 +66,6 @@ module vireo_read_responder
   localparam int unsigned SlotBits = MaxRdAtomic < 2 ? 1 : $clog2(MaxRdAtomic);
   localparam int unsigned AethBits = 8 * AethBytes;
   localparam int unsigned PacketBytesBits = 13;  // of a packet's payload
-  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuShift = 7;
   // Jobs are counted modulo 2 to the power of this; far fewer than half of it are on their way at a time.
   localparam int unsigned JobBits = 16;
 

@@ -79,13 +79,8 @@ module vireo_responder
   output logic            idle_o
 );
 
-  // A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuUnit = 128;
-  localparam int unsigned MtuUnitBits = $clog2(MtuUnit);
-  // The longest message. [IBTA vol. 1, 9.4.3]
-  localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
   // Packets of a message, and one bit more so that the sum does not wrap.
-  localparam int unsigned PacketsBits = 32 - MtuUnitBits + 1;
+  localparam int unsigned PacketsBits = 32 - MtuShift + 1;
   localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
 
   logic [15:0] first_queue;  // where the receive queues' indices begin
@@ -398,19 +393,16 @@ module vireo_responder
     if (attributes_write) begin
       written = unpack_table_qp_context(table_write_i.data);
       written_attributes.exists = written.valid;
-      unique case (written.qp_type)
-        IbQpTypeRc: written_attributes.service = 3'(BthServiceRc);
-        IbQpTypeUc: written_attributes.service = 3'(BthServiceUc);
-        IbQpTypeUd, IbQpTypeGsi: written_attributes.service = 3'(BthServiceUd);
-        default: begin
-          written_attributes.service = 3'(BthServiceRc);
-          written_attributes.exists = 1'b0;
-        end
-      endcase
+      written_attributes.service = 3'(service_of(written.qp_type));
+      if (service_of(written.qp_type) == BthServiceCnp) begin
+        written_attributes.service = 3'(BthServiceRc);
+        written_attributes.exists = 1'b0;
+      end
       written_attributes.remote_write = written.remote_write;
       written_attributes.remote_read = written.remote_read;
       written_attributes.max_reads = written.max_dest_rd_atomic;
       written_attributes.qkey = written.qkey;
+      // Codes above the largest count as it.
       written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
       written_attributes.pdn = written.pdn;
       written_attributes.recv_cqn = written.recv_cqn;
@@ -578,7 +570,7 @@ module vireo_responder
       reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
       deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
       aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
-      mtu = 16'(MtuUnit) << attributes.path_mtu;
+      mtu = 16'(1 << MtuShift) << attributes.path_mtu;
       address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
       rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
       bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
@@ -601,7 +593,7 @@ module vireo_responder
       behind_by = half.expected_psn - frame.bth.psn;
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
-      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuUnitBits;
+      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuShift;
       packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
       room = under_way < attributes.max_reads;
 
@@ -1039,15 +1031,6 @@ module vireo_responder
   end
 
   // --- What a turn leaves behind
-
-  function automatic rdma_error_e memory_error(input logic [2:0] status);
-    unique case (status)
-      3'(MemoryStatusKey):    return RdmaErrorBadMrn;
-      3'(MemoryStatusPd):     return RdmaErrorBadPdn;
-      3'(MemoryStatusRights): return RdmaErrorBadAccessFlags;
-      default:                return RdmaErrorInvalidLength;
-    endcase
-  endfunction
 
   logic refused;                     // the QP goes to ERR
   logic gives;

@@ -9,6 +9,7 @@
 // RxParserLatency cycles after the frame's last beat; whoever listens must take it.
 module vireo_rx_parser
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
   parameter config_t Config,

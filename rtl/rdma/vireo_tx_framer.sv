@@ -12,6 +12,7 @@
 // payload is shifted by a whole number of words, plus two bytes that cost nothing.
 module vireo_tx_framer
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
   parameter config_t Config,
