@@ -54,8 +54,8 @@ function(vireo_verilated_class target)
   target_include_directories(${target} SYSTEM PUBLIC ${dir})
   target_link_libraries(${target} PUBLIC vireo_verilated)
   target_compile_definitions(${target} PRIVATE ${VIREO_VM_DEFINITIONS})
-  # Generated code is held to its generator's warnings, not to ours.
-  target_compile_options(${target} PRIVATE -w)
+  # Generated code is held to its generator's warnings, not to ours, and nobody debugs it by line.
+  target_compile_options(${target} PRIVATE -w -g0)
   if(VIREO_FUZZ)
     target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link,address,undefined)
   endif()
@@ -75,10 +75,22 @@ function(vireo_verilated_class target)
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 endfunction()
 
-# vireo_verilate(TARGET PREFIX P TOP MODULE [TRACE] [ARGS …] SOURCES …): a static library with one Verilated class of RTL. TRACE:
-# one that can write waveforms, unless VIREO_WAVEFORMS is off.
+# vireo_generics(OUT SIZE …): a module's parameters as -G options, from a list of sizes: see rtl/parameters.py.
+function(vireo_generics out)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/rtl/parameters.py ${ARGN}
+                  OUTPUT_VARIABLE generics OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" generics "${generics}")
+  set(${out} ${generics} PARENT_SCOPE)
+endfunction()
+
+# vireo_verilate(TARGET PREFIX P TOP MODULE [TRACE] [SIZES …] [ARGS …] SOURCES …): a static library with one Verilated class of
+# RTL. SIZES: the top's parameters, as for rtl/parameters.py. TRACE: the class can write waveforms, unless VIREO_WAVEFORMS is off.
 function(vireo_verilate target)
-  cmake_parse_arguments(ARG "TRACE" "PREFIX;TOP" "ARGS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "TRACE" "PREFIX;TOP" "SIZES;ARGS;SOURCES" ${ARGN})
+  if(ARG_SIZES)
+    vireo_generics(generics ${ARG_SIZES})
+    list(APPEND ARG_ARGS ${generics})
+  endif()
   set(whole)
   if(ARG_TOP STREQUAL vireo_nic)
     set(whole WHOLE)

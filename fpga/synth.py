@@ -14,12 +14,14 @@ import json
 import pathlib
 import re
 import sys
-import tomllib
 
 import yosys
 from yosys import ROOT, VERSION
 
-WORK = ROOT / "build/synth"  # YoWASP's Yosys has access only to files inside the repository
+sys.path.append(str(ROOT / "rtl"))
+import parameters  # noqa: E402  pylint: disable=wrong-import-position
+
+WORK = ROOT / "build/synth"  # Yosys sees nothing outside of the repository
 AREA = ROOT / "docs/area.md"
 
 # Named configuration -> FPGA family, mapping command, cell libraries. No pads or clock buffers, since these are blocks.
@@ -52,81 +54,9 @@ NOT_PER_QUEUE = {
     "net_filter.u_high.read_data_q": "the data path, less virtio_net_hdr",
 }
 
-SPEC = {name: tomllib.loads((ROOT / f"spec/{name}.toml").read_text(encoding="utf-8")) for name in ("configs", "profiles")}
-SPEC_CONFIGS = {row["name"]: {**row["values"], "index": i} for i, row in enumerate(SPEC["configs"]["config"])}
-EVENT_QUEUES = next(row for row in SPEC["profiles"]["const"] if row["name"] == "rdma_event_queues")["value"]["vireo"]
-# Module parameter -> its value in a configuration: a name in spec/configs.toml, or a function of the configuration.
-# "module.Parameter" is for a name whose meaning depends on the module.
-PARAMETERS = {
-    "ConfigIndex": lambda config: config["index"],
-    "CoreClockKhz": "core_clock_khz",
-    "DataBits": "datapath_bits",
-    "DatapathBits": "datapath_bits",
-    "DmaReadBufferBytes": "dma_read_buffer_bytes",
-    "DmaTags": "dma_tags",
-    "DmaWrites": "dma_writes",
-    "LinkMbps": "link_mbps",
-    "MaxFrameBytes": "max_frame_bytes",
-    "MaxInlineBytes": "max_inline_bytes",
-    "MaxPathMtu": "max_path_mtu",
-    "MaxQueueEntries": "max_queue_entries",
-    "MaxRdAtomic": "max_rd_atomic",
-    "MaxRecvSge": "max_recv_sge",
-    "MaxSendSge": "max_send_sge",
-    "NetQueuePairs": "net_queue_pairs",
-    "NumAhs": "num_ahs",
-    "NumCqs": "num_cqs",
-    "NumGids": "num_gids",
-    "NumMrs": "num_mrs",
-    "NumPds": "num_pds",
-    "NumQps": "num_qps",
-    "NumQueues": lambda config: 2 * config["net_queue_pairs"] + 1 + config["num_cqs"] + 2 * config["num_qps"] + EVENT_QUEUES,
-    "NumTranslations": "num_translations",
-    "RxBufferBytes": "rx_buffer_bytes",
-    "SendRecords": "send_records",
-    "Tags": "dma_tags",
-    "TxBufferBytes": "tx_buffer_bytes",
-    "Writes": "dma_writes",
-    "vireo_dma_read_port.BufferBytes": "dma_read_buffer_bytes",
-    "vireo_dma_reader.BufferBytes": "dma_read_buffer_bytes",
-    "vireo_qp_set.Entries": "num_qps",
-    "vireo_rx_buffer.BufferBytes": "rx_buffer_bytes",
-    "vireo_rx_scatter.BufferBytes": "rx_buffer_bytes",
-}
-# Parameters that do not depend on the configuration: synthesized with their defaults.
-DEFAULTS = {
-    "Ahead", "BytesBits", "BytesPerFrame", "ChainEntries", "Depth", "Descriptors", "Entries", "Fetches", "FetchClients",
-    "FetchDepth", "Inputs", "MetaBits", "NumVectors", "Offset", "Packets", "Ram", "ReadClients", "RequestTagBits", "Requests", "Slots", "StepBits",
-    "StoreClients", "Width", "WriteClients",
-    "vireo_dma_write_port.BufferBytes", "vireo_dma_writer.BufferBytes", "vireo_net_checksum.BufferBytes",
-    "vireo_net_filter.BufferBytes", "vireo_net_rx.BufferBytes",
-}
-
 
 def modules(sources):
     return [path.stem for path in sources if not path.stem.endswith("_pkg")]
-
-
-def parameters(path, config):
-    """Values of a module's parameters by SystemVerilog name, and the parameters that are in neither table above."""
-    values, unknown = {}, []
-    for name in re.findall(r"^  parameter\s[^=,)]*?(\w+)\s*=", path.read_text(encoding="utf-8"), re.MULTILINE):
-        qualified = f"{path.stem}.{name}"
-        source = PARAMETERS.get(qualified, PARAMETERS.get(name) if qualified not in DEFAULTS else None)
-        if source:
-            values[name] = config[source] if isinstance(source, str) else source(config)
-        elif qualified not in DEFAULTS and name not in DEFAULTS:
-            unknown.append(qualified)
-    return values, unknown
-
-
-def wiring_errors():
-    """Differences between the parameter values that vireo_nic passes to its blocks and PARAMETERS."""
-    text = (ROOT / f"rtl/{WHOLE}.sv").read_text(encoding="utf-8")
-    return [f"rtl/{WHOLE}.sv sets {module}.{name} to {key}, fpga/synth.py does not"
-            for module, body in re.findall(r"^  (vireo_\w+) #\((.*?)^  \) u_", text, re.MULTILINE | re.DOTALL)
-            for name, key in re.findall(r"\.(\w+)\(Config\.(\w+)\)", body)
-            if PARAMETERS.get(f"{module}.{name}", PARAMETERS.get(name)) != key]
 
 
 def counts(cells):
@@ -270,7 +200,7 @@ def per_queue(designs):
     configurations."""
     small, large = ({f"{name.partition('.u_')[2]}.{q}": bits for name, text in designs[config].items()
                      for q, bits in registers(text).items()} for config in TARGETS)
-    growth = SPEC_CONFIGS["nic100"]["datapath_bits"] // SPEC_CONFIGS["nic1"]["datapath_bits"]
+    growth = parameters.CONFIGS["nic100"]["datapath_bits"] // parameters.CONFIGS["nic1"]["datapath_bits"]
     return {q: bits for q, bits in sorted(large.items())
             if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits) and q not in NOT_PER_QUEUE}
 
@@ -280,8 +210,8 @@ def synthesize_whole(sources, config_names, jobs):
     rows, errors, designs = [], [], {}
     for config_name in config_names:
         print(f"{config_name}: elaborating {WHOLE} ...", flush=True)
-        design, seconds, error = elaborate(sources, WHOLE, {"ConfigIndex": SPEC_CONFIGS[config_name]["index"]}, True)
-        print(f"{config_name}: {f'elaborated, {seconds:.0f} s' if seconds else 'cached'}", flush=True)
+        design, seconds, error = elaborate(sources, WHOLE, parameters.alone(WHOLE, config_name), True)
+        print(f"{config_name}: {f'elaborated, {seconds:.0f} s' if seconds else 'kept'}", flush=True)
         spent = seconds
         if error:
             errors.append(error)
@@ -329,21 +259,18 @@ def link(config_name, netlists):
 
 
 def synthesize_module(sources, name, config_name):
-    """Row of the table, CPU time, and the error, if any."""
-    values, unknown = parameters(next(p for p in sources if p.stem == name), SPEC_CONFIGS[config_name])
-    if unknown:
-        return None, 0, f"add to PARAMETERS or DEFAULTS in fpga/synth.py: {', '.join(unknown)}"
-    design, first, error = elaborate(sources, name, values, False)
+    """Row of the table, and why it failed if it did."""
+    design, first, error = elaborate(sources, name, parameters.alone(name, config_name), False)
     if error:
         return None, first, error
     cells, _, second, error = map_module(config_name, name, design[name])
     return {"config": config_name, "block": name.removeprefix("vireo_"), "module": name, **counts(cells or {})}, first + second, error
 
 
-def write_netlist(sources, name, settings, output):
-    """Writes a module's netlist with these parameters as self-contained Verilog for simulation: mapped to ECP5, with every cell
-    replaced by Yosys' simulation model. Memories are in LUTRAM, because Yosys has no model of the block RAM."""
-    design, _, error = elaborate(sources, name, settings, False)
+def write_netlist(sources, name, values, output):
+    """The netlist of a module with these parameters as Verilog that needs no library, for simulation: mapped to ECP5, and
+    every cell replaced by what Yosys' own model of it says. Memories are in LUTRAM: of the block RAM there is no model."""
+    design, _, error = elaborate(sources, name, values, False)
     if error:
         return error
     run = output.stem
@@ -401,8 +328,8 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="also write the results to this file")
     parser.add_argument("--refusals", action="store_true", help="only check that the modules in fpga/bad are rejected")
     parser.add_argument("--netlist", type=pathlib.Path, metavar="FILE",
-                        help="only write the ECP5 netlist of one module, as self-contained Verilog module MODULE_netlist")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="module parameter for --netlist")
+                        help="only write the ECP5 netlist of one module, as module MODULE_netlist that any simulator takes")
+    parser.add_argument("--sizes", nargs="+", default=[], metavar="SIZE", help="of the module of --netlist: see rtl/parameters.py")
     options = parser.parse_args()
     if not yosys.PROGRAM.exists():
         sys.exit("Yosys is not installed; run ./vireo setup")
@@ -416,10 +343,9 @@ def main():
     if options.refusals:
         errors = refusals()
     elif options.netlist:
-        error = write_netlist(sources, options.modules[0], dict(setting.split("=") for setting in options.set), options.netlist)
+        error = write_netlist(sources, options.modules[0], parameters.parameters(options.sizes), options.netlist)
         errors = [error] if error else []
     elif options.modules:
-        errors = wiring_errors()
         show("block", "module", "config", *COLUMNS, "s")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             runs = [pool.submit(synthesize_module, sources, name, config) for config in config_names for name in options.modules]

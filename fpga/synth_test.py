@@ -5,6 +5,9 @@
 import unittest
 
 import synth
+import yosys
+
+import parameters  # synth.py has put rtl/ on the path
 
 BLOCK = """attribute \\src "rtl/a.sv:1.1"
 module \\vireo_a$vireo_nic.u_a
@@ -54,8 +57,18 @@ class Reads(unittest.TestCase):
             designs = {"nic1": {"vireo_a$vireo_nic.u_a": block(small)}, "nic100": {"vireo_a$vireo_nic.u_a": block(large)}}
             self.assertEqual(synth.per_queue(designs), {"a.waiting_here_q": large} if found else {}, (small, large))
 
-    def test_parameters_match_those_that_the_device_passes_to_its_blocks(self):
-        self.assertEqual(synth.wiring_errors(), [])
+    def test_every_module_can_be_built_alone_for_every_configuration(self):
+        for module in synth.modules(yosys.sources()):
+            for config in synth.TARGETS:
+                parameters.alone(module, config)  # raises if a parameter has no value
+
+    def test_sizes_are_a_configuration_changes_to_it_and_other_parameters(self):
+        given = parameters.parameters(["nic1", "num_qps=4", "Requests=8"])
+        self.assertEqual(given, {"Config": parameters.literal({**parameters.CONFIGS["nic1"], "num_qps": 4}), "Requests": "8"})
+        self.assertEqual(parameters.parameters(["Width=3"]), {"Width": "3"})
+        for wrong in (["nic2"], ["num_qps=4"], ["nic1", "num_pqs=4"]):
+            with self.assertRaises(ValueError):
+                parameters.parameters(wrong)
 
 
 if __name__ == "__main__":

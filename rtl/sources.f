@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every RTL source in dependency order, paths from the repository's root. Verilator, Yosys and vendor tools read this list.
 spec/gen/vireo_spec_pkg.sv
+rtl/common/vireo_common_pkg.sv
 rtl/common/vireo_ram_1r1w.sv
 rtl/common/vireo_table.sv
 rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv
-rtl/common/vireo_pending.sv
+rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv
 rtl/common/vireo_arb_rr.sv
 rtl/dma/vireo_dma_pkg.sv
@@ -33,7 +34,6 @@ rtl/rdma/vireo_tx_framer.sv
 rtl/rdma/vireo_qp_control.sv
 rtl/rdma/vireo_memory_check.sv
 rtl/rdma/vireo_qp_queues.sv
-rtl/rdma/vireo_qp_set.sv
 rtl/rdma/vireo_send_queue.sv
 rtl/rdma/vireo_recv_queue.sv
 rtl/rdma/vireo_retry_timer.sv

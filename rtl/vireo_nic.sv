@@ -9,10 +9,11 @@
 // way.
 module vireo_nic
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned ConfigIndex = Nic100Index,  // of Configs
+  parameter int unsigned ConfigIndex,  // of Configs
   localparam config_t Config = Configs[ConfigIndex],
   localparam int unsigned DataBits = Config.datapath_bits,
   localparam int unsigned TagBits = $clog2(Config.dma_tags)
@@ -96,10 +97,19 @@ module vireo_nic
   output logic [63:0]               deadline_ns_o             // or this time of the device; all ones: none
 );
 
-  localparam int unsigned NumQueues =
-      2 * Config.net_queue_pairs + 1 + Config.num_cqs + 2 * Config.num_qps + 32'(VireoConstants.rdma_event_queues);
+  // Sizes that no configuration chooses. The model has the same.
+  localparam int unsigned DmaWriteBufferBytes = 8192;
+  localparam int unsigned DescFetchRequests = 8;
+  localparam int unsigned DescFetchDescriptors = 32;
+  localparam int unsigned CqWriterSlots = 64;
+  localparam int unsigned MailboxChainEntries = 64;
+  localparam int unsigned RecvQueueRequests = 8;
+  localparam int unsigned RecvQueueFetches = 32;
+  localparam int unsigned RequesterPackets = 16;
+  localparam int unsigned RxBytesPerFrame = 1024;
+  localparam int unsigned NetBytesPerFrame = 128;
 
-  // What everybody hears.
+  // Broadcast buses.
   logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
   table_write_t table_write;
   queue_row_write_t queue_row_write;
@@ -111,8 +121,7 @@ module vireo_nic
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
   // Small clients of the read port.
-  localparam int unsigned FetchClients = 9;
-  typedef enum logic [3:0] {
+  typedef enum int unsigned {
     FetchIndex,
     FetchRing,
     FetchDescriptor,
@@ -121,15 +130,18 @@ module vireo_nic
     FetchReceive,
     FetchMailbox,
     FetchTable,
-    FetchWish
+    FetchWish,
+    FetchClients
   } fetch_client_e;
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
   dma_fetched_t [FetchClients-1:0] fetched;
   // Whole clients of the read port.
-  localparam int unsigned ReadClients = 2;
-  localparam int unsigned ReadGather = 0;
-  localparam int unsigned ReadNetGather = 1;
+  typedef enum int unsigned {
+    ReadGather,
+    ReadNetGather,
+    ReadClients
+  } read_client_e;
   logic [ReadClients-1:0] read_request_valid, read_request_ready, train_valid;
   dma_read_request_t [ReadClients-1:0] read_request;
   logic train_last;
@@ -138,21 +150,23 @@ module vireo_nic
   logic [12:0] train_bytes;
   axi_resp_e train_resp;
   logic [15:0] dma_outstanding;
-  logic read_error, write_error;
+  logic [DmaDirections-1:0] dma_error;
 
   // Small clients of the write port.
-  localparam int unsigned StoreClients = 2;
-  typedef enum logic {
+  typedef enum int unsigned {
     StoreCqWriter,
-    StoreMailbox
+    StoreMailbox,
+    StoreClients
   } store_client_e;
   logic [StoreClients-1:0] store_valid, store_ready, done_valid;
   dma_store_t [StoreClients-1:0] store;
   dma_done_t [StoreClients-1:0] done;
   // Whole clients of the write port.
-  localparam int unsigned WriteClients = 2;
-  localparam int unsigned WriteScatter = 0;
-  localparam int unsigned WriteNetRx = 1;
+  typedef enum int unsigned {
+    WriteScatter,
+    WriteNetRx,
+    WriteClients
+  } write_client_e;
   logic [WriteClients-1:0] write_valid, write_ready, write_last, accepted;
   dma_write_request_t [WriteClients-1:0] write_request;
   logic [WriteClients-1:0][DataBits-1:0] write_data;
@@ -164,10 +178,9 @@ module vireo_nic
   logic read_port_idle, write_port_idle;
 
   vireo_dma_read_port #(
-    .DataBits(DataBits),
-    .Tags(Config.dma_tags),
-    .BufferBytes(Config.dma_read_buffer_bytes),
+    .Config(Config),
     .FetchClients(FetchClients),
+    .FetchDepth(32'(DmaFetchDepth)),
     .ReadClients(ReadClients)
   ) u_dma_read_port (
     .clk_i,
@@ -204,12 +217,12 @@ module vireo_nic
     .m_axi_rlast_i,
     .idle_o(read_port_idle),
     .outstanding_o(dma_outstanding),
-    .dma_error_o(read_error)
+    .dma_error_o(dma_error[DmaDirectionRead])
   );
 
   vireo_dma_write_port #(
-    .DataBits(DataBits),
-    .Writes(Config.dma_writes),
+    .Config(Config),
+    .BufferBytes(DmaWriteBufferBytes),
     .StoreClients(StoreClients),
     .WriteClients(WriteClients)
   ) u_dma_write_port (
@@ -245,7 +258,7 @@ module vireo_nic
     .m_axi_bready_o,
     .m_axi_bresp_i(axi_resp_e'(m_axi_bresp_i)),
     .idle_o(write_port_idle),
-    .dma_error_o(write_error)
+    .dma_error_o(dma_error[DmaDirectionWrite])
   );
 
   // --- Host -------------------------------------------------------------------------------------------------------
@@ -276,8 +289,13 @@ module vireo_nic
   logic interrupt_valid, interrupt_ready;
   interrupt_t interrupt;
   // Sources of interrupts.
-  logic [1:0] interrupts_valid, interrupts_ready;
-  interrupt_t [1:0] interrupts;
+  typedef enum int unsigned {
+    InterruptCommonCfg,
+    InterruptModeration,
+    InterruptSources
+  } interrupt_source_e;
+  logic [InterruptSources-1:0] interrupts_valid, interrupts_ready;
+  interrupt_t [InterruptSources-1:0] interrupts;
   logic unused_interrupt_last, unused_interrupt_index;
   logic queue_interrupt_valid, queue_interrupt_ready;
   queue_interrupt_t queue_interrupt;
@@ -308,10 +326,7 @@ module vireo_nic
   end
 
   vireo_common_cfg #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxQueueEntries(Config.max_queue_entries),
+    .Config(Config),
     .NumVectors(32'(MsixVectorsMax))
   ) u_common_cfg (
     .clk_i,
@@ -343,16 +358,14 @@ module vireo_nic
     .resetting_o(resetting),
     .queue_row_write_valid_o(queue_row_write_valid),
     .queue_row_write_o(queue_row_write),
-    .interrupt_valid_o(interrupts_valid[0]),
-    .interrupt_ready_i(interrupts_ready[0]),
-    .interrupt_o(interrupts[0]),
+    .interrupt_valid_o(interrupts_valid[InterruptCommonCfg]),
+    .interrupt_ready_i(interrupts_ready[InterruptCommonCfg]),
+    .interrupt_o(interrupts[InterruptCommonCfg]),
     .idle_o(common_cfg_idle)
   );
 
   vireo_notify #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps)
+    .Config(Config)
   ) u_notify (
     .clk_i,
     .rst_ni,
@@ -386,7 +399,7 @@ module vireo_nic
   );
 
   vireo_moderation #(
-    .NetQueuePairs(Config.net_queue_pairs)
+    .Config(Config)
   ) u_moderation (
     .clk_i,
     .rst_ni,
@@ -398,15 +411,15 @@ module vireo_nic
     .queue_interrupt_valid_i(queue_interrupt_valid),
     .queue_interrupt_ready_o(queue_interrupt_ready),
     .queue_interrupt_i(queue_interrupt),
-    .interrupt_valid_o(interrupts_valid[1]),
-    .interrupt_ready_i(interrupts_ready[1]),
-    .interrupt_o(interrupts[1]),
+    .interrupt_valid_o(interrupts_valid[InterruptModeration]),
+    .interrupt_ready_i(interrupts_ready[InterruptModeration]),
+    .interrupt_o(interrupts[InterruptModeration]),
     .deadline_ns_o(moderation_deadline_ns),
     .idle_o(moderation_idle)
   );
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(InterruptSources),
     .Width(InterruptBits)
   ) u_interrupt_arb (
     .clk_i,
@@ -414,7 +427,7 @@ module vireo_nic
     .s_valid_i(interrupts_valid),
     .s_ready_o(interrupts_ready),
     .s_data_i(interrupts),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(interrupt_valid),
     .m_ready_i(interrupt_ready),
     .m_data_o(interrupt),
@@ -447,8 +460,6 @@ module vireo_nic
 
   // --- Management -------------------------------------------------------------------------------------------------
 
-  // Of descriptor fetch, memory check, requester, responder.
-  localparam int unsigned ContextOwners = 4;
   logic [ContextOwners-1:0] parity_error;
   logic context_flip_valid;
   context_flip_t context_flip;
@@ -469,7 +480,9 @@ module vireo_nic
   // Work is not begun: because firmware says so, or a QP order waits for quiet.
   logic pause, order_hold, hold, quiet;
   assign hold = pause || order_hold;
-  logic net_filtered, net_filter_drop, net_rx_drop, net_tx_drop, net_checksum_drop;
+  logic net_filtered;
+  logic [NetRxDrops-1:0] net_rx_drop;
+  logic [NetTxDrops-1:0] net_tx_drop;
   rx_verdict_e rx_verdict;
   logic resent;
   logic requester_load_valid, requester_load_ready;
@@ -483,41 +496,24 @@ module vireo_nic
   logic host_event_valid, host_event_ready;
   host_event_t host_event;
   // Requests for buffers, by buffer_client_e.
-  localparam int unsigned BufferClients = 6;
   logic [BufferClients-1:0] buffer_request_valid, buffer_request_ready, buffer_valid, buffer_ready;
   buffer_request_t [BufferClients-1:0] buffer_request;
   buffer_t [BufferClients-1:0] buffer;
-  // Completions: of the completer, of the mailbox, of receives, of net frames out and in.
-  localparam int unsigned Completions = 5;
+  // Sources of completions.
+  typedef enum int unsigned {
+    CompletionCompleter,
+    CompletionMailbox,
+    CompletionScatter,
+    CompletionNetTx,
+    CompletionNetRx,
+    Completions
+  } completion_source_e;
   logic [Completions-1:0] completions_valid, completions_ready, completions_last;
   completion_t [Completions-1:0] completions;
   logic csr_idle, mailbox_idle;
 
   vireo_csr #(
-    .DatapathBits(Config.datapath_bits),
-    .CoreClockKhz(Config.core_clock_khz),
-    .LinkMbps(Config.link_mbps),
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .NumPds(Config.num_pds),
-    .NumMrs(Config.num_mrs),
-    .NumTranslations(Config.num_translations),
-    .NumAhs(Config.num_ahs),
-    .NumGids(Config.num_gids),
-    .MaxQueueEntries(Config.max_queue_entries),
-    .MaxSendSge(Config.max_send_sge),
-    .MaxRecvSge(Config.max_recv_sge),
-    .MaxInlineBytes(Config.max_inline_bytes),
-    .MaxRdAtomic(Config.max_rd_atomic),
-    .MaxPathMtu(Config.max_path_mtu),
-    .MaxFrameBytes(Config.max_frame_bytes),
-    .DmaTags(Config.dma_tags),
-    .RxBufferBytes(Config.rx_buffer_bytes),
-    .TxBufferBytes(Config.tx_buffer_bytes),
-    .DmaReadBufferBytes(Config.dma_read_buffer_bytes),
-    .DmaWrites(Config.dma_writes),
-    .SendRecords(Config.send_records)
+    .Config(Config)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -604,15 +600,17 @@ module vireo_nic
     .tx_frame_i(tx_frame),
     .rx_drop_i(rx_drop),
     .retransmission_i(resent),
-    .dma_error_i({write_error, read_error}),
+    .dma_error_i(dma_error),
     .window_violation_i(window_violation),
     .net_rx_filtered_i(net_filtered),
-    .net_rx_drop_i({net_rx_drop, net_filter_drop}),
-    .net_tx_drop_i({net_tx_drop, net_checksum_drop}),
+    .net_rx_drop_i(net_rx_drop),
+    .net_tx_drop_i(net_tx_drop),
     .idle_o(csr_idle)
   );
 
-  vireo_mailbox u_mailbox (
+  vireo_mailbox #(
+    .ChainEntries(MailboxChainEntries)
+  ) u_mailbox (
     .clk_i,
     .rst_ni,
     .control_doorbell_valid_i(control_doorbell_valid),
@@ -635,9 +633,9 @@ module vireo_nic
     .store_o(store[StoreMailbox]),
     .store_done_valid_i(done_valid[StoreMailbox]),
     .store_done_i(done[StoreMailbox]),
-    .completion_valid_o(completions_valid[1]),
-    .completion_ready_i(completions_ready[1]),
-    .completion_o(completions[1]),
+    .completion_valid_o(completions_valid[CompletionMailbox]),
+    .completion_ready_i(completions_ready[CompletionMailbox]),
+    .completion_o(completions[CompletionMailbox]),
     .device_reset_i(device_reset),
     .fetch_valid_i(mailbox_fetch_valid),
     .fetch_i(mailbox_fetch),
@@ -667,15 +665,26 @@ module vireo_nic
   logic work_failure_valid, work_failure_ready;
   queue_failure_t work_failure;
   logic work_failures_idle;
-  // Queues with bad work requests or bad chains: send queues, receive queues, net queues out and in.
-  localparam int unsigned WorkFailures = 4;
+  // Blocks that report queues with a bad work request or a bad chain.
+  typedef enum int unsigned {
+    WorkFailureSendQueue,
+    WorkFailureRecvQueue,
+    WorkFailureNetTx,
+    WorkFailureNetRx,
+    WorkFailures
+  } work_failure_e;
   logic [WorkFailures-1:0] work_failures_valid, work_failures_ready;
   queue_failure_t [WorkFailures-1:0] work_failures;
   logic unused_work_failure_last;
   logic [$clog2(WorkFailures)-1:0] unused_work_failure_index;
-  // Queues that failed: in descriptor fetch, in the CQ writer.
-  logic [1:0] queue_failures_valid, queue_failures_ready;
-  queue_failure_t [1:0] queue_failures;
+  // Blocks that report failed queues.
+  typedef enum int unsigned {
+    QueueFailureDescFetch,
+    QueueFailureCqWriter,
+    QueueFailures
+  } queue_failure_e;
+  logic [QueueFailures-1:0] queue_failures_valid, queue_failures_ready;
+  queue_failure_t [QueueFailures-1:0] queue_failures;
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
   logic [$clog2(Completions)-1:0] unused_completion_index;
   logic desc_fetch_idle, cq_writer_idle;
@@ -683,7 +692,9 @@ module vireo_nic
   avail_event_t avail_event;
 
   vireo_desc_fetch #(
-    .NumQueues(NumQueues)
+    .Config(Config),
+    .Requests(DescFetchRequests),
+    .Descriptors(DescFetchDescriptors)
   ) u_desc_fetch (
     .clk_i,
     .rst_ni,
@@ -694,7 +705,7 @@ module vireo_nic
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
-    .parity_error_o(parity_error[0]),
+    .parity_error_o(parity_error[ContextOwnerDescFetch]),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
     .buffer_request_valid_i(buffer_request_valid),
@@ -727,9 +738,9 @@ module vireo_nic
     .table_fetched_valid_i(fetched_valid[FetchTable]),
     .table_fetched_ready_o(fetched_ready[FetchTable]),
     .table_fetched_i(fetched[FetchTable]),
-    .queue_failure_valid_o(queue_failures_valid[0]),
-    .queue_failure_ready_i(queue_failures_ready[0]),
-    .queue_failure_o(queue_failures[0]),
+    .queue_failure_valid_o(queue_failures_valid[QueueFailureDescFetch]),
+    .queue_failure_ready_i(queue_failures_ready[QueueFailureDescFetch]),
+    .queue_failure_o(queue_failures[QueueFailureDescFetch]),
     .window_violation_o(window_violation),
     .avail_event_valid_o(avail_event_valid),
     .avail_event_o(avail_event),
@@ -760,8 +771,8 @@ module vireo_nic
   );
 
   vireo_cq_writer #(
-    .NumQueues(NumQueues),
-    .NumCqs(Config.num_cqs)
+    .Config(Config),
+    .Slots(CqWriterSlots)
   ) u_cq_writer (
     .clk_i,
     .rst_ni,
@@ -805,14 +816,14 @@ module vireo_nic
     .queue_interrupt_valid_o(queue_interrupt_valid),
     .queue_interrupt_ready_i(queue_interrupt_ready),
     .queue_interrupt_o(queue_interrupt),
-    .queue_failure_valid_o(queue_failures_valid[1]),
-    .queue_failure_ready_i(queue_failures_ready[1]),
-    .queue_failure_o(queue_failures[1]),
+    .queue_failure_valid_o(queue_failures_valid[QueueFailureCqWriter]),
+    .queue_failure_ready_i(queue_failures_ready[QueueFailureCqWriter]),
+    .queue_failure_o(queue_failures[QueueFailureCqWriter]),
     .idle_o(cq_writer_idle)
   );
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(QueueFailures),
     .Width(QueueFailureBits)
   ) u_queue_failure_arb (
     .clk_i,
@@ -820,7 +831,7 @@ module vireo_nic
     .s_valid_i(queue_failures_valid),
     .s_ready_o(queue_failures_ready),
     .s_data_i(queue_failures),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(queue_failure_valid),
     .m_ready_i(queue_failure_ready),
     .m_data_o(queue_failure),
@@ -855,25 +866,32 @@ module vireo_nic
   qp_failure_t completer_failure;
   logic responder_failure_valid, responder_failure_ready;
   qp_failure_t responder_failure;
-  // What fails on the way out: in the requester, in the payload's reads.
-  logic [1:0] send_failures_valid, send_failures_ready;
-  qp_failure_t [1:0] send_failures;
+  // Failures of a QP's send half: of the requester, of reads of payload.
+  typedef enum int unsigned {
+    SendFailureRequester,
+    SendFailureGather,
+    SendFailures
+  } send_failure_e;
+  logic [SendFailures-1:0] send_failures_valid, send_failures_ready;
+  qp_failure_t [SendFailures-1:0] send_failures;
   logic unused_send_failure_last, unused_send_failure_index;
-  // What fails on the way in: in the responder, in the responses to READs.
-  logic [1:0] request_failures_valid, request_failures_ready;
-  qp_failure_t [1:0] request_failures;
+  // Failures of a QP's receive half: of the responder, of responses to READs.
+  typedef enum int unsigned {
+    RequestFailureResponder,
+    RequestFailureReadResponder,
+    RequestFailures
+  } request_failure_e;
+  logic [RequestFailures-1:0] request_failures_valid, request_failures_ready;
+  qp_failure_t [RequestFailures-1:0] request_failures;
   logic unused_request_failure_last, unused_request_failure_index;
-  // Checks of keys, and their answers: of the requester, of the responder, of the read responder.
-  localparam int unsigned CheckRequester = 0;
-  localparam int unsigned CheckResponder = 1;
-  localparam int unsigned CheckReadResponder = 2;
-  logic [2:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
-  memory_check_t [2:0] memory_check;
-  memory_place_t [2:0] memory_place;
+  // Checks of keys and their results, by memory_client_e.
+  logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
+  memory_check_t [MemoryClients-1:0] memory_check;
+  memory_place_t [MemoryClients-1:0] memory_place;
   logic qp_control_idle, memory_check_idle;
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(SendFailures),
     .Width(QpFailureBits)
   ) u_send_failure_arb (
     .clk_i,
@@ -881,7 +899,7 @@ module vireo_nic
     .s_valid_i(send_failures_valid),
     .s_ready_o(send_failures_ready),
     .s_data_i(send_failures),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(requester_failure_valid),
     .m_ready_i(requester_failure_ready),
     .m_data_o(requester_failure),
@@ -891,7 +909,7 @@ module vireo_nic
   );
 
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(RequestFailures),
     .Width(QpFailureBits)
   ) u_request_failure_arb (
     .clk_i,
@@ -899,7 +917,7 @@ module vireo_nic
     .s_valid_i(request_failures_valid),
     .s_ready_o(request_failures_ready),
     .s_data_i(request_failures),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(responder_failure_valid),
     .m_ready_i(responder_failure_ready),
     .m_data_o(responder_failure),
@@ -909,8 +927,7 @@ module vireo_nic
   );
 
   vireo_qp_control #(
-    .NumQps(Config.num_qps),
-    .NumQueues(NumQueues)
+    .Config(Config)
   ) u_qp_control (
     .clk_i,
     .rst_ni,
@@ -952,8 +969,7 @@ module vireo_nic
   );
 
   vireo_memory_check #(
-    .NumMrs(Config.num_mrs),
-    .NumTranslations(Config.num_translations)
+    .Config(Config)
   ) u_memory_check (
     .clk_i,
     .rst_ni,
@@ -961,7 +977,7 @@ module vireo_nic
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
-    .parity_error_o(parity_error[1]),
+    .parity_error_o(parity_error[ContextOwnerMemoryCheck]),
     .check_valid_i(memory_check_valid),
     .check_ready_o(memory_check_ready),
     .check_i(memory_check),
@@ -989,8 +1005,14 @@ module vireo_nic
   send_record_t record;
   logic retired_valid, retired_ready;
   doorbell_t retired;
-  logic [1:0] acks_valid, acks_ready;
-  rx_ack_t [1:0] acks;
+  // Acknowledges: of the wire, of packets that nobody acknowledges.
+  typedef enum int unsigned {
+    AckWire,
+    AckSent,
+    AckSources
+  } ack_source_e;
+  logic [AckSources-1:0] acks_valid, acks_ready;
+  rx_ack_t [AckSources-1:0] acks;
   logic ack_valid, ack_ready, unused_ack_last, unused_ack_index;
   rx_ack_t ack;
   logic read_record_valid, read_record_ready;
@@ -1016,10 +1038,9 @@ module vireo_nic
   logic [DataBits-1:0] net_data;
 
   vireo_send_queue #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .SendRecords(Config.send_records)
+    .Config(Config),
+    .Requests(32'(SendQueueRequests)),
+    .Fetches(32'(SendQueueFetches))
   ) u_send_queue (
     .clk_i,
     .rst_ni,
@@ -1051,18 +1072,18 @@ module vireo_nic
     .work_request_valid_o(work_request_valid),
     .work_request_ready_i(work_request_ready),
     .work_request_o(work_request),
-    .queue_failure_valid_o(work_failures_valid[0]),
-    .queue_failure_ready_i(work_failures_ready[0]),
-    .queue_failure_o(work_failures[0]),
+    .queue_failure_valid_o(work_failures_valid[WorkFailureSendQueue]),
+    .queue_failure_ready_i(work_failures_ready[WorkFailureSendQueue]),
+    .queue_failure_o(work_failures[WorkFailureSendQueue]),
     .qp_sends_valid_o(qp_sends_valid),
     .qp_sends_o(qp_sends),
     .idle_o(send_queue_idle)
   );
 
   vireo_requester #(
-    .NumQps(Config.num_qps),
-    .NumAhs(Config.num_ahs),
-    .MaxSendSge(Config.max_send_sge)
+    .Config(Config),
+    .Packets(RequesterPackets),
+    .BurstBytes(32'(SendBurstBytes))
   ) u_requester (
     .clk_i,
     .rst_ni,
@@ -1070,7 +1091,7 @@ module vireo_nic
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
-    .parity_error_o(parity_error[2]),
+    .parity_error_o(parity_error[ContextOwnerRequester]),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .work_request_valid_i(work_request_valid),
@@ -1087,12 +1108,12 @@ module vireo_nic
     .load_valid_i(requester_load_valid),
     .load_ready_o(requester_load_ready),
     .load_i(requester_load),
-    .memory_check_valid_o(memory_check_valid[CheckRequester]),
-    .memory_check_ready_i(memory_check_ready[CheckRequester]),
-    .memory_check_o(memory_check[CheckRequester]),
-    .memory_place_valid_i(memory_place_valid[CheckRequester]),
-    .memory_place_ready_o(memory_place_ready[CheckRequester]),
-    .memory_place_i(memory_place[CheckRequester]),
+    .memory_check_valid_o(memory_check_valid[MemoryClientRequester]),
+    .memory_check_ready_i(memory_check_ready[MemoryClientRequester]),
+    .memory_check_o(memory_check[MemoryClientRequester]),
+    .memory_place_valid_i(memory_place_valid[MemoryClientRequester]),
+    .memory_place_ready_o(memory_place_ready[MemoryClientRequester]),
+    .memory_place_i(memory_place[MemoryClientRequester]),
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_o(job),
@@ -1104,9 +1125,9 @@ module vireo_nic
     .read_record_o(read_record),
     .qp_reads_valid_i(asked_reads_valid),
     .qp_reads_i(asked_reads),
-    .failure_valid_o(send_failures_valid[0]),
-    .failure_ready_i(send_failures_ready[0]),
-    .failure_o(send_failures[0]),
+    .failure_valid_o(send_failures_valid[SendFailureRequester]),
+    .failure_ready_i(send_failures_ready[SendFailureRequester]),
+    .failure_o(send_failures[SendFailureRequester]),
     .next_psn_valid_o(next_psn_valid),
     .next_psn_o(next_psn),
     .resent_o(resent),
@@ -1114,10 +1135,8 @@ module vireo_nic
   );
 
   vireo_completer #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .SendRecords(Config.send_records)
+    .Config(Config),
+    .BurstBytes(32'(SendBurstBytes))
   ) u_completer (
     .clk_i,
     .rst_ni,
@@ -1148,9 +1167,9 @@ module vireo_nic
     .qp_hold_o(qp_hold),
     .qp_reads_valid_o(asked_reads_valid),
     .qp_reads_o(asked_reads),
-    .completion_valid_o(completions_valid[0]),
-    .completion_ready_i(completions_ready[0]),
-    .completion_o(completions[0]),
+    .completion_valid_o(completions_valid[CompletionCompleter]),
+    .completion_ready_i(completions_ready[CompletionCompleter]),
+    .completion_o(completions[CompletionCompleter]),
     .retired_valid_o(retired_valid),
     .retired_ready_i(retired_ready),
     .retired_o(retired),
@@ -1161,7 +1180,7 @@ module vireo_nic
   );
 
   vireo_retry_timer #(
-    .NumQps(Config.num_qps)
+    .Config(Config)
   ) u_retry_timer (
     .clk_i,
     .rst_ni,
@@ -1177,8 +1196,8 @@ module vireo_nic
   );
 
   vireo_tx_gather #(
-    .DataBits(DataBits),
-    .TxBufferBytes(Config.tx_buffer_bytes)
+    .Config(Config),
+    .BufferBytes(Config.tx_buffer_bytes)
   ) u_tx_gather (
     .clk_i,
     .rst_ni,
@@ -1188,9 +1207,9 @@ module vireo_nic
     .response_valid_i(response_valid),
     .response_ready_o(response_ready),
     .response_i(response),
-    .sent_valid_o(acks_valid[1]),
-    .sent_ready_i(acks_ready[1]),
-    .sent_o(acks[1]),
+    .sent_valid_o(acks_valid[AckSent]),
+    .sent_ready_i(acks_ready[AckSent]),
+    .sent_o(acks[AckSent]),
     .read_request_valid_o(read_request_valid[ReadGather]),
     .read_request_ready_i(read_request_ready[ReadGather]),
     .read_request_o(read_request[ReadGather]),
@@ -1206,16 +1225,14 @@ module vireo_nic
     .payload_valid_o(payload_valid),
     .payload_ready_i(payload_ready),
     .payload_data_o(payload_data),
-    .failed_valid_o(send_failures_valid[1]),
-    .failed_ready_i(send_failures_ready[1]),
-    .failed_o(send_failures[1]),
+    .failed_valid_o(send_failures_valid[SendFailureGather]),
+    .failed_ready_i(send_failures_ready[SendFailureGather]),
+    .failed_o(send_failures[SendFailureGather]),
     .idle_o(tx_gather_idle)
   );
 
   vireo_tx_builder #(
-    .DataBits(DataBits),
-    .NumQps(Config.num_qps),
-    .NumAhs(Config.num_ahs)
+    .Config(Config)
   ) u_tx_builder (
     .clk_i,
     .rst_ni,
@@ -1269,9 +1286,8 @@ module vireo_nic
   logic [13:0] net_beat_bytes;
 
   vireo_rx_buffer #(
-    .DataBits(DataBits),
-    .BufferBytes(Config.rx_buffer_bytes),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config),
+    .BytesPerFrame(RxBytesPerFrame)
   ) u_rx_buffer (
     .clk_i,
     .rst_ni,
@@ -1297,10 +1313,10 @@ module vireo_nic
   );
 
   vireo_recv_queue #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxRecvSge(Config.max_recv_sge)
+    .Config(Config),
+    .Ahead(32'(ReceivesAhead)),
+    .Requests(RecvQueueRequests),
+    .Fetches(RecvQueueFetches)
   ) u_recv_queue (
     .clk_i,
     .rst_ni,
@@ -1325,17 +1341,14 @@ module vireo_nic
     .fetched_valid_i(fetched_valid[FetchReceive]),
     .fetched_ready_o(fetched_ready[FetchReceive]),
     .fetched_i(fetched[FetchReceive]),
-    .queue_failure_valid_o(work_failures_valid[1]),
-    .queue_failure_ready_i(work_failures_ready[1]),
-    .queue_failure_o(work_failures[1]),
+    .queue_failure_valid_o(work_failures_valid[WorkFailureRecvQueue]),
+    .queue_failure_ready_i(work_failures_ready[WorkFailureRecvQueue]),
+    .queue_failure_o(work_failures[WorkFailureRecvQueue]),
     .idle_o(recv_queue_idle)
   );
 
   vireo_responder #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .NumCqs(Config.num_cqs),
-    .NumQps(Config.num_qps),
-    .MaxRdAtomic(Config.max_rd_atomic)
+    .Config(Config)
   ) u_responder (
     .clk_i,
     .rst_ni,
@@ -1347,7 +1360,7 @@ module vireo_nic
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
-    .parity_error_o(parity_error[3]),
+    .parity_error_o(parity_error[ContextOwnerResponder]),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .load_valid_i(responder_load_valid),
@@ -1356,12 +1369,12 @@ module vireo_nic
     .frame_valid_i(frame_valid),
     .frame_ready_o(frame_ready),
     .frame_i(frame),
-    .memory_check_valid_o(memory_check_valid[CheckResponder]),
-    .memory_check_ready_i(memory_check_ready[CheckResponder]),
-    .memory_check_o(memory_check[CheckResponder]),
-    .memory_place_valid_i(memory_place_valid[CheckResponder]),
-    .memory_place_ready_o(memory_place_ready[CheckResponder]),
-    .memory_place_i(memory_place[CheckResponder]),
+    .memory_check_valid_o(memory_check_valid[MemoryClientResponder]),
+    .memory_check_ready_i(memory_check_ready[MemoryClientResponder]),
+    .memory_check_o(memory_check[MemoryClientResponder]),
+    .memory_place_valid_i(memory_place_valid[MemoryClientResponder]),
+    .memory_place_ready_o(memory_place_ready[MemoryClientResponder]),
+    .memory_place_i(memory_place[MemoryClientResponder]),
     .receive_request_valid_o(receive_request_valid),
     .receive_request_ready_i(receive_request_ready),
     .receive_request_o(receive_request),
@@ -1379,17 +1392,16 @@ module vireo_nic
     .read_record_i(read_record),
     .qp_reads_valid_i(answered_reads_valid),
     .qp_reads_i(answered_reads),
-    .failure_valid_o(request_failures_valid[0]),
-    .failure_ready_i(request_failures_ready[0]),
-    .failure_o(request_failures[0]),
+    .failure_valid_o(request_failures_valid[RequestFailureResponder]),
+    .failure_ready_i(request_failures_ready[RequestFailureResponder]),
+    .failure_o(request_failures[RequestFailureResponder]),
     .expected_psn_valid_o(expected_psn_valid),
     .expected_psn_o(expected_psn),
     .idle_o(responder_idle)
   );
 
   vireo_rx_scatter #(
-    .DataBits(DataBits),
-    .BufferBytes(Config.rx_buffer_bytes)
+    .Config(Config)
   ) u_rx_scatter (
     .clk_i,
     .rst_ni,
@@ -1412,21 +1424,20 @@ module vireo_nic
     .write_last_o(write_last[WriteScatter]),
     .accepted_i(accepted[WriteScatter]),
     .write_done_i(write_done_valid[WriteScatter]),
-    .completion_valid_o(completions_valid[2]),
-    .completion_ready_i(completions_ready[2]),
-    .completion_o(completions[2]),
+    .completion_valid_o(completions_valid[CompletionScatter]),
+    .completion_ready_i(completions_ready[CompletionScatter]),
+    .completion_o(completions[CompletionScatter]),
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
-    .ack_valid_o(acks_valid[0]),
-    .ack_ready_i(acks_ready[0]),
-    .ack_o(acks[0]),
+    .ack_valid_o(acks_valid[AckWire]),
+    .ack_ready_i(acks_ready[AckWire]),
+    .ack_o(acks[AckWire]),
     .idle_o(rx_scatter_idle)
   );
 
   vireo_read_responder #(
-    .NumQps(Config.num_qps),
-    .MaxRdAtomic(Config.max_rd_atomic)
+    .Config(Config)
   ) u_read_responder (
     .clk_i,
     .rst_ni,
@@ -1438,12 +1449,12 @@ module vireo_nic
     .answer_valid_i(answer_valid),
     .answer_ready_o(answer_ready),
     .answer_i(answer),
-    .memory_check_valid_o(memory_check_valid[CheckReadResponder]),
-    .memory_check_ready_i(memory_check_ready[CheckReadResponder]),
-    .memory_check_o(memory_check[CheckReadResponder]),
-    .memory_place_valid_i(memory_place_valid[CheckReadResponder]),
-    .memory_place_ready_o(memory_place_ready[CheckReadResponder]),
-    .memory_place_i(memory_place[CheckReadResponder]),
+    .memory_check_valid_o(memory_check_valid[MemoryClientReadResponder]),
+    .memory_check_ready_i(memory_check_ready[MemoryClientReadResponder]),
+    .memory_check_o(memory_check[MemoryClientReadResponder]),
+    .memory_place_valid_i(memory_place_valid[MemoryClientReadResponder]),
+    .memory_place_ready_o(memory_place_ready[MemoryClientReadResponder]),
+    .memory_place_i(memory_place[MemoryClientReadResponder]),
     .response_taken_i(response_taken),
     .packet_valid_o(answer_packet_valid),
     .packet_ready_i(answer_packet_ready),
@@ -1451,17 +1462,17 @@ module vireo_nic
     .job_valid_o(response_valid),
     .job_ready_i(response_ready),
     .job_o(response),
-    .failure_valid_o(request_failures_valid[1]),
-    .failure_ready_i(request_failures_ready[1]),
-    .failure_o(request_failures[1]),
+    .failure_valid_o(request_failures_valid[RequestFailureReadResponder]),
+    .failure_ready_i(request_failures_ready[RequestFailureReadResponder]),
+    .failure_o(request_failures[RequestFailureReadResponder]),
     .qp_reads_valid_o(answered_reads_valid),
     .qp_reads_o(answered_reads),
     .idle_o(read_responder_idle)
   );
 
-  // News for the completer: of the wire, of packets that nobody acknowledges.
+  // Acknowledges for the completer.
   vireo_arb_rr #(
-    .Inputs(2),
+    .Inputs(AckSources),
     .Width(RxAckBits)
   ) u_ack_arb (
     .clk_i,
@@ -1469,7 +1480,7 @@ module vireo_nic
     .s_valid_i(acks_valid),
     .s_ready_o(acks_ready),
     .s_data_i(acks),
-    .s_last_i(2'b11),
+    .s_last_i('1),
     .m_valid_o(ack_valid),
     .m_ready_i(ack_ready),
     .m_data_o(ack),
@@ -1499,8 +1510,7 @@ module vireo_nic
   logic net_tx_idle, net_gather_idle, net_checksum_idle, net_filter_idle, net_rx_idle;
 
   vireo_net_tx #(
-    .NetQueuePairs(Config.net_queue_pairs),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config)
   ) u_net_tx (
     .clk_i,
     .rst_ni,
@@ -1525,19 +1535,19 @@ module vireo_nic
     .failed_valid_i(net_failed_valid),
     .failed_ready_o(net_failed_ready),
     .failed_i(net_failed),
-    .completion_valid_o(completions_valid[3]),
-    .completion_ready_i(completions_ready[3]),
-    .completion_o(completions[3]),
-    .queue_failure_valid_o(work_failures_valid[2]),
-    .queue_failure_ready_i(work_failures_ready[2]),
-    .queue_failure_o(work_failures[2]),
-    .drop_o(net_tx_drop),
+    .completion_valid_o(completions_valid[CompletionNetTx]),
+    .completion_ready_i(completions_ready[CompletionNetTx]),
+    .completion_o(completions[CompletionNetTx]),
+    .queue_failure_valid_o(work_failures_valid[WorkFailureNetTx]),
+    .queue_failure_ready_i(work_failures_ready[WorkFailureNetTx]),
+    .queue_failure_o(work_failures[WorkFailureNetTx]),
+    .drop_o(net_tx_drop[NetTxDropTx]),
     .idle_o(net_tx_idle)
   );
 
   vireo_tx_gather #(
-    .DataBits(DataBits),
-    .TxBufferBytes(32'(NetBufferBytes))
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_gather (
     .clk_i,
     .rst_ni,
@@ -1572,9 +1582,8 @@ module vireo_nic
   );
 
   vireo_net_checksum #(
-    .DataBits(DataBits),
-    .BufferBytes(32'(NetBufferBytes)),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_checksum (
     .clk_i,
     .rst_ni,
@@ -1588,14 +1597,14 @@ module vireo_nic
     .net_ready_i(net_ready),
     .net_bytes_o(net_bytes),
     .net_data_o(net_data),
-    .drop_o(net_checksum_drop),
+    .drop_o(net_tx_drop[NetTxDropChecksum]),
     .idle_o(net_checksum_idle)
   );
 
   vireo_net_filter #(
-    .DataBits(DataBits),
+    .Config(Config),
     .BufferBytes(32'(NetBufferBytes)),
-    .MaxFrameBytes(Config.max_frame_bytes)
+    .BytesPerFrame(NetBytesPerFrame)
   ) u_net_filter (
     .clk_i,
     .rst_ni,
@@ -1608,7 +1617,7 @@ module vireo_nic
     .net_data_i(net_beat_data),
     .net_last_i(net_beat_last),
     .net_bytes_i(net_beat_bytes),
-    .drop_o(net_filter_drop),
+    .drop_o(net_rx_drop[NetRxDropFilter]),
     .filtered_o(net_filtered),
     .frame_valid_o(net_frame_valid),
     .frame_ready_i(net_frame_ready),
@@ -1622,9 +1631,8 @@ module vireo_nic
   );
 
   vireo_net_rx #(
-    .DataBits(DataBits),
-    .BufferBytes(32'(NetBufferBytes)),
-    .NetQueuePairs(Config.net_queue_pairs)
+    .Config(Config),
+    .BufferBytes(32'(NetBufferBytes))
   ) u_net_rx (
     .clk_i,
     .rst_ni,
@@ -1653,13 +1661,13 @@ module vireo_nic
     .write_data_o(write_data[WriteNetRx]),
     .write_last_o(write_last[WriteNetRx]),
     .accepted_i(accepted[WriteNetRx]),
-    .completion_valid_o(completions_valid[4]),
-    .completion_ready_i(completions_ready[4]),
-    .completion_o(completions[4]),
-    .queue_failure_valid_o(work_failures_valid[3]),
-    .queue_failure_ready_i(work_failures_ready[3]),
-    .queue_failure_o(work_failures[3]),
-    .drop_o(net_rx_drop),
+    .completion_valid_o(completions_valid[CompletionNetRx]),
+    .completion_ready_i(completions_ready[CompletionNetRx]),
+    .completion_o(completions[CompletionNetRx]),
+    .queue_failure_valid_o(work_failures_valid[WorkFailureNetRx]),
+    .queue_failure_ready_i(work_failures_ready[WorkFailureNetRx]),
+    .queue_failure_o(work_failures[WorkFailureNetRx]),
+    .drop_o(net_rx_drop[NetRxDropRx]),
     .idle_o(net_rx_idle)
   );
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
@@ -17,9 +18,6 @@ using spec::NakCode;
 using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
-
-// ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-constexpr uint32_t kMtuShift = 7;
 
 // Two in the slice, one in the requester's register, and those that were decided before it had heard of the hold, of
 // which this block takes one in two cycles.

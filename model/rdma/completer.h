@@ -15,10 +15,10 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
-#include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -143,10 +143,10 @@ class Completer final : public Block {
   const uint32_t burst_bytes_;
 
   QpQueues queues_;
-  QpSet clear_;
-  QpSet flush_;
+  IndexSet clear_;
+  IndexSet flush_;
   Table<spec::IbQpState> state_table_;
-  QpSet turn_;  // QPs that have something to send again; each turn is one replay
+  IndexSet turn_;  // QPs that have something to send again; each turn is one replay
   Table<Attributes> attributes_table_;
   // What of a QP was sent last that asks for an acknowledge, and after which hold.
   struct Sent {

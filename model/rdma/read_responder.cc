@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 using spec::AethSyndrome;
 using spec::BthOpcode;
 using spec::IbQpState;
-
-// ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-constexpr uint32_t kMtuShift = 7;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 // Half of the PSNs lie ahead of one. [IBTA vol. 1, 9.7.4]

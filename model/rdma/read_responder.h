@@ -20,9 +20,9 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
-#include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -141,9 +141,9 @@ class ReadResponder final : public Block {
   const uint32_t num_qps_;
   const size_t max_rd_atomic_;
 
-  QpSet drop_;  // QPs whose READs end, because a state came in which nothing is answered
-  QpSet turn_;  // every QP that has a READ here or an answer behind one, but for the one whose turn is under way
-  QpSet ack_;   // every QP that has nothing here but an acknowledge that waits for the transmitter
+  IndexSet drop_;  // QPs whose READs end, because a state came in which nothing is answered
+  IndexSet turn_;  // every QP that has a READ here or an answer behind one, but for the one whose turn is under way
+  IndexSet ack_;   // every QP that has nothing here but an acknowledge that waits for the transmitter
   Table<spec::IbQpState> state_table_;
   Table<Attributes> attributes_table_;
   std::vector<Row> rows_;  // only this block's machine looks at them, one at a time

@@ -13,9 +13,9 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/index_set.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
-#include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -102,7 +102,7 @@ class RecvQueue final : public Block {
   const Sizes sizes_;
 
   QpQueues queues_;
-  QpSet clear_;
+  IndexSet clear_;
   Channel<Info> infos_;  // as many as reads, so that there is room for all answers
   Table<Slot> slots_;
   std::vector<spec::Receive> ring_;  // of QP q from q * ahead on

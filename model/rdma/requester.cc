@@ -8,6 +8,7 @@
 #include <utility>
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
@@ -25,9 +26,6 @@ using spec::RdmaError;
 constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr uint32_t kQpnMask = 0xff'ffff;
 
-// ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-constexpr uint32_t kMtuShift = 7;
-
 // Elements after the first one come as so many in a read.
 constexpr uint32_t kFetchElements = spec::kDmaFetchBytes / spec::RdmaSge::kBytes;
 
@@ -42,32 +40,11 @@ constexpr uint8_t kKnownFlags =
 // remote_qkey with this bit: the QP's own is sent. [IBTA vol. 1, 10.2.5]
 constexpr uint32_t kOwnQkey = 1U << 31;
 
-// kCnp: there are no QPs of this type.
-BthService ServiceOf(spec::IbQpType type) {
-  switch (type) {
-    case spec::IbQpType::kRc: return BthService::kRc;
-    case spec::IbQpType::kUc: return BthService::kUc;
-    case spec::IbQpType::kUd:
-    case spec::IbQpType::kGsi: return BthService::kUd;
-    default: return BthService::kCnp;
-  }
-}
-
 // Sending, or finishing what was fetched before a drain. [IBTA vol. 1, 10.3.1]
 bool IsSending(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd; }
 
 // A failure takes it to SQE and not to ERR. [IBTA vol. 1, 10.3.1.6]
 bool IsSendOnly(BthService service) { return service == BthService::kUc || service == BthService::kUd; }
-
-// What a memory_check's refusal is called.
-RdmaError MemoryError(MemoryStatus status) {
-  switch (status) {
-    case MemoryStatus::kKey: return RdmaError::kBadMrn;
-    case MemoryStatus::kPd: return RdmaError::kBadPdn;
-    case MemoryStatus::kRights: return RdmaError::kBadAccessFlags;
-    default: return RdmaError::kInvalidLength;
-  }
-}
 
 }  // namespace
 

@@ -32,9 +32,6 @@ class Requester final : public Block {
   // Between front and back.
   static constexpr uint32_t kPackets = 16;
 
-  // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3]
-  static constexpr uint32_t kMaxMessageBytes = 0x8000'0000;
-
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kWorkRequestToCheck = 4;
   static constexpr Cycle kPlaceToRecord = 4;

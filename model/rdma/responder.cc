@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rdma/responder.h"
+#include "model/rdma/transport.h"
 
 #include <algorithm>
 #include <array>
@@ -25,25 +26,12 @@ using spec::RdmaError;
 using spec::RdmaEventType;
 using spec::RxVerdict;
 
-// A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
-constexpr uint32_t kMtuUnit = 128;
-// The longest message. [IBTA vol. 1, 9.4.3]
-constexpr uint32_t kMaxMessageBytes = 1u << 31;
 constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
 // The other bit of a P_Key tells membership.
 constexpr uint16_t kPkeyMask = 0x7fff;
 
 // Half of the PSNs are behind, half are ahead. [IBTA vol. 1, 9.7.4]
 bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
-
-RdmaError MemoryError(MemoryStatus status) {
-  switch (status) {
-    case MemoryStatus::kKey: return RdmaError::kBadMrn;
-    case MemoryStatus::kPd: return RdmaError::kBadPdn;
-    case MemoryStatus::kRights: return RdmaError::kBadAccessFlags;
-    default: return RdmaError::kInvalidLength;
-  }
-}
 
 }  // namespace
 
@@ -73,18 +61,17 @@ void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   Attributes attributes{.exists = context.valid,
                         .remote_write = context.remote_write,
                         .remote_read = context.remote_read,
+                        // Codes above the largest count as it.
                         .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
                         .pdn = context.pdn,
                         .recv_cqn = context.recv_cqn,
                         .min_rnr_timer = context.min_rnr_timer,
                         .max_reads = context.max_dest_rd_atomic,
                         .qkey = context.qkey};
-  switch (context.qp_type) {
-    case IbQpType::kRc: attributes.service = BthService::kRc; break;
-    case IbQpType::kUc: attributes.service = BthService::kUc; break;
-    case IbQpType::kUd:
-    case IbQpType::kGsi: attributes.service = BthService::kUd; break;
-    default: attributes.exists = false; break;
+  if (const BthService service = ServiceOf(context.qp_type); service != BthService::kCnp) {
+    attributes.service = service;
+  } else {
+    attributes.exists = false;
   }
   std::copy(std::begin(context.path.sgid), std::end(context.path.sgid), attributes.own);
   std::copy(std::begin(context.path.dgid), std::end(context.path.dgid), attributes.peer);
@@ -252,7 +239,7 @@ void Responder::Begin(Cycle now) {
   WakeAt(begins_);
 }
 
-uint32_t Responder::MtuBytes() const { return kMtuUnit << attributes_.path_mtu; }
+uint32_t Responder::MtuBytes() const { return uint32_t{1} << (kMtuShift + attributes_.path_mtu); }
 
 // Of a READ's response; each has a PSN. [IBTA vol. 1, 9.7.2]
 uint32_t Responder::PacketsOf(uint32_t bytes) const {

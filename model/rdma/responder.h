@@ -24,10 +24,10 @@
 #include "model/common/channel.h"
 #include "model/common/context_table.h"
 #include "model/common/cycle.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
-#include "model/rdma/qp_set.h"
 #include "model/rdma/read_ring.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
@@ -271,7 +271,7 @@ class Responder final : public Block {
   bool held_ = false;  // as it was in the last cycle: what counts in the next one
 
   // QPs to flush, and what is about to be added to them, in this order.
-  QpSet flush_;
+  IndexSet flush_;
   std::deque<std::pair<Cycle, uint32_t>> changes_;  // by qp_state_write, seen one cycle later
   std::optional<uint32_t> again_;
   std::optional<uint32_t> ring_;  // of a QP in ERR or not

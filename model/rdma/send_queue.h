@@ -13,10 +13,10 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
-#include "model/rdma/qp_set.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -119,7 +119,7 @@ class SendQueue final : public Block {
   const Sizes sizes_;
 
   QpQueues queues_;
-  QpSet wake_;
+  IndexSet wake_;
   Channel<uint32_t> line_;
   Channel<Ask> asks_;
   Channel<Info> infos_;            // half as many as reads, so that there is room for the answers to all

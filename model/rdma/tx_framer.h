@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "model/rdma/transport.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -18,7 +19,7 @@ struct TxToken {
   // Longest run of extended headers in the opcode table.
   static constexpr size_t kExtensionBytes = spec::AtomicEth::kBytes;
   // The largest path MTU: ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  static constexpr size_t kPayloadBytes = size_t{128} << static_cast<unsigned>(spec::IbMtu::kMtu4096);
+  static constexpr size_t kPayloadBytes = size_t{1} << (kMtuShift + static_cast<unsigned>(spec::IbMtu::kMtu4096));
 
   uint8_t destination_mac[6]{};
   uint8_t source_mac[6]{};

@@ -10,8 +10,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
-#include "model/common/pending.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -21,7 +21,7 @@ class CommonCfg final : public Block {
   // From an access to: queue_row_write; device_reset, features_written and driver_ok; queue_reset, if none waits.
   static constexpr unsigned kRowLatency = 4;
   static constexpr unsigned kPulseLatency = 3;
-  static constexpr unsigned kQueueResetLatency = 2 + kPendingLatency;
+  static constexpr unsigned kQueueResetLatency = 2 + kIndexSetLookupLatency;
 
   // What firmware says, by way of the management registers.
   struct Inputs {
@@ -148,7 +148,7 @@ class CommonCfg final : public Block {
   Level<Inputs> inputs_{Inputs{}};  // as registered
   Cycle reset_at_ = kUnknown;       // of the last device reset
   Registers r_;
-  Pending<spec::Doorbell> queue_reset_;
+  LookupIndexSet<spec::Doorbell> queue_reset_;
 };
 
 }  // namespace vireo::model

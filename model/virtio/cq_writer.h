@@ -16,9 +16,9 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/output_register.h"
-#include "model/common/pending.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
 #include "spec/gen/vireo_spec.h"
@@ -255,7 +255,7 @@ class CqWriter final : public Block {
   std::deque<ToldAvail> told_avails_;  // that are not pushed yet
   Table<uint16_t> avail_values_;
   Channel<spec::AvailEvent> avail_in_ = Channel<spec::AvailEvent>::Slice();
-  Pending<spec::AvailEvent> avail_pending_;
+  LookupIndexSet<spec::AvailEvent> avail_pending_;
   const Cycle swept_;  // from then on it takes what is pushed
   bool is_swept_ = false;
 

@@ -8,8 +8,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/index_set.h"
 #include "model/common/level.h"
-#include "model/common/pending.h"
 #include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -18,8 +18,8 @@ namespace vireo::model {
 class Notify final : public Block {
  public:
   // From an access to the token, if nothing waits.
-  static constexpr unsigned kDoorbellLatency = 5 + kPendingLatency;
-  static constexpr unsigned kArmLatency = 6 + kPendingLatency;
+  static constexpr unsigned kDoorbellLatency = 5 + kIndexSetLookupLatency;
+  static constexpr unsigned kArmLatency = 6 + kIndexSetLookupLatency;
   // From an access to the read of the queue's row, so that the row of an access before is there.
   static constexpr unsigned kRowDelay = 4;
   // From a token on `again` to the doorbell, if nothing waits.
@@ -81,8 +81,8 @@ class Notify final : public Block {
   Level<uint32_t> control_index_;       // for telling kinds
   Level<uint32_t> offered_from_index_;  // for making tokens, one cycle later
 
-  Pending<spec::Doorbell> send_, receive_, control_, net_;
-  Pending<spec::CqArm> arm_;
+  LookupIndexSet<spec::Doorbell> send_, receive_, control_, net_;
+  LookupIndexSet<spec::CqArm> arm_;
 };
 
 }  // namespace vireo::model

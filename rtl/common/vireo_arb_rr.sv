@@ -8,8 +8,8 @@
 // A beat passes in 2 cycles: 1 in the slice of its input, 1 in the slice of the output. Transactions follow each other
 // without a gap, also those of one input. An input that pauses inside its transaction makes the others wait.
 module vireo_arb_rr #(
-  parameter int unsigned Inputs = 4,  // 2 or more
-  parameter int unsigned Width = 32,
+  parameter int unsigned Inputs,  // 2 or more
+  parameter int unsigned Width,
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
   input  logic                          clk_i,

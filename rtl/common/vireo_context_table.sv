@@ -11,9 +11,9 @@
 module vireo_context_table
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned Width = 32,
-  parameter int unsigned Depth = 512,  // entries, 2 or more
-  parameter logic [7:0] Ram = '0,      // a context_ram_e
+  parameter int unsigned Width,
+  parameter int unsigned Depth,  // entries, 2 or more
+  parameter logic [7:0] Ram,     // a context_ram_e
   // 0: the entries come with their parity as highest bit, and the user of several tables checks what he chose of them:
   // what is read is what is stored, and corrupt_o says that one bit of it is to be taken as inverted.
   parameter bit Checks = 1'b1,

@@ -4,8 +4,8 @@
 // t+2 at the earliest; then one entry leaves per cycle. Room made by a pop shows one cycle later, so that nothing
 // combinational leads from one side to the other.
 module vireo_fifo #(
-  parameter int unsigned Width = 32,
-  parameter int unsigned Depth = 16  // entries, the output included; a power of two, 4 or more
+  parameter int unsigned Width,
+  parameter int unsigned Depth  // entries, the output included; a power of two, 4 or more
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

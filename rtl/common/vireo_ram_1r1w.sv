@@ -7,8 +7,8 @@
 // can do without extra logic; in simulation it is the inverse of what was written, so that a user who relies on it
 // fails.
 module vireo_ram_1r1w #(
-  parameter int unsigned Width = 32,
-  parameter int unsigned Depth = 512,  // words, 2 or more
+  parameter int unsigned Width,
+  parameter int unsigned Depth,  // words, 2 or more
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,

@@ -3,7 +3,7 @@
 // Round robin: of those that want, the first behind the last one, counting upwards and around. Combinational; who was
 // last is the parent's to remember. If nobody wants, the pick says nothing.
 module vireo_rr_pick #(
-  parameter int unsigned Inputs = 4,  // 2 or more
+  parameter int unsigned Inputs,  // 2 or more
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
   input  logic [Inputs-1:0]    wants_i,

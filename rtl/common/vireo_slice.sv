@@ -3,7 +3,7 @@
 // Two entries between a producer and a consumer, in flip-flops: cuts every combinational path between the two and
 // still passes one entry per cycle. What is pushed in cycle t is visible in cycle t+1.
 module vireo_slice #(
-  parameter int unsigned Width = 32
+  parameter int unsigned Width
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

@@ -7,8 +7,8 @@
 // The memory is written one cycle late, so that it never reads and writes one word in a cycle, which block RAMs do not
 // define: a read of the word that is just being written takes it from the register.
 module vireo_table #(
-  parameter int unsigned Width = 32,
-  parameter int unsigned Depth = 512,  // entries, 2 or more
+  parameter int unsigned Width,
+  parameter int unsigned Depth,  // entries, 2 or more
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,

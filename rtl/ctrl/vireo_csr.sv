@@ -6,32 +6,15 @@
 // understands nothing of what the entries mean but the fields that it must complete.
 module vireo_csr
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned DatapathBits = Nic100.datapath_bits,
-  parameter int unsigned CoreClockKhz = Nic100.core_clock_khz,
-  parameter int unsigned LinkMbps = Nic100.link_mbps,
-  parameter int unsigned NetQueuePairs = Nic100.net_queue_pairs,
-  parameter int unsigned NumCqs = Nic100.num_cqs,
-  parameter int unsigned NumQps = Nic100.num_qps,
-  parameter int unsigned NumPds = Nic100.num_pds,
-  parameter int unsigned NumMrs = Nic100.num_mrs,
-  parameter int unsigned NumTranslations = Nic100.num_translations,
-  parameter int unsigned NumAhs = Nic100.num_ahs,
-  parameter int unsigned NumGids = Nic100.num_gids,
-  parameter int unsigned MaxQueueEntries = Nic100.max_queue_entries,
-  parameter int unsigned MaxSendSge = Nic100.max_send_sge,
-  parameter int unsigned MaxRecvSge = Nic100.max_recv_sge,
-  parameter int unsigned MaxInlineBytes = Nic100.max_inline_bytes,
-  parameter int unsigned MaxRdAtomic = Nic100.max_rd_atomic,
-  parameter int unsigned MaxPathMtu = Nic100.max_path_mtu,
-  parameter int unsigned MaxFrameBytes = Nic100.max_frame_bytes,
-  parameter int unsigned DmaTags = Nic100.dma_tags,
-  parameter int unsigned RxBufferBytes = Nic100.rx_buffer_bytes,
-  parameter int unsigned TxBufferBytes = Nic100.tx_buffer_bytes,
-  parameter int unsigned DmaReadBufferBytes = Nic100.dma_read_buffer_bytes,
-  parameter int unsigned DmaWrites = Nic100.dma_writes,
-  parameter int unsigned SendRecords = Nic100.send_records,
-  localparam int unsigned ContextOwners = 4
+  parameter config_t Config,
+  localparam int unsigned NumCqs = Config.num_cqs,
+  localparam int unsigned NumQps = Config.num_qps,
+  localparam int unsigned NumMrs = Config.num_mrs,
+  localparam int unsigned NumTranslations = Config.num_translations,
+  localparam int unsigned NumAhs = Config.num_ahs,
+  localparam int unsigned NumGids = Config.num_gids
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -129,19 +112,18 @@ module vireo_csr
   input  logic             tx_frame_i,
   input  logic             rx_drop_i,
   input  logic             retransmission_i,
-  input  logic [1:0]       dma_error_i,  // of two sources
+  input  logic [DmaDirections-1:0] dma_error_i,
   input  logic             window_violation_i,
   input  logic             net_rx_filtered_i,
-  input  logic [1:0]       net_rx_drop_i,  // of two sources
-  input  logic [1:0]       net_tx_drop_i,  // of two sources
+  input  logic [NetRxDrops-1:0] net_rx_drop_i,
+  input  logic [NetTxDrops-1:0] net_tx_drop_i,
 
   output logic             idle_o
 );
 
   localparam int unsigned EventDepth = 16;  // events that wait for QP control
 
-  localparam int unsigned NumQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaCompleteqOffset) +
-                                      32'(RdmaEventqOffset);
+  localparam int unsigned NumQueues = queues_of(Config);
   localparam int unsigned Vlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
   localparam int unsigned MacFilters = 32'(TableMacFilterEntries);
   localparam int unsigned VlanFilters = Vlans / 32'(TableVlanFilterBits);
@@ -155,33 +137,8 @@ module vireo_csr
   localparam int unsigned DataWords = 32;   // table_data
   localparam int unsigned EventWords = 4;   // event_data
   localparam int unsigned WindowWords = 128;  // mailbox_data
-  localparam int unsigned Parameters = 24;  // mgmt.parameter, in the order of configs.toml
-  localparam logic [Parameters-1:0][31:0] Parameter = {
-    32'(SendRecords),
-    32'(DmaWrites),
-    32'(DmaReadBufferBytes),
-    32'(TxBufferBytes),
-    32'(RxBufferBytes),
-    32'(DmaTags),
-    32'(MaxFrameBytes),
-    32'(MaxPathMtu),
-    32'(MaxRdAtomic),
-    32'(MaxInlineBytes),
-    32'(MaxRecvSge),
-    32'(MaxSendSge),
-    32'(MaxQueueEntries),
-    32'(NumGids),
-    32'(NumAhs),
-    32'(NumTranslations),
-    32'(NumMrs),
-    32'(NumPds),
-    32'(NumQps),
-    32'(NumCqs),
-    32'(NetQueuePairs),
-    32'(LinkMbps),
-    32'(CoreClockKhz),
-    32'(DatapathBits)
-  };
+  localparam int unsigned Parameters = $bits(config_t) / 32;  // mgmt.parameter, in the order of config_t: first field highest
+  localparam logic [Parameters-1:0][31:0] Parameter = Config;
 
   localparam int unsigned Verdicts = 16;
   localparam int unsigned Counters = Verdicts + 8;  // rx_verdict_count, then tx_frames to net_tx_drops
@@ -699,11 +656,11 @@ module vireo_csr
     counts[Verdicts] = 2'(tx_frame_i);
     counts[Verdicts+1] = 2'(rx_drop_i);
     counts[Verdicts+2] = 2'(retransmission_i);
-    counts[Verdicts+3] = 2'(dma_error_i[0]) + 2'(dma_error_i[1]);
+    counts[Verdicts+3] = 2'(dma_error_i[DmaDirectionRead]) + 2'(dma_error_i[DmaDirectionWrite]);
     counts[Verdicts+4] = 2'(window_violation_i);
     counts[Verdicts+5] = 2'(net_rx_filtered_i);
-    counts[Verdicts+6] = 2'(net_rx_drop_i[0]) + 2'(net_rx_drop_i[1]);
-    counts[Verdicts+7] = 2'(net_tx_drop_i[0]) + 2'(net_tx_drop_i[1]);
+    counts[Verdicts+6] = 2'(net_rx_drop_i[NetRxDropFilter]) + 2'(net_rx_drop_i[NetRxDropRx]);
+    counts[Verdicts+7] = 2'(net_tx_drop_i[NetTxDropChecksum]) + 2'(net_tx_drop_i[NetTxDropTx]);
 
     is_counter2 = 1'b0;
     counter2 = '0;
@@ -1017,7 +974,7 @@ module vireo_csr
       MgmtMtuRegister: read_data_d = 32'(mtu_q);
       default: begin
         if (is_in(address2_q, MgmtParameterRegister, Parameters)) begin
-          read_data_d = Parameter[5'((address2_q - MgmtParameterRegister) >> 2)];
+          read_data_d = Parameter[5'(Parameters - 1) - 5'((address2_q - MgmtParameterRegister) >> 2)];
         end
         if (is_in(address2_q, MgmtDriverFeaturesRegister, 4)) begin
           read_data_d = driver_features_i[32*address2_q[3:2] +: 32];

@@ -10,7 +10,7 @@ module vireo_mailbox
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::AxiRespOkay;
 #(
-  parameter int unsigned ChainEntries = 64  // descriptors of the longest chain; a power of two
+  parameter int unsigned ChainEntries  // descriptors of the longest chain; a power of two
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,

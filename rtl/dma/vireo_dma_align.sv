@@ -7,9 +7,9 @@
 module vireo_dma_align
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
-  parameter int unsigned StepBits = 8,    // enough for the number of a run's last step
-  parameter int unsigned MetaBits = 32,
+  parameter int unsigned DataBits,  // 64 ... 1024, a power of two
+  parameter int unsigned StepBits,  // enough for the number of a run's last step
+  parameter int unsigned MetaBits,
   localparam int unsigned LaneBits = $clog2(DataBits / 8)
 ) (
   input  logic                 clk_i,

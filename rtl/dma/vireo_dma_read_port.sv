@@ -10,12 +10,13 @@ module vireo_dma_read_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,       // 64 ... 1024, a power of two
-  parameter int unsigned Tags = 256,           // bursts under way; a power of two, 2 or more
-  parameter int unsigned BufferBytes = 32768,  // of the reorder buffer; a power of two, 8192 or more
-  parameter int unsigned FetchClients = 5,     // small ones; 1 or more
-  parameter int unsigned FetchDepth = 32'(DmaFetchDepth),  // answers per small client; a power of two, 4 or more
-  parameter int unsigned ReadClients = 1,      // whole ones; 1 or more
+  parameter config_t Config,
+  parameter int unsigned FetchClients,  // small ones; 1 or more
+  parameter int unsigned FetchDepth,  // responses per small client; a power of two, 4 or more
+  parameter int unsigned ReadClients,  // whole ones; 1 or more
+  localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
+  localparam int unsigned Tags = Config.dma_tags,  // bursts in flight; a power of two, 2 or more
+  localparam int unsigned BufferBytes = Config.dma_read_buffer_bytes,  // reorder buffer; a power of two, 8192 or more
   localparam int unsigned TagBits = $clog2(Tags)
 ) (
   input  logic                                  clk_i,
@@ -163,9 +164,7 @@ module vireo_dma_read_port
   axi_resp_e train_resp;
 
   vireo_dma_reader #(
-    .DataBits(DataBits),
-    .Tags(Tags),
-    .BufferBytes(BufferBytes),
+    .Config(Config),
     .RequestTagBits(IndexBits + 8)
   ) u_reader (
     .clk_i,

@@ -12,10 +12,11 @@ module vireo_dma_reader
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,        // 64 ... 1024, a power of two
-  parameter int unsigned Tags = 256,            // bursts under way; a power of two, 2 or more
-  parameter int unsigned BufferBytes = 32768,   // of the reorder buffer; a power of two, 8192 or more
-  parameter int unsigned RequestTagBits = 8,
+  parameter config_t Config,
+  parameter int unsigned RequestTagBits,
+  localparam int unsigned DataBits = Config.datapath_bits,             // 64 ... 1024, a power of two
+  localparam int unsigned Tags = Config.dma_tags,                      // bursts in flight; a power of two, 2 or more
+  localparam int unsigned BufferBytes = Config.dma_read_buffer_bytes,  // reorder buffer; a power of two, 8192 or more
   localparam int unsigned TagBits = $clog2(Tags),
   localparam int unsigned BytesBits = $clog2(BufferBytes)
 ) (

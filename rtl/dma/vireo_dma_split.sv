@@ -7,9 +7,9 @@ module vireo_dma_split
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
-  parameter int unsigned BytesBits = 13,  // of a request's length; 13 or more
-  parameter int unsigned MetaBits = 8,
+  parameter int unsigned DataBits,   // 64 ... 1024, a power of two
+  parameter int unsigned BytesBits,  // of a request's length; 13 or more
+  parameter int unsigned MetaBits,
   localparam int unsigned LaneBits = $clog2(DataBits / 8)
 ) (
   input  logic                           clk_i,

@@ -10,11 +10,11 @@ module vireo_dma_write_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,      // 64 ... 1024, a power of two
-  parameter int unsigned Writes = 256,        // bursts that are not answered; a power of two, 2 or more
-  parameter int unsigned BufferBytes = 8192,  // for trains; a power of two, 4096 or more
-  parameter int unsigned StoreClients = 2,    // small ones; 1 or more
-  parameter int unsigned WriteClients = 1     // whole ones; 1 or more
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,                       // for trains; a power of two, 4096 or more
+  parameter int unsigned StoreClients,                      // small ones; 1 or more
+  parameter int unsigned WriteClients,                      // whole ones; 1 or more
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
@@ -243,8 +243,7 @@ module vireo_dma_write_port
 
   // The writer reports every end, so that they can be counted; the tag says who is to hear of it.
   vireo_dma_writer #(
-    .DataBits(DataBits),
-    .Writes(Writes),
+    .Config(Config),
     .BufferBytes(BufferBytes),
     .RequestTagBits(IndexBits + 9)
   ) u_writer (

@@ -11,10 +11,11 @@ module vireo_dma_writer
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,       // 64 ... 1024, a power of two
-  parameter int unsigned Writes = 256,         // bursts that are not answered; a power of two, 2 or more
-  parameter int unsigned BufferBytes = 8192,   // for trains; a power of two, 4096 or more
-  parameter int unsigned RequestTagBits = 8
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,                       // for trains; a power of two, 4096 or more
+  parameter int unsigned RequestTagBits,
+  localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
+  localparam int unsigned Writes = Config.dma_writes        // bursts in flight; a power of two, 2 or more
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,

@@ -9,9 +9,10 @@
 module vireo_net_checksum
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,                   // 64 ... 1024, a power of two
-  parameter int unsigned BufferBytes = 32'(NetBufferBytes),  // a power of two, at least MaxFrameBytes
-  parameter int unsigned MaxFrameBytes = 9728              // without header; less than 16,384 with it
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,                             // a power of two, at least MaxFrameBytes
+  localparam int unsigned DataBits = Config.datapath_bits,        // 64 ... 1024, a power of two
+  localparam int unsigned MaxFrameBytes = Config.max_frame_bytes  // without header; less than 16,384 with it
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

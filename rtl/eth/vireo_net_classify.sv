@@ -11,9 +11,10 @@
 // a header field never lies behind the beat whose words it tells apart, for 64 bits and more.
 module vireo_net_classify
   import vireo_spec_pkg::*;
-  import vireo_rdma_pkg::network16;
+  import vireo_common_pkg::network16;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

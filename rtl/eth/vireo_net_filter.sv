@@ -14,12 +14,13 @@
 module vireo_net_filter
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,         // 64 ... 1024, a power of two
-  parameter int unsigned BufferBytes = 32'(NetBufferBytes),  // a power of two, at least 12 + MaxFrameBytes
-  parameter int unsigned MaxFrameBytes = 9728,   // at most 16,383
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,                              // a power of two, at least 12 + MaxFrameBytes
   // There is room for as many frames as fit if they have so many bytes, header included: the smallest has 72, in beats
   // of 64. A power of two, BufferBytes / 4 or less.
-  parameter int unsigned BytesPerFrame = 128,
+  parameter int unsigned BytesPerFrame,
+  localparam int unsigned DataBits = Config.datapath_bits,         // 64 ... 1024, a power of two
+  localparam int unsigned MaxFrameBytes = Config.max_frame_bytes,  // at most 16,383
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned Beats = BufferBytes / BeatBytes,
   localparam int unsigned PlaceBits = $clog2(Beats)
@@ -191,7 +192,7 @@ module vireo_net_filter
   logic unused_length_space, unused_length_valid, unused_class_space, unused_record_space, unused_frame_space;
 
   vireo_net_classify #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_classify (
     .clk_i,
     .rst_ni,

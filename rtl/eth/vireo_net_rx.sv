@@ -11,9 +11,10 @@
 module vireo_net_rx
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,                      // 64 ... 1024, a power of two
-  parameter int unsigned BufferBytes = 32'(NetBufferBytes),   // of the net store; a power of two
-  parameter int unsigned NetQueuePairs = 16,                  // 1 ... 128
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,                              // of the net store; a power of two
+  localparam int unsigned DataBits = Config.datapath_bits,         // 64 ... 1024, a power of two
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,  // 1 ... 128
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned PlaceBits = $clog2(BufferBytes / BeatBytes)
 ) (

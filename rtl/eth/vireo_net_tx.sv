@@ -14,8 +14,9 @@
 module vireo_net_tx
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,   // 1 ... 16
-  parameter int unsigned MaxFrameBytes = 9728  // without header
+  parameter config_t Config,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,  // 1 ... 16
+  localparam int unsigned MaxFrameBytes = Config.max_frame_bytes   // without header
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

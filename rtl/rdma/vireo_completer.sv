@@ -28,12 +28,12 @@
 // burst a replay asks for one burst, and the next turn comes when the requester says that this one has begun.
 module vireo_completer
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::MtuShift;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned SendRecords = 32,  // per QP; a power of two, 2 or more
-  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // the requester's
+  parameter config_t Config,
+  parameter int unsigned BurstBytes,                         // the requester's
+  localparam int unsigned NumQps = Config.num_qps,           // a power of two, 2 or more
+  localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -90,8 +90,6 @@ module vireo_completer
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned SlotBits = $clog2(SendRecords);
 
-  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuShift = 7;
 
   // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
   // which this block takes one in two cycles.
@@ -103,7 +101,8 @@ module vireo_completer
   logic [15:0] first_queue;  // where the send queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+    .Config(Config),
+    .Offset(RdmaTransmitqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
@@ -137,16 +136,21 @@ module vireo_completer
   logic clear_valid, clear_pop, clear_empty, flush_valid, flush_pop, flush_empty;
   logic [QpBits-1:0] clear_qpn, flush_qpn;
 
-  vireo_qp_set #(.Entries(NumQps)) u_clear (
+  logic unused_clear_load, unused_flush_load, unused_turn_load;
+  logic [QpBits-1:0] unused_clear_index, unused_flush_index, unused_turn_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_clear (
     .clk_i, .rst_ni,
-    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear), .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn), .empty_o(clear_empty)
+    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn),
+    .load_o(unused_clear_load), .load_index_o(unused_clear_index), .empty_o(clear_empty)
   );
-  vireo_qp_set #(.Entries(NumQps)) u_flush (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_flush (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && qp_state_write_i.state == 3'(IbQpStateErr)),
-    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn), .empty_o(flush_empty)
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn),
+    .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
   // QPs that have something to send again; each turn is one replay.
@@ -154,10 +158,11 @@ module vireo_completer
   logic [QpBits-1:0] turn_qpn;
   logic [QpBits-1:0] qpn_d, qpn_q;  // of the event under way
 
-  vireo_qp_set #(.Entries(NumQps)) u_turn (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_turn (
     .clk_i, .rst_ni,
-    .push_valid_i(turn_push), .push_i(qpn_q),
-    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+    .push_valid_i(turn_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn),
+    .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
 
   // --- Tables --------------------------------------------------------------------------------------------------------

@@ -11,9 +11,11 @@
 // bytes after the datagram in its last beat multiply the residue by a constant, looked up by their number.
 module vireo_icrc
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

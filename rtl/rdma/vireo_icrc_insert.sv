@@ -16,7 +16,8 @@ module vireo_icrc_insert
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned WordBits = $clog2(BeatBytes / 4),
   localparam int unsigned IndexBits = 11 - WordBits

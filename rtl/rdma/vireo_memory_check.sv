@@ -11,10 +11,12 @@
 // parity is wrong is none, and neither is one with such a page.
 module vireo_memory_check
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumMrs = 4096,
-  parameter int unsigned NumTranslations = 65536,  // a power of two, 4 or more
-  localparam int unsigned Clients = 3
+  parameter config_t Config,
+  localparam int unsigned NumMrs = Config.num_mrs,
+  localparam int unsigned NumTranslations = Config.num_translations,  // a power of two, 4 or more
+  localparam int unsigned Clients = MemoryClients
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -25,7 +27,7 @@ module vireo_memory_check
   input  context_flip_t                 context_flip_i,
   output logic                          parity_error_o,
 
-  input  logic [Clients-1:0]            check_valid_i,  // 0: requester, 1: responder, 2: read responder
+  input  logic [Clients-1:0]            check_valid_i,  // memory_client_e
   output logic [Clients-1:0]            check_ready_o,
   input  memory_check_t [Clients-1:0]   check_i,
 

@@ -8,9 +8,11 @@
 // CQs of a QP, and whose virtqueue is whose.
 module vireo_qp_control
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumQps = 16,
-  parameter int unsigned NumQueues = 52  // virtqueues of all kinds
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,
+  localparam int unsigned NumQueues = queues_of(Config)  // virtqueues of all kinds
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -65,48 +67,50 @@ module vireo_qp_control
 
   // --- Inputs, round robin -------------------------------------------------------------------------------------------
 
-  localparam int unsigned Inputs = 7;
+  typedef enum int unsigned {
+    InRequester,
+    InCompleter,
+    InResponder,
+    InDescFetch,
+    InWork,
+    InEvent,
+    InOrder,
+    Inputs
+  } input_e;
   localparam int unsigned InputBits = $clog2(Inputs);
-  localparam int unsigned InRequester = 0;
-  localparam int unsigned InCompleter = 1;
-  localparam int unsigned InResponder = 2;
-  localparam int unsigned InDescFetch = 3;
-  localparam int unsigned InWork = 4;
-  localparam int unsigned InEvent = 5;
-  localparam int unsigned InOrder = 6;
 
   logic [Inputs-1:0] valid, ready, wants;
   logic [QueueBits:0] queued_d, queued_q;  // tokens of desc_fetch, those that are on their way through the FIFO too
-  qp_failure_t [2:0] qp_failure;
-  queue_failure_t [1:0] queue_failure;
+  qp_failure_t [InResponder:InRequester] qp_failure;
+  queue_failure_t [InWork:InDescFetch] queue_failure;
   host_event_t event_in;
   qp_order_t order_in;
 
   vireo_slice #(.Width(QpFailureBits)) u_requester (
     .clk_i, .rst_ni,
     .s_valid_i(requester_failure_valid_i), .s_ready_o(requester_failure_ready_o), .s_data_i(requester_failure_i),
-    .m_valid_o(valid[InRequester]), .m_ready_i(ready[InRequester]), .m_data_o(qp_failure[0])
+    .m_valid_o(valid[InRequester]), .m_ready_i(ready[InRequester]), .m_data_o(qp_failure[InRequester])
   );
   vireo_slice #(.Width(QpFailureBits)) u_completer (
     .clk_i, .rst_ni,
     .s_valid_i(completer_failure_valid_i), .s_ready_o(completer_failure_ready_o), .s_data_i(completer_failure_i),
-    .m_valid_o(valid[InCompleter]), .m_ready_i(ready[InCompleter]), .m_data_o(qp_failure[1])
+    .m_valid_o(valid[InCompleter]), .m_ready_i(ready[InCompleter]), .m_data_o(qp_failure[InCompleter])
   );
   vireo_slice #(.Width(QpFailureBits)) u_responder (
     .clk_i, .rst_ni,
     .s_valid_i(responder_failure_valid_i), .s_ready_o(responder_failure_ready_o), .s_data_i(responder_failure_i),
-    .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[2])
+    .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[InResponder])
   );
   // Room for every queue, so that descriptor fetch and the CQ writer, who take what leaves here, never wait for it.
   vireo_fifo #(.Width(QueueFailureBits), .Depth(2 ** QueueBits)) u_desc_fetch (
     .clk_i, .rst_ni,
     .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
-    .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[0])
+    .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[InDescFetch])
   );
   vireo_slice #(.Width(QueueFailureBits)) u_work (
     .clk_i, .rst_ni,
     .s_valid_i(work_failure_valid_i), .s_ready_o(work_failure_ready_o), .s_data_i(work_failure_i),
-    .m_valid_o(valid[InWork]), .m_ready_i(ready[InWork]), .m_data_o(queue_failure[1])
+    .m_valid_o(valid[InWork]), .m_ready_i(ready[InWork]), .m_data_o(queue_failure[InWork])
   );
   vireo_slice #(.Width(HostEventBits)) u_csr_event (
     .clk_i, .rst_ni,
@@ -164,7 +168,7 @@ module vireo_qp_control
   logic sends;  // it has work requests outstanding, as was known two cycles ago
   logic sends_recent_q;  // more is known since
 
-  // After a reset every vireo_qp_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
+  // After a reset every vireo_index_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
   logic starts;
   logic [QpBits:0] start_q;
   assign starts = start_q != (QpBits + 1)'(NumQps);
@@ -300,9 +304,9 @@ module vireo_qp_control
         unique case (winner_d)
           InputBits'(InDescFetch), InputBits'(InWork): begin
             job_d = JobQueueFailure;
-            vq_index_d = winner_d == InputBits'(InDescFetch) ? queue_failure[0].vq_index : queue_failure[1].vq_index;
-            event_d.code = 32'(queue_failure[1].code);
-            if (winner_d == InputBits'(InDescFetch)) event_d.code = 32'(queue_failure[0].code);
+            vq_index_d = winner_d == InputBits'(InDescFetch) ? queue_failure[InDescFetch].vq_index : queue_failure[InWork].vq_index;
+            event_d.code = 32'(queue_failure[InWork].code);
+            if (winner_d == InputBits'(InDescFetch)) event_d.code = 32'(queue_failure[InDescFetch].code);
           end
           InputBits'(InEvent): begin
             job_d = JobEvent;

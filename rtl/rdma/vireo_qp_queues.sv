@@ -5,9 +5,10 @@
 module vireo_qp_queues
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter logic [15:0] Offset = RdmaTransmitqOffset  // or RdmaReceiveqOffset
+  parameter config_t Config,
+  parameter logic [15:0] Offset,  // RdmaTransmitqOffset or RdmaReceiveqOffset
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
+  localparam int unsigned NumCqs = Config.num_cqs
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

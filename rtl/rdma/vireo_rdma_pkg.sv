@@ -52,8 +52,14 @@ package vireo_rdma_pkg;
   localparam int unsigned IcrcInsertLatency = 6;
   localparam int unsigned TxFramerLatency = 4 + IcrcInsertLatency;
 
-  // The largest path MTU: ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned TxPayloadBytes = 128 << IbMtuMtu4096;
+  // A path MTU has 2^(MtuShift + ib_mtu) bytes. [IBTA vol. 1, 9.4.3.2]
+  localparam int unsigned MtuShift = 7;
+
+  // The largest path MTU.
+  localparam int unsigned TxPayloadBytes = 1 << (MtuShift + 32'(IbMtuMtu4096));
+
+  // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3, 9.4.3]
+  localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
 
   // What the framer makes a frame of; what is not here, it computes. Fields of the other IP version, the tag's fields
   // without tag, bth.pad_count and the extension after the opcode's extended headers do not matter.
@@ -78,9 +84,24 @@ package vireo_rdma_pkg;
     logic [12:0] payload_bytes;  // without pad, at most TxPayloadBytes
   } tx_token_t;
 
-  // A 16-bit field in network order, from its two bytes as they lie on the stream.
-  function automatic logic [15:0] network16(input logic [15:0] bytes);
-    return {bytes[7:0], bytes[15:8]};
+  // Transport service of a QP type (ib_qp_type). BthServiceCnp: there are no QPs of this type.
+  function automatic bth_service_e service_of(input logic [7:0] qp_type);
+    unique case (qp_type)
+      IbQpTypeRc: return BthServiceRc;
+      IbQpTypeUc: return BthServiceUc;
+      IbQpTypeUd, IbQpTypeGsi: return BthServiceUd;
+      default: return BthServiceCnp;
+    endcase
+  endfunction
+
+  // The error that is reported for an access that memory check refuses (memory_status).
+  function automatic rdma_error_e memory_error(input logic [2:0] status);
+    unique case (status)
+      3'(MemoryStatusKey):    return RdmaErrorBadMrn;
+      3'(MemoryStatusPd):     return RdmaErrorBadPdn;
+      3'(MemoryStatusRights): return RdmaErrorBadAccessFlags;
+      default:                return RdmaErrorInvalidLength;
+    endcase
   endfunction
 
   // An IPv4 address as the IPv6 address (and GID) that stands for it. [RFC 4291, 2.5.5.2]

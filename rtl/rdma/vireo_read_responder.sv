@@ -15,9 +15,11 @@
 // since the request came.
 module vireo_read_responder
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::MtuShift;
 #(
-  parameter int unsigned NumQps = 1024,    // a power of two, 2 or more
-  parameter int unsigned MaxRdAtomic = 16  // READs of a QP, 1 to 128
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,            // a power of two, 2 or more
+  localparam int unsigned MaxRdAtomic = Config.max_rd_atomic  // READs of a QP, 1 to 128
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -64,8 +66,6 @@ module vireo_read_responder
   localparam int unsigned SlotBits = MaxRdAtomic < 2 ? 1 : $clog2(MaxRdAtomic);
   localparam int unsigned AethBits = 8 * AethBytes;
   localparam int unsigned PacketBytesBits = 13;  // of a packet's payload
-  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuShift = 7;
   // Jobs are counted modulo 2 to the power of this; far fewer than half of it are on their way at a time.
   localparam int unsigned JobBits = 16;
 
@@ -100,24 +100,29 @@ module vireo_read_responder
         || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
   endfunction
 
-  vireo_qp_set #(.Entries(NumQps)) u_drop (
+  logic unused_drop_load, unused_turn_load, unused_ack_load;
+  logic [QpBits-1:0] unused_drop_index, unused_turn_index, unused_ack_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_drop (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && !answers_in(qp_state_write_i.state)),
-    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn), .empty_o(drop_empty)
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn),
+    .load_o(unused_drop_load), .load_index_o(unused_drop_index), .empty_o(drop_empty)
   );
   // Every QP that has a READ here or an answer behind one is in this set, or its turn is under way.
-  vireo_qp_set #(.Entries(NumQps)) u_turn (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_turn (
     .clk_i, .rst_ni,
-    .push_valid_i(turn_push), .push_i(qpn_q),
-    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn), .empty_o(turn_empty)
+    .push_valid_i(turn_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn),
+    .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
   // Every QP that has nothing here but an acknowledge that waits for the transmitter is in this set: one of its own,
   // because turns wait for jobs and holds.
-  vireo_qp_set #(.Entries(NumQps)) u_ack (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_ack (
     .clk_i, .rst_ni,
-    .push_valid_i(ack_push), .push_i(qpn_q),
-    .pop_valid_o(ack_valid), .pop_ready_i(ack_pop), .pop_o(ack_qpn), .empty_o(ack_empty)
+    .push_valid_i(ack_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(ack_valid), .pop_ready_i(ack_pop), .pop_o(ack_qpn),
+    .load_o(unused_ack_load), .load_index_o(unused_ack_index), .empty_o(ack_empty)
   );
 
   // --- Tables --------------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@
 module vireo_read_ring
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned MaxRdAtomic = 16,  // READs per QP; a power of two, 2 or more
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,             // a power of two, 2 or more
+  localparam int unsigned MaxRdAtomic = Config.max_rd_atomic,  // READs per QP; a power of two, 2 or more
   localparam int unsigned QpBits = $clog2(NumQps)
 ) (
   input  logic               clk_i,

@@ -12,13 +12,12 @@ module vireo_recv_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,               // a power of two, 2 or more
-  parameter int unsigned Ahead = 32'(ReceivesAhead),  // kept per QP; a power of two, 8 or more
-  parameter int unsigned MaxRecvSge = 30,             // 255 or less
-  parameter int unsigned Requests = 8,                // to descriptor fetch under way; a power of two
-  parameter int unsigned Fetches = 32                 // reads under way, one per work request; a power of two, 4 or more
+  parameter config_t Config,
+  parameter int unsigned Ahead,  // prefetched per QP; a power of two, 8 or more
+  parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two
+  parameter int unsigned Fetches,  // reads in flight, one per work request; a power of two, 4 or more
+  localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
+  localparam int unsigned MaxRecvSge = Config.max_recv_sge  // 255 or less
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -73,7 +72,8 @@ module vireo_recv_queue
   logic [15:0] first_queue;  // where the receive queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaReceiveqOffset)
+    .Config(Config),
+    .Offset(RdmaReceiveqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
@@ -242,10 +242,14 @@ module vireo_recv_queue
   logic bus_failed;
   logic [31:0] num_sge, needed;
 
-  vireo_qp_set #(.Entries(NumQps)) u_clear (
+  logic unused_clear_load;
+  logic [QpBits-1:0] unused_clear_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_clear (
     .clk_i, .rst_ni,
-    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear), .push_i(qp_state_write_i.qpn[QpBits-1:0]),
-    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn), .empty_o(clear_empty)
+    .push_valid_i(qp_state_write_valid_i && qp_state_write_i.clear),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn),
+    .load_o(unused_clear_load), .load_index_o(unused_clear_index), .empty_o(clear_empty)
   );
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.state, qp_state_write_i.qpn[23:QpBits]};

@@ -19,12 +19,14 @@
 module vireo_requester
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
+  import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned NumQps = 1024,  // a power of two, 2 or more
-  parameter int unsigned NumAhs = 1024,  // 2 to 65536
-  parameter int unsigned Packets = 16,   // runs of packets between front and back; a power of two, 4 or more
-  parameter int unsigned MaxSendSge = 30,  // elements of a list, 1 to 255
-  parameter int unsigned BurstBytes = 32'(SendBurstBytes)  // a power of two, 2^12 to 2^23
+  parameter config_t Config,
+  parameter int unsigned Packets,  // runs of packets between front and back; a power of two, 4 or more
+  parameter int unsigned BurstBytes,  // a power of two, 2^12 to 2^23
+  localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
+  localparam int unsigned NumAhs = Config.num_ahs,  // 2 to 65536
+  localparam int unsigned MaxSendSge = Config.max_send_sge  // elements of a list, 1 to 255
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -98,10 +100,6 @@ module vireo_requester
   localparam int unsigned FetchSlotBits = $clog2(FetchElements);
   localparam int unsigned ListBits = $clog2(MaxSendSge + 1);
 
-  // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3]
-  localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
-  // ib_mtu counts in powers of two from 128. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuShift = 7;
 
   localparam logic [7:0] KnownFlags = IbSendFlagsFence | IbSendFlagsSignaled | IbSendFlagsSolicited | IbSendFlagsInline;
 
@@ -156,16 +154,6 @@ module vireo_requester
       {BthServiceUd, IbWrOpcodeSendWithImm}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend, bth: {4{BthOpcodeUdSendOnlyWithImmediate}}};
       default: operation_of = '0;
-    endcase
-  endfunction
-
-  // BthServiceCnp: there are no QPs of this type.
-  function automatic bth_service_e service_of(input logic [7:0] qp_type);
-    unique case (qp_type)
-      IbQpTypeRc: return BthServiceRc;
-      IbQpTypeUc: return BthServiceUc;
-      IbQpTypeUd, IbQpTypeGsi: return BthServiceUd;
-      default: return BthServiceCnp;
     endcase
   endfunction
 
@@ -903,16 +891,6 @@ module vireo_requester
   reth_t reth;
   deth_t deth;
 
-  // What a memory_check's refusal is called.
-  function automatic logic [31:0] memory_error(input logic [2:0] memory_status);
-    unique case (memory_status)
-      MemoryStatusKey: return 32'(RdmaErrorBadMrn);
-      MemoryStatusPd: return 32'(RdmaErrorBadPdn);
-      MemoryStatusRights: return 32'(RdmaErrorBadAccessFlags);
-      default: return 32'(RdmaErrorInvalidLength);
-    endcase
-  endfunction
-
   always_comb begin
     back_d = back_q;
     stop_d = stop_q;
@@ -955,7 +933,7 @@ module vireo_requester
     end else if (entry.placed && place.status != MemoryStatusOk) begin
       // [IBTA vol. 1, 11.6.2: local protection error]
       status = IbWcStatusLocProtErr;
-      vendor = memory_error(place.status);
+      vendor = 32'(memory_error(place.status));
     end
     fails = status != IbWcStatusSuccess;
     // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's

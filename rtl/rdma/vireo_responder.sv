@@ -14,10 +14,8 @@ module vireo_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,     // a power of two, 2 or more
-  parameter int unsigned MaxRdAtomic = 16,  // READs of ours per QP; a power of two, 2 or more
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps,             // a power of two, 2 or more
   localparam int unsigned QpBits = $clog2(NumQps)
 ) (
   input  logic            clk_i,
@@ -81,19 +79,15 @@ module vireo_responder
   output logic            idle_o
 );
 
-  // A path MTU is this shifted left by its code; codes above the largest count as it. [IBTA vol. 1, 9.4.3.2]
-  localparam int unsigned MtuUnit = 128;
-  localparam int unsigned MtuUnitBits = $clog2(MtuUnit);
-  // The longest message. [IBTA vol. 1, 9.4.3]
-  localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
   // Packets of a message, and one bit more so that the sum does not wrap.
-  localparam int unsigned PacketsBits = 32 - MtuUnitBits + 1;
+  localparam int unsigned PacketsBits = 32 - MtuShift + 1;
   localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
 
   logic [15:0] first_queue;  // where the receive queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaReceiveqOffset)
+    .Config(Config),
+    .Offset(RdmaReceiveqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
@@ -351,17 +345,13 @@ module vireo_responder
     if (doorbell_ready) ring_q <= doorbell_offset[QpBits:1];
   end
 
-  vireo_qp_set #(
-    .Entries(NumQps)
-  ) u_flush (
-    .clk_i,
-    .rst_ni,
-    .push_valid_i(flush_push),
-    .push_i(flush_push_qpn),
-    .pop_valid_o(flush_valid),
-    .pop_ready_i(flush_pop),
-    .pop_o(flush_qpn),
-    .empty_o(flush_empty)
+  logic unused_flush_load;
+  logic [QpBits-1:0] unused_flush_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_flush (
+    .clk_i, .rst_ni,
+    .push_valid_i(flush_push), .push_i(flush_push_qpn), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(flush_valid), .pop_ready_i(flush_pop), .pop_o(flush_qpn),
+    .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
   // Most receive queues are rung in another state: those rings take no turn.
@@ -403,19 +393,16 @@ module vireo_responder
     if (attributes_write) begin
       written = unpack_table_qp_context(table_write_i.data);
       written_attributes.exists = written.valid;
-      unique case (written.qp_type)
-        IbQpTypeRc: written_attributes.service = 3'(BthServiceRc);
-        IbQpTypeUc: written_attributes.service = 3'(BthServiceUc);
-        IbQpTypeUd, IbQpTypeGsi: written_attributes.service = 3'(BthServiceUd);
-        default: begin
-          written_attributes.service = 3'(BthServiceRc);
-          written_attributes.exists = 1'b0;
-        end
-      endcase
+      written_attributes.service = 3'(service_of(written.qp_type));
+      if (service_of(written.qp_type) == BthServiceCnp) begin
+        written_attributes.service = 3'(BthServiceRc);
+        written_attributes.exists = 1'b0;
+      end
       written_attributes.remote_write = written.remote_write;
       written_attributes.remote_read = written.remote_read;
       written_attributes.max_reads = written.max_dest_rd_atomic;
       written_attributes.qkey = written.qkey;
+      // Codes above the largest count as it.
       written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
       written_attributes.pdn = written.pdn;
       written_attributes.recv_cqn = written.recv_cqn;
@@ -515,8 +502,7 @@ module vireo_responder
   read_record_t oldest;
 
   vireo_read_ring #(
-    .NumQps(NumQps),
-    .MaxRdAtomic(MaxRdAtomic)
+    .Config(Config)
   ) u_ring (
     .clk_i,
     .rst_ni,
@@ -584,7 +570,7 @@ module vireo_responder
       reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
       deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
       aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
-      mtu = 16'(MtuUnit) << attributes.path_mtu;
+      mtu = 16'(1 << MtuShift) << attributes.path_mtu;
       address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
       rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
       bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
@@ -607,7 +593,7 @@ module vireo_responder
       behind_by = half.expected_psn - frame.bth.psn;
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
-      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuUnitBits;
+      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuShift;
       packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
       room = under_way < attributes.max_reads;
 
@@ -1045,15 +1031,6 @@ module vireo_responder
   end
 
   // --- What a turn leaves behind
-
-  function automatic rdma_error_e memory_error(input logic [2:0] status);
-    unique case (status)
-      3'(MemoryStatusKey):    return RdmaErrorBadMrn;
-      3'(MemoryStatusPd):     return RdmaErrorBadPdn;
-      3'(MemoryStatusRights): return RdmaErrorBadAccessFlags;
-      default:                return RdmaErrorInvalidLength;
-    endcase
-  endfunction
 
   logic refused;                     // the QP goes to ERR
   logic gives;

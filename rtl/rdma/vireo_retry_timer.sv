@@ -10,7 +10,8 @@
 module vireo_retry_timer
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NumQps = 1024  // a power of two, 2 or more
+  parameter config_t Config,
+  localparam int unsigned NumQps = Config.num_qps  // a power of two, 2 or more
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,

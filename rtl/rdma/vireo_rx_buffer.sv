@@ -10,12 +10,13 @@ module vireo_rx_buffer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,          // 64 ... 1024, a power of two
-  parameter int unsigned BufferBytes = 524288,    // a power of two, at least MaxFrameBytes
-  parameter int unsigned MaxFrameBytes = 9728,
+  parameter config_t Config,
   // Tokens are nearly as wide as small frames, so there is room for as many frames as fit if they have so many bytes on
   // average; of smaller ones the list of frames is full before the ring. A power of two, BufferBytes / 4 or less.
-  parameter int unsigned BytesPerFrame = 1024,
+  parameter int unsigned BytesPerFrame,
+  localparam int unsigned DataBits = Config.datapath_bits,       // 64 ... 1024, a power of two
+  localparam int unsigned BufferBytes = Config.rx_buffer_bytes,  // a power of two, at least MaxFrameBytes
+  localparam int unsigned MaxFrameBytes = Config.max_frame_bytes,
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned Beats = BufferBytes / BeatBytes,
   localparam int unsigned PlaceBits = $clog2(Beats)
@@ -66,7 +67,7 @@ module vireo_rx_buffer
   logic unused_tready;
 
   vireo_rx_parser #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_parser (
     .clk_i,
     .rst_ni,

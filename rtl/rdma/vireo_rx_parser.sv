@@ -9,9 +9,11 @@
 // RxParserLatency cycles after the frame's last beat; whoever listens must take it.
 module vireo_rx_parser
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -52,7 +54,7 @@ module vireo_rx_parser
   logic icrc_valid, icrc_ok;
 
   vireo_icrc #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_icrc (
     .clk_i,
     .rst_ni,

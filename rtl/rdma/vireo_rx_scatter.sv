@@ -17,8 +17,9 @@
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,        // 64 ... 1024, a power of two
-  parameter int unsigned BufferBytes = 524288,  // of the receive buffer
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits,       // 64 ... 1024, a power of two
+  localparam int unsigned BufferBytes = Config.rx_buffer_bytes,  // of the receive buffer
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned PlaceBits = $clog2(BufferBytes / BeatBytes)
 ) (

@@ -14,12 +14,11 @@ module vireo_send_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16,
-  parameter int unsigned NumCqs = 1024,
-  parameter int unsigned NumQps = 1024,      // a power of two, 2 or more
-  parameter int unsigned SendRecords = 32,   // per QP; a power of two, 2 or more
-  parameter int unsigned Requests = 32'(SendQueueRequests),  // to descriptor fetch under way; a power of two >= 4
-  parameter int unsigned Fetches = 32'(SendQueueFetches)     // reads under way, two per work request; same, >= 8
+  parameter config_t Config,
+  parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two, 4 or more
+  parameter int unsigned Fetches,  // reads in flight, two per work request; a power of two, 8 or more
+  localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
+  localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -100,7 +99,8 @@ module vireo_send_queue
   logic [15:0] first_queue;  // where the send queues' indices begin
 
   vireo_qp_queues #(
-    .NetQueuePairs(NetQueuePairs), .NumCqs(NumCqs), .Offset(RdmaTransmitqOffset)
+    .Config(Config),
+    .Offset(RdmaTransmitqOffset)
   ) u_queues (
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
@@ -205,13 +205,15 @@ module vireo_send_queue
   logic [15:0] retired_offset, doorbell_offset;
   logic retired_known, doorbell_known;  // send queues of this device
 
+  logic unused_wake_load;
+  logic [QpBits-1:0] unused_wake_index;
   // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
-  vireo_qp_set #(.Entries(NumQps)) u_wake (
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_wake (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && is_served(qp_state_write_i.state)),
-    .push_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
     .pop_valid_o(wake_valid), .pop_ready_i(wake_pop), .pop_o(wake),
-    .empty_o(wake_empty)
+    .load_o(unused_wake_load), .load_index_o(unused_wake_index), .empty_o(wake_empty)
   );
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.qpn[23:QpBits]};

@@ -10,9 +10,10 @@ module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
-  parameter int unsigned NumQps = 1024,   // 2 or more
-  parameter int unsigned NumAhs = 1024    // 2 or more
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
+  localparam int unsigned NumQps = Config.num_qps,          // 2 or more
+  localparam int unsigned NumAhs = Config.num_ahs           // 2 or more
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -127,8 +128,16 @@ module vireo_tx_builder
     end
   end
 
-  // --- Inputs: 0 packets, 1 answers.
-  logic [1:0] in_valid, in_ready;
+  // --- Inputs
+
+  typedef enum int unsigned {
+    InPacket,
+    InAnswer,
+    InNet,  // net frames, which have no slice here
+    Inputs
+  } input_e;
+  localparam int unsigned InputBits = $clog2(Inputs);
+  logic [InAnswer:InPacket] in_valid, in_ready;
   tx_packet_t packet_in, answer_in;
   logic enable_q;
   logic [47:0] mac_q;
@@ -141,8 +150,8 @@ module vireo_tx_builder
     .s_valid_i(packet_valid_i),
     .s_ready_o(packet_ready_o),
     .s_data_i(packet_i),
-    .m_valid_o(in_valid[0]),
-    .m_ready_i(in_ready[0]),
+    .m_valid_o(in_valid[InPacket]),
+    .m_ready_i(in_ready[InPacket]),
     .m_data_o(packet_in)
   );
 
@@ -154,8 +163,8 @@ module vireo_tx_builder
     .s_valid_i(answer_valid_i),
     .s_ready_o(answer_ready_o),
     .s_data_i(answer_i),
-    .m_valid_o(in_valid[1]),
-    .m_ready_i(in_ready[1]),
+    .m_valid_o(in_valid[InAnswer]),
+    .m_ready_i(in_ready[InAnswer]),
     .m_data_o(answer_in)
   );
 
@@ -169,8 +178,6 @@ module vireo_tx_builder
     StNet     // takes a net frame's beats
   } state_e;
 
-  localparam int unsigned Inputs = 3;  // 0: packets, 1: answers, 2: net frames
-  localparam logic [1:0] NetInput = 2'd2;
 
   state_e state_d, state_q;
   logic [1:0] pick;
@@ -201,8 +208,8 @@ module vireo_tx_builder
       StIdle: begin
         if (enable_q && (in_valid != '0 || net_waits_q)) begin
           winner_d = pick;
-          take = pick != NetInput;
-          for (int unsigned i = 0; i < 2; i++) in_ready[i] = pick == 2'(i);
+          take = pick != InputBits'(InNet);
+          for (int unsigned i = 0; i < InNet; i++) in_ready[i] = pick == InputBits'(i);
           state_d = take ? StRow : StEmpty;
         end
       end
@@ -264,7 +271,7 @@ module vireo_tx_builder
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      winner_q <= NetInput;
+      winner_q <= InputBits'(InNet);
       enable_q <= 1'b0;
       ready_q <= 1'b0;
       net_waits_q <= 1'b0;
@@ -318,7 +325,7 @@ module vireo_tx_builder
   logic [BeatBytes-1:0] framed_keep;
 
   vireo_tx_framer #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_framer (
     .clk_i,
     .rst_ni,
@@ -394,7 +401,7 @@ module vireo_tx_builder
   assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q};
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[1] |-> answer_in.payload_bytes == '0)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[InAnswer] |-> answer_in.payload_bytes == '0)
   else $error("an answer with payload");
   assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty || net_ready_o |-> net_valid_i)
   else $error("a beat of a net frame is missing");

@@ -12,9 +12,11 @@
 // payload is shifted by a whole number of words, plus two bytes that cost nothing.
 module vireo_tx_framer
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::network16;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512  // 64 ... 1024, a power of two
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -391,7 +393,7 @@ module vireo_tx_framer
   end
 
   vireo_icrc_insert #(
-    .DataBits(DataBits)
+    .Config(Config)
   ) u_icrc_insert (
     .clk_i,
     .rst_ni,

@@ -15,10 +15,11 @@ module vireo_tx_gather
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,  // 64 ... 1024, a power of two
+  parameter config_t Config,
   // Of payload; a power of two, 8192 or more, and twice what a packet has or more, or it holds one packet at a time and
   // wire and host memory take turns.
-  parameter int unsigned TxBufferBytes = 524288
+  parameter int unsigned BufferBytes,
+  localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -69,11 +70,11 @@ module vireo_tx_gather
   localparam int unsigned JobDepth = 64;  // packets between job and packet
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
-  localparam int unsigned Beats = TxBufferBytes / BeatBytes;
+  localparam int unsigned Beats = BufferBytes / BeatBytes;
   localparam int unsigned PlaceBits = $clog2(Beats);
   localparam int unsigned CountBits = 14 - LaneBits;  // of the beats of a packet
   localparam int unsigned JobsBits = $clog2(JobDepth);
-  localparam int unsigned RunBits = $clog2(TxBufferBytes) + 1;  // every run under way has a byte of the buffer or more
+  localparam int unsigned RunBits = $clog2(BufferBytes) + 1;  // every run under way has a byte of the buffer or more
 
   // A request's tag says what the train is to its packet.
   localparam int unsigned TagFurther = 0;  // bit: not the first run

@@ -18,12 +18,14 @@
 // device_needs_reset.
 module vireo_common_cfg
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 1,
-  parameter int unsigned NumCqs = 16,
-  parameter int unsigned NumQps = 16,
-  parameter int unsigned MaxQueueEntries = 256,
-  parameter int unsigned NumVectors = 2048
+  parameter config_t Config,
+  parameter int unsigned NumVectors,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
+  localparam int unsigned NumCqs = Config.num_cqs,
+  localparam int unsigned NumQps = Config.num_qps,
+  localparam int unsigned MaxQueueEntries = Config.max_queue_entries
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -63,8 +65,8 @@ module vireo_common_cfg
   output logic             idle_o              // no rows and no interrupt on their way; a reset may wait for firmware
 );
 
-  localparam int unsigned BaseQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaEventqOffset);
-  localparam int unsigned NumQueues = BaseQueues + 32'(VireoConstants.rdma_event_queues);
+  localparam int unsigned NumQueues = queues_of(Config);
+  localparam int unsigned BaseQueues = NumQueues - 32'(VireoConstants.rdma_event_queues);
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned DeviceBytes = 32'(VireoConstants.net_config_rdma_offset) + NetConfigRdmaBytes;
   localparam int unsigned DeviceWords = DeviceBytes / 8;
@@ -168,7 +170,7 @@ module vireo_common_cfg
   logic [15:0] size_value, vector_value;
   logic interrupt_pending_d, interrupt_pending_q, interrupt_valid_d, interrupt_valid_q;
   logic [15:0] interrupt_d, interrupt_q;
-  logic queue_reset_waiting;
+  logic queue_reset_empty;
 
   // A field is written by an access of its own width and place and by no other (virtio 1.3, 4.1.3.1).
   function automatic logic hits(input logic [PageBits-1:0] at, input logic [3:0] bytes, input int unsigned field,
@@ -223,7 +225,7 @@ module vireo_common_cfg
     if (sweep_step) begin
       sweep_queue_d = sweep_queue_q + 1'b1;
       sweep_d = sweep_queue_q != QueueBits'(NumQueues - 1);
-    end else if (!sweep_q && msix_ready_i && !firmware_q && !queue_reset_waiting && !interrupt_valid_q) begin
+    end else if (!sweep_q && msix_ready_i && !firmware_q && queue_reset_empty && !interrupt_valid_q) begin
       resetting_d = 1'b0;
     end
 
@@ -468,8 +470,9 @@ module vireo_common_cfg
     .read_data_o(done_read)
   );
 
-  vireo_pending #(
-    .Entries(NumQueues)
+  vireo_index_set #(
+    .Entries(NumQueues),
+    .Lookup(1'b1)
   ) u_queue_reset (
     .clk_i,
     .rst_ni,
@@ -482,7 +485,7 @@ module vireo_common_cfg
     .pop_o(queue_reset_index),
     .load_o(unused_load),
     .load_index_o(unused_load_index),
-    .waiting_o(queue_reset_waiting)
+    .empty_o(queue_reset_empty)
   );
   assign queue_reset_o.vq_index = 16'(queue_reset_index);
 

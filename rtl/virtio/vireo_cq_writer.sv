@@ -23,10 +23,12 @@
 // what the driver added before it could see the new value, it has not rung for.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumQueues = 16,  // virtqueues; 2 or more
-  parameter int unsigned NumCqs = 4,      // 2 or more
-  parameter int unsigned Slots = 64       // used indices under way; a power of two, 4 to 128
+  parameter config_t Config,
+  parameter int unsigned Slots,                            // used indices in flight; a power of two, 4 to 128
+  localparam int unsigned NumQueues = queues_of(Config),  // virtqueues; 2 or more
+  localparam int unsigned NumCqs = Config.num_cqs          // 2 or more
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -382,7 +384,7 @@ module vireo_cq_writer
   logic avail_in_valid_q, avail_push_q;
   avail_event_t avail_in_q;
   logic [QueueBits-1:0] avail_push_vq_q;
-  logic pending_valid, pending_ready, pending_load, pending_waiting;
+  logic pending_valid, pending_ready, pending_load, pending_empty;
   logic [QueueBits-1:0] pending_vq, pending_load_vq;
   logic [15:0] pending_value;
   logic avail_valid, avail_pop;
@@ -402,8 +404,9 @@ module vireo_cq_writer
     avail_push_vq_q <= avail_in_q.vq_index[QueueBits-1:0];
   end
 
-  vireo_pending #(
-    .Entries(NumQueues)
+  vireo_index_set #(
+    .Entries(NumQueues),
+    .Lookup(1'b1)
   ) u_pending (
     .clk_i,
     .rst_ni,
@@ -416,7 +419,7 @@ module vireo_cq_writer
     .pop_o(pending_vq),
     .load_o(pending_load),
     .load_index_o(pending_load_vq),
-    .waiting_o(pending_waiting)
+    .empty_o(pending_empty)
   );
 
   vireo_table #(
@@ -1313,6 +1316,6 @@ module vireo_cq_writer
   assign idle_o = state_q == StIdle && !batch_open_q && !completion_valid && !host_event_valid && !cq_arm_valid
                && contexts_q == '0 && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
                && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q
-               && !avail_push_q && !pending_waiting && !pending_valid && !avail_valid;
+               && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
 
 endmodule

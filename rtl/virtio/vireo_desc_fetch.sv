@@ -14,11 +14,13 @@
 // the last one of a buffer, and the place behind it.
 module vireo_desc_fetch
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NumQueues = 16,    // virtqueues; 2 or more
-  parameter int unsigned Requests = 8,      // reads of index, and of ring, under way; a power of two, 4 or more
-  parameter int unsigned Descriptors = 32,  // reads of descriptors under way; a power of two, 4 or more
-  localparam int unsigned Clients = 6       // buffer_client_e
+  parameter config_t Config,
+  parameter int unsigned Requests,  // reads of index, and of ring, in flight; a power of two, 4 or more
+  parameter int unsigned Descriptors,  // descriptor reads in flight; a power of two, 4 or more
+  localparam int unsigned NumQueues = queues_of(Config),  // virtqueues; 2 or more
+  localparam int unsigned Clients = BufferClients
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,

@@ -16,7 +16,8 @@
 module vireo_moderation
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 16
+  parameter config_t Config,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

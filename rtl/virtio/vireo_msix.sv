@@ -12,7 +12,7 @@
 module vireo_msix
   import vireo_spec_pkg::*;
 #(
-  parameter int unsigned NumVectors = 2048  // 2 ... MsixVectorsMax
+  parameter int unsigned NumVectors  // 2 ... MsixVectorsMax
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

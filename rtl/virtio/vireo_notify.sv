@@ -12,10 +12,12 @@
 // resetting_i is 1, they are thrown away.
 module vireo_notify
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
 #(
-  parameter int unsigned NetQueuePairs = 1,
-  parameter int unsigned NumCqs = 16,
-  parameter int unsigned NumQps = 16
+  parameter config_t Config,
+  localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
+  localparam int unsigned NumCqs = Config.num_cqs,
+  localparam int unsigned NumQps = Config.num_qps
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -48,7 +50,7 @@ module vireo_notify
   output logic             idle_o
 );
 
-  localparam int unsigned NumQueues = 2 * NetQueuePairs + NumCqs + 2 * NumQps + 32'(RdmaEventqOffset) + 1;
+  localparam int unsigned NumQueues = queues_of(Config);
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned PageBits = $clog2(NotifyOffMultiplier);
   localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page's number
@@ -223,7 +225,7 @@ module vireo_notify
 
   // --- What waits. The index of the control queue is kept with what is offered: the next driver may have another one.
 
-  logic send_waiting, receive_waiting, control_waiting, net_waiting, arm_waiting;
+  logic send_empty, receive_empty, control_empty, net_empty, arm_empty;
   logic send_load, receive_load, control_load, unused_net_load, arm_load;
   logic [QpBits-1:0] send_number, unused_send_load_number, receive_number, unused_receive_load_number;
   logic [NetBits-1:0] net_number, unused_net_load_number;
@@ -238,8 +240,9 @@ module vireo_notify
     if (control_load) control_base_q <= control_index_q;
   end
 
-  vireo_pending #(
-    .Entries(NumQps)
+  vireo_index_set #(
+    .Entries(NumQps),
+    .Lookup(1'b1)
   ) u_send (
     .clk_i,
     .rst_ni,
@@ -252,12 +255,13 @@ module vireo_notify
     .pop_o(send_number),
     .load_o(send_load),
     .load_index_o(unused_send_load_number),
-    .waiting_o(send_waiting)
+    .empty_o(send_empty)
   );
   assign send_doorbell_o.vq_index = 16'(send_base_q) + 16'(NumCqs) + RdmaTransmitqOffset + 16'({send_number, 1'b0});
 
-  vireo_pending #(
-    .Entries(NumQps)
+  vireo_index_set #(
+    .Entries(NumQps),
+    .Lookup(1'b1)
   ) u_receive (
     .clk_i,
     .rst_ni,
@@ -270,13 +274,14 @@ module vireo_notify
     .pop_o(receive_number),
     .load_o(receive_load),
     .load_index_o(unused_receive_load_number),
-    .waiting_o(receive_waiting)
+    .empty_o(receive_empty)
   );
   assign receive_doorbell_o.vq_index = 16'(receive_base_q) + 16'(NumCqs) + RdmaReceiveqOffset +
                                        16'({receive_number, 1'b0});
 
-  vireo_pending #(
-    .Entries(2)
+  vireo_index_set #(
+    .Entries(2),
+    .Lookup(1'b1)
   ) u_control (
     .clk_i,
     .rst_ni,
@@ -289,12 +294,13 @@ module vireo_notify
     .pop_o(unused_control_number),
     .load_o(control_load),
     .load_index_o(unused_control_load_number),
-    .waiting_o(control_waiting)
+    .empty_o(control_empty)
   );
   assign control_doorbell_o.vq_index = 16'(control_base_q);
 
-  vireo_pending #(
-    .Entries(2 * NetQueuePairs)
+  vireo_index_set #(
+    .Entries(2 * NetQueuePairs),
+    .Lookup(1'b1)
   ) u_net (
     .clk_i,
     .rst_ni,
@@ -307,13 +313,14 @@ module vireo_notify
     .pop_o(net_number),
     .load_o(unused_net_load),
     .load_index_o(unused_net_load_number),
-    .waiting_o(net_waiting)
+    .empty_o(net_empty)
   );
   assign net_doorbell_o.vq_index = 16'(net_number);
 
   // The value is written one cycle before its push, so that a load that the push comes too late for has read it.
-  vireo_pending #(
-    .Entries(2 * NumCqs)
+  vireo_index_set #(
+    .Entries(2 * NumCqs),
+    .Lookup(1'b1)
   ) u_arm (
     .clk_i,
     .rst_ni,
@@ -326,7 +333,7 @@ module vireo_notify
     .pop_o(arm_number),
     .load_o(arm_load),
     .load_index_o(arm_load_number),
-    .waiting_o(arm_waiting)
+    .empty_o(arm_empty)
   );
 
   vireo_table #(
@@ -353,6 +360,6 @@ module vireo_notify
   // What is held back does not count: it starts nothing before somebody lets it.
   assign idle_o = !any_access && !again_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
                   !net_doorbell_valid_o && !cq_arm_valid_o &&
-                  (!enable_q || !(send_waiting || receive_waiting || control_waiting || net_waiting || arm_waiting));
+                  (!enable_q || (send_empty && receive_empty && control_empty && net_empty && arm_empty));
 
 endmodule

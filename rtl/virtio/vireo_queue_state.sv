@@ -7,8 +7,8 @@
 // A read sees pulses two cycles later, so that a pulse never decides in its own cycle whether a write goes: the owner
 // writes when write_ready_o, a function of registers, says so. All zero after power-on; reset keeps the contents.
 module vireo_queue_state #(
-  parameter int unsigned NumQueues = 16,  // 2 or more
-  parameter int unsigned Width = 16,
+  parameter int unsigned NumQueues,  // 2 or more
+  parameter int unsigned Width,
   localparam int unsigned QueueBits = $clog2(NumQueues)
 ) (
   input  logic                 clk_i,

@@ -14,8 +14,9 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "fpga"), str(ROOT / "verif/mutants")]
+sys.path += [str(ROOT / "fpga"), str(ROOT / "rtl"), str(ROOT / "verif/cosim")]
 import mutants as faults  # noqa: E402  pylint: disable=wrong-import-position
+import parameters  # noqa: E402  pylint: disable=wrong-import-position
 import yosys  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -81,7 +82,7 @@ def elaboration(proof, setting, instead):
     """Commands that build the problem: one flat module, memories as registers, reduced to the assertions' cone of influence."""
     files = [str(instead.get(str(path), path)) for path in
              [*(p.relative_to(ROOT) for p in yosys.sources()), "verif/formal/vireo_formal_reset.sv", *proof["checkers"]]]
-    generics = " ".join(f"-G {value}" for value in setting.split())
+    generics = " ".join(f"-G {name}={value}" for name, value in parameters.parameters(setting.split()).items())
     top = proof["top"]
     return ["design -reset",
             f"read_slang --threads 1 -Werror=unconnected-input-port --no-implicit-memories --top {top} {generics} {' '.join(files)}",

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stands in for rtl/rdma/vireo_icrc.sv: the ICRC's netlist inside the parser's RTL, which has its tests. 64 bits only.
-module vireo_icrc #(
-  parameter int unsigned DataBits = 64
+// Stands in for rtl/rdma/vireo_icrc.sv: the ICRC's netlist in the parser's RTL, which has its tests. 64 bits only.
+module vireo_icrc
+  import vireo_spec_pkg::*;
+#(
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

@@ -12,6 +12,7 @@
 
 #include "model/rdma/completer.h"
 #include "model/rdma/requester.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::verif {
 namespace {
@@ -169,14 +170,14 @@ struct Pair {
 TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   Pair pair;
   constexpr uint32_t kLong = 3, kShort = 9;
-  constexpr uint32_t kPackets = Requester::kMaxMessageBytes / kMtu;
+  constexpr uint32_t kPackets = model::kMaxMessageBytes / kMtu;
   constexpr uint32_t kFirst = 0xff'fff0;
   constexpr uint64_t kAddress = 0x1'0000'0000;
   // At most the rest of one burst and another one, three cycles a packet, and its own latency.
   constexpr Cycle kMost = 2 * 3 * kBurst + kReread + 20;
   pair.SetUp(kLong, kFirst);
   pair.SetUp(kShort, 100);
-  pair.Post({kLong, Requester::kMaxMessageBytes, kAddress});
+  pair.Post({kLong, model::kMaxMessageBytes, kAddress});
 
   uint32_t sent = 0;
   uint64_t shorts = 0;
@@ -213,7 +214,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
       ASSERT_FALSE(job.more || job.drop);
       const auto reth = spec::Reth::Decode(packet.extension);
       if (first) {
-        ASSERT_EQ(reth, (spec::Reth{.virtual_address = kRemote, .rkey = 7, .dma_length = Requester::kMaxMessageBytes}));
+        ASSERT_EQ(reth, (spec::Reth{.virtual_address = kRemote, .rkey = 7, .dma_length = model::kMaxMessageBytes}));
       } else {
         ASSERT_EQ(reth, spec::Reth{});
       }

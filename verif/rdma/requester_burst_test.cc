@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/rdma/transport.h"
 #include "verif/rdma/requester_bench.h"
 
 namespace vireo::verif {
@@ -211,7 +212,7 @@ TEST(RequesterBurst, ShortMessageWaitsForOneBurstOfAnotherQp) {
   bench.SetUp(3);
   bench.SetUp(4);
   WorkRequest request;
-  request.sge.length = Requester::kMaxMessageBytes;
+  request.sge.length = model::kMaxMessageBytes;
   bench.work.tokens.push_back(request.Token());
   bench.work.tokens.push_back(WorkRequest{.qpn = 4}.Token());
   ASSERT_EQ(bench.Run(2), "");

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/rdma/transport.h"
 #include "verif/rdma/requester_bench.h"
 
 namespace vireo::verif {
@@ -15,7 +16,7 @@ TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
   for (const IbMtu mtu : {IbMtu::kMtu256, IbMtu::kMtu1024, IbMtu::kMtu4096}) {
     const uint32_t bytes = 128U << static_cast<unsigned>(mtu);
     for (const uint32_t length : {0U, 1U, bytes - 1, bytes, bytes + 1, 2 * bytes, 2 * bytes + 1, 70 * bytes,
-                                  Requester::kMaxMessageBytes - 1, Requester::kMaxMessageBytes}) {
+                                  model::kMaxMessageBytes - 1, model::kMaxMessageBytes}) {
       Bench bench;
       bench.qps[3].mtu = mtu;
       bench.qps[3].psn = 0xff'fffe;
@@ -140,7 +141,7 @@ TEST(Requester, LongestReadIsReplayedFromItsLastResponse) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request{.opcode = kRead};
-  request.sge.length = Requester::kMaxMessageBytes;
+  request.sge.length = model::kMaxMessageBytes;
   bench.Post(request);
   ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
   const uint32_t last = 1000 + (1U << 21) - 1;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "model/rdma/transport.h"
 #include "verif/rdma/requester_bench.h"
 
 namespace vireo::verif {
@@ -220,7 +221,7 @@ TEST(Requester, LongestMessageStarts) {
   Bench bench;
   bench.SetUp(3);
   WorkRequest request;
-  request.sge.length = Requester::kMaxMessageBytes;
+  request.sge.length = model::kMaxMessageBytes;
   bench.work.tokens.push_back(request.Token());
   ASSERT_EQ(bench.Run(2000), "");
   EXPECT_EQ(bench.failure.count, 0u);

@@ -5,11 +5,9 @@ module vireo_reception
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,
-  parameter int unsigned BufferBytes = 8192,
-  parameter int unsigned MaxFrameBytes = 1500,
-  parameter int unsigned BytesPerFrame = 512,
-  parameter int unsigned NumQps = 32
+  parameter config_t Config,
+  parameter int unsigned BytesPerFrame,
+  localparam int unsigned DataBits = Config.datapath_bits
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -74,7 +72,7 @@ module vireo_reception
   output logic                  idle_o
 );
 
-  localparam int unsigned PlaceBits = $clog2(BufferBytes / (DataBits / 8));
+  localparam int unsigned PlaceBits = $clog2(Config.rx_buffer_bytes / (DataBits / 8));
 
   logic frame_valid, frame_ready, place_valid, place_ready;
   rx_token_t frame;
@@ -85,9 +83,7 @@ module vireo_reception
   logic buffer_idle, responder_idle, scatter_idle;
 
   vireo_rx_buffer #(
-    .DataBits(DataBits),
-    .BufferBytes(BufferBytes),
-    .MaxFrameBytes(MaxFrameBytes),
+    .Config(Config),
     .BytesPerFrame(BytesPerFrame)
   ) u_buffer (
     .clk_i,
@@ -120,7 +116,7 @@ module vireo_reception
   receive_request_t unused_request;
 
   vireo_responder #(
-    .NumQps(NumQps)
+    .Config(Config)
   ) u_responder (
     .clk_i,
     .rst_ni,
@@ -173,8 +169,7 @@ module vireo_reception
   );
 
   vireo_rx_scatter #(
-    .DataBits(DataBits),
-    .BufferBytes(BufferBytes)
+    .Config(Config)
   ) u_scatter (
     .clk_i,
     .rst_ni,

@@ -5,10 +5,9 @@ module vireo_tx_path_top
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,
-  parameter int unsigned TxBufferBytes = 8192,
-  parameter int unsigned NumQps = 16,
-  parameter int unsigned NumAhs = 8
+  parameter config_t Config,
+  parameter int unsigned BufferBytes,  // of the gather block
+  localparam int unsigned DataBits = Config.datapath_bits
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -58,8 +57,8 @@ module vireo_tx_path_top
   logic unused_net_ready;
 
   vireo_tx_gather #(
-    .DataBits(DataBits),
-    .TxBufferBytes(TxBufferBytes)
+    .Config(Config),
+    .BufferBytes(BufferBytes)
   ) u_gather (
     .clk_i,
     .rst_ni,
@@ -94,9 +93,7 @@ module vireo_tx_path_top
   );
 
   vireo_tx_builder #(
-    .DataBits(DataBits),
-    .NumQps(NumQps),
-    .NumAhs(NumAhs)
+    .Config(Config)
   ) u_builder (
     .clk_i,
     .rst_ni,

@@ -17,9 +17,9 @@ module vireo_nic_probe
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
-  parameter int unsigned DataBits = 512,
-  parameter int unsigned DmaTags = 256,
-  localparam int unsigned TagBits = $clog2(DmaTags)
+  parameter config_t Config,
+  localparam int unsigned DataBits = Config.datapath_bits,
+  localparam int unsigned TagBits = $clog2(Config.dma_tags)
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -154,9 +154,7 @@ module vireo_nic_probe
   assign last_beat = BeatBits'((bytes_q - 1'b1) >> LaneBits);
 
   vireo_dma_reader #(
-    .DataBits(DataBits),
-    .Tags(DmaTags),
-    .BufferBytes(32768),
+    .Config(Config),
     .RequestTagBits(1)
   ) u_reader (
     .clk_i,
@@ -191,8 +189,7 @@ module vireo_nic_probe
   );
 
   vireo_dma_writer #(
-    .DataBits(DataBits),
-    .Writes(16),
+    .Config(Config),
     .BufferBytes(8192),
     .RequestTagBits(1)
   ) u_writer (

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of the transport that several blocks need: the counterpart of rtl/rdma/vireo_rdma_pkg.sv.
+#pragma once
+
+#include <cstdint>
+
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::model {
+
+// A path MTU has 2^(kMtuShift + ib_mtu) bytes. [IBTA vol. 1, 9.4.3.2]
+inline constexpr uint32_t kMtuShift = 7;
+
+// RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3, 9.4.3]
+inline constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
+
+// Transport service of a QP type. kCnp: there are no QPs of this type.
+constexpr spec::BthService ServiceOf(spec::IbQpType type) {
+  switch (type) {
+    case spec::IbQpType::kRc: return spec::BthService::kRc;
+    case spec::IbQpType::kUc: return spec::BthService::kUc;
+    case spec::IbQpType::kUd:
+    case spec::IbQpType::kGsi: return spec::BthService::kUd;
+    default: return spec::BthService::kCnp;
+  }
+}
+
+// The error that is reported for an access that memory check refuses.
+constexpr spec::RdmaError MemoryError(spec::MemoryStatus status) {
+  switch (status) {
+    case spec::MemoryStatus::kKey: return spec::RdmaError::kBadMrn;
+    case spec::MemoryStatus::kPd: return spec::RdmaError::kBadPdn;
+    case spec::MemoryStatus::kRights: return spec::RdmaError::kBadAccessFlags;
+    default: return spec::RdmaError::kInvalidLength;
+  }
+}
+
+}  // namespace vireo::model
