@@ -115,8 +115,50 @@ module vireo_nic
   queue_row_write_t queue_row_write;
   qp_state_write_t qp_state_write;
   logic datapath_enable, datapath_idle;
-  logic interrupts_idle, completions_idle, queue_failures_idle, send_failures_idle, request_failures_idle, acks_idle;
   logic [47:0] mac;
+
+  // Who has work in flight. `quiet` is all of the first: the send, the receive and the net path. A new block gets a member here.
+  typedef enum int unsigned {
+    PathSendQueue,
+    PathRequester,
+    PathCompleter,
+    PathMemoryCheck,
+    PathTxGather,
+    PathTxBuilder,
+    PathRecvQueue,
+    PathResponder,
+    PathRxScatter,
+    PathReadResponder,
+    PathAcks,
+    PathNetTx,
+    PathNetGather,
+    PathNetChecksum,
+    PathNetFilter,
+    PathNetRx,
+    PathCompletions,
+    PathCqWriter,
+    PathWritePort,
+    PathBlocks
+  } path_block_e;
+  logic [PathBlocks-1:0] path_idle;
+  typedef enum int unsigned {
+    OtherReadPort,
+    OtherCommonCfg,
+    OtherNotify,
+    OtherMsix,
+    OtherDescFetch,
+    OtherQpControl,
+    OtherRxBuffer,
+    OtherInterrupts,
+    OtherQueueFailures,
+    OtherWorkFailures,
+    OtherSendFailures,
+    OtherRequestFailures,
+    OtherRetryTimer,
+    OtherModeration,
+    OtherBlocks
+  } other_block_e;
+  logic [OtherBlocks-1:0] other_idle;
 
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
@@ -175,7 +217,6 @@ module vireo_nic
   // verilator lint_on UNUSEDSIGNAL
   dma_done_t [WriteClients-1:0] unused_write_done;
 
-  logic read_port_idle, write_port_idle;
 
   vireo_dma_read_port #(
     .Config(Config),
@@ -215,7 +256,7 @@ module vireo_nic
     .m_axi_rdata_i,
     .m_axi_rresp_i(axi_resp_e'(m_axi_rresp_i)),
     .m_axi_rlast_i,
-    .idle_o(read_port_idle),
+    .idle_o(other_idle[OtherReadPort]),
     .outstanding_o(dma_outstanding),
     .dma_error_o(dma_error[DmaDirectionRead])
   );
@@ -257,7 +298,7 @@ module vireo_nic
     .m_axi_bvalid_i,
     .m_axi_bready_o,
     .m_axi_bresp_i(axi_resp_e'(m_axi_bresp_i)),
-    .idle_o(write_port_idle),
+    .idle_o(path_idle[PathWritePort]),
     .dma_error_o(dma_error[DmaDirectionWrite])
   );
 
@@ -300,7 +341,6 @@ module vireo_nic
   logic queue_interrupt_valid, queue_interrupt_ready;
   queue_interrupt_t queue_interrupt;
   logic [63:0] moderation_deadline_ns, retry_deadline_ns;
-  logic common_cfg_idle, notify_idle, moderation_idle, msix_idle;
 
   // Whether there are all net queue pairs or one, for blocks that still work for the driver of before when a reset has
   // cleared the features: it changes only while there is nothing of anybody.
@@ -361,7 +401,7 @@ module vireo_nic
     .interrupt_valid_o(interrupts_valid[InterruptCommonCfg]),
     .interrupt_ready_i(interrupts_ready[InterruptCommonCfg]),
     .interrupt_o(interrupts[InterruptCommonCfg]),
-    .idle_o(common_cfg_idle)
+    .idle_o(other_idle[OtherCommonCfg])
   );
 
   vireo_notify #(
@@ -395,7 +435,7 @@ module vireo_nic
     .cq_arm_valid_o(cq_arm_valid),
     .cq_arm_ready_i(cq_arm_ready),
     .cq_arm_o(cq_arm),
-    .idle_o(notify_idle)
+    .idle_o(other_idle[OtherNotify])
   );
 
   vireo_moderation #(
@@ -415,7 +455,7 @@ module vireo_nic
     .interrupt_ready_i(interrupts_ready[InterruptModeration]),
     .interrupt_o(interrupts[InterruptModeration]),
     .deadline_ns_o(moderation_deadline_ns),
-    .idle_o(moderation_idle)
+    .idle_o(other_idle[OtherModeration])
   );
 
   vireo_arb_rr #(
@@ -433,7 +473,7 @@ module vireo_nic
     .m_data_o(interrupt),
     .m_last_o(unused_interrupt_last),
     .m_index_o(unused_interrupt_index),
-    .idle_o(interrupts_idle)
+    .idle_o(other_idle[OtherInterrupts])
   );
 
   vireo_msix #(
@@ -455,7 +495,7 @@ module vireo_nic
     .msix_address_o,
     .msix_data_o,
     .ready_o(msix_ready),
-    .idle_o(msix_idle)
+    .idle_o(other_idle[OtherMsix])
   );
 
   // --- Management -------------------------------------------------------------------------------------------------
@@ -664,7 +704,6 @@ module vireo_nic
   queue_failure_t queue_failure;
   logic work_failure_valid, work_failure_ready;
   queue_failure_t work_failure;
-  logic work_failures_idle;
   // Blocks that report queues with a bad work request or a bad chain.
   typedef enum int unsigned {
     WorkFailureSendQueue,
@@ -687,7 +726,6 @@ module vireo_nic
   queue_failure_t [QueueFailures-1:0] queue_failures;
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
   logic [$clog2(Completions)-1:0] unused_completion_index;
-  logic desc_fetch_idle, cq_writer_idle;
   logic avail_event_valid;
   avail_event_t avail_event;
 
@@ -744,7 +782,7 @@ module vireo_nic
     .window_violation_o(window_violation),
     .avail_event_valid_o(avail_event_valid),
     .avail_event_o(avail_event),
-    .idle_o(desc_fetch_idle)
+    .idle_o(other_idle[OtherDescFetch])
   );
 
   // Those of one frame stay together.
@@ -767,7 +805,7 @@ module vireo_nic
     .m_data_o(completion),
     .m_last_o(unused_completion_last),
     .m_index_o(unused_completion_index),
-    .idle_o(completions_idle)
+    .idle_o(path_idle[PathCompletions])
   );
 
   vireo_cq_writer #(
@@ -819,7 +857,7 @@ module vireo_nic
     .queue_failure_valid_o(queue_failures_valid[QueueFailureCqWriter]),
     .queue_failure_ready_i(queue_failures_ready[QueueFailureCqWriter]),
     .queue_failure_o(queue_failures[QueueFailureCqWriter]),
-    .idle_o(cq_writer_idle)
+    .idle_o(path_idle[PathCqWriter])
   );
 
   vireo_arb_rr #(
@@ -837,7 +875,7 @@ module vireo_nic
     .m_data_o(queue_failure),
     .m_last_o(unused_queue_failure_last),
     .m_index_o(unused_queue_failure_index),
-    .idle_o(queue_failures_idle)
+    .idle_o(other_idle[OtherQueueFailures])
   );
 
   vireo_arb_rr #(
@@ -855,7 +893,7 @@ module vireo_nic
     .m_data_o(work_failure),
     .m_last_o(unused_work_failure_last),
     .m_index_o(unused_work_failure_index),
-    .idle_o(work_failures_idle)
+    .idle_o(other_idle[OtherWorkFailures])
   );
 
   // --- Queue pairs ------------------------------------------------------------------------------------------------
@@ -888,7 +926,6 @@ module vireo_nic
   logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
   memory_check_t [MemoryClients-1:0] memory_check;
   memory_place_t [MemoryClients-1:0] memory_place;
-  logic qp_control_idle, memory_check_idle;
 
   vireo_arb_rr #(
     .Inputs(SendFailures),
@@ -905,7 +942,7 @@ module vireo_nic
     .m_data_o(requester_failure),
     .m_last_o(unused_send_failure_last),
     .m_index_o(unused_send_failure_index),
-    .idle_o(send_failures_idle)
+    .idle_o(other_idle[OtherSendFailures])
   );
 
   vireo_arb_rr #(
@@ -923,7 +960,7 @@ module vireo_nic
     .m_data_o(responder_failure),
     .m_last_o(unused_request_failure_last),
     .m_index_o(unused_request_failure_index),
-    .idle_o(request_failures_idle)
+    .idle_o(other_idle[OtherRequestFailures])
   );
 
   vireo_qp_control #(
@@ -965,7 +1002,7 @@ module vireo_nic
     .host_event_valid_o(host_event_valid),
     .host_event_ready_i(host_event_ready),
     .host_event_o(host_event),
-    .idle_o(qp_control_idle)
+    .idle_o(other_idle[OtherQpControl])
   );
 
   vireo_memory_check #(
@@ -984,7 +1021,7 @@ module vireo_nic
     .place_valid_o(memory_place_valid),
     .place_ready_i(memory_place_ready),
     .place_o(memory_place),
-    .idle_o(memory_check_idle)
+    .idle_o(path_idle[PathMemoryCheck])
   );
 
   // --- Send -------------------------------------------------------------------------------------------------------
@@ -1032,7 +1069,6 @@ module vireo_nic
   qp_sent_t qp_sent;
   logic payload_valid, payload_ready;
   logic [DataBits-1:0] payload_data;
-  logic send_queue_idle, requester_idle, completer_idle, retry_timer_idle, tx_gather_idle, tx_builder_idle;
   logic net_valid, net_ready;  // frames of net queues
   logic [13:0] net_bytes;
   logic [DataBits-1:0] net_data;
@@ -1077,7 +1113,7 @@ module vireo_nic
     .queue_failure_o(work_failures[WorkFailureSendQueue]),
     .qp_sends_valid_o(qp_sends_valid),
     .qp_sends_o(qp_sends),
-    .idle_o(send_queue_idle)
+    .idle_o(path_idle[PathSendQueue])
   );
 
   vireo_requester #(
@@ -1131,7 +1167,7 @@ module vireo_nic
     .next_psn_valid_o(next_psn_valid),
     .next_psn_o(next_psn),
     .resent_o(resent),
-    .idle_o(requester_idle)
+    .idle_o(path_idle[PathRequester])
   );
 
   vireo_completer #(
@@ -1176,7 +1212,7 @@ module vireo_nic
     .failure_valid_o(completer_failure_valid),
     .failure_ready_i(completer_failure_ready),
     .failure_o(completer_failure),
-    .idle_o(completer_idle)
+    .idle_o(path_idle[PathCompleter])
   );
 
   vireo_retry_timer #(
@@ -1192,7 +1228,7 @@ module vireo_nic
     .timer_expired_ready_i(timer_expired_ready),
     .timer_expired_o(timer_expired),
     .deadline_ns_o(retry_deadline_ns),
-    .idle_o(retry_timer_idle)
+    .idle_o(other_idle[OtherRetryTimer])
   );
 
   vireo_tx_gather #(
@@ -1228,7 +1264,7 @@ module vireo_nic
     .failed_valid_o(send_failures_valid[SendFailureGather]),
     .failed_ready_i(send_failures_ready[SendFailureGather]),
     .failed_o(send_failures[SendFailureGather]),
-    .idle_o(tx_gather_idle)
+    .idle_o(path_idle[PathTxGather])
   );
 
   vireo_tx_builder #(
@@ -1262,7 +1298,7 @@ module vireo_nic
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
     .tx_frame_o(tx_frame),
-    .idle_o(tx_builder_idle)
+    .idle_o(path_idle[PathTxBuilder])
   );
 
   // --- Receive ----------------------------------------------------------------------------------------------------
@@ -1279,7 +1315,6 @@ module vireo_nic
   receive_request_t receive_request;
   logic receive_valid, receive_ready;
   receive_t receive;
-  logic rx_buffer_idle, recv_queue_idle, responder_idle, rx_scatter_idle, read_responder_idle;
 
   logic net_beat_valid, net_beat_last;  // frames for net queues
   logic [DataBits-1:0] net_beat_data;
@@ -1309,7 +1344,7 @@ module vireo_nic
     .oldest_beat_i(oldest_beat),
     .oldest_data_o(oldest_data),
     .oldest_free_i(oldest_free),
-    .idle_o(rx_buffer_idle)
+    .idle_o(other_idle[OtherRxBuffer])
   );
 
   vireo_recv_queue #(
@@ -1344,7 +1379,7 @@ module vireo_nic
     .queue_failure_valid_o(work_failures_valid[WorkFailureRecvQueue]),
     .queue_failure_ready_i(work_failures_ready[WorkFailureRecvQueue]),
     .queue_failure_o(work_failures[WorkFailureRecvQueue]),
-    .idle_o(recv_queue_idle)
+    .idle_o(path_idle[PathRecvQueue])
   );
 
   vireo_responder #(
@@ -1397,7 +1432,7 @@ module vireo_nic
     .failure_o(request_failures[RequestFailureResponder]),
     .expected_psn_valid_o(expected_psn_valid),
     .expected_psn_o(expected_psn),
-    .idle_o(responder_idle)
+    .idle_o(path_idle[PathResponder])
   );
 
   vireo_rx_scatter #(
@@ -1433,7 +1468,7 @@ module vireo_nic
     .ack_valid_o(acks_valid[AckWire]),
     .ack_ready_i(acks_ready[AckWire]),
     .ack_o(acks[AckWire]),
-    .idle_o(rx_scatter_idle)
+    .idle_o(path_idle[PathRxScatter])
   );
 
   vireo_read_responder #(
@@ -1467,7 +1502,7 @@ module vireo_nic
     .failure_o(request_failures[RequestFailureReadResponder]),
     .qp_reads_valid_o(answered_reads_valid),
     .qp_reads_o(answered_reads),
-    .idle_o(read_responder_idle)
+    .idle_o(path_idle[PathReadResponder])
   );
 
   // Acknowledges for the completer.
@@ -1486,7 +1521,7 @@ module vireo_nic
     .m_data_o(ack),
     .m_last_o(unused_ack_last),
     .m_index_o(unused_ack_index),
-    .idle_o(acks_idle)
+    .idle_o(path_idle[PathAcks])
   );
 
   // --- Net queues --------------------------------------------------------------------------------------------------
@@ -1507,7 +1542,6 @@ module vireo_nic
   logic net_oldest_valid, net_oldest_read, net_oldest_free;
   logic [NetPlaceBits-1:0] net_oldest_beat;
   logic [DataBits-1:0] net_oldest_data;
-  logic net_tx_idle, net_gather_idle, net_checksum_idle, net_filter_idle, net_rx_idle;
 
   vireo_net_tx #(
     .Config(Config)
@@ -1542,7 +1576,7 @@ module vireo_nic
     .queue_failure_ready_i(work_failures_ready[WorkFailureNetTx]),
     .queue_failure_o(work_failures[WorkFailureNetTx]),
     .drop_o(net_tx_drop[NetTxDropTx]),
-    .idle_o(net_tx_idle)
+    .idle_o(path_idle[PathNetTx])
   );
 
   vireo_tx_gather #(
@@ -1578,7 +1612,7 @@ module vireo_nic
     .failed_valid_o(net_failed_valid),
     .failed_ready_i(net_failed_ready),
     .failed_o(net_failed),
-    .idle_o(net_gather_idle)
+    .idle_o(path_idle[PathNetGather])
   );
 
   vireo_net_checksum #(
@@ -1598,7 +1632,7 @@ module vireo_nic
     .net_bytes_o(net_bytes),
     .net_data_o(net_data),
     .drop_o(net_tx_drop[NetTxDropChecksum]),
-    .idle_o(net_checksum_idle)
+    .idle_o(path_idle[PathNetChecksum])
   );
 
   vireo_net_filter #(
@@ -1627,7 +1661,7 @@ module vireo_nic
     .oldest_beat_i(net_oldest_beat),
     .oldest_data_o(net_oldest_data),
     .oldest_free_i(net_oldest_free),
-    .idle_o(net_filter_idle)
+    .idle_o(path_idle[PathNetFilter])
   );
 
   vireo_net_rx #(
@@ -1668,7 +1702,7 @@ module vireo_nic
     .queue_failure_ready_i(work_failures_ready[WorkFailureNetRx]),
     .queue_failure_o(work_failures[WorkFailureNetRx]),
     .drop_o(net_rx_drop[NetRxDropRx]),
-    .idle_o(net_rx_idle)
+    .idle_o(path_idle[PathNetRx])
   );
 
   // --- Idle -------------------------------------------------------------------------------------------------------
@@ -1682,14 +1716,8 @@ module vireo_nic
   logic works, mac_link_q;
 
   always_comb begin
-    quiet = send_queue_idle && requester_idle && completer_idle && memory_check_idle && tx_gather_idle && tx_builder_idle
-         && recv_queue_idle && responder_idle && rx_scatter_idle && read_responder_idle && acks_idle
-         && net_tx_idle && net_gather_idle && net_checksum_idle && net_filter_idle && net_rx_idle
-         && completions_idle && cq_writer_idle && write_port_idle;
-    others_idle = quiet && read_port_idle && common_cfg_idle && notify_idle && msix_idle
-               && desc_fetch_idle && qp_control_idle && rx_buffer_idle && interrupts_idle
-               && queue_failures_idle && work_failures_idle && send_failures_idle && request_failures_idle
-               && retry_timer_idle && moderation_idle;
+    quiet = &path_idle;
+    others_idle = quiet && &other_idle;
     datapath_idle = others_idle && mailbox_idle;
     // A command that waits for firmware is work for status, but the clock need not run for it.
     works = !others_idle || !(mailbox_idle || (mailbox_request && !mailbox_busy)) || !csr_idle;
