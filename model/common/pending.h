@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of indices in the order in which they came, each at most once: the counterpart of rtl/common/vireo_pending.sv.
-// The token that leaves is made from the index in the cycle of the load, in which RTL reads what belongs to it.
+// A FIFO of indices without duplicates: the counterpart of rtl/common/vireo_pending.sv. The output token is built from
+// the index in the cycle of the load, in which RTL reads the data that belongs to it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace vireo::model {
 
-// From a push to its index at the output, if nothing waits.
+// Latency from a push to its index at the output, unloaded.
 inline constexpr unsigned kPendingLatency = 4;
 
 template <typename T>
@@ -35,11 +35,11 @@ class Pending final : public Block {
         waits_(entries),
         loaded_(entries, kUnknown) {}
 
-  // A pulse in cycle `now`; may come before or after this cycle's Run.
+  // A pulse in cycle `now`; before or after this cycle's Run.
   void Push(Cycle now, uint32_t index) {
     if (now < waits_.size()) return;  // both bits of every index are being cleared
     if (pushed_ != now) pushed_before_ = std::exchange(pushed_, now);
-    if (waits_[index] != 0 || loaded_[index] == now) return;  // seen as waiting until the load is over
+    if (waits_[index] != 0 || loaded_[index] == now) return;  // counts as waiting until the load is over
     waits_[index] = 1;
     added_ = now;
     fifo_.push_back(index);
@@ -76,18 +76,18 @@ class Pending final : public Block {
         WakeAt(offer_at_);
       }
     }
-    // Otherwise: woken by the taker's room or the end of the hold.
+    // Otherwise the consumer's space or the end of the hold wakes it.
     if (!fifo_.empty() && (clear || (!hold && !offer_.has_value()))) WakeAt(std::max(now + 1, timing_.PopReady()));
   }
 
-  // As waiting_o in cycle `now`, whether or not this cycle's Run and pushes have been.
+  // waiting_o in cycle `now`, before or after this cycle's Run and pushes.
   bool IsWaiting(Cycle now) const {
     return now < waits_.size() || taken_ == now || After(pushed_, 1) == now || After(pushed_before_, 1) == now ||
            fifo_.size() > (added_ == now ? 1 : 0);
   }
-  // As pop_valid_o in cycle `now`, before its Run.
+  // pop_valid_o in cycle `now`, before its Run.
   bool IsOffered() const { return offer_.has_value(); }
-  // Nothing waits and nothing is offered, from the next cycle on; the clearing after reset does not count.
+  // Nothing waits and nothing is offered, from the next cycle on; the clearing after reset is not considered.
   bool IsEmpty() const { return fifo_.empty() && !offer_.has_value(); }
 
   Output<T> out;
@@ -96,7 +96,7 @@ class Pending final : public Block {
   Make make_;
   FifoTiming timing_;
   std::deque<uint32_t> fifo_;
-  std::vector<uint8_t> waits_;  // by index: it is in the queue
+  std::vector<uint8_t> waits_;  // by index: is in the queue
   std::vector<Cycle> loaded_;   // by index: when it was loaded last
   std::optional<T> offer_;
   Cycle offer_at_ = 0;

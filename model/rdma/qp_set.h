@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of QPs that wait for something, first come first served: the counterpart of rtl/rdma/vireo_qp_set.sv. A push of
-// a QP that waits already adds nothing, unless it comes in the very cycle in which that QP is taken. Pushes and takes
-// of one cycle may be told in either order. In the first cycles, one for each entry, pushes are ignored.
+// A FIFO set of QPs: the counterpart of rtl/rdma/vireo_qp_set.sv. A push of a QP that is in the set has no effect,
+// unless it comes in the same cycle in which that QP is taken. Pushes and takes of one cycle may be reported in either
+// order. In the first cycles, one for each entry, pushes are ignored.
 #pragma once
 
 #include <cassert>
@@ -19,7 +19,7 @@ class QpSet {
  public:
   explicit QpSet(size_t entries) : order_(FifoTiming::Fifo(2 * entries)), waiting_(entries) {}
 
-  // At most one in a cycle.
+  // At most one per cycle.
   void Push(Cycle cycle, uint32_t qpn) {
     if (cycle < waiting_.size()) return;  // both bits of every QP are being cleared
     if (waiting_[qpn]) {
@@ -54,7 +54,7 @@ class QpSet {
   FifoTiming order_;
   std::deque<uint32_t> qpns_;
   std::vector<bool> waiting_;
-  Cycle again_cycle_ = kUnknown;  // of the last push that added nothing
+  Cycle again_cycle_ = kUnknown;  // of the last push without effect
   uint32_t again_ = 0;
 };
 
