@@ -6,7 +6,7 @@
 namespace vireo::model {
 namespace {
 
-// Small clients of the DMA ports.
+// Clients of the DMA ports for small accesses.
 enum FetchClient : size_t {
   kFetchIndex,
   kFetchRing,
@@ -20,7 +20,7 @@ enum FetchClient : size_t {
   kFetchClients
 };
 enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
-// Whole ones.
+// Clients for large reads.
 enum ReadClient : size_t { kReadGather, kReadNetGather, kReadClients };
 enum WriteClient : size_t { kWriteScatter, kWriteNetRx, kWriteClients };
 
@@ -361,7 +361,7 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
   net_filter_.SetActivePairs(from, settings.active_pairs);
 }
 
-// While a reset is under way no frame comes in, or the device might never get idle.
+// During a reset no frame is accepted, or the device might never become idle.
 void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ && !resetting_); }
 
 void Nic::ApplyHold(Cycle from) {
@@ -387,7 +387,7 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   const auto has = [&](uint32_t bit) { return (levels.driver_features[bit / 32] >> bit % 32 & 1) != 0; };
   const bool mq = has(kMq);
   notify_.SetMq(from, mq);
-  // These still work for the driver of before when a reset has cleared the features.
+  // These still finish work of the previous driver instance when a reset has cleared the features.
   if (levels.resetting) return;
   send_queue_.SetMq(from + 1, mq);
   completer_.SetMq(from + 1, mq);

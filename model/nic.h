@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows what is joined
-// to what.
+// The NIC: wiring of its blocks and nothing else, as rtl/vireo_nic.sv. docs/microarchitecture.md shows the connections.
 //
-// It has no clock. Inputs are told in their cycles, before the blocks of that cycle run; Run runs them. What
-// leaves the device in a cycle is told to the environment then, or goes into the DMA ports' outputs, which the
+// It has no clock. Inputs are reported in their cycles, before the blocks of that cycle run; Run runs the blocks.
+// Outputs of a cycle are reported to the environment in that cycle, or go into the DMA ports' outputs, which the
 // environment connects.
 #pragma once
 
@@ -47,7 +46,7 @@
 
 namespace vireo::model {
 
-// Where outputs go; each call in the cycle of the output, if nothing else is said.
+// The environment of the NIC; each call in the cycle of the output, unless noted.
 class NicOutputs {
  public:
   virtual ~NicOutputs() = default;
@@ -57,7 +56,7 @@ class NicOutputs {
   virtual void OnBarRead(Cycle now, uint64_t data) = 0;
   virtual void OnCsrRead(Cycle now, uint32_t data) = 0;
   virtual void OnMessage(Cycle now, const MsixMessage& message) = 0;
-  // The level from cycle `from` on; told in the cycle before.
+  // The level from cycle `from` on; reported in the cycle before.
   virtual void OnFirmwareInterrupt(Cycle from, bool level) = 0;
   // Device time in cycle `now`, in ns.
   virtual uint64_t TimeNs(Cycle now) = 0;
@@ -67,7 +66,7 @@ class NicOutputs {
 
 class Nic {
  public:
-  // What configuration space says.
+  // Controls from configuration space.
   struct Controls {
     bool bus_master = false;
     bool msix_enable = false;
@@ -76,7 +75,7 @@ class Nic {
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
   };
 
-  // Both outlive the NIC.
+  // Both must outlive the NIC.
   Nic(const spec::Config& config, NicOutputs& environment);
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
@@ -91,17 +90,17 @@ class Nic {
   void SetMacLink(Cycle now, bool link) { csr_.SetMacLink(now, link); }
   void SetTransmitReady(Cycle now, bool ready) { tx_builder_.OnTransmitReady(now, ready); }
 
-  // --- Host memory: outputs to be connected, answers to be told
+  // --- Host memory: outputs to connect, responses to report
   DmaReadPort& read_port() { return read_port_; }
   DmaWritePort& write_port() { return write_port_; }
 
   // --- Time
   Cycle next() { return agenda_.next(); }
-  // One cycle, no later than next(): what happens in it.
+  // One cycle, no later than next().
   void Run(Cycle cycle);
-  // deadline_ns_o when the blocks of the last cycle have run; all ones: none.
+  // deadline_ns_o after the blocks of the last cycle have run; all ones: none.
   uint64_t deadline_ns() const { return std::min(retry_timer_.deadline_ns(), moderation_.deadline_ns()); }
-  // idle_o in cycle `now` + 1, when the blocks of `now` have run.
+  // idle_o in cycle `now` + 1, after the blocks of `now` have run.
   bool IsIdle(Cycle now) { return IsDatapathIdle(now) && csr_.IsIdle(now); }
 
  private:
@@ -117,7 +116,7 @@ class Nic {
   bool IsQuiet() const;
   bool IsDatapathIdle(Cycle now);
 
-  // Frames of the builder: to the environment, and counted.
+  // Frames of the builder: counted and passed to the environment.
   class Frames final : public FrameSink {
    public:
     Frames(NicOutputs& environment, Csr& csr) : environment_(environment), csr_(csr) {}
@@ -132,8 +131,8 @@ class Nic {
     Csr& csr_;
   };
   Agenda agenda_;
-  Cycle now_ = 0;  // that ran last
-  // Levels of several sources, from the cycle on in which they were told last.
+  Cycle now_ = 0;  // the last one that ran
+  // Levels with several sources, effective from the cycle of their last report.
   bool datapath_enable_ = false;
   bool resetting_ = false;
   bool pause_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a fixed number of things are in use. All searches look below a limit given at run time.
+// Set of used indices of a fixed range. All searches are below a limit passed at run time.
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ class Bitmap {
   void Set(uint32_t index) { words_[index / kBits] |= uint32_t{1} << (index % kBits); }
   void Clear(uint32_t index) { words_[index / kBits] &= ~(uint32_t{1} << (index % kBits)); }
 
-  // The first clear bit of [first, limit), begun at `start` and wrapped around; kNone if all are set.
+  // The first clear bit of [first, limit), searched from `start` with wrap-around; kNone if all are set.
   uint32_t FindClear(uint32_t first, uint32_t limit, uint32_t start) const {
     if (start < first || start >= limit) start = first;
     const uint32_t found = Find<false>(start, limit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the mailbox to a handler and back.
+// Command dispatch: mailbox to handler and back.
 #include "firmware/app/firmware.h"
 
 namespace vireo::firmware {
@@ -112,7 +112,7 @@ constexpr Firmware::NetCommand Firmware::kNetCommands[] = {
         spec::NetFeature::kVqNotfCoal),
 };
 
-// The ack byte that a driver of this profile gets for a refused or accepted RoCE command.
+// The ack byte of a refused or accepted RoCE command in this profile.
 uint8_t Firmware::AckOf(Error error) const {
   if (error != Error::kOk && !profile_->rdma_has_error_codes) error = Error::kErr;
   return static_cast<uint8_t>(error);
@@ -124,10 +124,10 @@ void Firmware::ServeCommand() {
   size_t answer_bytes = 1;
   uint8_t header_bytes[spec::NetCtrlHdr::kBytes];
   if (device_.response_bytes() == 0) {
-    answer_bytes = 0;  // Nobody could learn what became of it, so nothing becomes of it.
+    answer_bytes = 0;  // No response can be written, so the command is not executed.
   } else if (device_.request_bytes() < sizeof(header_bytes) ||
              !device_.ReadRequest(0, header_bytes, sizeof(header_bytes))) {
-    // Whose command it was is not known. A driver of the RoCE extension understands the codes, any other only `err`.
+    // The command class is unknown. A driver of the RoCE extension understands the codes, any other only `err`.
     const Error error = device_.request_bytes() < sizeof(header_bytes) ? Error::kRequestTooShort
                         : device_.broken()                             ? Error::kInternal
                                                                        : Error::kDmaError;
@@ -148,7 +148,7 @@ size_t Firmware::AnswerRoce(uint8_t command, uint8_t* answer) {
   return 1 + (error == Error::kOk ? kRoceCommands[command].response_bytes : 0u);
 }
 
-// The codes that any command can give, in their order; then the command's own.
+// Checks for the codes of every command, in their order; then the command's handler.
 Firmware::Error Firmware::CarryOutRoce(uint8_t command, uint8_t* response) {
   static_assert(sizeof(kRoceCommands) / sizeof(kRoceCommands[0]) ==
                 sizeof(spec::kNetCtrlRoceCommands) / sizeof(spec::kNetCtrlRoceCommands[0]));

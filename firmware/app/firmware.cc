@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of the device: start, negotiation, reset of device and queues, link, giving up.
+// Device lifecycle: start, negotiation, reset of device and queues, link, fatal errors.
 #include "firmware/app/firmware.h"
 
 namespace vireo::firmware {
@@ -12,7 +12,7 @@ constexpr uint32_t ResetValueOf(uint32_t offset) {
   return 0;
 }
 
-// Parameters lie in mgmt.parameter in the order of configs.toml, which is that of spec::Config's members.
+// mgmt.parameter has the parameters in the order of configs.toml, which is that of spec::Config's members.
 #define VIREO_PARAMETER(name) \
   {&spec::Config::name, (offsetof(spec::Config, name) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t)}
 constexpr struct {
@@ -70,13 +70,13 @@ bool Firmware::Start() {
 bool Firmware::Poll() {
   if (!started_) return false;
   const auto cause = device_.Get<spec::MgmtInterruptCause>(spec::kMgmtInterruptCauseRegister);
-  // Cleared before it is looked at what they stand for, so that nothing that comes meanwhile is missed. Not so
-  // device_reset: clearing it tells the device that nothing of before is left.
+  // Clear the causes before reading the state that they announce, so that no later event is missed. Exception: clearing
+  // device_reset reports to the device that the reset is complete.
   auto seen = cause;
   seen.device_reset = false;
   if (seen != spec::MgmtInterruptCause{}) device_.Put(spec::kMgmtInterruptCauseRegister, seen);
   if (cause.device_reset) {
-    fatal_ |= cause.fatal;  // a driver may be quicker than its bad news
+    fatal_ |= cause.fatal;  // a driver may reset the device before firmware has handled the failure
     ResetDevice();
     return !fatal_;
   }
@@ -109,7 +109,7 @@ void Firmware::ReadNegotiation() {
   net_pairs_ = many ? config_.net_queue_pairs : spec::kNetMqVqPairsMin;
 }
 
-// A bit that this profile uses for something else never means what virtio means by it.
+// A feature bit that this profile reuses never has its virtio meaning.
 bool Firmware::HasFeature(spec::NetFeature feature) const {
   const uint32_t bit = static_cast<uint8_t>(feature);
   const bool withheld = bit < 64 && (profile_->net_features_withheld >> bit & 1) != 0;
@@ -130,8 +130,8 @@ void Firmware::EnableDatapath() {
   device_.Put(spec::kMgmtControlRegister, control);
 }
 
-// Waits until no block works for what has ended: while the device is paused nothing begins, so this takes the time of
-// what is under way.
+// Waits until no block works for an ended object: while the device is paused no new work starts, so this takes the time
+// of the work in flight.
 void Firmware::Quiesce() {
   auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
   control.pause = true;
@@ -142,11 +142,11 @@ void Firmware::Quiesce() {
   device_.Put(spec::kMgmtControlRegister, control);
 }
 
-// What the driver sees as the reset being done is the clearing of the interrupt's cause, at the end.
+// The clearing of the interrupt's cause, at the end, completes the reset for the driver.
 void Firmware::ResetDevice() {
-  // If even this does not work, the driver's reset never ends, which is the truth.
+  // If this fails, the driver's reset never completes.
   device_.Repair();
-  if (fatal_) EnableDatapath();  // what was under way when it gave up must leave before anything is quiet
+  if (fatal_) EnableDatapath();  // work in flight at the failure must drain before the device becomes quiet
   ClearObjects();
   ResetNet();
   if (fatal_) ClearTables();
@@ -162,7 +162,7 @@ void Firmware::ResetDevice() {
   }
   const auto status = device_.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister);
   device_.Put(spec::kMgmtControlRegister, spec::MgmtControl{.firmware_ready = true, .link_up = status.mac_link});
-  // Whatever else was reported belongs to the driver of before.
+  // Any other cause belongs to the previous driver instance.
   device_.Put(spec::kMgmtInterruptCauseRegister, spec::MgmtInterruptCause{.mailbox_request = true,
                                                                           .device_reset = true,
                                                                           .features_written = true,
@@ -208,7 +208,7 @@ void Firmware::ClearObjects() {
   next_qp_ = spec::kRdmaFirstQpn;
 }
 
-// After a failure nobody knows what the tables hold.
+// After a failure the contents of the tables are unknown.
 void Firmware::ClearTables() {
   for (uint32_t qpn = 0; qpn < config_.num_qps && !device_.broken(); ++qpn) {
     spec::TableQpContext context;
@@ -246,7 +246,7 @@ void Firmware::HandleQueueReset() {
   spec::TableVirtqueue queue;
   const bool is_bound = index < kMaxQueues && queue_bound_.Test(index);
   if (is_bound) queue = device_.ReadEntry<spec::TableVirtqueue>(index);
-  // Of a stopped queue nothing was used since it was stopped: its owner loses nothing.
+  // No buffer was used since the queue was stopped: its owner loses nothing.
   if (HasRoce() && !queue.stopped && index >= FirstCq() && index < SendQueue(0)) {
     if (HasCq(index - FirstCq())) FailCq(index - FirstCq(), Error::kQueueReset);
   } else if (HasRoce() && !queue.stopped && index >= SendQueue(0) && index < SendQueue(config_.num_qps)) {
@@ -259,12 +259,12 @@ void Firmware::HandleQueueReset() {
     device_.WriteEntry(index, queue);
     if (queue.kind == spec::TableQueueKind::kNone) queue_bound_.Clear(index);
   }
-  // From the answer on the driver may take the memory of the queue and of its buffers back.
+  // From the response on the driver may reuse the memory of the queue and of its buffers.
   Quiesce();
   if (!device_.broken()) device_.Write(spec::kMgmtQueueResetDoneRegister, index);
 }
 
-// A QP that has begun to work goes to ERR, one in RESET has nothing to lose.
+// A QP that has started goes to ERR, one in RESET has nothing to lose.
 void Firmware::FailQp(uint32_t qpn, Error reason) {
   auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
   if (context.engine_state == spec::IbQpState::kReset || context.engine_state == spec::IbQpState::kErr) return;
@@ -295,7 +295,7 @@ void Firmware::FollowLink() {
   PushEvent(up ? spec::RdmaEventType::kPortActive : spec::RdmaEventType::kPortErr, spec::kRdmaPortNum, Error::kOk);
 }
 
-// The device takes the fall of firmware_ready for fatal_cause.firmware.
+// Clearing firmware_ready makes the device set fatal_cause.firmware.
 void Firmware::GiveUp() {
   fatal_ = true;
   PushEvent(spec::RdmaEventType::kDeviceFatal, 0, Error::kInternal);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane: serves the commands of the control queue and the life of the device. docs/firmware.md is its page.
+// The control plane: executes the commands of the control queue and handles reset, link and failures. See
+// docs/firmware.md.
 //
-// One object per NIC, about kMax… (limits.h) bits and counts large, without pointers into itself; it allocates nothing.
-// One thread. What a table of the datapath holds is not kept here a second time; here is what is in use, by how many,
-// and which keys come next.
+// One object per NIC, its size set by limits.h, without pointers into itself; no dynamic memory. Single-threaded. It
+// does not duplicate contents of datapath tables; it keeps which objects are in use, reference counts, and next keys.
 //
-// A command is checked completely before it changes anything, so that a refused one leaves no trace. Checks stand in
-// the order of the codes they give (errors.toml: the lowest one counts).
+// A command is checked completely before it changes anything, so that a refused one has no effect. Checks are in the
+// order of their error codes (errors.toml: the lowest one applies).
 #pragma once
 
 #include <stddef.h>
@@ -20,13 +20,13 @@
 namespace vireo::firmware {
 
 struct Options {
-  bool has_mac = false;  // false: the register keeps what it holds
+  bool has_mac = false;  // false: the register is not written
   uint8_t mac[6]{};
-  uint32_t mtu = 0;                        // mgmt.mtu; 0: the register keeps what it holds
-  uint32_t max_polls = uint32_t{1} << 24;  // bound of every wait, in reads of a register
+  uint32_t mtu = 0;                        // mgmt.mtu; 0: the register is not written
+  uint32_t max_polls = uint32_t{1} << 24;  // limit of every wait, in register reads
 };
 
-// Request or response of a command without one.
+// For a command without request or response.
 struct Nothing {
   static constexpr size_t kBytes = 0;
   static constexpr Nothing Decode(const uint8_t*) { return {}; }
@@ -39,41 +39,40 @@ class Firmware {
   Firmware(const Firmware&) = delete;
   Firmware& operator=(const Firmware&) = delete;
 
-  // Looks whether the device is one that it knows, sets it up and says that commands are served. The device comes out
-  // of a hardware reset. False: not this kind of device, another major version, or one with more objects than limits.h
-  // has room for; nothing is served then.
+  // Identifies the device, initializes it and sets firmware_ready. The device must come out of a hardware reset. False:
+  // wrong device or major version, or more objects than limits.h allows; no commands are served then.
   bool Start();
 
-  // Does what is waiting, at most one command. True if there was something: call it again. To be called when the
-  // firmware's interrupt is raised (mgmt.interrupt_enable is set up by Start), or all the time.
+  // Handles pending work, at most one command. True if there was any: call it again. To be called when the firmware's
+  // interrupt is raised (Start sets mgmt.interrupt_enable), or continuously.
   bool Poll();
 
-  // A wait reached its bound or the device refused what it must not: nothing is served until the driver resets the
+  // A wait reached its limit or the device rejected a valid access: no commands are served until the driver resets the
   // device.
   bool fatal() const { return fatal_; }
 
  private:
   using Error = spec::RdmaError;
 
-  // A request, as far as every command of its kind has it, and room for its answer.
+  // Buffer for the fixed part of any request and for its response.
   static constexpr size_t kRequestBytes = spec::RdmaCmdModifyQp::kBytes;
   static constexpr size_t kResponseBytes = spec::RdmaAckQueryDevice::kBytes;
   struct RoceCommand {
     uint16_t request_bytes;   // after the header
     uint16_t response_bytes;  // after the ack byte
-    // Bytes that follow the fixed request, by what it says; null: none.
+    // Bytes after the fixed request, computed from it; null: none.
     uint64_t (*tail_bytes)(const uint8_t* request);
     Error (*handler)(Firmware& self, const uint8_t* request, uint8_t* response);
   };
   struct NetCommand {
     spec::NetCtrlClass ctrl_class;
     uint8_t command;
-    spec::NetFeature feature;  // without which it does not exist
+    spec::NetFeature feature;  // required feature
     uint16_t request_bytes;    // after the header
     uint16_t response_bytes;   // before the ack byte (sic): only notf_coal's vq_get has one
     bool (*handler)(Firmware& self, const uint8_t* request, uint8_t* response);
   };
-  // A command's row calls its typed handler through one of these.
+  // Adapters from a command's row to its typed handler.
   template <typename Request, typename Response, Error (Firmware::*handler)(const Request&, Response&)>
   static constexpr RoceCommand Roce(uint64_t (*tail_bytes)(const uint8_t*) = nullptr);
   template <typename Request, typename Response, bool (Firmware::*handler)(const Request&, Response&)>
@@ -88,7 +87,7 @@ class Firmware {
   Error CarryOutRoce(uint8_t command, uint8_t* response);
   uint8_t AckOf(Error error) const;
 
-  // --- firmware.cc: life of the device ---
+  // --- firmware.cc: device lifecycle ---
   void ReadNegotiation();
   void StartDatapath();
   void EnableDatapath();
@@ -150,13 +149,13 @@ class Firmware {
   uint64_t PageSizeCap() const;
   uint64_t MaxMrSize() const;
   static bool IsAccessAllowed(uint32_t access_flags);
-  // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. When it fails,
-  // the entries are clear again.
+  // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the
+  // entries are cleared again.
   Error LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first);
   void ClearPages(uint32_t first, uint32_t npages);
   uint32_t ActivateMr(spec::TableMr entry, uint32_t access_flags);  // returns the key
   void RemoveMr(uint32_t index);
-  // Numbers and addresses of a path whose sgid_index exists: invalid_attribute, invalid_address or ok.
+  // Checks numbers and addresses of a path whose sgid_index exists: invalid_attribute, invalid_address or ok.
   Error CheckPath(const spec::RdmaAhAttr& path);
   spec::TablePath ResolvePath(const spec::RdmaAhAttr& path);
 
@@ -170,14 +169,14 @@ class Firmware {
   bool AreAttributesValid(const spec::RdmaCmdModifyQp& request) const;
   bool AreQueuesReady(uint32_t qpn, const spec::TableQpContext& context);
   void ApplyAttributes(const spec::RdmaCmdModifyQp& request, spec::TableQpContext& context);
-  spec::IbMtu LinkMtu() const;  // largest path MTU that the link carries; 0: none
+  spec::IbMtu LinkMtu() const;  // largest path MTU that fits the link's MTU; 0: none
   void RunQp(uint32_t qpn, spec::QpOperation operation);
   void RemoveQp(uint32_t qpn);
-  // Draining goes on behind the answer.
+  // The drain continues after the response.
   void StartDrain(uint32_t qpn);
   void WatchNextDrain();
   bool CheckDrains();           // true if one has ended
-  bool EndDrain(uint32_t qpn);  // if it has ended
+  bool EndDrain(uint32_t qpn);  // true if it has ended
 
   // --- net.cc ---
   template <bool spec::MgmtRxMode::*mode>
@@ -215,7 +214,7 @@ class Firmware {
   uint32_t hardware_version_ = 0;
   uint8_t permanent_mac_[6]{};
 
-  // Of the driver that runs.
+  // State of the current driver instance.
   const spec::ProfileConstants* profile_ = &spec::ConstantsOf(spec::Profile{spec::kProfileDefault});
   uint32_t features_[spec::kVirtioFeatureBits / 32]{};
   uint32_t net_pairs_ = 1;  // N of roce.toml
@@ -229,7 +228,7 @@ class Firmware {
   Bitmap<kMaxAhs> ah_used_;
   Bitmap<kMaxGids> gid_used_;
   Bitmap<kMaxQueues> window_used_;
-  Bitmap<kMaxQueues> queue_bound_;  // entries of the virtqueue table that are not all zero in firmware's part
+  Bitmap<kMaxQueues> queue_bound_;  // virtqueue table entries with a nonzero part owned by firmware
   uint16_t pd_users_[kMaxPds]{};    // QPs, memory regions and address handles
   uint16_t cq_users_[kMaxCqs]{};    // one for each direction of a QP
   static_assert(kMaxQps + kMaxMrs + kMaxAhs <= 0xffff && 2 * kMaxQps <= 0xffff);
@@ -237,21 +236,21 @@ class Firmware {
     uint16_t send;
     uint16_t receive;
   } qp_cqs_[kMaxQps]{};
-  uint8_t mr_key_[kMaxMrs]{};  // of the last region that had the index
-  // Where the next search begins: numbers are not given again at once, so that stale ones are found out.
+  uint8_t mr_key_[kMaxMrs]{};  // key of the last region with this index
+  // Start of the next search: numbers are not reused at once, so that stale ones are detected.
   uint32_t next_pd_ = 0, next_cq_ = 0, next_qp_ = 0, next_mr_ = 0, next_ah_ = 0;
 
   Bitmap<kMaxQps> draining_;
-  uint32_t watched_drain_ = kNone;  // the one whose end the device tells
+  uint32_t watched_drain_ = kNone;  // the one whose end the device reports
 
-  spec::MgmtRxMode rx_mode_{};  // what the driver asked for
+  spec::MgmtRxMode rx_mode_{};  // as requested by the driver
   bool unicast_overflow_ = false;
   bool multicast_overflow_ = false;
   uint32_t mac_entries_ = 0;
   spec::NetCtrlCoal coalescing_[2]{};  // of all receive, of all transmit queues
 };
 
-// Who runs it keeps it in static memory.
+// For the caller's static memory.
 inline constexpr size_t kFirmwareBytes = sizeof(Firmware);
 
 }  // namespace vireo::firmware

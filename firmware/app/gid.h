@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of address a GID is. GIDs are 16 bytes in network order.
+// Classification of GIDs, which are 16 bytes in network order.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room for objects: enough for every named configuration. A device with more is refused at start.
+// Maximum numbers of objects: enough for every named configuration. A device with more is rejected at start.
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ inline constexpr uint32_t kMaxGids = Largest(&spec::Config::num_gids);
 // Net queues, control queue, CQs, two per QP, event queue.
 inline constexpr uint32_t kMaxQueues = 2 * kMaxNetPairs + 1 + kMaxCqs + 2 * kMaxQps + 1;
 
-// The largest value that a field can hold: what it reads if all its bits are 1.
+// The structure with all bits set: each field has its largest value.
 template <typename Struct>
 constexpr Struct AllOnes() {
   uint8_t bytes[Struct::kBytes];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// virtio-net's own commands (virtio 1.3, 5.1.6.5). A handler gives false to refuse.
+// virtio-net's own commands (virtio 1.3, 5.1.6.5). A handler returns false to refuse.
 #include "firmware/app/firmware.h"
 
 namespace vireo::firmware {
@@ -32,7 +32,7 @@ constexpr struct {
 
 // --- Start and reset -------------------------------------------------------------------------------------------------
 
-// At DRIVER_OK: everything that the features decide.
+// At DRIVER_OK: everything that depends on features.
 void Firmware::StartNet() {
   WriteRxMode();
   const uint64_t offloads = AcceptedGuestOffloads();
@@ -63,7 +63,7 @@ void Firmware::ResetNet() {
   for (auto& coalescing : coalescing_) coalescing = {};
 }
 
-// virtio 1.3, 5.1.6.5.9: a queue that was reset comes back with what was last set for all of its direction.
+// virtio 1.3, 5.1.6.5.9: after a queue reset the last setting of its direction applies.
 void Firmware::SetToCommonCoalescing(uint32_t index, spec::TableVirtqueue& queue) const {
   const auto& coalescing = coalescing_[index % 2 == 0 ? kReceive : kTransmit];
   queue.coal_max_packets = coalescing.max_packets;
@@ -81,7 +81,8 @@ void Firmware::WriteRxMode() {
   mode.all_unicast = mode.all_unicast || unicast_overflow_;
   mode.all_multicast = mode.all_multicast || multicast_overflow_;
   mode.vlan_filter = HasFeature(spec::NetFeature::kCtrlVlan);
-  // A driver that cannot say what it wants gets everything, as from QEMU (hw/net/virtio-net.c, virtio_net_reset).
+  // Without ctrl_rx the driver cannot select, so it gets everything, as in QEMU (hw/net/virtio-net.c,
+  // virtio_net_reset).
   mode.promiscuous = mode.promiscuous || !HasFeature(spec::NetFeature::kCtrlRx);
   device_.Put(spec::kMgmtRxModeRegister, mode);
 }
@@ -94,8 +95,8 @@ bool Firmware::SetRxMode(const spec::NetCtrlRx& request, Nothing&) {
   return true;
 }
 
-// Addresses beyond the table's length are accepted by accepting all of their kind; virtio 1.3, 5.1.6.5.2 leaves that to
-// the device.
+// If there are more addresses than table entries, all addresses of that kind are accepted; virtio 1.3, 5.1.6.5.2 leaves
+// that to the device.
 bool Firmware::SetMacTable(const spec::NetCtrlMac& unicast, Nothing&) {
   constexpr size_t mac_bytes = spec::NetCtrlMacAddr::kBytes;
   uint8_t macs[spec::kTableMacFilterEntries][mac_bytes];
@@ -122,7 +123,7 @@ bool Firmware::SetMacTable(const spec::NetCtrlMac& unicast, Nothing&) {
     at += list_bytes;
   }
 
-  // While the table changes, too much is accepted rather than too little.
+  // While the table changes, accept too much rather than too little.
   unicast_overflow_ = multicast_overflow_ = true;
   WriteRxMode();
   for (uint32_t i = 0; i < count; ++i) {
@@ -183,7 +184,7 @@ bool Firmware::SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Nothing&) {
   return true;
 }
 
-// The key is the end of the request; true if it is all there.
+// The key is at the end of the request; true if it is complete.
 bool Firmware::ReadHashKey(uint64_t offset, uint8_t length, spec::TableRssConfig& entry) {
   if (length > sizeof(entry.hash_key_data) || device_.request_bytes() < offset + length) return false;
   entry.hash_key_length = length;
@@ -279,7 +280,7 @@ bool Firmware::GetQueueCoalescing(const spec::NetCtrlCoalVqGet& request, spec::N
   return true;
 }
 
-// The rows of dispatch.cc name these.
+// Instantiations for the rows of dispatch.cc.
 template bool Firmware::SetRxMode<&spec::MgmtRxMode::promiscuous>(const spec::NetCtrlRx&, Nothing&);
 template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_multicast>(const spec::NetCtrlRx&, Nothing&);
 template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_unicast>(const spec::NetCtrlRx&, Nothing&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands on everything but QPs: completion queues, protection domains, memory regions, address handles, GIDs,
+// Commands on objects other than QPs: completion queues, protection domains, memory regions, address handles, GIDs,
 // windows.
 #include "firmware/app/firmware.h"
 #include "firmware/app/gid.h"
@@ -7,10 +7,10 @@
 namespace vireo::firmware {
 namespace {
 
-// IBTA vol. 1, 11.2.1.2: the longest time until a request is answered is 4096 ns times 2^this. What is counted on is a
-// host that takes 50 µs to complete a read.
+// IBTA vol. 1, 11.2.1.2: the longest time to respond to a request is 4096 ns times 2^this. Assumes a host that takes up
+// to 50 µs to complete a read.
 constexpr uint8_t kLocalCaAckDelay = 4;
-// Longest message: IBTA vol. 1, 9.7.8 ends at 2^31.
+// Longest message: IBTA vol. 1, 9.7.8 limits it to 2^31.
 constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
 
 bool SameBytes(const uint8_t* a, const uint8_t* b, size_t count) {
@@ -125,14 +125,14 @@ Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Nothi
 
 // --- Memory regions --------------------------------------------------------------------------------------------------
 
-// IBTA vol. 1, 10.6.3.1: remote write is for regions that may be written at all.
+// IBTA vol. 1, 10.6.3.1: remote write requires local write.
 bool Firmware::IsAccessAllowed(uint32_t access_flags) {
   using Flags = spec::IbAccessFlags;
   if ((access_flags & ~(Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead)) != 0) return false;
   return (access_flags & Flags::kRemoteWrite) == 0 || (access_flags & Flags::kLocalWrite) != 0;
 }
 
-// The entry becomes a region that datapath and peers can use: the last step.
+// Activates the entry for datapath and peers: the last step.
 uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
   const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
   if (++mr_key_[index] == 0) ++mr_key_[index];
@@ -171,7 +171,7 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
   const uint64_t npages = (last >> page_shift) - (request.virt_addr >> page_shift) + 1;
   if (npages != request.npages) return Error::kPageCountMismatch;
 
-  // The list is read once, and into its place if there is one: reserve, program, and only then activate.
+  // The list is read once, directly into the table if there is space: reserve, program, and only then activate.
   const bool has_index = mr_used_.FindClear(0, config_.num_mrs, 0) != kNone;
   const uint32_t first = translation_used_.FindRun(request.npages, config_.num_translations);
   const Error error = LoadPages(request.npages, page_shift, has_index ? first : kNone);
@@ -213,7 +213,7 @@ void Firmware::ClearPages(uint32_t first, uint32_t npages) {
   for (uint32_t i = 0; i < npages; ++i) device_.ClearEntry<spec::TableTranslation>(first + i);
 }
 
-// The region goes first, and with it every access in flight; then nobody reads its translations.
+// Clears the region first, which waits for every access in flight; then its translations are unused.
 void Firmware::RemoveMr(uint32_t index) {
   const auto entry = device_.ReadEntry<spec::TableMr>(index);
   device_.ClearEntry<spec::TableMr>(index);

@@ -24,7 +24,7 @@ constexpr uint32_t kUcToRts = Mask::kAccessFlags | Mask::kRateLimit;
 constexpr uint32_t kUdToRts = Mask::kQkey | Mask::kRateLimit;
 constexpr uint32_t kPath = Mask::kAv | Mask::kPathMtu | Mask::kDestQpn | Mask::kRqPsn;
 
-// Besides these: any state to RESET or ERR, with nothing but cur_state.
+// In addition: any state to RESET or ERR, with no attribute but cur_state.
 constexpr Row kRows[] = {
     {.from = IbQpState::kReset,
      .to = IbQpState::kInit,

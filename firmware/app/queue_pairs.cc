@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands on QPs. The state that counts is the engine's: it goes to SQE or ERR by itself.
+// Commands on QPs. The engine's state is authoritative: the engine moves QPs to SQE or ERR by itself.
 #include "firmware/app/firmware.h"
 #include "firmware/app/gid.h"
 #include "firmware/app/qp_rules.h"
@@ -22,7 +22,7 @@ constexpr bool IsDatagram(IbQpType type) { return type == IbQpType::kUd || type 
 constexpr uint32_t MtuBytes(spec::IbMtu mtu) { return uint32_t{128} << static_cast<uint8_t>(mtu); }
 static_assert(MtuBytes(spec::IbMtu::kMtu256) == 256 && MtuBytes(spec::IbMtu::kMtu4096) == 4096);
 
-// What stands around the payload in the longest RoCEv2 packet, from the IP header on.
+// Headers and ICRC of the longest RoCEv2 packet, from the IP header on.
 constexpr uint32_t PacketOverhead() {
   uint32_t extension = 0;
   for (const auto& info : spec::kOpcodeInfo) {
@@ -31,7 +31,7 @@ constexpr uint32_t PacketOverhead() {
   return spec::Ipv6::kBytes + spec::Udp::kBytes + spec::Bth::kBytes + extension + spec::kIcrcBytes;
 }
 
-// The QP as it is after create_qp: what modify_qp sets is gone.
+// The QP as after create_qp: attributes of modify_qp are cleared.
 spec::TableQpContext Fresh(const spec::TableQpContext& of) {
   return {.state = IbQpState::kReset,
           .qp_type = of.qp_type,
@@ -109,7 +109,7 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Nothi
   return Error::kOk;
 }
 
-// After stop: it is no more.
+// After stop: removes the QP.
 void Firmware::RemoveQp(uint32_t qpn) {
   device_.ClearEntry<spec::TableQpContext>(qpn);
   qp_used_.Clear(qpn);
@@ -128,7 +128,7 @@ spec::IbMtu Firmware::LinkMtu() const {
   return spec::IbMtu{mtu};
 }
 
-// Only what the mask names is looked at.
+// Only attributes in the mask are checked.
 bool Firmware::AreAttributesValid(const spec::RdmaCmdModifyQp& r) const {
   const auto has = [&r](uint32_t attribute) { return (r.attr_mask & attribute) != 0; };
   return !(has(Mask::kPathMtu) && (r.path_mtu < spec::IbMtu::kMtu256 || r.path_mtu > LinkMtu())) &&
@@ -142,7 +142,7 @@ bool Firmware::AreAttributesValid(const spec::RdmaCmdModifyQp& r) const {
          !(has(Mask::kRateLimit) && r.rate_limit != 0);
 }
 
-// Each direction needs its virtqueue and a CQ that works, unless the QP has no WRs of it.
+// Each direction needs its virtqueue and a working CQ, unless the QP has no WRs in it.
 bool Firmware::AreQueuesReady(uint32_t qpn, const spec::TableQpContext& context) {
   const auto is_ready = [this](uint32_t queue, uint32_t cqn) {
     return IsQueueReady(queue) && IsQueueReady(CqQueue(cqn)) && !device_.ReadEntry<spec::TableCqContext>(cqn).failed;
@@ -159,13 +159,13 @@ Firmware::Error Firmware::CheckModify(const spec::RdmaCmdModifyQp& request, cons
   const uint32_t mask = request.attr_mask & ~Mask::kState;
   const bool has_path = (mask & Mask::kAv) != 0;
   if (has_path && !HasGid(request.ah_attr.grh.sgid_index)) return Error::kBadGidIndex;
-  // That remote_write needs local_write is said of memory. A QP's flags tell what the peer may ask for, and programs
-  // set remote_write alone.
+  // The rule that remote_write requires local_write applies to memory regions. A QP's flags only limit the peer, and
+  // programs set remote_write alone.
   if ((mask & Mask::kAccessFlags) != 0 && (request.qp_access_flags & ~known) != 0) return Error::kBadAccessFlags;
   if ((mask & Mask::kCurState) != 0 && request.cur_qp_state != from) return Error::kCurStateMismatch;
   const QpTransition transition = TransitionOf(context.qp_type, from, to);
   if (!transition.legal) return Error::kInvalidStateTransition;
-  // IBTA vol. 1, 10.3.1.5: what may change in SQD, and the way back, are for a drained send queue.
+  // IBTA vol. 1, 10.3.1.5: attribute changes in SQD, and the return to RTS, require a drained send queue.
   const bool is_draining = from == IbQpState::kSqd && context.send_outstanding != 0;
   if (is_draining && (to == IbQpState::kSqd || to == IbQpState::kRts)) return Error::kInvalidStateTransition;
   if ((transition.required & ~mask) != 0) return Error::kMissingAttribute;
@@ -285,7 +285,7 @@ Firmware::Error Firmware::QueryQp(const spec::RdmaCmdQueryQp& request, spec::Rdm
 
 void Firmware::RunQp(uint32_t qpn, spec::QpOperation operation) {
   device_.RunQp(qpn, operation);
-  watched_drain_ = kNone;  // if one was under way, the device has given it up
+  watched_drain_ = kNone;  // a drain in progress is superseded
   WatchNextDrain();
 }
 
@@ -295,13 +295,13 @@ void Firmware::StartDrain(uint32_t qpn) {
   device_.BeginQp(qpn, spec::QpOperation::kDrain);
 }
 
-// The device tells the end of one drain. Starting one again does nothing but that.
+// The device reports the end of one drain only. Restarting a drain has no other effect.
 void Firmware::WatchNextDrain() {
   watched_drain_ = draining_.FindSet(0, config_.num_qps);
   if (watched_drain_ != kNone) device_.BeginQp(watched_drain_, spec::QpOperation::kDrain);
 }
 
-// All are looked at, so that one that never drains (a peer that is never ready) does not hide the others.
+// Checks all, so that one that never drains (a peer that is never ready) does not block the others.
 bool Firmware::CheckDrains() {
   bool found = false;
   for (uint32_t qpn = 0; (qpn = draining_.FindSet(qpn, config_.num_qps)) != kNone; ++qpn) found |= EndDrain(qpn);
@@ -309,7 +309,7 @@ bool Firmware::CheckDrains() {
   return found;
 }
 
-// It has ended if the queue is drained, or if an error came first.
+// A drain has ended if the queue is drained or an error occurred first.
 bool Firmware::EndDrain(uint32_t qpn) {
   const auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
   const bool is_draining = context.engine_state == IbQpState::kSqd;

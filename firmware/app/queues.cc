@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtqueues: what firmware tells the datapath about them.
+// Virtqueues: programs the datapath's virtqueue table.
 #include "firmware/app/firmware.h"
 
 namespace vireo::firmware {
@@ -9,7 +9,7 @@ uint32_t Firmware::QueueCount() const {
   return EventQueue() + profile_->rdma_event_queues;
 }
 
-// Says whose it is. One that was stopped stays so: only the driver's reset of the queue ends that.
+// Assigns the queue's owner. A stopped queue stays stopped: only the driver's reset of the queue ends that.
 void Firmware::BindQueue(uint32_t index, spec::TableQueueKind kind, uint32_t owner, uint32_t limit) {
   auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
   queue.kind = kind;
@@ -19,8 +19,8 @@ void Firmware::BindQueue(uint32_t index, spec::TableQueueKind kind, uint32_t own
   queue_bound_.Set(index);
 }
 
-// After the owner's end (release) or return to RESET. With ring_reset an enabled queue stays stopped until the driver
-// resets it; without, it begins anew at once.
+// After the owner was destroyed (release) or returned to RESET. With ring_reset an enabled queue stays stopped until
+// the driver resets it; without, it restarts at once.
 void Firmware::StopQueue(uint32_t index, bool release) {
   auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
   if (release) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control processor's program: the firmware, and sleep when there is nothing to do. The firmware's interrupt is the
-// machine external interrupt; it wakes the processor and is never taken as a trap.
+// The control processor's program: runs the firmware, sleeps when idle. The firmware's interrupt is the machine
+// external interrupt; it wakes the processor and is never taken as a trap.
 #include "firmware/app/firmware.h"
 
 extern "C" uint32_t _csr_base;  // its address is that of the management registers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler may call although nobody wrote it.
+// Library functions that the compiler calls implicitly.
 #include <stddef.h>
 
 extern "C" {

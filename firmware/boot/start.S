@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Entry of the control processor: global pointer, stack, .data from its image, .bss, then Main. A trap ends in a loop: the
-# device then sees that commands are no longer served.
+# Entry of the control processor: global pointer, stack, .data from its image, .bss, then Main. A trap ends in a loop:
+# the firmware then serves no more commands.
   .section .text.start
   .globl _start
 _start:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to the management registers: 32 bits at a multiple of 4. Nothing else of the device is in reach of firmware.
+// Access to the management registers: 32 bits at a multiple of 4. Firmware has no other access to the device.
 //
-// On the board (VIREO_FIRMWARE_MMIO) it is memory; natively it is two functions of whoever runs the firmware. They may
-// take simulated time before they return.
+// On the board (VIREO_FIRMWARE_MMIO) it is memory-mapped; natively it is two functions of the program that runs the
+// firmware. They may advance simulated time before they return.
 #pragma once
 
 #include <stddef.h>
@@ -23,7 +23,7 @@ class Csr {
   using ReadFunction = uint32_t (*)(void* port, uint32_t offset);
   using WriteFunction = void (*)(void* port, uint32_t offset, uint32_t value);
 
-  // `port` is handed to both functions and must outlive every copy of this object.
+  // `port` is passed to both functions and must outlive every copy of this object.
   Csr(void* port, ReadFunction read, WriteFunction write) : port_(port), read_(read), write_(write) {}
   uint32_t Read(uint32_t offset) const { return read_(port_, offset); }
   void Write(uint32_t offset, uint32_t value) const { write_(port_, offset, value); }

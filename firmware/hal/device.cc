@@ -39,7 +39,7 @@ void Device::Repair() {
   }
 }
 
-// The last word may be partly used: what lies behind `count` is written as 0.
+// The last word may be partly used: bytes after `count` are written as 0.
 void Device::WriteWords(uint32_t offset, const uint8_t* bytes, size_t count) {
   for (size_t at = 0; at < count; at += kWordBytes) {
     uint32_t word = 0;
@@ -78,7 +78,7 @@ void Device::WriteTable(spec::MgmtTable table, uint32_t index, const uint8_t* by
 
 void Device::BeginQp(uint32_t qpn, spec::QpOperation operation) {
   const spec::MgmtQpCommand command{.qpn = qpn, .operation = operation};
-  // A device that is busy with something else and does not give it up shows that until it is done.
+  // A device that is busy with an operation that it cannot abandon shows that until it is done.
   for (uint32_t polls = 0; !broken_; ++polls) {
     if (polls == max_polls_) {
       broken_ = true;
@@ -114,7 +114,7 @@ bool Device::Fetch(uint32_t offset) {
 
 bool Device::ReadRequest(uint64_t offset, uint8_t* bytes, size_t count) {
   uint32_t word = 0;
-  uint32_t word_at = kWindowBytes;  // none is read yet
+  uint32_t word_at = kWindowBytes;  // none read yet
   for (size_t i = 0; i < count; ++i) {
     const uint32_t at = static_cast<uint32_t>(offset + i);
     if (!window_valid_ || at < window_offset_ || at - window_offset_ >= kWindowBytes) {

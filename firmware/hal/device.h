@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device as registers: typed access, table entries, QP operations, the mailbox. Knows no object and no rule of
-// RoCE.
+// Register-level access to the device: typed registers, table entries, QP operations, the mailbox. Implements no object
+// and no rule of RoCE.
 //
-// Every wait is bounded. When a bound is reached, or the device refuses a table access that this firmware's limits
-// allow, the device is `broken`: from then on every operation but Complete returns at once and does nothing (reads give
-// zeros), until Repair(). Callers look at broken() once, at their end, and need no error path of their own.
+// Every wait is bounded. When a limit is reached, or the device rejects a table access that this firmware's limits
+// allow, the device is `broken`: from then on every operation but Complete returns at once and does nothing (reads
+// return zeros), until Repair(). Callers check broken() once, at their end, and need no error path of their own.
 #pragma once
 
 #include <stddef.h>
@@ -49,7 +49,7 @@ class Device {
   Device(const Csr& csr, uint32_t max_polls) : csr_(csr), max_polls_(max_polls) {}
 
   bool broken() const { return broken_; }
-  // A new beginning: waits until nothing that was started before is under way. A drain may be.
+  // Restarts: waits until no earlier operation is in progress. A drain may be.
   void Repair();
 
   // --- Registers: never fail ---
@@ -64,17 +64,17 @@ class Device {
   void Put(uint32_t offset, const Register& value) const {
     csr_.Write(offset, value.ToWord());
   }
-  // True when (register & mask) == value, false when the bound is reached; then the device is broken.
+  // True when (register & mask) == value; false when the limit is reached: the device is then broken.
   bool WaitFor(uint32_t offset, uint32_t mask, uint32_t value);
 
-  // --- Tables: done when they return ---
+  // --- Tables: complete when they return ---
   template <typename Entry>
   Entry ReadEntry(uint32_t index) {
     uint8_t bytes[Entry::kBytes]{};
     ReadTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
     return Entry::Decode(bytes);
   }
-  // For who can go on without: false, and the device is not broken, where it refuses the entry (it has bad parity).
+  // For callers that can tolerate a failure: false, and the device is not broken, if it rejects the entry (bad parity).
   template <typename Entry>
   bool TryReadEntry(uint32_t index, Entry* entry) {
     *entry = ReadEntry<Entry>(index);
@@ -95,21 +95,21 @@ class Device {
   void ClearEntry(spec::MgmtTable table, uint32_t index) { RunTable(table, index, spec::MgmtTableOperation::kClear); }
 
   // --- QP operations ---
-  // Starts one. One that is still under way is given up for it: only a drain may be (see docs/firmware.md).
+  // Starts an operation. It supersedes one in progress, which may only be a drain (see docs/firmware.md).
   void BeginQp(uint32_t qpn, spec::QpOperation operation);
-  // Starts one and waits until it is done.
+  // Starts an operation and waits until it is done.
   void RunQp(uint32_t qpn, spec::QpOperation operation);
 
   // --- Mailbox ---
-  // The command that waits: how many bytes may be read and written. Forgets the request before it.
+  // Reads the sizes of the waiting command and discards the previous request.
   void OpenMailbox();
   uint32_t request_bytes() const { return request_bytes_; }    // device-readable
   uint32_t response_bytes() const { return response_bytes_; }  // device-writable
-  // Copies bytes of the request, which must lie within request_bytes(). Bytes are fetched from the host in chunks of
-  // the window and a chunk is fetched again only after another one. False: the bus failed, or the device is broken;
-  // `bytes` is then zeros.
+  // Copies bytes of the request, which must be within request_bytes(). Bytes are fetched from the host in chunks of the
+  // window; the last chunk is cached. False: bus error, or the device is broken; `bytes` is then zeros.
   bool ReadRequest(uint64_t offset, uint8_t* bytes, size_t count);
-  // Answers the command: the first `count` bytes for the host. Works on a broken device too, if its mailbox does.
+  // Completes the command: writes the first `count` bytes to the host. Works on a broken device too, if its mailbox
+  // does.
   void Complete(const uint8_t* bytes, size_t count);
 
   void PushEvent(const spec::RdmaEvent& event);
@@ -124,7 +124,7 @@ class Device {
   Csr csr_;
   uint32_t max_polls_;
   bool broken_ = false;
-  bool refused_ = false;  // by the last table access; so it is broken
+  bool refused_ = false;  // by the last table access, which broke the device
 
   uint32_t request_bytes_ = 0;
   uint32_t response_bytes_ = 0;

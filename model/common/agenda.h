@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which block of the model has something to do in which cycle. Time goes from one such cycle to the next; what lies
-// between costs nothing.
+// Event scheduler of the model: which block has work in which cycle. Time advances from one such cycle to the next;
+// idle cycles cost nothing.
 //
-// Blocks depend on each other only through what was so in earlier cycles (channels, tables), so the order in which the
-// blocks of one cycle run does not matter, and each runs at most once per cycle.
+// Blocks depend on each other only through state of earlier cycles (channels, tables), so the order of blocks within a
+// cycle does not matter, and each runs at most once per cycle.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace vireo::model {
 
 class Agenda;
 
-// A part of the device. Run does everything that happens in cycle `now`, and asks to be woken for what it knows will
-// happen later by itself. It may be called without need.
+// A part of the device. Run performs everything that happens in cycle `now` and requests wake-ups for later events that
+// it can predict. Spurious calls are allowed.
 class Block {
  public:
-  // Whether a block withdraws wishes to be woken: then Wants says which ones still hold.
+  // kMayBeWithdrawn: the block cancels wake-up requests; Wants reports which ones still hold.
   enum class Wishes : uint8_t { kStay, kMayBeWithdrawn };
 
   inline explicit Block(Agenda& agenda, Wishes wishes = Wishes::kStay);
@@ -35,8 +35,8 @@ class Block {
   Block& operator=(const Block&) = delete;
 
   virtual void Run(Cycle now) = 0;
-  // Whether a wish to be woken still holds. A block that withdraws wishes says so here, or time in the simulation would
-  // go there for nothing.
+  // Whether a wake-up request still holds. A block that cancels requests must override it, or simulated time would stop
+  // at cycles without work.
   virtual bool Wants(Cycle) const { return true; }
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
 
@@ -44,17 +44,16 @@ class Block {
   friend class Agenda;
   Agenda& agenda_;
   size_t number_ = 0;
-  Cycle asked_ = kUnknown;  // the last one that is in the heap: a timer asks for the same cycle again and again
+  Cycle asked_ = kUnknown;  // latest request in the heap: a timer requests the same cycle repeatedly
   Cycle ran_ = kUnknown;
 };
 
-// Most wishes are for one of the next few cycles. So there is a set of blocks for each of those, one word wide, and a
-// heap for what is later.
+// Most wake-ups are for one of the next few cycles: a bit set of blocks for each of these, and a heap for later ones.
 class Agenda {
  public:
   static constexpr size_t kBlocksMax = 64;
 
-  // The next cycle in which a block runs; kUnknown if none has anything to do.
+  // The next cycle in which a block runs; kUnknown if no wake-up is pending.
   Cycle next() {
     for (;;) {
       const Cycle cycle = Earliest();
@@ -73,7 +72,7 @@ class Agenda {
     }
   }
 
-  // Runs every block that asked for `cycle`; none has asked for an earlier one that has not run.
+  // Runs every block with a wake-up in `cycle`; no earlier wake-up may be pending.
   void Run(Cycle cycle) {
     assert(Earliest() >= cycle);
     now_ = cycle;
@@ -87,7 +86,7 @@ class Agenda {
     }
     near_ &= ~Bit(cycle % kNear);
   }
-  // Runs every block that asked for a cycle up to `last`, cycle by cycle.
+  // Runs every block with a wake-up up to `last`, cycle by cycle.
   void RunThrough(Cycle last) {
     for (Cycle cycle = Earliest(); cycle <= last && cycle != kUnknown; cycle = Earliest()) Run(cycle);
   }
@@ -117,7 +116,7 @@ class Agenda {
     far_.pop_back();
   }
   void Add(Cycle cycle, size_t block) {
-    assert(cycle >= now_);  // time does not go back
+    assert(cycle >= now_);  // time is monotonic
     if (cycle - now_ < kNear) {
       due_[cycle % kNear] |= Bit(block);
       near_ |= Bit(cycle % kNear);
@@ -130,11 +129,11 @@ class Agenda {
 
   std::array<Block*, kBlocksMax> blocks_{};  // by number
   uint64_t numbers_ = 0;                     // in use
-  uint64_t withdrawing_ = 0;                 // blocks that may withdraw wishes
+  uint64_t withdrawing_ = 0;                 // blocks with Wishes::kMayBeWithdrawn
   std::array<uint64_t, kNear> due_{};        // blocks, by cycle modulo kNear
-  uint64_t near_ = 0;                        // where there are any
+  uint64_t near_ = 0;                        // cycles with due blocks
   std::vector<Entry> far_;                   // earliest first
-  Cycle now_ = 0;                            // that runs, or ran last
+  Cycle now_ = 0;                            // the current cycle, or the last one that ran
 };
 
 Block::Block(Agenda& agenda, Wishes wishes)

@@ -21,7 +21,7 @@ void ArbRr::Advance(Cycle now) {
 }
 
 bool ArbRr::Move(Cycle now) {
-  // The cycle in which the next beat moves: there is one, and there is room.
+  // The cycle in which the next beat moves: one is pending and the output has space.
   if (waiting_ == 0) return false;
   Cycle visible = kUnknown;
   if (busy_) {
@@ -32,7 +32,7 @@ bool ArbRr::Move(Cycle now) {
     }
   }
   const Cycle cycle = std::max(visible, output_.PushReady());
-  // A push in cycle now - 1 is visible in cycle now, so until then everything is known.
+  // A push in cycle now - 1 is visible in cycle now: no decision beyond that.
   if (cycle > now) return false;
 
   if (!busy_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges streams of tokens, round robin: rtl/common/vireo_arb_rr.sv where a token is a beat. The input slices are the
-// arbiter's; of those that have a token the first behind the last winner is served. Every token is a transaction of its
-// own, if it is not said which ones end one.
+// Merges streams of tokens, round robin: rtl/common/vireo_arb_rr.sv with one token per beat. The input slices belong to
+// the arbiter; the first pending input after the last winner is granted. Every token is a transaction of its own unless
+// `is_last` is set.
 #pragma once
 
 #include <cstddef>
@@ -29,20 +29,20 @@ class Arbiter final : public Block {
     slice_.SetConsumer(this);
   }
 
-  std::vector<Channel<T>> in;  // whose addresses others keep: never longer than it is made
+  std::vector<Channel<T>> in;  // fixed size: others keep the addresses of the elements
   Output<T> out;
 
   void Run(Cycle now) override {
     if (slice_.CanPop(now) && out.CanPush(now)) out.Push(now, slice_.Pop(now));
     if (!slice_.CanPush(now)) return;
-    // Inside a transaction the winner's turn alone.
+    // Within a transaction only the winner is granted.
     for (size_t i = busy_ ? 0 : 1; i <= (busy_ ? 0 : in.size()); ++i) {
       const size_t candidate = (winner_ + i) % in.size();
       if (!in[candidate].CanPop(now)) continue;
       winner_ = candidate;
       busy_ = !is_last_(in[candidate].front());
       slice_.Push(now, in[candidate].Pop(now));
-      // Of several tokens that wait, one is served per cycle.
+      // One waiting token is granted per cycle.
       WakeAt(now + 1);
       return;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ready/valid stream of tokens between two blocks, with the queue at its end: the slice or FIFO that the consumer has
-// at that input in RTL. The producer pushes in a cycle in which there is room; the consumer sees the token as many
-// cycles later as the queue takes. Each side is woken when the other gives it something to do.
+// A ready/valid stream of tokens between two blocks, with the queue at its end: the slice or FIFO at the consumer's
+// input in RTL. The producer pushes in a cycle with space; the consumer sees the token after the queue's latency. Each
+// side wakes the other when it creates work for it.
 //
-// Without a queue it is a sink, for what leaves the device and for tests: tokens are kept with their cycles until they
-// are taken away, and the taker says when it is open.
+// Without a queue it is a sink, for outputs of the device and for tests: tokens are kept with their cycles until they
+// are removed, and its user sets when it is open.
 #pragma once
 
 #include <cassert>
@@ -20,8 +20,8 @@
 
 namespace vireo::model {
 
-// A bit of a set that says which of many things are in use, for who looks at those only. It joins one set at most; the
-// set outlives it. In none it says nothing.
+// A bit in a set that shows which of many objects are in use, so that a reader visits only those. It joins at most one
+// set, which must outlive it; before it joins it has no effect.
 class SetBit {
  public:
   void Join(uint64_t& set, size_t bit) {
@@ -52,13 +52,13 @@ class Channel {
   static Channel Fifo(size_t depth) { return Channel(FifoTiming::Fifo(depth)); }
   static Channel Sink() { return Channel(std::nullopt); }
 
-  // Who is woken; both outlive the channel's use.
+  // Blocks to wake; both must outlive the channel's use.
   void SetProducer(Block* block) { producer_ = block; }
   void SetConsumer(Block* block) { consumer_ = block; }
-  // Bit `bit` of `set` is 1 as long as there is a token. To be said before the first one.
+  // Bit `bit` of `set` is 1 while there is a token. To be called before the first one.
   void ShowIn(uint64_t& set, size_t bit) { shown_.Join(set, bit); }
 
-  // --- Producer. A push is in the cycle that runs.
+  // --- Producer. A push takes place in the current cycle.
   bool CanPush(Cycle now) const { return timing_ ? timing_->PushReady() <= now : open_; }
   void Push(Cycle now, const T& token) {
     assert(CanPush(now));
@@ -84,24 +84,24 @@ class Channel {
     Drop(now);
     return token;
   }
-  // The same for who has seen the token as front().
+  // As Pop, for a caller that has read the token through front().
   void Drop(Cycle now) {
     assert(CanPop(now));
-    // Where there was room, nobody waits for it.
+    // The producer waits only if the queue was full.
     if (timing_->IsFull() && producer_ != nullptr) producer_->WakeAt(now + 1);
     tokens_.pop_front();
     if (tokens_.empty()) shown_.Clear();
     timing_->Pop(now);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
-  // A stream that nobody stops, as FifoTiming's Pass: its tokens have come another way.
+  // A stream without back-pressure, as FifoTiming's Pass: its tokens are transferred separately.
   void Pass(Cycle push, size_t pushes, Cycle pop) {
     tokens_.clear();
     shown_.Clear();
     timing_->Pass(push, pushes, pop);
   }
   size_t size() const { return tokens_.size(); }
-  // Of what was pushed before cycle `now` and is still here.
+  // Among tokens pushed before cycle `now` and still present.
   template <typename Predicate>
   bool AnyBefore(Cycle now, const Predicate& predicate) const {
     for (const Sent& sent : tokens_) {
@@ -112,7 +112,7 @@ class Channel {
 
   // --- Sink
   Ring<Sent>& sent() { return tokens_; }
-  // Whether it takes a token in cycle `now`; to be said before the blocks of that cycle run.
+  // Whether it accepts a token in cycle `now`; to be set before the blocks of that cycle run.
   void SetOpen(Cycle now, bool open) {
     open_ = open;
     if (open && producer_ != nullptr) producer_->WakeAt(now);
@@ -124,7 +124,7 @@ class Channel {
   void OnPush(Cycle now) {
     if (!timing_) return;
     timing_->Push(now);
-    // Behind others it changes nothing for the consumer, who is woken for each of them in turn.
+    // Behind others it changes nothing for the consumer, which is woken for each of them in turn.
     if (tokens_.size() != 1) return;
     shown_.Set();
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());

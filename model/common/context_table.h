@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table whose entries have a parity bit: the counterpart of rtl/common/vireo_context_table.sv. An entry that a flip
-// has hit reads as zero, as one that was never written, until it is written. Which bit it was makes no difference.
+// A table whose entries have a parity bit: the counterpart of rtl/common/vireo_context_table.sv. An entry hit by a flip
+// reads as zero, like one never written, until it is written. Which bit was flipped makes no difference.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace vireo::model {
 
-// Which entries of one memory are flipped when. Cycles do not go backwards. A flip counts for reads of later cycles, a
-// write ends it for those behind the write; of a flip and a write in one cycle, told in any order, the write wins.
+// Flipped entries of one memory over time. Cycles do not go backwards. A flip affects reads of later cycles; a write
+// ends it for reads after the write; of a flip and a write in one cycle, reported in any order, the write wins.
 class Flips {
  public:
-  // One takes the place of the one before, also if its entry does not exist.
+  // A flip replaces the previous one, even if its entry does not exist.
   void Flip(Cycle cycle, size_t index, bool exists) {
     for (auto& flip : flips_) flip.last = std::min(flip.last, cycle);
     if (!exists) return;
@@ -45,7 +45,7 @@ class Flips {
   struct One {
     size_t index;
     Cycle cycle;
-    Cycle last;  // in which a read finds it
+    Cycle last;  // last cycle in which a read finds it
   };
   std::vector<One> flips_;
   Cycle written_ = std::numeric_limits<Cycle>::max();
@@ -55,8 +55,8 @@ class Flips {
 template <typename T>
 class ContextTable {
  public:
-  // From a read that finds bad parity to its block's pulse, with which `on_error` is called: the block's, which
-  // outlives the table.
+  // Latency from a read with bad parity to the block's pulse, for which `on_error` is called. The block must outlive
+  // the table.
   static constexpr Cycle kErrorLatency = 2;
 
   ContextTable(spec::ContextRam ram, size_t entries, const std::function<void(Cycle)>& on_error)
@@ -72,8 +72,8 @@ class ContextTable {
     if (*on_error_) (*on_error_)(cycle + kErrorLatency);
     return zero_;
   }
-  bool corrupt() const { return corrupt_; }  // the entry that was read last
-  // Any memory's flip.
+  bool corrupt() const { return corrupt_; }  // of the entry read last
+  // A flip in any memory.
   void OnFlip(Cycle cycle, const spec::ContextFlip& flip) {
     if (flip.ram == ram_) flips_.Flip(cycle, flip.index, flip.index < table_.size());
   }

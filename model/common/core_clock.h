@@ -24,16 +24,16 @@ class CoreClock {
     // Divisions are slow, and a period of whole picoseconds needs none.
     return cycle * period_ + (rest_ == 0 ? 0 : cycle / khz_ * rest_ + cycle % khz_ * rest_ / khz_);
   }
-  // The first cycle that begins at `time` or later: where something enters that arrives at `time`.
+  // The first cycle that begins at `time` or later: the cycle in which an input that arrives at `time` takes effect.
   constexpr Cycle AtOrAfter(Picoseconds time) const {
     Cycle cycle = Containing(time);
     return Begin(cycle) == time ? cycle : cycle + 1;
   }
-  // The same of a device time in ns; kUnknown if that is beyond the end of time.
+  // The same for a device time in ns; kUnknown if that exceeds 2^64 ps.
   constexpr Cycle AtOrAfterNs(uint64_t ns) const {
     return ns < kForever / kPicosecondsPerNanosecond ? AtOrAfter(ns * kPicosecondsPerNanosecond) : kUnknown;
   }
-  // The cycle to which `time` belongs.
+  // The cycle that contains `time`.
   constexpr Cycle Containing(Picoseconds time) const {
     if (rest_ == 0) return time / period_;
     Cycle cycle = time / kPicosecondsPerMillisecond * khz_ +
@@ -41,7 +41,7 @@ class CoreClock {
     while (Begin(cycle + 1) <= time) ++cycle;
     return cycle;
   }
-  // When a device looks at cycle n as a whole: after all inputs of the cycle, which come at its begin.
+  // The sampling time of cycle n: after all inputs of the cycle, which arrive at its beginning.
   constexpr Picoseconds Middle(Cycle cycle) const { return Begin(cycle) + (Begin(cycle + 1) - Begin(cycle)) / 2; }
 
   constexpr uint32_t khz() const { return khz_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When entries enter and leave a queue: the counterpart of rtl/common/vireo_fifo.sv and vireo_slice.sv. It keeps
-// cycles, not the entries themselves.
+// Timing of a queue: the counterpart of rtl/common/vireo_fifo.sv and vireo_slice.sv. It keeps cycles, not the entries
+// themselves.
 //
 //   push n:  not before  pop n - depth, + 1    and  push n - 1, + 1
 //   pop n:   not before  push n, + latency     and  pop n - 1, + 1
@@ -27,7 +27,7 @@ class FifoTiming {
   static FifoTiming Fifo(size_t depth) { return FifoTiming(depth, kFifoLatency); }
 
   // The first cycle in which the next entry can be pushed: s_ready_o is 1 from then on. kUnknown while the queue is
-  // full and the pop that makes room is not known.
+  // full and the pop that frees an entry is not known.
   Cycle PushReady() const { return std::max(next_push_, room_.Available(1)); }
   void Push(Cycle cycle) {
     assert(PushReady() <= cycle);
@@ -46,26 +46,26 @@ class FifoTiming {
     room_.Return(cycle);
   }
 
-  // Room for `count` more entries, at most the depth, is there from this cycle on.
+  // The first cycle with space for `count` more entries, at most the depth.
   Cycle PushReady(size_t count) const { return std::max(next_push_, room_.Available(count)); }
-  // `count` pushes, one in each cycle from `first` on.
+  // `count` pushes, one per cycle from `first` on.
   void Push(Cycle first, size_t count) {
     for (size_t i = 0; i < count; ++i) Push(first + i);
   }
-  // The first cycle from which the oldest `count`, 1 or more, are visible as they are popped one in each cycle;
-  // kUnknown if there are fewer.
+  // The first cycle from which the oldest `count`, 1 or more, are visible when popped one per cycle; kUnknown if there
+  // are fewer.
   Cycle PopReady(size_t count) const {
     if (pushed_at_.size() < count) return kUnknown;
-    // No two were pushed in one cycle, so those before the last one are visible in time if it is.
+    // At most one is pushed per cycle, so if the last one is visible in time, those before it are, too.
     const Cycle last = pushed_at_[count - 1] + latency_;
     return std::max({next_pop_, pushed_at_.front() + latency_, last - std::min<Cycle>(last, count - 1)});
   }
-  // `count` pops, one in each cycle from `first` on.
+  // `count` pops, one per cycle from `first` on.
   void Pop(Cycle first, size_t count) {
     for (size_t i = 0; i < count; ++i) Pop(first + i);
   }
-  // A stream that nobody stops: `pushes` more entries come, one in each cycle from `push` on, and all leave, one in
-  // each cycle from `pop` on.
+  // A stream without back-pressure: `pushes` more entries arrive, one per cycle from `push` on, and all leave, one per
+  // cycle from `pop` on.
   void Pass(Cycle push, size_t pushes, Cycle pop) {
     const size_t pops = pushed_at_.size() + pushes;
     assert(pushes == 0 || next_push_ <= push);
@@ -79,7 +79,7 @@ class FifoTiming {
   }
 
   size_t size() const { return pushed_at_.size(); }
-  // All places are taken, as far as pops have been told.
+  // No free entry, counting the pops reported so far.
   bool IsFull() const { return room_.IsEmpty(); }
 
  private:

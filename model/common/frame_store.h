@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who stores received frames until they have been read, as the model's reader sees it.
+// Interface of a store of received frames, as its reader sees it.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace vireo::model {
 
-// The frames that are stored, as their reader sees them.
+// The stored frames, oldest first.
 class FrameStore {
  public:
-  // Who is woken when a frame becomes the oldest; outlives the store's use.
+  // Block to wake when a frame becomes the oldest; must outlive the store's use.
   void SetReader(Block* reader) { reader_ = reader; }
 
   // oldest_valid_o in cycle `now`.
   virtual bool HasOldest(Cycle now) const = 0;
-  // All of its bytes; there is one.
+  // All bytes of the oldest frame, which must exist.
   virtual std::span<const uint8_t> oldest() const = 0;
-  // Its bytes are read, the last of them in cycle `now`.
+  // The oldest frame has been read, its last bytes in cycle `now`.
   virtual void Free(Cycle now) = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wire that holds a value until it changes: what a block sees of another block's register.
+// A signal that holds its value until it changes: another block's register as a block samples it.
 #pragma once
 
 #include <cassert>
@@ -32,7 +32,7 @@ class Level {
     while (!changes_.empty() && changes_.front().first <= cycle) Settle();
     return value_;
   }
-  size_t changes() const { return changes_.size(); }  // that nobody has looked behind yet
+  size_t changes() const { return changes_.size(); }  // not yet passed by a read
 
  private:
   void Settle() {
@@ -42,7 +42,7 @@ class Level {
 
   T value_;
   Ring<std::pair<Cycle, T>> changes_;
-  Cycle forgotten_ = kUnknown;  // of the last change that became value_ before anybody looked behind it
+  Cycle forgotten_ = kUnknown;  // of the last change merged into value_ without a read after it
 };
 
 }  // namespace vireo::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue in one piece of memory, which it keeps: std::deque takes and gives back memory all the time while entries
-// pass through it. Entries that have left keep what they own until others come to their places.
+// A queue in contiguous memory that is kept: std::deque allocates and frees memory all the time while entries pass
+// through it. Slots of entries that have left keep their resources until they are reused.
 #pragma once
 
 #include <cassert>
@@ -54,12 +54,12 @@ class Ring {
   auto begin() const { return Iterator<const Ring, const T>(this, 0); }
   auto end() const { return Iterator<const Ring, const T>(this, size_); }
 
-  // A place behind the last one, with whatever was left in it: for who wants to use its memory again.
+  // Appends a slot with its previous contents, so that the caller can reuse its memory.
   T& Extend() {
     if (size_ > mask_ || slots_.empty()) Grow();
     return (*this)[size_++];
   }
-  // `value` is none of the queue's own.
+  // `value` must not be an element of the queue.
   void push_back(const T& value) { Extend() = value; }
   void push_back(T&& value) { Extend() = std::move(value); }
   void pop_front() {
@@ -81,10 +81,10 @@ class Ring {
   }
 
   std::vector<T> slots_;
-  size_t mask_ = 0;  // of indices: slots less 1. The vector would divide by the size of T to tell
+  size_t mask_ = 0;  // index mask: slots less 1. Getting it from the vector would divide by the size of T
   size_t first_ = 0;
   size_t size_ = 0;
-  static_assert(!std::is_same_v<T, bool>, "std::vector has none that could be referred to");
+  static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no references to elements");
 };
 
 }  // namespace vireo::model

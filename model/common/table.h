@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of records, one write and one read per cycle: the counterpart of rtl/common/vireo_table.sv. A read in cycle t
-// sees the writes of all cycles before t, in whatever order reads and writes of one cycle are told. All zero at first.
+// sees the writes of all cycles before t, in whatever order reads and writes of one cycle are reported. Initially all
+// zero.
 #pragma once
 
 #include <cassert>
@@ -25,7 +26,7 @@ class Table {
     forgotten_ = pending_.front().cycle;
     Settle();
   }
-  // In RTL the entry is there one cycle later.
+  // In RTL the entry is available one cycle later.
   const T& Read(Cycle cycle, size_t index) {
     assert(forgotten_ == kUnknown || forgotten_ < cycle);
     while (!pending_.empty() && pending_.front().cycle < cycle) Settle();
@@ -47,7 +48,7 @@ class Table {
 
   std::vector<T> entries_;
   Ring<Pending> pending_;
-  Cycle forgotten_ = kUnknown;  // of the last write that was in entries_ before anybody read behind it
+  Cycle forgotten_ = kUnknown;  // of the last write merged into entries_ without a read after it
 };
 
 }  // namespace vireo::model

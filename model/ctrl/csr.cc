@@ -17,7 +17,7 @@ constexpr uint32_t kVlans = 4096;         // IEEE 802.1Q, 9.6: VID has 12 bits
 constexpr uint32_t kFlipBitMask = 0x3ff;  // of context_flip.bit_index
 static_assert(static_cast<size_t>(spec::ContextRam::kManagementRss) == static_cast<size_t>(MgmtTable::kRss));
 
-// The first groups, which are firmware's.
+// The first groups of fields, which firmware owns.
 constexpr size_t kVirtqueueBytes = spec::TableVirtqueue::kGuestOffloadsOffset + sizeof(uint64_t);
 constexpr size_t kQpContextBytes = spec::TableQpContext::kEngineStateOffset;
 constexpr size_t kCqContextBytes = spec::TableCqContext::kCqeOffset + sizeof(uint32_t);
@@ -29,7 +29,7 @@ constexpr const spec::RegisterInfo* InfoOf(uint32_t address) {
   return nullptr;
 }
 constexpr uint32_t ResetOf(uint32_t address) { return InfoOf(address)->reset; }
-// The register, or the first of its array; an offset that is none if it is not listed or not aligned.
+// The register, or the first of its array; an invalid offset if it is not listed or not aligned.
 uint32_t RegisterAt(uint32_t address) {
   const auto* info = InfoOf(address);
   return info == nullptr || address % kWordBytes != 0 ? spec::kMgmtBytes : info->offset;
@@ -88,7 +88,7 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
   settings_ = Level<CsrSettings>(said_);
 }
 
-// --- What it is told -------------------------------------------------------------------------------------------------
+// --- Inputs ----------------------------------------------------------------------------------------------------------
 
 void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
   accesses_.push_back({now, write, address, data, idle(), quiet(), dma_outstanding(now)});
@@ -128,7 +128,7 @@ void Csr::Count(Cycle now, size_t counter) {
   counts_.push_back({now, counter});
 }
 
-// What was counted before a cycle.
+// Counters as of the beginning of a cycle.
 void Csr::SettleCounters(Cycle now) {
   const auto end = std::find_if(counts_.begin(), counts_.end(), [&](const Pulse& pulse) { return pulse.cycle >= now; });
   for (auto pulse = counts_.begin(); pulse != end; ++pulse) {
@@ -138,7 +138,7 @@ void Csr::SettleCounters(Cycle now) {
   counts_.erase(counts_.begin(), end);
 }
 
-// What happened in cycles before `now`, after what firmware wrote in them.
+// Applies pulses of cycles before `now`, after firmware's writes of those cycles.
 void Csr::Settle(Cycle now) {
   if (new_mailbox_ && new_mailbox_->first < now) {
     if (new_mailbox_->second.request && !mailbox_.request) cause_ |= kCauseMailbox;
@@ -154,7 +154,7 @@ void Csr::Settle(Cycle now) {
       case kDriverOk: cause_ |= spec::MgmtInterruptCause{.driver_ok = true}.ToWord(); break;
       case kLinkChange: cause_ |= spec::MgmtInterruptCause{.link_change = true}.ToWord(); break;
       case kDrainDone:
-        // The end of a drain that was given up means nothing to another order.
+        // The end of a superseded drain does not apply to another order.
         if (command_.operation != spec::QpOperation::kDrain) break;
         [[fallthrough]];
       case kQpDone:
@@ -170,7 +170,7 @@ void Csr::Settle(Cycle now) {
     }
     return true;
   });
-  // Behind what else is fatal in this cycle.
+  // Other causes of this cycle take precedence.
   if (parity_error && fatal_ == spec::FatalCause::kNone) {
     fatal_ = spec::FatalCause::kMemory;
     cause_ |= kCauseFatal;
@@ -186,18 +186,18 @@ void Csr::Run(Cycle now) {
   Settle(now);
   const bool interrupt = (cause_ & enable_) != 0;
   const bool needs_reset = fatal_ != spec::FatalCause::kNone;
-  // A reset of the device needs what waits for its turn to end.
+  // A device reset needs the waiting work to drain.
   const bool halts = fatal_ == spec::FatalCause::kMemory && (cause_ & kCauseReset) == 0;
   const State state = state_;
 
-  // Answers, before anything else that happens in this cycle.
+  // Read responses, before anything else of this cycle.
   for (Access& access : accesses_) {
     if (access.write) continue;
     if (access.cycle + kReadLatency == now) on_read(now, access.data);
     if (access.cycle + kAnswerLatency == now) access.data = Answer(now, access);
   }
 
-  // Streams of before.
+  // Output streams loaded earlier.
   if (order_ && qp_order_out.CanPush(now)) {
     qp_order_out.Push(now, command_);
     order_ = false;
@@ -212,7 +212,7 @@ void Csr::Run(Cycle now) {
   }
   if (events_.CanPop(now) && host_event_out.CanPush(now)) host_event_out.Push(now, events_.Pop(now));
 
-  // The table operation, with table_data as it is before a write of this cycle.
+  // The table operation uses table_data as it is before a write of this cycle.
   switch (state) {
     case State::kIdle:
     case State::kRead: break;
@@ -256,7 +256,7 @@ void Csr::Run(Cycle now) {
       access.data = read_window(now, (access.address - spec::kMgmtMailboxDataRegister) / kWordBytes);
     }
   }
-  // What happens in the device comes after what firmware clears in the same cycle.
+  // Events of the device take precedence over firmware's clears of the same cycle.
   if (is_new_reset) cause_ |= kCauseQueueReset;
   if (state == State::kRead) {
     table_data_ = looked_up_;
@@ -290,8 +290,8 @@ void Csr::Run(Cycle now) {
   if (changed_ || !accesses_.empty()) WakeAt(now + 1);
 }
 
-// True: a queue reset is to be told to firmware, which happens once for each. Those of a driver that has reset the
-// device mean nothing any more.
+// True: a queue reset is to be reported to firmware, once for each. Queue resets from before a device reset are
+// dropped.
 bool Csr::TakeQueueReset(Cycle now) {
   if (!queue_reset_in.CanPop(now)) return false;
   if ((cause_ & kCauseReset) != 0) {
@@ -361,7 +361,7 @@ void Csr::Write(Cycle now, const Access& access, State state) {
       break;
     case spec::kMgmtTableDataRegister: std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes); break;
     case spec::kMgmtQpCommandRegister: {
-      // A drain may take for ever. [tables.toml, table_qp_context]
+      // A drain may never end. [tables.toml, table_qp_context]
       if (qp_busy_ && command_.operation != spec::QpOperation::kDrain) break;
       const auto command = spec::MgmtQpCommand::FromWord(value);
       command_ = {.qpn = command.qpn, .operation = command.operation};
@@ -369,7 +369,7 @@ void Csr::Write(Cycle now, const Access& access, State state) {
       break;
     }
     case spec::kMgmtEventPushRegister:
-      // Without room the event is lost.
+      // Without space the event is lost.
       if (events_.CanPush(now)) {
         events_.Push(now, {.event_type = static_cast<spec::RdmaEventType>(event_data_[0] & 0xffff),
                            .element = event_data_[1],
@@ -402,7 +402,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
     case spec::kMgmtAbiProfileRegister: return profile_;
     case spec::kMgmtScratchRegister: return scratch_;
     case spec::kMgmtParameterRegister: {
-      // The configuration's members behind the name, which is how csr.toml orders them.
+      // The configuration's members after the name, in the order of configs.toml.
       const uint32_t* parameters = &config_.datapath_bits;
       uint32_t value;
       std::memcpy(&value, reinterpret_cast<const char*>(parameters) + word * sizeof(value), sizeof(value));
@@ -471,7 +471,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
 
 // --- Tables ----------------------------------------------------------------------------------------------------------
 
-// False: there is no such table, entry or operation.
+// False: the table, entry or operation does not exist.
 bool Csr::LookUp(Cycle now) {
   const size_t id = static_cast<size_t>(table_command_.table_id);
   if (id >= tables_.size() || index_ >= tables_[id].entries ||
@@ -504,7 +504,7 @@ bool Csr::LookUp(Cycle now) {
     context.expected_psn = expected_psn_.Read(now, index_);
     context.Encode(looked_up_.data());
   }
-  if (own_error_) looked_up_ = {};  // nothing of it counts
+  if (own_error_) looked_up_ = {};  // all of it is invalid
   return true;
 }
 
@@ -516,7 +516,7 @@ void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
   on_context_flip(now, flip);
 }
 
-// Keeps an entry, without the bits that only ask for something.
+// Stores an entry, without its request bits (load_, set_, reset_).
 void Csr::Store(Cycle now, const uint8_t* data) {
   StoredTable& table = tables_[static_cast<size_t>(table_command_.table_id)];
   table.flips.Write(now, index_);

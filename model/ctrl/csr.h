@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management registers: the only way in which firmware sees the device. One access per cycle is always taken; reads
-// are answered in order after kReadLatency cycles, writes take effect before every later access is looked at. It keeps
-// what firmware wrote to the tables, so that firmware can read it back, and says every write to all blocks; it
-// understands nothing of what the entries mean but the fields that it must complete.
+// The management registers: firmware's only access to the device. One access per cycle is always accepted; reads are
+// answered in order after kReadLatency cycles, writes take effect before every later access is evaluated. It stores
+// what firmware wrote to the tables, for readback, and broadcasts every write to all blocks; it does not interpret the
+// entries except for the fields that it must complete.
 //
 // Counterpart of rtl/ctrl/vireo_csr.sv; docs/blocks/csr.md has the latencies.
 #pragma once
@@ -43,18 +43,19 @@ struct CsrSettings {
 class Csr final : public Block {
  public:
   static constexpr Cycle kReadLatency = 3;
-  // A read answers what is so kAnswerLatency cycles after it.
+  // A read returns the state kAnswerLatency cycles after it.
   static constexpr Cycle kAnswerLatency = 2;
-  // From a write of table_command to the pulse, and to the first cycle that is not busy: without loads, and refused.
+  // From a write of table_command to the pulse, and to the first cycle that is not busy: without loads, and if
+  // rejected.
   static constexpr Cycle kTableWriteLatency = 3;
   static constexpr Cycle kTableLatency = 4;
   static constexpr Cycle kTableErrorLatency = 3;
   // From a write of qp_command and event_push to their tokens.
   static constexpr Cycle kQpOrderLatency = 2;
   static constexpr Cycle kEventLatency = 3;
-  // From the pulse of a parity error to settings that need a reset and pause.
+  // From the pulse of a parity error to settings that request a reset and pause.
   static constexpr Cycle kParityLatency = 2;
-  static constexpr size_t kEventDepth = 16;  // events that wait for QP control; more are lost
+  static constexpr size_t kEventDepth = 16;  // events waiting for QP control; further ones are lost
 
   Csr(Agenda& agenda, const spec::Config& config);
 
@@ -66,9 +67,9 @@ class Csr final : public Block {
 
   // --- The management port
   void OnAccess(Cycle now, bool write, uint16_t address, uint32_t data);
-  std::function<void(Cycle, uint32_t data)> on_read = [](Cycle, uint32_t) {};  // in the cycle of the answer
+  std::function<void(Cycle, uint32_t data)> on_read = [](Cycle, uint32_t) {};  // in the cycle of the response
 
-  // --- What it says, in the cycle of the pulse
+  // --- Broadcast outputs, in the cycle of the pulse
   std::function<void(Cycle, const spec::TableWrite&)> on_table_write = [](Cycle, const spec::TableWrite&) {};
   std::function<void(Cycle, const spec::ContextFlip&)> on_context_flip = [](Cycle, const spec::ContextFlip&) {};
   std::function<void(Cycle)> on_reset_done = [](Cycle) {};
@@ -77,19 +78,19 @@ class Csr final : public Block {
   std::function<void(Cycle, uint32_t)> on_mailbox_complete = [](Cycle, uint32_t) {};
   std::function<void(Cycle, uint32_t word, uint32_t data)> on_window_write = [](Cycle, uint32_t, uint32_t) {};
   std::function<uint32_t(Cycle, uint32_t word)> read_window = [](Cycle, uint32_t) { return 0u; };
-  // Levels, when they change: told in the cycle before `from`.
+  // Levels, when they change: reported in the cycle before `from`.
   std::function<void(Cycle from, const CsrSettings&)> on_settings = [](Cycle, const CsrSettings&) {};
   std::function<void(Cycle from, bool)> on_firmware_interrupt = [](Cycle, bool) {};
   const CsrSettings& SettingsAt(Cycle now) { return settings_.At(now); }
   bool FirmwareInterruptAt(Cycle now) { return interrupt_.At(now); }
 
-  // --- What it is told: pulses
+  // --- Inputs: pulses
   void OnDeviceReset(Cycle now) { Happen(now, kDeviceReset); }
   void OnFeaturesWritten(Cycle now) { Happen(now, kFeaturesWritten); }
   void OnDriverOk(Cycle now) { Happen(now, kDriverOk); }
   void OnQpDone(Cycle now, const spec::QpDone& done) { Happen(now, done.is_drain ? kDrainDone : kQpDone); }
   void OnMailboxFatal(Cycle now) { Happen(now, kMailboxFatal); }
-  void OnParityError(Cycle at) { Happen(at, kParityError); }  // of a block that keeps contexts; not before it is told
+  void OnParityError(Cycle at) { Happen(at, kParityError); }     // from a block with contexts; `at` is not in the past
   void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
@@ -100,27 +101,27 @@ class Csr final : public Block {
   void OnTxFrame(Cycle now) { Count(now, kTxFrames); }
   void OnRxDrop(Cycle now) { Count(now, kRxDrops); }
   void OnRetransmission(Cycle now) { Count(now, kRetransmissions); }
-  void OnDmaError(Cycle now) { Count(now, kDmaErrors); }  // of each source
+  void OnDmaError(Cycle now) { Count(now, kDmaErrors); }  // from each source
   void OnWindowViolation(Cycle now) { Count(now, kWindowViolations); }
   void OnNetRxFiltered(Cycle now) { Count(now, kNetRxFiltered); }
-  void OnNetRxDrop(Cycle now) { Count(now, kNetRxDrops); }  // of each source
-  void OnNetTxDrop(Cycle now) { Count(now, kNetTxDrops); }  // of each source
+  void OnNetRxDrop(Cycle now) { Count(now, kNetRxDrops); }  // from each source
+  void OnNetTxDrop(Cycle now) { Count(now, kNetTxDrops); }  // from each source
 
-  // --- What it is told: levels, from a cycle on that has not run yet
+  // --- Inputs: levels, effective from a cycle that has not run yet
   void SetDeviceStatus(Cycle from, uint8_t status) { device_status_.Set(from, status); }
   void SetDriverFeatures(Cycle from, const std::array<uint32_t, 4>& features) { features_.Set(from, features); }
   void SetMacLink(Cycle from, bool link);
-  // Asked in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
+  // Sampled in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
   std::function<bool()> idle = [] { return true; };
   std::function<bool()> quiet = [] { return true; };
   std::function<uint16_t(Cycle now)> dma_outstanding = [](Cycle) { return uint16_t{0}; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
   void Run(Cycle now) override;
-  // What idle_o is in the next cycle, when all blocks of cycle `now` have run.
+  // idle_o in the next cycle, when all blocks of cycle `now` have run.
   bool IsIdle(Cycle now) {
     Settle(now + 1);
-    // A drain that is under way may wait for a peer, which is no work.
+    // A drain in progress may wait for a peer, which does not count as work.
     const bool works = qp_busy_ && (order_ || command_.operation != spec::QpOperation::kDrain);
     return state_ == State::kIdle && !works && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
   }
@@ -199,10 +200,10 @@ class Csr final : public Block {
   uint16_t active_pairs_;
   spec::MgmtRxMode rx_mode_;
   uint32_t time_high_ = 0;
-  bool announced_ = false;                    // of the queue reset that waits
+  bool announced_ = false;                    // the waiting queue reset is reported
   bool reset_done_ = false;                   // pulse of the next cycle
   std::optional<uint16_t> queue_reset_done_;  // likewise
-  bool changed_ = false;                      // something did in the cycle that runs
+  bool changed_ = false;                      // a setting changed in the current cycle
 
   std::array<uint32_t, kCounters> counters_{};
   struct Pulse {
@@ -221,7 +222,7 @@ class Csr final : public Block {
   // Tables.
   std::vector<StoredTable> tables_;  // by number
   const std::function<void(Cycle)> on_own_error_ = [this](Cycle at) { own_error_ = at; };
-  std::optional<Cycle> own_error_;  // the entry that was looked up is corrupt
+  std::optional<Cycle> own_error_;  // the entry that was read has bad parity
   ContextTable<spec::QueueRowWrite> rows_;
   ContextTable<spec::IbQpState> engine_state_;
   Table<uint16_t> send_outstanding_;

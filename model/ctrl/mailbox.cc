@@ -59,20 +59,20 @@ uint32_t Mailbox::ReadWindow(Cycle now, uint32_t word) {
   return data;
 }
 
-// What the cycle's state is, whether Run of this cycle has been called or not.
+// The state in a cycle, before or after its Run.
 bool Mailbox::IsBusy(Cycle now) {
   TakePulses(now);
   const State state = since_ <= now ? state_ : before_;
   return IsActive(state) && state != State::kWait;
 }
 
-// What pulses of earlier cycles have changed by now.
+// Applies pulses of earlier cycles.
 void Mailbox::TakePulses(Cycle now) {
   const auto state_at = [&](Cycle cycle) { return since_ <= cycle ? state_ : before_; };
   if (order_ && order_->cycle < now) {
     const Order order = *order_;
     order_.reset();
-    // Whoever forgets takes no order: then the state is another one by now.
+    // An abort discards orders: then the state has changed by now.
     if (state_ == State::kWait && state_at(order.cycle) == State::kWait) {
       skip_ = order.complete ? 0 : order.value;
       end_ = kWindowBytes;
@@ -116,7 +116,7 @@ void Mailbox::Go(Cycle now, State state) {
   WakeAt(now + 1);
 }
 
-// A command is there.
+// A command is in progress.
 bool Mailbox::IsActive(State state) {
   return state != State::kIdle && state != State::kAsk && state != State::kBuffer && state != State::kBroken;
 }
@@ -193,7 +193,7 @@ void Mailbox::Step(Cycle now) {
     case State::kStore: {
       if (!store_out.CanPush(now)) return;
       spec::DmaStore store{.address = address_, .bytes = static_cast<uint8_t>(piece_), .notify = true, .tag = 0};
-      // The rest of the row goes along.
+      // The rest of the row is read along with it.
       const size_t row_end = (pos_ / kRowBytes + 1) * kRowBytes;
       std::copy(window_.begin() + static_cast<ptrdiff_t>(pos_), window_.begin() + static_cast<ptrdiff_t>(row_end),
                 store.data);
@@ -205,7 +205,7 @@ void Mailbox::Step(Cycle now) {
     }
 
     case State::kDrain:
-      // The used element may be written only behind the data, and by another client of the write port.
+      // The used element must be written after the data, and another client of the write port writes it.
       if (outstanding_ != 0) return;
       if (forget_) return Go(now, State::kIdle);
       if (!store_failed_) return Go(now, State::kUsed);

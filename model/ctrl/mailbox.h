@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control queue for firmware: takes one command (a chain of descriptors) at a time, copies its readable bytes into
-// a window of 512 bytes and the window's bytes into its writable ones, as firmware asks, and gives the chain back as
-// used. It understands no byte of a command. One read is under way at a time; writes are not waited for until the last.
+// a window of 512 bytes and the window's bytes into its writable ones, as firmware requests, and returns the chain as
+// used. It does not interpret commands. One read is outstanding at a time; writes are awaited only before completion.
 //
-// A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `on_fatal`, and
-// nothing more until the device is reset.
+// A chain that violates virtio, or a response that cannot be written, breaks the control queue: `on_fatal`, and no
+// further work until the device is reset.
 //
 // Counterpart of rtl/ctrl/vireo_mailbox.sv; docs/blocks/mailbox.md has the latencies.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace vireo::model {
 
-// What csr sees of the mailbox: the registers mailbox_status, mailbox_request_bytes and mailbox_response_bytes.
+// The mailbox's part of registers mailbox_status, mailbox_request_bytes and mailbox_response_bytes.
 struct MailboxStatus {
   bool request = false;
   bool busy = false;
@@ -67,12 +67,12 @@ class Mailbox final : public Block {
   // From csr. At most one of them in a cycle.
   void OnFetch(Cycle now, uint32_t offset);
   void OnComplete(Cycle now, uint32_t bytes);
-  // Accesses to the window count only while not busy: otherwise they read 0 and write nothing.
+  // Window accesses are valid only while not busy: otherwise reads return 0 and writes are ignored.
   void OnWindowWrite(Cycle now, uint32_t word, uint32_t data);
   uint32_t ReadWindow(Cycle now, uint32_t word);  // in RTL the word is there one cycle later
 
   void Run(Cycle now) override;
-  // What idle_o is in the next cycle, when all blocks of this one have run.
+  // idle_o in the next cycle, when all blocks of this one have run.
   bool IsIdle() const {
     return (state_ == State::kIdle || state_ == State::kBroken) && control_doorbell_in.size() == 0;
   }
@@ -101,8 +101,8 @@ class Mailbox final : public Block {
   static bool IsActive(State state);
   void TakePulses(Cycle now);
   void Step(Cycle now);
-  void Go(Cycle now, State state);  // from the next cycle on
-  void Begin();                     // the next command
+  void Go(Cycle now, State state);  // takes effect in the next cycle
+  void Begin();                     // starts the next command
   void TakeBuffer(Cycle now);
   void Piece(Cycle now);
   void SayStatus(Cycle now);
@@ -113,11 +113,11 @@ class Mailbox final : public Block {
   State state_ = State::kIdle;
   State before_ = State::kIdle;  // the state before since_
   Cycle since_ = 0;              // state_ holds from this cycle on
-  bool forget_ = false;          // the device was reset while something was under way
+  bool forget_ = false;          // the device was reset while a command was in progress
   bool fatal_ = false;           // pulse of the next cycle
   bool dma_error_ = false;
 
-  // Pulses of the last cycle, not yet taken.
+  // Pulses of the last cycle, not yet applied.
   struct Order {
     Cycle cycle;
     bool complete;
@@ -130,7 +130,7 @@ class Mailbox final : public Block {
   uint16_t vq_index_ = 0;
   spec::BufferRequest next_;  // for the next descriptor
   uint16_t head_ = 0;
-  bool has_id_ = false;  // of the last descriptor; the place behind it is next_.index
+  bool has_id_ = false;  // of the last descriptor; the position after it is next_.index
   uint16_t id_ = 0;
   std::vector<Entry> chain_;
   size_t readable_ = 0;

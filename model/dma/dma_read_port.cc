@@ -40,7 +40,7 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
 }
 
 void DmaReadPort::Run(Cycle now) {
-  bool moved = false;  // then there may be more to do in the next cycle, for what waits at the inputs
+  bool moved = false;  // then tokens waiting at the inputs may cause work in the next cycle
 
   while (!train_ends_.empty() && train_ends_.front() <= now) {
     train_ends_.pop_front();
@@ -93,7 +93,7 @@ void DmaReadPort::Run(Cycle now) {
     begins_.push_back(now);
     moved = true;
   }
-  outstanding(now);  // so that what is over is not kept
+  outstanding(now);  // discards what has ended
 
   if (moved && (waiting_ != 0 || !arb_.IsDecided())) WakeAt(now + 1);
   Wake(now);
@@ -104,7 +104,7 @@ DmaReader::Burst DmaReadPort::TakeBurst() {
   const Cycle cycle = reader_.BurstCycle();
   reader_.OnBurstTaken(cycle);
   begins_.push_back(cycle);
-  // What follows from it is later than this.
+  // Its consequences are in later cycles.
   Wake(cycle);
   return burst;
 }
@@ -122,7 +122,7 @@ bool DmaReadPort::Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>&
   return true;
 }
 
-// Nobody makes a train wait, so all that it does follows from its first beat, and the reader can be told at once.
+// A train has no back-pressure, so all its events follow from its first beat, and the reader can be notified at once.
 void DmaReadPort::TakeTrain(Cycle now) {
   assert(reader_.TrainCycle() == now);
   const DmaReader::TrainBeat first = reader_.train_beat();
@@ -169,7 +169,7 @@ bool DmaReadPort::IsIdle() const {
          std::all_of(answers_.begin(), answers_.end(), [](const auto& answers) { return answers.places.taken() == 0; });
 }
 
-// Asks for the cycles that are known. What is due already waits for somebody who will wake us.
+// Requests wake-ups for known cycles. Whatever is due already waits for an input that wakes the block.
 void DmaReadPort::Wake(Cycle now) {
   const auto at = [&](Cycle cycle) {
     if (cycle > now) WakeAt(cycle);

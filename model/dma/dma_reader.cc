@@ -10,8 +10,8 @@ namespace {
 
 // Parts of the latencies.
 constexpr uint64_t kDoneToRetire = 2;   // last beat of a burst to its retirement
-constexpr uint64_t kRetireToQueue = 1;  // retirement of the last burst to the queue of whole requests
-constexpr uint64_t kStepToQueue = 2;    // step of a train to the queue at the end
+constexpr uint64_t kRetireToQueue = 1;  // retirement of the last burst to the queue of complete requests
+constexpr uint64_t kStepToQueue = 2;    // step of a train to the output queue
 
 }  // namespace
 
@@ -32,7 +32,7 @@ uint32_t DmaReader::TrainSteps(uint64_t address, uint32_t bytes) const {
 void DmaReader::OnRequest(Cycle cycle, const Request& request) {
   assert(request.bytes <= max_request_bytes());
   split_.OnRequest(cycle, request.address, request.bytes, request.max_read_request_size);
-  Flight& flight = flights_.Extend();  // with the memory of one that has left
+  Flight& flight = flights_.Extend();  // reuses the memory of one that has left
   flight.tag = request.tag;
   flight.data.resize(request.bytes);
   flight.resp = AxiResp::kOkay;
@@ -70,7 +70,7 @@ void DmaReader::OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp) {
   if (read.resp == AxiResp::kOkay) read.resp = resp;
   if (read.bytes_here != read.bytes) {
     assert(resp != AxiResp::kOkay);
-    // A beat of the bus is there or not, so one that has begun is missing, too.
+    // A beat of the bus is present or not, so a partial one is missing, too.
     const auto begun = static_cast<uint32_t>((read.address + read.bytes_here) % beat_bytes_);
     const auto data = FlightOf(read.flight).data.begin() + read.offset;
     std::fill(data + read.bytes_here - std::min(begun, read.bytes_here), data + read.bytes, uint8_t{0});
@@ -97,11 +97,11 @@ void DmaReader::OnTrainBeatTaken(Cycle cycle) {
   Advance();
 }
 
-// Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
+// Between the beats only steps wait for queue space, and a step waits for nothing else except as Advance checks.
 std::span<const uint8_t> DmaReader::TakeTrain(Cycle first) {
   assert(beat_ == 0);
   const uint32_t beats = flights_.front().train_beats;
-  // Whether the steps that are left find room, and no beat is late for its cycle.
+  // True if the remaining steps find space and no beat is late for its cycle.
   const bool flows =
       next_step_ > first && next_step_ + kStepToQueue + FifoTiming::kFifoLatency <= first + train_timing_.size();
   if (step_flight_ == first_flight_ && step_ > 0 && flows) {
@@ -120,7 +120,7 @@ std::span<const uint8_t> DmaReader::TakeTrain(Cycle first) {
   return data;
 }
 
-// The steps that are left of the oldest train, one in each cycle, and all its beats from `first` on.
+// The remaining steps of the oldest train, one per cycle, and all its beats from `first` on.
 void DmaReader::TakeSteps(Cycle first) {
   const Flight& flight = flights_.front();
   const uint32_t steps = flight.steps - step_;
@@ -144,7 +144,7 @@ void DmaReader::Advance() {
   for (bool moved = true; moved;) {
     while (split_.Advance() || Issue()) {
     }
-    moved = false;  // then there may be tags and places
+    moved = false;  // then tags and buffer space may be free
     while (Retire()) moved = true;
     while (Step()) moved = true;
   }

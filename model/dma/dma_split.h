@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a DMA request is cut into AXI4 bursts and when: the counterpart of rtl/dma/vireo_dma_split.sv, and of
-// vireo_dma_pkg what model and RTL share.
+// Splits a DMA request into AXI4 bursts, with timing: the counterpart of rtl/dma/vireo_dma_split.sv, and of the
+// definitions of vireo_dma_pkg that model and RTL share.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace vireo::model {
 
-// Answer of an AXI4 read beat or write burst. kExokay is an error here: Vireo makes no exclusive accesses.
+// Response of an AXI4 read beat or write burst. kExokay is an error here: Vireo makes no exclusive accesses.
 enum class AxiResp : uint8_t { kOkay = 0, kExokay = 1, kSlverr = 2, kDecerr = 3 };
 
 // Depth of the queues at the end of the shift pipelines.
 inline constexpr size_t kStreamDepth = 8;
 
-// No burst crosses a multiple of this many bytes, and none is longer: the maximum size, at most 256 beats and 4 KiB.
-// Reserved codes count as the smallest size.
+// No burst crosses a multiple of this many bytes or is longer: the maximum size, at most 256 beats and 4 KiB. Reserved
+// codes count as the smallest size.
 uint32_t BurstLimit(spec::PcieSize max_size, uint32_t beat_bytes);
 
 // Beats of the bus that hold `bytes` bytes from `address` on.
@@ -43,7 +43,7 @@ class DmaSplit {
   Cycle RequestReady() const { return requests_timing_.PushReady(); }
   void OnRequest(Cycle cycle, uint64_t address, uint32_t bytes, spec::PcieSize max_size);
 
-  // Cuts the next burst if the cycle in which that happens is known. Whether it did.
+  // Cuts the next burst if its cycle is known. True: it did.
   bool Advance() {
     const Cycle cycle = std::max(requests_timing_.PopReady(), bursts_timing_.PushReady());
     if (cycle == kUnknown) return false;
@@ -51,7 +51,7 @@ class DmaSplit {
     return true;
   }
 
-  // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
+  // The oldest burst that was not accepted is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
   const Burst& burst() const { return bursts_.front(); }
   void TakeBurst(Cycle cycle);
@@ -60,7 +60,7 @@ class DmaSplit {
   void Cut(Cycle cycle);
 
   struct Request {
-    uint64_t address;  // of what is left of it
+    uint64_t address;  // of the rest of the request
     uint32_t bytes;
     uint32_t limit;
     bool begun;

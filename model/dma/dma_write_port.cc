@@ -44,7 +44,7 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
 }
 
 void DmaWritePort::Run(Cycle now) {
-  bool moved = false;  // then there may be more to do in the next cycle, for what waits at the inputs
+  bool moved = false;  // then tokens waiting at the inputs may cause work in the next cycle
 
   auto& completions = writer_.completions();
   while (!completions.empty() && completions.front().cycle <= now) {
@@ -79,7 +79,7 @@ void DmaWritePort::Run(Cycle now) {
 
 bool DmaWritePort::IntoArbiter(Cycle now) {
   bool moved = false;
-  // The place of the beat among those in the arbiter.
+  // The slot of the beat among those in the arbiter.
   const auto push = [&](size_t client, bool first, bool last) -> WriteBeat& {
     if (first) ++writes_[client];
     arb_.Push(now, client, last);
@@ -127,7 +127,7 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   if (first) {
     assert(beat.request.bytes >= 1 && beat.request.bytes <= DmaWriter::kMaxRequestBytes);
     bytes_left_ = beat.request.bytes;
-    // The end of each is reported, so that it can be counted.
+    // The end of each is reported, for counting.
     requests_.push_back({.address = beat.request.address,
                          .bytes = beat.request.bytes,
                          .tag = static_cast<uint32_t>(client) << kClientShift |
@@ -149,11 +149,11 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   return true;
 }
 
-// The first beat of a train leaves the arbiter, which serves nobody else until the last one does. If the writer has
-// room for all of them and the client does not pause, all cycles are known.
+// The first beat of a train leaves the arbiter, which grants no other client until the last one does. If the writer has
+// space for all of them and the client does not pause, all cycles are known.
 bool DmaWritePort::TakeRest(Cycle now, size_t client) {
   const size_t index = client - whole();
-  // The second beat is at the arbiter's output, the third at its input, and so on: in full flight.
+  // The second beat is at the arbiter's output, the third at its input, and so on: the pipeline is full.
   constexpr size_t kInArbiter = 3;
   if (beat_source[index] == nullptr || write_beats_[index] != kInArbiter || beats_[client].size() != kInArbiter ||
       arb_.output().size() != kInArbiter - 1) {
@@ -174,7 +174,7 @@ bool DmaWritePort::TakeRest(Cycle now, size_t client) {
   bytes_left_ = 0;
   const Cycle last = now + beats - 1;
   if (on_accepted[index]) on_accepted[index](last);
-  WakeAt(last);  // the arbiter may serve another client
+  WakeAt(last);  // the arbiter may grant another client
   return true;
 }
 
@@ -214,7 +214,7 @@ bool DmaWritePort::IsIdle() const {
   return waiting_ == 0 && std::all_of(writes_.begin(), writes_.end(), [](uint64_t writes) { return writes == 0; });
 }
 
-// Asks for the cycles that are known. What is due already waits for somebody who will wake us.
+// Requests wake-ups for known cycles. Whatever is due already waits for an input that wakes the block.
 void DmaWritePort::Wake(Cycle now) {
   const auto at = [&](Cycle cycle) {
     if (cycle > now) WakeAt(cycle);

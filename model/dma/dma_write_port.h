@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer of host memory and its clients: the counterpart of rtl/dma/vireo_dma_write_port.sv. Small clients give a
-// write as one token, whole clients as a train of beats. It checks no address, no right and no length.
+// The writer of host memory and its clients: the counterpart of rtl/dma/vireo_dma_write_port.sv. Store clients send a
+// small write as one token, write clients a train of beats. It checks no address, right or length.
 //
-// Unloaded, with t the cycle in which a small write, or the first beat of a train that does not pause, was pushed, and
-// n its beats:
+// Unloaded, with t the cycle in which a small write, or the first beat of a train without pauses, was pushed, and n its
+// beats:
 //
 //   accepted:       t + kAcceptedLatency + n - 1
 //   burst visible:  t + kBurstLatency, but not before accepted + DmaWriter::kTrainLatency
-//   done:           last answer + DmaWriter::kDoneLatency
+//   done:           last response + DmaWriter::kDoneLatency
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class DmaWritePort final : public Block {
  public:
   struct Config {
     DmaWriter::Config writer{};
-    size_t store_clients = 2;  // small ones
-    size_t write_clients = 1;  // whole ones
+    size_t store_clients = 2;  // small writes
+    size_t write_clients = 1;  // trains
   };
 
-  using WriteBeat = model::WriteBeat;  // of a whole client
+  using WriteBeat = model::WriteBeat;  // of a write client
   using OnDone = std::function<void(Cycle, const spec::DmaDone&)>;
 
   static constexpr uint64_t kAcceptedLatency = 3;
@@ -45,44 +45,45 @@ class DmaWritePort final : public Block {
 
   DmaWritePort(Agenda& agenda, const Config& config);
 
-  // Whose addresses others keep: never longer than they are made.
+  // Fixed sizes: others keep the addresses of the elements.
   std::vector<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
   std::vector<Channel<WriteBeat>> write_in;       // per whole client
-  Output<DmaWriter::Burst> aw_out;                // or nobody: then TakeBurst
+  Output<DmaWriter::Burst> aw_out;                // or unconnected: then TakeBurst
   // Called in the cycle of the pulse; may be empty.
   std::vector<OnDone> on_done;        // per small client
   std::vector<OnDone> on_write_done;  // per whole client
-  // Per whole client; may be told ahead.
+  // Per write client; may be reported ahead.
   std::vector<std::function<void(Cycle)>> on_accepted;
-  // Per whole client: from whom the rest of a train that nobody stops is taken at once. Null: beat by beat.
+  // Per write client: source of the rest of a train without back-pressure, taken at once. Null: beat by beat.
   std::vector<BeatSource*> beat_source;
   std::function<void(Cycle)> on_dma_error;
-  // Counts for requests that enter the writer; to be set before the blocks of a cycle run.
+  // Applies to requests that enter the writer; to be set before the blocks of a cycle run.
   spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
 
   void Run(Cycle now) override;
 
-  // For a bus that knows ahead in which cycle it takes the oldest burst, writer().burst(); not before
-  // writer().BurstCycle(). It is always ready for the beats from the next cycle on; they are writer().burst_data(), if
-  // this is told before. The cycle of the last one.
+  // For a bus that knows in advance in which cycle it accepts the oldest burst, writer().burst(); not before
+  // writer().BurstCycle(). It must be ready for the beats from the next cycle on; they are writer().burst_data(), which
+  // is to be read before this call. Returns the cycle of the last one.
   Cycle TakeBurst(Cycle cycle);
 
-  // The beats of the bus are writer().write_beat(), from writer().WriteCycle() on. Told in cycle `now` that the bus
-  // takes one.
+  // The beats of the bus are writer().write_beat(), from writer().WriteCycle() on. Reports in cycle `now` that the bus
+  // accepts one.
   void OnWriteBeatTaken(Cycle now);
-  // Who is always ready from cycle `from` on takes all beats of a burst at once: writer().burst_data(). The cycle of
-  // the last one.
+  // For a bus that is always ready from cycle `from` on: it accepts all beats of a burst at once,
+  // writer().burst_data(). Returns the cycle of the last one.
   Cycle TakeBurstData(Cycle now, Cycle from);
 
-  // Answers come in the order of the bursts, each after its burst's last beat was taken; told in their cycle or before.
+  // Responses come in the order of the bursts, each after its burst's last beat was accepted; reported in their cycle
+  // or before.
   void OnAnswer(Cycle cycle, AxiResp resp);
 
-  // What idle_o shows in a cycle before anything of that cycle was told.
+  // idle_o in a cycle before any input of that cycle was reported.
   bool IsIdle() const;
   const DmaWriter& writer() const { return writer_; }
 
  private:
-  size_t whole() const { return store_in.size(); }  // index of the first whole client
+  size_t whole() const { return store_in.size(); }  // index of the first write client
   bool IntoArbiter(Cycle now);
   bool OutOfArbiter(Cycle now);
   bool TakeRest(Cycle now, size_t client);
@@ -93,13 +94,13 @@ class DmaWritePort final : public Block {
   DmaWriter writer_;
   ArbRr arb_;
   std::vector<Ring<WriteBeat>> beats_;  // per client: in the arbiter
-  std::vector<uint32_t> part_;          // per small client: the token's next beat
-  std::vector<size_t> write_beats_;     // per whole client: of the train that enters the arbiter, those that have
+  std::vector<uint32_t> part_;          // per store client: the token's next beat
+  std::vector<size_t> write_beats_;     // per write client: beats of its current train that have entered the arbiter
   uint32_t bytes_left_ = 0;             // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
-  Ring<DmaWriter::Request> requests_;  // have left the arbiter and not entered the writer
-  uint64_t waiting_ = 0;               // clients with tokens at the inputs, a bit for each
-  std::vector<uint64_t> writes_;       // per client: transactions under way
+  Ring<DmaWriter::Request> requests_;  // between the arbiter and the writer
+  uint64_t waiting_ = 0;               // bit per client: tokens at the inputs
+  std::vector<uint64_t> writes_;       // per client: outstanding transactions
 };
 
 }  // namespace vireo::model

@@ -8,7 +8,7 @@
 namespace vireo::model {
 namespace {
 
-constexpr uint64_t kStepToQueue = 1;  // step to the queue at the end
+constexpr uint64_t kStepToQueue = 1;  // step to the output queue
 
 }  // namespace
 
@@ -22,7 +22,7 @@ DmaWriter::DmaWriter(const Config& config)
 DmaWriter::Flight& DmaWriter::PlaceOf(uint64_t number) {
   const auto index = static_cast<size_t>(number - first_flight_);
   if (index == flights_.size()) {
-    Flight& flight = flights_.Extend();  // with the memory of one that has left
+    Flight& flight = flights_.Extend();  // reuses the memory of one that has left
     flight.data.clear();
     flight.complete = kUnknown;
     flight.resp = AxiResp::kOkay;
@@ -68,7 +68,7 @@ DmaWriter::WriteBeat DmaWriter::write_beat() const {
   const Flight& flight = FlightOf(write.flight);
   const auto lane = static_cast<uint32_t>(write.address % beat_bytes_);
   const uint32_t begin = beat_ == 0 ? lane : 0;
-  const uint32_t at = beat_ * beat_bytes_ + begin - lane;  // of the burst
+  const uint32_t at = beat_ * beat_bytes_ + begin - lane;  // offset in the burst
   const uint32_t size = std::min(beat_bytes_ - begin, write.bytes - at);
   const auto offset = static_cast<size_t>(write.address - flight.request.address) + at;
   return {.lane = begin, .data = std::span(flight.data).subspan(offset, size), .last = beat_ + 1 == write.beats};
@@ -90,7 +90,7 @@ std::span<const uint8_t> DmaWriter::burst_data() const {
   return std::span(flight.data).subspan(static_cast<size_t>(write.address - flight.request.address), write.bytes);
 }
 
-// Between the beats only steps wait for room in the queue, and nothing else for a step but what Advance looks at.
+// Between the beats only steps wait for queue space, and a step waits for nothing else except as Advance checks.
 Cycle DmaWriter::TakeBurstData(Cycle from) {
   assert(beat_ == 0);
   const uint32_t beats = WriteOf(leaving_).beats;
@@ -102,7 +102,7 @@ Cycle DmaWriter::TakeBurstData(Cycle from) {
     write_room_.Return(cycle, count);
     cycle += count - 1;
     left -= count;
-    // Beats to come wait for this burst's steps only.
+    // Later beats wait for this burst's steps only.
     while (stepping_ == leaving_ && Step()) {
     }
   }
@@ -176,21 +176,21 @@ bool DmaWriter::Issue() {
   return true;
 }
 
-// Whether there was a step.
+// True if there was a step.
 bool DmaWriter::StepAll() {
   bool stepped = false;
   while (Step()) stepped = true;
   return stepped;
 }
 
-// All that are left of a burst if there is room for them as they come, else one.
+// All remaining steps of a burst if there is space for them as they come, else one.
 bool DmaWriter::Step() {
   if (jobs_timing_.size() == 0) return false;
   const Cycle cycle = std::max({jobs_timing_.PopReady(), next_step_, write_room_.Available(1)});
   if (cycle == kUnknown) return false;
   const Write& write = WriteOf(stepping_);
   const uint32_t left = write.beats - step_;
-  // No two places are returned in one cycle, so those before the last one are there in time if it is.
+  // At most one entry is returned per cycle, so if the last one is free in time, those before it are, too.
   const bool flows = left <= kStreamDepth && write_room_.Available(left) <= cycle + left - 1;
   const uint32_t count = flows ? left : 1;
   next_step_ = cycle + count;

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes requests with their trains of data to host memory in bursts: the counterpart of rtl/dma/vireo_dma_writer.sv.
-// It has no clock: it is told what comes from outside, each with its cycle, and says in which cycle everything that
-// follows from it happens.
+// It has no clock: inputs are reported with their cycles, and it computes the cycles of all resulting events.
 //
-// Calls come in the order of their cycles; of one cycle, in any order. What is visible in cycle n depends only on calls
-// for cycles before n. With q the cycle of a request, p that of its train's last beat:
+// Calls come in cycle order; within a cycle, in any order. State visible in cycle n depends only on calls for cycles
+// before n. With q the cycle of a request, p that of its train's last beat:
 //
 //   burst k cut:      request's q + 1;  cut k-1, + 1;  issue k-2, + 1
-//   burst k issued:   cut k, + 1;  issue k-1, + 1;  taken k-2, + 1;  last step of burst k-2, + 1;  answer k - writes, +
-//   1
-//                     and, if it is the first of its request:  p + 1;  with after_all_b:  answer k-1, + 1
+//   burst k issued:   cut k, + 1;  issue k-1, + 1;  taken k-2, + 1;  last step of burst k-2, + 1;
+//                     response k - writes, + 1;  if first of its request:  p + 1;  with after_all_b:  response k-1, + 1
 //   burst k visible:  issue k, + 1;  taken k-1, + 1
-//   step 0 of burst:  issue, + 1;  last step of the burst before, + 1;  room in the queue at the end
-//   step s:           step s-1, + 1;  room in the queue at the end
-//   beat visible:     its step, + 3;  beat before taken, + 1
-//   completion:       answer of the request's last burst, + 2
+//   step 0 of burst:  issue, + 1;  last step of the previous burst, + 1;  space in the output queue
+//   step s:           step s-1, + 1;  space in the output queue
+//   beat visible:     its step, + 3;  previous beat taken, + 1
+//   completion:       response of the request's last burst, + 2
 //
-// each in the latest of these cycles.
+// Each event is in the latest of these cycles.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +34,7 @@ class DmaWriter {
  public:
   struct Config {
     uint32_t data_bits = spec::kNic100.datapath_bits;
-    uint32_t writes = 256;         // bursts that are not answered
+    uint32_t writes = 256;         // outstanding bursts
     uint32_t buffer_bytes = 8192;  // for trains; a power of two, 4096 or more
   };
 
@@ -46,7 +44,7 @@ class DmaWriter {
     uint64_t address;
     uint32_t bytes;  // 1 to kMaxRequestBytes
     uint32_t tag;    // the client's
-    bool notify;     // a completion, also if all went well
+    bool notify;     // report completion on success, too
     bool after_all_b;
     spec::PcieSize max_payload_size;
   };
@@ -58,8 +56,8 @@ class DmaWriter {
   };
 
   struct WriteBeat {
-    uint32_t lane;                  // of the first byte; all others are written too
-    std::span<const uint8_t> data;  // until the beat is taken
+    uint32_t lane;                  // of the first byte; all bytes of `data` are written
+    std::span<const uint8_t> data;  // valid until the beat is accepted
     bool last;                      // of its burst
   };
 
@@ -69,7 +67,7 @@ class DmaWriter {
     AxiResp resp;  // the first error by address
   };
 
-  // What bursts waited for last before they were issued, if not for their turn.
+  // Last constraint of each burst's issue, other than the burst order.
   struct Waits {
     uint64_t train = 0;
     uint64_t fence = 0;
@@ -79,7 +77,7 @@ class DmaWriter {
   };
 
   // Unloaded: from a request (from the last beat of its train, if that is later) to its first burst, from there to its
-  // first beat, and from the last answer to the completion.
+  // first beat, and from the last response to the completion.
   static constexpr uint64_t kBurstLatency = 3;
   static constexpr uint64_t kTrainLatency = 2;
   static constexpr uint64_t kBeatLatency = 3;
@@ -87,49 +85,49 @@ class DmaWriter {
 
   explicit DmaWriter(const Config& config);
 
-  // A request, or a beat of a train, is taken from this cycle on; kUnknown while that depends on something that was not
-  // told yet.
+  // A request, or a beat of a train, is accepted from this cycle on; kUnknown while that depends on an input that was
+  // not reported yet.
   Cycle RequestReady() const { return split_.RequestReady(); }
   void OnRequest(Cycle cycle, const Request& request);
   Cycle TrainReady() const { return data_timing_.PushReady(); }
-  // A full beat, or what is left in the last one. Trains come in the order of their requests, before or after them.
+  // A full beat, or the rest in the last one. Trains come in the order of their requests, before or after them.
   void OnTrainBeat(Cycle cycle, std::span<const uint8_t> data, bool last);
-  // The same for a whole train whose beats come one in each cycle from `first` on, from which they find room.
+  // The same for a whole train whose beats come one per cycle from `first` on, where there must be space for them.
   Cycle TrainReady(uint32_t beats) const { return data_timing_.PushReady(beats); }
   void OnTrain(Cycle first, std::span<const uint8_t> data);
 
-  // The oldest burst that was not taken is visible from this cycle on; kUnknown if there is none.
+  // The oldest burst that was not accepted is visible from this cycle on; kUnknown if there is none.
   Cycle BurstCycle() const { return bursts_timing_.PopReady(); }
   bool has_burst() const { return !bursts_.empty(); }
   const Burst& burst() const { return bursts_.front(); }
   void OnBurstTaken(Cycle cycle);
 
-  // The oldest beat that was not taken is visible from this cycle on; kUnknown if there is none.
+  // The oldest beat that was not accepted is visible from this cycle on; kUnknown if there is none.
   Cycle WriteCycle() const { return write_timing_.PopReady(); }
   WriteBeat write_beat() const;
   void OnWriteBeatTaken(Cycle cycle);
-  // The same for all beats of the oldest burst, none of which was taken: its bytes, until it is answered; and its
-  // beats, each as soon as it is visible, but not before `from`. The cycle of the last one.
+  // The same for all beats of the oldest burst, none of which was accepted: its bytes, until its response; and its
+  // beats, each as soon as it is visible, but not before `from`. Returns the cycle of the last one.
   std::span<const uint8_t> burst_data() const;
   Cycle TakeBurstData(Cycle from);
 
-  // Answers come in the order of the bursts. Whether anything but a completion followed from it.
+  // Responses come in the order of the bursts. True if anything but a completion followed from it.
   bool OnAnswer(Cycle cycle, AxiResp resp);
 
-  // In order; the caller takes them away.
+  // In order; the caller removes them.
   Ring<Completion>& completions() { return completions_; }
 
   const Waits& waits() const { return waits_; }
 
  private:
-  // A request, or a train without its request, until the last answer.
+  // A request, or a train without its request, until the last response.
   struct Flight {
     Request request{};
     std::vector<uint8_t> data{};
     Cycle complete = kUnknown;  // the cycle of the train's last beat
     AxiResp resp = AxiResp::kOkay;
   };
-  // A burst from its issue to its answer.
+  // A burst from its issue to its response.
   struct Write {
     uint64_t flight;  // its number
     uint64_t address;
@@ -138,10 +136,10 @@ class DmaWriter {
     bool last;  // of its request
   };
 
-  Flight& PlaceOf(uint64_t number);  // also of one that comes now
+  Flight& PlaceOf(uint64_t number);  // creates it if it is new
   const Flight& FlightOf(uint64_t number) const { return flights_[static_cast<size_t>(number - first_flight_)]; }
   const Write& WriteOf(uint64_t number) const { return writes_[static_cast<size_t>(number - answered_)]; }
-  // Each computes one event if everything that it waits for is known, and says whether it did.
+  // Each computes one event if all its dependencies are known, and returns whether it did.
   bool Issue();
   bool Step();
   bool StepAll();
@@ -157,14 +155,14 @@ class DmaWriter {
   FifoTiming jobs_timing_ = FifoTiming::Slice();
   FifoTiming write_timing_ = FifoTiming::Fifo(kStreamDepth);
   Credits write_room_{kStreamDepth};
-  Ring<Write> writes_;     // issued, not answered
+  Ring<Write> writes_;     // issued, without response
   uint64_t answered_ = 0;  // number of writes_.front()
   uint64_t issued_ = 0;
   uint64_t stepping_ = 0;    // number of the burst that makes the next step
-  uint64_t leaving_ = 0;     // number of the burst whose beat is taken next
+  uint64_t leaving_ = 0;     // number of the burst whose beat is accepted next
   uint32_t step_ = 0;        // of the burst
-  uint32_t beats_left_ = 0;  // of the request's train, for the steps to come
-  uint32_t beat_ = 0;        // the next one to be taken of its burst
+  uint32_t beats_left_ = 0;  // of the request's train, for later steps
+  uint32_t beat_ = 0;        // next beat of its burst to be accepted
   Cycle next_step_ = 0;
   Cycle last_answer_ = 0;
   bool waits_for_answer_ = false;  // the burst that is issued next

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer to a whole client's read, as the model hands it over: all of it at once, with the cycle of its first beat.
+// The response to a read client's request, as the model passes it: all of it at once, with the cycle of its first beat.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace vireo::model {
 
-// Unbroken: beat k is in the k-th cycle after the first.
+// Without gaps: beat k is in the k-th cycle after the first.
 struct Train {
   uint8_t tag;                    // of the request
   uint32_t bytes;                 // of the request
-  AxiResp resp;                   // other than kOkay: the data is undefined
-  std::span<const uint8_t> data;  // `bytes` of them; while OnTrain runs
+  AxiResp resp;                   // not kOkay: the data is undefined
+  std::span<const uint8_t> data;  // `bytes` of them; valid during OnTrain
 };
 
 class TrainSink {
  public:
   virtual ~TrainSink() = default;
-  // Called in cycle `first`, in which the first beat is visible, or before; trains in their order.
+  // Called in cycle `first`, in which the first beat is visible, or before; trains in order.
   virtual void OnTrain(Cycle first, const Train& train) = 0;
 };
 

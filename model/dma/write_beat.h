@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A beat of a write of the DMA write port's whole client.
+// A beat of a write client of the DMA write port.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace vireo::model {
 
-// Up to a beat of the widest datapath, in place: beats come too often for memory of their own.
+// Up to a beat of the widest datapath, stored in place: beats are too frequent for heap memory.
 class BeatBytes {
  public:
   static constexpr size_t kMax = spec::kNic100.datapath_bits / 8;
@@ -47,7 +47,7 @@ class BeatBytes {
 
 struct WriteBeat {
   spec::DmaWriteRequest request{};  // the same in every beat of a write
-  BeatBytes data{};                 // a full beat; in the last one, at least what is left
+  BeatBytes data{};                 // a full beat; in the last one, at least the rest
   bool last{};
 };
 

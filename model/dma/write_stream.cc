@@ -15,7 +15,7 @@ constexpr std::array<uint8_t, spec::kPcieRequestBoundary> kZeros{};
 void WriteStream::Run(Cycle now) {
   if (beats_.empty()) return;
   if (const Cycle due = std::max(beats_.front().cycle, next_beat_); due > now) return block_.WakeAt(due);
-  if (!out_.CanPush(now)) return;  // woken when there is room
+  if (!out_.CanPush(now)) return;  // woken when there is space
   out_.Push(now, beats_.front().beat);
   beats_.pop_front();
   room_.Return(now);
@@ -63,21 +63,21 @@ void WriteStream::MakeBeat(WriteBeat& beat) const {
   beat.last = step_ + 1 == steps_;
   const uint8_t* const data = write_.data != nullptr ? write_.data + from : kZeros.data();
   beat.data.assign(data, data + bytes);
-  // Zero behind the end of the write; inside it a beat is full.
+  // Zero after the end of the write; before it a beat is full.
   beat.data.resize(beat_bytes_);
 }
 
 std::span<const uint8_t> WriteStream::TakeRest(size_t sent, Cycle next) {
   if (step_ == steps_) return {};
   const size_t made = step_ > lag_ ? step_ - lag_ : 0;
-  // Steps wait for nothing but room, so all of it is taken.
+  // Steps wait only for space, so all of it is used.
   if (beats_.size() != kDepth || made != sent + kDepth || next_beat_ > next) return {};
   Cycle leaves = next;
   for (const Ready& ready : beats_) {
     if (ready.cycle > leaves++) return {};
   }
-  // From here on beat k is in the cycle in which the one kDepth beats before has left, + 1, or behind the one before,
-  // and both are early enough if the first of them is.
+  // From here on beat k is in the cycle after the beat kDepth before it has left, or after the previous beat; both are
+  // early enough if the first of them is.
   if (next_step_ + kBeatLatency > leaves) return {};
   static_assert(kDepth > kBeatLatency);
   const size_t beats = steps_ - lag_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a whole client of the DMA write port sends a write whose bytes lie in a memory of its own: it steps through them,
-// one step per beat and one before if the first beat needs bytes of two, and a beat is visible kBeatLatency cycles
-// after its step. A step waits for room for its beat. What rtl/rdma/vireo_rx_scatter.sv and rtl/eth/vireo_net_rx.sv
-// have in common.
+// Sends a write of a DMA write client whose bytes are in a local memory: it steps through them, one step per beat and
+// one more before the first beat if that needs bytes of two words; a beat is visible kBeatLatency cycles after its
+// step. A step waits for space for its beat. Common part of rtl/rdma/vireo_rx_scatter.sv and rtl/eth/vireo_net_rx.sv.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +17,12 @@
 
 namespace vireo::model {
 
-// A whole client, as the port sees it that can take the rest of a write at once.
+// Interface of a write client for a port that can take the rest of a write at once.
 class BeatSource {
  public:
-  // Of the write under way `sent` beats have left, and from cycle `next` on nobody stops the others. If they then leave
-  // in that cycle and those behind it, without a gap: the bytes of the whole write, which are there until the cycle is
-  // over; the beats have left. Otherwise nothing, and nothing has changed.
+  // `sent` beats of the current write have left, and from cycle `next` on there is no back-pressure. If the others
+  // would then leave from `next` on without a gap: returns the bytes of the whole write, valid until the end of the
+  // cycle, and the beats count as sent. Otherwise returns an empty span and changes nothing.
   virtual std::span<const uint8_t> TakeRest(size_t sent, Cycle next) = 0;
 
  protected:
@@ -33,23 +32,23 @@ class BeatSource {
 class WriteStream final : public BeatSource {
  public:
   static constexpr Cycle kBeatLatency = 4;
-  static constexpr size_t kDepth = 8;  // beats under way
+  static constexpr size_t kDepth = 8;  // beats in flight
 
   struct Write {
     uint64_t address;
     size_t bytes;  // 1 to kPcieRequestBoundary
-    size_t lane;   // of the first byte in the memory
+    size_t lane;   // lane of the first byte in the memory
     bool notify;
-    const uint8_t* data;  // until the last step; null: zeros
+    const uint8_t* data;  // valid until the last step; null: zeros
   };
 
-  // Both outlive the stream; the block is woken for beats and for the last step.
+  // Both must outlive the stream; the block is woken for beats and for the last step.
   WriteStream(Block& block, Output<WriteBeat>& out, size_t beat_bytes)
       : block_(block), out_(out), beat_bytes_(beat_bytes) {}
 
-  // First in every cycle that runs: gives a beat away.
+  // To be called first in every cycle that runs: sends a beat.
   void Run(Cycle now);
-  // The first step is in cycle `first` or later. The write before has made its last step.
+  // The first step is in cycle `first` or later. The previous write must have made its last step.
   void Begin(Cycle first, const Write& write);
   // Of the last write; kUnknown while it waits for room that is not known.
   Cycle LastStep() const { return step_ == steps_ ? next_step_ - 1 : kUnknown; }
@@ -72,10 +71,10 @@ class WriteStream final : public BeatSource {
   size_t lag_ = 0;       // steps before the first beat
   size_t steps_ = 0;     // of the write
   size_t step_ = 0;      // the next one
-  Cycle next_step_ = 0;  // not before
+  Cycle next_step_ = 0;  // not before this cycle
   Credits room_{kDepth};
-  Ring<Ready> beats_;    // on their way to the output
-  Cycle next_beat_ = 0;  // leaves not before
+  Ring<Ready> beats_;    // in the pipeline to the output
+  Cycle next_beat_ = 0;  // not before this cycle
 };
 
 }  // namespace vireo::model

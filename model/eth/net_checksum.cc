@@ -12,8 +12,8 @@ namespace {
 
 using spec::NetHdr;
 
-// From a frame's last beat of payload: its end is seen, its last words are added in four stages and to those before,
-// the sum is folded twice. Then the list of frames, reading, and putting in.
+// Latency from a frame's last payload beat: end detection, four adder stages and accumulation, two folds. Then the list
+// of frames, reading, and insertion.
 constexpr uint64_t kTail = 1;
 constexpr uint64_t kSum = 6;
 constexpr uint64_t kRead = 2;
@@ -21,14 +21,14 @@ static_assert(NetChecksum::kLatency == kTail + kSum + FifoTiming::kFifoLatency +
 static_assert(NetChecksum::kDropLatency == kTail + 1);
 static_assert(NetChecksum::kTakeLatency == FifoTiming::kSliceLatency + 1);
 
-// The Internet checksum of what lies behind `start`, what stands in its field included. [RFC 1071]
+// The Internet checksum of the bytes after `start`, including the current value of the field. [RFC 1071]
 uint16_t Checksum(const std::vector<uint8_t>& bytes, size_t start) {
   uint32_t sum = 0;
   size_t at = start;
   for (; at + 1 < bytes.size(); at += 2) sum += static_cast<uint32_t>(bytes[at] << 8 | bytes[at + 1]);
   if (at < bytes.size()) sum += static_cast<uint32_t>(bytes[at] << 8);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
-  // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
+  // In UDP 0 means no checksum; both are the same sum. [RFC 768]
   return sum == 0xffff ? uint16_t{0xffff} : static_cast<uint16_t>(~sum);
 }
 
@@ -44,7 +44,7 @@ bool NetChecksum::Complete(std::vector<uint8_t>& frame) {
   const NetHdr header = NetHdr::Decode(frame.data());
   const bool needs_csum = (header.flags & spec::NetHdrFlags::kNeedsCsum) != 0;
   const size_t at = size_t{header.csum_start} + header.csum_offset;
-  // No kind of segmentation is offered. [virtio 1.3, 5.1.6.2]
+  // No segmentation is offered. [virtio 1.3, 5.1.6.2]
   if (header.gso_type != spec::NetHdrGso::kNone || header.gso_udp_tunnel_ipv4 || header.gso_udp_tunnel_ipv6 ||
       header.gso_ecn || (needs_csum && at + 2 > frame.size() - NetHdr::kBytes)) {
     return false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes net packets, which are a net_hdr and a frame behind it, carries out what the header asks for, and keeps the
-// frame until it is sent: the counterpart of rtl/eth/vireo_net_checksum.sv. Frames leave in the order of their packets,
-// each when it is whole; what the header asks for and cannot be done drops the frame.
+// Takes net packets (net_hdr and frame), executes the offloads that the header requests, and buffers the frame until it
+// is sent: the counterpart of rtl/eth/vireo_net_checksum.sv. Store and forward, in packet order. A frame whose header
+// requests an unsupported offload is dropped.
 //
 // Unloaded, with p the cycle of a packet's push, P the beats of header and frame, t the cycle of the last of them:
 //
 //   first beat of payload taken:  p + kTakeLatency; so t = p + kTakeLatency + P - 1
 //   next packet's first beat:     t + 1
-//   frame visible:                t + kLatency, not before the last beat of the frame before it, + 1
-//   drop visible:                 t + kDropLatency; the room can be taken again one cycle later
+//   frame visible:                t + kLatency, not before the last beat of the previous frame, + 1
+//   drop visible:                 t + kDropLatency; the space can be reused one cycle later
 #pragma once
 
 #include <cstddef>
@@ -34,25 +34,25 @@ class NetChecksum final : public Block, public NetFrameSource {
   static constexpr uint64_t kLatency = 11;
   static constexpr uint64_t kDropLatency = 2;
 
-  // beat_bytes: DataBits/8. buffer_bytes: a power of two, not less than the largest frame. `payload` outlives the
+  // beat_bytes: DataBits/8. buffer_bytes: a power of two, not less than the largest frame. `payload` must outlive the
   // block.
   NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload);
   NetChecksum(Agenda& agenda, const spec::Config& config, PayloadSource& payload)
       : NetChecksum(agenda, config.datapath_bits / 8, spec::kNetBufferBytes, payload) {}
 
-  Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();  // its payload_bytes counts: header and frame
+  Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();  // payload_bytes covers header and frame
 
-  // A frame was dropped: drop_o in this cycle; need not be set.
+  // A frame was dropped: drop_o in this cycle; optional.
   std::function<void(Cycle)> on_drop;
 
   bool HasFrame(Cycle now) const override;
   std::vector<uint8_t> TakeFrame(Cycle first) override;  // with padding
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // at the end of the cycle that ran last
+  bool IsIdle() const;  // at the end of the last cycle that ran
 
-  // Carries out what the header asks for: `frame` is header and frame and becomes the frame that is sent, without
-  // padding. False: it cannot be done, and `frame` is what it was.
+  // Executes the header's offloads: `frame` is header and frame and becomes the frame to send, without padding. False:
+  // not possible, and `frame` is unchanged.
   static bool Complete(std::vector<uint8_t>& frame);
 
  private:
@@ -63,20 +63,20 @@ class NetChecksum final : public Block, public NetFrameSource {
   };
 
   size_t Beats(size_t bytes) const { return (bytes + beat_bytes_ - 1) / beat_bytes_; }
-  bool ReturnThrough(Cycle last);  // whether there was any
+  bool ReturnThrough(Cycle last);  // true if there was any
   void ReturnIn(Cycle cycle, size_t beats);
   void TakePacket(Cycle now);
 
   size_t beat_bytes_;
   PayloadSource& payload_;
 
-  Cycle take_from_ = 0;                   // the payload of the packet before is taken
+  Cycle take_from_ = 0;                   // the payload of the previous packet has been taken
   size_t free_;                           // beats of the buffer that belong to no frame
   size_t kept_ = 0;                       // frames between packet and wire
-  std::multimap<Cycle, size_t> returns_;  // beats of one frame each, which are free after this cycle
+  std::multimap<Cycle, size_t> returns_;  // beats of one frame each, free after this cycle
   std::deque<Cycle> drops_;
-  std::deque<Frame> frames_;  // that are whole, or will be
-  Cycle sent_ = 0;            // last beat of all frames that were asked for, + 1
+  std::deque<Frame> frames_;  // complete, or with a known end
+  Cycle sent_ = 0;            // last beat of all frames taken, + 1
 };
 
 }  // namespace vireo::model

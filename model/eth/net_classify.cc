@@ -43,17 +43,17 @@ bool IsAllOnes(uint32_t sum) {
   return sum == 0xffff;
 }
 
-// An IP header as far as it matters here; all of it is in the frame.
+// The fields of an IP header that are used here; all of it is in the frame.
 struct Ip {
   spec::IpProtocol protocol{};
   bool fragment = false;
   bool header_ok = true;
   std::span<const uint8_t> addresses;
   size_t header_bytes = 0;
-  size_t bytes = 0;  // header and what follows it; not checked
+  size_t bytes = 0;  // header and payload; not checked
 };
 
-// `packet` is what follows the EtherType. False: no IP, or less than a header.
+// `packet` starts after the EtherType. False: not IP, or shorter than a header.
 bool ReadIp(spec::Ethertype ethertype, std::span<const uint8_t> packet, Ip& ip) {
   if (ethertype == spec::Ethertype::kIpv4 && packet.size() >= spec::Ipv4::kBytes) {
     const spec::Ipv4 header = spec::Ipv4::Decode(packet.data());
@@ -78,17 +78,17 @@ bool ReadIp(spec::Ethertype ethertype, std::span<const uint8_t> packet, Ip& ip) 
   return false;
 }
 
-// Of TCP or UDP with at least its ports in frame and datagram.
+// For TCP or UDP with at least its ports in frame and datagram.
 bool ChecksumValid(const Ip& ip, std::span<const uint8_t> packet) {
   const bool udp = ip.protocol == spec::IpProtocol::kUdp;
   if (ip.bytes > packet.size() || ip.bytes < ip.header_bytes + (udp ? spec::Udp::kBytes : kTcpBytes)) return false;
   const auto l4 = packet.first(ip.bytes).subspan(ip.header_bytes);
   if (udp) {
     const spec::Udp header = spec::Udp::Decode(l4.data());
-    // 0 says that there is no checksum, which IPv6 forbids. [RFC 768; RFC 8200, 8.1]
+    // 0 means no checksum, which IPv6 forbids. [RFC 768; RFC 8200, 8.1]
     if (header.length != l4.size() || header.checksum == 0) return false;
   }
-  // With the pseudo header. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
+  // Including the pseudo header. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
   return ip.header_ok && IsAllOnes(SumOfWords(ip.addresses) + static_cast<uint32_t>(l4.size()) +
                                    static_cast<uint32_t>(ip.protocol) + SumOfWords(l4));
 }
@@ -96,7 +96,7 @@ bool ChecksumValid(const Ip& ip, std::span<const uint8_t> packet) {
 }  // namespace
 
 spec::NetClass NetClassify::Classify(std::span<const uint8_t> frame) {
-  // Zero behind the end.
+  // Zero after the end.
   std::array<uint8_t, kHeaderBytes> start{};
   std::copy_n(frame.begin(), std::min(frame.size(), kHeaderBytes), start.begin());
 
@@ -105,7 +105,7 @@ spec::NetClass NetClassify::Classify(std::span<const uint8_t> frame) {
   std::copy(std::begin(ethernet.destination), std::end(ethernet.destination), std::begin(result.destination_mac));
   spec::Ethertype ethertype = ethernet.ethertype;
   size_t l3 = spec::Ethernet::kBytes;
-  // A tag that the frame does not hold completely is none.
+  // A truncated tag does not count as a tag.
   if (ethertype == spec::Ethertype::kVlan && frame.size() >= l3 + spec::VlanTag::kBytes) {
     const spec::VlanTag tag = spec::VlanTag::Decode(start.data() + l3);
     result.vlan_present = true;
@@ -118,7 +118,8 @@ spec::NetClass NetClassify::Classify(std::span<const uint8_t> frame) {
   uint16_t words = 0;
   if (Ip ip; ReadIp(ethertype, packet, ip)) {
     words = XorOfWords(ip.addresses);
-    // All of a flow has to get the same hash, so fragments have no ports: the later ones do not carry them.
+    // All packets of a flow must get the same hash, so ports of fragments are ignored: later fragments do not carry
+    // them.
     if ((ip.protocol == spec::IpProtocol::kTcp || ip.protocol == spec::IpProtocol::kUdp) && !ip.fragment &&
         std::min(packet.size(), ip.bytes) >= ip.header_bytes + kPortBytes) {
       words = static_cast<uint16_t>(words ^ XorOfWords(packet.subspan(ip.header_bytes, kPortBytes)) ^

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says of a received Ethernet frame what its way to the host depends on: destination MAC, VLAN, a hash of its flow, and
-// whether its TCP or UDP checksum is right: the counterpart of rtl/eth/vireo_net_classify.sv. It decides nothing.
+// Classifies a received Ethernet frame: destination MAC, VLAN, flow hash, and whether its TCP or UDP checksum is
+// correct: the counterpart of rtl/eth/vireo_net_classify.sv. It makes no forwarding decision.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@ namespace vireo::model {
 
 class NetClassify {
  public:
-  // Cycles from the one in which a frame's last beat is visible to the one in which its class is; the same for every
-  // frame and every width of a beat.
+  // Cycles from the last beat of a frame to its class; the same for every frame and every beat width.
   static constexpr uint64_t kLatency = 10;
 
-  // A frame without check sequence, 1 to 16,383 bytes. The best that can be said, also of a frame that is cut or noise.
+  // A frame without check sequence, 1 to 16,383 bytes; truncated or random frames are allowed.
   static spec::NetClass Classify(std::span<const uint8_t> frame);
 };
 

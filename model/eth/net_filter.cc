@@ -49,7 +49,7 @@ void NetFilter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 void NetFilter::OnNetFrame(Cycle first, std::span<const uint8_t> bytes) {
   assert(!bytes.empty() && (arrivals_.empty() || arrivals_.back().first < first));
   Arrival arrival{first, {bytes.begin(), bytes.end()}};
-  // In a cycle in which Run was, it is not called again.
+  // Run is not called again in a cycle in which it has run.
   if (has_run_ && ran_ == first) return Admit(std::move(arrival));
   arrivals_.push_back(std::move(arrival));
   WakeAt(first);
@@ -101,7 +101,7 @@ void NetFilter::Step(Cycle now) {
       state_ = State::kDecide;
       break;
     case State::kDecide: {
-      // The high bits of hash times number of pairs: even, without a division.
+      // The high bits of hash times number of pairs: uniform, without a division.
       pair_ = static_cast<uint8_t>(uint32_t{frame.frame_class.flow_hash} * active_pairs_.At(now) >> 16);
       const auto decided = Decide(now, frame.frame_class);
       pass_ = decided.value_or(false);
@@ -112,7 +112,7 @@ void NetFilter::Step(Cycle now) {
     case State::kScan:
       pass_ = entry_.valid &&
               std::equal(std::begin(entry_.mac), std::end(entry_.mac), std::begin(frame.frame_class.destination_mac));
-      // Entries without a gap from the first on: the first invalid one is the end.
+      // Entries are contiguous from the first on: the first invalid one is the end.
       if (pass_ || !entry_.valid || index_ == macs_.size() - 1) {
         state_ = State::kSay;
       } else {
@@ -183,7 +183,7 @@ void NetFilter::Run(Cycle now) {
   if (state_ != State::kWait || (!kept_.empty() && std::max(kept_.front().class_visible, wait_from_) <= now)) {
     Step(now);
   }
-  // A ring gives back room only in order, so a frame that nobody wants waits until it is the oldest.
+  // The ring frees space only in order, so a dropped frame stays until it is the oldest.
   if (record_timing_.PopReady() <= now && !records_.front().good) Pop(now);
   if (tokens_.CanPop(now) && frame_out.CanPush(now)) frame_out.Push(now, tokens_.Pop(now));
 }

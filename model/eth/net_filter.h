@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores received net frames and passes on, in order, those that the host wants: the counterpart of
-// rtl/eth/vireo_net_filter.sv. A frame for which there is no room when its first beat comes is dropped whole, as is one
-// that is longer than the largest frame.
+// Stores received net frames and passes on, in order, those that pass the receive filter: the counterpart of
+// rtl/eth/vireo_net_filter.sv. A frame without space at its first beat is dropped completely, as is one longer than the
+// largest frame.
 //
-// With t the cycle of a frame's last beat: it is taken up in t + NetClassify::kLatency + kClassLatency, not before the
-// frame before it is decided, + 1; decided kDecisionCycles later, and as many more as addresses of the table are looked
-// at; its token and its place as the oldest frame come 2 cycles later, each not before those of the frame before it,
-// + 1.
+// With t the cycle of a frame's last beat: the decision starts in t + NetClassify::kLatency + kClassLatency, not before
+// the previous frame's decision, + 1; it takes kDecisionCycles, plus one per table address checked; the frame's token
+// and its status as oldest frame come 2 cycles later, each not before those of the previous frame, + 1.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +30,11 @@ namespace vireo::model {
 
 class NetFilter final : public Block, public FrameStore, public NetFrameSink {
  public:
-  // Of the RTL's parameters; the default of the last.
+  // Same as the RTL's parameter default.
   static constexpr uint32_t kBytesPerFrame = 128;
-  // Of the list in which classes wait.
+  // Of the queue of classes.
   static constexpr unsigned kClassLatency = FifoTiming::kFifoLatency;
-  // From taken up to decided, without the table of addresses.
+  // From start to decision, without the table of addresses.
   static constexpr unsigned kDecisionCycles = 2;
   struct Sizes {
     uint32_t data_bits;
@@ -49,20 +48,20 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
       : NetFilter(agenda, {config.datapath_bits, spec::kNetBufferBytes, config.max_frame_bytes}) {}
 
   Output<spec::NetFrame> frame_out;
-  // Pulses, in the cycle in which they are visible; set by the parent or left empty.
+  // Pulses, in the cycle in which they are visible; optional.
   std::function<void(Cycle)> on_drop;
   std::function<void(Cycle)> on_filtered;
 
-  // Levels, from cycle `from` on, which is not over; all 0 before the first call.
+  // Levels, from cycle `from` on, which has not ended; all 0 before the first call.
   void SetRxMode(Cycle from, const spec::MgmtRxMode& mode) { rx_mode_.Set(from, mode); }
   void SetMac(Cycle from, uint64_t mac) { mac_.Set(from, mac); }  // its first byte in bits 7:0
   void SetActivePairs(Cycle from, uint16_t pairs) { active_pairs_.Set(from, pairs); }
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
-  // Frames in their order; each has 1 byte or more.
+  // Frames in order; each has 1 byte or more.
   void OnNetFrame(Cycle first, std::span<const uint8_t> bytes) override;
 
   bool HasOldest(Cycle now) const override;
-  // Without the room in front.
+  // Without the reserved space in front.
   std::span<const uint8_t> oldest() const override { return records_.front().bytes; }
   void Free(Cycle now) override;
 
@@ -82,7 +81,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   struct Record {
     bool good;
     size_t beats;
-    std::vector<uint8_t> bytes;  // of a good frame
+    std::vector<uint8_t> bytes;  // of a frame that passed
   };
   struct Freed {
     Cycle cycle;
@@ -93,7 +92,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   size_t BeatsOf(size_t bytes) const { return (spec::NetHdr::kBytes + bytes + beat_bytes_ - 1) / beat_bytes_; }
   void Admit(Arrival arrival);
   void Step(Cycle now);
-  // Nothing: the table of addresses decides.
+  // Empty: the table of addresses decides.
   std::optional<bool> Decide(Cycle now, const spec::NetClass& said);
   void Say(Cycle now);
   void WakeForNext();
@@ -111,21 +110,21 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   Table<spec::TableMacFilter> macs_;
   Table<uint32_t> vlans_;
 
-  // Frames whose first beat is to come.
+  // Frames whose first beat is in the future.
   std::deque<Arrival> arrivals_;
-  Cycle ran_ = 0;  // the last cycle in which Run was
+  Cycle ran_ = 0;  // the last cycle of Run
   bool has_run_ = false;
 
-  // Of room, what was taken so far and what was given back since; the latter counts one cycle later.
+  // Space taken so far, and space returned since; the latter is available one cycle later.
   size_t used_ = 0;
   size_t frames_ = 0;
   std::deque<Freed> freed_;
   std::deque<Cycle> drops_;
 
-  // What is to be decided, and how far the decision on the first of it is.
+  // Frames to decide, and progress of the decision on the first of them.
   std::deque<Kept> kept_;
   State state_ = State::kWait;
-  Cycle wait_from_ = 0;  // not taken up before
+  Cycle wait_from_ = 0;  // earliest start of a decision
   uint32_t vlan_members_ = 0;
   bool pass_ = false;
   uint8_t pair_ = 0;

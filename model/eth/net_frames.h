@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How blocks hand each other whole net frames, without check sequence, in the model: beats that follow each other
-// without a gap are one call.
+// Interfaces that pass whole net frames, without check sequence, between blocks of the model: consecutive beats without
+// gaps are one call.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace vireo::model {
 
-// Who has frames to send, as their reader sees it.
+// Source of frames to send, as its reader sees it.
 class NetFrameSource {
  public:
-  // Who is woken when a frame becomes the oldest; outlives the source's use.
+  // Block to wake when a frame becomes the oldest; must outlive the source's use.
   void SetReader(Block* reader) { reader_ = reader; }
 
   // net_valid_o in cycle `now`, of a frame's first beat.
   virtual bool HasFrame(Cycle now) const = 0;
-  // The oldest frame; there is one. Its beats are taken in cycle `first`, which is later than the one that runs, and
-  // the following.
+  // The oldest frame, which must exist. Its beats are taken from cycle `first` on, which is later than the current
+  // cycle.
   virtual std::vector<uint8_t> TakeFrame(Cycle first) = 0;
 
  protected:
@@ -29,7 +29,7 @@ class NetFrameSource {
   Block* reader_ = nullptr;
 };
 
-// Who gets frames, without a way to refuse them.
+// Receiver of frames, without back-pressure.
 class NetFrameSink {
  public:
   // A frame whose beats are visible in cycle `first` and the following; called in that cycle or before.

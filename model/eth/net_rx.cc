@@ -70,8 +70,8 @@ void NetRx::Run(Cycle now) {
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, failure_, queue_failure_out);
   moved |= RunCompletions(now);
-  // Each sees the others' registers as they were before the cycle: what one changes and another looks at in the same
-  // cycle, the other looks at first.
+  // Each machine sees the others' registers as of the start of the cycle: state that one changes and another reads in
+  // the same cycle is read first.
   moved |= RunBuffers(now);
   moved |= RunCache(now);
   moved |= RunWrites(now);
@@ -83,7 +83,7 @@ void NetRx::Run(Cycle now) {
 bool NetRx::RunBuffers(Cycle now) {
   switch (state_) {
     case State::kFrame:
-      // There is room for what comes of it, however long its list.
+      // There is space for its result, however long its list.
       if (!frame_in.CanPop(now) || !jobs_.CanPush(now) || listed_ > kDescriptors) return false;
       BeginFrame(frame_in.Pop(now), mrg_rxbuf_.At(now));
       return true;
@@ -111,7 +111,7 @@ bool NetRx::RunBuffers(Cycle now) {
       if (answer.status == BufferStatus::kOk) {
         Take(answer);
       } else {
-        state_ = State::kDrop;  // if it failed, descriptor fetch has told
+        state_ = State::kDrop;  // if it failed, descriptor fetch has reported why
       }
       return true;
     }
@@ -130,7 +130,7 @@ bool NetRx::RunBuffers(Cycle now) {
       jobs_.Push(now, std::move(job_));
       auto& cache = pair().cache;
       cache.erase(cache.begin(), cache.begin() + static_cast<ptrdiff_t>(taken_));
-      // Ahead, while there is more.
+      // Prefetch while the ring has more.
       if (cache.size() <= spec::kNetReceivesAhead - kMost && !pair().is_short && asked_ == Asked::kNone) {
         AskRing(kDescriptors - cache.size());
       }
@@ -199,8 +199,8 @@ void NetRx::Take(const spec::Buffer& piece) {
     state_ = State::kDrop;
     return;
   }
-  // A receive buffer is device-writable throughout. [virtio 1.3, 5.1.6.3] A chain that fills the list alone is too
-  // long; if several buffers fill it, the frame is: its length was the peer's choice.
+  // A receive buffer is device-writable throughout. [virtio 1.3, 5.1.6.3] If a single chain fills the list, the chain
+  // is too long; if several buffers fill it, the frame is too long, which is the peer's choice.
   const bool is_full = job_.entries.size() == kDescriptors;
   if (!piece.writable || is_full) {
     state_ = !piece.writable || taken_ == 0 ? State::kFail : State::kDrop;
@@ -228,7 +228,7 @@ void NetRx::Take(const spec::Buffer& piece) {
   used_ = 0;
   ++taken_;
   looked_ = false;
-  // Without mrg_rxbuf a frame has one buffer, or it cannot be given. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
+  // Without mrg_rxbuf a frame must fit in one buffer. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
   state_ = left_ == 0 ? State::kGo : mrg_ ? State::kLook : State::kDrop;
 }
 
@@ -274,8 +274,7 @@ bool NetRx::RunWrites(Cycle now) {
       }
       {
         spec::NetHdr header;
-        // Everything else is 0: no segmentation, and the driver does not look at what belongs to it.
-        // [virtio 1.3, 5.1.6.4]
+        // All other fields are 0: no segmentation, and the driver ignores the related fields. [virtio 1.3, 5.1.6.4]
         if (writing_.data_valid) header.flags = spec::NetHdrFlags::kDataValid;
         header.num_buffers = static_cast<uint16_t>(writing_.buffers);
         frame_.assign(kHeaderBytes, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings received net frames into the buffers of their queue pair: finds buffers for a frame, writes header and frame
-// over their descriptors, gives them back when all writes have left the DMA write port's arbiter, and drops a frame for
-// which there are none: the counterpart of rtl/eth/vireo_net_rx.sv. It looks into no frame and filters none.
+// Writes received net frames into buffers of their queue pair: fetches buffers for a frame, writes header and frame to
+// their descriptors, returns them as used when all writes have left the DMA write port's arbiter, and drops a frame
+// without buffers: the counterpart of rtl/eth/vireo_net_rx.sv. It does not inspect or filter frames.
 //
-// Four machines. Buffers are found in one cycle for the frame, two per buffer from the cache, two and an answer per
-// further descriptor of a chain, and one at the end. A frame is written in one cycle, one more per descriptor, and one
+// Four machines. Finding buffers takes one cycle for the frame, two per buffer from the cache, two and a response per
+// further descriptor of a chain, and one at the end. Writing a frame takes one cycle, one more per descriptor, and one
 // per step, as the dma_reader's trains; a beat is visible 4 cycles after its step.
 #pragma once
 
@@ -30,21 +30,21 @@ class NetRx final : public Block {
  public:
   // Cycles from a step to its beat at the output.
   static constexpr Cycle kBeatLatency = WriteStream::kBeatLatency;
-  static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions whose frame is not all accepted
+  static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for acceptance of their frame
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
   // frame's first.
   static constexpr Cycle kFrameToBeat = 11;          // from the cache
   static constexpr Cycle kFrameToBufferRequest = 3;  // the cache is empty
-  static constexpr Cycle kBufferToBeat = 11;         // the one that was waited for
-  static constexpr Cycle kBufferToDrop = 3;          // there is none
+  static constexpr Cycle kBufferToBeat = 11;         // for a buffer that was waited for
+  static constexpr Cycle kBufferToDrop = 3;          // no buffer
   static constexpr Cycle kBufferToDescriptor = 5;    // to the request for the next one of its chain
   static constexpr Cycle kFrameToDrop = 3;           // its queue is not served
-  static constexpr Cycle kBufferToFailure = 5;       // it is bad
+  static constexpr Cycle kBufferToFailure = 5;       // bad buffer
   static constexpr Cycle kAcceptedToCompletion = 1;  // from the pulse of the frame's last write
   static constexpr Cycle kCyclesPerFrame = 2;        // and one per step, of one descriptor of 4096 bytes or less
 
-  // `store` outlives the block.
+  // `store` must outlive the block.
   NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store);
   NetRx(Agenda& agenda, const spec::Config& config, FrameStore& store)
       : NetRx(agenda, config.datapath_bits, config.net_queue_pairs, store) {}
@@ -57,17 +57,17 @@ class NetRx final : public Block {
   Output<spec::QueueFailure> queue_failure_out;
   std::function<void(Cycle)> on_drop;  // drop_o, in its cycle; may be empty
 
-  // accepted_i in cycle `cycle`, which may be still to come.
+  // accepted_i in cycle `cycle`, which may be in the future.
   void OnAccepted(Cycle cycle);
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write);
-  // The input from cycle `from` on; at first 0.
+  // Effective from cycle `from` on; initially 0.
   void SetMrgRxbuf(Cycle from, bool mrg_rxbuf) { mrg_rxbuf_.Set(from, mrg_rxbuf); }
 
   BeatSource& beat_source() { return stream_; }
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
@@ -76,20 +76,20 @@ class NetRx final : public Block {
   enum class WriteState : uint8_t { kJob, kEntry, kRun, kFree };
 
   struct Pair {
-    bool enabled = false;     // the queue is
-    bool dead = false;        // it broke a rule
-    bool is_short = false;    // its last answer had fewer buffers than were asked for
-    bool guest_csum = false;  // the offload is on
+    bool enabled = false;     // the queue is enabled
+    bool dead = false;        // the queue is broken
+    bool is_short = false;    // its last response had fewer buffers than requested
+    bool guest_csum = false;  // the offload is enabled
     std::deque<spec::Buffer> cache{};
   };
-  // A descriptor of a frame: what of it is written, and, if it ends a buffer, the buffer's completion.
+  // A descriptor of a frame: the part to write, and, if it ends a buffer, the buffer's completion.
   struct Entry {
     uint64_t address = 0;
     size_t bytes = 0;
     bool ends = false;
     spec::Completion completion{};
   };
-  // What becomes of the oldest frame.
+  // Disposition of the oldest frame.
   struct Job {
     bool drop = false;
     bool data_valid = false;
@@ -98,13 +98,13 @@ class NetRx final : public Block {
     std::vector<Entry> entries{};
   };
   struct Waiting {
-    size_t writes = 0;  // that must be accepted first: all of the frame's, in its first buffer
+    size_t writes = 0;  // writes to be accepted first: all of the frame's, in its first buffer
     spec::Completion completion{};
   };
 
-  // What was told of cycles before `now`.
+  // Applies inputs of cycles before `now`.
   void Settle(Cycle now);
-  // Each does what happens in a cycle and says whether anything did.
+  // Each performs the work of a cycle and returns whether there was any.
   bool RunBuffers(Cycle now);
   bool RunCache(Cycle now);
   bool RunWrites(Cycle now);
@@ -133,22 +133,22 @@ class NetRx final : public Block {
   std::deque<Offloads> offloads_;
   std::deque<Cycle> accepts_;
 
-  // The request under way.
+  // The outstanding request.
   Asked asked_ = Asked::kNone;
   bool stale_ = false;
   size_t asked_pair_ = 0;
   size_t missing_ = 0;
 
-  // The frame whose buffers are sought.
+  // The frame whose buffers are being fetched.
   State state_ = State::kFrame;
   size_t pair_ = 0;
   bool checksum_valid_ = false;
   bool mrg_ = false;
-  bool gone_ = false;    // its queue is not there, or not the one of before
+  bool gone_ = false;    // its queue was disabled or reset meanwhile
   bool looked_ = false;  // a request was made after it needed a buffer
-  size_t left_ = 0;      // bytes for which there is no descriptor yet
+  size_t left_ = 0;      // bytes without a descriptor yet
   size_t taken_ = 0;     // buffers
-  Job job_;              // as far as it is
+  Job job_;              // as built so far
   spec::Buffer piece_;   // the last descriptor
   uint16_t head_ = 0;    // of the buffer
   size_t used_ = 0;      // bytes of it
@@ -157,15 +157,15 @@ class NetRx final : public Block {
   std::optional<spec::QueueFailure> failure_;
 
   Channel<Job> jobs_ = Channel<Job>::Slice();
-  size_t listed_ = 0;  // descriptors of frames that are to be written, which the machine has not read
+  size_t listed_ = 0;  // descriptors of frames to be written that the machine has not read
 
-  // The frame that is written.
+  // The frame being written.
   WriteState write_state_ = WriteState::kJob;
   Job writing_;
-  size_t entry_ = 0;     // the next one
-  size_t position_ = 0;  // in header and frame, of what comes behind the write
+  size_t entry_ = 0;     // next entry
+  size_t position_ = 0;  // offset in header and frame, after the current write
   uint64_t address_ = 0;
-  size_t bytes_ = 0;            // of the descriptor, behind the write
+  size_t bytes_ = 0;            // left in the descriptor, after the current write
   std::vector<uint8_t> frame_;  // with its header
   WriteStream stream_{*this, write_out, beat_bytes_};
 

@@ -13,7 +13,7 @@ namespace {
 using spec::BufferStatus;
 
 constexpr uint32_t kMost = spec::kBuffersPerRequest;
-// One answer is worked on while the next is fetched.
+// One response is processed while the next is fetched.
 constexpr uint32_t kHeads = 2 * kMost;
 
 // Transmit queues are the odd ones. [virtio 1.3, 5.1.2]
@@ -64,7 +64,7 @@ void NetTx::Run(Cycle now) {
   moved |= Leave(now, completion_, completion_out);
   moved |= Leave(now, failure_, queue_failure_out);
   moved |= RunCompletions(now);
-  // The machines see each other's registers as they were before the cycle.
+  // The machines see each other's registers as of the start of the cycle.
   const State state = state_;
   const bool answers_walk = state == State::kWait && (!ring_ || walk_first_);
   moved |= RunAsk(now);
@@ -75,7 +75,7 @@ void NetTx::Run(Cycle now) {
     if (pair && !pairs_[*pair].dead) pairs_[*pair].wants = true;
     moved = true;
   }
-  // Last, so that what happened in the same cycle does not outlive it.
+  // Last, so that it overrides changes of the same cycle.
   if (const auto pair = std::exchange(forget_, std::nullopt)) {
     Forget(*pair);
     if (std::exchange(breaks_, false)) pairs_[*pair] = {.wants = false, .dead = true};
@@ -94,7 +94,7 @@ bool NetTx::RunCompletions(Cycle now) {
     if (!record.dropped) --ended_;
     moved = true;
   }
-  // Frames end in the order of their jobs, so that it ended is all there is to know.
+  // Frames end in the order of their jobs, so no more information is needed.
   const auto end = [&](auto& input) {
     if (!input.CanPop(now)) return;
     input.Pop(now);
@@ -106,7 +106,7 @@ bool NetTx::RunCompletions(Cycle now) {
   return moved;
 }
 
-// The next buffers of a ring. A walk is worth more: the buffer that is under way is older.
+// Requests the next buffers of a ring. A walk has priority: the buffer in progress is older.
 bool NetTx::RunAsk(Cycle now) {
   if (hold_.At(now) || ring_ || reserved_ > kHeads - kMost || request_ || state_ == State::kAsk) return false;
   for (uint32_t i = 1; i <= pairs_.size(); ++i) {
@@ -134,7 +134,7 @@ bool NetTx::RunAnswer(Cycle now) {
   }
   if (buffer.last) {
     reserved_ -= kMost - ring_->got;
-    // Fewer means that the ring has no more, and the driver will ring.
+    // Fewer means that the ring has no more, and the driver will ring the doorbell.
     if (ring_->got == kMost) pairs_[ring_->pair].wants = true;
     ring_.reset();
   }
@@ -182,19 +182,19 @@ bool NetTx::Take(Cycle now) {
                .total = buffer.bytes,
                .entries = {{buffer.address, buffer.bytes}}};
   if (!head.live) return true;
-  // The driver puts nothing device-writable into a transmit queue. [virtio 1.3, 5.1.6.2]
+  // Transmit buffers have no device-writable descriptors. [virtio 1.3, 5.1.6.2]
   state_ = buffer.writable ? State::kFail : buffer.more ? State::kAsk : State::kDecide;
   return true;
 }
 
-// The answer to a walk.
+// Processes the response to a walk.
 bool NetTx::Follow(Cycle now) {
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
   if (!walk_.live) {
     state_ = State::kTake;
   } else if (buffer.status != BufferStatus::kOk) {
-    // Descriptor fetch has told why; the queue has no more.
+    // Descriptor fetch has reported why; the queue has no more.
     forget_ = walk_.pair;
     state_ = State::kTake;
   } else if (buffer.writable || (buffer.more && walk_.entries.size() == spec::kNetChainDescriptors - 1)) {
@@ -202,7 +202,7 @@ bool NetTx::Follow(Cycle now) {
   } else {
     walk_.entries.push_back({buffer.address, buffer.bytes});
     walk_.total += buffer.bytes;
-    // A table as a whole is one descriptor of the ring.
+    // A table counts as one descriptor of the ring.
     walk_.has_id = buffer.has_id && !walk_.last.indirect;
     walk_.last = buffer;
     state_ = buffer.more ? State::kAsk : State::kDecide;
@@ -255,7 +255,7 @@ bool NetTx::Fail() {
   return true;
 }
 
-// What was fetched of the pair's queue does not count.
+// Discards what was fetched of the pair's queue.
 void NetTx::Forget(uint32_t pair) {
   for (Head& head : head_of_) head.live = head.live && head.pair != pair;
   if (ring_ && ring_->pair == pair) ring_->live = false;

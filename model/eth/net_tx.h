@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the descriptors of net transmit queues and has their frames read: the counterpart of rtl/eth/vireo_net_tx.sv. A
-// doorbell makes a pair ask descriptor fetch for buffers; each buffer becomes jobs that cover its bytes in order and,
-// when the gather says that they were read or could not be, a completion. It reads no byte of a frame.
+// Walks the descriptors of net transmit queues and has their frames read: the counterpart of rtl/eth/vireo_net_tx.sv.
+// On a doorbell a pair requests buffers from descriptor fetch; each buffer becomes jobs that cover its bytes in order
+// and, when the gather reports that they were read or failed, a completion. It does not access frame bytes.
 //
-// Two machines that ask through one stream: one for the next buffers of a ring (one request under way), one for the
-// descriptors of the chain that is walked (likewise). Unloaded, from the cycle in which one token is accepted to the
-// one in which the next is visible: see the constants.
+// Two machines share a request stream: one for the next buffers of a ring, one for the descriptors of the current
+// chain; each has one request outstanding. The constants are unloaded latencies from the acceptance of one token to the
+// visibility of the next.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ class NetTx final : public Block {
   static constexpr Cycle kDoorbellToRequest = 3;
   static constexpr Cycle kBufferToJob = 5;   // one more for each of the job's runs; without chain
   static constexpr Cycle kBufferToWalk = 5;  // the request for the second descriptor
-  static constexpr Cycle kWalkToWalk = 3;    // for each one behind
+  static constexpr Cycle kWalkToWalk = 3;    // for each further one
   static constexpr Cycle kWalkToJob = 3;     // from the last one; one more for each of the job's runs
   static constexpr Cycle kBufferToDrop = 5;
   static constexpr Cycle kBufferToFailure = 5;
   static constexpr Cycle kSentToCompletion = 3;
-  // Between the jobs of single descriptors of one or two runs: 2 cycles and one for each run.
+  // Interval between the jobs of single descriptors of one or two runs: 2 cycles and one for each run.
   static constexpr Cycle kCyclesPerBuffer = 2;
 
   // Longest run of a job.
@@ -43,7 +43,7 @@ class NetTx final : public Block {
   NetTx(Agenda& agenda, uint32_t net_queue_pairs, uint32_t max_frame_bytes);
   NetTx(Agenda& agenda, const spec::Config& config) : NetTx(agenda, config.net_queue_pairs, config.max_frame_bytes) {}
 
-  // The input from cycle `from` on; at first 0.
+  // Effective from cycle `from` on; initially 0.
   void SetHold(Cycle from, bool hold);
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& write);
 
@@ -56,11 +56,11 @@ class NetTx final : public Block {
   Output<spec::Completion> completion_out;
   Output<spec::QueueFailure> queue_failure_out;
 
-  // Called in the cycle of the pulse; need not be set.
+  // Called in the cycle of the pulse; optional.
   std::function<void(Cycle)> on_drop = [](Cycle) {};
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
@@ -68,11 +68,11 @@ class NetTx final : public Block {
 
   struct Pair {
     bool wants = false;  // may have buffers
-    bool dead = false;   // broken, until the row is written
+    bool dead = false;   // broken until the row is written
   };
   struct Ring {
     uint32_t pair;
-    bool live = true;  // the answer counts
+    bool live = true;  // false: the response is discarded
     uint32_t got = 0;
   };
   struct Head {
@@ -81,25 +81,25 @@ class NetTx final : public Block {
   };
   struct Record {
     spec::Completion completion;
-    bool dropped;  // it has no jobs
+    bool dropped;  // without jobs
   };
   struct Entry {
     uint64_t address;
     uint32_t bytes;
   };
   struct Walk {
-    bool live = true;  // its row was not written since
+    bool live = true;  // false: its row was written meanwhile
     uint32_t pair = 0;
     uint16_t head = 0;
-    spec::Buffer last{};  // the last descriptor that came
+    spec::Buffer last{};  // the last descriptor received
     bool has_id = false;
     uint64_t total = 0;                       // bytes
-    std::vector<Entry> entries{};             // of the one that is being cut: what is left
-    size_t entry = 0;                         // that one
-    std::optional<spec::TxJob> first_half{};  // a job with one run, which is not its last
+    std::vector<Entry> entries{};             // of the descriptor being cut: the rest
+    size_t entry = 0;                         // index of that one
+    std::optional<spec::TxJob> first_half{};  // a job with one run, to be completed
   };
 
-  // Each does what happens in a cycle and says whether anything did.
+  // Each performs the work of a cycle and returns whether there was any.
   bool RunCompletions(Cycle now);
   bool RunAsk(Cycle now);
   bool RunAnswer(Cycle now);
@@ -113,24 +113,24 @@ class NetTx final : public Block {
 
   const uint32_t max_frame_bytes_;
 
-  Channel<spec::Buffer> heads_;  // that were fetched
+  Channel<spec::Buffer> heads_;  // prefetched
   Channel<Record> records_;
   std::deque<Head> head_of_;  // by place in heads_
-  uint32_t reserved_ = 0;     // places in heads_: what is there and what was asked for
+  uint32_t reserved_ = 0;     // slots of heads_: filled and requested
   std::vector<Pair> pairs_;
   uint32_t last_pair_;
-  std::optional<Ring> ring_;  // its request is under way
-  bool walk_first_ = false;   // the walker's request, if there is one, is answered before
+  std::optional<Ring> ring_;  // its outstanding request
+  bool walk_first_ = false;   // the walker's request, if any, is answered first
 
   State state_ = State::kTake;
   Walk walk_;
-  std::optional<uint32_t> forget_;  // the pair, at the end of the cycle
-  bool breaks_ = false;             // and it is dead from then on
+  std::optional<uint32_t> forget_;  // pair to discard at the end of the cycle
+  bool breaks_ = false;             // the pair also becomes dead
   uint32_t ended_ = 0;              // frames whose completion has not left
 
   Level<bool> hold_{false};
-  bool held_ = false;                            // as it was in the last cycle that ran
-  std::deque<std::pair<Cycle, uint32_t>> rows_;  // pairs whose row was written, not told yet
+  bool held_ = false;                            // as of the last cycle that ran
+  std::deque<std::pair<Cycle, uint32_t>> rows_;  // pairs whose row was written, not yet reported
 
   std::optional<spec::BufferRequest> request_;
   std::optional<spec::TxJob> job_;

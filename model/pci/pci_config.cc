@@ -42,7 +42,7 @@ uint64_t PciConfig::BarBytes(unsigned bar) {
 }
 
 PciConfig::PciConfig(const Options& options) {
-  // Values and, as structures of the same kind, which bits of them can be written.
+  // Values, and in structures of the same type the mask of writable bits.
   spec::PciHeader header, header_bits;
   header.vendor_id = spec::kPciVendorId;
   header.device_id = spec::kPciDeviceId;
@@ -83,7 +83,7 @@ PciConfig::PciConfig(const Options& options) {
   RegionCap(VirtioPciCfgType::kDeviceCfg, spec::kPciCapAtPciCfg, spec::kBarVirtioDeviceCfg, spec::kBarVirtioCfgBytes)
       .Encode(&reset_[spec::kPciCapAtDeviceCfg]);
 
-  // virtio 1.3, 4.1.4.9: bar, offset and length choose what the window shows; 0 after reset.
+  // virtio 1.3, 4.1.4.9: bar, offset and length select the window; 0 after reset.
   spec::VirtioPciCfgCap window, window_bits;
   window.cap = RegionCap(VirtioPciCfgType::kPciCfg, spec::kPciCapAtMsix, 0, 0);
   window.cap.cap_len = spec::VirtioPciCfgCap::kBytes;
@@ -115,7 +115,7 @@ PciConfig::PciConfig(const Options& options) {
   pcie.max_read_request_size = spec::PcieSize::kBytes512;  // the value after reset (PCIe 5.0, 7.5.3.4)
   pcie.max_link_speed = pcie.link_speed = options.link_speed;
   pcie.max_link_width = pcie.link_width = static_cast<uint8_t>(options.link_width & 0x3f);
-  pcie.link_capabilities2 = (uint32_t{2} << static_cast<unsigned>(options.link_speed)) - 2;  // all up to it
+  pcie.link_capabilities2 = (uint32_t{2} << static_cast<unsigned>(options.link_speed)) - 2;  // all speeds up to it
   pcie.link_control2 = static_cast<uint16_t>(options.link_speed);
   pcie_bits.correctable_error_reporting = pcie_bits.non_fatal_error_reporting = true;
   pcie_bits.fatal_error_reporting = pcie_bits.unsupported_request_reporting = true;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration space of the function, the same for every simulated device: header, the capabilities where
-// spec/pci.toml places them, BAR sizing, and the registers that the device obeys. On a board the PCI Express hard block
-// does this; a device takes from here what such a block would give it as wires.
+// The configuration space of the function, the same for every simulated device: header, capabilities as placed by
+// spec/pci.toml, BAR sizing, and the registers that control the device. On a board the PCI Express hard block
+// implements this; the class provides the outputs of such a block.
 //
-// Not here: extended capabilities (reads above spec::kPciConfigBytes give 0), function-level reset (not announced), the
-// data window of virtio_pci_cfg (who drives the accesses serves it; here it reads 0), and error reporting.
+// Not implemented: extended capabilities (reads above spec::kPciConfigBytes return 0), function-level reset (not
+// announced), the data window of virtio_pci_cfg (implemented where accesses are issued; here it reads 0), and error
+// reporting.
 #pragma once
 
 #include <array>
@@ -18,18 +19,18 @@ class PciConfig {
  public:
   struct Options {
     uint32_t msix_vectors = spec::kMsixVectorsMax;  // 1 to that
-    // What the device can do; what the host allows it comes from device control.
+    // The device's capabilities; device control sets what the host permits.
     spec::PcieSize max_payload_size = spec::PcieSize::kBytes4096;
     spec::PcieLinkSpeed link_speed = spec::PcieLinkSpeed::kGen3;
     uint8_t link_width = 16;
   };
 
-  // What a device sees of it.
+  // The controls for the device.
   struct Controls {
     bool memory_space = false;
     bool bus_master = false;
     bool msix_enable = false;
-    bool msix_mask = false;  // of the function
+    bool msix_mask = false;  // function mask
     spec::PcieSize max_payload_size = spec::PcieSize::kBytes128;
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
     friend bool operator==(const Controls&, const Controls&) = default;
@@ -40,13 +41,13 @@ class PciConfig {
 
   void Reset();
 
-  // `bytes` is 1, 2 or 4, `offset` below spec::kPcieConfigBytes. Bits that nobody can write keep their value.
+  // `bytes` is 1, 2 or 4, `offset` below spec::kPcieConfigBytes. Writes do not change read-only bits.
   uint32_t Read(uint16_t offset, unsigned bytes) const;
   void Write(uint16_t offset, unsigned bytes, uint32_t value);
 
   Controls controls() const;
 
-  // Bytes of the BAR that begins at this register; 0: none does.
+  // Size of the BAR that begins at this register; 0: none.
   static uint64_t BarBytes(unsigned bar);
 
  private:

@@ -19,14 +19,14 @@ using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
-// Two in the slice, one in the requester's register, and those that were decided before it had heard of the hold, of
-// which this block takes one in two cycles.
+// Two in the slice, one in the requester's register, and those decided before the hold reached the requester; this
+// block accepts one in two cycles.
 constexpr uint8_t kRecordsOnWay = 8;
 
-// States in which records count; in others they are left from before a clear.
+// States in which records are valid; in others they are left over from before a clear.
 bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
 
-// Before a life of the QP, in which nothing is sent. [IBTA vol. 1, 10.3.1]
+// States before a QP sends. [IBTA vol. 1, 10.3.1]
 bool IsSilent(IbQpState state) {
   return state == IbQpState::kReset || state == IbQpState::kInit || state == IbQpState::kRtr;
 }
@@ -46,7 +46,7 @@ IbWcStatus StatusOfNak(uint8_t syndrome) {
   }
 }
 
-// What the event says.
+// Error code of the event.
 RdmaError ErrorOfNak(IbWcStatus status) {
   switch (status) {
     case IbWcStatus::kRetryExcErr: return RdmaError::kRetryExceeded;
@@ -124,7 +124,8 @@ void Completer::OnQpSent(Cycle cycle, const spec::QpSent& sent) {
   last_sent_ = {cycle, sent.qpn % num_qps_, {.valid = true, .psn = sent.psn, .generation = sent.generation}};
 }
 
-// What is sent in the cycle in which a life begins is of the one before, or another QP's and written one cycle later.
+// A qp_sent in the cycle in which an instance of a QP starts belongs to its previous instance, or to another QP and is
+// written one cycle later.
 void Completer::WriteSent(Cycle before) {
   if (!last_sent_ || last_sent_->cycle >= before) return;
   const bool begins = life_began_.cycle == last_sent_->cycle;
@@ -169,9 +170,9 @@ bool Completer::Step(Cycle now) {
 }
 
 bool Completer::Choose(Cycle now) {
-  // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
-  // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
-  // record of its QP is behind.
+  // Records before acknowledges: a record must be processed before the acknowledge of its packets. Records with a
+  // status free their own space, so their stream could starve other events; they alternate with all others, which do
+  // not depend on later records of their QP.
   const bool waits = record_in.CanPop(now);
   const bool acks = ack_in.CanPop(now) && !HasRecordOf(now, ack_in.front().qpn);
   const bool expires = timer_expired_in.CanPop(now);
@@ -214,7 +215,7 @@ bool Completer::Choose(Cycle now) {
   return true;
 }
 
-// It waits for its turn; of all QPs whose number ends like this.
+// One is waiting, of any QP with the same low bits of its number.
 bool Completer::HasRecordOf(Cycle now, uint32_t qpn) const {
   return record_in.AnyBefore(now,
                              [&](const spec::SendRecord& record) { return record.qpn % num_qps_ == qpn % num_qps_; });
@@ -269,8 +270,8 @@ Completer::State Completer::DecideRecord(Cycle now) {
   State next = State::kRead;
   if (why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent) {
     if ((record.unsent || record.packets != 0) && !ring.paused && !ring.replaying) {
-      // The requester holds the QP itself, or will when the first part of the message has left, or the resume was given
-      // before it made this record.
+      // The requester holds the QP itself, or will when the first part of the message has left, or the resume was
+      // issued before it made this record.
       then_ = Then::kGoOn;
       ring.part = !record.unsent;
       ring.next = Psn(record.first_psn + record.packets);
@@ -298,8 +299,8 @@ Completer::State Completer::DecideTimer(Cycle now) {
   why_ = Why::kAck;
   covered_ = 0;
   base_ = ring.unacked;
-  // While what is to be answered waits for the wire, or has not had the time since then, nobody is late. [IBTA vol. 1,
-  // 9.7.6.1.3]
+  // No timeout while the packets to be acknowledged wait for the wire, or less than the timeout has passed since they
+  // left. [IBTA vol. 1, 9.7.6.1.3]
   if (!ring.paused && !ring.timed) return State::kEnd;
   ring.naked = false;
   if (!ring.paused) {
@@ -325,7 +326,8 @@ Completer::State Completer::DecideAck(Cycle now) {
       distance > Psn(ring.newest - ring.unacked)) {
     return State::kChoose;
   }
-  if (!attributes_.reliable && (!positive || ack.is_read)) return State::kChoose;  // it hears only of what has left
+  if (!attributes_.reliable && (!positive || ack.is_read))
+    return State::kChoose;  // UC, UD: only rx_acks for packets that have left
   why_ = fatal ? Why::kNak : Why::kAck;
   is_read_ = ack.is_read;
   nak_status_ = ack.status;
@@ -335,11 +337,11 @@ Completer::State Completer::DecideAck(Cycle now) {
   return State::kRead;
 }
 
-// What an acknowledge means to the record that it does not complete.
+// Effect of an acknowledge on the first record that it does not complete.
 Completer::State Completer::Settle() {
   Ring& ring = rings_[qpn_];
   const Kept& kept = ring.records.front();
-  // A READ lacks what follows the responses that have come.
+  // Of a READ, the part after the received responses is missing.
   const uint32_t first = Psn(kept.record.first_psn - base_);
   const uint32_t missing = first > Psn(kept.record.last_psn - base_) ? 0 : first;
   nak_status_ = StatusOfNak(syndrome_);
@@ -348,15 +350,15 @@ Completer::State Completer::Settle() {
     syndrome_ = static_cast<uint8_t>(spec::AethSyndrome::kNakPsnSequenceError);
     nak_status_ = IbWcStatus::kRetryExcErr;
   }
-  // An acknowledge that covers something makes both counters full. A sequence NAK that tells nothing new must not cost
-  // a retry: it has been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+  // An acknowledge that makes progress resets both retry counters. A sequence NAK without progress must not consume a
+  // retry if a replay has already answered it: a responder sends one NAK per gap. [IBTA vol. 1, 9.7.5.2.3]
   if (covered_ != 0) {
     ring.naked = false;
     ring.retries = 0;
     ring.rnr_retries = 0;
   }
   if (IsSequenceNak(syndrome_)) {
-    if (ring.paused || ring.naked) return State::kEnd;  // in a pause it is an acknowledge only
+    if (ring.paused || ring.naked) return State::kEnd;  // during the RNR wait it counts as an acknowledge only
     if (ring.retries < attributes_.retry_cnt) {
       then_ = Then::kReplay;
     } else {
@@ -365,7 +367,7 @@ Completer::State Completer::Settle() {
     ++ring.retries;
     ring.naked = true;
   } else if (KindOf(syndrome_) == AethKind::kRnrNak) {
-    if (ring.paused && covered_ == 0) return State::kEnd;  // the same NAK once more in its pause is no news either
+    if (ring.paused && covered_ == 0) return State::kEnd;  // a repeated RNR NAK during its wait is a duplicate
     const bool forever = attributes_.rnr_retry == kRnrRetryForEver;
     if (forever || ring.rnr_retries < attributes_.rnr_retry) {
       then_ = Then::kPause;
@@ -386,8 +388,8 @@ Completer::State Completer::DecideReplay(Cycle now) {
     return State::kChoose;
   }
   if (ring.cursor != ring.records.size()) return State::kReplay;
-  // A message that had begun to leave when its QP was held is here before the resume is given: with fewer records than
-  // this between them it may still be on its way.
+  // A message that had started to leave when its QP was held must arrive before the resume is issued: with fewer
+  // records than this since the hold it may still be in flight.
   if (record_in.CanPop(now) && static_cast<uint8_t>(taken_ - ring.records_before) < kRecordsOnWay) {
     PushTurn(now);
     return State::kChoose;
@@ -409,16 +411,16 @@ Completer::State Completer::Amend(Cycle now) {
   }
   const bool awaited = IsAwaited(ring, index);
   if (record.packets != 0) {
-    // A part of it has begun: the next one may be asked for, unless a later hold has asked for all anew.
+    // A part of it has started: the next one may be requested, unless a later hold has restarted the replay.
     if (awaited && record.generation == ring.generation) {
       ring.awaits = false;
       PushTurn(now);
     }
     return State::kChoose;
   }
-  // The part that was asked for will not be sent.
+  // The requested part will not be sent.
   if (awaited) ring.replaying = ring.awaits = false;
-  // Only its status: what else the record says was so when it was kept.
+  // Only its status: the other fields are kept from the first record.
   Kept& kept = ring.records[index];
   kept.record.status = record.status;
   kept.record.vendor_err = record.vendor_err;
@@ -435,7 +437,7 @@ void Completer::Replay(Cycle now) {
   const Kept& kept = ring.records[ring.cursor];
   const spec::SendRecord& record = kept.record;
   if (record.status != IbWcStatus::kSuccess || record.silent) {
-    // It is never acknowledged, so that there is no use in what is behind it.
+    // It is never acknowledged, so replaying later records is useless.
     ring.replaying = false;
     return;
   }
@@ -443,7 +445,7 @@ void Completer::Replay(Cycle now) {
     ring.stands = true;
     return;
   }
-  // What was acknowledged meanwhile is not sent again.
+  // Acknowledged packets are not retransmitted.
   uint32_t psn = ring.cursor == 0 ? ring.unacked : record.first_psn;
   if (ring.part && (ring.cursor != 0 || Psn(psn - record.first_psn) < Psn(ring.next - record.first_psn))) {
     psn = ring.next;
@@ -459,7 +461,7 @@ void Completer::Replay(Cycle now) {
                          .last_psn = record.last_psn,
                          .packets = cuts ? burst : uint16_t{0},
                          .fresh = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
-  // All READs before it have ended, or are before the cursor.
+  // All READs before it have ended or are before the cursor.
   if (kept.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_given);
   ring.part = ring.awaits = cuts;
   ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
@@ -486,19 +488,19 @@ Completer::State Completer::Check(Cycle now) {
   } else if (record.status != IbWcStatus::kSuccess) {
     status = record.status;
     code = vendor = record.vendor_err;
-    // One that failed when it was read again; when the QP flushes, the host has heard of something already.
+    // Failed when it was read again; when the QP flushes, the host has already been notified.
     tells = kept.tell && why_ != Why::kFlush;
   } else if (covered) {
     status = IbWcStatus::kSuccess;
   } else if (why_ == Why::kNak) {
     status = nak_status_;
     vendor = syndrome_;
-    // A response that could not be used says itself why.
+    // An unusable response carries its own error code.
     const bool says = is_read_ && status != IbWcStatus::kRetryExcErr;
     code = says ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
     tells = true;
   } else if (why_ != Why::kFlush && !ring.failed) {
-    // An acknowledge that may ask for something to be sent again, or fail this record.
+    // An acknowledge that may cause a retransmission, or fail this record.
     const bool settles = op_ == Op::kAck && (KindOf(syndrome_) != AethKind::kAck || (kept.IsRead() && !is_read_));
     return settles ? State::kSettle : State::kEnd;
   }
@@ -525,8 +527,8 @@ Completer::State Completer::Check(Cycle now) {
     failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code};
   }
   if (why_ != Why::kForget) {
-    // UC and UD are in SQE, and each record says itself what becomes of it. [IBTA vol. 1, 10.3.1.6]
-    // What failed in a replay stops them for good, too.
+    // UC and UD are in SQE, and each record has its own status. [IBTA vol. 1, 10.3.1.6] A failure in a replay stops
+    // them permanently, too.
     if (record.silent || (status != IbWcStatus::kSuccess && (attributes_.reliable || kept.tell))) ring.failed = true;
     if (ring.failed) why_ = Why::kFlush;
   }
@@ -538,7 +540,7 @@ Completer::State Completer::Check(Cycle now) {
     if (std::exchange(ring.stands, false)) PushTurn(now);
   }
   if (ring.cursor == 0) {
-    // The replay goes on with the next one.
+    // The replay continues with the next one.
     if (std::exchange(ring.awaits, false)) PushTurn(now);
     ring.part = false;
   }
@@ -557,7 +559,7 @@ Completer::State Completer::End(Cycle now) {
   TimerKind kind = TimerKind::kOff;
   uint8_t code = 0;
   if (stops) {
-    // The timer has nothing to wait for.
+    // Nothing outstanding for the timer.
   } else if (then_ == Then::kPause) {
     sets = true;
     kind = TimerKind::kRnr;

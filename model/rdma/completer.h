@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the send records of every QP in order until acknowledges, a failure or a change of state end them, and gives a
-// completion for each; decides what is sent again, and when (go-back-N): the counterpart of
-// rtl/rdma/vireo_completer.sv. It reads no work request, sends no packet and counts no time itself.
+// Keeps the send records of every QP in order until acknowledges, a failure or a state change retire them, and issues a
+// completion for each; decides on retransmissions and their timing (go-back-N): the counterpart of
+// rtl/rdma/vireo_completer.sv. It reads no work request, sends no packet and has no timer of its own.
 //
-// An event takes 2 cycles, 2 more for every record that it looks at, 1 if it empties the ring, 1 for its end, and 1 if
-// it is a NAK or stops at a READ; a record that waits and finds the timer running takes 2, a replay 3, a resume 2.
+// An event takes 2 cycles, plus 2 for every record examined, 1 if it empties the ring, 1 for its end, and 1 if it is a
+// NAK or stops at a READ; a waiting record that finds the timer running takes 2, a replay 3, a resume 2.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,16 @@ class Completer final : public Block {
   static constexpr Cycle kAckToHold = 7;          // the pulse; of a sequence NAK that completes nothing
   static constexpr Cycle kExpiredToHold = 4;      // the pulse
   static constexpr Cycle kHoldToReplay = 4;       // from the pulse on; the first one
-  static constexpr Cycle kReadsToReplay = 6;      // from the pulse qp_reads on; one that stood for that READ
+  static constexpr Cycle kReadsToReplay = 6;      // from the pulse qp_reads on; one that waited for that READ
   static constexpr Cycle kReleaseToReplay = 4;    // from the first cycle without hold_i on; one that waited
-  static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: without end [IBTA vol. 1, 9.7.5.2.8]
+  static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
 
   // burst_bytes: the requester's.
   Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);
 
-  // The input from cycle `from` on; at first 0.
+  // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);
-  // Likewise: from the next cycle on no replay begins.
+  // Likewise: from the next cycle on no replay is started.
   void SetHold(Cycle from, bool hold);
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
@@ -62,25 +62,25 @@ class Completer final : public Block {
   std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run. Records that wait for acknowledges do not count.
+  // No work in flight after the cycles that have run. Records waiting for acknowledges are ignored.
   bool IsIdle() const;
 
  private:
   enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kSettle, kEnd };
   enum class Op { kClear, kFlush, kRecord, kTimer, kAck, kReplay };
-  // Why records leave.
+  // Reason for retiring records.
   enum class Why {
-    kForget,  // all, without completion
+    kForget,  // all, without completions
     kFlush,   // all
-    kOwn,     // those that came with a status, and what is behind them
-    kAck,     // those that are covered
-    kNak,     // those that are covered; the next one fails
+    kOwn,     // those with a status of their own, and all later ones
+    kAck,     // those acknowledged
+    kNak,     // those acknowledged; the next one fails
   };
-  // What begins when they have left.
+  // Action after the retirement.
   enum class Then { kNothing, kReplay, kPause, kGoOn };
   struct Attributes {
-    bool reliable = false;  // RC: somebody acknowledges
-    uint8_t path_mtu = 0;   // the requester sends nothing with another one
+    bool reliable = false;  // RC: packets are acknowledged
+    uint8_t path_mtu = 0;   // code of the path MTU; constant while the requester sends
     uint16_t cqn = 0;
     uint8_t timeout = 0;
     uint8_t retry_cnt = 0;
@@ -91,32 +91,32 @@ class Completer final : public Block {
   struct Kept {
     bool IsRead() const { return record.opcode == spec::IbWcOpcode::kRdmaRead; }
     spec::SendRecord record;
-    bool tell = false;  // nobody has told QP control of its status yet
+    bool tell = false;  // its status is not yet reported to QP control
   };
   struct Ring {
-    bool failed = false;   // it completed something with an error: all else flushes
+    bool failed = false;   // a completion had an error: all later ones flush
     uint32_t unacked = 0;  // oldest PSN without an acknowledge
     uint32_t newest = 0;   // last PSN of the newest record
     std::deque<Kept> records;
     uint32_t oldest = 0;           // slot of the first one
     uint8_t generation = 0;        // of the last hold
-    uint8_t records_before = 0;    // taken before it, of all QPs
-    bool replaying = false;        // replays or the resume of that hold are still to be given
-    uint32_t cursor = 0;           // while replaying: records, from the oldest on, whose replay was given
-    bool part = false;             // of the record at the cursor, a part was asked for, up to
+    uint8_t records_before = 0;    // records taken before it, of all QPs
+    bool replaying = false;        // replays or the resume of that hold are still to be issued
+    uint32_t cursor = 0;           // while replaying: number of records, from the oldest on, whose replay was issued
+    bool part = false;             // of the record at the cursor, a part was requested, up to
     uint32_t next = 0;             //   this PSN
-    bool awaits = false;           // no turn before the requester has begun that part
-    uint32_t sent = 0;             // what is before this PSN was asked for once; less than 2^24 from `unacked` on
+    bool awaits = false;           // no turn before the requester has started that part
+    uint32_t sent = 0;             // packets before this PSN were requested once; less than 2^24 from `unacked` on
     uint32_t reads = 0;            // READs among the records
     uint32_t reads_given = 0;      // READs before the cursor
-    uint8_t reads_ended = 0;       // READs that have left, ever
-    bool stands = false;           // the replay waits for a READ to leave
-    bool paused = false;           // after an RNR NAK; nothing is replayed before the timer expires
-    bool naked = false;            // a sequence NAK of `unacked` has begun the last replay
-    uint8_t retries = 0;           // begun without progress, after sequence NAKs and timeouts
+    uint8_t reads_ended = 0;       // READs retired, in total
+    bool stands = false;           // the replay waits for a READ to complete
+    bool paused = false;           // RNR NAK wait: no replay before the timer expires
+    bool naked = false;            // a sequence NAK of `unacked` has started the last replay
+    uint8_t retries = 0;           // retries without progress, after sequence NAKs and timeouts
     uint8_t rnr_retries = 0;       // likewise after RNR NAKs
-    bool timer = false;            // it runs
-    bool timed = false;            // what it waits for an answer to had been sent when it was set
+    bool timer = false;            // running
+    bool timed = false;            // the packets awaiting acknowledge had been sent when it was set
     uint8_t timer_generation = 0;  // of the last timer_set
   };
 
@@ -124,7 +124,7 @@ class Completer final : public Block {
   bool Choose(Cycle now);
   bool HasRecordOf(Cycle now, uint32_t qpn) const;
   spec::SendRecord TakeRecord(Cycle now);
-  // Each gives the next state.
+  // Each returns the next state.
   State Decide(Cycle now);
   State DecideRecord(Cycle now);
   State DecideTimer(Cycle now);
@@ -146,16 +146,16 @@ class Completer final : public Block {
   IndexSet clear_;
   IndexSet flush_;
   Table<spec::IbQpState> state_table_;
-  IndexSet turn_;  // QPs that have something to send again; each turn is one replay
+  IndexSet turn_;  // QPs with retransmissions pending; each turn is one replay
   Table<Attributes> attributes_table_;
-  // What of a QP was sent last that asks for an acknowledge, and after which hold.
+  // Last qp_sent of a QP, and the hold epoch of that packet.
   struct Sent {
-    bool valid = false;  // in this life of the QP: since a state in which nothing is sent
+    bool valid = false;  // since the last state in which nothing is sent
     uint32_t psn = 0;
     uint8_t generation = 0;
   };
   Table<Sent> sent_table_;
-  // Not in the table yet: what else there was in its cycle may still be told.
+  // Not in the table yet: other events of its cycle may still be reported.
   struct LastSent {
     Cycle cycle;
     uint32_t qpn;
@@ -167,7 +167,7 @@ class Completer final : public Block {
     uint32_t qpn = 0;
   } life_began_;  // the last one
   void WriteSent(Cycle before);
-  std::vector<Ring> rings_;  // only this block's machine looks at them, one event at a time
+  std::vector<Ring> rings_;  // accessed only by this block's machine, one event at a time
 
   State state_ = State::kChoose;
   Op op_ = Op::kClear;
@@ -175,19 +175,19 @@ class Completer final : public Block {
   Cycle chosen_ = 0;  // when the tables were read
   uint32_t qpn_ = 0;
   uint32_t base_ = 0;
-  uint32_t covered_ = 0;  // PSNs that the acknowledge covers, from base_ on
+  uint32_t covered_ = 0;  // PSNs acknowledged, from base_ on
   Attributes attributes_;
   Sent sent_;
   Then then_ = Then::kNothing;
   bool is_read_ = false;   // the acknowledge is a READ response
-  bool replayed_ = false;  // the last turn but for records was a replay's
-  bool flushed_ = false;   // the last turn but for other records was that of a record with a status
+  bool replayed_ = false;  // the last turn other than a record's was a replay's
+  bool flushed_ = false;   // the last turn other than another record's was that of a record with a status
   uint8_t taken_ = 0;      // records, of all QPs
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
 
   Level<bool> hold_level_;
-  bool held_ = false;  // as it was in the last cycle: what counts in the next one
+  bool held_ = false;  // as of the last cycle: effective in the next one
 
   std::optional<spec::Completion> completion_;
   std::optional<spec::Doorbell> retired_;

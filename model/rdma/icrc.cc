@@ -39,7 +39,7 @@ uint32_t IcrcCompute(std::span<const uint8_t> datagram, bool is_ipv6) {
   CopyMasked<spec::Bth>(datagram.data() + bth, to + bth);
 
   const uint32_t crc = libdeflate_crc32(0, masked.data(), kPrefix + payload);
-  // Null would ask the library for its initial value.
+  // The library interprets null as a request for its initial value.
   if (datagram.size() == payload) return crc;
   return libdeflate_crc32(crc, datagram.data() + payload, datagram.size() - payload);
 }

@@ -8,12 +8,12 @@
 namespace vireo::model {
 namespace {
 
-// Cycles from the take of a check: its region is read in the same one.
-constexpr uint64_t kPages = 3;    // reads the page and the one behind it
-constexpr uint64_t kVisible = 5;  // its answer is at the output, if it finds nobody before it
+// Cycles from the acceptance of a check, in which its region is read.
+constexpr uint64_t kPages = 3;    // reads the page and the next one
+constexpr uint64_t kVisible = 5;  // its response is at the output, if none is before it
 
 static_assert(MemoryCheck::kLatency == FifoTiming::kSliceLatency + kVisible);
-// A place is free again in the cycle behind the one in which its answer leaves.
+// A response slot is free again in the cycle after its response leaves.
 static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
@@ -90,7 +90,7 @@ spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
     return spec::MemoryStatus::kRights;
   }
   if (row.dma) {
-    // The whole address space; an access must end within it.
+    // The whole address space; an access must not wrap around.
     const bool wraps = check.bytes != 0 && check.address + (check.bytes - 1u) < check.address;
     return wraps ? spec::MemoryStatus::kBounds : spec::MemoryStatus::kOk;
   }

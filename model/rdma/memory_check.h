@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether a key allows an access, and where in host memory the access goes: the counterpart of
-// rtl/rdma/vireo_memory_check.sv. A pipeline: one access per cycle of three clients round robin, the same number of
-// cycles for each; a client's answers come in the order of its checks, and one that does not take them stalls nobody
-// else. Of an access of more than kMostBytes it says only whether it is allowed. It knows no queue pair; that a
-// region's pages are in the table is firmware's business. A region whose parity is wrong is none, and neither is one
-// with such a page.
+// Checks whether a key allows an access, and translates its address to host memory: the counterpart of
+// rtl/rdma/vireo_memory_check.sv. A pipeline with fixed latency: one access per cycle, three clients round robin; a
+// client's responses come in request order, and a client that stalls does not stall the others. For an access of more
+// than kMostBytes it returns only the status. It knows no queue pair; firmware ensures that a region's pages are in the
+// table. A region with bad parity, or with such a page, is treated as nonexistent.
 #pragma once
 
 #include <array>
@@ -24,20 +23,20 @@ namespace vireo::model {
 
 class MemoryCheck final : public Block {
  public:
-  // Clients: numbers of streams.
+  // Client indices.
   static constexpr size_t kRequester = 0;
   static constexpr size_t kResponder = 1;
   static constexpr size_t kReadResponder = 2;
   static constexpr size_t kClients = 3;
 
-  // Of an access that has a place: the smallest page, so that there are two runs at most.
+  // Largest access that is translated: the smallest page, so that there are at most two runs.
   static constexpr uint32_t kMostBytes = 1u << spec::kRdmaPageShiftMin;
 
-  // From the push of a check to the cycle in which its answer is visible, if no other check waits.
+  // From the push of a check to the cycle in which its response is visible, if no other check waits.
   static constexpr uint64_t kLatency = 6;
-  // From one check's take to the next one's, whichever clients they are of, if the answers are taken.
+  // From the acceptance of one check to that of the next, of any client, if responses are accepted.
   static constexpr uint64_t kInterval = 1;
-  // Checks of a client that are taken and whose answers have not left.
+  // Accepted checks of a client whose responses have not left.
   static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
@@ -53,14 +52,14 @@ class MemoryCheck final : public Block {
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
-  // A region or a page that counts has bad parity. Told ahead, with the cycle of the pulse.
+  // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // at the end of the cycle that ran last
+  bool IsIdle() const;  // at the end of the last cycle that ran
 
  private:
-  // What is taken, and known of it in that cycle.
+  // An accepted check, with the data read in that cycle.
   struct Access {
     size_t client;
     spec::MemoryCheck check;
@@ -82,8 +81,8 @@ class MemoryCheck final : public Block {
   ContextTable<spec::TableMr> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
-  size_t last_ = kClients - 1;   // whose check was taken last
-  std::deque<Access> accesses_;  // whose pages have not been read
+  size_t last_ = kClients - 1;   // client granted last
+  std::deque<Access> accesses_;  // before their page reads
   std::array<std::deque<Answer>, kClients> answers_;
   std::array<Credits, kClients> room_ = {Credits(kAnswers), Credits(kAnswers), Credits(kAnswers)};
 };

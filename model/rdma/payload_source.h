@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who keeps the payload of packets until it is sent, as the model's sender sees it.
+// Interface of the block that buffers packet payload until it is sent, as the model's sender sees it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace vireo::model {
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;
-  // The payload of the oldest packet that has one and left with it. Its beats are taken in cycle `first`, which is
-  // later than the one that runs, and the following.
+  // The payload of the oldest packet with payload that has left. Its beats are taken from cycle `first` on, which is
+  // later than the current cycle.
   virtual std::vector<uint8_t> TakePayload(Cycle first) = 0;
 };
 

@@ -18,10 +18,10 @@ size_t QueuesOf(const spec::Config& config) {
          spec::kRdmaEventqOffset;
 }
 
-// A failure can stop a QP in these. [IBTA vol. 1, 10.3.1]
+// States in which a failure stops a QP. [IBTA vol. 1, 10.3.1]
 bool Works(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kSqe; }
 
-// Codes of token and table have more bits than there are states.
+// The fields of token and table are wider than the state code.
 IbQpState StateOf(uint8_t code) { return static_cast<IbQpState>(code & 7); }
 
 }  // namespace
@@ -87,8 +87,8 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
     case kDescFetch: return desc_fetch_failure_in.CanPop(now);
     case kWork: return work_failure_in.CanPop(now);
     case kEvent: return csr_event_in.CanPop(now);
-    // An order waits for the end of the one before; failures do not, or no block could become quiet.
-    // Nor does anybody hear of a state before the sets of QPs are cleared.
+    // An order waits for the end of the previous one; failures do not, or no block could become quiet. No state is
+    // broadcast before the sets of QPs are cleared.
     default: return !fence_ && now >= engine_state_.size() && qp_order_in.CanPop(now);
   }
 }
@@ -99,7 +99,7 @@ void QpControl::Run(Cycle now) {
   if (drain_) RunDrain(now);
   fenced_ = fence_;
 
-  // What the order's end changes is seen one cycle later.
+  // The effect of the order's end is visible one cycle later.
   const bool ends_fence = fence_ && now >= fence_until_ && quiet_.At(now);
   switch (state_) {
     case State::kIdle: Take(now); break;
@@ -157,7 +157,7 @@ void QpControl::Run(Cycle now) {
   }
 }
 
-// In RTL a table is read in every cycle, and what it says is known one later.
+// In RTL a table is read in every cycle, and its data is available one cycle later.
 void QpControl::RunDrain(Cycle now) {
   if (now >= fence_until_ && sends_.Read(now - 1, drain_->qpn) == 0) {
     drain_.reset();
@@ -218,7 +218,7 @@ void QpControl::SetState(Cycle now, uint32_t qpn, IbQpState state, bool clear) {
   state_write_ = {.qpn = qpn, .state = state, .clear = clear};
 }
 
-// Whether the QP completes into the CQ that failed.
+// True if the QP completes into the failed CQ.
 void QpControl::Match(Cycle now) {
   const uint32_t qpn = scan_++;
   scanning_ = scan_ < engine_state_.size();
@@ -247,7 +247,7 @@ void QpControl::Decide(Cycle now) {
       say0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
       state_ = State::kSay;
       return;
-    case Job::kQueueFailure:  // docs/decisions/0003: "Violation", and "CQ full", where the ring is as it must be
+    case Job::kQueueFailure:  // docs/decisions/0003: "Violation", and "CQ full", where the ring is valid
       say0_ = {.event_type = RdmaEventType::kVqErr, .element = vq_index_, .code = event_.code};
       if (is_live) SetState(now, qpn_, IbQpState::kErr);
       if (is_live || is_cq_) {
@@ -295,7 +295,7 @@ void QpControl::Decide(Cycle now) {
       WakeAt(fence_until_);
       return;
     }
-    default: return;  // no such operation: done, and nothing has happened
+    default: return;  // no such operation: done, without effect
   }
 }
 

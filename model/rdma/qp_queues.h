@@ -20,11 +20,11 @@ class QpQueues {
         first_many_(2 * net_queue_pairs + num_cqs + offset),
         first_(first_one_) {}
 
-  // The input mq_i from cycle `from` on; at first 0.
+  // The input mq_i, effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq) { first_.Set(from + 1, mq ? first_many_ : first_one_); }
 
   uint16_t IndexOf(Cycle now, uint32_t qpn) { return static_cast<uint16_t>(first_.At(now) + 2 * qpn); }
-  // None: it is no such queue of an existing QP.
+  // None: not such a queue of an existing QP.
   std::optional<uint32_t> QpOf(Cycle now, uint16_t vq_index) {
     const uint32_t first = first_.At(now);
     if (vq_index < first) return {};
@@ -35,7 +35,7 @@ class QpQueues {
 
  private:
   const uint32_t num_qps_;
-  const uint32_t first_one_, first_many_;  // with one net queue pair, with all [virtio 1.3, 5.1.2]
+  const uint32_t first_one_, first_many_;  // with one net queue pair, with all of them [virtio 1.3, 5.1.2]
   Level<uint32_t> first_;
 };
 

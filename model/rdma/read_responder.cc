@@ -16,14 +16,14 @@ using spec::BthOpcode;
 using spec::IbQpState;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
-// Half of the PSNs lie ahead of one. [IBTA vol. 1, 9.7.4]
+// Half of the PSN range is ahead. [IBTA vol. 1, 9.7.4]
 bool IsAhead(uint32_t psn, uint32_t of) {
   const uint32_t distance = Psn(psn - of);
   return distance != 0 && distance < 0x80'0000;
 }
 
-// A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
-// owed all the same: the responses to READs before the request that failed, and its NAK behind them.
+// States in which a responder responds [IBTA vol. 1, 10.3.1]; also ERR, where no new request is accepted, but responses
+// to READs before the failed request, and its NAK after them, are still sent.
 bool AnswersIn(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kErr; }
 
 bool IsNak(const spec::RxAnswer& answer) {
@@ -106,8 +106,8 @@ bool ReadResponder::Step(Cycle now) {
 }
 
 bool ReadResponder::Choose(Cycle now) {
-  // With room for all that can come of a turn, so that answers never wait for jobs. What a QP has given before its job
-  // is out of here before that.
+  // With space for every result of a turn, so that responses never wait for jobs. Responses issued before a QP's job
+  // have left before it.
   const bool can_turn =
       turn_.CanPop(now) && !job_ && !failure_ && !held_ && !(packet_ && packet_->qpn % num_qps_ == turn_.front());
   if (drop_.CanPop(now)) {
@@ -117,7 +117,7 @@ bool ReadResponder::Choose(Cycle now) {
     acking_ = false;
     state_ = State::kTurn;
   } else if (ack_.CanPop(now) && !packet_) {
-    // Before new answers, which would take the register for ever. The transmitter is slower than this.
+    // Before new responses, which could occupy the register indefinitely. The transmitter is slower than this.
     qpn_ = ack_.Pop(now);
     WakeAt(ack_.PopReady());
     dropping_ = false;
@@ -147,8 +147,8 @@ void ReadResponder::Answer(Cycle now) {
   const auto answer = answer_in.Pop(now);
   Row& row = rows_[qpn_];
   const auto aeth = spec::Aeth::Decode(answer.packet.extension);
-  // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a repeated
-  // request does not stand for it.
+  // The held acknowledge has a later PSN than the new one, a response to a duplicate request, which does not cover it:
+  // it stays.
   const bool stays = row.held && IsAhead(row.held->psn, answer.packet.psn);
   if (answer.is_read) {
     assert(row.reads.size() < max_rd_atomic_);
@@ -165,7 +165,7 @@ void ReadResponder::Answer(Cycle now) {
   const bool is_free = row.reads.empty() && !IsOnWay(now);
   if (is_free && room_ && (!row.held || (IsNak(answer) && !stays))) {
     packet_ = answer.packet;
-    // A NAK says what an acknowledge before it would say. [IBTA vol. 1, 9.7.5.1.2]
+    // A NAK covers the held acknowledge. [IBTA vol. 1, 9.7.5.1.2]
     row.held.reset();
     return;
   }
@@ -183,7 +183,7 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
   const bool leaves = row.held && row.reads.empty() && alive;
   if (leaves && acking_) {
     if (IsOnWay(now)) {
-      // A job was given meanwhile, or only its number came to lie ahead.
+      // A job was issued meanwhile, or only its number has wrapped to lie ahead.
       PushTurn(now);
       return State::kChoose;
     }
@@ -206,7 +206,7 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
     }
     return State::kChoose;
   }
-  // A QP with READs has its turns for them.
+  // A QP with READs gets its turns for them.
   return row.reads.empty() || acking_ ? State::kChoose : State::kEntry;
 }
 
@@ -219,14 +219,14 @@ void ReadResponder::Cut() {
   const bool is_first = row.done == 0;
   is_last_ = left <= mtu;
   bytes_ = is_last_ ? left : mtu;
-  // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
+  // The responses use the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
   psn_ = Psn(read.psn + (row.done >> shift));
   if (is_first) {
     opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseOnly : BthOpcode::kRcRdmaReadResponseFirst;
   } else {
     opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseLast : BthOpcode::kRcRdmaReadResponseMiddle;
   }
-  // Without bytes no key is looked at. [IBTA vol. 1, 9.7.4]
+  // Without bytes no key is checked. [IBTA vol. 1, 9.7.4]
   if (bytes_ == 0) return;
   check_ = {.key = read.rkey,
             .pdn = attributes_.pdn,
@@ -241,7 +241,7 @@ void ReadResponder::Give(Cycle now) {
   if (bytes_ != 0) place = memory_place_in.Pop(now);
   spec::Aeth aeth = row.reads.front().aeth;
   if (place.status != spec::MemoryStatus::kOk) {
-    // A NAK may come in place of any response. [IBTA vol. 1, 9.7.5.2]
+    // A NAK may replace any response. [IBTA vol. 1, 9.7.5.2]
     spec::TxJob nak = Acknowledge(qpn_, psn_, aeth);
     nak.packet.extension[0] = static_cast<uint8_t>(AethSyndrome::kNakRemoteAccessError);
     Load(nak);

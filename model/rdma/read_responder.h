@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the RDMA READs that peers ask of us, and lets no answer of a QP leave before the responses of the READs
-// before it: the counterpart of rtl/rdma/vireo_read_responder.sv. It decides on no request and counts none; it knows no
-// path and no payload, only where that lies, which it asks memory_check for one packet at a time.
+// Executes the RDMA READs of peers, and sends no response of a QP before the responses of the READs before it: the
+// counterpart of rtl/rdma/vireo_read_responder.sv. It does not validate or count requests; it handles no path and no
+// payload, only the payload's location, for which it queries memory_check one packet at a time.
 //
-// An acknowledge whose way is not free waits, and a later one of its QP takes its place: at most one of each QP waits
-// for the transmitter, and nothing else does but a NAK.
+// An acknowledge that cannot be sent at once is held, and a later one of its QP replaces it: at most one per QP waits
+// for the transmitter, plus NAKs.
 //
-// An answer takes 2 cycles, one that waited 2 more, the end of a QP's READs 2, a response without bytes 4, a response
-// with bytes 4 and what its memory check takes.
+// A response takes 2 cycles, a held one 2 more, the end of a QP's READs 2, a READ response without bytes 4, one with
+// bytes 4 plus its memory check.
 #pragma once
 
 #include <cstddef>
@@ -29,15 +29,15 @@ namespace vireo::model {
 
 class ReadResponder final : public Block {
  public:
-  // Unloaded, from the cycle in which an answer is accepted to the one in which this is visible:
-  static constexpr Cycle kAnswerToPacket = 3;  // the same, of a QP that has nothing here
+  // Unloaded, from the cycle in which an rx_answer is accepted to the one in which this is visible:
+  static constexpr Cycle kAnswerToPacket = 3;  // the same, of a QP with nothing pending here
   static constexpr Cycle kAnswerToJob = 6;     // the same, held back
-  static constexpr Cycle kAnswerToLate = 6;    // its packet, if the way was not free in the cycle after
+  static constexpr Cycle kAnswerToLate = 6;    // its packet, if the output was busy in the next cycle
   static constexpr Cycle kReadToCheck = 7;     // the memory_check of the first response
   static constexpr Cycle kReadToJob = 8;       // the response of a READ without bytes
-  // From the cycle in which a packet is taken to the acknowledge that waited for that, and to a NAK that did.
+  // From the cycle in which a packet is taken to the acknowledge or NAK that waited for that.
   static constexpr Cycle kTakenToPacket = 2;
-  // From the cycle in which a place is accepted on.
+  // From the cycle in which a memory_place is accepted on.
   static constexpr Cycle kPlaceToJob = 2;
   static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
   // From the first cycle without hold_i to the memory_check of a response that waited.
@@ -45,7 +45,7 @@ class ReadResponder final : public Block {
   // From the qp_state_write to the qp_reads of what is dropped.
   static constexpr Cycle kStateToReads = 4;
 
-  // num_qps: a power of two; max_rd_atomic: READs of a QP at a time, which the responder sees to.
+  // num_qps: a power of two; max_rd_atomic: concurrent READs of a QP, enforced by the responder.
   ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic);
   ReadResponder(Agenda& agenda, const spec::Config& config)
       : ReadResponder(agenda, config.num_qps, config.max_rd_atomic) {}
@@ -64,11 +64,11 @@ class ReadResponder final : public Block {
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   // A job of ours has left tx_gather, and tx_builder has taken its packet.
   void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
-  // hold_i from cycle `from` on, which is not over; at first 0. From the next cycle on no job is begun.
+  // hold_i from cycle `from` on, which has not ended; initially 0. From the next cycle on no job is started.
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
@@ -77,7 +77,7 @@ class ReadResponder final : public Block {
     uint16_t pdn = 0;
     spec::IbMtu path_mtu{};
   };
-  // An answer that is held back, or waits.
+  // A held or waiting response.
   struct Held {
     uint32_t psn = 0;
     spec::Aeth aeth;
@@ -89,16 +89,16 @@ class ReadResponder final : public Block {
     uint32_t rkey = 0;
     uint32_t bytes = 0;
   };
-  // What a QP has here.
+  // Pending work of a QP.
   struct Row {
-    bool dead = false;  // a key has failed: nothing leaves any more in this life of the QP
+    bool dead = false;  // a key check failed: nothing more is sent until the QP is reset
     uint8_t ended = 0;  // READs, as in qp_reads
-    uint16_t last = 0;  // number of the last job that was given
+    uint16_t last = 0;  // number of the last job issued
     std::optional<Held> held;
     std::deque<Read> reads;
     uint32_t done = 0;  // bytes of the oldest
   };
-  // Events of one kind, modulo 2^16; those of cycle t count from t + 1 on.
+  // Events of one kind, modulo 2^16; those of cycle t are visible from t + 1 on.
   class EventCount {
    public:
     void Add(Cycle cycle) {
@@ -122,7 +122,7 @@ class ReadResponder final : public Block {
     uint16_t in_latest_ = 0;  // the latest cycle
   };
 
-  // Whether there was a transition.
+  // True if there was a transition.
   bool Step(Cycle now);
   bool Choose(Cycle now);
   void Answer(Cycle now);
@@ -134,35 +134,35 @@ class ReadResponder final : public Block {
   void SayReads();
   void PushTurn(Cycle now);
   void PushAck(Cycle now);
-  // Whether the QP's last job is on its way. Of a QP that gave none for long its number comes to lie ahead again, which
-  // is only a detour.
+  // True if the QP's last job is in flight. The number of a QP that issued none for long wraps to lie ahead again,
+  // which only causes a detour.
   bool IsOnWay(Cycle now) { return static_cast<int16_t>(rows_[qpn_].last - jobs_left_.At(now)) > 0; }
 
   const uint32_t num_qps_;
   const size_t max_rd_atomic_;
 
-  IndexSet drop_;  // QPs whose READs end, because a state came in which nothing is answered
-  IndexSet turn_;  // every QP that has a READ here or an answer behind one, but for the one whose turn is under way
-  IndexSet ack_;   // every QP that has nothing here but an acknowledge that waits for the transmitter
+  IndexSet drop_;  // QPs whose READs end, because of a state in which nothing is sent
+  IndexSet turn_;  // every QP with a READ here or a response behind one, except the one whose turn is in progress
+  IndexSet ack_;   // every QP with only an acknowledge that waits for the transmitter
   Table<spec::IbQpState> state_table_;
   Table<Attributes> attributes_table_;
-  std::vector<Row> rows_;  // only this block's machine looks at them, one at a time
+  std::vector<Row> rows_;  // accessed only by this block's machine, one at a time
 
   Level<bool> hold_;
-  bool held_ = false;  // as it was in the last cycle: what counts in the next one
+  bool held_ = false;  // as of the last cycle: effective in the next one
 
   State state_ = State::kChoose;
-  uint32_t qpn_ = 0;  // whose turn it is
+  uint32_t qpn_ = 0;  // of the current turn
   spec::IbQpState qp_state_{};
   Attributes attributes_;
   bool dropping_ = false;  // the turn is one of drop_
   bool acking_ = false;    // the turn is one of ack_
   bool room_ = false;      // the packet's register was free when the answer was chosen
-  bool turned_ = false;    // the last choice between answers and turns was for a turn
-  uint16_t issued_ = 0;    // jobs that were given
+  bool turned_ = false;    // the last grant between answers and turns was for a turn
+  uint16_t issued_ = 0;    // jobs issued
   EventCount jobs_left_;
 
-  // The packet that is cut.
+  // The packet being cut.
   spec::BthOpcode opcode_{};
   uint32_t psn_ = 0;
   uint32_t bytes_ = 0;

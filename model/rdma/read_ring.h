@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RDMA READs that a QP has asked its peer for and whose responses are not complete, a ring of them per QP: the
-// counterpart of rtl/rdma/vireo_read_ring.sv. It is a part of the responder, whose turns it follows.
+// The outstanding RDMA READs of each QP as requester, in a ring per QP: the counterpart of rtl/rdma/vireo_read_ring.sv.
+// Part of the responder, whose turns it follows.
 //
-// A record's rows are read in the first cycle in which it is visible and no load comes, and written one cycle later.
+// A record's rows are read in the first cycle in which it is visible without a load, and written one cycle later.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class ReadRing {
 
   // No record is being written in cycle `now`.
   bool CanLoad(Cycle now) const { return !began_ || *began_ == now; }
-  // Forgets all of a QP. Told before Run in its cycle.
+  // Discards all records of a QP. To be called before Run in its cycle.
   void Load(Cycle now, uint32_t qpn) {
     taken_.Write(now, qpn, {});
     ended_.Write(now, qpn, 0);
     load_ = now;
   }
 
-  // Begins a turn of a QP; what follows is of it.
+  // Starts a turn of a QP, to which the following calls apply.
   void Read(Cycle now, uint32_t qpn) {
     qpn_ = qpn;
     turn_ = now;
@@ -39,12 +39,12 @@ class ReadRing {
     turn_ended_ = ended_.Read(now, qpn);
   }
   bool IsHeld() const { return turn_taken_.count != turn_ended_; }
-  // Not before two cycles after the turn began.
+  // Not before two cycles after the start of the turn.
   const spec::ReadRecord& Oldest() { return entries_.Read(turn_ + 1, IndexOf(qpn_, turn_ended_)); }
   // The oldest one is complete.
   void Retire(Cycle now) { ended_.Write(now, qpn_, Next(turn_ended_)); }
 
-  // Cycle `now` of the records; true: it goes on in the next one.
+  // Record processing of cycle `now`; true: it continues in the next one.
   bool Run(Cycle now, Channel<spec::ReadRecord>& record_in) {
     if (began_ && *began_ < now) {
       began_.reset();
@@ -62,9 +62,9 @@ class ReadRing {
 
  private:
   struct Taken {
-    uint32_t count = 0;  // modulo twice the places, as of those that ended
+    uint32_t count = 0;  // modulo twice the ring size, as the count of ended ones
     bool any = false;    // since the load
-    uint8_t next = 0;    // then: what is new has this number or a later one
+    uint8_t next = 0;    // valid with `any`: a new record has this number or a later one
   };
 
   uint32_t Next(uint32_t count) const { return (count + 1) % (2 * places_); }
@@ -89,7 +89,7 @@ class ReadRing {
   Cycle turn_ = 0;
   Taken turn_taken_;
   uint32_t turn_ended_ = 0;
-  // Of the record that is looked at.
+  // The record in progress.
   std::optional<Cycle> began_;
   Taken record_taken_;
   uint32_t record_ended_ = 0;

@@ -15,7 +15,7 @@ using spec::RdmaError;
 
 constexpr uint32_t kMost = spec::kBuffersPerRequest;
 
-// What is read of a work request: the fixed part and the first element.
+// Part of a work request that is read: the fixed part and the first element.
 constexpr uint32_t kFixedBytes = spec::RdmaRqReq::kBytes;
 constexpr uint32_t kSgeBytes = spec::RdmaSge::kBytes;
 
@@ -55,7 +55,7 @@ void RecvQueue::Run(Cycle now) {
   moved |= Leave(now, request_, buffer_request_out);
   moved |= Leave(now, receive_, receive_out);
   moved |= Leave(now, failure_, queue_failure_out);
-  // The machines see each other's registers as they were before the cycle.
+  // The machines see each other's registers as of the start of the cycle.
   const uint32_t requests = requests_;
   moved |= RunFetch(now);
   const uint32_t done = requests - requests_;
@@ -122,7 +122,7 @@ bool RecvQueue::Choose(Cycle now) {
     WakeAt(clear_.PopReady());
     return true;
   }
-  // Both outputs are free while anything is wanted: nothing else loads them.
+  // Both outputs are free while a request is pending: nothing else loads them.
   if (want_ == Want::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
     const spec::ReceiveRequest request = receive_request_in.Pop(now);
     want_qpn_ = request.qpn;
@@ -168,7 +168,7 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     give_ = Give{qpn, size_t{qpn} * sizes_.ahead + slot.first};
     slot.first = (slot.first + 1) % sizes_.ahead;
     --slot.count;
-    // If there is no room for a request, the next receive that is handed out makes it.
+    // Without space for a request, the next receive that is delivered makes it.
     if (!slot.asked && CanAsk() && slot.count <= sizes_.ahead / 2) Ask(now, qpn, slot);
   } else if (slot.asked) {
     want_ = Want::kBatch;
@@ -176,7 +176,7 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     want_ = Want::kNone;
     receive_ = spec::Receive{.status = broken_ ? BufferStatus::kFailed : BufferStatus::kEmpty};
   } else if (CanAsk()) {
-    // Also after a request that was made before anybody wanted a receive: one may have been posted since.
+    // Also after a request that was made before a receive was needed: one may have been posted since.
     want_ = Want::kBatch;
     looked_ = true;
     Ask(now, qpn, slot);

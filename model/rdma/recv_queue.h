@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads receive work requests ahead, into a ring per QP, and hands them out one by one; reads single elements, too: the
-// counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's form and knows nothing of keys, messages or
+// Prefetches receive work requests into a ring per QP, and delivers them one by one; reads single elements, too: the
+// counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or
 // completions.
 //
 // Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
-// that is handed out).
+// that is delivered).
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ namespace vireo::model {
 
 class RecvQueue final : public Block {
  public:
-  // Sizes that no configuration has.
+  // Sizes outside the configuration.
   struct Sizes {
     uint32_t ahead = spec::kReceivesAhead;  // receives kept per QP; 8 or more
-    uint32_t requests = 8;                  // to descriptor fetch under way
-    uint32_t fetches = 32;                  // reads under way, one per work request
+    uint32_t requests = 8;                  // outstanding, to descriptor fetch
+    uint32_t fetches = 32;                  // outstanding reads, one per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
@@ -34,14 +34,14 @@ class RecvQueue final : public Block {
   static constexpr Cycle kRequestToBufferRequest = 3;  // the ring is empty
   static constexpr Cycle kRequestToFetch = 3;          // of an element
   static constexpr Cycle kBufferToFetch = 3;
-  static constexpr Cycle kBufferToReceive = 8;   // that there is none, or a bad one
+  static constexpr Cycle kBufferToReceive = 8;   // none, or a bad one
   static constexpr Cycle kFetchedToReceive = 7;  // a work request that is waited for
   static constexpr Cycle kFetchedToElement = 4;
 
   RecvQueue(Agenda& agenda, const spec::Config& config);
   RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
 
-  // The input from cycle `from` on; at first 0.
+  // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
@@ -54,18 +54,18 @@ class RecvQueue final : public Block {
   Output<spec::QueueFailure> queue_failure_out;
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
-  // A QP's ring: `count` receives from place `first` on.
+  // A QP's ring: `count` receives from index `first` on.
   struct Slot {
     uint32_t first = 0;
     uint32_t count = 0;
-    bool asked = false;  // a request is under way, or what it brought
-    bool stale = false;  // what it brings is not wanted any more
+    bool asked = false;  // a request, or its result, is in flight
+    bool stale = false;  // its result is to be discarded
   };
-  // What was asked of descriptor fetch, and the elements, in the order in which they are to be dealt with.
+  // Requests to descriptor fetch and element reads, in processing order.
   struct Info {
     uint32_t qpn = 0;
     bool element = false;  // else of a buffer_request
@@ -76,18 +76,18 @@ class RecvQueue final : public Block {
     uint16_t head = 0;
     uint64_t address = 0;
     uint32_t bytes = 0;
-    spec::RdmaError failed = spec::RdmaError::kOk;  // nothing is read
+    spec::RdmaError failed = spec::RdmaError::kOk;  // no read is made
   };
   enum class Op { kClear, kServe, kStore };
   struct Event {
     Op op;
     uint32_t qpn;
   };
-  // What the responder waits for: nothing, a look at its QP's ring, room for a request, what is under way to the ring,
-  // an element.
+  // What the responder waits for: nothing, processing of its QP's ring, space for a request, receives in flight to the
+  // ring, an element.
   enum class Want { kNone, kServe, kRoom, kBatch, kElement };
 
-  // Each does what happens in a cycle and says whether anything did.
+  // Each performs the work of a cycle and returns whether there was any.
   bool RunFetch(Cycle now);
   bool RunRings(Cycle now);
   bool Choose(Cycle now);
@@ -103,9 +103,9 @@ class RecvQueue final : public Block {
 
   QpQueues queues_;
   IndexSet clear_;
-  Channel<Info> infos_;  // as many as reads, so that there is room for all answers
+  Channel<Info> infos_;  // as many as reads, so that there is space for all responses
   Table<Slot> slots_;
-  std::vector<spec::Receive> ring_;  // of QP q from q * ahead on
+  std::vector<spec::Receive> ring_;  // that of QP q from q * ahead on
 
   std::optional<uint64_t> element_;  // to be read
   std::optional<Event> event_;       // chosen, to be decided
@@ -117,8 +117,8 @@ class RecvQueue final : public Block {
   Want want_ = Want::kNone;
   uint32_t want_qpn_ = 0;
   bool looked_ = false;    // a request was made after it wanted one
-  bool broken_ = false;    // and failed
-  uint32_t requests_ = 0;  // whose last buffer was not taken
+  bool broken_ = false;    // that request failed
+  uint32_t requests_ = 0;  // whose last buffer has not been taken
 
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::BufferRequest> request_;

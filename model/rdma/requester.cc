@@ -26,10 +26,10 @@ using spec::RdmaError;
 constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr uint32_t kQpnMask = 0xff'ffff;
 
-// Elements after the first one come as so many in a read.
+// Elements per read, after the first one.
 constexpr uint32_t kFetchElements = spec::kDmaFetchBytes / spec::RdmaSge::kBytes;
 
-// Room for the answers to a whole list.
+// Space for the responses to a whole list.
 constexpr uint32_t FetchedDepth(uint32_t max_send_sge) {
   return std::bit_ceil(std::max(4U, (max_send_sge + kFetchElements - 2) / kFetchElements));
 }
@@ -37,18 +37,18 @@ constexpr uint32_t FetchedDepth(uint32_t max_send_sge) {
 constexpr uint8_t kKnownFlags =
     IbSendFlags::kFence | IbSendFlags::kSignaled | IbSendFlags::kSolicited | IbSendFlags::kInline;
 
-// remote_qkey with this bit: the QP's own is sent. [IBTA vol. 1, 10.2.5]
+// remote_qkey with this bit: the QP's own Q_Key is sent. [IBTA vol. 1, 10.2.5]
 constexpr uint32_t kOwnQkey = 1U << 31;
 
-// Sending, or finishing what was fetched before a drain. [IBTA vol. 1, 10.3.1]
+// Sending, or finishing work fetched before a drain. [IBTA vol. 1, 10.3.1]
 bool IsSending(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd; }
 
-// A failure takes it to SQE and not to ERR. [IBTA vol. 1, 10.3.1.6]
+// A failure moves it to SQE instead of ERR. [IBTA vol. 1, 10.3.1.6]
 bool IsSendOnly(BthService service) { return service == BthService::kUc || service == BthService::kUd; }
 
 }  // namespace
 
-// [IBTA vol. 1, table 38] An operation that comes later is a row more.
+// [IBTA vol. 1, table 38] One row per operation.
 const Requester::Operation Requester::kOperations[] = {
     {BthService::kRc,
      IbWrOpcode::kRdmaWrite,
@@ -69,7 +69,7 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kSend,
      {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithImmediate,
       BthOpcode::kRcSendOnlyWithImmediate}},
-    // One request, whatever PSN of its responses it begins with.
+    // One request, whatever PSN of its responses it starts with.
     {BthService::kRc,
      IbWrOpcode::kRdmaRead,
      IbWcOpcode::kRdmaRead,
@@ -154,20 +154,20 @@ void Requester::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 void Requester::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   front_state_.Write(cycle, write.qpn, write.state);
   back_state_.Write(cycle, write.qpn, write.state);
-  WakeAt(cycle + 2);  // who waits looks at the state in every cycle, as it was read in the one before
+  WakeAt(cycle + 2);  // a waiting machine samples the state in every cycle, as read in the cycle before
   if (write.state != IbQpState::kSqe) return;
-  sqes_.push_back({cycle + 1, write.qpn});  // in RTL a register stands before the table
+  sqes_.push_back({cycle + 1, write.qpn});  // in RTL a register precedes the table
   WakeAt(cycle + 1);
 }
 
 void Requester::OnQpHold(Cycle cycle, const spec::QpHold& hold) {
-  holds_.push_back({cycle + 1, hold});  // in RTL a register stands before the tables
+  holds_.push_back({cycle + 1, hold});  // in RTL a register precedes the tables
   WakeAt(cycle + 1);
 }
 
 void Requester::OnQpReads(Cycle cycle, const spec::QpReads& reads) {
   ended_.Write(cycle, reads.qpn, reads.ended);
-  WakeAt(cycle + 2);  // who waits looks at it as at the state
+  WakeAt(cycle + 2);  // a waiting machine samples it like the state
 }
 
 void Requester::WriteHolds(Cycle now) {
@@ -180,8 +180,8 @@ void Requester::WriteHolds(Cycle now) {
     holds_.pop_front();
   }
   if (!hold_now_) return;
-  WakeAt(now + 1);  // a load that had to wait
-  WakeAt(now + 2);  // who waits looks at the hold as at the state
+  WakeAt(now + 1);  // a deferred load
+  WakeAt(now + 2);  // a waiting machine samples the hold like the state
 }
 
 void Requester::WriteSqes(Cycle now) {
@@ -191,7 +191,7 @@ void Requester::WriteSqes(Cycle now) {
     sqe_now_ = true;
     sqes_.pop_front();
   }
-  if (sqe_now_) WakeAt(now + 1);  // a check that had to wait
+  if (sqe_now_) WakeAt(now + 1);  // a deferred check
 }
 
 void Requester::Run(Cycle now) {
@@ -210,7 +210,7 @@ void Requester::Run(Cycle now) {
   if (moved) WakeAt(now + 1);
 }
 
-// New work. What is under way is what has a record and did not end; as both were read in the cycle before.
+// For new work. Outstanding are the READs with a record that have not ended; both counts as read in the cycle before.
 bool Requester::WaitsForReads(Cycle now) {
   const Message& message = message_;
   if (!message.first || message.service != BthService::kRc) return false;
@@ -237,7 +237,7 @@ bool Requester::RunFront(Cycle now) {
       EndCheck();
       return true;
     case Front::kSkip:
-      // To the first byte that is sent again.
+      // Skip to the first byte to retransmit.
       if (message_.skip > message_.element_left) {
         message_.skip -= message_.element_left;
         message_.left -= message_.element_left;
@@ -271,8 +271,8 @@ bool Requester::Load(Cycle now) {
   return true;
 }
 
-// New packets follow only if all before them were asked for: what the completer has not heard of yet comes to it as a
-// record that is unsent, and it resumes once more.
+// New packets follow only if all before them were requested: packets that the completer has not yet seen arrive there
+// as an unsent record, and it resumes again.
 bool Requester::Resume(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   if (front_hold_.Read(now - 1, work.qpn) == work.generation && half_.Read(now - 1, work.qpn) == work.psn) {
@@ -287,7 +287,7 @@ bool Requester::Resume(Cycle now) {
   return true;
 }
 
-// What was read in the cycle before.
+// Uses the data read in the cycle before.
 bool Requester::Check(Cycle now) {
   if (sqe_now_) return false;
   const spec::WorkRequest& work = work_request_in.front();
@@ -296,7 +296,7 @@ bool Requester::Check(Cycle now) {
   const uint32_t psn = work.again ? work.first_psn : half_.Read(now - 1, work.qpn);
   const bool is_sending = IsSending(front_state_.Read(now - 1, work.qpn));
   if (work.again && (!is_sending || front_hold_.Read(now - 1, work.qpn) != work.generation)) {
-    // Another replay follows, or nothing is sent any more.
+    // Another replay follows, or the QP no longer sends.
     work_request_in.Pop(now);
     front_ = Front::kIdle;
     return true;
@@ -340,14 +340,14 @@ bool Requester::Check(Cycle now) {
   if (work.failed != RdmaError::kOk && work.again) {
     vendor = work.failed;
   } else if (work.failed != RdmaError::kOk || !is_sending) {
-    status = IbWcStatus::kWrFlushErr;  // not carried out [IBTA vol. 1, 10.3.1.7]
+    status = IbWcStatus::kWrFlushErr;  // not executed [IBTA vol. 1, 10.3.1.7]
   } else if (service == BthService::kCnp) {
     vendor = RdmaError::kUnsupportedQpType;
   } else if (operation == nullptr) {
     vendor = RdmaError::kUnsupportedCommand;
   } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096 ||
              (message_.is_read && attributes.max_rd_atomic == 0)) {
-    vendor = RdmaError::kInvalidAttribute;  // such a READ would wait for ever
+    vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline)) {
     vendor = RdmaError::kInvalidParameter;
   } else if (service == BthService::kUd && !may_use_ah) {
@@ -383,7 +383,7 @@ bool Requester::Check(Cycle now) {
       .opcode = operation == nullptr ? IbWcOpcode{} : operation->wc_opcode,
       .status = status,
       .vendor_err = static_cast<uint32_t>(vendor),
-      // Failures have a CQE in any case.
+      // Failures always have a CQE.
       .signaled = attributes.sq_sig_all || (flags & IbSendFlags::kSignaled) != 0,
       .first_psn = psn,
       .again = work.again,
@@ -424,7 +424,7 @@ bool Requester::ReadList(Cycle now) {
   return moved;
 }
 
-// The length is known.
+// The length is known now.
 void Requester::EndCheck() {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
@@ -445,7 +445,7 @@ void Requester::EndCheck() {
     const uint32_t skipped = (work.psn - work.first_psn) & kPsnMask;
     const uint32_t span = (work.last_psn - work.first_psn) & kPsnMask;
     if (record.status == IbWcStatus::kSuccess && (record.last_psn != work.last_psn || skipped > span)) {
-      // It is not what it was when its packets got their PSNs.
+      // It has changed since its packets got their PSNs.
       record.status = IbWcStatus::kLocQpOpErr;
       record.vendor_err = static_cast<uint32_t>(RdmaError::kBadWqe);
     }
@@ -483,12 +483,12 @@ bool Requester::SendPacket(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
   const spec::SendRecord& record = message.record;
-  // Between packets, and not before a message of which nobody knows yet.
+  // Between packets, and not before a message that has no record yet.
   if (message.given == 0 && record.status == IbWcStatus::kSuccess) {
     const bool waits = !work.again && WaitsForReads(now);
     const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
     const Resumed& resumed = front_resumed_.Read(now - 1, record.qpn);
-    // A replay belongs to one hold, and new work to none.
+    // A replay belongs to one hold, new work to none.
     const bool held = work.again ? hold != work.generation : hold != resumed.generation || resumed.by_itself || waits;
     if (held && message.first && !work.again) {
       if (!entries_.CanPush(now)) return false;
@@ -553,11 +553,11 @@ bool Requester::SendPacket(Cycle now) {
   message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
   if (ends && !last && !work.again) {
-    // The completer has a record that says so, and asks for the rest.
+    // The completer has a record of that, and requests the rest.
     const uint8_t generation = front_resumed_.Read(now - 1, record.qpn).generation;
     front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = generation});
   }
-  // What fails before its first packet takes no PSN: its last one is that before its first.
+  // A failure before the first packet uses no PSN: its last one is the one before its first.
   if (ends) EndMessage(now, record.last_psn + 1);
   return true;
 }
@@ -569,7 +569,7 @@ void Requester::CountRead(Cycle now) {
   begun_.Write(now, qpn, static_cast<uint8_t>(begun_.Read(now - 1, qpn) + 1));
 }
 
-// The packet that begins at the message's PSN.
+// The packet that starts at the message's PSN.
 spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const {
   const Message& message = message_;
   const bool is_connected = message.service == BthService::kRc;
@@ -641,15 +641,15 @@ bool Requester::RunBack(Cycle now) {
       back_ = Back::kJob;
       return true;
     case Back::kJob: {
-      // Not before the record is in the completer's hands, so that no acknowledge can be there first; nor a READ's
-      // response before the responder knows of it.
+      // Not before the completer has accepted the record, so that no acknowledge can arrive first; nor a READ's
+      // response before the responder has its record.
       if (record_ || read_ || job_) return false;
       const Entry& entry = entries_.front();
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
       job_->packet.last_psn = entry.read ? entry.record.last_psn : entry.packet.psn;
       job_->packet.generation = generation_;
       if (drop_) {
-        // Nothing of it.
+        // Drop.
       } else if (entry.placed) {
         const spec::MemoryPlace& place = memory_place_in.front();
         job_->address0 = place.address0;
@@ -669,7 +669,7 @@ bool Requester::RunBack(Cycle now) {
       return true;
     }
     case Back::kFail:
-      // After the record, so that the completer knows why before everything flushes.
+      // After the record, so that the completer has the reason before everything flushes.
       if (record_ || failure_) return false;
       failure_ = spec::QpFailure{.qpn = entries_.front().record.qpn,
                                  .event_type = spec::RdmaEventType::kQpFatal,
@@ -698,14 +698,14 @@ bool Requester::Decide(Cycle now) {
     PopEntry(now);
     return true;
   }
-  // A packet that began ends, unless its memory fails.
+  // A packet that was started is finished, unless its memory check fails.
   Dead dead = dead_.Read(now - 1, qpn);
   dead.send_only = dead.send_only && !entry.revives;
   const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && !dead.for_good && !dead.send_only;
   generation_ = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
   const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != generation_;
   if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
-    // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
+    // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
     stop_ = true;
     PopEntry(now);
     return true;
@@ -724,7 +724,7 @@ bool Requester::Decide(Cycle now) {
   }
   const bool fails = record.status != IbWcStatus::kSuccess;
   record.unsent = held && entry.first && !fails;
-  // A burst begins, of new work or of a replay, and more of the message is behind it.
+  // A burst starts, of new work or of a replay, and more of the message follows.
   const bool goes_on = entry.first && entry.packets != 0 && !fails && !held;
   if (goes_on) {
     record.packets = entry.packets;
@@ -734,8 +734,8 @@ bool Requester::Decide(Cycle now) {
   stop_ = fails || (entry.first && held);
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
-  // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
-  // failure is the completer's to judge: the record may have been acknowledged.
+  // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
+  // completer judges a replay's failure: the record may have been acknowledged.
   const bool dies = fails && !again && (record.status != IbWcStatus::kWrFlushErr || record.silent);
   if (dies) (entry.send_only && !record.silent ? dead.send_only : dead.for_good) = true;
   if (dies || entry.revives) dead_.Write(now, qpn, dead);
@@ -743,7 +743,7 @@ bool Requester::Decide(Cycle now) {
   if (!stop_) return true;
   if (drop_) return true;
   if (!fails || again || record.status == IbWcStatus::kWrFlushErr) {
-    // Whoever put the QP into ERR, or stopped its queue, has said so.
+    // The block that put the QP into ERR, or stopped its queue, has reported it.
     PopEntry(now);
   } else {
     back_ = Back::kFail;

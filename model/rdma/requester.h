@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets, has the
-// memory of each checked, and gives them away as jobs: the counterpart of rtl/rdma/vireo_requester.sv. An RDMA READ is
-// one packet with as many PSNs as responses will come; before its job the responder hears where they go. It sees no
-// acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays bring work
-// requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself. So does
-// one whose message is longer than a burst: it sends the burst, and replays ask for the rest, a burst each, so that
-// other QPs have their turn between them. After an error RC is dead until it is loaded anew; UC and UD until a work
-// request comes that was checked after SQE.
+// memory of each checked, and issues them as jobs: the counterpart of rtl/rdma/vireo_requester.sv. An RDMA READ is one
+// packet with one PSN per response; before its job the responder gets a record of the destination. It does not process
+// acknowledges. The completer decides on retransmission: a hold stops the QP's new packets, replays bring work requests
+// again, a resume ends the hold. A QP whose next work request must wait for READs holds itself. So does one whose
+// message is longer than a burst: it sends the burst, and replays request the rest burst by burst, so that other QPs
+// get their turns in between. After an error an RC QP sends nothing until it is loaded again; UC and UD until a work
+// request arrives that was checked after SQE.
 //
-// Two machines with a queue between them: the front checks, cuts and asks for memory (2 cycles per work request and one
-// per run of an element in a packet), the back decides with the answer, in order (3 cycles per run, 4 per READ).
+// Two machines with a queue between them: the front checks, cuts and issues memory checks (2 cycles per work request
+// and one per run of an element in a packet), the back decides on the responses, in order (3 cycles per run, 4 per
+// READ).
 #pragma once
 
 #include <cstddef>
@@ -36,14 +37,14 @@ class Requester final : public Block {
   static constexpr Cycle kWorkRequestToCheck = 4;
   static constexpr Cycle kPlaceToRecord = 4;
   static constexpr Cycle kPlaceToJob = 5;
-  static constexpr Cycle kWorkRequestToFlush = 7;  // of a work request that asks for no memory, to its record
+  static constexpr Cycle kWorkRequestToFlush = 7;  // of a work request without memory check, to its record
   static constexpr Cycle kRecordToReadRecord = 1;
   static constexpr Cycle kReadRecordToJob = 1;
   static constexpr Cycle kReplayToCheck = kWorkRequestToCheck + 1;
   static constexpr Cycle kWorkRequestToFetch = 4;
-  // To the first check of a list, from its last answer, which brings so many elements.
+  // To the first check of a list, from its last response, which has this many elements.
   static constexpr Cycle FetchedToCheck(uint32_t elements) { return elements + 4; }
-  // From a hold to the first cycle in which a packet is decided otherwise.
+  // From a hold to the first packet decision that it affects.
   static constexpr Cycle kHoldToDecision = 3;
 
   // burst_bytes: a power of two, 2^12 to 2^23.
@@ -56,7 +57,7 @@ class Requester final : public Block {
     attributes_.OnFlip(now, flip);
     handles_.OnFlip(now, flip);
   }
-  // What a work request is checked with has bad parity. Told ahead, with the cycle of the pulse.
+  // The context used to check a work request has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpHold(Cycle cycle, const spec::QpHold& hold);
@@ -79,7 +80,7 @@ class Requester final : public Block {
   std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
@@ -93,23 +94,23 @@ class Requester final : public Block {
     uint8_t max_rd_atomic = 0;
     uint32_t qkey = 0;
   };
-  // What firmware says of an address handle, as far as it is looked at here.
+  // The fields of an address handle that are used here.
   struct Handle {
     bool valid = false;
     uint16_t pdn = 0;
   };
-  // The generation of a QP's last hold, and of the last that ended; the QP is held while they differ. A load makes both
-  // 0, and the first hold after it is 1. Only the front has to know who holds himself.
+  // Epoch of a QP's last hold, and of the last that ended; the QP is held while they differ. A load sets both to 0, and
+  // the first hold after it is 1. Holds by the requester itself are known to the front only.
   struct Resumed {
     bool by_itself = false;
     uint8_t generation = 0;
   };
-  // Nothing is sent after an error of its own.
+  // Nothing is sent after an error that this block detected.
   struct Dead {
     bool for_good = false;   // until the next load
-    bool send_only = false;  // until SQE has ended: a work request says so that was checked after it
+    bool send_only = false;  // until SQE has ended, as shown by a work request checked after it
   };
-  // What a work request's opcode means.
+  // Properties of a work request's opcode.
   struct Operation {
     spec::BthService service{};
     spec::IbWrOpcode opcode{};
@@ -126,20 +127,20 @@ class Requester final : public Block {
     Cycle cycle;  // likewise
     uint32_t qpn;
   };
-  // What goes from the front to the back: one run of a packet, a failure, a load or a resume.
+  // Entry of the queue from front to back: one run of a packet, a failure, a load or a resume.
   struct Entry {
     bool load = false;
     bool resume = false;
     bool first = false;      // of its message, or of no message
     bool start = false;      // of its packet
-    bool more = false;       // the packet goes on in the next one
-    bool placed = false;     // a memory_place belongs to it
+    bool more = false;       // the packet continues in the next one
+    bool placed = false;     // has a memory_place
     bool direct = false;     // inline data: the payload is at `address`
     bool unsent = false;     // of a held QP: a record and no packet
-    bool revives = false;    // with `first`: the QP's first one since SQE has ended
+    bool revives = false;    // with `first`: the QP's first work request since SQE ended
     bool send_only = false;  // a failure stops only the send half
-    bool fresh = false;      // of a replay: it was never sent
-    uint16_t packets = 0;    // with `first`, not 0: so many are sent now
+    bool fresh = false;      // of a replay: first transmission
+    uint16_t packets = 0;    // with `first`, not 0: this many are sent now
     uint8_t generation = 0;
     uint64_t address = 0;
     spec::SendRecord record{};
@@ -160,7 +161,7 @@ class Requester final : public Block {
     bool first = true;
     bool revives = false;
     uint32_t length = 0;
-    uint32_t left = 0;   // from the packet on
+    uint32_t left = 0;   // bytes from the packet on
     uint32_t given = 0;  // of the packet
     size_t element = 0;  // with `address` and `element_left`
     uint64_t address = 0;
@@ -169,11 +170,11 @@ class Requester final : public Block {
     uint32_t count = 0;  // elements
     uint32_t asked = 0;
     bool bad = false;   // an element could not be read
-    uint32_t skip = 0;  // bytes that are not sent again
+    uint32_t skip = 0;  // bytes that are not retransmitted
     uint32_t psn = 0;
-    uint16_t packets = 0;  // not 0: it gives way after so many,
+    uint16_t packets = 0;  // not 0: other QPs get their turn after this many,
     uint32_t end_psn = 0;  //   of which this is the last one
-    uint32_t shift = 0;    // path MTU: 2 to the power of it
+    uint32_t shift = 0;    // log2 of the path MTU
     uint16_t pdn = 0;
   };
   enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
@@ -206,9 +207,9 @@ class Requester final : public Block {
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
   Table<Dead> dead_;
-  Table<uint8_t> was_sqe_;  // and no work request has been checked in a state that sends since then
+  Table<uint8_t> was_sqe_;  // and no work request has been checked in a sending state since then
   ContextTable<Handle> handles_;
-  Table<uint8_t> begun_;  // READs for which there is a record, and those that ended: no load sets them back
+  Table<uint8_t> begun_;  // READs with a record, and those that ended: never reset by a load
   Table<uint8_t> ended_;
   Table<uint8_t> front_hold_;
   Table<Resumed> front_resumed_;
@@ -224,10 +225,10 @@ class Requester final : public Block {
   Message message_;
   std::vector<spec::RdmaSge> elements_;  // of the message; inline data is one
   Back back_ = Back::kIdle;
-  bool stop_ = false;       // the rest of the message is not sent
-  bool drop_ = false;       // the job that follows ends a packet that began
-  uint32_t code_ = 0;       // of the failure to be told
-  uint8_t generation_ = 0;  // of the hold that the packet's QP had last
+  bool stop_ = false;       // the rest of the message is skipped
+  bool drop_ = false;       // the next job ends a packet that was started
+  uint32_t code_ = 0;       // of the failure to report
+  uint8_t generation_ = 0;  // epoch of the last hold of the packet's QP
 
   std::optional<spec::MemoryCheck> check_;
   std::optional<spec::DmaReadRequest> fetch_;

@@ -27,10 +27,10 @@ using spec::RdmaEventType;
 using spec::RxVerdict;
 
 constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
-// The other bit of a P_Key tells membership.
+// The other bit of a P_Key is the membership.
 constexpr uint16_t kPkeyMask = 0x7fff;
 
-// Half of the PSNs are behind, half are ahead. [IBTA vol. 1, 9.7.4]
+// Half of the PSN range is behind, half is ahead. [IBTA vol. 1, 9.7.4]
 bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 }  // namespace
@@ -128,7 +128,7 @@ void Responder::Run(Cycle now) {
       case State::kFlush: Flush(now); break;
     }
   }
-  // Behind the turn, which may be a load.
+  // After the turn, which may be a load.
   if (reads_.Run(now, read_record_in)) WakeAt(now + 1);
   if (const bool hold = hold_.At(now); hold != held_) {
     held_ = hold;
@@ -136,7 +136,7 @@ void Responder::Run(Cycle now) {
   }
 }
 
-// One QP is added per cycle. `again`: there was one at the begin of the cycle.
+// One QP is added per cycle. `again`: there was one at the start of the cycle.
 void Responder::RunRings(Cycle now, bool again) {
   const bool ring = ring_.has_value();
   bool added = false;
@@ -159,7 +159,7 @@ void Responder::RunRings(Cycle now, bool again) {
     ring_.reset();
   } else if (!ring && doorbell_in.CanPop(now)) {
     ring_ = queues_.QpOf(now, doorbell_in.Pop(now).vq_index);
-    // Most receive queues are rung in another state: those rings take no turn.
+    // Most receive queues ring in another state: those doorbells take no turn.
     ring_in_error_ = ring_ && state_table_.Read(now, *ring_) == IbQpState::kErr;
   }
   if (ring || ring_) WakeAt(now + 1);
@@ -177,7 +177,7 @@ void Responder::Go(Cycle now, State state) {
   WakeAt(begins_);
 }
 
-// Outputs of the turn before have been taken.
+// Outputs of the previous turn have been taken.
 bool Responder::HasSpace(Cycle now) {
   if (place_.IsFree(now) && failure_.IsFree(now)) return true;
   // Taken in this cycle: free in the next.
@@ -214,7 +214,7 @@ void Responder::Begin(Cycle now) {
   half_ = half_table_.Read(now, qpn_);
   read_half_ = read_half_table_.Read(now, qpn_);
   ended_ = ended_table_.Read(now, qpn_);
-  // Nothing is under way when a load begins a new half.
+  // No READ is outstanding when a load starts a new half.
   given_ = half_.counts ? half_.given : ended_;
   repeated_ = half_.counts ? half_.repeated : ended_;
   reads_.Read(now, qpn_);
@@ -241,7 +241,7 @@ void Responder::Begin(Cycle now) {
 
 uint32_t Responder::MtuBytes() const { return uint32_t{1} << (kMtuShift + attributes_.path_mtu); }
 
-// Of a READ's response; each has a PSN. [IBTA vol. 1, 9.7.2]
+// For a READ's response; each packet has a PSN. [IBTA vol. 1, 9.7.2]
 uint32_t Responder::PacketsOf(uint32_t bytes) const {
   return bytes == 0 ? 1 : static_cast<uint32_t>((uint64_t{bytes} + MtuBytes() - 1) / MtuBytes());
 }
@@ -265,7 +265,7 @@ void Responder::BeginPart(Part part) {
   }
 }
 
-// A packet for a QP of ours that receives, from its peer. [IBTA vol. 1, 9.6]
+// A packet from its peer for a QP of ours that receives. [IBTA vol. 1, 9.6]
 bool Responder::IsTaken() const {
   const RxToken& frame = frame_in.front();
   if (!enabled_ || !is_ours_ || frame.verdict != RxVerdict::kRoce) return false;
@@ -278,16 +278,16 @@ bool Responder::IsTaken() const {
   const bool pkey_matches = (frame.bth.pkey & kPkeyMask) == (spec::kPkeyDefault & kPkeyMask);
   if (!receives || !service_matches || !pkey_matches) return false;
   if (IsDatagram()) return spec::Deth::Decode(frame.extension).qkey == attributes_.qkey;
-  // A connected QP hears its peer only, and only what is sent to it.
+  // A connected QP accepts packets from its peer only, sent to its own address.
   return std::equal(std::begin(frame.ip_source), std::end(frame.ip_source), attributes_.peer) &&
          std::equal(std::begin(frame.ip_destination), std::end(frame.ip_destination), attributes_.own);
 }
 
 bool Responder::HasRoom() const { return static_cast<uint8_t>(given_ - ended_) < attributes_.max_reads; }
 
-// A READ request as such, wherever it stands.
+// Checks that do not depend on the READ request's PSN.
 bool Responder::IsReadLegal() const {
-  // More READs than the peer may have under way are invalid, too. [IBTA vol. 1, 9.7.4.1]
+  // More READs than the peer may have outstanding are invalid, too. [IBTA vol. 1, 9.7.4.1]
   return frame_in.front().payload_bytes == 0 && bytes_left_ <= kMaxMessageBytes && HasRoom();
 }
 
@@ -304,19 +304,19 @@ bool Responder::IsLengthLegal() const {
 // Opcode sequence, operation and lengths of the expected packet. [IBTA vol. 1, 9.7.4]
 bool Responder::IsRequestValid() const {
   const RxToken& frame = frame_in.front();
-  // Where nobody would be told, any first or only begins a message. [9.8.2]
+  // Without acknowledges, any first or only packet starts a message. [9.8.2]
   const bool anew = !IsAcknowledged() && frame.info.starts_message;
   if (!anew && frame.info.starts_message == half_.in_message) return false;
   if (!frame.info.starts_message && IsSend() != half_.send) return false;
   if (IsRead()) return IsReadLegal();
   if (IsSend() ? frame.info.has_ieth : frame.info.operation != BthOperation::kRdmaWrite) return false;
   if (!IsLengthLegal()) return false;
-  // A SEND's elements tell how long it may be.
+  // A SEND's length is checked against its elements.
   if (IsSend()) return true;
   return frame.info.ends_message ? bytes_left_ == frame.payload_bytes : bytes_left_ > frame.payload_bytes;
 }
 
-// What is not as it must be is dropped in silence. A datagram's PSN says nothing. [IBTA vol. 1, 9.8.2, 9.8.3]
+// Invalid packets are dropped silently. A datagram's PSN is ignored. [IBTA vol. 1, 9.8.2, 9.8.3]
 Responder::Action Responder::DecideUnacknowledged() const {
   const RxToken& frame = frame_in.front();
   if (!IsRequestValid() || (!frame.info.starts_message && frame.bth.psn != half_.expected_psn)) return Action::kAbandon;
@@ -337,16 +337,16 @@ Responder::Action Responder::Decide() const {
   const uint32_t ahead_by = (frame.bth.psn - half_.expected_psn) & kPsnMask;
   if (IsBehind(ahead_by)) {
     if (frame.info.response == BthOperation::kAcknowledge) return Action::kRepeat;
-    // A READ is carried out once more, if all of it is behind. [9.7.5.1.4]
+    // A duplicate READ is executed again, if all of it is behind. [9.7.5.1.4]
     const uint32_t behind_by = kPsnMask + 1 - ahead_by;
     if (!IsRead() || !IsReadLegal() || !attributes_.remote_read || PacketsOf(bytes_left_) > behind_by) {
       return Action::kDrop;
     }
     return bytes_left_ != 0 ? Action::kRead : Action::kGiveAgain;
   }
-  // One NAK for a gap, until what is missing has come. [9.7.5]
+  // One NAK per gap, until the missing packet has arrived. [9.7.5]
   if (ahead_by != 0) return half_.nak_sent ? Action::kDrop : Action::kSequence;
-  // Duplicates whose responses the peer has already take room from the READs behind them, which come again then.
+  // Duplicates whose responses the peer already has take space from READs behind them, which are retransmitted then.
   if (IsRead() && !HasRoom() && static_cast<int8_t>(repeated_ - ended_) > 0) return Action::kDrop;
   if (!IsRequestValid()) return Action::kInvalid;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
@@ -354,7 +354,7 @@ Responder::Action Responder::Decide() const {
     if (!attributes_.remote_read) return Action::kAccess;
     return bytes_left_ != 0 ? Action::kRead : Action::kGive;
   }
-  // Without bytes neither key nor right is looked at. [9.7.4]
+  // Without bytes neither key nor rights are checked. [9.7.4]
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
   return attributes_.remote_write ? Action::kWrite : Action::kAccess;
 }
@@ -363,7 +363,7 @@ void Responder::Act(Cycle now) {
   if (!HasSpace(now)) return;
   const RxToken& frame = frame_in.front();
   if (qp_state_ == IbQpState::kRtr && !half_.established && IsTaken() && !IsDatagram() && !frame.info.is_response) {
-    // The first request of a connection, whatever becomes of it. In RTR a response is one to another life of the QP.
+    // The first request of a connection, even if it fails. In RTR a response belongs to an earlier instance of the QP.
     // [IBTA vol. 1, 11.6.3.1]
     half_.established = true;
     WriteHalf(now, qpn_, half_);
@@ -380,7 +380,7 @@ void Responder::Act(Cycle now) {
                        .bytes = frame.payload_bytes});
       return Go(now, State::kMemory);
     case Action::kRead:
-      // All of it at once; where each packet's bytes are, the read responder asks.
+      // Checks the whole range at once; the read responder translates packet by packet.
       check_.Set(
           now, {.key = rkey_, .pdn = attributes_.pdn, .remote_read = true, .address = address_, .bytes = bytes_left_});
       return Go(now, State::kMemory);
@@ -388,7 +388,7 @@ void Responder::Act(Cycle now) {
       if (IsDatagram()) BeginPart(frame.is_ipv6 ? Part::kHeader : Part::kZeros);
       if (!half_.holds) return AskForReceive(now);
       {
-        // Of a message that was never completed: this one starts over in it.
+        // Of a message that was never completed: this one reuses it from the start.
         Cursor& cursor = position_.cursor;
         cursor.next_element -= spec::RdmaSge::kBytes * static_cast<uint8_t>(position_.num_sge - cursor.elements);
         cursor.elements = position_.num_sge;
@@ -411,8 +411,8 @@ void Responder::Act(Cycle now) {
   }
 }
 
-// Where a READ response belongs: to the oldest READ. First or middle does not matter, because a retry may begin
-// anywhere; last and only end the message. [IBTA vol. 1, 9.7.5.1.9, 9.7.6.1]
+// A READ response belongs to the oldest READ. First or middle is not checked, because a retry may start anywhere; last
+// and only must end the message. [IBTA vol. 1, 9.7.5.1.9, 9.7.6.1]
 void Responder::Locate(Cycle now) {
   const RxToken& frame = frame_in.front();
   const uint32_t ahead_by = (frame.bth.psn - read_half_.psn) & kPsnMask;
@@ -438,7 +438,7 @@ void Responder::OnMemory(Cycle now) {
   const RxToken& frame = frame_in.front();
   const bool ok = memory_place_in.front().status == MemoryStatus::kOk;
   const bool scatters = Scatters();
-  // Nothing is written without a receive: the place waits where it is.
+  // Nothing is written without a receive: the memory_place stays in its register.
   if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return AskForReceive(now);
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
   if (IsRead()) {
@@ -487,7 +487,7 @@ void Responder::OnReceive(Cycle now) {
 
 void Responder::Next(Cycle now, bool again) {
   if (is_flush_) {
-    // A queue that is broken has no more to flush; a work request that is bad is flushed like others.
+    // A broken queue has no more to flush; a bad work request is flushed like others.
     const bool none = status_ == BufferStatus::kEmpty || (status_ == BufferStatus::kFailed && code_ == RdmaError::kOk);
     if (none) return Go(now, State::kIdle);
     if (!HasSpace(now) || again) return;
@@ -521,20 +521,20 @@ void Responder::Next(Cycle now, bool again) {
   if (status_ == BufferStatus::kEmpty && !is_element_) {
     return Finish(now, IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
   }
-  // Of a broken queue descriptor fetch has told: without anybody to answer there is nothing more to say.
+  // Descriptor fetch has reported a broken queue: without a response to send there is nothing more to report.
   const bool broken = !is_element_ && code_ == RdmaError::kOk;
   Finish(now, broken && !IsAcknowledged() ? Action::kAbandon : Action::kOperation);
 }
 
 void Responder::Flush(Cycle now) {
-  // RESET forgets the receive that is held, ERR completes it before all others.
+  // RESET discards the held receive, ERR completes it before all others.
   if (qp_state_ == IbQpState::kErr || qp_state_ == IbQpState::kReset) {
     Half half = half_;
     half.in_message = false;
     half.holds = false;
     WriteHalf(now, qpn_, half);
   }
-  // Where completions go is lost with the entry.
+  // The CQ number is lost with the entry.
   if (qp_state_ != IbQpState::kErr || attributes_corrupt_) return Go(now, State::kIdle);
   if (!half_.holds) return AskForReceive(now);
   Go(now, State::kNext);
@@ -566,7 +566,7 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   spec::RxPlace place;
   SetRuns(place, memory);
   const RxToken frame = frame_in.front();
-  // The net path decides on it.
+  // The net path handles it.
   if (IsNet()) place.net_bytes = frame.frame_bytes;
   if (is_response_) {
     FinishResponse(now, action, frame, place, memory.status);
@@ -634,13 +634,14 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     place.has_answer = true;
     syndrome = static_cast<uint8_t>(value);
   };
-  // `status`: of the receive, if it is known; `own`: what only we are told.
+  // `status`: of the receive, if it is known; `own`: reported locally only.
   const auto refuse = [&](AethSyndrome value, RdmaEventType event, std::optional<IbWcStatus> status = {},
                           RdmaError own = RdmaError::kOk) {
     nak(value);
     place.has_answer = acknowledged;
     half.failed = true;
-    // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+    // Our own error; for a broken queue, the block that detected it has reported why. Otherwise the code sent to the
+    // peer.
     const bool is_own = !acknowledged || event == RdmaEventType::kQpFatal;
     if (is_own && own == RdmaError::kOk) own = RdmaError::kRemoteOperationalError;
     const uint32_t reason = is_own ? static_cast<uint32_t>(own) : syndrome;
@@ -659,7 +660,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       return;
     }
     case Action::kAbandon:
-      // A receive that the message held goes to the next one that needs one. [IBTA vol. 1, 9.8.2.2]
+      // A receive that the message held is passed to the next message that needs one. [IBTA vol. 1, 9.8.2.2]
       half.in_message = false;
       break;
     case Action::kRepeat:
@@ -673,7 +674,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       half.nak_sent = true;
       break;
     case Action::kNotReady:
-      // The packet comes again later; what is behind it is as good as lost. [9.7.5.2.8]
+      // The packet will be retransmitted; those behind it are treated as lost. [9.7.5.2.8]
       nak(AethSyndrome::kRnrNak);
       syndrome = static_cast<uint8_t>(syndrome | attributes_.min_rnr_timer);
       half.nak_sent = true;
@@ -681,7 +682,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     case Action::kInvalid: refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr); break;
     case Action::kAccess: refuse(AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr); break;
     case Action::kOperation: {
-      // A queue that is broken gave no work request.
+      // A broken queue returned no work request.
       std::optional<IbWcStatus> status;
       if (is_element_ || code_ != RdmaError::kOk) status = IbWcStatus::kLocQpOpErr;
       refuse(AethSyndrome::kNakRemoteOperationalError, RdmaEventType::kQpFatal, status, code_);
@@ -714,7 +715,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     case Action::kAccept:
       place.has_answer = frame.bth.ack_req && acknowledged;
       half.nak_sent = false;
-      // UC, UD: where the message is, not where ours ended.
+      // UC, UD: the PSN of the message, not where ours ended.
       half.expected_psn = ((acknowledged ? half.expected_psn : psn) + 1) & kPsnMask;
       // Messages are counted when they are complete. [9.7.7]
       half.msn = (half.msn + frame.info.ends_message) & kPsnMask;
@@ -738,7 +739,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
           cqe.wc_flags = spec::IbWcFlags::kGrh;
         }
         if (frame.info.has_immdt) {
-          // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
+          // After the DETH, or the RETH of a message of one packet. [9.2, 9.3]
           const size_t reth = frame.info.has_reth ? spec::Reth::kBytes : 0;
           const size_t before = frame.info.has_deth ? spec::Deth::kBytes : reth;
           std::copy_n(frame.extension + before, spec::Immdt::kBytes, cqe.imm_data);
@@ -748,7 +749,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
         Complete(now, place, cqe, frame.bth.solicited_event);
       }
       break;
-    default: return;  // dropped; the others end nothing
+    default: return;  // dropped; the others do not end a turn
   }
   if (place.has_answer) {
     spec::TxPacket& packet = place.answer.packet;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides on every received frame, in order, one at a time: what of it goes to memory, what it completes and what is
-// answered: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP and of the READs that
-// it has asked its peer for. Of requests it carries out SEND and RDMA WRITE, with or without immediate data, and RDMA
-// READ on RC, SEND and WRITE on UC, and SEND on UD and GSI; of responses it takes acknowledges and those to READs. In
+// Decides on every received frame, in order, one at a time: which bytes go to memory, what it completes and the
+// response: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP and of its
+// outstanding READs as requester. Of requests it executes SEND and RDMA WRITE, with or without immediate data, and RDMA
+// READ on RC, SEND and WRITE on UC, and SEND on UD and GSI; of responses it accepts acknowledges and READ responses. In
 // ERR it flushes the QP's receives, one per turn. A frame leaves as one rx_place or as several, one of the net path
 // with its length alone, a flushed receive as one without frame.
 //
 // With r the cycle in which a frame's turn comes (its tables are read): it is decided on in r + 2 or when the outputs
-// of the frame before have been taken, + 1. The outputs are visible one cycle after the decision; with a key check,
-// that asks one cycle after the decision and the outputs are visible one cycle after its answer is. What a receive or
-// an element brings is known one cycle after it is visible. A READ response is decided on one cycle later than others.
+// of the previous frame have been taken, + 1. The outputs are visible one cycle after the decision; with a key check,
+// the check is issued one cycle after the decision and the outputs are visible one cycle after its response. A receive
+// or an element is used one cycle after it is visible. A READ response is decided on one cycle later than others.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +38,13 @@ class Responder final : public Block {
  public:
   // From a frame's turn to the decision.
   static constexpr uint64_t kDecisionLatency = 2;
-  // More, of the first packet in RTR: it is told first, and the way there must be free.
+  // In addition, for the first packet in RTR: comm_est is reported first, when its output is free.
   static constexpr uint64_t kAnnounceLatency = 2;
 
-  // From a flush's turn to the question for a receive, or to the decision if a message holds one.
+  // From a flush's turn to the request for a receive, or to the decision if a message holds one.
   static constexpr uint64_t kFlushLatency = 1;
 
-  // Further cycles until a READ response's place is known.
+  // Additional cycles until a READ response's place is known.
   static constexpr uint64_t kResponseLatency = 1;
 
   struct Sizes {
@@ -76,49 +76,49 @@ class Responder final : public Block {
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip) { attributes_table_.OnFlip(now, flip); }
-  // The entry of a QP whose turn comes has bad parity. Told ahead, with the cycle of the pulse.
+  // The entry of a QP whose turn comes has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& write);
   void OnQpReads(Cycle now, const spec::QpReads& reads);  // of the read responder
-  // enable_i from cycle `from` on, which is not over; 0 before the first call.
+  // enable_i from cycle `from` on, which has not ended; 0 before the first call.
   void SetEnable(Cycle from, bool enable);
   // mq_i, likewise.
   void SetMq(Cycle from, bool mq);
   // mac_i, likewise: the device's own address.
   void SetMac(Cycle from, const std::array<uint8_t, 6>& mac) { mac_.Set(from, mac); }
 
-  // hold_i, likewise; from the next cycle on no frame's turn comes.
+  // hold_i, likewise; from the next cycle on no frame's turn is started.
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
   bool IsIdle() const;
 
-  // Called in the cycle of the pulse: one after what a QP expects may have changed.
+  // Called in the cycle of the pulse: one after a possible change of a QP's expected PSN.
   std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
 
  private:
   enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kFlush };
   enum class Action : uint8_t {
     kDrop,
-    kAbandon,  // UC, UD: dropped, and what follows of its message, too
+    kAbandon,  // UC, UD: dropped, including the rest of its message
     kAcknowledge,
     kRepeat,
     kSequence,
     kInvalid,
     kAccess,
     kAccept,
-    kGive,       // a READ: the read responder carries it out
+    kGive,       // a READ: issued to the read responder
     kGiveAgain,  // likewise, a duplicate
-    // No end:
+    // Not final:
     kWrite,     // WRITE: its key is checked
     kRead,      // READ: likewise
     kReceive,   // asks for a receive
-    kContinue,  // a SEND goes on
+    kContinue,  // a SEND continues
     kResponse,  // of a READ of ours
-    // Not by the packet alone:
-    kFilled,      // the response's payload is all on its way
-    kGap,         // a response before this one is missing
-    kBad,         // the response is none to what was asked
+    // Depend on more than the packet:
+    kFilled,      // all of the response's payload has been issued
+    kGap,         // a preceding response is missing
+    kBad,         // the response does not match the request
     kNotReady,    // no receive
     kOperation,   // the receive or one of its elements could not be read
     kProtection,  // an element's key does not allow it
@@ -139,10 +139,10 @@ class Responder final : public Block {
     uint8_t peer[16]{};
     uint8_t own[16]{};
   };
-  // Where in a list of elements a message goes on.
+  // Position of a message in a list of elements.
   struct Cursor {
-    uint64_t next_element = 0;  // where it is in host memory
-    uint8_t elements = 0;       // that are left there
+    uint64_t next_element = 0;  // its address in host memory
+    uint8_t elements = 0;       // left there
     uint64_t address = 0;
     uint32_t key = 0;
     uint32_t bytes_left = 0;  // of the element
@@ -151,7 +151,7 @@ class Responder final : public Block {
       key = sge.lkey;
       bytes_left = sge.length;
     }
-    // From the list's begin on, of which the first element was read already.
+    // From the list's start; the first element has been read already.
     void Begin(uint64_t list, uint8_t num_sge, const spec::RdmaSge& first) {
       Take(first);
       if (num_sge == 0) bytes_left = 0;
@@ -159,38 +159,38 @@ class Responder final : public Block {
       elements = static_cast<uint8_t>(num_sge == 0 ? 0 : num_sge - 1);
     }
   };
-  // Where a message goes on. WRITE has the cursor's address, key and bytes_left only, which is then of the message.
+  // Position of a message. WRITE uses the cursor's address, key and bytes_left only, which is then of the message.
   struct Position {
     uint16_t head = 0;  // of the receive that is held
     uint64_t wr_id = 0;
     uint8_t num_sge = 0;
     Cursor cursor{};
   };
-  // The receive half of a QP; from in_message on, it belongs to the message under way.
+  // The receive half of a QP; fields from in_message on belong to the current message.
   struct Half {
-    bool failed = false;       // ERR by our own will; a load ends it
-    bool established = false;  // comm_est was said
-    bool nak_sent = false;     // NAK of sequence or RNR
+    bool failed = false;       // moved to ERR by this block; cleared by a load
+    bool established = false;  // comm_est was sent
+    bool nak_sent = false;     // sequence or RNR NAK
     uint32_t expected_psn = 0;
     uint32_t msn = 0;
-    bool holds = false;  // a receive, of a SEND that is not complete
+    bool holds = false;  // a receive, of an incomplete SEND
     bool in_message = false;
     bool send = false;  // else WRITE
     uint32_t received = 0;
     Position position{};
-    bool counts = false;   // a READ was given since the load, and what follows counts
+    bool counts = false;   // a READ was issued since the load, and the next two fields are valid
     uint8_t given = 0;     // READs, modulo 2^8 as qp_reads counts them
-    uint8_t repeated = 0;  // `given` behind the last duplicate
+    uint8_t repeated = 0;  // `given` after the last duplicate
   };
-  // The oldest of the QP's own READs.
+  // The oldest of the QP's outstanding READs.
   struct ReadHalf {
-    bool dead = false;   // one has failed; a load ends it
-    bool begun = false;  // a part of it came, and what follows counts
+    bool dead = false;   // one has failed; cleared by a load
+    bool begun = false;  // a part of it has arrived, and the fields below are valid
     uint32_t psn = 0;    // expected
     uint32_t bytes_left = 0;
     Cursor cursor{};
   };
-  // What of a frame goes to a receive, in this order; payload only, but of datagrams.
+  // Parts of a frame that go to a receive, in this order; payload only, except for datagrams.
   enum class Part : uint8_t { kZeros, kHeader, kPayload };
   // A token in an output register.
   template <typename T>
@@ -207,7 +207,7 @@ class Responder final : public Block {
       token.reset();
       since = now;
     }
-    // Empty in cycle `now`, as the block sees it.
+    // Empty in cycle `now`, as the block samples it.
     bool IsFree(Cycle now) const { return !token && (since < now || since == 0); }
   };
 
@@ -242,7 +242,7 @@ class Responder final : public Block {
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
   void SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const;
   uint32_t Chunk() const { return std::min(position_.cursor.bytes_left, left_); }
-  // `memory`: what the frame ends with, if anything of it is written.
+  // `memory`: final action of the frame, if any of it is written.
   void WriteHalf(Cycle now, uint32_t qpn, const Half& half);
   void Finish(Cycle now, Action action, const spec::MemoryPlace& memory = {});
   void FinishRequest(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
@@ -268,21 +268,21 @@ class Responder final : public Block {
   Cycle enable_from_ = 0;
 
   Level<bool> hold_;
-  bool held_ = false;  // as it was in the last cycle: what counts in the next one
+  bool held_ = false;  // as of the last cycle: effective in the next one
 
-  // QPs to flush, and what is about to be added to them, in this order.
+  // QPs to flush, and QPs about to be added, in order.
   IndexSet flush_;
-  std::deque<std::pair<Cycle, uint32_t>> changes_;  // by qp_state_write, seen one cycle later
+  std::deque<std::pair<Cycle, uint32_t>> changes_;  // from qp_state_write, visible one cycle later
   std::optional<uint32_t> again_;
-  std::optional<uint32_t> ring_;  // of a QP in ERR or not
+  std::optional<uint32_t> ring_;  // a doorbell of a QP, in ERR or not
   bool ring_in_error_ = false;
 
   State state_ = State::kIdle;
-  Cycle begins_ = 0;  // of the state
-  // Of the turn.
+  Cycle begins_ = 0;  // start of the state
+  // State of the turn.
   bool is_flush_ = false;
   bool attributes_corrupt_ = false;
-  bool turn_ = false;  // the last one was a flush: a frame goes before the next one
+  bool turn_ = false;  // the last one was a flush: a frame has priority over the next one
   uint32_t qpn_ = 0;
   bool enabled_ = false;
   bool is_ours_ = false;  // by its destination address
@@ -298,8 +298,8 @@ class Responder final : public Block {
   uint64_t address_ = 0;
   uint32_t rkey_ = 0;
   uint32_t bytes_left_ = 0;
-  // The receive, and bytes that have no place yet.
-  bool is_element_ = false;  // what is waited for, or came last
+  // The receive, and bytes not yet placed.
+  bool is_element_ = false;  // kind of the receive_request outstanding, or last
   spec::BufferStatus status_{};
   spec::RdmaError code_{};
   Position position_;

@@ -31,7 +31,7 @@ void RetryTimer::Run(Cycle now) {
   if (alarm_ <= now) alarm_ = kUnknown;
   if (Leave(now, expired_, timer_expired_out) && pass_ && pass_->at == kUnknown) pass_->at = now + 1;
 
-  // What was read in the cycle before is decided on; nothing is read beside a write.
+  // Decides on data read in the cycle before; there is no read in the cycle of a write.
   const bool was_pass = pass_.has_value();
   const bool looked = was_pass && pass_->event == now;
   const bool writes = set_.has_value() || (looked && pass_->event_due);
@@ -47,7 +47,7 @@ void RetryTimer::Run(Cycle now) {
   if (pass_) {
     Plan();
   } else if (least_ != kNever && (alarm_ == kUnknown || least_ < alarm_ns_)) {
-    // Otherwise the alarm comes too early, and then asks again: one wish to be woken instead of one per set.
+    // Otherwise the alarm is early and is set again: one wake-up request instead of one per set.
     alarm_ns_ = least_;
     alarm_ = std::max(now + 1, cycle_at(least_));
     WakeAt(alarm_);
@@ -55,7 +55,7 @@ void RetryTimer::Run(Cycle now) {
   if (IsIdle() && least_ == kNever) alarm_ = kUnknown;
 }
 
-// The pass has come to its event.
+// The pass has reached its event.
 void RetryTimer::Look(Cycle now) {
   look_turn_ = false;
   if (pass_->event_due) {
@@ -76,7 +76,7 @@ void RetryTimer::Apply(Cycle now, const Set& set) {
   Timer& timer = timers_[set.qpn];
   uint64_t* const least = pass_ ? &pass_->least : &least_;
   if (timer.running) {
-    // The pass has counted what is overwritten now.
+    // The pass has included the value that is overwritten now.
     if (pass_ && set.qpn < pass_->index) *least = std::min(*least, timer.deadline_ns);
     Stop(set.qpn);
   }
@@ -88,8 +88,7 @@ void RetryTimer::Apply(Cycle now, const Set& set) {
   if (running_.empty()) *least = kNever;
 }
 
-// A set, if one waits and it has its turn; nothing is read for the pass in this cycle, nor beside the write in the
-// next.
+// Accepts a waiting set in its turn; the pass makes no read in this cycle, nor in the next one with the write.
 void RetryTimer::Take(Cycle now) {
   if (!timer_set_in.CanPop(now)) return;
   if (pass_ && pass_->at < now) {
@@ -109,7 +108,7 @@ void RetryTimer::Take(Cycle now) {
   if (pass_ && pass_->at != kUnknown) pass_->at = std::max(pass_->at, now + 2);
 }
 
-// When does the pass come to a timer that is due, or to its end? A timer is looked at one cycle after it was read.
+// Computes when the pass reaches a due timer, or its end. A timer is examined one cycle after it was read.
 void RetryTimer::Plan() {
   if (pass_->at == kUnknown) {
     pass_->event = kUnknown;

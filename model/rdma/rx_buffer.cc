@@ -92,7 +92,7 @@ void RxBuffer::Run(Cycle now) {
     records_.push_back(std::move(judged.record));
     if (records_.size() == 1) WakeForRecord();
   }
-  // A ring gives back room only in order, so a frame that nobody wants waits until it is the oldest.
+  // The ring frees space only in order, so a dropped frame stays until it is the oldest.
   if (record_timing_.PopReady() <= now && !records_.front().good) Pop(now);
   if (tokens_.CanPop(now) && frame_out.CanPush(now)) frame_out.Push(now, tokens_.Pop(now));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores received frames and gives for each, in order, what the parser says of it: the counterpart of
-// rtl/rdma/vireo_rx_buffer.sv. A frame for which there may be no room when its first beat comes is dropped whole; so
-// is, later, one that the parser does not call roce or net, or that is longer than the largest frame.
+// Stores received frames and outputs for each, in order, the parser's token: the counterpart of
+// rtl/rdma/vireo_rx_buffer.sv. A frame without guaranteed space at its first beat is dropped completely; so is, later,
+// one with another verdict than roce or net, or one longer than the largest frame.
 //
-// With t the cycle of a frame's last beat: verdict in t + RxParser::kLatency, its token and its place as the oldest
-// frame 2 cycles later, each not before those of the frame before it, + 1.
+// With t the cycle of a frame's last beat: verdict in t + RxParser::kLatency, its token and its status as oldest frame
+// 2 cycles later, each not before those of the previous frame, + 1.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace vireo::model {
 
 class RxBuffer final : public Block, public FrameStore {
  public:
-  // Of the RTL's parameters; the default of the last.
+  // Same as the RTL's parameter default.
   static constexpr uint32_t kBytesPerFrame = 1024;
   struct Sizes {
     uint32_t data_bits;
@@ -40,14 +40,14 @@ class RxBuffer final : public Block, public FrameStore {
       : RxBuffer(agenda, {config.datapath_bits, config.rx_buffer_bytes, config.max_frame_bytes}) {}
 
   Output<RxToken> frame_out;
-  // Pulses, in the cycle in which they are visible; set by the parent or left empty.
+  // Pulses, in the cycle in which they are visible; optional.
   std::function<void(Cycle)> on_drop;
   std::function<void(Cycle, spec::RxVerdict)> on_verdict;
 
-  // enable_i from cycle `from` on, which is not over; 0 before the first call.
+  // enable_i from cycle `from` on, which has not ended; 0 before the first call.
   void SetEnable(Cycle from, bool enable);
-  // A frame whose beats come in the cycles `start` to `end` without gaps. To be called in cycle `start`, in the order
-  // of the frames.
+  // A frame whose beats come in the cycles `start` to `end` without gaps. To be called in cycle `start`, in frame
+  // order.
   void OnFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error);
 
   bool HasOldest(Cycle now) const override;
@@ -55,7 +55,7 @@ class RxBuffer final : public Block, public FrameStore {
   void Free(Cycle now) override;
 
   void Run(Cycle now) override;
-  // What idle_o is in cycle `now` + 1. A frame that begins then may have been told already.
+  // idle_o in cycle `now` + 1. A frame that begins then may have been reported already.
   bool IsIdle(Cycle now = kUnknown) const {
     return frames_ == freed_.size() + (frames_ != 0 && last_start_ > now ? 1 : 0);
   }
@@ -64,7 +64,7 @@ class RxBuffer final : public Block, public FrameStore {
   struct Record {
     bool good;
     size_t beats;
-    std::vector<uint8_t> bytes;  // of a good frame
+    std::vector<uint8_t> bytes;  // of an accepted frame
   };
   struct Judged {
     Cycle cycle;
@@ -89,14 +89,14 @@ class RxBuffer final : public Block, public FrameStore {
   bool next_enable_ = false;
   Cycle enable_from_ = 0;
 
-  // Of room, what was taken so far and what was given back since; the latter counts one cycle later.
+  // Space taken so far, and space returned since; the latter is available one cycle later.
   size_t used_ = 0;
   size_t frames_ = 0;
   Cycle last_start_ = 0;  // of the last of them
   std::deque<Freed> freed_;
 
   std::deque<Cycle> drops_;
-  std::deque<Judged> judged_;  // whose token is to come
+  std::deque<Judged> judged_;  // parsed, token not yet pushed
   FifoTiming record_timing_;
   std::deque<Record> records_;
   Channel<RxToken> tokens_;

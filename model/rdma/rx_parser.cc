@@ -13,17 +13,17 @@ namespace {
 
 using spec::RxVerdict;
 
-// Deepest byte that is looked at besides the ICRC.
+// Last header byte that is parsed, apart from the ICRC.
 constexpr size_t kHeaderBytes = spec::Ethernet::kBytes + spec::VlanTag::kBytes + spec::Ipv6::kBytes +
                                 spec::Udp::kBytes + spec::Bth::kBytes + RxToken::kExtensionBytes;
-// What every RoCEv2 datagram has behind its IP header.
+// Fixed part of every RoCEv2 datagram after its IP header.
 constexpr size_t kFixedBytes = spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
 constexpr unsigned kIhlWithoutOptions = spec::Ipv4::kBytes / 4;
 
 static_assert(std::all_of(std::begin(spec::kOpcodeInfo), std::end(spec::kOpcodeInfo),
                           [](const auto& info) { return info.extension_bytes <= RxToken::kExtensionBytes; }));
 
-// A frame taken apart. Bytes after its end read as zero; whether a field is there at all is the checks' business.
+// The headers of a frame. Bytes after its end read as zero; the checks determine whether a field is present.
 struct Layers {
   explicit Layers(std::span<const uint8_t> frame) : frame(frame) {
     std::copy_n(frame.begin(), std::min(frame.size(), kHeaderBytes), head.begin());
@@ -41,12 +41,12 @@ struct Layers {
 
     ipv4 = spec::Ipv4::Decode(head.data() + l3);
     ipv6 = spec::Ipv6::Decode(head.data() + l3);
-    // An IPv4 header that claims to be shorter than possible is looked at as one without options, to be refused later.
+    // An IPv4 header with too small a length is parsed as one without options, and rejected later.
     l4 = l3 + (is_ipv6 ? spec::Ipv6::kBytes : size_t{4} * std::max<unsigned>(ipv4.ihl, kIhlWithoutOptions));
     udp = spec::Udp::Decode(head.data() + l4);
     end = l3 + (is_ipv6 ? spec::Ipv6::kBytes + ipv6.payload_length : ipv4.total_length);
 
-    // Meaningful only in front of an IP header of the expected length.
+    // Valid only after an IP header of the expected length.
     bth_offset = l3 + (is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes) + spec::Udp::kBytes;
     bth = spec::Bth::Decode(head.data() + bth_offset);
     info = spec::kOpcodeInfo[static_cast<uint8_t>(bth.opcode)];
@@ -73,9 +73,9 @@ struct Layers {
   spec::OpcodeInfo info;
 };
 
-// The checks, one function each, in the order of rx_verdict. Each may assume that those before it found nothing.
+// The checks, one function each, in the order of rx_verdict. Each may assume that the checks before it passed.
 
-// A port counts only if frame and datagram hold it. A later fragment has none. [RFC 791, 3.2; RFC 8200, 4.5; IBTA
+// A port is valid only if frame and datagram contain it. A later fragment has none. [RFC 791, 3.2; RFC 8200, 4.5; IBTA
 // A17.4.3]
 bool IsNet(const Layers& f) {
   const bool is_udp = (f.is_ipv4 && f.ipv4.protocol == spec::IpProtocol::kUdp && f.ipv4.fragment_offset == 0) ||
@@ -107,8 +107,7 @@ bool HasBadIcrc(const Layers& f) { return !IcrcCheck(f.datagram(), f.is_ipv6); }
 // [IBTA vol. 1, 9.6]
 bool HasBadTransportVersion(const Layers& f) { return f.bth.transport_version != 0; }
 
-// An RC responder answers an opcode that it does not know with a NAK, so the transport gets to see it. [IBTA vol.
-// 1, 9.7.4.1]
+// An RC responder sends a NAK for an unknown opcode, so the transport must get the packet. [IBTA vol. 1, 9.7.4.1]
 bool HasBadOpcode(const Layers& f) {
   const auto service = static_cast<spec::BthService>(static_cast<uint8_t>(f.bth.opcode) >> 5);
   return !f.info.valid && service != spec::BthService::kRc;
@@ -121,7 +120,7 @@ bool HasBadLength(const Layers& f) {
 }
 
 RxVerdict Judge(const Layers& f, bool mac_error) {
-  // Nothing in a bad frame can be trusted, not even that it is not RoCEv2.
+  // Nothing in a bad frame is reliable, not even that it is not RoCEv2.
   if (mac_error) return RxVerdict::kTruncated;
   if (IsNet(f)) return RxVerdict::kNet;
   if (IsTruncated(f)) return RxVerdict::kTruncated;
@@ -135,7 +134,7 @@ RxVerdict Judge(const Layers& f, bool mac_error) {
   return RxVerdict::kRoce;
 }
 
-// An IPv4 address as the IPv6 address (and GID) that stands for it. [RFC 4291, 2.5.5.2]
+// An IPv4 address as IPv4-mapped IPv6 address (and GID). [RFC 4291, 2.5.5.2]
 void PutMapped(uint32_t address, uint8_t (&to)[16]) {
   to[10] = to[11] = 0xff;
   for (unsigned i = 0; i < 4; ++i) to[12 + i] = static_cast<uint8_t>(address >> (24 - 8 * i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises RoCEv2 among received Ethernet frames and checks everything that needs no state: the counterpart of
-// rtl/rdma/vireo_rx_parser.sv. It knows no queue pair, so keys, sequence numbers and the payload length against the
-// path MTU are left to the transport.
+// Identifies RoCEv2 among received Ethernet frames and performs every stateless check: the counterpart of
+// rtl/rdma/vireo_rx_parser.sv. It has no queue pair state, so the transport checks keys, sequence numbers and the
+// payload length against the path MTU.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace vireo::model {
 
-// What the parser says about one frame: rx_token_t of vireo_rdma_pkg. The first group (up to l3_offset) describes every
+// The parser's result for one frame: rx_token_t of vireo_rdma_pkg. The first group (up to l3_offset) is valid for every
 // frame; the rest is zero unless the verdict is kRoce. Offsets count from the first byte of the frame.
 struct RxToken {
   // Longest run of extended headers in the opcode table.
@@ -42,8 +42,8 @@ struct RxToken {
   uint8_t extension[kExtensionBytes]{};  // from the first byte after the BTH; zero after the opcode's extended headers
   spec::OpcodeInfo info{};
 
-  // Calls f(name, field, bits) for every scalar from the most significant end of rx_token_t downwards: what f gets, one
-  // after the other, is the token's bit pattern. The extension is in memory order there, so its last byte comes first.
+  // Calls f(name, field, bits) for every scalar from the most significant end of rx_token_t downwards: the fields in
+  // this order form the token's bit pattern. The extension is in memory order there, so its last byte comes first.
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("verdict", self.verdict, 4);
@@ -76,11 +76,11 @@ class RxParser {
   // Cycles from a frame's last beat to its token, for every datapath width: RxParserLatency of vireo_rdma_pkg.
   static constexpr uint64_t kLatency = 6;
 
-  // The cycle in which the token of a frame is visible whose last beat is accepted in cycle `last_beat`. The parser
-  // takes a beat in every cycle, so nothing else matters.
+  // The cycle in which the token of a frame is visible whose last beat is accepted in cycle `last_beat`. Independent of
+  // anything else, as the parser accepts a beat in every cycle.
   static constexpr uint64_t TokenCycle(uint64_t last_beat) { return last_beat + kLatency; }
 
-  // `frame` has no check sequence and 1 to 65,535 bytes; mac_error: the MAC found it bad.
+  // `frame` has no check sequence and 1 to 65,535 bytes; mac_error: the MAC reported an error.
   static RxToken Parse(std::span<const uint8_t> frame, bool mac_error);
 };
 

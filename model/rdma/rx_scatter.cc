@@ -41,7 +41,7 @@ void RxScatter::Run(Cycle now) {
   if (begins_ == now + 1) WakeAt(begins_);
 }
 
-// Whole beats follow each other without a gap, and nobody stops them.
+// Whole beats without gaps and without back-pressure.
 void RxScatter::TakeNet(Cycle now) {
   if (!store_.HasOldest(now)) return;
   const size_t bytes = place_in.Pop(now).net_bytes;
@@ -105,7 +105,7 @@ void RxScatter::EndWrite(Cycle now) {
 void RxScatter::Leave(Cycle now) {
   if (!pending_.CanPop(now)) return;
   const Pending& pending = pending_.front();
-  // Those of this cycle count from the next one on.
+  // Those of this cycle are visible from the next one on.
   if (pending.writes != 0 && (accepted_.size() < pending.writes || accepted_[pending.writes - 1] >= now)) return;
   for (; !dones_.empty() && dones_.front() < now; dones_.pop_front()) ++done_;
   if (pending.settles && done_ < pending.number) return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
-// then the frame is freed if no place of it follows, and completion, acknowledge and answer leave, one after the other,
-// when all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing. A
-// place of zeros takes as long as one from the first byte of the frame on.
+// Executes rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
+// then the frame is freed if no place of it follows, and completion, acknowledge and response leave, one after the
+// other, when all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks
+// nothing. A place of zeros takes as long as one from the first byte of the frame on.
 //
-// A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the place before is carried
-// out, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it is;
-// else carried out in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
-// 4 cycles after its step. A net frame needs no place in the line; its beats are read from t + 1 on, one per cycle,
-// each is visible 2 cycles after it was read, and the frame is freed with the last one.
+// A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the previous place is
+// executed, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it
+// is; else executed in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
+// 4 cycles after its step. A net frame uses no entry of the line; its beats are read from t + 1 on, one per cycle, each
+// is visible 2 cycles after it was read, and the frame is freed with the last one.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class RxScatter final : public Block {
  public:
   // Cycles from a step to its beat at the output.
   static constexpr uint64_t kBeatLatency = WriteStream::kBeatLatency;
-  // Of a net frame: from the cycle in which its place is taken to its first beat.
+  // For a net frame: from the cycle in which its place is taken to its first beat.
   static constexpr uint64_t kNetLatency = 3;
-  static constexpr size_t kPlaces = 16;  // whose writes are not all accepted, or whose rest waits
+  static constexpr size_t kPlaces = 16;  // with writes not all accepted, or outputs waiting
 
-  // `store` outlives the block.
+  // `store` must outlive the block.
   RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
   RxScatter(Agenda& agenda, const spec::Config& config, FrameStore& store)
       : RxScatter(agenda, config.datapath_bits, store) {}
@@ -45,10 +45,10 @@ class RxScatter final : public Block {
   Output<spec::RxAck> ack_out;
   Output<spec::RxAnswer> answer_out;
 
-  // Who gets net frames; outlives the block's use.
+  // Receiver of net frames; must outlive the block's use.
   NetFrameSink* net_sink = nullptr;
 
-  // accepted_i in cycle `cycle`, which may be still to come.
+  // accepted_i in cycle `cycle`, which may be in the future.
   void OnAccepted(Cycle cycle);
   // write_done_i in cycle `now`.
   void OnWriteDone(Cycle now);
@@ -62,7 +62,7 @@ class RxScatter final : public Block {
   enum class State : uint8_t { kPlace, kRun, kFree };
   struct Pending {
     unsigned writes;
-    bool settles;     // leaves when all writes up to `number` are in memory
+    bool settles;     // waits until all writes up to `number` are in memory
     uint64_t number;  // of its last write, or of the last before it
     bool has_completion;
     spec::Completion completion;
@@ -71,7 +71,7 @@ class RxScatter final : public Block {
     bool has_answer;
     spec::RxAnswer answer;
   };
-  // What of a place leaves next.
+  // The next output of a place.
   enum class Part : uint8_t { kCompletion, kAck, kAnswer };
 
   void TakePlace(Cycle now);
@@ -84,18 +84,18 @@ class RxScatter final : public Block {
   FrameStore& store_;
 
   State state_ = State::kPlace;
-  Cycle begins_ = 0;                // of the state
+  Cycle begins_ = 0;                // start of the state
   std::optional<Cycle> net_until_;  // a net frame's beats are visible
   spec::RxPlace place_{};
-  bool second_ = false;  // the write under way is the second one
+  bool second_ = false;  // the current write is the second one
   WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
-  Part part_ = Part::kCompletion;  // of the first one; what is before it has left
-  Ring<Cycle> accepted_;           // that no place has used yet
+  Part part_ = Part::kCompletion;  // next output of the first one
+  Ring<Cycle> accepted_;           // not yet assigned to a place
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t done_ = 0;              // of them, those in memory
-  Ring<Cycle> dones_;              // of cycles that are not over
+  Ring<Cycle> dones_;              // of the current and later cycles
 };
 
 }  // namespace vireo::model

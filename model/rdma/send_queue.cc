@@ -16,7 +16,7 @@ using spec::RdmaError;
 
 constexpr uint32_t kMost = spec::kBuffersPerRequest;
 
-// What is read of a work request: all but the inline data, and the first element.
+// Parts of a work request that are read: all but the inline data, and the first element.
 constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
     spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset + static_cast<uint32_t>(spec::RdmaSge::kBytes);
@@ -68,7 +68,7 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
     WriteCleared();
     cleared_ = Cleared{cycle, write.qpn};
   }
-  // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
+  // Work may have been posted before the state that serves it: entering that state counts as a doorbell.
   if (!IsServed(write.state)) return;
   wake_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, wake_.PopReady()));
@@ -80,7 +80,7 @@ void SendQueue::Run(Cycle now) {
   moved |= Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, work_, work_request_out);
   moved |= Leave(now, failure_, queue_failure_out);
-  // The machines see each other's registers as they were before the cycle.
+  // The machines see each other's registers as of the start of the cycle.
   const bool answered = answer_.has_value();
   const uint32_t requests = requests_;
   moved |= RunFetch(now, answered);
@@ -127,7 +127,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   return true;
 }
 
-// Nothing of its QP's slot counts, so it is decided at once.
+// Independent of its QP's slot, so it is decided at once.
 void SendQueue::AskAgain(Cycle now) {
   line_turn_ = false;
   replay_turn_ = false;
@@ -203,7 +203,8 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
   spec::Buffer buffer = buffer_in.Pop(now);
   if (buffer.status == BufferStatus::kOk || ask.again) {
     ++got_;
-    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record was there once.
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] A record's descriptor was checked
+    // before.
     const bool none = buffer.status != BufferStatus::kOk;
     if (none) buffer.address = buffer.bytes = 0;
     const RdmaError failed = none || buffer.writable || buffer.more   ? RdmaError::kBadDescriptor
@@ -236,7 +237,7 @@ bool SendQueue::RunAssemble(Cycle now) {
   if (!infos_.CanPop(now)) return false;
   const Info& info = infos_.front();
   RdmaError failed = info.failed;
-  bool own_failure = false;  // of a work request that is no replay
+  bool own_failure = false;  // of a work request outside a replay
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
   if (failed == RdmaError::kOk && !info.resume) {
     if (!fetched_in.CanPop(now)) return false;
@@ -279,8 +280,8 @@ bool SendQueue::RunAssemble(Cycle now) {
     work.fresh = replay.fresh;
     work.number = replay.number;
   }
-  // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
-  // A failure ends the QP: what was under way behind it has nothing more to tell.
+  // The completer judges a replay's failure: its record may have ended, and its buffer been reused. A failure ends the
+  // QP: later work in flight reports nothing more.
   if (own_failure && told_.Read(now - 1, info.qpn) == 0) {
     failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
     told_.Write(now, info.qpn, 1);
@@ -290,7 +291,7 @@ bool SendQueue::RunAssemble(Cycle now) {
   return true;
 }
 
-// Whether something was told is read in the cycle before, and a clear is written first.
+// The failure flag is read in the cycle before, and a clear is written first.
 bool SendQueue::MayTell(Cycle now) {
   if (infos_.CanPop(now - 1) && !(cleared_ && cleared_->cycle + 1 == now)) {
     if (cleared_ && cleared_->cycle < now) WriteCleared();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which QP's send work requests are read next, and reads them: the counterpart of
-// rtl/rdma/vireo_send_queue.sv. It knows a work request's length and nothing of its contents. A replay has the work
-// request of one record read once more.
+// Schedules QPs for send work request fetches, and reads the work requests: the counterpart of
+// rtl/rdma/vireo_send_queue.sv. It uses a work request's length only, not its contents. A replay makes it read the work
+// request of one record again.
 //
-// Three machines that share a few registers: the line (which QP asks for buffers next; two cycles per event), the
-// reads (two per buffer), and the work requests (two cycles each).
+// Three machines that share a few registers: the line (which QP requests buffers next; two cycles per event), the reads
+// (two per buffer), and the work requests (two cycles each).
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,27 @@ namespace vireo::model {
 
 class SendQueue final : public Block {
  public:
-  // Sizes that no configuration has.
+  // Sizes outside the configuration.
   struct Sizes {
-    uint32_t requests = spec::kSendQueueRequests;  // to descriptor fetch under way
-    uint32_t fetches = spec::kSendQueueFetches;    // reads under way, two per work request
+    uint32_t requests = spec::kSendQueueRequests;  // outstanding, to descriptor fetch
+    uint32_t fetches = spec::kSendQueueFetches;    // outstanding reads, two per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kDoorbellToRequest = 6;
   static constexpr Cycle kReplayToRequest = 2;
   static constexpr Cycle kBufferToFetch = 3;
-  static constexpr Cycle kFetchedToWorkRequest = 3;  // of the second answer
+  static constexpr Cycle kFetchedToWorkRequest = 3;  // from the second response
   static constexpr Cycle kResumeToWorkRequest = 6;
-  // From the first cycle without hold_i to the request of a ring that waited.
+  // From the first cycle without hold_i to the request for a ring that waited.
   static constexpr Cycle kReleaseToRequest = 3;
 
   SendQueue(Agenda& agenda, const spec::Config& config);
   SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
 
-  // The input from cycle `from` on; at first 0.
+  // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);
-  // Likewise: from the next cycle on no ring is asked.
+  // Likewise: from the next cycle on no request is made.
   void SetHold(Cycle from, bool hold);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
@@ -61,21 +61,21 @@ class SendQueue final : public Block {
   std::function<void(Cycle, const spec::QpSends&)> on_qp_sends = [](Cycle, const spec::QpSends&) {};
 
   void Run(Cycle now) override;
-  // Nothing is under way after the cycles that have run.
+  // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
  private:
   struct Slot {
-    bool queued = false;  // stands in the line
-    bool asked = false;   // a request is under way
-    bool more = false;    // its ring may hold more than was asked for
-    uint32_t in_use = 0;  // records, those included that are asked for
+    bool queued = false;  // is in the line
+    bool asked = false;   // a request is outstanding
+    bool more = false;    // its ring may hold more than was requested
+    uint32_t in_use = 0;  // records, including those requested
   };
   struct Ask {
     uint32_t qpn;
     uint32_t count;
     bool again = false;   // for a replay
-    bool resume = false;  // nothing was asked for: it only has its turn
+    bool resume = false;  // no request was made: it only takes its turn
   };
   struct Answer {
     Ask ask;
@@ -104,7 +104,7 @@ class SendQueue final : public Block {
     uint32_t qpn;
   };
 
-  // Each does what happens in a cycle and says whether anything did.
+  // Each performs the work of a cycle and returns whether there was any.
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
@@ -122,11 +122,11 @@ class SendQueue final : public Block {
   IndexSet wake_;
   Channel<uint32_t> line_;
   Channel<Ask> asks_;
-  Channel<Info> infos_;            // half as many as reads, so that there is room for the answers to all
-  Channel<spec::Replay> replays_;  // whose work request was not given
+  Channel<Info> infos_;            // half as many as reads, so that there is space for all responses
+  Channel<spec::Replay> replays_;  // whose work request has not been issued
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
-  Table<uint8_t> told_;  // 1: of it a failure was told since the last clear; a clear is written one cycle later
+  Table<uint8_t> told_;  // 1: a failure was reported since the last clear; a clear is written one cycle later
   struct Cleared {
     Cycle cycle;
     uint32_t qpn;
@@ -134,11 +134,11 @@ class SendQueue final : public Block {
   std::optional<Cleared> cleared_;  // not written yet
 
   Level<bool> hold_;
-  bool held_ = false;           // as it was in the last cycle: what counts in the next one
+  bool held_ = false;           // as of the last cycle: effective in the next one
   std::optional<Event> event_;  // chosen, to be decided
-  bool line_turn_ = false;      // the line and replays go before doorbells
-  bool replay_turn_ = false;    // replays go before the line
-  uint32_t requests_ = 0;       // whose last buffer was not taken
+  bool line_turn_ = false;      // the line and replays have priority over doorbells
+  bool replay_turn_ = false;    // replays have priority over the line
+  uint32_t requests_ = 0;       // whose last buffer has not been taken
   std::optional<Answer> answer_;
   uint32_t got_ = 0;
   std::optional<Tail> tail_;

@@ -8,15 +8,15 @@
 namespace vireo::model {
 namespace {
 
-// From the take of a packet: its token is made, and is offered to the framer.
+// From the acceptance of a packet: its token is built, and is offered to the framer.
 constexpr uint64_t kToken = 2;
 constexpr uint64_t kGive = 3;
 
 static_assert(TxBuilder::kTokenLatency == 1 + kGive);
 static_assert(TxBuilder::kInterval == kGive + 1);
 
-// A net frame is chosen in the cycle behind the one in which its first beat is there, and may be begun in the one
-// behind that. From then on: its first beat is taken, is visible.
+// A net frame is granted in the cycle after its first beat is present, and may start in the cycle after that. From then
+// on: its first beat is taken, is visible.
 constexpr uint64_t kNetSeen = 1;
 constexpr uint64_t kNetBegin = 1;
 constexpr uint64_t kNetTaken = 1;
@@ -25,11 +25,11 @@ constexpr uint64_t kNetVisible = 2;
 static_assert(TxBuilder::kNetLatency == kNetSeen + kNetBegin + kNetVisible);
 static_assert(TxBuilder::kNetReady == TxFramer::kReadyLatency + kNetVisible);
 static_assert(TxBuilder::kNetGap == 1 + kNetVisible);
-// A net frame's last beat is visible in the first cycle in which the next one may be there and a packet be taken.
+// A net frame's last beat is visible in the first cycle in which the next one may be present and a packet be taken.
 static_assert(TxBuilder::kNetInterval == kNetSeen + kNetBegin + kNetVisible);
 static_assert(TxBuilder::kPacketGap == kGive + TxFramer::kLatency);
 
-// IPv6's flow label [RFC 6437, 2], and how much of it fits into a source port behind udp_source_port_base.
+// IPv6's flow label [RFC 6437, 2], and the part of it in the source port above udp_source_port_base.
 constexpr unsigned kFlowLabelBits = 20;
 constexpr unsigned kEntropyBits = 14;
 
@@ -84,8 +84,7 @@ uint16_t TxBuilder::SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_
 }
 
 void TxBuilder::Run(Cycle now) {
-  // One packet or net frame is under way, and takes a step in fixed cycles; the last one waits for the framer and the
-  // MAC.
+  // One packet or net frame is in progress, with steps in fixed cycles; the last one waits for the framer and the MAC.
   if (now >= next_) {
     if (net_chosen_) {
       // A frame leaves `frames_` with its last beat; the RTL's framer is empty from the next cycle on.
@@ -128,10 +127,10 @@ void TxBuilder::Choose(Cycle now) {
   }
 }
 
-// Whether a net frame was there in the cycle before.
+// True if a net frame was present in the cycle before.
 bool TxBuilder::NetWaits(Cycle now) {
   if (net_ == nullptr || !net_->HasFrame(now)) return false;
-  // What was there before net_from_ are beats of the frame before.
+  // Beats before net_from_ belong to the previous frame.
   if (now != 0 && now >= net_from_ + kNetSeen && net_->HasFrame(now - 1)) return true;
   WakeAt(now + 1);
   return false;

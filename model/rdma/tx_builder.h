@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram its address
-// handle's of the path and the packet itself of the peer, and makes a frame of it: the counterpart of
-// rtl/rdma/vireo_tx_builder.sv with the framer in it. Packets, answers
-// and net frames, which leave as they come, take turns. It checks nothing.
+// Sends packets: adds path and peer from its queue pair's row, or for a datagram the path from its address handle and
+// the peer from the packet itself, and makes a frame of it: the counterpart of rtl/rdma/vireo_tx_builder.sv including
+// the framer. Packets, responses and net frames, which pass unchanged, alternate. It checks nothing.
 //
 // Unloaded, with p the cycle of a packet's push: its frame's first beat is visible in p + kLatency, if the MAC was
-// ready in cycle p + kTokenLatency - 1. With v the first cycle in which a net frame is there: its first beat is visible
-// in v + kNetLatency, if the MAC was ready kNetReady cycles before that.
+// ready in cycle p + kTokenLatency - 1. With v the first cycle in which a net frame is present: its first beat is
+// visible in v + kNetLatency, if the MAC was ready kNetReady cycles before that.
 #pragma once
 
 #include <array>
@@ -47,14 +46,13 @@ class TxBuilder final : public Block {
   // From a net frame's first beat at the input to that at the output; from m_axis_tready to the beat that it allows.
   static constexpr uint64_t kNetLatency = 4;
   static constexpr uint64_t kNetReady = 3;
-  // From a last beat at the output to the next frame's first one, if that waits: a packet's to a net frame's, a net
+  // Gap from a last beat at the output to the next waiting frame's first one: a packet's to a net frame's, a net
   // frame's to another's, a net frame's to a packet's.
   static constexpr uint64_t kNetGap = 3;
   static constexpr uint64_t kNetInterval = 4;
   static constexpr uint64_t kPacketGap = 13;
 
-  // beat_bytes: DataBits/8. `payload`, `sink` and `net` outlive the block. net: its frames are padded; null: there are
-  // none.
+  // beat_bytes: DataBits/8. `payload`, `sink` and `net` must outlive the block. net: its frames are padded; null: none.
   TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t num_ahs, PayloadSource& payload, FrameSink& sink,
             NetFrameSource* net = nullptr);
   TxBuilder(Agenda& agenda, const spec::Config& config, PayloadSource& payload, FrameSink& sink,
@@ -64,22 +62,23 @@ class TxBuilder final : public Block {
   Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();
   Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::Slice();  // without payload
 
-  // A packet with is_response is taken in this cycle; need not be set.
+  // A packet with is_response is taken in this cycle; optional.
   std::function<void(Cycle)> on_response_taken;
-  // A packet with ack_req is taken in this cycle; need not be set.
+  // A packet with ack_req is taken in this cycle; optional.
   std::function<void(Cycle, const spec::QpSent&)> on_qp_sent;
 
   // Any table; those of others are ignored.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
-  // Inputs that have this value from cycle `now` on; told in that cycle or before. All are 0 until then.
+  // Inputs, effective from cycle `now` on; set in that cycle or before. Initially 0.
   void OnEnable(Cycle now, bool enable);
   void OnMac(Cycle now, const std::array<uint8_t, 6>& mac);
   void OnTransmitReady(Cycle now, bool ready);  // m_axis_tready
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // at the end of the cycle that ran last
+  bool IsIdle() const;  // at the end of the last cycle that ran
 
-  // The source port of a flow: flow_label if it is not 0, else the two queue pairs, in whatever order, decide.
+  // The source port of a flow: from flow_label if it is not 0, else from the two queue pairs, independent of their
+  // order.
   static uint16_t SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn);
 
  private:
@@ -107,18 +106,18 @@ class TxBuilder final : public Block {
   TxFramer framer_;
   Table<Row> rows_;
   Table<spec::TablePath> ahs_;
-  // Inputs, which the RTL takes into registers first.
+  // Inputs, registered in RTL.
   Table<uint8_t> enable_{1};
   Table<std::array<uint8_t, 6>> mac_{1};
   Table<uint8_t> ready_{1};
 
-  size_t winner_ = 2;        // of the last one: 0 packet_in, 1 answer_in, 2 net_
+  size_t winner_ = 2;        // granted last: 0 packet_in, 1 answer_in, 2 net_
   bool net_chosen_ = false;  // a net frame waits for the framer and the MAC
   std::optional<spec::TxPacket> packet_;
   Row row_{};  // path and peer of the packet
   std::optional<TxToken> token_;
   Cycle next_ = 0;      // of the next step
-  Cycle net_from_ = 0;  // a net frame that is there from then on or later is another one than the last
+  Cycle net_from_ = 0;  // a net frame present from then on is a new one
   std::deque<Frame> frames_;
 };
 

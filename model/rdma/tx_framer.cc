@@ -9,7 +9,7 @@
 namespace vireo::model {
 namespace {
 
-// Extended headers are whole words, and so is everything else behind the Ethernet header: the RTL depends on it.
+// Extended headers are whole words, and so is everything after the Ethernet header: the RTL depends on it.
 static_assert(std::all_of(std::begin(spec::kOpcodeInfo), std::end(spec::kOpcodeInfo), [](const auto& info) {
   return info.extension_bytes <= TxToken::kExtensionBytes && info.extension_bytes % 4 == 0;
 }));
@@ -29,7 +29,7 @@ struct Sizes {
     assert(token.payload_bytes <= TxToken::kPayloadBytes);
   }
 
-  // Offsets in the frame, but for `pad` and `frame`, which are lengths.
+  // Offsets in the frame, except `pad` and `frame`, which are lengths.
   size_t l3, l4, bth, extension, payload, pad, icrc, end, frame;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Ethernet frames of packets: the counterpart of rtl/rdma/vireo_tx_framer.sv. What to send is decided elsewhere;
-// here are the bytes, and the cycles in which they leave.
+// Makes Ethernet frames of packets: the counterpart of rtl/rdma/vireo_tx_framer.sv. It determines the bytes and the
+// cycles in which they leave; other blocks decide what to send.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace vireo::model {
 
-// What a frame is made of: tx_token_t of vireo_rdma_pkg. Fields of the other IP version, the tag's fields without tag,
-// bth.pad_count and the extension after the opcode's extended headers do not matter.
+// Contents of a frame: tx_token_t of vireo_rdma_pkg. Fields of the other IP version, the tag's fields without tag,
+// bth.pad_count and the extension after the opcode's extended headers are ignored.
 struct TxToken {
   // Longest run of extended headers in the opcode table.
   static constexpr size_t kExtensionBytes = spec::AtomicEth::kBytes;
@@ -32,7 +32,7 @@ struct TxToken {
   spec::IpEcn ecn{};
   uint8_t hop_limit{};
   uint32_t flow_label{};      // IPv6
-  uint16_t identification{};  // IPv4; 0 will do, because dont_fragment is set [RFC 6864, 4.1]
+  uint16_t identification{};  // IPv4; 0 suffices, because dont_fragment is set [RFC 6864, 4.1]
   uint8_t ip_source[16]{};    // IPv4 as ::ffff:a.b.c.d
   uint8_t ip_destination[16]{};
   uint16_t udp_source_port{};
@@ -40,8 +40,8 @@ struct TxToken {
   uint8_t extension[kExtensionBytes]{};  // from the first byte after the BTH
   uint16_t payload_bytes{};              // without pad, at most kPayloadBytes
 
-  // Calls f(name, field, bits) for every scalar from the most significant end of tx_token_t downwards: what f gets, one
-  // after the other, is the token's bit pattern. The extension is in memory order there, so its last byte comes first.
+  // Calls f(name, field, bits) for every scalar from the most significant end of tx_token_t downwards: the fields in
+  // this order form the token's bit pattern. The extension is in memory order there, so its last byte comes first.
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     for (auto& byte : self.destination_mac) f("destination_mac", byte, 8);
@@ -65,7 +65,7 @@ struct TxToken {
   }
 };
 
-// The cycles of one packet. The beats of a train are in consecutive cycles.
+// Timing of one packet. The beats of a train are in consecutive cycles.
 struct TxTrain {
   uint64_t payload_beats{};
   uint64_t first_payload_cycle{};  // in which the first beat of payload is taken; 0 if there is none
@@ -82,7 +82,7 @@ class TxFramer {
   static constexpr uint64_t kLatency = 10;
   // From the acceptance to the first payload beat, plus one cycle for each beat that the headers fill.
   static constexpr uint64_t kPayloadLatency = 1;
-  // From m_axis_tready to a token that may be accepted because of it.
+  // From m_axis_tready to the token acceptance that it permits.
   static constexpr uint64_t kReadyLatency = 1;
 
   // The frame, without check sequence, of a token and its payload (token.payload_bytes bytes).
@@ -91,8 +91,8 @@ class TxFramer {
   // beat_bytes: DataBits/8.
   explicit TxFramer(size_t beat_bytes) : beat_bytes_(beat_bytes) {}
 
-  // The first cycle in which the framer can accept a token, by what it has accepted so far. It accepts one that is
-  // offered in the first cycle from then on for which the frames' destination was ready kReadyLatency cycles before.
+  // The first cycle in which the framer can accept a token, given those accepted so far. It accepts one that is offered
+  // in the first cycle from then on for which the MAC was ready kReadyLatency cycles before.
   uint64_t free_at() const { return free_at_; }
 
   // A token is accepted in cycle `cycle`, not before free_at().

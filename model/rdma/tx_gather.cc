@@ -12,7 +12,7 @@ namespace {
 // From a packet's decision to the cycles in which it, or its failure, is visible.
 constexpr uint64_t kGive = 2;
 constexpr uint64_t kFail = 1;
-// From the last beat of a packet's last train to the decision that it allows: one stage, and the queue behind it.
+// From the last beat of a packet's last train to the decision that it enables: one stage, and the queue after it.
 constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 
 static_assert(TxGather::kPacketLatency == kDone + kGive);
@@ -53,7 +53,7 @@ std::vector<uint8_t> TxGather::TakePayload(Cycle first) {
   payload.taken = first + beats - 1;
   last_taken_ = payload.taken;
   WakeAt(last_taken_);
-  // A beat leaves its place when it moves to the output: each in the cycle in which the one before is taken.
+  // A beat frees its buffer space when it moves to the output: each in the cycle in which the previous one is taken.
   if (beats > 1) ReturnBeats({.first = first, .beats = beats - 1, .at_once = false});
   if (untaken_ > 0) {
     const Cycle released = payloads_[payloads_.size() - untaken_].released;
@@ -118,7 +118,7 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
   }
   const size_t beats = Beats(input.front().packet.payload_bytes);
   if (!part_ && Free(now) < beats) {
-    // What is missing comes beat by beat; returns that are not known yet will wake the block.
+    // Missing space is freed beat by beat; returns that are not known yet will wake the block.
     if (!returns_.empty()) WakeAt(returns_.front().first + 1);
     return false;
   }
@@ -138,7 +138,7 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
   return true;
 }
 
-// Of the packet's runs, those that were asked for come all the same.
+// The packet's requested runs still arrive.
 bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   if (part_ && (runs_ != 0 || now < runs_end_)) {
     if (runs_ == 0) WakeAt(runs_end_);
@@ -208,8 +208,8 @@ void TxGather::Decide(Cycle now, bool bad) {
     }
     done_.pop_front();
   }
-  // A response always has an AETH with it, though a middle one does not send it: if its payload cannot be read, a NAK
-  // takes its place. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
+  // A response always has an AETH attached, though a middle one does not send it: if its payload cannot be read, a NAK
+  // replaces it. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
   if (packet_.is_response && bad) {
     const uint32_t msn = spec::Aeth::Decode(packet_.extension).msn;
     packet_ = {.qpn = packet_.qpn, .opcode = spec::BthOpcode::kRcAcknowledge, .psn = packet_.psn, .is_response = true};

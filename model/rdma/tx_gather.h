@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the payload of packets from host memory and keeps it until they are sent: the counterpart of
-// rtl/rdma/vireo_tx_gather.sv. A packet has one job or several, all on one of two streams, which take turns packet by
-// packet; packets leave in the order in which their last jobs were taken, each when all of its payload is here. It
-// checks nothing. What becomes of a message whose packet could not be read is not decided here.
+// Reads the payload of packets from host memory and buffers it until they are sent: the counterpart of
+// rtl/rdma/vireo_tx_gather.sv. A packet has one job or several, all on one of two streams, which alternate per packet;
+// packets leave in the order in which their last jobs were taken, each when its payload is complete (store and
+// forward). It checks nothing. The handling of a message whose packet could not be read is decided elsewhere.
 //
 // Unloaded, with p the cycle of a job's push and x that of the last beat of the packet's last train:
 //
@@ -31,7 +31,7 @@ namespace vireo::model {
 
 class TxGather final : public Block, public TrainSink, public PayloadSource {
  public:
-  static constexpr size_t kJobDepth = 64;  // packets between job and packet
+  static constexpr size_t kJobDepth = 64;  // packets between job and output
   static constexpr uint64_t kRequestLatency = 2;
   static constexpr uint64_t kPacketLatency = 5;
   static constexpr uint64_t kEmptyLatency = 5;
@@ -41,7 +41,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   // From one packet's decision to the next one's, if the packets are taken.
   static constexpr uint64_t kInterval = 3;
 
-  // Bits of a request's tag: what the train is to its packet.
+  // Bits of a request's tag: role of the train in its packet.
   static constexpr uint8_t kTagFurther = 1;  // not the first run
   static constexpr uint8_t kTagLast = 2;
 
@@ -55,13 +55,13 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   Output<spec::DmaReadRequest> read_request_out;
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;
-  Output<spec::RxAck> sent_out;  // packets with `reports` that go on
+  Output<spec::RxAck> sent_out;  // packets with `reports` that have left
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // at the end of the cycle that ran last
+  bool IsIdle() const;  // at the end of the last cycle that ran
 
  private:
   enum class Ask : uint8_t { kTake, kFirst, kSecond };
@@ -97,28 +97,28 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   size_t beat_bytes_;
 
   Ask ask_ = Ask::kTake;
-  Cycle ask_from_ = 0;     // the state holds from then on
+  Cycle ask_from_ = 0;     // start of the state
   size_t winner_ = 1;      // input of the last packet: 0 job_in, 1 response_in
-  spec::TxJob job_{};      // that is being asked for
-  bool further_ = false;   // it is not the first one of its packet
-  bool part_ = false;      // the next job goes on with the packet
-  size_t part_beats_ = 0;  // of the whole packet that goes on
-  size_t runs_ = 0;        // that were asked for and have not come
-  Cycle runs_end_ = 0;     // all that have come are in the buffer from then on
+  spec::TxJob job_{};      // being requested
+  bool further_ = false;   // not the first one of its packet
+  bool part_ = false;      // the next job continues the packet
+  size_t part_beats_ = 0;  // of the whole packet in progress
+  size_t runs_ = 0;        // requested and not yet arrived
+  Cycle runs_end_ = 0;     // all arrived runs are in the buffer from then on
   size_t free_;            // beats of the buffer that belong to no packet
   std::deque<Return> returns_;
 
   FifoTiming waiting_timing_ = FifoTiming::Fifo(kJobDepth);
   std::deque<spec::TxPacket> waiting_;
   std::deque<Done> done_;
-  Done arriving_{};  // the packet whose runs come
+  Done arriving_{};  // the packet whose runs are arriving
 
   Give give_ = Give::kWait;
   Cycle give_from_ = 0;
   spec::TxPacket packet_{};
   std::deque<Payload> payloads_;  // of packets that left, until the last beat is taken
-  size_t untaken_ = 0;            // of them, those that nobody asked for yet: the last ones
-  Cycle last_taken_ = 0;          // last beat of all payloads that were asked for
+  size_t untaken_ = 0;            // of these, the ones not requested yet: the last ones
+  Cycle last_taken_ = 0;          // last beat of all payloads requested
 };
 
 }  // namespace vireo::model

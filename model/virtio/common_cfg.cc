@@ -225,7 +225,7 @@ void CommonCfg::WriteQueue(Cycle now, const Registers& b, Access& access, uint32
     if (hits(offset, 4)) field = (field & ~uint64_t{0xffff'ffff}) | value;
     if (hits(offset + 4, 4)) field = (field & 0xffff'ffff) | uint64_t{value} << 32;
   };
-  // virtio 1.3, 2.7: a power of 2, but of packed rings (2.8.10.1). What is not a size is ignored.
+  // virtio 1.3, 2.7: a power of 2, except for packed rings (2.8.10.1). An invalid size is ignored.
   if (hits(Common::kQueueSizeOffset, 2) && value16 != 0 && value16 <= max_queue_entries_ &&
       (std::has_single_bit(value16) || Has(b.accepted, VirtioFeature::kRingPacked))) {
     row.size = value16;
@@ -277,7 +277,7 @@ void CommonCfg::Run(Cycle now) {
   if (r_.features_written && on_features_written) on_features_written(now);
   if (r_.driver_ok && on_driver_ok) on_driver_ok(now);
 
-  // A pulse of the cycle in which a reset began belongs to one before.
+  // A pulse in the cycle in which a reset began belongs to an earlier reset.
   while (!resets_done_.empty() && resets_done_.front() < now) {
     if (resets_done_.front() != reset_at_) r_.firmware = false;
     resets_done_.pop_front();

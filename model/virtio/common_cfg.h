@@ -23,7 +23,7 @@ class CommonCfg final : public Block {
   static constexpr unsigned kPulseLatency = 3;
   static constexpr unsigned kQueueResetLatency = 2 + kIndexSetLookupLatency;
 
-  // What firmware says, by way of the management registers.
+  // Firmware's settings, through the management registers.
   struct Inputs {
     spec::Profile profile = spec::Profile::kRfcV2;
     bool needs_reset = false;
@@ -51,26 +51,26 @@ class CommonCfg final : public Block {
   void OnBar(Cycle now, const spec::BarAccess& access);
   void OnResetDone(Cycle now);
   void OnQueueResetDone(Cycle now, uint16_t vq_index);
-  // What another block answers, 3 cycles after the access; may be said ahead.
+  // Read data of another block, 3 cycles after the access; may be reported ahead.
   void OnOtherReadData(Cycle at, uint64_t data) { other_data_.push_back({at, data}); }
-  // The cycle from which on the MSI-X table is ready: a reset does not end before.
+  // The cycle from which on the MSI-X table is ready: a reset does not complete earlier.
   void SetMsixReady(Cycle from) { msix_ready_ = from; }
-  // From cycle `now` on; at first all 0.
+  // Effective from cycle `now` on; initially all 0.
   void SetInputs(Cycle now, const Inputs& inputs);
 
-  // As idle_o in cycle `now`, before its Run.
+  // idle_o in cycle `now`, before its Run.
   bool IsIdle() const { return !r_.sweep && !r_.row_valid && !r_.interrupt_valid && !r_.interrupt_pending; }
   uint32_t num_queues() const { return static_cast<uint32_t>(rows_.size()); }
 
   Output<spec::Interrupt> interrupt_out;
   void ConnectQueueReset(Channel<spec::Doorbell>& channel) { queue_reset_.out.Connect(channel, queue_reset_); }
-  // Each in the cycle of its pulse; empty: nobody listens.
+  // Each called in the cycle of its pulse; empty: not connected.
   std::function<void(Cycle, uint64_t)> on_read_data;
   std::function<void(Cycle, const spec::QueueRowWrite&)> on_queue_row_write;
   std::function<void(Cycle)> on_device_reset;  // reset_all_o is the same pulse
   std::function<void(Cycle)> on_features_written;
   std::function<void(Cycle)> on_driver_ok;
-  // A level changes; said in the cycle before.
+  // A level changes; reported in the cycle before.
   std::function<void(Cycle from, const Levels&)> on_levels;
 
  private:
@@ -90,8 +90,8 @@ class CommonCfg final : public Block {
     uint16_t select = 0;  // from stage 1 on
     bool exists = false;
     bool done = false;
-    Row row{};          // from stage 2 on, as it was then
-    uint64_t word = 0;  // what is not the queue's
+    Row row{};          // from stage 2 on, as sampled there
+    uint64_t word = 0;  // read data from other registers than the queue's
     RowChange change = RowChange::kNone;
   };
   // The registers.

@@ -73,7 +73,7 @@ void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   positions_.OnRowClear(cycle, row.vq_index);
   const EventQueue& events = event_queue_.Read(cycle, 0);
   if (events.known && row.vq_index == events.vq_index) {
-    if (lost_clear_ < cycle) lost_ = 0;  // one that Run has not seen yet
+    if (lost_clear_ < cycle) lost_ = 0;  // not yet applied by Run
     lost_clear_ = cycle;
   }
 }
@@ -88,8 +88,8 @@ void CqWriter::OnAvailEvent(Cycle cycle, const spec::AvailEvent& event) {
   WakeAt(cycle + 1);
 }
 
-// Each queue waits once, with the value that came last. The value is written one cycle before its push, so that a load
-// that the push comes too late for has read it.
+// Each queue is pending once, with its latest value. The value is written one cycle before its push, so that a load
+// just before the push has read it.
 void CqWriter::TakeAvailEvents(Cycle now) {
   if (!told_avails_.empty() && told_avails_.front().cycle + 2 == now) {
     avail_pending_.Push(now, told_avails_.front().event.vq_index);
@@ -181,7 +181,7 @@ void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optio
 
 void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
   using Flags = spec::VirtqDescFlags;
-  // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
+  // Both bits are the wrap counter; the length is valid if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
   const auto flags =
       static_cast<uint16_t>(((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (written ? Flags::kWrite : 0));
   const uint16_t used = packed_ ? flags : UsedNext();
@@ -196,7 +196,7 @@ void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
 }
 
 void CqWriter::PushSlot(Slot slot) {
-  slot.error = slots_[slot_tail_].error;  // a write of it may have failed already
+  slot.error = slots_[slot_tail_].error;  // one of its writes may have failed already
   slots_[slot_tail_] = slot;
   slot_tail_ = (slot_tail_ + 1) % slots_.size();
   ++slots_used_;
@@ -230,7 +230,7 @@ void CqWriter::Publish(Cycle now) {
             .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
 }
 
-// The work request's buffer is back, or one of a batch; goes on to the CQE.
+// The work request's buffer is returned as used, or one of a batch; continues with the CQE.
 void CqWriter::FinishCompletion(Cycle now) {
   const spec::Completion& completion = completion_in.front();
   if (!completion.more) {
@@ -267,7 +267,7 @@ bool CqWriter::Step(Cycle now) {
       const spec::Completion& completion = completion_in.front();
       StoreElement(now, completion.head, completion.used_bytes,
                    completion.has_id ? std::optional(completion.id) : std::nullopt);
-      // Its flags, or an index, the driver may not see yet.
+      // Its flags, or an index, must not become visible to the driver yet.
       if (completion.more && !IsPackedBatch()) {
         FinishCompletion(now);
       } else {
@@ -455,7 +455,8 @@ bool CqWriter::FillBuffers(Cycle now) {
   if (fill_ != 0) {
     state_ = State::kRead;
   } else {
-    // The look at the ring that this answers was the last chance. Who answered `failed` has said why.
+    // The CQ has no buffer left after the final check of the ring. For `failed`, descriptor fetch has reported the
+    // reason.
     Fail(buffer.status == BufferStatus::kEmpty, RdmaError::kCqOverrun);
   }
   return true;
@@ -518,7 +519,7 @@ bool CqWriter::Arm(Cycle now) {
   }
   state_ = State::kIdle;
 
-  // Notify at once if a CQE that is asked for lies between what was seen and what is in memory.
+  // Notify at once if a matching CQE lies between the seen position and the one in memory.
   uint16_t unseen = Distance(value.seen_used_idx, position_.used);
   if (packed_ && !from_context_) {
     const bool other_lap = ((value.seen_used_idx & kWrap) != 0) == position_.wrapped;
@@ -548,7 +549,7 @@ bool CqWriter::FinishSlot(Cycle now) {
   if (slot.error) {
     if (!queue_failure_.IsFree()) return false;
     if (!positions_.CanWrite(now)) return true;
-    if (!position_.failed && !(slot.is_cq && cq_state_.failed)) {  // once
+    if (!position_.failed && !(slot.is_cq && cq_state_.failed)) {  // report once
       queue_failure_.Load(now, {.vq_index = slot.vq_index, .code = RdmaError::kQueueDmaError});
     }
     Position position = position_;
@@ -562,7 +563,7 @@ bool CqWriter::FinishSlot(Cycle now) {
     if (!Ask(now)) return false;
   } else {
     if (!interrupt_.IsFree()) return false;
-    // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
+    // A CQE that the driver had processed when it armed, before its write completed, does not notify.
     const bool unseen =
         cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_seen, position_.used);
     const bool fire = unseen && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
@@ -575,7 +576,7 @@ bool CqWriter::FinishSlot(Cycle now) {
       next.has_solicited = true;
       next.solicited = slot.position;
     } else if (Distance(cq_state_.solicited, slot.position) >= spec::kVirtqSizeMax) {
-      next.has_solicited = false;  // seen long ago: before the distance begins anew
+      next.has_solicited = false;  // long since processed: before the distance wraps
     }
     if (fire) next.armed_solicited = next.armed_next = false;
   }
@@ -585,10 +586,10 @@ bool CqWriter::FinishSlot(Cycle now) {
   return true;
 }
 
-// What the driver of a queue that interrupts by itself wants to know of.
+// Reads the driver's event suppression for a queue that interrupts by itself.
 bool CqWriter::Ask(Cycle now) {
   const Slot& slot = slots_[slot_head_];
-  if (!row_.enabled) return true;  // reset since: nobody is there to be asked
+  if (!row_.enabled) return true;  // reset meanwhile
   if (!fetch_request_.IsFree()) return false;
   const uint64_t used_event = spec::VirtqAvail::kBytes + uint64_t{kEntryBytes} * row_.queue_size;
   const uint64_t offset = packed_ ? 0 : event_idx_.At(now) ? used_event : spec::VirtqAvail::kFlagsOffset;
@@ -600,7 +601,7 @@ bool CqWriter::Ask(Cycle now) {
   return true;
 }
 
-// Is the event in [first, behind)?
+// True if the event index is in [first, behind).
 bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched) {
   const bool event_idx = event_idx_.At(now);
   const Span& span = question.span;
@@ -609,11 +610,11 @@ bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetc
     return event_idx ? Distance(span.first, value) < Distance(span.first, span.behind)  // [virtio 1.3, 2.7.7.2]
                      : (value & spec::VirtqAvailFlags::kNoInterrupt) == 0;
   }
-  // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
+  // [virtio 1.3, 2.8.10]; the reserved value, and kDesc without its feature, count as enabled.
   const auto event = spec::PvirtqEventSuppress::Decode(fetched.data);
   if (event.desc_event_flags == spec::RingEventFlags::kDisable) return false;
   if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx) return true;
-  // Of two laps the one that the wrap counter says: places behind `first` come first.
+  // The wrap counter selects one of two laps: positions after `first` come first.
   const auto distance = [&](unsigned at, bool wrap) {
     const bool other_lap = wrap != ((span.first & kWrap) != 0);
     return static_cast<int>(at) - static_cast<int>(span.first & ~kWrap) + (other_lap ? int{row_.queue_size} : 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives buffers back to the driver: used element and used index of a work request's queue, its CQE into a buffer of the
-// CQ, events into buffers of the event queue; then interrupts. The counterpart of rtl/virtio/vireo_cq_writer.sv, state
-// by state. One thing after the other, in the order of the streams. It writes used descriptors of packed rings where
-// the buffer's first descriptor lay: every queue is used in order. Of a batch of completions the driver sees nothing
-// before the last.
+// Returns buffers to the driver: writes used element and used index of a work request's queue, its CQE into a buffer of
+// the CQ, events into buffers of the event queue; then raises interrupts. The counterpart of
+// rtl/virtio/vireo_cq_writer.sv, state by state. Operations are sequential, in the order of the streams. It writes used
+// descriptors of packed rings at the position of the buffer's first descriptor: every queue is used in order. A batch
+// of completions becomes visible to the driver only with its last one.
 #pragma once
 
 #include <array>
@@ -30,24 +30,24 @@ class CqWriter final : public Block {
   struct Sizes {
     size_t queues = 16;  // virtqueues
     size_t cqs = 4;
-    size_t slots = 64;  // used indices under way
+    size_t slots = 64;  // used indices in flight
   };
-  // Of dma_store: the slot, and whether it is the used index.
+  // Tag of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
   // Unloaded, in cycles.
   static constexpr Cycle kCompletionToElement = 3;  // accepted to the store of the used element
-  static constexpr Cycle kCyclesPerCompletion = 3;  // without CQE
-  static constexpr Cycle kCyclesPerCqe = 7;         // with, its buffer cached
+  static constexpr Cycle kCyclesPerCompletion = 3;  // without a CQE
+  static constexpr Cycle kCyclesPerCqe = 7;         // with a CQE, its buffer cached
   static constexpr Cycle kCyclesPerMore = 2;        // with `more`
-  static constexpr Cycle kCyclesPerPackedMore = 3;  // likewise, packed ring, but for the first of a batch
+  static constexpr Cycle kCyclesPerPackedMore = 3;  // likewise, packed ring, except for the first of a batch
   static constexpr Cycle kCyclesPerPackedEnd = 4;   // the last of a batch, packed ring
   static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
   static constexpr Cycle kDoneToInterrupt = 4;      // of a CQ
-  static constexpr Cycle kDoneToFetch = 4;          // of what the driver wants; of all but CQs
+  static constexpr Cycle kDoneToFetch = 4;          // of event suppression data; of all but CQs
   static constexpr Cycle kFetchedToInterrupt = 4;
   static constexpr Cycle kAvailEventToStore = 9;
   static constexpr Cycle kDoneToDoorbell = 4;
-  static constexpr size_t kQuestions = spec::kDmaFetchDepth;  // reads of what drivers want, under way
+  static constexpr size_t kQuestions = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
 
@@ -55,12 +55,12 @@ class CqWriter final : public Block {
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   void OnDone(Cycle cycle, const spec::DmaDone& done);
   void OnAvailEvent(Cycle cycle, const spec::AvailEvent& event);
-  // The levels from cycle `from` on.
+  // Effective from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
   void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // in the cycle after the one that ran
+  bool IsIdle() const;  // in the cycle after the last one that ran
 
   Channel<spec::Completion> completion_in = Channel<spec::Completion>::Slice();
   Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
@@ -95,7 +95,7 @@ class CqWriter final : public Block {
     kArm,
     kDoneLook,
     kDone,
-    kWish,   // of a driver: an interrupt or none
+    kWish,   // event suppression: interrupt or not
     kAvail,  // avail_event
   };
   struct Kind {
@@ -105,10 +105,10 @@ class CqWriter final : public Block {
   struct Position {
     bool failed = false;
     uint16_t used = 0;
-    unsigned cached = 0;   // buffers of a CQ that were fetched and not used
-    unsigned first = 0;    // the next of them
+    unsigned cached = 0;   // buffers of a CQ that are fetched and unused
+    unsigned first = 0;    // the next one to use
     bool wrapped = false;  // packed ring: complement of the wrap counter at `place`
-    unsigned place = 0;    // behind the last used descriptor of a CQ
+    unsigned place = 0;    // position after the last used descriptor of a CQ
   };
   struct CqContext {
     bool known = false;
@@ -120,9 +120,9 @@ class CqWriter final : public Block {
     bool armed_next = false;
     bool passed = false;         // a CQE after arm_seen is complete
     uint16_t arm_seen = 0;       // the driver's position when it armed
-    uint16_t written = 0;        // position behind the last CQE whose used index is in memory
-    bool has_solicited = false;  // there may be such a one
-    uint16_t solicited = 0;      // position behind the last solicited of these
+    uint16_t written = 0;        // position after the last CQE whose used index is in memory
+    bool has_solicited = false;  // `solicited` is valid
+    uint16_t solicited = 0;      // position after the last solicited CQE of these
   };
   struct Context {
     uint32_t cqn;
@@ -137,18 +137,18 @@ class CqWriter final : public Block {
     uint16_t head = 0;
     uint64_t address = 0;
   };
-  // From where to where the used position has gone: entries of a split ring, places of a packed one.
+  // Range of used positions: entries of a split ring, positions of a packed one.
   struct Span {
     uint16_t first = 0;
     uint16_t behind = 0;
   };
-  // The batch that is open: its queue as it was when the batch began, and how far it is.
+  // The open batch: its queue as of the start of the batch, and its progress.
   struct Batch {
     bool usable;
     Kind kind;
     spec::QueueRowWrite row;
-    uint16_t first;  // entry of its first buffer; packed ring: where that lies
-    bool written;    // something, to that
+    uint16_t first;  // entry of its first buffer; packed ring: its position
+    bool written;    // data was written to it
     uint16_t used;   // next used
   };
   struct Question {
@@ -157,7 +157,7 @@ class CqWriter final : public Block {
     uint16_t msix;
   };
   struct Slot {
-    bool is_avail = false;  // no used index but avail_event
+    bool is_avail = false;  // avail_event instead of a used index
     bool is_cq = false;
     Span span;  // of a queue that interrupts by itself
     uint16_t vq_index = 0;
@@ -182,24 +182,24 @@ class CqWriter final : public Block {
   void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
   void StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id);
   void StoreIndex(Cycle now, uint16_t head, bool written, bool notify = true);
-  Span SpanOf(uint16_t head) const;  // of one descriptor
+  Span SpanOf(uint16_t head) const;  // of a single descriptor
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
   void PushSlot(Slot slot);
   void PopSlot();
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
   void Fail(bool report, spec::RdmaError code);
-  void Publish(Cycle now);  // the driver sees it now
+  void Publish(Cycle now);  // makes it visible to the driver now
   void FinishCompletion(Cycle now);
 
-  // Each makes the transition of its state and says whether there was one.
+  // Each makes the transition of its state and returns whether there was one.
   bool Step(Cycle now);
   bool Idle(Cycle now);
   bool FillBuffers(Cycle now);
   bool TargetIndex(Cycle now);
   bool Arm(Cycle now);
   bool FinishSlot(Cycle now);
-  bool Ask(Cycle now);  // what the driver wants
+  bool Ask(Cycle now);  // reads event suppression data
   bool IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched);
   bool FinishQuestion(Cycle now);
   bool WriteAvailEvent(Cycle now);
@@ -233,9 +233,9 @@ class CqWriter final : public Block {
   unsigned fill_ = 0;
   unsigned cached_count_ = 0;
   unsigned cached_first_ = 0;
-  Cached target_;  // the buffer that is being used
+  Cached target_;  // the buffer in use
 
-  // As they were read last.
+  // As read last.
   spec::QueueRowWrite row_;
   Kind kind_;
   Position position_;
@@ -244,7 +244,7 @@ class CqWriter final : public Block {
 
   std::vector<Slot> slots_;
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
-  std::deque<Done> dones_;  // of cycles that are not over
+  std::deque<Done> dones_;  // of the current and later cycles
 
   std::deque<Question> questions_;
 
@@ -252,11 +252,11 @@ class CqWriter final : public Block {
     Cycle cycle;
     spec::AvailEvent event;
   };
-  std::deque<ToldAvail> told_avails_;  // that are not pushed yet
+  std::deque<ToldAvail> told_avails_;  // not pushed yet
   Table<uint16_t> avail_values_;
   Channel<spec::AvailEvent> avail_in_ = Channel<spec::AvailEvent>::Slice();
   LookupIndexSet<spec::AvailEvent> avail_pending_;
-  const Cycle swept_;  // from then on it takes what is pushed
+  const Cycle swept_;  // end of the initial sweep; pushes are accepted from then on
   bool is_swept_ = false;
 
   Level<bool> ring_packed_{false}, event_idx_{false};

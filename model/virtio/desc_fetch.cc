@@ -142,8 +142,8 @@ void DescFetch::Accept(Cycle now) {
   if (accept_ == AcceptState::kTake) {
     if (!requests_.CanPop(now) || !index_jobs_.CanPush(now) || (!packed_ && !index_request_.IsFree())) return;
     const spec::BufferRequest& request = requests_.front().request;
-    // Two reads of one index could be answered in the other order, and then the second would seem to go backwards.
-    // Where a packed ring goes on is known when it was walked.
+    // Two reads of one index could return out of order, and the second would then seem to go backwards. The next
+    // position of a packed ring is known only after the walk.
     if (!request.by_index && (reading_.size() == requests_most_ ||
                               std::find(reading_.begin(), reading_.end(), request.vq_index) != reading_.end())) {
       return;
@@ -256,7 +256,7 @@ void DescFetch::Ring(Cycle now) {
   WakeAt(now + 1);
 }
 
-// Whom an answer tells that there is no more waits for a doorbell. In a packed ring the driver always rings: the
+// A client whose response reports an empty ring waits for a doorbell. In a packed ring the driver always rings: the
 // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
 void DescFetch::SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available) {
   const auto index = static_cast<uint16_t>(position_ + available);
@@ -437,7 +437,7 @@ void DescFetch::WalkChain(Cycle now) {
       ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
   list_ = ListState::kAsk;
   if (fetched.resp != 0) {
-    kept_.reset();  // a chain without an end is no buffer
+    kept_.reset();  // a chain without an end is not a buffer
     Break(RdmaError::kQueueDmaError);
   } else if (!available || (seen.flags & Flags::kIndirect) != 0 || chain_ == kChainMost || chain_ == size) {
     kept_.reset();
@@ -479,7 +479,7 @@ void DescFetch::Answer(Cycle now) {
     if (!queue_failure_.IsFree()) return;
     if ((loaded_ & kLoadedBuffers) != 0) return;
     window_ = windows_.Read(now, job.vq_index);
-    // Without its window nobody knows what the queue may reach.
+    // With an unreadable window the queue's limits are unknown.
     answer_failed_ = failed_.Read(now, job.vq_index) != 0 || windows_.corrupt();
     answer_ = AnswerState::kLook;
   } else if (answer_ == AnswerState::kLook) {
@@ -499,7 +499,7 @@ RdmaError DescFetch::Check(const spec::VirtqDesc& descriptor, bool in_table, boo
       descriptor.len != 0 && descriptor.addr > std::numeric_limits<uint64_t>::max() - (descriptor.len - 1);
   if (resp != 0) return RdmaError::kQueueDmaError;
   if (descriptor.len == 0 || wraps) return RdmaError::kBadDescriptor;
-  // One table per buffer, of whole descriptors, and nothing behind it. [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+  // One table per buffer, of whole descriptors, with nothing after it. [virtio 1.3, 2.7.5.3.1 and 2.8.19]
   if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 &&
       (!accepts_tables_ || in_table || more || descriptor.len > kTableBytesMost ||
        descriptor.len % spec::VirtqDesc::kBytes != 0)) {
@@ -534,7 +534,7 @@ void DescFetch::Say(Cycle now) {
       if (!in_table) id = packed.id;
     }
     more = (descriptor.flags & Flags::kNext) != 0;
-    // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
+    // A packed table is ordered by position: of the flags only `write` is used. [virtio 1.3, 2.8.7]
     if (packed_ && in_table) {
       descriptor.flags &= Flags::kWrite;
       descriptor.next = static_cast<uint16_t>(table.index + 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
-// from packed ones. The counterpart of rtl/virtio/vireo_desc_fetch.sv, stage by stage. Answers come in the order in
-// which requests left the arbiter. It gives out no chain by itself; of an indirect table it gives the first descriptor.
+// Fetches buffers of virtqueues for all clients: available index, ring entries and descriptors of split rings,
+// descriptors of packed ones. The counterpart of rtl/virtio/vireo_desc_fetch.sv, stage by stage. Responses come in the
+// order in which requests left the arbiter. It does not follow chains of split rings by itself; of an indirect table it
+// returns the first descriptor.
 #pragma once
 
 #include <array>
@@ -28,10 +29,10 @@ class DescFetch final : public Block {
   static constexpr size_t kClients = 6;  // spec::BufferClient
   struct Sizes {
     size_t queues = 16;       // virtqueues
-    size_t requests = 8;      // reads of index, and of ring, under way
-    size_t descriptors = 32;  // reads of descriptors under way
+    size_t requests = 8;      // outstanding reads of index, and of ring
+    size_t descriptors = 32;  // outstanding reads of descriptors
   };
-  // Unloaded, in cycles: from the acceptance of what is named first to the token of what is named last.
+  // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
   static constexpr Cycle kIndexToRingRead = 5;
   static constexpr Cycle kRingToDescriptorRead = 4;
@@ -52,15 +53,15 @@ class DescFetch final : public Block {
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
-  // What it keeps of a queue that is asked for has bad parity. Told ahead, with the cycle of the pulse.
+  // The stored state of a requested queue has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
-  // The levels from cycle `from` on.
+  // Effective from cycle `from` on.
   void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
   void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
   void SetIndirect(Cycle from, bool indirect) { indirect_.Set(from, indirect); }
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // in the cycle after the one that ran
+  bool IsIdle() const;  // in the cycle after the last one that ran
 
   std::array<Channel<spec::BufferRequest>, kClients> buffer_request_in;
   Channel<spec::DmaFetched> index_fetched_in;
@@ -75,7 +76,7 @@ class DescFetch final : public Block {
   Output<spec::DmaReadRequest> table_request_out;
   Output<spec::QueueFailure> queue_failure_out;
   std::function<void(Cycle)> on_window_violation;                      // the pulse; may be empty
-  std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, said in the cycle before
+  std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, reported in the cycle before
 
  private:
   enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kGiven };
@@ -95,7 +96,7 @@ class DescFetch final : public Block {
     unsigned count;
     spec::RdmaError code;
     bool chains = false;
-    bool held = false;   // no other request of the queue is taken before this job has ended
+    bool held = false;   // blocks other requests of the queue until this job has ended
     unsigned place = 0;  // of the first entry
     bool wrapped = false;
     unsigned reads = 0;
@@ -109,17 +110,17 @@ class DescFetch final : public Block {
     bool last;
     uint16_t next = 0;            // of a packed ring
     spec::PvirtqDesc given = {};  // kGiven
-    bool replay = false;  // may be of a buffer that is used since: what is wrong with it is its client's concern
+    bool replay = false;          // the buffer may have been used since: errors are reported to its client only
     bool in_table = false;
     spec::BufferRequest table = {};  // in_table
   };
-  // Of the table that the descriptor in question names, or is in.
+  // The table that the descriptor being checked points to, or is in.
   struct IndirectTable {
     uint64_t address = 0;
     uint16_t entries = 0;
     uint16_t index = 0;  // of the descriptor
   };
-  // A place in a packed ring, and the complement of the wrap counter there.
+  // A position in a packed ring, and the complement of the wrap counter there.
   struct Place {
     unsigned at = 0;
     bool wrapped = false;
@@ -144,28 +145,28 @@ class DescFetch final : public Block {
   void SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available);
   void Answer(Cycle now);
   void Say(Cycle now);
-  // Ok: a buffer, or a table to be read.
+  // Ok: a buffer, or a table to read.
   spec::RdmaError Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const;
 
   struct Served {
     bool served = false;
     bool chains = false;
   };
-  // The last avail_event that was said in this life of the queue.
+  // The last avail_event reported since the queue was enabled.
   struct Told {
     bool known = false;
     uint16_t idx = 0;
   };
   ContextTable<spec::QueueRowWrite> areas_, ring_rows_, list_rows_;  // of stage 1, 2, 3
   ContextTable<Served> served_;
-  Table<uint8_t> rings_;  // its driver rings
+  Table<uint8_t> rings_;  // queues whose driver rings the doorbell
   ContextTable<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
   QueueState<Told> told_;
   QueueState<uint8_t> failed_;
 
-  uint64_t waiting_ = 0;  // clients with requests at the inputs, a bit for each
-  uint64_t loaded_ = 0;   // output registers with a token, a bit for each; the clients' buffers first
+  uint64_t waiting_ = 0;  // bit per client: requests at the inputs
+  uint64_t loaded_ = 0;   // bit per output register: holds a token; the clients' buffers first
   static constexpr uint64_t kLoadedBuffers = (uint64_t{1} << kClients) - 1;
 
   size_t winner_ = kClients - 1;
@@ -186,7 +187,7 @@ class DescFetch final : public Block {
   Kind accept_kind_ = Kind::kRead;
   uint64_t accept_area_ = 0;
   bool accept_chains_ = false;
-  std::deque<uint16_t> reading_;  // queues whose index is being read, or that are not walked to the end
+  std::deque<uint16_t> reading_;  // queues whose index read is outstanding, or whose walk is not finished
   const size_t requests_most_;
   Level<bool> ring_packed_{false}, event_idx_{false}, indirect_{false};
   bool packed_ = false;  // in this cycle
@@ -205,14 +206,14 @@ class DescFetch final : public Block {
   ListState list_ = ListState::kTake;
   spec::QueueRowWrite list_row_;
   unsigned entry_ = 0;
-  unsigned part_entry_ = 0;  // of what one read has fetched
-  unsigned reads_ = 0;       // that are not used up
+  unsigned part_entry_ = 0;  // position in the data of one read
+  unsigned reads_ = 0;       // outstanding or not used up
   Place place_;
-  bool by_itself_ = false;  // behind a chain: what stage 2 has fetched lies elsewhere
+  bool by_itself_ = false;  // after a chain: the data that stage 2 has fetched is elsewhere in the ring
   bool in_chain_ = false;
   unsigned chain_ = 0;
   unsigned given_ = 0;
-  std::optional<DescriptorJob> kept_;  // of which is not known yet whether it is the last
+  std::optional<DescriptorJob> kept_;  // not yet known whether it is the last
   std::optional<spec::RdmaError> broken_;
   // Stage 4
   enum class AnswerState { kTake, kLook, kSay, kTable };
@@ -221,7 +222,7 @@ class DescFetch final : public Block {
   bool answer_failed_ = false;
   std::optional<spec::DmaFetched> from_table_;  // the descriptor is the first of table_
   IndirectTable table_;
-  bool drop_ = false;  // the rest of a request that was answered `failed`
+  bool drop_ = false;  // skips the rest of a request that failed
 };
 
 }  // namespace vireo::model

@@ -25,7 +25,7 @@ void Moderation::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
   if (row.vq_index < queues_) Add(now, {.row = row});
 }
 
-// In the order of cycles, and before or after the block runs in that cycle.
+// In cycle order, before or after the block's Run of that cycle.
 void Moderation::Add(Cycle now, const Pulse& pulse) {
   pulses_.push_back(pulse);
   if (ran_ != now) {
@@ -97,12 +97,12 @@ void Moderation::Read(Cycle now, uint32_t queue) {
   row_ = rows_[queue];
 }
 
-// False: it is due, and the interrupt of before has not left.
+// False: it is due, but the previous interrupt has not left.
 bool Moderation::Finish(Cycle now) {
   const bool counts = state_ == State::kCount;
   const Queues queue = moderated_ ? Bit(index_) : 0;
   const bool had = (pending_ & queue) != 0;
-  if (!counts && !had) {  // forgotten since
+  if (!counts && !had) {  // discarded meanwhile
     state_ = State::kIdle;
     return true;
   }
@@ -111,7 +111,7 @@ bool Moderation::Finish(Cycle now) {
   const uint64_t first_ns = had ? row_.first_ns : time;
   const uint64_t deadline_ns = first_ns + setting_.max_usecs * kNsPerUs;
   const uint16_t msix_vector = counts ? msix_vector_ : row_.msix_vector;
-  // virtio 1.3, 5.1.6.5.9: a number that is 0 is met by the first one.
+  // virtio 1.3, 5.1.6.5.9: with a limit of 0 the first one is due.
   const bool due = (enabled_ & queue) == 0 || count >= setting_.max_packets || time >= deadline_ns;
   if (due && !interrupt_.IsFree()) return false;
   state_ = State::kIdle;
@@ -132,7 +132,7 @@ void Moderation::Plan(Cycle now, bool waits) {
   const bool works = state_ != State::kIdle || left_ != 0 || recheck_ || queue_interrupt_in.size() != 0;
   if (works && !waits) WakeAt(now + 1);
   if (!works && least_ != kNever && (alarm_ == kUnknown || least_ < alarm_ns_)) {
-    // Otherwise the alarm comes too early, and then asks again.
+    // Otherwise the alarm is early and is set again.
     alarm_ns_ = least_;
     alarm_ = std::max(now + 1, cycle_at(least_));
     WakeAt(alarm_);

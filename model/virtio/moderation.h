@@ -22,18 +22,18 @@ class Moderation final : public Block {
 
   // From a notification that is accepted to its interrupt, or to the cycle in which a deadline shows.
   static constexpr Cycle kLatency = 3;
-  // From one to the next; of a pass, from one queue to the next.
+  // From one notification to the next; in a pass, from one queue to the next.
   static constexpr Cycle kInterval = 2;
-  // From the notification that begins a count to the cycle whose time is its beginning.
+  // From the notification that starts a count to the cycle whose time is its start time.
   static constexpr Cycle kAcceptedToStart = 2;
   // From the first cycle at or after a deadline to the interrupt of the first queue that is pending.
   static constexpr Cycle kDeadlineToInterrupt = 3;
-  // From new numbers to that, if they make it due.
+  // From a write of new limits to the interrupt, if they make it due.
   static constexpr Cycle kTableWriteToInterrupt = 4;
 
   Moderation(Agenda& agenda, uint32_t net_queue_pairs);
 
-  // Device time in the cycle, and the first cycle whose time is that or later; to be set before the first cycle.
+  // Device time in the cycle, and the first cycle with that time or later; to be set before the first cycle.
   std::function<uint64_t(Cycle)> time_ns;
   std::function<Cycle(uint64_t)> cycle_at;
 
@@ -44,9 +44,9 @@ class Moderation final : public Block {
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
 
   void Run(Cycle now) override;
-  // Alarms of what has ended before its time are withdrawn.
+  // Alarms for counts that ended early are cancelled.
   bool Wants(Cycle) const override { return !IsIdle() || least_ != kNever || !pulses_.empty(); }
-  // After the cycles that have run; while idle: nothing happens by itself before.
+  // Valid after the cycles that have run. While idle, there is no event before it.
   uint64_t deadline_ns() const { return left_ != 0 || state_ == State::kLook || recheck_ ? kNever : least_; }
   bool IsIdle() const {
     return state_ == State::kIdle && left_ == 0 && !recheck_ && queue_interrupt_in.size() == 0 && interrupt_.IsFree();
@@ -58,15 +58,15 @@ class Moderation final : public Block {
     uint32_t max_packets = 0;
     uint32_t max_usecs = 0;
   };
-  // Of a queue that has something pending.
+  // State of a queue with pending notifications.
   struct Row {
     uint32_t count = 0;
     uint64_t first_ns = 0;
     uint16_t msix_vector = 0;
   };
-  // What changes the registers at the end of its cycle.
+  // Register changes at the end of its cycle.
   struct Pulse {
-    std::optional<spec::QueueRowWrite> row;  // none: numbers were written
+    std::optional<spec::QueueRowWrite> row;  // none: limits were written
   };
   using Queues = uint64_t;  // a bit for each
 
@@ -81,25 +81,25 @@ class Moderation final : public Block {
   const uint32_t queues_;
   Table<Setting> settings_;
   std::vector<Row> rows_;
-  std::vector<Pulse> pulses_;  // of the cycle that runs next, or runs
+  std::vector<Pulse> pulses_;  // of the current or next cycle
   Cycle ran_ = kUnknown;
 
   // The registers.
   State state_ = State::kIdle;
   Queues enabled_ = 0, pending_ = 0;
-  Queues left_ = 0;         // the pass has them before it; all pending
-  bool recheck_ = false;    // numbers have changed
-  bool look_turn_ = false;  // the pass goes before the next notification
+  Queues left_ = 0;         // queues that the pass has yet to visit; all pending
+  bool recheck_ = false;    // limits have changed
+  bool look_turn_ = false;  // the pass is served before the next notification
   uint32_t index_ = 0;
-  bool moderated_ = false;  // if its numbers say so: the index is that of the notification's queue
+  bool moderated_ = false;  // moderated if limits are set: the index is that of the notification's queue
   uint16_t msix_vector_ = 0;
   Setting setting_;
   Row row_;
-  uint64_t least_ = kNever;  // nothing that is pending is due before
+  uint64_t least_ = kNever;  // lower bound of the deadlines of pending queues
   OutputRegister<spec::Interrupt> interrupt_{interrupt_out, *this};
 
-  Cycle alarm_ = kUnknown;  // the earliest cycle that was asked for because of a deadline and has not come
-  uint64_t alarm_ns_ = 0;   // that deadline
+  Cycle alarm_ = kUnknown;  // the earliest requested cycle for a deadline that has not come
+  uint64_t alarm_ns_ = 0;   // its deadline
 };
 
 }  // namespace vireo::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSI-X table, pending bits and what becomes of an interrupt: the counterpart of rtl/virtio/vireo_msix.sv.
+// MSI-X table, pending bits and masking of interrupts: the counterpart of rtl/virtio/vireo_msix.sv.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace vireo::model {
 
-// What is to be written where, for the PCI Express side.
+// Memory write of a message, for the PCI Express side.
 struct MsixMessage {
   uint16_t vector = 0;
   uint64_t address = 0;
@@ -26,7 +26,7 @@ struct MsixMessage {
 
 class Msix final : public Block {
  public:
-  // From an interrupt to its message; from an access to what it reads, on the way to the merged answer.
+  // Latency from an interrupt to its message; from an access to its read data, before the merge.
   static constexpr unsigned kMessageLatency = 3;
   static constexpr unsigned kReadLatency = spec::kBarReadLatency - 1;
 
@@ -34,18 +34,18 @@ class Msix final : public Block {
 
   void Run(Cycle now) override;
   void OnBar(Cycle now, const spec::BarAccess& access);
-  // Inputs from cycle `now` on; at first all 0.
+  // Inputs from cycle `now` on; initially all 0.
   void SetControl(Cycle now, bool enable, bool mask, bool bus_master);
 
   // The first cycle in which ready_o is 1.
   Cycle ReadyFrom() const { return num_vectors_; }
-  // As idle_o in cycle `now`, before its Run.
+  // idle_o in cycle `now`, before its Run.
   bool IsIdle(Cycle now);
 
   Channel<spec::Interrupt> interrupt_in = Channel<spec::Interrupt>::Slice();
   // In the cycle of the pulse.
   std::function<void(Cycle, const MsixMessage&)> on_message;
-  // Said ahead, in the cycle after the access: the answer's part in cycle `at`, if it is not 0.
+  // Reported ahead, in the cycle after the access: this block's read data in cycle `at`, if not 0.
   std::function<void(Cycle at, uint64_t data)> on_read_data;
 
  private:
@@ -61,13 +61,13 @@ class Msix final : public Block {
   };
   Entry ReadEntry(Cycle now, uint32_t vector);
   void Send(Cycle now);
-  bool HostAccess(Cycle now, const spec::BarAccess& access);  // whether it let go a message, perhaps
+  bool HostAccess(Cycle now, const spec::BarAccess& access);  // true: may have released a message
   bool Walks(bool allowed) const { return walking_ || (wanted_ && allowed); }
   void EndRow();
 
   uint32_t num_vectors_;
   uint32_t rows_;
-  // Entries in the parts in which they are written.
+  // Entries, split into the parts that are written separately.
   Table<uint32_t> address_, upper_, data_;
   Table<uint8_t> unmasked_;
   Table<uint64_t> pending_;
@@ -77,7 +77,7 @@ class Msix final : public Block {
 
   State state_ = State::kIdle;
   uint32_t vector_ = 0;
-  Entry entry_;  // of vector_, as it was when it was read
+  Entry entry_;  // of vector_, as read
   uint64_t bits_ = 0, left_ = 0;
   uint32_t row_ = 0;
   bool walking_ = false, wanted_ = false, walk_next_ = false;

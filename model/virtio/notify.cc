@@ -138,7 +138,7 @@ void Notify::Decide(Cycle now, const Access& access) {
     case Kind::kSend: send_.Push(now, access.number); break;
     case Kind::kReceive: receive_.Push(now, access.number); break;
     case Kind::kCq:
-      // The push comes one cycle later, so that a load that it comes too late for has read this value.
+      // The push comes one cycle later, so that a load just before it has read this value.
       values_.Write(now, access.number, access.value);
       arm_push_ = ArmPush{now + 1, access.number};
       WakeAt(now + 1);
@@ -146,7 +146,7 @@ void Notify::Decide(Cycle now, const Access& access) {
   }
 }
 
-// It takes the place that an access of one cycle ago has not taken.
+// It uses the slot that no access took one cycle earlier.
 void Notify::TakeAgain(Cycle now) {
   if (!again_in.CanPop(now)) return;
   auto behind = accesses_.end();
@@ -187,7 +187,7 @@ bool Notify::IsIdle(Cycle now) {
   if (send_.IsOffered() || receive_.IsOffered() || control_.IsOffered() || net_.IsOffered() || arm_.IsOffered()) {
     return false;
   }
-  // What is held back does not count: it starts nothing before somebody lets it.
+  // Held pulses do not count: they start no work before the hold ends.
   return !enable_.At(now) || !(send_.IsWaiting(now) || receive_.IsWaiting(now) || control_.IsWaiting(now) ||
                                net_.IsWaiting(now) || arm_.IsWaiting(now));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block keeps of every virtqueue and what ends with the queue's life: the counterpart of
-// rtl/virtio/vireo_queue_state.sv. Two kinds of pulse set an entry to T{}: those of rows in any cycle, those of tables
-// rarely. They take the port for writes one cycle later, so a read sees them two cycles later.
+// Per-virtqueue state of a block, cleared when the queue is reset: the counterpart of rtl/virtio/vireo_queue_state.sv.
+// Two kinds of pulse set an entry to T{}: row writes in any cycle, table writes rarely. They use the write port one
+// cycle later, so a read sees them two cycles later.
 #pragma once
 
 #include <cassert>
@@ -20,7 +20,7 @@ class QueueState {
   explicit QueueState(size_t queues) : table_(queues) {}
 
   void OnRowClear(Cycle cycle, size_t index) { rows_.push_back({cycle + 1, index}); }
-  // Between two of these lies at least one cycle without OnRowClear.
+  // At least one cycle without OnRowClear lies between two of these.
   void OnTableClear(Cycle cycle, size_t index) {
     Advance(cycle);
     assert(!waiting_);
@@ -43,11 +43,11 @@ class QueueState {
 
  private:
   struct Clear {
-    Cycle at;  // the cycle in which it takes the port
+    Cycle at;  // the cycle in which it uses the port
     size_t index;
   };
 
-  // Every clear that takes the port up to `now`.
+  // Applies every clear that uses the port up to `now`.
   void Advance(Cycle now) {
     while (true) {
       const Cycle row = rows_.empty() ? kUnknown : rows_.front().at;
@@ -72,7 +72,7 @@ class QueueState {
   Table<T> table_;
   std::deque<Clear> rows_;
   std::optional<Clear> waiting_;
-  Cycle used_ = kUnknown;  // the last cycle in which a clear had the port
+  Cycle used_ = kUnknown;  // the last cycle in which a clear used the port
 };
 
 }  // namespace vireo::model

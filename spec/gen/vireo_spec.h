@@ -57,22 +57,22 @@ constexpr void Clear(uint8_t* bytes, size_t count) {
 
 // ABI profiles: chosen when a device is created. (profiles.toml)
 enum class Profile : uint8_t {
-  kRfcV2 = 0,  // The RFC's own numbers and bytes; features that collide with them are never offered.
-  kVireo = 1,  // Numbers that virtio has not assigned, and what the RFC lacks. The default.
+  kRfcV2 = 0,  // The RFC's numbers and bytes; features that conflict with them are never offered.
+  kVireo = 1,  // Numbers that virtio has not assigned, plus additions to the RFC. The default.
 };
 
 // Every number that differs between the profiles.
 struct ProfileConstants {
   uint8_t net_f_roce;  // Feature bit of the RoCE extension. 55 is guest_uso6 today; 58 is the one unassigned bit in 50 … 63. Needs version_1 and ctrl_vq, and in vireo ring_reset too: without them FEATURES_OK stays 0.
-  uint8_t net_ctrl_class_roce;  // Control class of every RoCE command. 6 is notification coalescing today; virtio gives classes out upwards from 0.
-  uint16_t net_config_rdma_offset;  // Where net_config_rdma lies in the device configuration. 24 is supported_tunnel_types today, and the configuration grows upwards from 28; 64 leaves room and is 8-aligned. Bytes between the two parts read 0.
-  uint64_t net_features_withheld;  // Feature bits that the device must not offer as what virtio means by them. rfc-v2: 51 hash_tunnel (its configuration field is at 24), 52 vq_notf_coal and 53 notf_coal (both use class 6), 55 guest_uso6 (is net_f_roce there).
+  uint8_t net_ctrl_class_roce;  // Control class of every RoCE command. 6 is notification coalescing today; virtio assigns classes upwards from 0.
+  uint16_t net_config_rdma_offset;  // Offset of net_config_rdma in the device configuration. 24 is supported_tunnel_types today, and the configuration grows upwards from 28; 64 leaves room and is 8-aligned. Bytes between the two parts read 0.
+  uint64_t net_features_withheld;  // Feature bits that the device must not offer with their virtio meaning. rfc-v2: 51 hash_tunnel (its configuration field is at 24), 52 vq_notf_coal and 53 notf_coal (both use class 6), 55 guest_uso6 (is net_f_roce there).
   uint8_t rdma_event_queues;  // Virtqueues after the last QP's: rdma_eventq or none.
   uint8_t rdma_last_command;  // Highest command of the RoCE class; above it: unsupported_command.
-  bool rdma_has_error_codes;  // 1: a refused RoCE command is answered with its rdma_error; 0: with `err`.
+  bool rdma_has_error_codes;  // 1: the ack of a refused RoCE command is its rdma_error; 0: `err`.
   bool rdma_has_additions;  // 1: fields marked `profile = "vireo"` are read and written; 0: they are reserved bytes, ignored and written as 0.
   bool rdma_has_cq_arm;  // 1: a 32-bit write at rdma_cq_arm_offset of a CQ's notify address arms it; 0: such a write is ignored.
-  bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the answer to destroy puts their ring positions back to 0.
+  bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
 inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x12u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
@@ -93,7 +93,7 @@ inline constexpr uint16_t kNetMqVqPairsMax = 0x8000u;
 // Largest speed; 0 to this are valid. [virtio 1.3, 5.1.4] (net.toml) Unit: Mb/s.
 inline constexpr uint32_t kNetSpeedMax = 0x7fffffffu;
 
-// Speed not known; so is every value above net_speed_max. [virtio 1.3, 5.1.4] (net.toml)
+// Speed not known; the same applies to every value above net_speed_max. [virtio 1.3, 5.1.4] (net.toml)
 inline constexpr uint32_t kNetSpeedUnknown = 0xffffffffu;
 
 // Smallest value of net_config.mtu (the largest is 65535). [virtio 1.3, 5.1.4.1] (net.toml) Unit: bytes.
@@ -132,7 +132,7 @@ inline constexpr uint8_t kPciRevisionId = 1u;
 // Informational; a driver does not match on it. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciSubsystemVendorId = 6900u;
 
-// 0x40 + virtio device number: high enough to keep legacy drivers away, and nobody's assigned number. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
+// 0x40 + virtio device number: high enough to keep legacy drivers away, and not assigned. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
 inline constexpr uint16_t kPciSubsystemId = 65u;
 
 // Base class 2 network controller, subclass 0 Ethernet, programming interface 0. [PCI Code and ID Assignment, 1.3] (pci.toml)
@@ -174,7 +174,7 @@ inline constexpr uint8_t kPcieSizeUnit = 128u;
 // No memory request may cross a multiple of this address. [PCIe 5.0, 2.2.7] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kPcieRequestBoundary = 4096u;
 
-// Most vectors of a function; the build parameter says how many this device has, 2 at the least. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml) Unit: entries.
+// Maximum vectors of a function; a build parameter sets the number of this device, at least 2. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml) Unit: entries.
 inline constexpr uint16_t kMsixVectorsMax = 2048u;
 
 // BAR register of the virtio regions: 64-bit, not prefetchable; takes register 1 too. (pci.toml)
@@ -192,7 +192,7 @@ inline constexpr uint32_t kBarVirtioIsrCfg = 4096u;
 // Offset of net_config; the RoCE configuration of the profile follows inside this page. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarVirtioDeviceCfg = 8192u;
 
-// Length of each of the three register regions. What no structure covers reads 0 and ignores writes. (pci.toml) Unit: bytes.
+// Length of each of the three register regions. Unused bytes read 0 and ignore writes. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarVirtioCfgBytes = 4096u;
 
 // Offset of the doorbell pages. (pci.toml) Unit: bytes.
@@ -201,13 +201,13 @@ inline constexpr uint32_t kBarVirtioNotify = 0x1000000u;
 // 16 MiB: notify_queues_max pages of notify_off_multiplier bytes. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarVirtioNotifyBytes = 0x1000000u;
 
-// Distance of two queues' doorbells: one page each, so that a process can be given the doorbell of one queue alone. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml) Unit: bytes.
+// Distance of two queues' doorbells: one page each, so that a process can map the doorbell of a single queue. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml) Unit: bytes.
 inline constexpr uint32_t kNotifyOffMultiplier = 4096u;
 
 // Doorbell pages. nic100 needs 3,106: 32 net queues, 1 control, 1024 CQs, 2 * 1024 queues of QPs, 1 event queue. (pci.toml) Unit: entries.
 inline constexpr uint16_t kNotifyQueuesMax = 4096u;
 
-// Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. Behind it: rdma_cq_arm_offset. Reads give 0. [virtio 1.3, 4.1.5.2] (pci.toml) Unit: bytes.
+// Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. After it: rdma_cq_arm_offset. Reads return 0. [virtio 1.3, 4.1.5.2] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kNotifyPageQueue = 0u;
 
 // BAR register of the MSI-X structures: 64-bit, not prefetchable; takes register 3 too. (pci.toml)
@@ -222,7 +222,7 @@ inline constexpr uint32_t kBarMsixTable = 0u;
 // Offset of the pending bit array: msix_pba_entry[vectors / 64, rounded up], at most 256 bytes. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarMsixPba = 0x8000u;
 
-// Profile of a device that was created without naming one: vireo. (profiles.toml)
+// Profile of a device that was created without a profile: vireo. (profiles.toml)
 inline constexpr uint8_t kProfileDefault = 1u;
 
 // Virtqueue of CQ `cqn` (0 … M - 1): 2N + rdma_completeq_offset + cqn. [RFC v2, Virtqueues] (roce.toml)
@@ -237,7 +237,7 @@ inline constexpr uint16_t kRdmaReceiveqOffset = 2u;
 // Event queue (vireo only): 2N + M + 2L + rdma_eventq_offset, after the last QP's receive queue. [docs/decisions/0003] (roce.toml)
 inline constexpr uint16_t kRdmaEventqOffset = 1u;
 
-// Lowest number that create_qp gives to an RC, UC or UD QP. The number is the one on the wire and the one of the virtqueues. 0 (SMI) is never given, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps all the same. [IBTA vol. 1, 3.5.1] (roce.toml)
+// Lowest number that create_qp assigns to an RC, UC or UD QP. The same number is used on the wire and for the virtqueues. 0 (SMI) is never assigned, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps nevertheless. [IBTA vol. 1, 3.5.1] (roce.toml)
 inline constexpr uint32_t kRdmaFirstQpn = 2u;
 
 // Lowest legal max_rdma_qps; useful from rdma_first_qpn + 1. [RFC v2, Device configuration layout] (roce.toml)
@@ -258,25 +258,25 @@ inline constexpr uint16_t kRdmaGidsMax = 256u;
 // Room for inline data in rdma_sq_req; every device accepts a max_inline_data up to this. [RFC v2, RoCE Support] (roce.toml) Unit: bytes.
 inline constexpr uint16_t kRdmaInlineBytes = 512u;
 
-// Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; what libibverbs programs expect] (roce.toml) Unit: bytes.
+// Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; as libibverbs programs expect] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaUdGrhBytes = 40u;
 
 // Page size of reg_user_mr if page_shift is 0, and always in rfc-v2: 4096 bytes. (roce.toml)
 inline constexpr uint8_t kRdmaPageShiftDefault = 12u;
 
-// Smallest page_shift but 0. (roce.toml)
+// Smallest page_shift other than 0. (roce.toml)
 inline constexpr uint8_t kRdmaPageShiftMin = 12u;
 
-// Largest page_shift: 1 GiB. page_size_cap says which of the sizes between a device has. (roce.toml)
+// Largest page_shift: 1 GiB. page_size_cap lists the sizes that a device supports. (roce.toml)
 inline constexpr uint8_t kRdmaPageShiftMax = 30u;
 
-// The port: there is one, and port events name it. (roce.toml)
+// Number of the only port, as in port events. (roce.toml)
 inline constexpr uint8_t kRdmaPortNum = 1u;
 
-// Where a CQ is armed without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml) Unit: bytes.
+// Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaCqArmOffset = 4u;
 
-// Length of mac_filter. What does not fit is accepted by mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
+// Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableMacFilterEntries = 64u;
 
 // VLAN identifiers in an entry of vlan_filter: entry v / 32, bit v % 32. (tables.toml)
@@ -288,43 +288,43 @@ inline constexpr uint8_t kTableRssKeyBytes = 40u;
 // Longest indirection table: rss_max_indirection_table_length. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableRssQueues = 128u;
 
-// Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml) Unit: bytes.
+// Maximum length of a small read or write (dma_fetch, dma_store). (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kDmaFetchBytes = 64u;
 
-// Small reads that a client may have under way: room for their answers. (tokens.toml) Unit: answers.
+// Small reads that a client may have outstanding: response slots. (tokens.toml) Unit: answers.
 inline constexpr uint8_t kDmaFetchDepth = 32u;
 
-// From a read access of a BAR to its answer, for every address. (tokens.toml) Unit: cycles.
+// Latency from a BAR read access to its response, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 
-// Most that one buffer_request asks for. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request asks for. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
 
-// Requests to descriptor fetch that the send queue has under way. (tokens.toml) Unit: requests.
+// Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.
 inline constexpr uint8_t kSendQueueRequests = 8u;
 
-// Reads that the send queue has under way, two per work request. (tokens.toml) Unit: reads.
+// Outstanding reads of the send queue, two per work request. (tokens.toml) Unit: reads.
 inline constexpr uint8_t kSendQueueFetches = 32u;
 
-// A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
+// A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
-// What a message sends at most before other queue pairs have their turn. (tokens.toml) Unit: bytes.
+// Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml) Unit: bytes.
 inline constexpr uint32_t kSendBurstBytes = 0x20000u;
 
-// Receive work requests of a QP that are read before they are asked for. (tokens.toml) Unit: entries.
+// Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 16u;
 
-// Room for net frames: between host memory and the checksum, between the checksum and the wire, between the wire and host memory. (tokens.toml) Unit: bytes.
+// Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml) Unit: bytes.
 inline constexpr uint32_t kNetBufferBytes = 0x8000u;
 
-// Net frames that are being read from host memory, or wait for it. (tokens.toml) Unit: frames.
+// Net frames that are being read from host memory or wait for it. (tokens.toml) Unit: frames.
 inline constexpr uint8_t kNetTxFrames = 32u;
 
-// Longest chain of a net buffer; also the most buffers of one received frame. (tokens.toml) Unit: descriptors.
+// Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetChainDescriptors = 64u;
 
-// Receive buffers of a net queue pair that are fetched before they are needed. (tokens.toml) Unit: buffers.
+// Receive buffers of a net queue pair that are prefetched. (tokens.toml) Unit: buffers.
 inline constexpr uint8_t kNetReceivesAhead = 16u;
 
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
@@ -336,7 +336,7 @@ inline constexpr uint8_t kVirtioFeatureDeviceLowEnd = 24u;
 // Feature bits 50 to 127 belong to the device type, too. [virtio 1.3, 2.2] (virtio.toml)
 inline constexpr uint8_t kVirtioFeatureDeviceHigh = 50u;
 
-// Vector number that means none: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
+// No vector: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
 inline constexpr uint16_t kVirtioMsiNoVector = 0xffffu;
 
 // Queue indices are 0 to 65535. Vireo stays below notify_queues_max. [virtio 1.3, 2.6] (virtio.toml) Unit: entries.
@@ -381,7 +381,7 @@ inline constexpr uint8_t kIcrcBytes = 4u;
 // Reflected CRC-32 of IEEE 802.3; state starts as all ones and is inverted at the end. [IBTA vol. 1, 7.8.1] (wire.toml)
 inline constexpr uint32_t kIcrcPolynomial = 0xedb88320u;
 
-// All-ones bytes that stand for the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml) Unit: bytes.
+// All-ones bytes in place of the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml) Unit: bytes.
 inline constexpr uint8_t kIcrcPrefixBytes = 8u;
 
 // CRC state after a correct packet with its ICRC, before the final inversion. [follows from the polynomial; proved by verif/rdma/icrc_test.cc] (wire.toml)
@@ -402,12 +402,12 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
-// What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, but for those that the profile withholds (net_features_withheld). The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+// Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
     819953711u, 3145991u, 0u, 0u,
 };
 
-// Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
+// Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used, here 0xffff. [IBTA vol. 1, table 46] (wire.toml)
 inline constexpr uint16_t kAethCredits[32] = {
     0u, 1u, 2u, 3u, 4u, 6u, 8u, 12u,
     16u, 24u, 32u, 48u, 64u, 96u, 128u, 192u,
@@ -427,7 +427,7 @@ inline constexpr uint32_t kRnrTimerNs[32] = {
 enum class MgmtTable : uint8_t {
   kVirtqueue = 0u,  // Per virtqueue: kind, limits, owner
   kWindow = 1u,  // Per virtqueue: address window
-  kQpContext = 2u,  // Per QP: everything that MODIFY_QP sets and the transport keeps
+  kQpContext = 2u,  // Per QP: attributes of MODIFY_QP and transport state
   kCqContext = 3u,  // Per CQ: virtqueue, arm state, vector
   kMr = 4u,  // Per memory region: key, PD, bounds, access, first translation, page size
   kTranslation = 5u,  // Page addresses
@@ -471,12 +471,12 @@ constexpr const char* ToString(MgmtTableOperation value) {
   return nullptr;
 }
 
-// What qp_command asks of the transport. (csr.toml)
+// Operation that qp_command requests. (csr.toml)
 enum class QpOperation : uint8_t {
   kStart = 0u,  // serve the queues as the state in qp_context allows
   kDrain = 1u,  // stop taking new send WQEs; done when all outstanding ones are complete (SQD)
-  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when what was under way has ended: what was only posted flushes behind that (ERR)
-  kStop = 3u,  // forget everything; done when no DMA of this QP is in flight (RESET, destroy)
+  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when work in flight has ended; WRs posted but not started are flushed after that (ERR)
+  kStop = 3u,  // discard all state; done when no DMA of this QP is in flight (RESET, destroy)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(QpOperation value) {
@@ -489,7 +489,7 @@ constexpr const char* ToString(QpOperation value) {
   return nullptr;
 }
 
-// Memories whose entries have a parity bit: firmware's contexts, where management keeps them (0 to 12, the first ones as `mgmt_table`), and the copies from which the datapath works. (csr.toml)
+// Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as `mgmt_table`), and the copies that the datapath uses. (csr.toml)
 enum class ContextRam : uint8_t {
   kManagementVirtqueue = 0u,  // Management's virtqueue entries
   kManagementWindow = 1u,  // Management's window entries
@@ -505,15 +505,15 @@ enum class ContextRam : uint8_t {
   kManagementQueueRow = 0xbu,  // Per virtqueue: the host's part, read with virtqueue
   kManagementEngineState = 0xcu,  // Per QP: state in force, read with qp_context
   kMemoryCheckMr = 0xdu,  // Memory regions, where keys are checked
-  kMemoryCheckTranslation = 0xeu,  // Page addresses, where accesses are placed
-  kDescFetchServed = 0xfu,  // Per virtqueue: served, and whether it has chains
-  kDescFetchArea = 0x10u,  // Per virtqueue: enabled, address of the area that is polled
+  kMemoryCheckTranslation = 0xeu,  // Page addresses, where accesses are translated
+  kDescFetchServed = 0xfu,  // Per virtqueue: served, has chains
+  kDescFetchArea = 0x10u,  // Per virtqueue: enabled, address of the polled area
   kDescFetchSize = 0x11u,  // Per virtqueue: enabled, queue size
   kDescFetchDescriptors = 0x12u,  // Per virtqueue: enabled, queue size, address of the descriptors
   kDescFetchWindow = 0x13u,  // Per virtqueue: address window
-  kRequesterQp = 0x14u,  // Per QP: what the requester checks
+  kRequesterQp = 0x14u,  // Per QP: the requester's checks
   kRequesterAh = 0x15u,  // Address handles, where the requester checks them
-  kResponderQp = 0x16u,  // Per QP: what the responder checks
+  kResponderQp = 0x16u,  // Per QP: the responder's checks
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -545,17 +545,17 @@ constexpr const char* ToString(ContextRam value) {
   return nullptr;
 }
 
-// What the receive parser found, in the order of its checks: the first one that applies. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
+// Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
 enum class RxVerdict : uint8_t {
   kRoce = 0u,  // RoCEv2 with a correct ICRC: to the transport
   kNet = 1u,  // anything that is not RoCEv2: to the net path
-  kTruncated = 2u,  // the MAC found the frame bad, or it ends before its IP datagram or headers
+  kTruncated = 2u,  // the MAC reported an error, or the frame ends before its IP datagram or headers
   kIpHeader = 3u,  // RoCEv2 by port, but IP version, or IPv4 header checksum or length, is wrong
   kIpFragment = 4u,  // a fragment to the RoCEv2 port
-  kUdpLength = 5u,  // UDP length differs from what IP says
+  kUdpLength = 5u,  // UDP length differs from the IP length
   kIcrc = 6u,  // invariant CRC is wrong
   kTransportVersion = 7u,  // BTH version is not 0
-  kOpcode = 8u,  // opcode not in the table, where no responder may answer it (not RC)
+  kOpcode = 8u,  // opcode not in the table and not RC, so that no responder may NAK it
   kLength = 9u,  // no room for the headers of the opcode, or pad longer than the payload
 };
 // The contract's name of a value; null if it has none.
@@ -577,11 +577,11 @@ constexpr const char* ToString(RxVerdict value) {
 
 // Why the device stopped and needs a reset. (csr.toml)
 enum class FatalCause : uint8_t {
-  kNone = 0u,  // it has not
-  kFirmware = 1u,  // the firmware gave up or did not answer
+  kNone = 0u,  // no failure
+  kFirmware = 1u,  // the firmware failed or did not respond
   kControlQueue = 2u,  // the control queue's rings cannot be read or written
-  kBus = 3u,  // the DMA port answered what no request explains
-  kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no work is begun until the driver resets the device
+  kBus = 3u,  // the DMA port returned a response without a request
+  kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no new work is started until the driver resets the device
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(FatalCause value) {
@@ -604,7 +604,7 @@ enum class RdmaError : uint8_t {
   kRequestTooShort = 4u,  // Readable part ends before the request or its page list does
   kResponseTooShort = 5u,  // Writable part cannot hold the ack byte and the response
   kDmaError = 6u,  // The bus refused or failed a read of the request
-  kInternal = 7u,  // The control plane failed by itself: a defect or broken hardware
+  kInternal = 7u,  // Internal failure of the control plane: software defect or faulty hardware
   kBadPdn = 0x10u,  // No protection domain has this number
   kBadCqn = 0x11u,  // No completion queue has this number
   kBadQpn = 0x12u,  // No queue pair has this number
@@ -613,24 +613,24 @@ enum class RdmaError : uint8_t {
   kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
   kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
   kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists
-  kInvalidParameter = 0x30u,  // A field holds a value that means nothing
+  kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
   kBadAccessFlags = 0x32u,  // Unknown flag, or remote_write without local_write
   kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
   kCapWrExceeded = 0x34u,  // max_send_wr or max_recv_wr is above max_qp_wr
-  kCapSgeExceeded = 0x35u,  // max_send_sge or max_recv_sge is above the device's
+  kCapSgeExceeded = 0x35u,  // max_send_sge or max_recv_sge is above the device's limit
   kCapInlineExceeded = 0x36u,  // max_inline_data is above rdma_inline_bytes
   kCurStateMismatch = 0x40u,  // cur_qp_state is not the state the QP is in
-  kInvalidStateTransition = 0x41u,  // IBTA allows no such change of state
-  kMissingAttribute = 0x42u,  // The transition needs an attribute the mask does not name
-  kAttributeNotAllowed = 0x43u,  // The mask names one that this type or transition has not
+  kInvalidStateTransition = 0x41u,  // IBTA does not allow this transition
+  kMissingAttribute = 0x42u,  // The transition requires an attribute that the mask does not select
+  kAttributeNotAllowed = 0x43u,  // The mask selects one that this type or transition does not allow
   kInvalidAttribute = 0x44u,  // Out of range: MTU, timer, counter, PSN, QPN, flow label
   kInvalidAddress = 0x45u,  // dgid is zero or of another IP version than the source GID
   kQueueNotReady = 0x46u,  // A virtqueue of the QP or of its CQs is not enabled
   kInvalidLength = 0x50u,  // length is 0, above max_mr_size, or runs past 2^64
-  kInvalidPageSize = 0x51u,  // page_shift names no size in page_size_cap
+  kInvalidPageSize = 0x51u,  // page_shift is not a size of page_size_cap
   kPageListTooLong = 0x52u,  // npages is above max_mr_pages
-  kPageCountMismatch = 0x53u,  // npages is not what virt_addr, length and page size need
+  kPageCountMismatch = 0x53u,  // npages does not match virt_addr, length and page size
   kUnalignedPage = 0x54u,  // A page address is not a multiple of the page size
   kUnsupportedGidType = 0x60u,  // Not RoCE v2
   kInvalidVlan = 0x61u,  // VLAN identifier 0xfff, or a TCI without vlan_present
@@ -651,12 +651,12 @@ enum class RdmaError : uint8_t {
   kCqFailed = 0x84u,  // A completion queue of the QP is in error
   kQueueReset = 0x85u,  // The driver reset a virtqueue whose QP or CQ still exists
   kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE or CQ buffer
-  kRetryExceeded = 0x87u,  // The peer did not answer, or said that packets were missing, until no retry was left
+  kRetryExceeded = 0x87u,  // The peer did not respond, or reported missing packets, until no retry was left
   kRnrRetryExceeded = 0x88u,  // The peer had no receive until no RNR retry was left
-  kRemoteInvalidRequest = 0x89u,  // A NAK of the peer: invalid request
-  kRemoteAccessError = 0x8au,  // A NAK of the peer: remote access error
-  kRemoteOperationalError = 0x8bu,  // A NAK remote operational error, of the peer or to it
-  kBadResponse = 0x8cu,  // A response of the peer means nothing
+  kRemoteInvalidRequest = 0x89u,  // The peer sent NAK invalid request
+  kRemoteAccessError = 0x8au,  // The peer sent NAK remote access error
+  kRemoteOperationalError = 0x8bu,  // NAK remote operational error, received or sent
+  kBadResponse = 0x8cu,  // A response of the peer is invalid
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaError value) {
@@ -794,15 +794,15 @@ constexpr const char* ErrnoOf(RdmaError value) {
 // Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50, 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)
 enum class NetFeature : uint8_t {
   kCsum = 0u,  // Device completes checksums of sent packets
-  kGuestCsum = 1u,  // Driver takes received packets with incomplete checksums
+  kGuestCsum = 1u,  // Driver accepts received packets with incomplete checksums
   kCtrlGuestOffloads = 2u,  // Receive offloads can be switched at run time. Used over ctrl_vq
   kMtu = 3u,  // net_config.mtu is valid and a limit for both sides
   kMac = 5u,  // net_config.mac is valid
   kGso = 6u,  // Legacy: all kinds of segmentation. Never offered
-  kGuestTso4 = 7u,  // Driver takes merged TCP over IPv4. Requires guest_csum
-  kGuestTso6 = 8u,  // Driver takes merged TCP over IPv6. Requires guest_csum
-  kGuestEcn = 9u,  // Driver takes merged TCP with ECN. Requires guest_tso4 or guest_tso6
-  kGuestUfo = 0xau,  // Driver takes merged UDP fragments. Requires guest_csum
+  kGuestTso4 = 7u,  // Driver accepts merged TCP over IPv4. Requires guest_csum
+  kGuestTso6 = 8u,  // Driver accepts merged TCP over IPv6. Requires guest_csum
+  kGuestEcn = 9u,  // Driver accepts merged TCP with ECN. Requires guest_tso4 or guest_tso6
+  kGuestUfo = 0xau,  // Driver accepts merged UDP fragments. Requires guest_csum
   kHostTso4 = 0xbu,  // Device segments TCP over IPv4. Requires csum
   kHostTso6 = 0xcu,  // Device segments TCP over IPv6. Requires csum
   kHostEcn = 0xdu,  // Device segments TCP with ECN. Requires host_tso4 or host_tso6
@@ -813,8 +813,8 @@ enum class NetFeature : uint8_t {
   kCtrlRx = 0x12u,  // Class rx: promiscuous, all-multicast; MAC table. Requires ctrl_vq
   kCtrlVlan = 0x13u,  // Class vlan: VLAN filter. Requires ctrl_vq
   kCtrlRxExtra = 0x14u,  // More commands of class rx. Offer only with ctrl_vq
-  kGuestAnnounce = 0x15u,  // Driver announces itself when net_status.announce asks. Requires ctrl_vq
-  kMq = 0x16u,  // Several queue pairs, steered by the device itself. Requires ctrl_vq
+  kGuestAnnounce = 0x15u,  // Driver announces itself when net_status.announce is set. Requires ctrl_vq
+  kMq = 0x16u,  // Several queue pairs, steered by the device. Requires ctrl_vq
   kCtrlMacAddr = 0x17u,  // The MAC address can be set. Requires ctrl_vq
   kGuestRsc4 = 0x29u,  // Legacy private use of the bit that is virtio_feature.admin_vq now. Never offered
   kGuestRsc6 = 0x2au,  // Legacy private use, like guest_rsc4. Never offered
@@ -822,17 +822,17 @@ enum class NetFeature : uint8_t {
   kHashTunnel = 0x33u,  // Hash inner headers. Requires ctrl_vq, and rss or hash_report [vireo profile]
   kVqNotfCoal = 0x34u,  // Interrupt moderation per queue. Requires ctrl_vq [vireo profile]
   kNotfCoal = 0x35u,  // Interrupt moderation per direction. Requires ctrl_vq [vireo profile]
-  kGuestUso4 = 0x36u,  // Driver takes merged UDP over IPv4. Requires guest_csum
-  kGuestUso6 = 0x37u,  // Driver takes merged UDP over IPv6. Requires guest_csum [vireo profile]
+  kGuestUso4 = 0x36u,  // Driver accepts merged UDP over IPv4. Requires guest_csum
+  kGuestUso6 = 0x37u,  // Driver accepts merged UDP over IPv6. Requires guest_csum [vireo profile]
   kHostUso = 0x38u,  // Device segments UDP. Requires csum
   kHashReport = 0x39u,  // Header carries the packet's hash (net_hdr_hash). Offer only with ctrl_vq
-  kGuestHdrlen = 0x3bu,  // Driver gives exact hdr_len on packets to segment
+  kGuestHdrlen = 0x3bu,  // Driver sets exact hdr_len on packets to segment
   kRss = 0x3cu,  // Receive steering by hash and table. Requires ctrl_vq
   kRscExt = 0x3du,  // Merged packets carry counts. Requires host_tso4 or host_tso6 (sic)
-  kStandby = 0x3eu,  // Stands by for another device with the same MAC address
+  kStandby = 0x3eu,  // Standby for another device with the same MAC address
   kSpeedDuplex = 0x3fu,  // net_config.speed and duplex are valid
   kRssContext = 0x40u,  // Class rss_ctx: more RSS configurations. Requires ctrl_vq and rss
-  kGuestUdpTunnelGso = 0x41u,  // Driver takes merged UDP tunnel packets. Requires guest_tso4/6, guest_uso4/6
+  kGuestUdpTunnelGso = 0x41u,  // Driver accepts merged UDP tunnel packets. Requires guest_tso4/6, guest_uso4/6
   kGuestUdpTunnelGsoCsum = 0x42u,  // Outer checksum may be incomplete. Requires guest_udp_tunnel_gso
   kHostUdpTunnelGso = 0x43u,  // Device segments inside UDP tunnels. Requires host_tso4 and host_tso6
   kHostUdpTunnelGsoCsum = 0x44u,  // Device completes the outer checksum, too. Requires host_udp_tunnel_gso
@@ -907,7 +907,7 @@ constexpr const char* ToString(NetDuplex value) {
   return nullptr;
 }
 
-// How a packet is to be segmented (sent) or was merged (received). Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
+// Segmentation of a packet to send, or merging of a received one. Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
 enum class NetHdrGso : uint8_t {
   kNone = 0u,  // One packet as it is
   kTcpv4 = 1u,  // TCP over IPv4
@@ -927,7 +927,7 @@ constexpr const char* ToString(NetHdrGso value) {
   return nullptr;
 }
 
-// What hash_value was computed over. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
+// Input of hash_value. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
 enum class NetHashReport : uint16_t {
   kNone = 0u,  // No hash
   kIpv4 = 1u,  // net_hash_types.ipv4
@@ -957,7 +957,7 @@ constexpr const char* ToString(NetHashReport value) {
   return nullptr;
 }
 
-// First byte that the device writes in answer to a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+// First byte that the device writes for a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
 enum class NetCtrlAck : uint8_t {
   kOk = 0u,  // Done
   kErr = 1u,  // Refused; nothing changed
@@ -1003,12 +1003,12 @@ constexpr const char* ToString(NetCtrlClass value) {
 
 // Commands of class rx. 0 and 1 come with ctrl_rx, the others with ctrl_rx_extra. [virtio 1.3, 5.1.6.5.1; linux/virtio_net.h] (net.toml)
 enum class NetCtrlRxCmd : uint8_t {
-  kPromisc = 0u,  // Take every packet; stronger than the other modes
-  kAllmulti = 1u,  // Take every multicast packet
-  kAlluni = 2u,  // Take every unicast packet
-  kNomulti = 3u,  // Take no multicast packet (broadcast excepted); stronger than allmulti
-  kNouni = 4u,  // Take no unicast packet; stronger than alluni
-  kNobcast = 5u,  // Take no broadcast packet; stronger than allmulti
+  kPromisc = 0u,  // Accept every packet; overrides the other modes
+  kAllmulti = 1u,  // Accept every multicast packet
+  kAlluni = 2u,  // Accept every unicast packet
+  kNomulti = 3u,  // Accept no multicast packet except broadcast; overrides allmulti
+  kNouni = 4u,  // Accept no unicast packet; overrides alluni
+  kNobcast = 5u,  // Accept no broadcast packet; overrides allmulti
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlRxCmd value) {
@@ -1037,10 +1037,10 @@ constexpr const char* ToString(NetCtrlMacCmd value) {
   return nullptr;
 }
 
-// Commands of class vlan. The filter is empty after ctrl_vlan was accepted and concerns tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
+// Commands of class vlan. The filter is empty after ctrl_vlan was accepted and applies to tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
 enum class NetCtrlVlanCmd : uint8_t {
-  kAdd = 0u,  // Take packets of this VLAN
-  kDel = 1u,  // Take them no longer
+  kAdd = 0u,  // Accept packets of this VLAN
+  kDel = 1u,  // Stop accepting them
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlVlanCmd value) {
@@ -1091,7 +1091,7 @@ constexpr const char* ToString(NetCtrlGuestOffloadsCmd value) {
   return nullptr;
 }
 
-// Commands of class notf_coal. The last setting of a queue counts; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+// Commands of class notf_coal. The last setting of a queue applies; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
 enum class NetCtrlNotfCoalCmd : uint8_t {
   kTxSet = 0u,  // All transmit queues; feature notf_coal
   kRxSet = 1u,  // All receive queues; feature notf_coal
@@ -1123,7 +1123,7 @@ constexpr const char* ToString(NetCtrlHashTunnelCmd value) {
 
 // Commands of class rss_ctx. [virtio 1.4, 5.1.6.5, RSS Context (VIRTNET_RSS_CTX_CTRL)] (net.toml)
 enum class NetCtrlRssCtxCmd : uint8_t {
-  kCapGet = 0u,  // How many contexts there are
+  kCapGet = 0u,  // Number of contexts
   kAdd = 1u,  // Add a context
   kMod = 2u,  // Change a context
   kDel = 3u,  // Delete a context
@@ -1141,7 +1141,7 @@ constexpr const char* ToString(NetCtrlRssCtxCmd value) {
 
 // Commands of class stats. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
 enum class NetCtrlStatsCmd : uint8_t {
-  kQuery = 0u,  // Which kinds there are: response net_stats_capabilities
+  kQuery = 0u,  // Supported kinds: response net_stats_capabilities
   kGet = 1u,  // Request net_ctrl_queue_stats, one or more; response net_stats_*, as many as fit
 };
 // The contract's name of a value; null if it has none.
@@ -1203,15 +1203,15 @@ constexpr const char* ToString(BthService value) {
   return nullptr;
 }
 
-// What a packet is for; Vireo's own numbering, not on the wire. (opcodes.toml)
+// Operation of a packet; Vireo's own numbering, not on the wire. (opcodes.toml)
 enum class BthOperation : uint8_t {
-  kNone = 0u,  // no operation: an opcode that is not supported; as a response: no answer
+  kNone = 0u,  // no operation: an opcode that is not supported; as a response: no reply
   kSend = 1u,  // SEND, with or without immediate data or invalidate
   kRdmaWrite = 2u,  // RDMA WRITE, with or without immediate data
   kRdmaReadRequest = 3u,  // RDMA READ request
-  kRdmaReadResponse = 4u,  // RDMA READ response; also answers FLUSH and ATOMIC WRITE, without payload
+  kRdmaReadResponse = 4u,  // RDMA READ response; also the response to FLUSH and ATOMIC WRITE, without payload
   kAcknowledge = 5u,  // ACK or NAK
-  kAtomicAcknowledge = 6u,  // answer to COMPARE SWAP and FETCH ADD
+  kAtomicAcknowledge = 6u,  // response to COMPARE SWAP and FETCH ADD
   kCompareSwap = 7u,  // atomic compare and swap
   kFetchAdd = 8u,  // atomic fetch and add
   kFlush = 9u,  // FLUSH
@@ -1237,7 +1237,7 @@ constexpr const char* ToString(BthOperation value) {
   return nullptr;
 }
 
-// Place of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
+// Position of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
 enum class PacketPosition : uint8_t {
   kMiddle = 0u,  // neither first nor last
   kFirst = 1u,  // starts a message of several packets
@@ -1261,7 +1261,7 @@ enum class PayloadRule : uint8_t {
   kMtu = 1u,  // exactly one path MTU
   kOneToMtu = 2u,  // 1 byte to one path MTU
   kZeroToMtu = 3u,  // 0 bytes to one path MTU
-  kExact = 4u,  // as many bytes as the row says
+  kExact = 4u,  // the byte count in the row
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(PayloadRule value) {
@@ -1275,7 +1275,7 @@ constexpr const char* ToString(PayloadRule value) {
   return nullptr;
 }
 
-// How wide the address of a memory BAR is. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+// Address width of a memory BAR. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
 enum class PciBarMemoryType : uint8_t {
   kMemory32 = 0u,  // 32-bit address, one BAR register
   kMemoryBelow = 1u,  // Below 1 MiB: obsolete
@@ -1371,7 +1371,7 @@ constexpr const char* ToString(PcieSize value) {
   return nullptr;
 }
 
-// What kind of function this is. [PCIe 5.0, 7.5.3.2] (pci.toml)
+// Device or port type. [PCIe 5.0, 7.5.3.2] (pci.toml)
 enum class PciePortType : uint8_t {
   kEndpoint = 0u,  // What Vireo presents
   kLegacyEndpoint = 1u,  // Endpoint with I/O BARs
@@ -1445,7 +1445,7 @@ constexpr const char* ToString(VirtioPciCfgType value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 19 … 127 are kept for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1455,7 +1455,7 @@ enum class RdmaCtrlCmd : uint8_t {
   kDestroyPd = 5u,  // Destroy a protection domain
   kGetDmaMr = 6u,  // Memory region over the whole address space
   kRegUserMr = 7u,  // Memory region over a list of pages
-  kDeregMr = 8u,  // End a memory region
+  kDeregMr = 8u,  // Deregister a memory region
   kCreateQp = 9u,  // Create a queue pair
   kModifyQp = 0xau,  // Change state and attributes of a queue pair
   kQueryQp = 0xbu,  // State and attributes of a queue pair
@@ -1465,7 +1465,7 @@ enum class RdmaCtrlCmd : uint8_t {
   kAddGid = 0xfu,  // Write an entry of the GID table
   kDelGid = 0x10u,  // Clear an entry of the GID table
   kReqNotifyCq = 0x11u,  // Arm a completion queue
-  kSetWindow = 0x12u,  // Bound the addresses that a virtqueue's descriptors may name [vireo profile]
+  kSetWindow = 0x12u,  // Limit the addresses that a virtqueue's descriptors may point to [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1495,7 +1495,7 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
 
 // Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux] (roce.toml)
 enum class IbQpType : uint8_t {
-  kSmi = 0u,  // Subnet management: always refused, Ethernet has none
+  kSmi = 0u,  // Subnet management: always refused, not used on Ethernet
   kGsi = 1u,  // General services (CM), QP number gsi_qpn, otherwise as UD; a device may refuse it
   kRc = 2u,  // Reliable connection
   kUc = 3u,  // Unreliable connection
@@ -1515,12 +1515,12 @@ constexpr const char* ToString(IbQpType value) {
 
 // State of a QP. [RFC v2, MODIFY_QP; IBTA vol. 1, 10.3.1; same numbers as enum ibv_qp_state] (roce.toml)
 enum class IbQpState : uint8_t {
-  kReset = 0u,  // Fresh: nothing is sent, received or completed
+  kReset = 0u,  // Initial state: nothing is sent, received or completed
   kInit = 1u,  // Receive WQEs may be posted; packets are dropped
   kRtr = 2u,  // Ready to receive
   kRts = 3u,  // Ready to send
   kSqd = 4u,  // Send queue draining or drained
-  kSqe = 5u,  // Send queue error (UC, UD); receiving goes on
+  kSqe = 5u,  // Send queue error (UC, UD); receiving continues
   kErr = 6u,  // Error: every WR completes with wr_flush_err
 };
 // The contract's name of a value; null if it has none.
@@ -1557,7 +1557,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 5 … 15 are kept for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1577,7 +1577,7 @@ constexpr const char* ToString(IbWrOpcode value) {
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 5 … 15 are kept for the opcodes that ib_wr_opcode keeps room for. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
   kSend = 0u,  // SEND, with or without immediate data
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
@@ -1597,18 +1597,18 @@ constexpr const char* ToString(IbWcOpcode value) {
   return nullptr;
 }
 
-// How a work request ended. Not verbs' numbers: the RFC left out what it cannot cause. 16 … 31 are kept for the rest. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+// Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
 enum class IbWcStatus : uint8_t {
   kSuccess = 0u,  // Done
   kLocLenErr = 1u,  // Receive buffer too small, or send above the maximum length
   kLocQpOpErr = 2u,  // The WR is malformed: opcode, flags, num_sge, inline_len, address handle
   kLocProtErr = 3u,  // A local key, its PD, bounds or rights do not allow the access
-  kWrFlushErr = 4u,  // Not carried out: the QP was in error
+  kWrFlushErr = 4u,  // Not executed: the QP was in error
   kBadRespErr = 5u,  // A response had an unexpected opcode
-  kLocAccessErr = 6u,  // A receive buffer refused the data of a WRITE with immediate data
+  kLocAccessErr = 6u,  // A receive buffer did not allow the data of a WRITE with immediate data
   kRemInvReqErr = 7u,  // The peer found the request invalid (NAK)
   kRemAccessErr = 8u,  // The peer refused key, bounds or rights (NAK)
-  kRemOpErr = 9u,  // The peer could not finish (NAK)
+  kRemOpErr = 9u,  // The peer could not complete the request (NAK)
   kRetryExcErr = 0xau,  // No acknowledge after retry_cnt retries
   kRnrRetryExcErr = 0xbu,  // Peer not ready after rnr_retry retries
   kRemAbortErr = 0xcu,  // Reliable datagram only: never sent
@@ -1639,7 +1639,7 @@ constexpr const char* ToString(IbWcStatus value) {
   return nullptr;
 }
 
-// Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that knows only the RFC's padding asks for the right one. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
+// Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that writes only the RFC's padding gets RoCE v2. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
 enum class RdmaGidType : uint8_t {
   kUnspecified = 0u,  // RoCE v2
   kIbRoceV1 = 1u,  // RoCE v1: refused with unsupported_gid_type
@@ -1657,10 +1657,10 @@ constexpr const char* ToString(RdmaGidType value) {
 
 // Asynchronous events (vireo only). Below 0x100 the numbers of enum ibv_event_type, from 0x100 Vireo's own. [infiniband/verbs.h, enum ibv_event_type; IBTA vol. 1, 11.6.3] (roce.toml)
 enum class RdmaEventType : uint32_t {
-  kCqErr = 0u,  // CQ `element` is in error; code cq_overrun, queue_reset or why its queue stopped
-  kQpFatal = 1u,  // QP `element` went to ERR by the device's will; code as rdma_error
+  kCqErr = 0u,  // CQ `element` is in error; code: cq_overrun, queue_reset or the reason why its queue stopped
+  kQpFatal = 1u,  // The device moved QP `element` to ERR; code as rdma_error
   kQpReqErr = 2u,  // QP `element` went to ERR: it received an invalid request; code: AETH syndrome sent
-  kQpAccessErr = 3u,  // QP `element` went to ERR: the peer's access was refused; code: AETH syndrome sent
+  kQpAccessErr = 3u,  // QP `element` went to ERR: the peer's access was denied; code: AETH syndrome sent
   kCommEst = 4u,  // QP `element` received its first packet in RTR
   kSqDrained = 5u,  // QP `element` in SQD has no send WR outstanding
   kPathMig = 6u,  // Never sent: no automatic path migration
@@ -1707,7 +1707,7 @@ constexpr const char* ToString(RdmaEventType value) {
   return nullptr;
 }
 
-// Whom a virtqueue belongs to, as firmware says. `none`: nobody, it is not served. (tables.toml)
+// Owner of a virtqueue, as set by firmware. `none`: not served. (tables.toml)
 enum class TableQueueKind : uint8_t {
   kNone = 0u,  // Not in use
   kReceive = 1u,  // Net receive queue; owner: number of the pair
@@ -1733,7 +1733,7 @@ constexpr const char* ToString(TableQueueKind value) {
   return nullptr;
 }
 
-// Who asked descriptor fetch for buffers. (tokens.toml)
+// Requester of buffers from descriptor fetch. (tokens.toml)
 enum class BufferClient : uint8_t {
   kSend = 0u,  // Send queues of QPs
   kReceive = 1u,  // Receive queues of QPs
@@ -1755,7 +1755,7 @@ constexpr const char* ToString(BufferClient value) {
   return nullptr;
 }
 
-// What a `buffer` token is. (tokens.toml)
+// Result of a buffer_request, in a `buffer` token. (tokens.toml)
 enum class BufferStatus : uint8_t {
   kOk = 0u,  // a buffer
   kEmpty = 1u,  // no buffer: the queue has no more, or is not served
@@ -1771,11 +1771,11 @@ constexpr const char* ToString(BufferStatus value) {
   return nullptr;
 }
 
-// What a QP's timer waits for. (tokens.toml)
+// Purpose of a QP's timer. (tokens.toml)
 enum class TimerKind : uint8_t {
-  kOff = 0u,  // nothing: the timer stands
-  kAck = 1u,  // an acknowledge: local_ack_timeout_unit_ns times 2^code; code 0: the timer stands
-  kRnr = 2u,  // the end of the pause after an RNR NAK: rnr_timer_ns of code
+  kOff = 0u,  // timer stopped
+  kAck = 1u,  // an acknowledge: local_ack_timeout_unit_ns times 2^code; code 0: timer stopped
+  kRnr = 2u,  // end of the RNR NAK wait: rnr_timer_ns of code
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(TimerKind value) {
@@ -1912,7 +1912,7 @@ constexpr const char* ToString(VirtioDeviceId value) {
 // Numbers of the feature bits that do not depend on the device type. [virtio 1.3, 6; linux/virtio_config.h, linux/virtio_ring.h] (virtio.toml)
 enum class VirtioFeature : uint8_t {
   kNotifyOnEmpty = 0x18u,  // Legacy only: interrupt when the available ring runs empty. Never offered
-  kAnyLayout = 0x1bu,  // Legacy only: buffers may be cut up in any way. Never offered; always true since 1.0
+  kAnyLayout = 0x1bu,  // Legacy only: buffers may be split in any way. Never offered; always true since 1.0
   kRingIndirectDesc = 0x1cu,  // Descriptors may point to tables of descriptors
   kRingEventIdx = 0x1du,  // used_event, avail_event and ring_event_flags.desc choose when to notify
   kUnused = 0x1eu,  // Legacy marker of broken drivers. Never offered
@@ -1920,7 +1920,7 @@ enum class VirtioFeature : uint8_t {
   kAccessPlatform = 0x21u,  // Addresses are bus addresses, translated and limited by the platform (IOMMU)
   kRingPacked = 0x22u,  // Packed rings instead of split ones
   kInOrder = 0x23u,  // The device uses buffers in the order in which they were made available
-  kOrderPlatform = 0x24u,  // The driver's memory barriers must suit real hardware
+  kOrderPlatform = 0x24u,  // The driver must use memory barriers suitable for hardware devices
   kSrIov = 0x25u,  // The driver may enable virtual functions; needs the PCI capability
   kNotificationData = 0x26u,  // Doorbells carry the ring position: 4 bytes instead of 2
   kNotifConfigData = 0x27u,  // Doorbells carry queue_notif_config_data instead of the queue index
@@ -1949,7 +1949,7 @@ constexpr const char* ToString(VirtioFeature value) {
   return nullptr;
 }
 
-// When one side of a packed ring wants to be notified. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
+// Event suppression of one side of a packed ring. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
 enum class RingEventFlags : uint8_t {
   kEnable = 0u,  // Always
   kDisable = 1u,  // Never
@@ -1972,7 +1972,7 @@ enum class Ethertype : uint16_t {
   kVlan = 0x8100u,  // 802.1Q customer tag follows
   kIpv6 = 0x86ddu,  // IPv6
   kPause = 0x8808u,  // MAC control: pause and priority flow control
-  kRoceV1 = 0x8915u,  // RoCE version 1: not spoken, counted and dropped
+  kRoceV1 = 0x8915u,  // RoCE version 1: not supported, counted and dropped
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(Ethertype value) {
@@ -2007,10 +2007,10 @@ constexpr const char* ToString(IpProtocol value) {
 
 // Congestion field of IPv4 and IPv6. [RFC 3168, 5] (wire.toml)
 enum class IpEcn : uint8_t {
-  kNotEct = 0u,  // sender does not understand ECN
+  kNotEct = 0u,  // sender does not support ECN
   kEct1 = 1u,  // ECN-capable, codepoint 1
   kEct0 = 2u,  // ECN-capable, codepoint 0
-  kCe = 3u,  // a switch saw congestion
+  kCe = 3u,  // congestion experienced
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IpEcn value) {
@@ -2041,12 +2041,12 @@ constexpr const char* ToString(AethKind value) {
   return nullptr;
 }
 
-// Why a request was refused; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
+// Reason of a NAK; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
 enum class NakCode : uint8_t {
-  kPsnSequenceError = 0u,  // A packet is missing: resend from the PSN in the BTH
+  kPsnSequenceError = 0u,  // A packet is missing: retransmit from the PSN in the BTH
   kInvalidRequest = 1u,  // Opcode or length not acceptable here
   kRemoteAccessError = 2u,  // R_Key, bounds or permission
-  kRemoteOperationalError = 3u,  // The responder could not finish the request
+  kRemoteOperationalError = 3u,  // The responder could not complete the request
   kInvalidRdRequest = 4u,  // Reliable datagram only: never sent
 };
 // The contract's name of a value; null if it has none.
@@ -2087,7 +2087,7 @@ constexpr const char* ToString(AethSyndrome value) {
 
 // Extent of a FLUSH. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
 enum class FlushSelectivity : uint8_t {
-  kRange = 0u,  // The bytes that the RETH names
+  kRange = 0u,  // The range in the RETH
   kMemoryRegion = 1u,  // The whole memory region of the R_Key
 };
 // The contract's name of a value; null if it has none.
@@ -2285,14 +2285,14 @@ struct PciStatus {
   static constexpr uint16_t kDetectedParityError = 0x8000u;  // Received a poisoned packet
 };
 
-// Optional abilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are kept for what the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
+// Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
 struct IbDeviceCap {
-  static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE answers RNR NAK; Vireo always does
+  static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
 };
 
-// What a memory region or the peer of a QP allows; local read is always allowed. Bits 3 … 31 are kept for verbs' meaning. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
 struct IbAccessFlags {
-  static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives and RDMA READ responses may land here
+  static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives and RDMA READ responses
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
   static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
 };
@@ -2320,19 +2320,19 @@ struct IbQpAttrMask {
 
 // Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
 struct IbSendFlags {
-  static constexpr uint8_t kFence = 1u;  // Start only when all RDMA READs before it are complete
+  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs are complete
   static constexpr uint8_t kSignaled = 2u;  // Complete with a CQE on success too
   static constexpr uint8_t kSolicited = 4u;  // Set the solicited event bit in the last packet
   static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read
 };
 
-// What a completion carries. Bits 2 … 31 are kept for verbs' meaning (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
+// Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
 struct IbWcFlags {
   static constexpr uint32_t kGrh = 1u;  // UD: the first rdma_ud_grh_bytes of the buffer are valid; always set for UD
   static constexpr uint32_t kWithImm = 2u;  // imm_data is valid
 };
 
-// When an armed CQ notifies; once, then it must be armed again. With both, or armed twice, next_completion wins. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
+// When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
 struct IbNotifyFlags {
   static constexpr uint32_t kSolicited = 1u;  // At the next CQE with an error, or of a receive whose message was sent solicited
   static constexpr uint32_t kNextCompletion = 2u;  // At the next CQE
@@ -2345,20 +2345,20 @@ struct RdmaGidFlags {
 
 // Properties of a window (vireo only). (roce.toml)
 struct RdmaWindowFlags {
-  static constexpr uint8_t kEnable = 1u;  // 1: bound the queue; 0: the whole address space, base and length are ignored
+  static constexpr uint8_t kEnable = 1u;  // 1: limit the queue; 0: the whole address space, base and length are ignored
 };
 
-// Progress of the driver. The driver only ever adds bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
+// Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
 struct VirtioDeviceStatus {
   static constexpr uint8_t kAcknowledge = 1u;  // The system found the device
   static constexpr uint8_t kDriver = 2u;  // The system has a driver for it
   static constexpr uint8_t kDriverOk = 4u;  // Set up: the device may use its queues from here on
   static constexpr uint8_t kFeaturesOk = 8u;  // Features are chosen; reads back 0 if the device refuses the set
-  static constexpr uint8_t kDeviceNeedsReset = 0x40u;  // Set by the device after an error that only a reset cures
+  static constexpr uint8_t kDeviceNeedsReset = 0x40u;  // Set by the device after an error that requires a reset
   static constexpr uint8_t kFailed = 0x80u;  // The driver gave up
 };
 
-// Interrupt status byte. Reading clears it and takes INTx back. With MSI-X on, only device_config is kept up. [virtio 1.3, 4.1.4.5] (virtio.toml)
+// Interrupt status byte. Reading clears it and deasserts INTx. With MSI-X on, only device_config is maintained. [virtio 1.3, 4.1.4.5] (virtio.toml)
 struct VirtioIsr {
   static constexpr uint8_t kQueue = 1u;  // Some queue has used buffers
   static constexpr uint8_t kDeviceConfig = 2u;  // The device configuration changed or device_needs_reset was set
@@ -2366,7 +2366,7 @@ struct VirtioIsr {
 
 // Descriptor flags; avail and used exist in packed rings only. [virtio 1.3, 2.7.5 and 2.8.1; linux/virtio_ring.h] (virtio.toml)
 struct VirtqDescFlags {
-  static constexpr uint16_t kNext = 1u;  // The buffer goes on: split at `next`, packed in the following descriptor
+  static constexpr uint16_t kNext = 1u;  // The buffer continues: split at `next`, packed in the following descriptor
   static constexpr uint16_t kWrite = 2u;  // The device writes this part; else it reads it
   static constexpr uint16_t kIndirect = 4u;  // addr and len give a table of descriptors; not together with next
   static constexpr uint16_t kAvail = 0x80u;  // Packed: the driver's wrap counter when the descriptor was made available
@@ -2375,15 +2375,15 @@ struct VirtqDescFlags {
 
 // Flags of an available ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h] (virtio.toml)
 struct VirtqAvailFlags {
-  static constexpr uint16_t kNoInterrupt = 1u;  // The driver wants no interrupts for used buffers; a hint
+  static constexpr uint16_t kNoInterrupt = 1u;  // The driver requests no interrupts for used buffers; a hint
 };
 
 // Flags of a used ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h] (virtio.toml)
 struct VirtqUsedFlags {
-  static constexpr uint16_t kNoNotify = 1u;  // The device wants no doorbells for available buffers; a hint
+  static constexpr uint16_t kNoNotify = 1u;  // The device requests no doorbells for available buffers; a hint
 };
 
-// Placement guarantee that a FLUSH asks for. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
+// Placement guarantee that a FLUSH requests. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
 struct FlushPlacement {
   static constexpr uint8_t kGlobalVisibility = 1u;  // Visible to every agent of the responder's system
   static constexpr uint8_t kPersistence = 2u;  // Survives loss of power
@@ -2458,7 +2458,7 @@ struct NetConfig {
   friend constexpr bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 
-// Stands before every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
+// Precedes every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
 // Little-endian, 12 bytes.
 struct NetHdr {
   static constexpr size_t kBytes = 12;
@@ -2533,7 +2533,7 @@ struct NetHdrHash {
   static constexpr size_t kPaddingReservedOffset = 18;
   NetHdr hdr{};  // As without hash
   uint32_t hash_value{};  // Toeplitz hash of a received packet
-  NetHashReport hash_report{};  // What it was computed over
+  NetHashReport hash_report{};  // Input of the hash
   uint16_t padding_reserved{};  // 0
 
   static constexpr NetHdrHash Decode(const uint8_t* bytes) {
@@ -2569,7 +2569,7 @@ struct NetHdrHashTunnel {
   static constexpr size_t kHashHdrOffset = 0;
   static constexpr size_t kOuterThOffsetOffset = 20;
   static constexpr size_t kInnerNhOffsetOffset = 22;
-  NetHdrHash hash_hdr{};  // csum_start is about the inner transport header
+  NetHdrHash hash_hdr{};  // csum_start refers to the inner transport header
   uint16_t outer_th_offset{};  // Bytes from the packet's start to the outer UDP header
   uint16_t inner_nh_offset{};  // Bytes from the packet's start to the inner IP header
 
@@ -2630,13 +2630,13 @@ struct NetHdrHashTunnelOutNetHdr {
   friend constexpr bool operator==(const NetHdrHashTunnelOutNetHdr&, const NetHdrHashTunnelOutNetHdr&) = default;
 };
 
-// Begins every command: header, request, then what the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+// Head of every command: header, request, then the part that the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
 // Little-endian, 2 bytes.
 struct NetCtrlHdr {
   static constexpr size_t kBytes = 2;
   static constexpr size_t kCtrlClassOffset = 0;
   static constexpr size_t kCommandOffset = 1;
-  NetCtrlClass ctrl_class{};  // Class; the standard says `class`, a C++ keyword
+  NetCtrlClass ctrl_class{};  // Class; `class` in the standard, a C++ keyword
   uint8_t command{};  // Command of the class: net_ctrl_<class>_cmd
 
   static constexpr NetCtrlHdr Decode(const uint8_t* bytes) {
@@ -2727,7 +2727,7 @@ struct NetCtrlMacAddr {
   friend constexpr bool operator==(const NetCtrlMacAddr&, const NetCtrlMacAddr&) = default;
 };
 
-// Address table. mac_table_set has two of them, one right behind the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
+// Address table. mac_table_set has two of them, one directly after the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
 // Little-endian, 4 bytes. Followed by macs[]: NetCtrlMacAddr.
 struct NetCtrlMac {
   static constexpr size_t kBytes = 4;
@@ -3006,7 +3006,7 @@ struct NetCtrlGuestOffloads {
   friend constexpr bool operator==(const NetCtrlGuestOffloads&, const NetCtrlGuestOffloads&) = default;
 };
 
-// Interrupt after so many packets or so much time since the first, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+// Interrupt after this many packets or this time since the first one, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
 // Little-endian, 8 bytes.
 struct NetCtrlCoal {
   static constexpr size_t kBytes = 8;
@@ -3078,7 +3078,7 @@ struct NetCtrlCoalVq {
   friend constexpr bool operator==(const NetCtrlCoalVq&, const NetCtrlCoalVq&) = default;
 };
 
-// What the device reads of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
+// Device-readable part of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
 // Little-endian, 4 bytes.
 struct NetCtrlCoalVqGet {
   static constexpr size_t kBytes = 4;
@@ -3150,7 +3150,7 @@ struct NetHashTunnel {
   friend constexpr bool operator==(const NetHashTunnel&, const NetHashTunnel&) = default;
 };
 
-// What the device writes for cap_get. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_cap)] (net.toml)
+// Response of cap_get. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_cap)] (net.toml)
 // Little-endian, 2 bytes.
 struct NetRssCtxCap {
   static constexpr size_t kBytes = 2;
@@ -3285,7 +3285,7 @@ struct NetStatsCapabilities {
   friend constexpr bool operator==(const NetStatsCapabilities&, const NetStatsCapabilities&) = default;
 };
 
-// Element of the request of get; one fault refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Element of the request of get; one error refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
 // Little-endian, 16 bytes.
 struct NetCtrlQueueStats {
   static constexpr size_t kBytes = 16;
@@ -3293,7 +3293,7 @@ struct NetCtrlQueueStats {
   static constexpr size_t kTypesBitmapOffset = 8;
   uint16_t vq_index{};  // Queue
   uint16_t reserved[3]{};  // 0
-  uint64_t types_bitmap{};  // Kinds wanted; each must suit the queue; flags: NetStatsTypes
+  uint64_t types_bitmap{};  // Requested kinds; each must apply to the queue; flags: NetStatsTypes
 
   static constexpr NetCtrlQueueStats Decode(const uint8_t* bytes) {
     NetCtrlQueueStats result;
@@ -3318,7 +3318,7 @@ struct NetCtrlQueueStats {
   friend constexpr bool operator==(const NetCtrlQueueStats&, const NetCtrlQueueStats&) = default;
 };
 
-// Begins every net_stats_* of a response. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Head of every net_stats_* of a response. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
 // Little-endian, 8 bytes.
 struct NetStatsReplyHdr {
   static constexpr size_t kBytes = 8;
@@ -3417,11 +3417,11 @@ struct NetStatsRxBasic {
   static constexpr size_t kRxDropOverrunsOffset = 48;
   NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t rx_notifications{};  // Doorbells
-  uint64_t rx_packets{};  // Packets given to the driver
+  uint64_t rx_packets{};  // Packets delivered to the driver
   uint64_t rx_bytes{};  // Their bytes
   uint64_t rx_interrupts{};  // Interrupts
-  uint64_t rx_drops{};  // Packets dropped, for whatever reason
-  uint64_t rx_drop_overruns{};  // Packets dropped for want of buffers
+  uint64_t rx_drops{};  // Packets dropped, for any reason
+  uint64_t rx_drop_overruns{};  // Packets dropped for lack of buffers
 
   static constexpr NetStatsRxBasic Decode(const uint8_t* bytes) {
     NetStatsRxBasic result;
@@ -3474,7 +3474,7 @@ struct NetStatsTxBasic {
   uint64_t tx_packets{};  // Packets sent on the wire
   uint64_t tx_bytes{};  // Their bytes
   uint64_t tx_interrupts{};  // Interrupts
-  uint64_t tx_drops{};  // Packets dropped, for whatever reason
+  uint64_t tx_drops{};  // Packets dropped, for any reason
   uint64_t tx_drop_malformed{};  // Packets dropped for bad descriptors
 
   static constexpr NetStatsTxBasic Decode(const uint8_t* bytes) {
@@ -3879,7 +3879,7 @@ struct PciHeader {
   friend constexpr bool operator==(const PciHeader&, const PciHeader&) = default;
 };
 
-// Low half of a memory BAR register. The address bits below the BAR's size read 0, which is how software learns the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+// Low half of a memory BAR register. The address bits below the BAR's size read 0, so that software can determine the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
 // Little-endian, 4 bytes.
 struct PciMemoryBar {
   static constexpr size_t kBytes = 4;
@@ -3930,7 +3930,7 @@ struct PciCapability {
   static constexpr size_t kBytes = 2;
   static constexpr size_t kCapIdOffset = 0;
   static constexpr size_t kCapNextOffset = 1;
-  PciCapabilityId cap_id{};  // What it is
+  PciCapabilityId cap_id{};  // Capability identifier
   uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
 
   static constexpr PciCapability Decode(const uint8_t* bytes) {
@@ -3968,7 +3968,7 @@ struct PciCapability {
 struct PcieExtendedCapability {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kCapIdOffset = 0;
-  PcieExtendedCapabilityId cap_id{};  // What it is
+  PcieExtendedCapabilityId cap_id{};  // Capability identifier
   uint8_t version{};  // Of the capability's layout
   uint16_t cap_next{};  // Offset of the next one; 0 ends the list
 
@@ -4005,7 +4005,7 @@ struct PcieExtendedCapability {
   friend constexpr bool operator==(const PcieExtendedCapability&, const PcieExtendedCapability&) = default;
 };
 
-// Power management: PCI Express demands it of every function. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
+// Power management: mandatory in PCI Express. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
 // Little-endian, 8 bytes.
 struct PciPmCap {
   static constexpr size_t kBytes = 8;
@@ -4148,7 +4148,7 @@ struct PcieCap {
   bool slot_implemented{};  // 0
   uint8_t interrupt_message_number{};  // 0
   uint8_t reserved{};  // 0
-  PcieSize max_payload_size_supported{};  // Largest payload that the device can take
+  PcieSize max_payload_size_supported{};  // Largest payload that the device can receive
   uint8_t phantom_functions_supported{};  // 0
   bool extended_tag_supported{};  // 8-bit tags
   uint8_t l0s_acceptable_latency{};  // Encoded time
@@ -4170,7 +4170,7 @@ struct PcieCap {
   bool phantom_functions{};  // Enable
   bool aux_power_pm{};  // Enable
   bool no_snoop{};  // Enable
-  PcieSize max_read_request_size{};  // Largest DMA read that the device may ask for
+  PcieSize max_read_request_size{};  // Largest DMA read that the device may request
   bool initiate_function_level_reset{};  // Write 1 to reset the function; reads 0
   bool correctable_error_detected{};  // Write 1 to clear
   bool non_fatal_error_detected{};  // Write 1 to clear
@@ -4509,7 +4509,7 @@ struct MsixCap {
   friend constexpr bool operator==(const MsixCap&, const MsixCap&) = default;
 };
 
-// One vector of the MSI-X table. A masked vector's message is remembered in the pending bits and sent when the mask goes. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
+// One vector of the MSI-X table. A masked vector's message is kept in the pending bits and sent when the mask is cleared. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
 // Little-endian, 16 bytes.
 struct MsixTableEntry {
   static constexpr size_t kBytes = 16;
@@ -4518,7 +4518,7 @@ struct MsixTableEntry {
   static constexpr size_t kMessageDataOffset = 8;
   uint32_t message_address{};  // Address bits 31:0; bits 1:0 are 0
   uint32_t message_upper_address{};  // Address bits 63:32
-  uint32_t message_data{};  // What is written there, as 4 bytes
+  uint32_t message_data{};  // Data to write, 4 bytes
   bool mask{};  // 1 after reset: no message is sent
   uint32_t reserved{};  // 0; steering tags are not supported
 
@@ -4556,7 +4556,7 @@ struct MsixTableEntry {
 struct MsixPbaEntry {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kPendingOffset = 0;
-  uint64_t pending{};  // Bit v: a message of vector 64 * i + v waits for its mask to go
+  uint64_t pending{};  // Bit v: a message of vector 64 * i + v is pending until its mask is cleared
 
   static constexpr MsixPbaEntry Decode(const uint8_t* bytes) {
     MsixPbaEntry result;
@@ -4585,7 +4585,7 @@ struct MsixPbaEntry {
   friend constexpr bool operator==(const MsixPbaEntry&, const MsixPbaEntry&) = default;
 };
 
-// Says where a virtio structure is. Read-only, except in virtio_pci_cfg_cap. [virtio 1.3, 4.1.4] (pci.toml)
+// Location of a virtio structure. Read-only, except in virtio_pci_cfg_cap. [virtio 1.3, 4.1.4] (pci.toml)
 // Little-endian, 16 bytes.
 struct VirtioPciCap {
   static constexpr size_t kBytes = 16;
@@ -4600,10 +4600,10 @@ struct VirtioPciCap {
   static constexpr size_t kLengthOffset = 12;
   PciCapabilityId cap_vndr{};  // vendor_specific
   uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
-  uint8_t cap_len{};  // Bytes of the capability, what follows this structure included
+  uint8_t cap_len{};  // Bytes of the capability, including what follows this structure
   VirtioPciCfgType cfg_type{};  // Which structure
   uint8_t bar{};  // BAR register that maps it: 0 to 5
-  uint8_t id{};  // Tells several of one type apart; 0 here
+  uint8_t id{};  // Distinguishes several of one type; 0 here
   uint8_t padding[2]{};  // 0
   uint32_t offset{};  // Bytes from the start of the BAR
   uint32_t length{};  // Bytes of the structure, padding included
@@ -4683,7 +4683,7 @@ struct VirtioPciCap64 {
   friend constexpr bool operator==(const VirtioPciCap64&, const VirtioPciCap64&) = default;
 };
 
-// Where the doorbells are: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
+// Location of the doorbells: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
 // Little-endian, 20 bytes.
 struct VirtioPciNotifyCap {
   static constexpr size_t kBytes = 20;
@@ -4754,7 +4754,7 @@ struct VirtioPciVndrData {
   uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
   uint8_t cap_len{};  // Bytes of the capability, data included
   VirtioPciCfgType cfg_type{};  // vendor_cfg
-  uint16_t vendor_id{};  // Whose format the data has; never 0x1af4
+  uint16_t vendor_id{};  // Vendor that defines the format of the data; never 0x1af4
 
   static constexpr VirtioPciVndrData Decode(const uint8_t* bytes) {
     VirtioPciVndrData result;
@@ -4785,7 +4785,7 @@ struct VirtioPciVndrData {
   friend constexpr bool operator==(const VirtioPciVndrData&, const VirtioPciVndrData&) = default;
 };
 
-// Fields of the device configuration at net_config_rdma_offset; there if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
+// Fields of the device configuration at net_config_rdma_offset; present if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
 // Little-endian, 8 bytes.
 struct NetConfigRdma {
   static constexpr size_t kBytes = 8;
@@ -4844,7 +4844,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxAhOffset = 64;
   static constexpr size_t kLocalCaAckDelayOffset = 68;
   static constexpr size_t kMaxMrPagesOffset = 72;
-  uint64_t device_cap_flags{};  // Optional abilities; flags: IbDeviceCap
+  uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
   uint32_t hw_ver{};  // Version of the device, IBTA's hardware version: for display only
@@ -4855,10 +4855,10 @@ struct RdmaAckQueryDevice {
   uint32_t max_cqe{};  // Highest cqe: the largest size of a completion virtqueue
   uint32_t max_mr{};  // Memory regions
   uint32_t max_pd{};  // Protection domains
-  uint32_t max_qp_rd_atom{};  // Highest max_dest_rd_atomic: RDMA READs that a responder holds
+  uint32_t max_qp_rd_atom{};  // Highest max_dest_rd_atomic: RDMA READs queued at a responder
   uint32_t max_qp_init_rd_atom{};  // Highest max_rd_atomic: RDMA READs that a requester has outstanding
   uint32_t max_ah{};  // Address handles
-  uint8_t local_ca_ack_delay{};  // Longest time to answer a packet: 4096 ns times 2^n
+  uint8_t local_ca_ack_delay{};  // Longest time to respond to a packet: 4096 ns times 2^n
   uint8_t reserved[3]{};  // 0
   uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
   uint32_t reserved1[13]{};  // 0
@@ -4969,7 +4969,7 @@ struct RdmaAckQueryPort {
 struct RdmaCmdCreateCq {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kCqeOffset = 0;
-  uint32_t cqe{};  // CQEs wanted, 1 … max_cqe
+  uint32_t cqe{};  // CQEs requested, 1 … max_cqe
 
   static constexpr RdmaCmdCreateCq Decode(const uint8_t* bytes) {
     RdmaCmdCreateCq result;
@@ -5066,7 +5066,7 @@ struct RdmaCmdDestroyCq {
   friend constexpr bool operator==(const RdmaCmdDestroyCq&, const RdmaCmdDestroyCq&) = default;
 };
 
-// Arm a completion queue for CQEs after the answer; those before it the driver finds by polling once more. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
+// Arm a completion queue for CQEs after the response; the driver must poll once more for earlier ones. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
 // Little-endian, 8 bytes.
 struct RdmaCmdReqNotify {
   static constexpr size_t kBytes = 8;
@@ -5105,12 +5105,12 @@ struct RdmaCmdReqNotify {
   friend constexpr bool operator==(const RdmaCmdReqNotify&, const RdmaCmdReqNotify&) = default;
 };
 
-// 32-bit write that arms a CQ. If a CQE that the flags ask for lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
+// 32-bit write that arms a CQ. If a CQE that the flags select lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
 // Little-endian, 4 bytes. Only in the vireo profile.
 struct RdmaCqArm {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kSeenUsedIdxOffset = 0;
-  uint16_t seen_used_idx{};  // Split: used.idx the driver has seen; packed: next used slot, bit 15 its wrap
+  uint16_t seen_used_idx{};  // Split: used.idx that the driver has processed; packed: next used slot, bit 15 its wrap
   bool solicited{};  // As ib_notify_flags.solicited
   bool next_completion{};  // As ib_notify_flags.next_completion
   uint16_t reserved{};  // 0
@@ -5292,7 +5292,7 @@ struct RdmaAckGetDmaMr {
   friend constexpr bool operator==(const RdmaAckGetDmaMr&, const RdmaAckGetDmaMr&) = default;
 };
 
-// Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it touches, counted in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
+// Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it overlaps, in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
 // Little-endian, 32 bytes. Followed by pages[]: 8-byte values.
 struct RdmaCmdRegUserMr {
   static constexpr size_t kBytes = 32;
@@ -5304,7 +5304,7 @@ struct RdmaCmdRegUserMr {
   static constexpr size_t kPageShiftOffset = 28;
   uint32_t pdn{};  // The PD
   uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
-  uint64_t virt_addr{};  // First address of the region as SGEs and the peer name it: any number the user likes
+  uint64_t virt_addr{};  // First address of the region as used in SGEs and by the peer; any value
   uint64_t length{};  // Bytes, from 1
   uint32_t npages{};  // Entries of pages
   uint8_t page_shift{};  // 0, or a size of page_size_cap from rdma_page_shift_min on [vireo profile; else reserved]
@@ -5379,7 +5379,7 @@ struct RdmaAckRegUserMr {
   friend constexpr bool operator==(const RdmaAckRegUserMr&, const RdmaAckRegUserMr&) = default;
 };
 
-// End a memory region. [RFC v2, DEREG_MR] (roce.toml)
+// Deregister a memory region. [RFC v2, DEREG_MR] (roce.toml)
 // Little-endian, 4 bytes.
 struct RdmaCmdDeregMr {
   static constexpr size_t kBytes = 4;
@@ -5523,7 +5523,7 @@ struct RdmaCmdCreateQp {
 struct RdmaAckCreateQp {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kQpnOffset = 0;
-  uint32_t qpn{};  // Number of the QP, on the wire too; gives its virtqueues
+  uint32_t qpn{};  // Number of the QP, also on the wire; determines its virtqueues
 
   static constexpr RdmaAckCreateQp Decode(const uint8_t* bytes) {
     RdmaAckCreateQp result;
@@ -5563,7 +5563,7 @@ struct RdmaGlobalRoute {
   static constexpr size_t kTrafficClassOffset = 22;
   uint8_t dgid[16]{};  // Destination GID; an IPv4 address is the IPv4-mapped GID ::ffff:a.b.c.d
   uint32_t flow_label{};  // IPv6 flow label, 20 bits
-  uint8_t sgid_index{};  // GID table entry that gives source address and VLAN
+  uint8_t sgid_index{};  // GID table entry with source address and VLAN
   uint8_t hop_limit{};  // Hop limit or TTL
   uint8_t traffic_class{};  // Traffic class or TOS byte: DSCP and ECN
   uint8_t reserved{};  // 0
@@ -5600,7 +5600,7 @@ struct RdmaGlobalRoute {
   friend constexpr bool operator==(const RdmaGlobalRoute&, const RdmaGlobalRoute&) = default;
 };
 
-// Address vector: the path to a peer. What it takes from the GID table is copied when the command is carried out. [RFC v2, MODIFY_QP] (roce.toml)
+// Address vector: the path to a peer. Fields from the GID table are copied when the command is executed. [RFC v2, MODIFY_QP] (roce.toml)
 // Little-endian, 40 bytes.
 struct RdmaAhAttr {
   static constexpr size_t kBytes = 40;
@@ -5633,7 +5633,7 @@ struct RdmaAhAttr {
   friend constexpr bool operator==(const RdmaAhAttr&, const RdmaAhAttr&) = default;
 };
 
-// Change state and attributes of a queue pair. Only fields that attr_mask names are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
+// Change state and attributes of a queue pair. Only fields that attr_mask selects are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
 // Little-endian, 128 bytes.
 struct RdmaCmdModifyQp {
   static constexpr size_t kBytes = 128;
@@ -5659,14 +5659,14 @@ struct RdmaCmdModifyQp {
   uint32_t qpn{};  // The QP
   uint32_t attr_mask{};  // What to change; flags: IbQpAttrMask
   IbQpState qp_state{};  // State to go to; not sqe
-  IbQpState cur_qp_state{};  // State that the driver believes the QP to be in
-  IbMtu path_mtu{};  // Path MTU (RC, UC), not above what the link's MTU carries
+  IbQpState cur_qp_state{};  // Current state that the driver expects
+  IbMtu path_mtu{};  // Path MTU (RC, UC), must fit the link's MTU
   uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester (RC)
-  uint8_t max_dest_rd_atomic{};  // RDMA READs held as responder (RC)
+  uint8_t max_dest_rd_atomic{};  // RDMA READs queued as responder (RC)
   uint8_t min_rnr_timer{};  // Index into rnr_timer_ns for RNR NAKs sent, 0 … 31 (RC)
   uint8_t timeout{};  // Retransmit after local_ack_timeout_unit_ns times 2^n, 0 … 31; 0: never (RC)
   uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK, 0 … 7 (RC)
-  uint8_t rnr_retry{};  // Retries after RNR NAK, 0 … 6; 7: without end (RC)
+  uint8_t rnr_retry{};  // Retries after RNR NAK, 0 … 6; 7: infinite (RC)
   uint8_t reserved[7]{};  // 0
   uint32_t qkey{};  // Q_Key (UD)
   uint32_t rq_psn{};  // First PSN expected, 24 bits (RC, UC)
@@ -5762,7 +5762,7 @@ struct RdmaCmdQueryQp {
   static constexpr size_t kQpnOffset = 0;
   static constexpr size_t kAttrMaskOffset = 4;
   uint32_t qpn{};  // The QP
-  uint32_t attr_mask{};  // What is wanted; Vireo gives everything whatever it says; flags: IbQpAttrMask
+  uint32_t attr_mask{};  // Requested attributes; ignored: Vireo returns all; flags: IbQpAttrMask
 
   static constexpr RdmaCmdQueryQp Decode(const uint8_t* bytes) {
     RdmaCmdQueryQp result;
@@ -5794,7 +5794,7 @@ struct RdmaCmdQueryQp {
   friend constexpr bool operator==(const RdmaCmdQueryQp&, const RdmaCmdQueryQp&) = default;
 };
 
-// State and attributes of a queue pair, all taken at one moment. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
+// State and attributes of a queue pair, a consistent snapshot. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
 // Little-endian, 120 bytes.
 struct RdmaAckQueryQp {
   static constexpr size_t kBytes = 120;
@@ -5827,7 +5827,7 @@ struct RdmaAckQueryQp {
   uint8_t reserved[7]{};  // 0
   uint32_t qkey{};  // As in modify_qp
   uint32_t rq_psn{};  // PSN expected next
-  uint32_t sq_psn{};  // PSN that the next new packet gets
+  uint32_t sq_psn{};  // PSN of the next new packet
   uint32_t dest_qp_num{};  // As in modify_qp
   uint32_t qp_access_flags{};  // As in modify_qp; flags: IbAccessFlags
   uint32_t rate_limit{};  // As in modify_qp
@@ -6046,7 +6046,7 @@ struct RdmaCmdDestroyAh {
   friend constexpr bool operator==(const RdmaCmdDestroyAh&, const RdmaCmdDestroyAh&) = default;
 };
 
-// Write an entry of the GID table. An IPv4 address is given as its IPv4-mapped GID, and IPv4 is then what goes on the wire. [RFC v2, ADD_GID] (roce.toml)
+// Write an entry of the GID table. An IPv4 address is written as its IPv4-mapped GID and makes packets IPv4. [RFC v2, ADD_GID] (roce.toml)
 // Little-endian, 24 bytes.
 struct RdmaCmdAddGid {
   static constexpr size_t kBytes = 24;
@@ -6128,7 +6128,7 @@ struct RdmaCmdDelGid {
   friend constexpr bool operator==(const RdmaCmdDelGid&, const RdmaCmdDelGid&) = default;
 };
 
-// Bound what a virtqueue's descriptors may name: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver reaches. Holds for every descriptor fetched after the answer, until set again; reset of the queue or device lifts it. [docs/decisions/0003] (roce.toml)
+// Limits what a virtqueue's descriptors may point to: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver can access. Applies to every descriptor fetched after the response, until set again; a reset of the queue or device removes it. [docs/decisions/0003] (roce.toml)
 // Little-endian, 24 bytes. Only in the vireo profile.
 struct RdmaCmdSetWindow {
   static constexpr size_t kBytes = 24;
@@ -6180,9 +6180,9 @@ struct RdmaEvent {
   static constexpr size_t kCodeOffset = 8;
   static constexpr size_t kLostOffset = 12;
   RdmaEventType event_type{};  // What happened
-  uint32_t element{};  // To what: QP number, CQ index, port number or virtqueue index, by type; else 0
-  uint32_t code{};  // Why: an rdma_error or an AETH syndrome, by type; else 0
-  uint32_t lost{};  // Events dropped for want of a buffer since the one before; stays at 2^32 - 1
+  uint32_t element{};  // Object: QP number, CQ index, port number or virtqueue index, by type; else 0
+  uint32_t code{};  // Reason: an rdma_error or an AETH syndrome, by type; else 0
+  uint32_t lost{};  // Events dropped for lack of a buffer since the previous one; saturates at 2^32 - 1
 
   static constexpr RdmaEvent Decode(const uint8_t* bytes) {
     RdmaEvent result;
@@ -6387,7 +6387,7 @@ struct RdmaSqReqInlineLen {
   friend constexpr bool operator==(const RdmaSqReqInlineLen&, const RdmaSqReqInlineLen&) = default;
 };
 
-// Send work request: one device-readable descriptor. The device may leave out inline_data when it reads. The descriptor comes back used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
+// Send work request: one device-readable descriptor. The device may skip inline_data when it reads. The descriptor is returned as used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
 // Little-endian, 576 bytes. Followed by sg_list[]: RdmaSge.
 struct RdmaSqReq {
   static constexpr size_t kBytes = 576;
@@ -6402,7 +6402,7 @@ struct RdmaSqReq {
   IbWrOpcode opcode{};  // Operation
   uint8_t send_flags{};  // Properties; flags: IbSendFlags
   uint16_t reserved{};  // 0
-  uint8_t imm_data[4]{};  // Immediate data in network order; ignored by operations without
+  uint8_t imm_data[4]{};  // Immediate data in network order; ignored by operations without immediate data
   uint8_t wr[32]{};  // By QP type; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqUd
   uint8_t inline_data[512]{};  // Data if the inline flag is set
   uint8_t size[4]{};  // By the inline flag; one of RdmaSqReqNumSge, RdmaSqReqInlineLen
@@ -6449,7 +6449,7 @@ struct RdmaSqReq {
   friend constexpr bool operator==(const RdmaSqReq&, const RdmaSqReq&) = default;
 };
 
-// Receive work request: one device-readable descriptor, which comes back used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
+// Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
 // Little-endian, 24 bytes. Followed by sg_list[]: RdmaSge.
 struct RdmaRqReq {
   static constexpr size_t kBytes = 24;
@@ -6496,15 +6496,15 @@ struct RdmaCqReq {
   static constexpr size_t kSrcQpOffset = 28;
   static constexpr size_t kWcFlagsOffset = 32;
   uint64_t wr_id{};  // Of the work request
-  IbWcStatus status{};  // How it ended
-  IbWcOpcode opcode{};  // What it was
+  IbWcStatus status{};  // Completion status
+  IbWcOpcode opcode{};  // Operation
   uint16_t reserved{};  // 0
-  uint32_t vendor_err{};  // Detail for people: an rdma_error or an AETH syndrome; else 0
+  uint32_t vendor_err{};  // Diagnostic detail: an rdma_error or an AETH syndrome; else 0
   uint32_t byte_len{};  // Bytes received (UD: with the GRH); for RDMA READ bytes read; else 0
   uint8_t imm_data[4]{};  // Immediate data as received, in network order, if with_imm
   uint32_t qp_num{};  // Local QP
   uint32_t src_qp{};  // Sender's QP number (UD receive)
-  uint32_t wc_flags{};  // What is valid; flags: IbWcFlags
+  uint32_t wc_flags{};  // Valid fields; flags: IbWcFlags
   uint32_t reserved1[3]{};  // 0
 
   static constexpr RdmaCqReq Decode(const uint8_t* bytes) {
@@ -6571,11 +6571,11 @@ struct TableVirtqueue {
   static constexpr size_t kQueueDescOffset = 40;
   static constexpr size_t kQueueDriverOffset = 48;
   static constexpr size_t kQueueDeviceOffset = 56;
-  TableQueueKind kind{};  // Who uses it
-  bool stopped{};  // 1: the engine touches neither ring nor buffers; ended by reset of the queue
+  TableQueueKind kind{};  // Owner kind
+  bool stopped{};  // 1: the engine accesses neither ring nor buffers; cleared by a queue reset
   bool reset_positions{};  // 1 in a write: next_avail and next_used become 0, the wrap counters 1
   uint8_t reserved{};  // 0
-  uint16_t limit{};  // Most WRs or CQEs that the owner asked for; 0: no limit
+  uint16_t limit{};  // Maximum WRs or CQEs that the owner requested; 0: no limit
   uint32_t owner{};  // By kind
   uint8_t reserved1{};  // 0
   uint32_t coal_max_packets{};  // Net queues: net_ctrl_coal.max_packets
@@ -6727,7 +6727,7 @@ struct TableWindow {
   friend constexpr bool operator==(const TableWindow&, const TableWindow&) = default;
 };
 
-// How to reach a peer, everything resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
+// Path to a peer, fully resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
 // Little-endian, 48 bytes.
 struct TablePath {
   static constexpr size_t kBytes = 48;
@@ -6748,7 +6748,7 @@ struct TablePath {
   uint8_t reserved{};  // 0
   uint8_t traffic_class{};  // Traffic class or TOS
   uint8_t hop_limit{};  // Hop limit or TTL
-  uint8_t sgid_index{};  // For query_qp only: from where sgid and vlan were copied
+  uint8_t sgid_index{};  // For query_qp only: GID table entry of sgid and vlan
   uint16_t reserved1{};  // 0
 
   static constexpr TablePath Decode(const uint8_t* bytes) {
@@ -6801,7 +6801,7 @@ struct TablePath {
   friend constexpr bool operator==(const TablePath&, const TablePath&) = default;
 };
 
-// A QP, by its number. First group: attributes, second: what the transport keeps (of the message under way it keeps more, out of firmware's sight). State: firmware writes the one it wants and then starts the qp_operation that makes it the engine's: start takes it over, drain makes SQD of RTS at once, flush ERR of any, stop RESET of any and clears the second group. Once the engine's state is ERR only stop changes it: an error of its own is never overwritten by a command on its way. A drain may take for ever (rnr_retry 7): another operation may be written meanwhile, then nobody is told of the drain's end, but the QP stays in SQD; a drain begun once more tells of it. (tables.toml)
+// A QP, by its number. First group: attributes, second: transport state (state of the message in progress is not visible to firmware). State: firmware writes the requested state and then starts the qp_operation that makes it the engine's state: start takes it over, drain moves RTS to SQD at once, flush any state to ERR, stop any state to RESET and clears the second group. Once the engine's state is ERR only stop changes it: a command in flight never overwrites an error that the engine detected. A drain may never end (rnr_retry 7): another operation may be written meanwhile, then the end of the drain is not reported, but the QP stays in SQD; a new drain reports it. (tables.toml)
 // Little-endian, 128 bytes.
 struct TableQpContext {
   static constexpr size_t kBytes = 128;
@@ -6832,7 +6832,7 @@ struct TableQpContext {
   static constexpr size_t kExpectedPsnOffset = 108;
   static constexpr size_t kReadsHeldOffset = 111;
   static constexpr size_t kMsnOffset = 112;
-  IbQpState state{};  // State that firmware wants
+  IbQpState state{};  // State that firmware requests
   IbQpType qp_type{};  // Transport service
   IbMtu path_mtu{};  // RC, UC: as modified; UD: what the link carries
   bool valid{};  // The QP exists
@@ -6867,11 +6867,11 @@ struct TableQpContext {
   uint32_t next_psn{};  // Requester: PSN of the next new packet
   uint8_t retries_left{};  // Requester: of retry_cnt
   uint8_t rnr_retries_left{};  // Requester: of rnr_retry
-  bool timer_running{};  // Requester: deadline counts
-  bool timer_is_rnr{};  // Requester: deadline ends the wait after an RNR NAK, not the wait for an answer
+  bool timer_running{};  // Requester: deadline_ns is valid
+  bool timer_is_rnr{};  // Requester: deadline ends the RNR NAK wait instead of the acknowledge timeout
   uint32_t unacked_psn{};  // Requester: oldest PSN without an acknowledge
   uint8_t reads_outstanding{};  // Requester: of max_rd_atomic
-  uint32_t messages_sent{};  // Requester: message sequence number of the last message begun
+  uint32_t messages_sent{};  // Requester: message sequence number of the last message started
   uint8_t reserved3{};  // 0
   uint32_t credit_limit{};  // Requester: message sequence number up to which the peer has receives
   uint8_t reserved4{};  // 0
@@ -6881,7 +6881,7 @@ struct TableQpContext {
   uint32_t msn{};  // Responder: messages completed
   bool in_message{};  // Responder: between the first and the last packet of a message
   bool receive_taken{};  // Responder: the message holds a receive WQE
-  bool nak_sent{};  // Responder: a sequence NAK went out and was not answered
+  bool nak_sent{};  // Responder: a sequence NAK was sent and the expected packet has not arrived
   bool ack_due{};  // Responder: an acknowledge is held back to be coalesced
   bool communication_established{};  // Responder: comm_est was sent
   uint8_t reserved5{};  // 0
@@ -7072,11 +7072,11 @@ struct TableCqContext {
   bool valid{};  // The CQ exists
   bool set_solicited{};  // 1 in a write: arms, as rdma_cq_arm with the device's own position
   bool set_next_completion{};  // 1 in a write: arms likewise
-  bool set_failed{};  // 1 in a write: the CQ is in error, nothing is written to it any more
+  bool set_failed{};  // 1 in a write: puts the CQ in error, no CQE is written from then on
   uint8_t reserved{};  // 0
   uint8_t reserved1{};  // 0
   uint16_t vq_index{};  // Its virtqueue
-  uint32_t cqe{};  // CQEs that the driver wanted
+  uint32_t cqe{};  // CQEs that the driver requested
   bool armed_solicited{};  // Notifies at the next solicited CQE
   bool armed_next_completion{};  // Notifies at the next CQE
   bool failed{};  // In error
@@ -7148,7 +7148,7 @@ struct TableMr {
   static constexpr size_t kVirtAddrOffset = 16;
   static constexpr size_t kLengthOffset = 24;
   bool valid{};  // The region exists
-  bool dma{};  // 1: the whole address space, untranslated; of the rest only key, pdn and rights count
+  bool dma{};  // 1: the whole address space, untranslated; of the other fields only key, pdn and rights are used
   bool local_write{};  // As ib_access_flags
   bool remote_write{};  // As ib_access_flags
   bool remote_read{};  // As ib_access_flags
@@ -7156,7 +7156,7 @@ struct TableMr {
   uint8_t key{};  // Low bits of the keys
   uint8_t page_shift{};  // Pages of 2^page_shift bytes
   uint8_t reserved1{};  // 0
-  uint32_t npages{};  // Translations that it holds
+  uint32_t npages{};  // Translations that it uses
   uint32_t first_translation{};  // Index in the translation table
   uint16_t pdn{};  // Protection domain
   uint16_t reserved2{};  // 0
@@ -7222,7 +7222,7 @@ struct TableMr {
   friend constexpr bool operator==(const TableMr&, const TableMr&) = default;
 };
 
-// How lkey and rkey are made. To the driver they are numbers without meaning. (tables.toml)
+// Composition of lkey and rkey. Opaque to the driver. (tables.toml)
 // Little-endian, 4 bytes.
 struct RdmaKey {
   static constexpr size_t kBytes = 4;
@@ -7340,7 +7340,7 @@ struct TableAh {
   friend constexpr bool operator==(const TableAh&, const TableAh&) = default;
 };
 
-// An entry of the GID table. All are of RoCE v2. (tables.toml)
+// An entry of the GID table. All entries are RoCE v2. (tables.toml)
 // Little-endian, 24 bytes.
 struct TableGid {
   static constexpr size_t kBytes = 24;
@@ -7473,7 +7473,7 @@ struct TableVlanFilter {
   friend constexpr bool operator==(const TableVlanFilter&, const TableVlanFilter&) = default;
 };
 
-// Entry 0 of table rss: how received packets are hashed and steered. (tables.toml)
+// Entry 0 of table rss: hashing and steering of received packets. (tables.toml)
 // Little-endian, 56 bytes.
 struct TableRssConfig {
   static constexpr size_t kBytes = 56;
@@ -7482,12 +7482,12 @@ struct TableRssConfig {
   static constexpr size_t kHashTypesOffset = 4;
   static constexpr size_t kHashKeyDataOffset = 8;
   static constexpr size_t kHashKeyLengthOffset = 48;
-  bool steer{};  // 1: by hash and table; 0: by the device itself
+  bool steer{};  // 1: by hash and table; 0: the device's own choice
   uint8_t reserved{};  // 0
   uint8_t unclassified_pair{};  // Net queue pair of packets without hash
   uint16_t indirection_table_mask{};  // Entries of the table - 1
   uint32_t hash_types{};  // Packets to hash; flags: NetHashTypes
-  uint8_t hash_key_data[40]{};  // The key, 0 behind its end
+  uint8_t hash_key_data[40]{};  // The key, 0 after its end
   uint8_t hash_key_length{};  // Bytes of the key
   uint8_t reserved1[7]{};  // 0
 
@@ -7529,7 +7529,7 @@ struct TableRssConfig {
   friend constexpr bool operator==(const TableRssConfig&, const TableRssConfig&) = default;
 };
 
-// Entries from 1 on of table rss: 32 elements of the indirection table each, in order. (tables.toml)
+// Entries 1 and up of table rss: 32 elements of the indirection table each, in order. (tables.toml)
 // Little-endian, 32 bytes.
 struct TableRss {
   static constexpr size_t kBytes = 32;
@@ -7750,7 +7750,7 @@ struct VirtqAvail {
   friend constexpr bool operator==(const VirtqAvail&, const VirtqAvail&) = default;
 };
 
-// Behind an available ring, at 4 + 2 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
+// After an available ring, at 4 + 2 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
 // Little-endian, 2 bytes.
 struct VirtqUsedEvent {
   static constexpr size_t kBytes = 2;
@@ -7784,7 +7784,7 @@ struct VirtqUsedEvent {
   friend constexpr bool operator==(const VirtqUsedEvent&, const VirtqUsedEvent&) = default;
 };
 
-// Entry of a used ring: a buffer given back. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used_elem)] (virtio.toml)
+// Entry of a used ring: a used buffer. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used_elem)] (virtio.toml)
 // Little-endian, 8 bytes.
 struct VirtqUsedElem {
   static constexpr size_t kBytes = 8;
@@ -7823,7 +7823,7 @@ struct VirtqUsedElem {
   friend constexpr bool operator==(const VirtqUsedElem&, const VirtqUsedElem&) = default;
 };
 
-// Used ring, written by the device: buffers given back, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
+// Used ring, written by the device: used buffers, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
 // Little-endian, 4 bytes. Followed by ring[]: VirtqUsedElem.
 struct VirtqUsed {
   static constexpr size_t kBytes = 4;
@@ -7862,7 +7862,7 @@ struct VirtqUsed {
   friend constexpr bool operator==(const VirtqUsed&, const VirtqUsed&) = default;
 };
 
-// Behind a used ring, at 4 + 8 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
+// After a used ring, at 4 + 8 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
 // Little-endian, 2 bytes.
 struct VirtqAvailEvent {
   static constexpr size_t kBytes = 2;
@@ -7935,12 +7935,12 @@ struct PvirtqDesc {
   friend constexpr bool operator==(const PvirtqDesc&, const PvirtqDesc&) = default;
 };
 
-// Event suppression: the driver area is about interrupts and read by the device, the device area about doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
+// Event suppression: the driver area controls interrupts and is read by the device, the device area controls doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
 // Little-endian, 4 bytes.
 struct PvirtqEventSuppress {
   static constexpr size_t kBytes = 4;
   uint16_t desc_event_off{};  // Descriptor that triggers, if desc_event_flags is desc
-  bool desc_event_wrap{};  // Wrap counter at which it does
+  bool desc_event_wrap{};  // Wrap counter of that descriptor
   RingEventFlags desc_event_flags{};  // When
   uint16_t reserved{};  // 0
 
@@ -8129,7 +8129,7 @@ struct Ethernet {
   friend constexpr bool operator==(const Ethernet&, const Ethernet&) = default;
 };
 
-// 802.1Q tag; stands after an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
+// 802.1Q tag; follows an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
 // Network order, 4 bytes.
 struct VlanTag {
   static constexpr size_t kBytes = 4;
@@ -8176,7 +8176,7 @@ struct Ipv4 {
   static constexpr size_t kHeaderChecksumOffset = 10;
   static constexpr size_t kSourceOffset = 12;
   static constexpr size_t kDestinationOffset = 16;
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
   uint8_t version{};  // 4
   uint8_t ihl{};  // Header length in 4-byte words
@@ -8262,7 +8262,7 @@ struct Ipv6 {
   static constexpr size_t kHopLimitOffset = 7;
   static constexpr size_t kSourceOffset = 8;
   static constexpr size_t kDestinationOffset = 24;
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x0f, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
   uint8_t version{};  // 6
   uint8_t dscp{};  // High 6 bits of the traffic class
@@ -8323,7 +8323,7 @@ struct Udp {
   static constexpr size_t kDestinationPortOffset = 2;
   static constexpr size_t kLengthOffset = 4;
   static constexpr size_t kChecksumOffset = 6;
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff};
   uint16_t source_port{};  // Flow entropy: the same for all packets of a QP
   uint16_t destination_port{};  // `udp_port_rocev2`
@@ -8356,7 +8356,7 @@ struct Udp {
   friend constexpr bool operator==(const Udp&, const Udp&) = default;
 };
 
-// Global Route Header as a UD receiver sees it: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
+// Global Route Header in a UD receive: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
 // Network order, 40 bytes.
 struct Grh {
   static constexpr size_t kBytes = 40;
@@ -8420,10 +8420,10 @@ struct Bth {
   static constexpr size_t kPkeyOffset = 2;
   static constexpr size_t kDestQpOffset = 5;
   static constexpr size_t kPsnOffset = 9;
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
   BthOpcode opcode{};  // Service and operation
-  bool solicited_event{};  // The receiver should wake its consumer
+  bool solicited_event{};  // Solicits a completion event at the receiver
   bool mig_req{};  // Path migration state; sent as 0, both accepted
   uint8_t pad_count{};  // Bytes of padding after the payload (to a multiple of 4)
   uint8_t transport_version{};  // 0
@@ -8432,7 +8432,7 @@ struct Bth {
   bool becn{};  // Backward congestion: set in a CNP
   uint8_t reserved{};  // Sent as 0, ignored
   uint32_t dest_qp{};  // Destination queue pair
-  bool ack_req{};  // Requester wants an acknowledge of this packet
+  bool ack_req{};  // Requests an acknowledge of this packet
   uint8_t reserved1{};  // Sent as 0, ignored, but covered by the ICRC
   uint32_t psn{};  // Packet sequence number
 
@@ -8592,12 +8592,12 @@ struct Deth {
   friend constexpr bool operator==(const Deth&, const Deth&) = default;
 };
 
-// Immediate data: four opaque bytes, handed to the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
+// Immediate data: four opaque bytes, delivered in the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
 // Network order, 4 bytes.
 struct Immdt {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kImmediateDataOffset = 0;
-  uint8_t immediate_data[4]{};  // As given by the sender
+  uint8_t immediate_data[4]{};  // As sent
 
   static constexpr Immdt Decode(const uint8_t* bytes) {
     Immdt result;
@@ -8818,11 +8818,11 @@ struct MgmtAbiProfile {
 // Little-endian, 4 bytes.
 struct MgmtControl {
   static constexpr size_t kBytes = 4;
-  bool firmware_ready{};  // Control commands are served; until then they wait
+  bool firmware_ready{};  // Firmware serves control commands; until then they wait
   bool datapath_enable{};  // Frames, doorbells and timers are served
-  bool link_up{};  // What the host sees as VIRTIO_NET_S_LINK_UP
-  bool announce{};  // What the host sees as VIRTIO_NET_S_ANNOUNCE
-  bool pause{};  // No work is begun: what is under way comes to its end (status.quiet), frames that arrive wait
+  bool link_up{};  // VIRTIO_NET_S_LINK_UP as the host reads it
+  bool announce{};  // VIRTIO_NET_S_ANNOUNCE as the host reads it
+  bool pause{};  // Quiesce: no new work is started, work in flight drains (status.quiet), arriving frames wait
   uint32_t reserved{};  // 0
 
   static constexpr MgmtControl Decode(const uint8_t* bytes) {
@@ -8873,9 +8873,9 @@ struct MgmtStatus {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kDeviceStatusOffset = 1;
   static constexpr size_t kDmaOutstandingOffset = 2;
-  bool idle{};  // Nothing in flight: no queue, buffer, DMA tag or timer holds work due now
+  bool idle{};  // Nothing in flight: no queue, buffer, DMA tag or timer has work due now
   bool mac_link{};  // The MAC has a link
-  bool quiet{};  // Nothing is under way between queues and wire, nor on its way to host memory; what waits does not count
+  bool quiet{};  // Nothing in flight between queues and wire or towards host memory; waiting work does not count
   uint8_t reserved{};  // 0
   uint8_t device_status{};  // virtio device status as the driver left it
   uint16_t dma_outstanding{};  // DMA reads without completion
@@ -8922,7 +8922,7 @@ struct MgmtStatus {
   friend constexpr bool operator==(const MgmtStatus&, const MgmtStatus&) = default;
 };
 
-// Why the firmware is wanted (csr.toml)
+// Interrupt causes for firmware (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtInterruptCause {
   static constexpr size_t kBytes = 4;
@@ -8992,8 +8992,8 @@ struct MgmtInterruptCause {
 struct MgmtMailboxStatus {
   static constexpr size_t kBytes = 4;
   bool request{};  // A command waits
-  bool busy{};  // A fetch or the completion is under way
-  bool dma_error{};  // The last fetch failed: the bytes could not be read
+  bool busy{};  // A fetch or completion is in progress
+  bool dma_error{};  // The last fetch failed
   uint32_t reserved{};  // 0
 
   static constexpr MgmtMailboxStatus Decode(const uint8_t* bytes) {
@@ -9032,7 +9032,7 @@ struct MgmtMailboxStatus {
   friend constexpr bool operator==(const MgmtMailboxStatus&, const MgmtMailboxStatus&) = default;
 };
 
-// Writing starts the operation on table_index; busy until it has happened in order with the datapath's own accesses (csr.toml)
+// A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtTableCommand {
   static constexpr size_t kBytes = 4;
@@ -9082,7 +9082,7 @@ struct MgmtTableCommand {
   friend constexpr bool operator==(const MgmtTableCommand&, const MgmtTableCommand&) = default;
 };
 
-// Writing starts an operation on one QP; one at a time (csr.toml)
+// A write starts an operation on one QP; one at a time (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtQpCommand {
   static constexpr size_t kBytes = 4;
@@ -9090,7 +9090,7 @@ struct MgmtQpCommand {
   uint32_t qpn{};  // Queue pair
   QpOperation operation{};  // What to do
   uint8_t reserved{};  // 0
-  bool busy{};  // Reads 1 until it is done
+  bool busy{};  // Reads 1 until the operation is done
 
   static constexpr MgmtQpCommand Decode(const uint8_t* bytes) {
     MgmtQpCommand result;
@@ -9128,13 +9128,13 @@ struct MgmtQpCommand {
   friend constexpr bool operator==(const MgmtQpCommand&, const MgmtQpCommand&) = default;
 };
 
-// The entry that flip_bit means (csr.toml)
+// The entry for flip_bit (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtFlipEntry {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kIndexOffset = 0;
   static constexpr size_t kRamOffset = 3;
-  uint32_t index{};  // Entry of the memory: as of its table
+  uint32_t index{};  // Entry of the memory, numbered as in its table
   ContextRam ram{};  // Which memory
 
   static constexpr MgmtFlipEntry Decode(const uint8_t* bytes) {
@@ -9167,7 +9167,7 @@ struct MgmtFlipEntry {
   friend constexpr bool operator==(const MgmtFlipEntry&, const MgmtFlipEntry&) = default;
 };
 
-// What the net path accepts, as set by the RX control class (csr.toml)
+// Receive modes of the net path, as set by the RX control class (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtRxMode {
   static constexpr size_t kBytes = 4;
@@ -9228,7 +9228,7 @@ struct MgmtRxMode {
   friend constexpr bool operator==(const MgmtRxMode&, const MgmtRxMode&) = default;
 };
 
-// A read that a client asks for: 1 byte to 4096 at any address. The tag comes back with the data. (tokens.toml)
+// A client's read: 1 to 4096 bytes at any address. The tag returns with the data. (tokens.toml)
 struct DmaReadRequest {
   static constexpr size_t kBits = 85;
   uint64_t address{};  // First byte
@@ -9244,12 +9244,12 @@ struct DmaReadRequest {
   friend constexpr bool operator==(const DmaReadRequest&, const DmaReadRequest&) = default;
 };
 
-// The answer to a small read. (tokens.toml)
+// Response to a small read. (tokens.toml)
 struct DmaFetched {
   static constexpr size_t kBits = 522;
   uint8_t tag{};  // Of the request
   uint8_t resp{};  // axi_resp_e; not okay: the data is undefined
-  uint8_t data[64]{};  // From the first byte on; zero behind the last
+  uint8_t data[64]{};  // From the first byte; zero after the last
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("tag", self.tag, 8);
@@ -9265,9 +9265,9 @@ struct DmaStore {
   static constexpr size_t kBits = 592;
   uint64_t address{};  // First byte
   uint8_t bytes{};  // 1 to 64
-  bool notify{};  // The client hears of the completion, also if all went well
+  bool notify{};  // Report completion (dma_done) on success, too
   uint8_t tag{};  // The client's
-  uint8_t data[64]{};  // From the first byte on
+  uint8_t data[64]{};  // From the first byte
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("address", self.address, 64);
@@ -9280,12 +9280,12 @@ struct DmaStore {
   friend constexpr bool operator==(const DmaStore&, const DmaStore&) = default;
 };
 
-// A write of a whole client, said with the first beat of its data: 1 byte to 4096 at any address. (tokens.toml)
+// A client's write, sent with the first beat of its data: 1 to 4096 bytes at any address. (tokens.toml)
 struct DmaWriteRequest {
   static constexpr size_t kBits = 86;
   uint64_t address{};  // First byte
   uint16_t bytes{};  // 1 to 4096
-  bool notify{};  // The client hears of the completion, also if all went well
+  bool notify{};  // Report completion (dma_done) on success, too
   uint8_t tag{};  // The client's
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9298,7 +9298,7 @@ struct DmaWriteRequest {
   friend constexpr bool operator==(const DmaWriteRequest&, const DmaWriteRequest&) = default;
 };
 
-// A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
+// A write of this client has completed: it was requested with notify, or it failed. (tokens.toml)
 struct DmaDone {
   static constexpr size_t kBits = 10;
   uint8_t tag{};  // Of the request
@@ -9312,14 +9312,14 @@ struct DmaDone {
   friend constexpr bool operator==(const DmaDone&, const DmaDone&) = default;
 };
 
-// The host reads or writes a BAR: one access per cycle, always taken. Reads are answered in order, after bar_read_latency. (tokens.toml)
+// Host access to a BAR: one per cycle, always accepted. Read data returns in order, after bar_read_latency. (tokens.toml)
 struct BarAccess {
   static constexpr size_t kBits = 104;
   bool write{};  // 1: write, 0: read
   uint8_t bar_index{};  // BAR register: bar_virtio or bar_msix
   uint32_t offset{};  // First byte, from the start of the BAR
   uint8_t bytes{};  // 1, 2, 4 or 8
-  uint64_t data{};  // Of a write; from bit 0 on
+  uint64_t data{};  // Write data, from bit 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("write", self.write, 1);
@@ -9332,11 +9332,11 @@ struct BarAccess {
   friend constexpr bool operator==(const BarAccess&, const BarAccess&) = default;
 };
 
-// Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
+// Firmware's write of a table entry, broadcast to all blocks in one cycle. An entry shorter than 128 bytes occupies the low ones. (tokens.toml)
 struct TableWrite {
   static constexpr size_t kBits = 1056;
   MgmtTable table_id{};  // Which table
-  uint32_t index{};  // Which entry; it exists
+  uint32_t index{};  // Entry number; always in range
   uint8_t data[128]{};  // The entry; all zero for a clear
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9348,12 +9348,12 @@ struct TableWrite {
   friend constexpr bool operator==(const TableWrite&, const TableWrite&) = default;
 };
 
-// A bit of a context memory is to flip, said to everybody in one cycle (mgmt.flip_bit). (tokens.toml)
+// Request to flip one bit of a context memory, broadcast to all blocks in one cycle (mgmt.flip_bit). (tokens.toml)
 struct ContextFlip {
   static constexpr size_t kBits = 42;
   ContextRam ram{};  // Which memory
-  uint32_t index{};  // Which entry; it need not exist
-  uint16_t bit_index{};  // Which bit; behind the last one: the parity bit
+  uint32_t index{};  // Entry number; may be out of range
+  uint16_t bit_index{};  // Bit number; beyond the last one: the parity bit
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("ram", self.ram, 8);
@@ -9364,7 +9364,7 @@ struct ContextFlip {
   friend constexpr bool operator==(const ContextFlip&, const ContextFlip&) = default;
 };
 
-// What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
+// The host's configuration of a virtqueue, broadcast to all blocks when the queue is enabled and when it is reset (queue or device reset). (tokens.toml)
 struct QueueRowWrite {
   static constexpr size_t kBits = 241;
   uint16_t vq_index{};  // Virtqueue
@@ -9388,12 +9388,12 @@ struct QueueRowWrite {
   friend constexpr bool operator==(const QueueRowWrite&, const QueueRowWrite&) = default;
 };
 
-// The state of a QP that is in force from now on, said to everybody in one cycle. (tokens.toml)
+// New state of a QP, effective at once, broadcast to all blocks in one cycle. (tokens.toml)
 struct QpStateWrite {
   static constexpr size_t kBits = 28;
   uint32_t qpn{};  // Queue pair
   IbQpState state{};  // New state
-  bool clear{};  // 1: forget everything of this QP
+  bool clear{};  // 1: discard all state of this QP
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9404,11 +9404,11 @@ struct QpStateWrite {
   friend constexpr bool operator==(const QpStateWrite&, const QpStateWrite&) = default;
 };
 
-// Firmware sets up one half of a QP anew: everything that the half keeps begins as after RESET, with this PSN. (tokens.toml)
+// Firmware initializes one half of a QP: all its state is as after RESET, with this PSN. (tokens.toml)
 struct QpLoad {
   static constexpr size_t kBits = 48;
   uint32_t qpn{};  // Queue pair
-  uint32_t psn{};  // Requester: of the next packet; responder: expected
+  uint32_t psn{};  // Requester: PSN of the next packet; responder: expected PSN
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9418,7 +9418,7 @@ struct QpLoad {
   friend constexpr bool operator==(const QpLoad&, const QpLoad&) = default;
 };
 
-// A qp_command of firmware, on its way to QP control. (tokens.toml)
+// A qp_command of firmware, passed to QP control. (tokens.toml)
 struct QpOrder {
   static constexpr size_t kBits = 27;
   uint32_t qpn{};  // Queue pair
@@ -9432,10 +9432,10 @@ struct QpOrder {
   friend constexpr bool operator==(const QpOrder&, const QpOrder&) = default;
 };
 
-// A pulse: an order has been carried out, or a drain has come to its end. (tokens.toml)
+// A pulse: a qp_order has completed, or a drain has finished. (tokens.toml)
 struct QpDone {
   static constexpr size_t kBits = 1;
-  bool is_drain{};  // It was a drain, maybe one that was given up for another order meanwhile
+  bool is_drain{};  // It was a drain; possibly one that a later order superseded
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("is_drain", self.is_drain, 1);
@@ -9444,11 +9444,11 @@ struct QpDone {
   friend constexpr bool operator==(const QpDone&, const QpDone&) = default;
 };
 
-// A pulse: how many send work requests of a QP the send queue has begun to fetch, and are not complete. (tokens.toml)
+// A pulse: how many send work requests of a QP the send queue has started to fetch and are not complete. (tokens.toml)
 struct QpSends {
   static constexpr size_t kBits = 40;
   uint32_t qpn{};  // Queue pair
-  uint16_t outstanding{};  // Work requests; a fetch under way counts as many as it may bring
+  uint16_t outstanding{};  // Work requests; an outstanding fetch counts as the most that it can return
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9458,7 +9458,7 @@ struct QpSends {
   friend constexpr bool operator==(const QpSends&, const QpSends&) = default;
 };
 
-// A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+// A pulse: a packet with ack_req leaves for the wire; a response to everything up to `psn` can be expected from now on. (tokens.toml)
 struct QpSent {
   static constexpr size_t kBits = 56;
   uint32_t qpn{};  // Queue pair that sends it
@@ -9474,11 +9474,11 @@ struct QpSent {
   friend constexpr bool operator==(const QpSent&, const QpSent&) = default;
 };
 
-// A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
+// A pulse: position of one half of a QP: PSN of the requester's next new packet, or the responder's expected PSN. (tokens.toml)
 struct QpPsn {
   static constexpr size_t kBits = 48;
   uint32_t qpn{};  // Queue pair
-  uint32_t psn{};  // From now on
+  uint32_t psn{};  // New position
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9488,13 +9488,13 @@ struct QpPsn {
   friend constexpr bool operator==(const QpPsn&, const QpPsn&) = default;
 };
 
-// A block found that a QP must go to ERR. (tokens.toml)
+// A block detected an error that moves a QP to ERR. (tokens.toml)
 struct QpFailure {
   static constexpr size_t kBits = 73;
   uint32_t qpn{};  // Queue pair
-  RdmaEventType event_type{};  // What the host is told: qp_fatal, qp_req_err or qp_access_err
-  uint32_t code{};  // Why: of qp_fatal an rdma_error, else an AETH syndrome
-  bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and the host is told nothing
+  RdmaEventType event_type{};  // Event for the host: qp_fatal, qp_req_err or qp_access_err
+  uint32_t code{};  // Reason: with qp_fatal an rdma_error, else an AETH syndrome
+  bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and no event is sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9506,15 +9506,15 @@ struct QpFailure {
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
 };
 
-// Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
+// Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
 struct BufferRequest {
   static constexpr size_t kBits = 121;
-  BufferClient client{};  // Who asks
+  BufferClient client{};  // Requester
   uint16_t vq_index{};  // Virtqueue
-  bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not looked at
-  uint16_t index{};  // Of a descriptor
-  uint8_t count{};  // At most so many buffers, 1 to 8; by_index: 1
-  bool indirect{};  // by_index: the descriptor is in an indirect table, and what follows is the `buffer` token's
+  bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not read
+  uint16_t index{};  // Descriptor index
+  uint8_t count{};  // Maximum number of buffers, 1 to 8; by_index: 1
+  bool indirect{};  // by_index: the descriptor is in an indirect table; the fields below are copied from the `buffer` token
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
@@ -9532,21 +9532,21 @@ struct BufferRequest {
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id; who comes to the end of a chain there finds the id in the last descriptor and, as `next_index`, the place behind it, and says both with its completion. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
+// Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the next one with `indirect` and the table. (tokens.toml)
 struct Buffer {
   static constexpr size_t kBits = 247;
-  BufferStatus status{};  // ok, or why there is none
-  bool last{};  // Of the answer
+  BufferStatus status{};  // ok, or why there is no buffer
+  bool last{};  // Last token of the response
   uint16_t vq_index{};  // Virtqueue
   uint16_t head{};  // Descriptor index, as used elements name it; by_index: that index
   uint64_t address{};  // First byte
   uint32_t bytes{};  // Length
   bool writable{};  // For the device
-  bool more{};  // The chain goes on at `next`
-  uint16_t next_index{};  // Descriptor index; with has_id and without `more` the place behind the descriptor
-  bool has_id{};  // It is a descriptor of a packed ring, not of a table
-  uint16_t id{};  // With has_id: its buffer id, which counts in the last one of a buffer
-  bool indirect{};  // `next` is an index in an indirect table; else what follows is 0
+  bool more{};  // The chain continues at `next_index`
+  uint16_t next_index{};  // Descriptor index; with has_id and without `more` the position after the descriptor
+  bool has_id{};  // A descriptor of a packed ring, not of a table
+  uint16_t id{};  // With has_id: buffer id; valid in the last descriptor of a buffer
+  bool indirect{};  // `next_index` is an index into an indirect table; else the fields below are 0
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
@@ -9570,11 +9570,11 @@ struct Buffer {
   friend constexpr bool operator==(const Buffer&, const Buffer&) = default;
 };
 
-// A pulse, with ring_event_idx in split rings: descriptor fetch has told a client that a ring has no more than this. The driver is to ring when it adds to that, and until it can know so the ring has to be looked at once more. (tokens.toml)
+// A pulse, with ring_event_idx in split rings: descriptor fetch has reported a ring as empty at this index. The driver must ring the doorbell when it adds to that; after avail_event is written the ring has to be polled once more. (tokens.toml)
 struct AvailEvent {
   static constexpr size_t kBits = 32;
   uint16_t vq_index{};  // Virtqueue
-  uint16_t idx{};  // avail.idx as it was read
+  uint16_t idx{};  // avail.idx as read
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -9598,20 +9598,20 @@ struct QueueFailure {
   friend constexpr bool operator==(const QueueFailure&, const QueueFailure&) = default;
 };
 
-// A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
+// A completed work request: its buffer is returned as used, then its CQE is written, if it has one. (tokens.toml)
 struct Completion {
   static constexpr size_t kBits = 500;
   uint16_t vq_index{};  // Virtqueue of the work request
   uint16_t head{};  // Its descriptor
   uint32_t used_bytes{};  // Bytes written, for the used element
-  bool more{};  // The driver may not see it before the next completion, which is of the same queue and comes next; without CQE
-  bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `behind` count. Else it is one descriptor
+  bool more{};  // Must not become visible to the driver before the next completion, which follows directly and belongs to the same queue; without CQE
+  bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `behind` are valid. Else it is one descriptor
   uint16_t id{};  // Buffer id, of the chain's last descriptor
-  uint16_t behind{};  // Place behind the chain's last descriptor
-  bool has_cqe{};  // 1: what follows counts
+  uint16_t behind{};  // Position after the chain's last descriptor
+  bool has_cqe{};  // 1: the fields below are valid
   uint16_t cqn{};  // Completion queue
-  bool solicited{};  // Notifies those who wait for solicited completions only; errors always do
-  uint8_t cqe[48]{};  // rdma_cq_req as it lies in memory
+  bool solicited{};  // Also notifies a CQ armed for solicited completions only; errors always do
+  uint8_t cqe[48]{};  // rdma_cq_req as in memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -9630,7 +9630,7 @@ struct Completion {
   friend constexpr bool operator==(const Completion&, const Completion&) = default;
 };
 
-// Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
+// Written to the host's event queue as an rdma_event; the writer fills its field `lost`. (tokens.toml)
 struct HostEvent {
   static constexpr size_t kBits = 80;
   RdmaEventType event_type{};  // What happened
@@ -9646,7 +9646,7 @@ struct HostEvent {
   friend constexpr bool operator==(const HostEvent&, const HostEvent&) = default;
 };
 
-// A virtqueue that the driver wants to hear of, by the message of its vector. It may wait for more of the same queue. (tokens.toml)
+// Interrupt request of a virtqueue, through its vector. Moderation may delay it to merge more of the same queue. (tokens.toml)
 struct QueueInterrupt {
   static constexpr size_t kBits = 32;
   uint16_t vq_index{};  // Virtqueue
@@ -9663,7 +9663,7 @@ struct QueueInterrupt {
 // Sends the message of an MSI-X vector, unless it is masked. (tokens.toml)
 struct Interrupt {
   static constexpr size_t kBits = 16;
-  uint16_t msix_vector{};  // Or virtio_msi_no_vector: nothing happens
+  uint16_t msix_vector{};  // virtio_msi_no_vector: no effect
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("msix_vector", self.msix_vector, 16);
@@ -9672,7 +9672,7 @@ struct Interrupt {
   friend constexpr bool operator==(const Interrupt&, const Interrupt&) = default;
 };
 
-// A virtqueue that the driver rang. While it waits in a queue, more rings of it add nothing. (tokens.toml)
+// Doorbell of a virtqueue. While one is pending, further doorbells of the same virtqueue merge into it. (tokens.toml)
 struct Doorbell {
   static constexpr size_t kBits = 16;
   uint16_t vq_index{};  // Virtqueue
@@ -9688,7 +9688,7 @@ struct Doorbell {
 struct CqArm {
   static constexpr size_t kBits = 48;
   uint16_t cqn{};  // Completion queue
-  uint32_t value{};  // What was written
+  uint32_t value{};  // Value written
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("cqn", self.cqn, 16);
@@ -9698,18 +9698,18 @@ struct CqArm {
   friend constexpr bool operator==(const CqArm&, const CqArm&) = default;
 };
 
-// A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
+// A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
 struct WorkRequest {
   static constexpr size_t kBits = 899;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
-  RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, and the rest is undefined
+  RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, the other fields are undefined
   uint64_t address{};  // Of the work request
   uint32_t bytes{};  // Of the descriptor
   uint8_t head_bytes[48]{};  // Bytes 0 to 47
-  uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero behind the end of the descriptor
-  bool again{};  // 1: asked for by a replay, and what follows is that token's; else it is 0
-  bool resume{};  // Of the replay: there is no work request, only its QP counts and what follows
+  uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero after the end of the descriptor
+  bool again{};  // 1: fetched for a replay, and the fields below are that token's; else they are 0
+  bool resume{};  // Of the replay: there is no work request; only qpn and the fields below are valid
   uint8_t generation{};  // Of the replay
   uint8_t slot{};  // Of the replay
   uint32_t psn{};  // Of the replay
@@ -9742,11 +9742,11 @@ struct WorkRequest {
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
 };
 
-// A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
+// A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the hold. (tokens.toml)
 struct QpHold {
   static constexpr size_t kBits = 32;
   uint32_t qpn{};  // Queue pair
-  uint8_t generation{};  // One more than that of the QP's hold before; 0 at first, and after a clear
+  uint8_t generation{};  // Epoch of the hold: one more than that of the QP's previous hold; 0 for the first one and after a clear
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9756,20 +9756,20 @@ struct QpHold {
   friend constexpr bool operator==(const QpHold&, const QpHold&) = default;
 };
 
-// The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
+// The completer requests retransmission of a record's packets, or their first transmission if they were held back: the work request is read again. Replays of a QP are executed in order. (tokens.toml)
 struct Replay {
   static constexpr size_t kBits = 154;
   uint32_t qpn{};  // Queue pair
-  bool resume{};  // 1: no record: every packet below `psn` was asked for, and if that is the requester's next one, the hold of this generation ends
+  bool resume{};  // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one, the hold of this generation ends
   uint8_t generation{};  // Of the hold
   uint16_t head{};  // The record's descriptor
-  uint8_t slot{};  // The completer's, for the record
+  uint8_t slot{};  // The completer's slot of the record
   uint32_t psn{};  // Of the first packet to send
   uint32_t first_psn{};  // Of the record's message
-  uint32_t last_psn{};  // Of the record's message: nothing beyond it is sent
-  uint16_t packets{};  // Not 0: so many from `psn` on are sent, and a record with `amends` says when they begin. 0: all up to last_psn
-  bool fresh{};  // None of them was asked for before: they do not count as retransmissions
-  uint8_t number{};  // RDMA READ: how many READs of the QP there were before it since the hardware reset, modulo 256
+  uint32_t last_psn{};  // Of the record's message; the last one to send
+  uint16_t packets{};  // Not 0: this many packets from `psn` on are sent; a record with `amends` marks their start. 0: all up to last_psn
+  bool fresh{};  // First transmission: the packets do not count as retransmissions
+  uint8_t number{};  // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9788,13 +9788,13 @@ struct Replay {
   friend constexpr bool operator==(const Replay&, const Replay&) = default;
 };
 
-// Sets the one timer of a QP anew, from now on. (tokens.toml)
+// Restarts or stops the one timer of a QP. (tokens.toml)
 struct TimerSet {
   static constexpr size_t kBits = 39;
   uint32_t qpn{};  // Queue pair
-  TimerKind kind{};  // What for
-  uint8_t code{};  // How long, by kind
-  uint8_t generation{};  // Comes back
+  TimerKind kind{};  // Purpose
+  uint8_t code{};  // Duration, by kind
+  uint8_t generation{};  // Returned in timer_expired
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9806,7 +9806,7 @@ struct TimerSet {
   friend constexpr bool operator==(const TimerSet&, const TimerSet&) = default;
 };
 
-// A QP's timer has run out, and stands now. (tokens.toml)
+// A QP's timer has expired and is stopped. (tokens.toml)
 struct TimerExpired {
   static constexpr size_t kBits = 32;
   uint32_t qpn{};  // Queue pair
@@ -9820,16 +9820,16 @@ struct TimerExpired {
   friend constexpr bool operator==(const TimerExpired&, const TimerExpired&) = default;
 };
 
-// Asks whether a key allows an access, and where it goes if it has at most 4096 bytes. (tokens.toml)
+// Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
   static constexpr size_t kBits = 147;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
-  bool local_write{};  // Right that is needed
-  bool remote_write{};  // Right that is needed
-  bool remote_read{};  // Right that is needed
+  bool local_write{};  // Required right
+  bool remote_write{};  // Required right
+  bool remote_read{};  // Required right
   uint64_t address{};  // First byte, in the region's addresses
-  uint32_t bytes{};  // 1 or more; above 4096 only the status counts
+  uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -9844,14 +9844,14 @@ struct MemoryCheck {
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
 };
 
-// Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more: the rest is 0. (tokens.toml)
+// Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
 struct MemoryPlace {
   static constexpr size_t kBits = 157;
   MemoryStatus status{};  // Outcome
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length
   uint64_t address1{};  // Second run
-  uint16_t bytes1{};  // Its length; 0: there is none
+  uint16_t bytes1{};  // Its length; 0: no run
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 3);
@@ -9864,7 +9864,7 @@ struct MemoryPlace {
   friend constexpr bool operator==(const MemoryPlace&, const MemoryPlace&) = default;
 };
 
-// A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
+// A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
 struct TxPacket {
   static constexpr size_t kBits = 371;
   uint32_t qpn{};  // Queue pair that sends it
@@ -9872,15 +9872,15 @@ struct TxPacket {
   bool solicited_event{};  // BTH
   bool ack_req{};  // BTH
   uint32_t psn{};  // BTH
-  uint8_t extension[28]{};  // From the first byte after the BTH; zero after the opcode's extended headers
+  uint8_t extension[28]{};  // Extended headers, from the first byte after the BTH; zero after the last
   uint16_t payload_bytes{};  // Without pad: at most 4096 of RoCE, header and frame of a net frame
-  bool has_ah{};  // Datagram: path and peer are not the QP's own, but the two that follow
-  uint16_t ah{};  // Address handle; it is valid
+  bool has_ah{};  // Datagram: path and peer are the two fields below instead of the QP's own
+  uint16_t ah{};  // Address handle; checked to be valid
   uint32_t dest_qpn{};  // Peer's queue pair
-  bool reports{};  // tx_gather tells the completer when the packet leaves: the last one of a message that nobody acknowledges (UC, UD)
-  bool is_response{};  // Of the read responder, which is told when tx_builder takes it, or when tx_gather fails it
-  uint32_t last_psn{};  // With ack_req: what answers it says nothing of later packets. PSN of the last response of a READ, else the packet's own
-  uint8_t generation{};  // With ack_req: of the QP's last hold, when it was sent
+  bool reports{};  // tx_gather reports to the completer when the packet leaves: the last one of a message without acknowledge (UC, UD)
+  bool is_response{};  // A packet of the read responder: tx_builder reports that it took it, tx_gather that it failed
+  uint32_t last_psn{};  // With ack_req: last PSN that its response covers: PSN of the last response of a READ, else the packet's own
+  uint8_t generation{};  // With ack_req: epoch of the QP's last hold when it was sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9902,16 +9902,16 @@ struct TxPacket {
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
 };
 
-// A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
+// A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
 struct TxJob {
   static constexpr size_t kBits = 527;
-  TxPacket packet{};  // What to send
+  TxPacket packet{};  // Packet to send
   uint64_t address0{};  // First run
-  uint16_t bytes0{};  // Its length; 0: there is none
+  uint16_t bytes0{};  // Its length; 0: no run
   uint64_t address1{};  // Second run
-  uint16_t bytes1{};  // Its length; 0: there is none
-  bool more{};  // The payload goes on in the next job, which has the same packet
-  bool drop{};  // No runs: the packet that the jobs before this one began, if any, is forgotten
+  uint16_t bytes1{};  // Its length; 0: no run
+  bool more{};  // The payload continues in the next job, which has the same packet
+  bool drop{};  // No runs: discards the packet that previous jobs started, if any
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     TxPacket::Visit(self.packet, f);
@@ -9926,27 +9926,27 @@ struct TxJob {
   friend constexpr bool operator==(const TxJob&, const TxJob&) = default;
 };
 
-// A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
+// A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
   static constexpr size_t kBits = 270;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
   IbWcOpcode opcode{};  // For the CQE
-  IbWcStatus status{};  // Not success: completes so, without waiting for an acknowledge of its own
+  IbWcStatus status{};  // Not success: completes with this status, without an acknowledge of its own
   uint32_t vendor_err{};  // For the CQE
-  bool signaled{};  // Has a CQE, also if all went well
-  uint32_t last_psn{};  // Acknowledged: complete
-  uint32_t first_psn{};  // Of its packets; without packets the next one's, and last_psn is one less
-  bool amends{};  // Takes the place of a record, if that is still kept: its message failed on the way
-  bool again{};  // With amends: the record of `slot`, if that has this first_psn, in a replay; else the QP's newest
-  uint8_t slot{};  // Of the replay
-  bool unsent{};  // No packet of it left, because the QP is held
-  bool fence{};  // Nothing of it is sent before all READs before it are complete
-  uint32_t bytes{};  // RDMA READ: of the message, for the CQE; else 0
-  bool silent{};  // It could not be read: leaves without CQE and without used element
-  uint16_t packets{};  // Not 0: so many of its packets leave now, and the rest when a replay asks for it; with amends and again, those that the replay asked for
-  uint8_t generation{};  // With packets, amends and again: of the replay. Else 0
+  bool signaled{};  // Has a CQE on success, too
+  uint32_t last_psn{};  // Complete when this PSN is acknowledged
+  uint32_t first_psn{};  // Of its first packet; without packets the PSN of the next packet, and last_psn is one less
+  bool amends{};  // Replaces a record, if that still exists: its message failed while being sent
+  bool again{};  // With amends: replaces the record of `slot` if it has this first_psn (replay); else the QP's newest record
+  uint8_t slot{};  // Slot of the replay
+  bool unsent{};  // No packet of it was sent, because the QP is held
+  bool fence{};  // Not started before all preceding READs are complete
+  uint32_t bytes{};  // RDMA READ: message length, for the CQE; else 0
+  bool silent{};  // The work request could not be read: retired without CQE and without used element
+  uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
+  uint8_t generation{};  // With packets, amends and again: epoch of the replay; else 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9972,7 +9972,7 @@ struct SendRecord {
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
 };
 
-// A pulse: how many RDMA READs of a QP have ended since the hardware reset, modulo 256. Who begins them counts likewise, so the difference is what is under way; neither number is ever set back. Said by the completer (whose record was retired, however) for the requester, and by the read responder (answered or dropped) for the responder. (tokens.toml)
+// A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the responder. (tokens.toml)
 struct QpReads {
   static constexpr size_t kBits = 32;
   uint32_t qpn{};  // Queue pair
@@ -9986,17 +9986,17 @@ struct QpReads {
   friend constexpr bool operator==(const QpReads&, const QpReads&) = default;
 };
 
-// An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
+// Destination of the responses of an RDMA READ of ours. Sent before its request leaves, also on retransmission, in PSN order; a duplicate changes nothing. (tokens.toml)
 struct ReadRecord {
   static constexpr size_t kBits = 312;
   uint32_t qpn{};  // Queue pair
-  uint8_t number{};  // How many READs of the QP there were before it since the hardware reset, modulo 256: tells a new one from one that is known
+  uint8_t number{};  // Number of READs of the QP before it since the hardware reset, modulo 256: distinguishes a new one from a duplicate
   uint32_t first_psn{};  // Of its responses
   uint32_t last_psn{};  // Of its responses
   uint32_t bytes{};  // Of the message
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
-  uint8_t sge[16]{};  // The first rdma_sge as it lies in memory; 0 if there is none
+  uint8_t sge[16]{};  // The first rdma_sge as in memory; 0 if there is none
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10012,15 +10012,15 @@ struct ReadRecord {
   friend constexpr bool operator==(const ReadRecord&, const ReadRecord&) = default;
 };
 
-// News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
+// Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to memory. (tokens.toml)
 struct RxAck {
   static constexpr size_t kBits = 89;
   uint32_t qpn{};  // Our queue pair
-  uint32_t psn{};  // BTH; of a response that is not the expected one: the PSN that was expected
-  uint8_t syndrome{};  // AETH; of a response that is not the expected one: NAK of PSN sequence error. With a status: its rdma_error
+  uint32_t psn{};  // BTH; for an unexpected response: the expected PSN
+  uint8_t syndrome{};  // AETH; for an unexpected response: NAK PSN sequence error. With a status: its rdma_error
   uint32_t msn{};  // AETH; 0 if the packet has none
-  bool is_read{};  // A READ response: it covers its own PSN, which is a READ's, and all before
-  IbWcStatus status{};  // With is_read: not success, the READ with this PSN ends so (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err)
+  bool is_read{};  // A READ response: acknowledges its own PSN, which is a READ's, and all before
+  IbWcStatus status{};  // With is_read: not success: status with which the READ with this PSN completes (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10034,13 +10034,13 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
 struct RxAnswer {
   static constexpr size_t kBits = 500;
-  bool is_read{};  // 1: what follows the packet counts
+  bool is_read{};  // 1: the fields after `packet` are valid
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
-  uint32_t rkey{};  // Its key, which allowed all of it when the request came
+  uint32_t rkey{};  // Its key, checked for the whole range when the request arrived
   uint32_t bytes{};  // 0 to 2^31
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10054,24 +10054,24 @@ struct RxAnswer {
   friend constexpr bool operator==(const RxAnswer&, const RxAnswer&) = default;
 };
 
-// What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
+// Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
   static constexpr size_t kBits = 1276;
-  bool no_frame{};  // No frame belongs to it, and nothing is written
-  bool more{};  // The frame stays: the next one is of it, too
-  uint16_t net_bytes{};  // Not 0: the frame, which has so many bytes, goes to the net path as it is, and nothing else happens
-  bool zeros{};  // What is written is 0, not of the frame
-  uint16_t offset{};  // In the frame, of the first byte to write
+  bool no_frame{};  // Belongs to no frame, writes nothing
+  bool more{};  // The frame stays: the next token belongs to it, too
+  uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
+  bool zeros{};  // Zeros are written instead of frame bytes
+  uint16_t offset{};  // Offset in the frame of the first byte to write
   uint64_t address0{};  // First run
-  uint16_t bytes0{};  // Its length; 0: nothing is written
+  uint16_t bytes0{};  // Its length; 0: no write
   uint64_t address1{};  // Second run
-  uint16_t bytes1{};  // Its length; 0: there is none
-  bool has_completion{};  // `completion` counts
-  Completion completion{};  // Of a receive; leaves when the data is on its way to memory
-  bool has_answer{};  // `answer` counts
-  RxAnswer answer{};  // Leaves when the data is on its way to memory
-  bool has_ack{};  // `ack` counts
-  RxAck ack{};  // Leaves when the data is on its way to memory
+  uint16_t bytes1{};  // Its length; 0: no run
+  bool has_completion{};  // `completion` is valid
+  Completion completion{};  // Of a receive; sent when the data writes have been issued
+  bool has_answer{};  // `answer` is valid
+  RxAnswer answer{};  // Sent when the data writes have been issued
+  bool has_ack{};  // `ack` is valid
+  RxAck ack{};  // Sent when the data writes have been issued
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
@@ -10094,7 +10094,7 @@ struct RxPlace {
   friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;
 };
 
-// The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
+// The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
 struct ReceiveRequest {
   static constexpr size_t kBits = 89;
   uint32_t qpn{};  // Queue pair
@@ -10110,16 +10110,16 @@ struct ReceiveRequest {
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
-// The answer. Failed with a code: a work request (or the element's read) was bad, and of the work request head and wr_id are valid, as far as they are known. Else not ok: the rest is 0. (tokens.toml)
+// Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
 struct Receive {
   static constexpr size_t kBits = 290;
-  BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read is
-  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has told
+  BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read failed
+  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has reported
   uint16_t head{};  // Descriptor of the work request
   uint64_t wr_id{};  // For the CQE
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
-  uint8_t sge[16]{};  // rdma_sge as it lies in memory: the first one (0 if there is none), or that which was asked for
+  uint8_t sge[16]{};  // rdma_sge as in memory: the first one (0 if there is none), or the requested one
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 2);
@@ -10134,14 +10134,14 @@ struct Receive {
   friend constexpr bool operator==(const Receive&, const Receive&) = default;
 };
 
-// What a received frame says of itself: a pulse, a fixed time after its last beat. (tokens.toml)
+// Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
 struct NetClass {
   static constexpr size_t kBits = 78;
   uint8_t destination_mac[6]{};  // As on the wire
   bool vlan_present{};  // The frame has a tag (802.1Q)
   uint16_t vlan_id{};  // Of the tag
-  uint16_t flow_hash{};  // Of addresses and ports, for the choice of a queue pair
-  bool checksum_valid{};  // TCP or UDP over IPv4 or IPv6, whole, and its checksum is right (and, IPv4, that of the header)
+  uint16_t flow_hash{};  // Hash of addresses and ports, selects the queue pair
+  bool checksum_valid{};  // Complete TCP or UDP over IPv4 or IPv6 with a correct checksum (IPv4: header checksum, too)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     for (size_t i = 6; i-- > 0;) f("destination_mac", self.destination_mac[i], 8);
@@ -10154,7 +10154,7 @@ struct NetClass {
   friend constexpr bool operator==(const NetClass&, const NetClass&) = default;
 };
 
-// A received frame that is kept: it passed the filter, and lies in the net store in the order of these tokens. (tokens.toml)
+// A received frame that passed the filter; frames are in the net store in the order of these tokens. (tokens.toml)
 struct NetFrame {
   static constexpr size_t kBits = 23;
   uint16_t bytes{};  // Of the frame
@@ -10581,39 +10581,39 @@ inline constexpr uint32_t kMgmtTimeLowRegister = 0x70u;  // Device time in ns, l
 inline constexpr uint32_t kMgmtTimeHighRegister = 0x74u;  // Device time in ns, high half, as latched by the last read of time_low
 inline constexpr uint32_t kMgmtControlRegister = 0x80u;  // Switches that firmware sets
 inline constexpr uint32_t kMgmtStatusRegister = 0x84u;  // State of the datapath
-inline constexpr uint32_t kMgmtInterruptCauseRegister = 0x88u;  // Why the firmware is wanted
+inline constexpr uint32_t kMgmtInterruptCauseRegister = 0x88u;  // Interrupt causes for firmware
 inline constexpr uint32_t kMgmtInterruptEnableRegister = 0x8cu;  // Bits of interrupt_cause that raise the firmware's interrupt
 inline constexpr uint32_t kMgmtQueueResetIndexRegister = 0x90u;  // Virtqueue of the oldest queue reset that firmware has not acknowledged
 inline constexpr uint32_t kMgmtQueueResetDoneRegister = 0x94u;  // Virtqueue whose reset is complete: the driver may set it up again
-inline constexpr uint32_t kMgmtFatalCauseRegister = 0x98u;  // First reason since reset for which the device needs a reset (`fatal_cause` values); the host sees DEVICE_NEEDS_RESET
+inline constexpr uint32_t kMgmtFatalCauseRegister = 0x98u;  // First reason since reset for which the device needs a reset (`fatal_cause` values); sets DEVICE_NEEDS_RESET
 inline constexpr uint32_t kMgmtMailboxStatusRegister = 0xc0u;  // The command at the head of the control queue
 inline constexpr uint32_t kMgmtMailboxRequestBytesRegister = 0xc4u;  // Device-readable bytes of the command
 inline constexpr uint32_t kMgmtMailboxResponseBytesRegister = 0xc8u;  // Device-writable bytes of the command
-inline constexpr uint32_t kMgmtMailboxFetchRegister = 0xccu;  // Byte offset in the request: copies up to `mailbox_data` bytes from there into the window; done when not busy
-inline constexpr uint32_t kMgmtMailboxCompleteRegister = 0xd0u;  // Bytes of the window to write as response; then the descriptor is used and the next command may come
+inline constexpr uint32_t kMgmtMailboxFetchRegister = 0xccu;  // Byte offset in the request: copies up to 512 bytes from there to mailbox_data; done when not busy
+inline constexpr uint32_t kMgmtMailboxCompleteRegister = 0xd0u;  // Bytes of the window to write as response; then the descriptor is returned as used and the next command may follow
 inline constexpr uint32_t kMgmtMailboxDataRegister = 0x200u;  // Window of 512 bytes: request bytes after a fetch, the response before a completion
-inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // Writing starts the operation on table_index; busy until it has happened in order with the datapath's own accesses
+inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses
 inline constexpr uint32_t kMgmtTableIndexRegister = 0x104u;  // Entry of the table
 inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes
-inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // Writing starts an operation on one QP; one at a time
+inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // A write starts an operation on one QP; one at a time
 inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free
-inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as it lies in memory
-inline constexpr uint32_t kMgmtFlipEntryRegister = 0x130u;  // The entry that flip_bit means
-inline constexpr uint32_t kMgmtFlipBitRegister = 0x134u;  // Writing the number of a bit flips it in the memory of flip_entry, as radiation would, for tests: until the entry is written, every read of it finds bad parity (fatal_cause.memory). A number behind the entry's last bit means its parity bit. Each memory keeps one flip; a new one takes its place, also one of an entry that does not exist. Only the low 10 bits count.
+inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as in memory
+inline constexpr uint32_t kMgmtFlipEntryRegister = 0x130u;  // The entry for flip_bit
+inline constexpr uint32_t kMgmtFlipBitRegister = 0x134u;  // Fault injection (single-event upset) for tests: writing a bit number flips that bit in the memory of flip_entry; until the entry is written, every read of it has bad parity (fatal_cause.memory). A number beyond the entry's last bit selects its parity bit. Each memory keeps one flip; a new one replaces it, even if its entry does not exist. Only the low 10 bits are used.
 inline constexpr uint32_t kMgmtMacLowRegister = 0x400u;  // Bytes 0 … 3 of the MAC address, byte 0 in bits 7:0
 inline constexpr uint32_t kMgmtMacHighRegister = 0x404u;  // Bytes 4 and 5 of the MAC address
-inline constexpr uint32_t kMgmtRxModeRegister = 0x408u;  // What the net path accepts, as set by the RX control class
+inline constexpr uint32_t kMgmtRxModeRegister = 0x408u;  // Receive modes of the net path, as set by the RX control class
 inline constexpr uint32_t kMgmtActiveQueuePairsRegister = 0x40cu;  // Net queue pairs in use (VIRTIO_NET_CTRL_MQ)
 inline constexpr uint32_t kMgmtMtuRegister = 0x410u;  // Largest net packet without Ethernet header, as the host reads it in its configuration
 inline constexpr uint32_t kMgmtRxVerdictCountRegister = 0x440u;  // Frames by `rx_verdict`, saturating
 inline constexpr uint32_t kMgmtTxFramesRegister = 0x480u;  // Frames sent, saturating
 inline constexpr uint32_t kMgmtRxBufferDropsRegister = 0x484u;  // Frames dropped because the receive buffer was full, saturating
-inline constexpr uint32_t kMgmtRetransmissionsRegister = 0x488u;  // RoCE packets sent again, saturating
+inline constexpr uint32_t kMgmtRetransmissionsRegister = 0x488u;  // RoCE packets retransmitted, saturating
 inline constexpr uint32_t kMgmtDmaErrorsRegister = 0x48cu;  // DMA reads or writes that completed with an error, saturating
-inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptors refused because they point outside their queue's window, saturating
-inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames that the receive filter refused, saturating
-inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames that passed the filter, or came before it, and were lost for want of room or of receive buffers, saturating
-inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that asks for what was not offered, saturating
+inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptors rejected because they point outside their queue's window, saturating
+inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames dropped by the receive filter, saturating
+inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames dropped before or after the filter for lack of space or of receive buffers, saturating
+inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that requests a feature that was not offered, saturating
 inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
 inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
@@ -10672,7 +10672,7 @@ struct Config {
   uint32_t num_qps;  // Queue pairs including QP1 (L, max_rdma_qps); more need a larger notify region (notify_queues_max) [entries]
   uint32_t num_pds;  // Protection domains [entries]
   uint32_t num_mrs;  // Memory regions [entries]
-  uint32_t num_translations;  // Page addresses that all memory regions together can hold on chip [entries]
+  uint32_t num_translations;  // On-chip page addresses of all memory regions together [entries]
   uint32_t num_ahs;  // Address handles [entries]
   uint32_t num_gids;  // Length of the GID table [entries]
   uint32_t max_queue_entries;  // Largest virtqueue [descriptors]
@@ -10685,8 +10685,8 @@ struct Config {
   uint32_t dma_tags;  // DMA reads outstanding [reads]
   uint32_t rx_buffer_bytes;  // Packet buffer between wire and host memory [bytes]
   uint32_t tx_buffer_bytes;  // Packet buffer between host memory and wire [bytes]
-  uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: bounds the bytes that reads under way ask for [bytes]
-  uint32_t dma_writes;  // DMA writes that the bus has not answered [bursts]
+  uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: limits the bytes of outstanding reads [bytes]
+  uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated from spec/*.toml by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.
 
-// For the test that the package and the C++ header agree: converts any structure with the package's functions and gives out
+// For the test that the package and the C++ header agree: converts any structure with the package's functions and outputs
 // every number of the package by index. Not part of the device.
 /* verilator lint_off UNUSEDSIGNAL */
 module vireo_spec_codec

@@ -19,7 +19,7 @@ package vireo_spec_pkg;
   // Largest speed; 0 to this are valid. [virtio 1.3, 5.1.4] (net.toml)
   localparam logic [31:0] NetSpeedMax = 32'h7fffffff;
 
-  // Speed not known; so is every value above net_speed_max. [virtio 1.3, 5.1.4] (net.toml)
+  // Speed not known; the same applies to every value above net_speed_max. [virtio 1.3, 5.1.4] (net.toml)
   localparam logic [31:0] NetSpeedUnknown = 32'hffffffff;
 
   // Smallest value of net_config.mtu (the largest is 65535). [virtio 1.3, 5.1.4.1] (net.toml)
@@ -58,7 +58,7 @@ package vireo_spec_pkg;
   // Informational; a driver does not match on it. [virtio 1.3, 4.1.2.1] (pci.toml)
   localparam logic [15:0] PciSubsystemVendorId = 16'h1af4;
 
-  // 0x40 + virtio device number: high enough to keep legacy drivers away, and nobody's assigned number. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
+  // 0x40 + virtio device number: high enough to keep legacy drivers away, and not assigned. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
   localparam logic [15:0] PciSubsystemId = 16'h41;
 
   // Base class 2 network controller, subclass 0 Ethernet, programming interface 0. [PCI Code and ID Assignment, 1.3] (pci.toml)
@@ -100,7 +100,7 @@ package vireo_spec_pkg;
   // No memory request may cross a multiple of this address. [PCIe 5.0, 2.2.7] (pci.toml)
   localparam logic [15:0] PcieRequestBoundary = 16'h1000;
 
-  // Most vectors of a function; the build parameter says how many this device has, 2 at the least. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml)
+  // Maximum vectors of a function; a build parameter sets the number of this device, at least 2. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml)
   localparam logic [15:0] MsixVectorsMax = 16'h800;
 
   // BAR register of the virtio regions: 64-bit, not prefetchable; takes register 1 too. (pci.toml)
@@ -118,7 +118,7 @@ package vireo_spec_pkg;
   // Offset of net_config; the RoCE configuration of the profile follows inside this page. (pci.toml)
   localparam logic [31:0] BarVirtioDeviceCfg = 32'h2000;
 
-  // Length of each of the three register regions. What no structure covers reads 0 and ignores writes. (pci.toml)
+  // Length of each of the three register regions. Unused bytes read 0 and ignore writes. (pci.toml)
   localparam logic [31:0] BarVirtioCfgBytes = 32'h1000;
 
   // Offset of the doorbell pages. (pci.toml)
@@ -127,13 +127,13 @@ package vireo_spec_pkg;
   // 16 MiB: notify_queues_max pages of notify_off_multiplier bytes. (pci.toml)
   localparam logic [31:0] BarVirtioNotifyBytes = 32'h1000000;
 
-  // Distance of two queues' doorbells: one page each, so that a process can be given the doorbell of one queue alone. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml)
+  // Distance of two queues' doorbells: one page each, so that a process can map the doorbell of a single queue. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml)
   localparam logic [31:0] NotifyOffMultiplier = 32'h1000;
 
   // Doorbell pages. nic100 needs 3,106: 32 net queues, 1 control, 1024 CQs, 2 * 1024 queues of QPs, 1 event queue. (pci.toml)
   localparam logic [15:0] NotifyQueuesMax = 16'h1000;
 
-  // Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. Behind it: rdma_cq_arm_offset. Reads give 0. [virtio 1.3, 4.1.5.2] (pci.toml)
+  // Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. After it: rdma_cq_arm_offset. Reads return 0. [virtio 1.3, 4.1.5.2] (pci.toml)
   localparam logic [11:0] NotifyPageQueue = 12'h0;
 
   // BAR register of the MSI-X structures: 64-bit, not prefetchable; takes register 3 too. (pci.toml)
@@ -148,7 +148,7 @@ package vireo_spec_pkg;
   // Offset of the pending bit array: msix_pba_entry[vectors / 64, rounded up], at most 256 bytes. (pci.toml)
   localparam logic [31:0] BarMsixPba = 32'h8000;
 
-  // Profile of a device that was created without naming one: vireo. (profiles.toml)
+  // Profile of a device that was created without a profile: vireo. (profiles.toml)
   localparam logic [7:0] ProfileDefault = 8'h1;
 
   // Virtqueue of CQ `cqn` (0 … M - 1): 2N + rdma_completeq_offset + cqn. [RFC v2, Virtqueues] (roce.toml)
@@ -163,7 +163,7 @@ package vireo_spec_pkg;
   // Event queue (vireo only): 2N + M + 2L + rdma_eventq_offset, after the last QP's receive queue. [docs/decisions/0003] (roce.toml)
   localparam logic [15:0] RdmaEventqOffset = 16'h1;
 
-  // Lowest number that create_qp gives to an RC, UC or UD QP. The number is the one on the wire and the one of the virtqueues. 0 (SMI) is never given, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps all the same. [IBTA vol. 1, 3.5.1] (roce.toml)
+  // Lowest number that create_qp assigns to an RC, UC or UD QP. The same number is used on the wire and for the virtqueues. 0 (SMI) is never assigned, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps nevertheless. [IBTA vol. 1, 3.5.1] (roce.toml)
   localparam logic [23:0] RdmaFirstQpn = 24'h2;
 
   // Lowest legal max_rdma_qps; useful from rdma_first_qpn + 1. [RFC v2, Device configuration layout] (roce.toml)
@@ -184,25 +184,25 @@ package vireo_spec_pkg;
   // Room for inline data in rdma_sq_req; every device accepts a max_inline_data up to this. [RFC v2, RoCE Support] (roce.toml)
   localparam logic [15:0] RdmaInlineBytes = 16'h200;
 
-  // Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; what libibverbs programs expect] (roce.toml)
+  // Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; as libibverbs programs expect] (roce.toml)
   localparam logic [7:0] RdmaUdGrhBytes = 8'h28;
 
   // Page size of reg_user_mr if page_shift is 0, and always in rfc-v2: 4096 bytes. (roce.toml)
   localparam logic [7:0] RdmaPageShiftDefault = 8'hc;
 
-  // Smallest page_shift but 0. (roce.toml)
+  // Smallest page_shift other than 0. (roce.toml)
   localparam logic [7:0] RdmaPageShiftMin = 8'hc;
 
-  // Largest page_shift: 1 GiB. page_size_cap says which of the sizes between a device has. (roce.toml)
+  // Largest page_shift: 1 GiB. page_size_cap lists the sizes that a device supports. (roce.toml)
   localparam logic [7:0] RdmaPageShiftMax = 8'h1e;
 
-  // The port: there is one, and port events name it. (roce.toml)
+  // Number of the only port, as in port events. (roce.toml)
   localparam logic [7:0] RdmaPortNum = 8'h1;
 
-  // Where a CQ is armed without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml)
+  // Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml)
   localparam logic [7:0] RdmaCqArmOffset = 8'h4;
 
-  // Length of mac_filter. What does not fit is accepted by mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
+  // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
   localparam logic [15:0] TableMacFilterEntries = 16'h40;
 
   // VLAN identifiers in an entry of vlan_filter: entry v / 32, bit v % 32. (tables.toml)
@@ -214,43 +214,43 @@ package vireo_spec_pkg;
   // Longest indirection table: rss_max_indirection_table_length. (tables.toml)
   localparam logic [15:0] TableRssQueues = 16'h80;
 
-  // Most that a small read or write (dma_fetch, dma_store) moves. (tokens.toml)
+  // Maximum length of a small read or write (dma_fetch, dma_store). (tokens.toml)
   localparam logic [7:0] DmaFetchBytes = 8'h40;
 
-  // Small reads that a client may have under way: room for their answers. (tokens.toml)
+  // Small reads that a client may have outstanding: response slots. (tokens.toml)
   localparam logic [7:0] DmaFetchDepth = 8'h20;
 
-  // From a read access of a BAR to its answer, for every address. (tokens.toml)
+  // Latency from a BAR read access to its response, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
-  // Most that one buffer_request asks for. (tokens.toml)
+  // Most buffers that one buffer_request asks for. (tokens.toml)
   localparam logic [3:0] BuffersPerRequest = 4'h8;
 
-  // Requests to descriptor fetch that the send queue has under way. (tokens.toml)
+  // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)
   localparam logic [7:0] SendQueueRequests = 8'h8;
 
-  // Reads that the send queue has under way, two per work request. (tokens.toml)
+  // Outstanding reads of the send queue, two per work request. (tokens.toml)
   localparam logic [7:0] SendQueueFetches = 8'h20;
 
-  // A request packet asks for an acknowledge if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
+  // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 
-  // What a message sends at most before other queue pairs have their turn. (tokens.toml)
+  // Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml)
   localparam logic [31:0] SendBurstBytes = 32'h20000;
 
-  // Receive work requests of a QP that are read before they are asked for. (tokens.toml)
+  // Receive work requests of a QP that are prefetched. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h10;
 
-  // Room for net frames: between host memory and the checksum, between the checksum and the wire, between the wire and host memory. (tokens.toml)
+  // Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml)
   localparam logic [23:0] NetBufferBytes = 24'h8000;
 
-  // Net frames that are being read from host memory, or wait for it. (tokens.toml)
+  // Net frames that are being read from host memory or wait for it. (tokens.toml)
   localparam logic [7:0] NetTxFrames = 8'h20;
 
-  // Longest chain of a net buffer; also the most buffers of one received frame. (tokens.toml)
+  // Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml)
   localparam logic [7:0] NetChainDescriptors = 8'h40;
 
-  // Receive buffers of a net queue pair that are fetched before they are needed. (tokens.toml)
+  // Receive buffers of a net queue pair that are prefetched. (tokens.toml)
   localparam logic [7:0] NetReceivesAhead = 8'h10;
 
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
@@ -262,7 +262,7 @@ package vireo_spec_pkg;
   // Feature bits 50 to 127 belong to the device type, too. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureDeviceHigh = 8'h32;
 
-  // Vector number that means none: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
+  // No vector: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
   localparam logic [15:0] VirtioMsiNoVector = 16'hffff;
 
   // Queue indices are 0 to 65535. Vireo stays below notify_queues_max. [virtio 1.3, 2.6] (virtio.toml)
@@ -307,7 +307,7 @@ package vireo_spec_pkg;
   // Reflected CRC-32 of IEEE 802.3; state starts as all ones and is inverted at the end. [IBTA vol. 1, 7.8.1] (wire.toml)
   localparam logic [31:0] IcrcPolynomial = 32'hedb88320;
 
-  // All-ones bytes that stand for the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml)
+  // All-ones bytes in place of the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml)
   localparam logic [7:0] IcrcPrefixBytes = 8'h8;
 
   // CRC state after a correct packet with its ICRC, before the final inversion. [follows from the polynomial; proved by verif/rdma/icrc_test.cc] (wire.toml)
@@ -328,7 +328,7 @@ package vireo_spec_pkg;
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
-  // What the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, but for those that the profile withholds (net_features_withheld). The profile's net_f_roce comes on top. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
+  // Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
   localparam logic [3:0][31:0] OfferedFeatures = {
     32'h0,
     32'h0,
@@ -336,7 +336,7 @@ package vireo_spec_pkg;
     32'h30df802f
   };
 
-  // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used and stands here as 0xffff. [IBTA vol. 1, table 46] (wire.toml)
+  // Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used, here 0xffff. [IBTA vol. 1, table 46] (wire.toml)
   localparam logic [31:0][15:0] AethCredits = {
     16'hffff,
     16'h8000,
@@ -430,7 +430,7 @@ package vireo_spec_pkg;
     MgmtTableOperationClear = 2'h2
   } mgmt_table_operation_e;
 
-  // What qp_command asks of the transport. (csr.toml)
+  // Operation that qp_command requests. (csr.toml)
   typedef enum logic [2:0] {
     QpOperationStart = 3'h0,
     QpOperationDrain = 3'h1,
@@ -438,7 +438,7 @@ package vireo_spec_pkg;
     QpOperationStop = 3'h3
   } qp_operation_e;
 
-  // Memories whose entries have a parity bit: firmware's contexts, where management keeps them (0 to 12, the first ones as `mgmt_table`), and the copies from which the datapath works. (csr.toml)
+  // Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as `mgmt_table`), and the copies that the datapath uses. (csr.toml)
   typedef enum logic [7:0] {
     ContextRamManagementVirtqueue = 8'h0,
     ContextRamManagementWindow = 8'h1,
@@ -465,7 +465,7 @@ package vireo_spec_pkg;
     ContextRamResponderQp = 8'h16
   } context_ram_e;
 
-  // What the receive parser found, in the order of its checks: the first one that applies. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
+  // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
   typedef enum logic [3:0] {
     RxVerdictRoce = 4'h0,
     RxVerdictNet = 4'h1,
@@ -608,7 +608,7 @@ package vireo_spec_pkg;
     NetDuplexUnknown = 8'hff
   } net_duplex_e;
 
-  // How a packet is to be segmented (sent) or was merged (received). Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
+  // Segmentation of a packet to send, or merging of a received one. Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
   typedef enum logic [4:0] {
     NetHdrGsoNone = 5'h0,
     NetHdrGsoTcpv4 = 5'h1,
@@ -617,7 +617,7 @@ package vireo_spec_pkg;
     NetHdrGsoUdpL4 = 5'h5
   } net_hdr_gso_e;
 
-  // What hash_value was computed over. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
+  // Input of hash_value. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
   typedef enum logic [15:0] {
     NetHashReportNone = 16'h0,
     NetHashReportIpv4 = 16'h1,
@@ -631,7 +631,7 @@ package vireo_spec_pkg;
     NetHashReportUdpv6Ex = 16'h9
   } net_hash_report_e;
 
-  // First byte that the device writes in answer to a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+  // First byte that the device writes for a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
   typedef enum logic [7:0] {
     NetCtrlAckOk = 8'h0,
     NetCtrlAckErr = 8'h1
@@ -667,7 +667,7 @@ package vireo_spec_pkg;
     NetCtrlMacCmdAddrSet = 8'h1
   } net_ctrl_mac_cmd_e;
 
-  // Commands of class vlan. The filter is empty after ctrl_vlan was accepted and concerns tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
+  // Commands of class vlan. The filter is empty after ctrl_vlan was accepted and applies to tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
   typedef enum logic [7:0] {
     NetCtrlVlanCmdAdd = 8'h0,
     NetCtrlVlanCmdDel = 8'h1
@@ -690,7 +690,7 @@ package vireo_spec_pkg;
     NetCtrlGuestOffloadsCmdSet = 8'h0
   } net_ctrl_guest_offloads_cmd_e;
 
-  // Commands of class notf_coal. The last setting of a queue counts; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+  // Commands of class notf_coal. The last setting of a queue applies; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
   typedef enum logic [7:0] {
     NetCtrlNotfCoalCmdTxSet = 8'h0,
     NetCtrlNotfCoalCmdRxSet = 8'h1,
@@ -740,7 +740,7 @@ package vireo_spec_pkg;
     BthServiceXrc = 3'h5
   } bth_service_e;
 
-  // What a packet is for; Vireo's own numbering, not on the wire. (opcodes.toml)
+  // Operation of a packet; Vireo's own numbering, not on the wire. (opcodes.toml)
   typedef enum logic [3:0] {
     BthOperationNone = 4'h0,
     BthOperationSend = 4'h1,
@@ -756,7 +756,7 @@ package vireo_spec_pkg;
     BthOperationCongestionNotification = 4'hb
   } bth_operation_e;
 
-  // Place of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
+  // Position of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
   typedef enum logic [1:0] {
     PacketPositionMiddle = 2'h0,
     PacketPositionFirst = 2'h1,
@@ -773,7 +773,7 @@ package vireo_spec_pkg;
     PayloadRuleExact = 3'h4
   } payload_rule_e;
 
-  // How wide the address of a memory BAR is. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+  // Address width of a memory BAR. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
   typedef enum logic [1:0] {
     PciBarMemoryTypeMemory32 = 2'h0,
     PciBarMemoryTypeMemoryBelow = 2'h1,
@@ -817,7 +817,7 @@ package vireo_spec_pkg;
     PcieSizeBytes4096 = 3'h5
   } pcie_size_e;
 
-  // What kind of function this is. [PCIe 5.0, 7.5.3.2] (pci.toml)
+  // Device or port type. [PCIe 5.0, 7.5.3.2] (pci.toml)
   typedef enum logic [3:0] {
     PciePortTypeEndpoint = 4'h0,
     PciePortTypeLegacyEndpoint = 4'h1,
@@ -851,7 +851,7 @@ package vireo_spec_pkg;
     VirtioPciCfgTypeVendorCfg = 8'h9
   } virtio_pci_cfg_type_e;
 
-  // Commands of class net_ctrl_class_roce. 19 … 127 are kept for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -903,7 +903,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 5 … 15 are kept for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -912,7 +912,7 @@ package vireo_spec_pkg;
     IbWrOpcodeRdmaRead = 8'h4
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 5 … 15 are kept for the opcodes that ib_wr_opcode keeps room for. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
@@ -921,7 +921,7 @@ package vireo_spec_pkg;
     IbWcOpcodeRecvRdmaWithImm = 8'h4
   } ib_wc_opcode_e;
 
-  // How a work request ended. Not verbs' numbers: the RFC left out what it cannot cause. 16 … 31 are kept for the rest. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+  // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
   typedef enum logic [7:0] {
     IbWcStatusSuccess = 8'h0,
     IbWcStatusLocLenErr = 8'h1,
@@ -941,7 +941,7 @@ package vireo_spec_pkg;
     IbWcStatusGeneralErr = 8'hf
   } ib_wc_status_e;
 
-  // Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that knows only the RFC's padding asks for the right one. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
+  // Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that writes only the RFC's padding gets RoCE v2. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
   typedef enum logic [7:0] {
     RdmaGidTypeUnspecified = 8'h0,
     RdmaGidTypeIbRoceV1 = 8'h1,
@@ -973,7 +973,7 @@ package vireo_spec_pkg;
     RdmaEventTypeVqErr = 32'h100
   } rdma_event_type_e;
 
-  // Whom a virtqueue belongs to, as firmware says. `none`: nobody, it is not served. (tables.toml)
+  // Owner of a virtqueue, as set by firmware. `none`: not served. (tables.toml)
   typedef enum logic [7:0] {
     TableQueueKindNone = 8'h0,
     TableQueueKindReceive = 8'h1,
@@ -985,7 +985,7 @@ package vireo_spec_pkg;
     TableQueueKindEvent = 8'h7
   } table_queue_kind_e;
 
-  // Who asked descriptor fetch for buffers. (tokens.toml)
+  // Requester of buffers from descriptor fetch. (tokens.toml)
   typedef enum logic [2:0] {
     BufferClientSend = 3'h0,
     BufferClientReceive = 3'h1,
@@ -995,14 +995,14 @@ package vireo_spec_pkg;
     BufferClientNetReceive = 3'h5
   } buffer_client_e;
 
-  // What a `buffer` token is. (tokens.toml)
+  // Result of a buffer_request, in a `buffer` token. (tokens.toml)
   typedef enum logic [1:0] {
     BufferStatusOk = 2'h0,
     BufferStatusEmpty = 2'h1,
     BufferStatusFailed = 2'h2
   } buffer_status_e;
 
-  // What a QP's timer waits for. (tokens.toml)
+  // Purpose of a QP's timer. (tokens.toml)
   typedef enum logic [1:0] {
     TimerKindOff = 2'h0,
     TimerKindAck = 2'h1,
@@ -1087,7 +1087,7 @@ package vireo_spec_pkg;
     VirtioFeatureAdminVq = 8'h29
   } virtio_feature_e;
 
-  // When one side of a packed ring wants to be notified. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
+  // Event suppression of one side of a packed ring. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
   typedef enum logic [1:0] {
     RingEventFlagsEnable = 2'h0,
     RingEventFlagsDisable = 2'h1,
@@ -1128,7 +1128,7 @@ package vireo_spec_pkg;
     AethKindNak = 2'h3
   } aeth_kind_e;
 
-  // Why a request was refused; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
+  // Reason of a NAK; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
   typedef enum logic [4:0] {
     NakCodePsnSequenceError = 5'h0,
     NakCodeInvalidRequest = 5'h1,
@@ -1278,10 +1278,10 @@ package vireo_spec_pkg;
   localparam logic [15:0] PciStatusSignaledSystemError = 16'h4000;
   localparam logic [15:0] PciStatusDetectedParityError = 16'h8000;
 
-  // Optional abilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are kept for what the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
+  // Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
   localparam logic [63:0] IbDeviceCapRcRnrNakGen = 64'h1;
 
-  // What a memory region or the peer of a QP allows; local read is always allowed. Bits 3 … 31 are kept for verbs' meaning. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
   localparam logic [31:0] IbAccessFlagsLocalWrite = 32'h1;
   localparam logic [31:0] IbAccessFlagsRemoteWrite = 32'h2;
   localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
@@ -1311,11 +1311,11 @@ package vireo_spec_pkg;
   localparam logic [7:0] IbSendFlagsSolicited = 8'h4;
   localparam logic [7:0] IbSendFlagsInline = 8'h8;
 
-  // What a completion carries. Bits 2 … 31 are kept for verbs' meaning (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
+  // Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
   localparam logic [31:0] IbWcFlagsGrh = 32'h1;
   localparam logic [31:0] IbWcFlagsWithImm = 32'h2;
 
-  // When an armed CQ notifies; once, then it must be armed again. With both, or armed twice, next_completion wins. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
+  // When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
   localparam logic [31:0] IbNotifyFlagsSolicited = 32'h1;
   localparam logic [31:0] IbNotifyFlagsNextCompletion = 32'h2;
 
@@ -1325,7 +1325,7 @@ package vireo_spec_pkg;
   // Properties of a window (vireo only). (roce.toml)
   localparam logic [7:0] RdmaWindowFlagsEnable = 8'h1;
 
-  // Progress of the driver. The driver only ever adds bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
+  // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
   localparam logic [7:0] VirtioDeviceStatusAcknowledge = 8'h1;
   localparam logic [7:0] VirtioDeviceStatusDriver = 8'h2;
   localparam logic [7:0] VirtioDeviceStatusDriverOk = 8'h4;
@@ -1333,7 +1333,7 @@ package vireo_spec_pkg;
   localparam logic [7:0] VirtioDeviceStatusDeviceNeedsReset = 8'h40;
   localparam logic [7:0] VirtioDeviceStatusFailed = 8'h80;
 
-  // Interrupt status byte. Reading clears it and takes INTx back. With MSI-X on, only device_config is kept up. [virtio 1.3, 4.1.4.5] (virtio.toml)
+  // Interrupt status byte. Reading clears it and deasserts INTx. With MSI-X on, only device_config is maintained. [virtio 1.3, 4.1.4.5] (virtio.toml)
   localparam logic [7:0] VirtioIsrQueue = 8'h1;
   localparam logic [7:0] VirtioIsrDeviceConfig = 8'h2;
 
@@ -1350,7 +1350,7 @@ package vireo_spec_pkg;
   // Flags of a used ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h] (virtio.toml)
   localparam logic [15:0] VirtqUsedFlagsNoNotify = 16'h1;
 
-  // Placement guarantee that a FLUSH asks for. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
+  // Placement guarantee that a FLUSH requests. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
   localparam logic [3:0] FlushPlacementGlobalVisibility = 4'h1;
   localparam logic [3:0] FlushPlacementPersistence = 4'h2;
 
@@ -1423,7 +1423,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Stands before every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
+  // Precedes every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
   localparam int unsigned NetHdrBytes = 12;
   localparam int unsigned NetHdrFlagsOffset = 0;
   localparam int unsigned NetHdrHdrLenOffset = 2;
@@ -1503,7 +1503,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Begins every command: header, request, then what the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+  // Head of every command: header, request, then the part that the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetCtrlHdrBytes = 2;
   localparam int unsigned NetCtrlHdrCtrlClassOffset = 0;
   localparam int unsigned NetCtrlHdrCommandOffset = 1;
@@ -1544,7 +1544,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Address table. mac_table_set has two of them, one right behind the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
+  // Address table. mac_table_set has two of them, one directly after the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetCtrlMacBytes = 4;
   localparam int unsigned NetCtrlMacEntriesOffset = 0;
   typedef struct packed {
@@ -1657,7 +1657,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Interrupt after so many packets or so much time since the first, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+  // Interrupt after this many packets or this time since the first one, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetCtrlCoalBytes = 8;
   localparam int unsigned NetCtrlCoalMaxPacketsOffset = 0;
   localparam int unsigned NetCtrlCoalMaxUsecsOffset = 4;
@@ -1688,7 +1688,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // What the device reads of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
+  // Device-readable part of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
   localparam int unsigned NetCtrlCoalVqGetBytes = 4;
   localparam int unsigned NetCtrlCoalVqGetVqIndexOffset = 0;
   typedef struct packed {
@@ -1715,7 +1715,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // What the device writes for cap_get. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_cap)] (net.toml)
+  // Response of cap_get. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_cap)] (net.toml)
   localparam int unsigned NetRssCtxCapBytes = 2;
   localparam int unsigned NetRssCtxCapMaxRssContextsOffset = 0;
   typedef struct packed {
@@ -1770,7 +1770,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Element of the request of get; one fault refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  // Element of the request of get; one error refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetCtrlQueueStatsBytes = 16;
   localparam int unsigned NetCtrlQueueStatsVqIndexOffset = 0;
   localparam int unsigned NetCtrlQueueStatsTypesBitmapOffset = 8;
@@ -1786,7 +1786,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Begins every net_stats_* of a response. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+  // Head of every net_stats_* of a response. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetStatsReplyHdrBytes = 8;
   localparam int unsigned NetStatsReplyHdrStatsTypeOffset = 0;
   localparam int unsigned NetStatsReplyHdrVqIndexOffset = 2;
@@ -2042,7 +2042,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Low half of a memory BAR register. The address bits below the BAR's size read 0, which is how software learns the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+  // Low half of a memory BAR register. The address bits below the BAR's size read 0, so that software can determine the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
   localparam int unsigned PciMemoryBarBytes = 4;
   typedef struct packed {
     logic [27:0] base_address;
@@ -2087,7 +2087,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Power management: PCI Express demands it of every function. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
+  // Power management: mandatory in PCI Express. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
   localparam int unsigned PciPmCapBytes = 8;
   localparam int unsigned PciPmCapCapabilityIdOffset = 0;
   localparam int unsigned PciPmCapNextOffset = 1;
@@ -2248,7 +2248,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // One vector of the MSI-X table. A masked vector's message is remembered in the pending bits and sent when the mask goes. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
+  // One vector of the MSI-X table. A masked vector's message is kept in the pending bits and sent when the mask is cleared. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
   localparam int unsigned MsixTableEntryBytes = 16;
   localparam int unsigned MsixTableEntryMessageAddressOffset = 0;
   localparam int unsigned MsixTableEntryMessageUpperAddressOffset = 4;
@@ -2280,7 +2280,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Says where a virtio structure is. Read-only, except in virtio_pci_cfg_cap. [virtio 1.3, 4.1.4] (pci.toml)
+  // Location of a virtio structure. Read-only, except in virtio_pci_cfg_cap. [virtio 1.3, 4.1.4] (pci.toml)
   localparam int unsigned VirtioPciCapBytes = 16;
   localparam int unsigned VirtioPciCapCapVndrOffset = 0;
   localparam int unsigned VirtioPciCapCapNextOffset = 1;
@@ -2326,7 +2326,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Where the doorbells are: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
+  // Location of the doorbells: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
   localparam int unsigned VirtioPciNotifyCapBytes = 20;
   localparam int unsigned VirtioPciNotifyCapCapOffset = 0;
   localparam int unsigned VirtioPciNotifyCapNotifyOffMultiplierOffset = 16;
@@ -2377,7 +2377,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Fields of the device configuration at net_config_rdma_offset; there if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
+  // Fields of the device configuration at net_config_rdma_offset; present if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
   localparam int unsigned NetConfigRdmaBytes = 8;
   localparam int unsigned NetConfigRdmaMaxRdmaQpsOffset = 0;
   localparam int unsigned NetConfigRdmaMaxRdmaCqsOffset = 4;
@@ -2492,7 +2492,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Arm a completion queue for CQEs after the answer; those before it the driver finds by polling once more. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
+  // Arm a completion queue for CQEs after the response; the driver must poll once more for earlier ones. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
   localparam int unsigned RdmaCmdReqNotifyBytes = 8;
   localparam int unsigned RdmaCmdReqNotifyCqnOffset = 0;
   localparam int unsigned RdmaCmdReqNotifyFlagsOffset = 4;
@@ -2507,7 +2507,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // 32-bit write that arms a CQ. If a CQE that the flags ask for lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
+  // 32-bit write that arms a CQ. If a CQE that the flags select lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
   localparam int unsigned RdmaCqArmBytes = 4;
   localparam int unsigned RdmaCqArmSeenUsedIdxOffset = 0;
   typedef struct packed {
@@ -2581,7 +2581,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it touches, counted in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
+  // Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it overlaps, in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
   localparam int unsigned RdmaCmdRegUserMrBytes = 32;
   localparam int unsigned RdmaCmdRegUserMrPdnOffset = 0;
   localparam int unsigned RdmaCmdRegUserMrAccessFlagsOffset = 4;
@@ -2622,7 +2622,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // End a memory region. [RFC v2, DEREG_MR] (roce.toml)
+  // Deregister a memory region. [RFC v2, DEREG_MR] (roce.toml)
   localparam int unsigned RdmaCmdDeregMrBytes = 4;
   localparam int unsigned RdmaCmdDeregMrMrnOffset = 0;
   typedef struct packed {
@@ -2717,7 +2717,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Address vector: the path to a peer. What it takes from the GID table is copied when the command is carried out. [RFC v2, MODIFY_QP] (roce.toml)
+  // Address vector: the path to a peer. Fields from the GID table are copied when the command is executed. [RFC v2, MODIFY_QP] (roce.toml)
   localparam int unsigned RdmaAhAttrBytes = 40;
   localparam int unsigned RdmaAhAttrGrhOffset = 0;
   localparam int unsigned RdmaAhAttrDmacOffset = 24;
@@ -2733,7 +2733,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Change state and attributes of a queue pair. Only fields that attr_mask names are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
+  // Change state and attributes of a queue pair. Only fields that attr_mask selects are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
   localparam int unsigned RdmaCmdModifyQpBytes = 128;
   localparam int unsigned RdmaCmdModifyQpQpnOffset = 0;
   localparam int unsigned RdmaCmdModifyQpAttrMaskOffset = 4;
@@ -2799,7 +2799,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // State and attributes of a queue pair, all taken at one moment. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
+  // State and attributes of a queue pair, a consistent snapshot. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
   localparam int unsigned RdmaAckQueryQpBytes = 120;
   localparam int unsigned RdmaAckQueryQpQpStateOffset = 0;
   localparam int unsigned RdmaAckQueryQpPathMtuOffset = 1;
@@ -2903,7 +2903,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Write an entry of the GID table. An IPv4 address is given as its IPv4-mapped GID, and IPv4 is then what goes on the wire. [RFC v2, ADD_GID] (roce.toml)
+  // Write an entry of the GID table. An IPv4 address is written as its IPv4-mapped GID and makes packets IPv4. [RFC v2, ADD_GID] (roce.toml)
   localparam int unsigned RdmaCmdAddGidBytes = 24;
   localparam int unsigned RdmaCmdAddGidIndexOffset = 0;
   localparam int unsigned RdmaCmdAddGidGidTypeOffset = 2;
@@ -2938,7 +2938,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Bound what a virtqueue's descriptors may name: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver reaches. Holds for every descriptor fetched after the answer, until set again; reset of the queue or device lifts it. [docs/decisions/0003] (roce.toml)
+  // Limits what a virtqueue's descriptors may point to: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver can access. Applies to every descriptor fetched after the response, until set again; a reset of the queue or device removes it. [docs/decisions/0003] (roce.toml)
   localparam int unsigned RdmaCmdSetWindowBytes = 24;
   localparam int unsigned RdmaCmdSetWindowVqIndexOffset = 0;
   localparam int unsigned RdmaCmdSetWindowFlagsOffset = 2;
@@ -3055,7 +3055,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Send work request: one device-readable descriptor. The device may leave out inline_data when it reads. The descriptor comes back used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
+  // Send work request: one device-readable descriptor. The device may skip inline_data when it reads. The descriptor is returned as used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
   localparam int unsigned RdmaSqReqBytes = 576;
   localparam int unsigned RdmaSqReqWrIdOffset = 0;
   localparam int unsigned RdmaSqReqOpcodeOffset = 8;
@@ -3082,7 +3082,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Receive work request: one device-readable descriptor, which comes back used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
+  // Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
   localparam int unsigned RdmaRqReqBytes = 24;
   localparam int unsigned RdmaRqReqWrIdOffset = 0;
   localparam int unsigned RdmaRqReqNumSgeOffset = 8;
@@ -3196,7 +3196,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // How to reach a peer, everything resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
+  // Path to a peer, fully resolved. GIDs in network order; IPv4 as ::ffff:a.b.c.d. (tables.toml)
   localparam int unsigned TablePathBytes = 48;
   localparam int unsigned TablePathDgidOffset = 0;
   localparam int unsigned TablePathSgidOffset = 16;
@@ -3226,7 +3226,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // A QP, by its number. First group: attributes, second: what the transport keeps (of the message under way it keeps more, out of firmware's sight). State: firmware writes the one it wants and then starts the qp_operation that makes it the engine's: start takes it over, drain makes SQD of RTS at once, flush ERR of any, stop RESET of any and clears the second group. Once the engine's state is ERR only stop changes it: an error of its own is never overwritten by a command on its way. A drain may take for ever (rnr_retry 7): another operation may be written meanwhile, then nobody is told of the drain's end, but the QP stays in SQD; a drain begun once more tells of it. (tables.toml)
+  // A QP, by its number. First group: attributes, second: transport state (state of the message in progress is not visible to firmware). State: firmware writes the requested state and then starts the qp_operation that makes it the engine's state: start takes it over, drain moves RTS to SQD at once, flush any state to ERR, stop any state to RESET and clears the second group. Once the engine's state is ERR only stop changes it: a command in flight never overwrites an error that the engine detected. A drain may never end (rnr_retry 7): another operation may be written meanwhile, then the end of the drain is not reported, but the QP stays in SQD; a new drain reports it. (tables.toml)
   localparam int unsigned TableQpContextBytes = 128;
   localparam int unsigned TableQpContextStateOffset = 0;
   localparam int unsigned TableQpContextQpTypeOffset = 1;
@@ -3377,7 +3377,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // How lkey and rkey are made. To the driver they are numbers without meaning. (tables.toml)
+  // Composition of lkey and rkey. Opaque to the driver. (tables.toml)
   localparam int unsigned RdmaKeyBytes = 4;
   localparam int unsigned RdmaKeyKeyOffset = 0;
   localparam int unsigned RdmaKeyIndexOffset = 1;
@@ -3424,7 +3424,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // An entry of the GID table. All are of RoCE v2. (tables.toml)
+  // An entry of the GID table. All entries are RoCE v2. (tables.toml)
   localparam int unsigned TableGidBytes = 24;
   localparam int unsigned TableGidVlanOffset = 2;
   localparam int unsigned TableGidGidOffset = 8;
@@ -3474,7 +3474,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Entry 0 of table rss: how received packets are hashed and steered. (tables.toml)
+  // Entry 0 of table rss: hashing and steering of received packets. (tables.toml)
   localparam int unsigned TableRssConfigBytes = 56;
   localparam int unsigned TableRssConfigUnclassifiedPairOffset = 1;
   localparam int unsigned TableRssConfigIndirectionTableMaskOffset = 2;
@@ -3498,7 +3498,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Entries from 1 on of table rss: 32 elements of the indirection table each, in order. (tables.toml)
+  // Entries 1 and up of table rss: 32 elements of the indirection table each, in order. (tables.toml)
   localparam int unsigned TableRssBytes = 32;
   localparam int unsigned TableRssPairOffset = 0;
   typedef struct packed {
@@ -3596,7 +3596,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Behind an available ring, at 4 + 2 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
+  // After an available ring, at 4 + 2 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
   localparam int unsigned VirtqUsedEventBytes = 2;
   localparam int unsigned VirtqUsedEventUsedEventOffset = 0;
   typedef struct packed {
@@ -3609,7 +3609,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Entry of a used ring: a buffer given back. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used_elem)] (virtio.toml)
+  // Entry of a used ring: a used buffer. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used_elem)] (virtio.toml)
   localparam int unsigned VirtqUsedElemBytes = 8;
   localparam int unsigned VirtqUsedElemIdOffset = 0;
   localparam int unsigned VirtqUsedElemLenOffset = 4;
@@ -3624,7 +3624,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Used ring, written by the device: buffers given back, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
+  // Used ring, written by the device: used buffers, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
   localparam int unsigned VirtqUsedBytes = 4;
   localparam int unsigned VirtqUsedFlagsOffset = 0;
   localparam int unsigned VirtqUsedIdxOffset = 2;
@@ -3639,7 +3639,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Behind a used ring, at 4 + 8 * size. Always there; means something if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
+  // After a used ring, at 4 + 8 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
   localparam int unsigned VirtqAvailEventBytes = 2;
   localparam int unsigned VirtqAvailEventAvailEventOffset = 0;
   typedef struct packed {
@@ -3671,7 +3671,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Event suppression: the driver area is about interrupts and read by the device, the device area about doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
+  // Event suppression: the driver area controls interrupts and is read by the device, the device area controls doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
   localparam int unsigned PvirtqEventSuppressBytes = 4;
   typedef struct packed {
     logic [13:0] reserved;
@@ -3750,7 +3750,7 @@ package vireo_spec_pkg;
             fields[96 +: 8], fields[104 +: 8]};
   endfunction
 
-  // 802.1Q tag; stands after an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
+  // 802.1Q tag; follows an `ethernet` header whose ethertype is `vlan`. [IEEE 802.1Q, 9.6] (wire.toml)
   localparam int unsigned VlanTagBytes = 4;
   localparam int unsigned VlanTagEthertypeOffset = 2;
   typedef struct packed {
@@ -3804,7 +3804,7 @@ package vireo_spec_pkg;
             fields[96 +: 8], fields[104 +: 8], fields[112 +: 8], fields[120 +: 8], fields[128 +: 8], fields[136 +: 8],
             fields[144 +: 8], fields[152 +: 8]};
   endfunction
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   localparam ipv4_t Ipv4IcrcOnes = '{version: 4'h0, ihl: 4'h0, dscp: 6'h3f, ecn: 2'h3, total_length: 16'h0, identification: 16'h0, reserved: 1'h0, dont_fragment: 1'h0, more_fragments: 1'h0, fragment_offset: 13'h0, time_to_live: 8'hff, protocol: 8'h0, header_checksum: 16'hffff, source: 32'h0, destination: 32'h0};
 
   // IPv6 header; extension headers are never RoCEv2. [RFC 8200, 3; which fields the ICRC masks: IBTA A17.3.3] (wire.toml)
@@ -3843,7 +3843,7 @@ package vireo_spec_pkg;
             fields[240 +: 8], fields[248 +: 8], fields[256 +: 8], fields[264 +: 8], fields[272 +: 8], fields[280 +: 8],
             fields[288 +: 8], fields[296 +: 8], fields[304 +: 8], fields[312 +: 8]};
   endfunction
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   localparam ipv6_t Ipv6IcrcOnes = '{version: 4'h0, dscp: 6'h3f, ecn: 2'h3, flow_label: 20'hfffff, payload_length: 16'h0, next_header: 8'h0, hop_limit: 8'hff, source: 128'h0, destination: 128'h0};
 
   // UDP header. [RFC 768; IBTA A17.4.3] (wire.toml)
@@ -3866,10 +3866,10 @@ package vireo_spec_pkg;
     return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
             fields[48 +: 8], fields[56 +: 8]};
   endfunction
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   localparam udp_t UdpIcrcOnes = '{source_port: 16'h0, destination_port: 16'h0, length: 16'h0, checksum: 16'hffff};
 
-  // Global Route Header as a UD receiver sees it: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
+  // Global Route Header in a UD receive: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
   localparam int unsigned GrhBytes = 40;
   localparam int unsigned GrhPayloadLengthOffset = 4;
   localparam int unsigned GrhNextHeaderOffset = 6;
@@ -3934,7 +3934,7 @@ package vireo_spec_pkg;
     return {fields[0 +: 8], fields[8 +: 8], fields[16 +: 8], fields[24 +: 8], fields[32 +: 8], fields[40 +: 8],
             fields[48 +: 8], fields[56 +: 8], fields[64 +: 8], fields[72 +: 8], fields[80 +: 8], fields[88 +: 8]};
   endfunction
-  // Bits that the ICRC sees as ones, whatever they are.
+  // Bits that the ICRC calculation replaces with ones.
   localparam bth_t BthIcrcOnes = '{opcode: 8'h0, solicited_event: 1'h0, mig_req: 1'h0, pad_count: 2'h0, transport_version: 4'h0, pkey: 16'h0, fecn: 1'h1, becn: 1'h1, reserved: 6'h3f, dest_qp: 24'h0, ack_req: 1'h0, reserved1: 7'h0, psn: 24'h0};
 
   // RDMA Extended Transport Header. [IBTA vol. 1, 9.3.3] (wire.toml)
@@ -3992,7 +3992,7 @@ package vireo_spec_pkg;
             fields[48 +: 8], fields[56 +: 8]};
   endfunction
 
-  // Immediate data: four opaque bytes, handed to the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
+  // Immediate data: four opaque bytes, delivered in the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
   localparam int unsigned ImmdtBytes = 4;
   localparam int unsigned ImmdtImmediateDataOffset = 0;
   typedef struct packed {
@@ -4139,7 +4139,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Why the firmware is wanted (csr.toml)
+  // Interrupt causes for firmware (csr.toml)
   localparam int unsigned MgmtInterruptCauseBytes = 4;
   typedef struct packed {
     logic [23:0] reserved;
@@ -4174,7 +4174,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Writing starts the operation on table_index; busy until it has happened in order with the datapath's own accesses (csr.toml)
+  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses (csr.toml)
   localparam int unsigned MgmtTableCommandBytes = 4;
   localparam int unsigned MgmtTableCommandTableIdOffset = 0;
   typedef struct packed {
@@ -4191,7 +4191,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Writing starts an operation on one QP; one at a time (csr.toml)
+  // A write starts an operation on one QP; one at a time (csr.toml)
   localparam int unsigned MgmtQpCommandBytes = 4;
   localparam int unsigned MgmtQpCommandQpnOffset = 0;
   typedef struct packed {
@@ -4207,7 +4207,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // The entry that flip_bit means (csr.toml)
+  // The entry for flip_bit (csr.toml)
   localparam int unsigned MgmtFlipEntryBytes = 4;
   localparam int unsigned MgmtFlipEntryIndexOffset = 0;
   localparam int unsigned MgmtFlipEntryRamOffset = 3;
@@ -4222,7 +4222,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // What the net path accepts, as set by the RX control class (csr.toml)
+  // Receive modes of the net path, as set by the RX control class (csr.toml)
   localparam int unsigned MgmtRxModeBytes = 4;
   typedef struct packed {
     logic [24:0] reserved;
@@ -4241,7 +4241,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // A read that a client asks for: 1 byte to 4096 at any address. The tag comes back with the data. (tokens.toml)
+  // A client's read: 1 to 4096 bytes at any address. The tag returns with the data. (tokens.toml)
   typedef struct packed {
     logic [63:0] address;
     logic [12:0] bytes;
@@ -4249,7 +4249,7 @@ package vireo_spec_pkg;
   } dma_read_request_t;
   localparam int unsigned DmaReadRequestBits = 85;
 
-  // The answer to a small read. (tokens.toml)
+  // Response to a small read. (tokens.toml)
   typedef struct packed {
     logic [7:0] tag;
     logic [1:0] resp;
@@ -4267,7 +4267,7 @@ package vireo_spec_pkg;
   } dma_store_t;
   localparam int unsigned DmaStoreBits = 592;
 
-  // A write of a whole client, said with the first beat of its data: 1 byte to 4096 at any address. (tokens.toml)
+  // A client's write, sent with the first beat of its data: 1 to 4096 bytes at any address. (tokens.toml)
   typedef struct packed {
     logic [63:0] address;
     logic [12:0] bytes;
@@ -4276,14 +4276,14 @@ package vireo_spec_pkg;
   } dma_write_request_t;
   localparam int unsigned DmaWriteRequestBits = 86;
 
-  // A write of this client has completed: it was asked for with notify, or it failed. (tokens.toml)
+  // A write of this client has completed: it was requested with notify, or it failed. (tokens.toml)
   typedef struct packed {
     logic [7:0] tag;
     logic [1:0] resp;
   } dma_done_t;
   localparam int unsigned DmaDoneBits = 10;
 
-  // The host reads or writes a BAR: one access per cycle, always taken. Reads are answered in order, after bar_read_latency. (tokens.toml)
+  // Host access to a BAR: one per cycle, always accepted. Read data returns in order, after bar_read_latency. (tokens.toml)
   typedef struct packed {
     logic write;
     logic [2:0] bar_index;
@@ -4293,7 +4293,7 @@ package vireo_spec_pkg;
   } bar_access_t;
   localparam int unsigned BarAccessBits = 104;
 
-  // Firmware's write of a table entry, said to everybody in one cycle. An entry of fewer than 128 bytes fills the low ones. (tokens.toml)
+  // Firmware's write of a table entry, broadcast to all blocks in one cycle. An entry shorter than 128 bytes occupies the low ones. (tokens.toml)
   typedef struct packed {
     logic [7:0] table_id;  // mgmt_table_e
     logic [23:0] index;
@@ -4301,7 +4301,7 @@ package vireo_spec_pkg;
   } table_write_t;
   localparam int unsigned TableWriteBits = 1056;
 
-  // A bit of a context memory is to flip, said to everybody in one cycle (mgmt.flip_bit). (tokens.toml)
+  // Request to flip one bit of a context memory, broadcast to all blocks in one cycle (mgmt.flip_bit). (tokens.toml)
   typedef struct packed {
     logic [7:0] ram;  // context_ram_e
     logic [23:0] index;
@@ -4309,7 +4309,7 @@ package vireo_spec_pkg;
   } context_flip_t;
   localparam int unsigned ContextFlipBits = 42;
 
-  // What the host set up for a virtqueue, said to everybody when it is enabled, and when that ends (reset of queue or device). (tokens.toml)
+  // The host's configuration of a virtqueue, broadcast to all blocks when the queue is enabled and when it is reset (queue or device reset). (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
     logic enabled;
@@ -4321,7 +4321,7 @@ package vireo_spec_pkg;
   } queue_row_write_t;
   localparam int unsigned QueueRowWriteBits = 241;
 
-  // The state of a QP that is in force from now on, said to everybody in one cycle. (tokens.toml)
+  // New state of a QP, effective at once, broadcast to all blocks in one cycle. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [2:0] state;  // ib_qp_state_e
@@ -4329,34 +4329,34 @@ package vireo_spec_pkg;
   } qp_state_write_t;
   localparam int unsigned QpStateWriteBits = 28;
 
-  // Firmware sets up one half of a QP anew: everything that the half keeps begins as after RESET, with this PSN. (tokens.toml)
+  // Firmware initializes one half of a QP: all its state is as after RESET, with this PSN. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
   } qp_load_t;
   localparam int unsigned QpLoadBits = 48;
 
-  // A qp_command of firmware, on its way to QP control. (tokens.toml)
+  // A qp_command of firmware, passed to QP control. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [2:0] operation;  // qp_operation_e
   } qp_order_t;
   localparam int unsigned QpOrderBits = 27;
 
-  // A pulse: an order has been carried out, or a drain has come to its end. (tokens.toml)
+  // A pulse: a qp_order has completed, or a drain has finished. (tokens.toml)
   typedef struct packed {
     logic is_drain;
   } qp_done_t;
   localparam int unsigned QpDoneBits = 1;
 
-  // A pulse: how many send work requests of a QP the send queue has begun to fetch, and are not complete. (tokens.toml)
+  // A pulse: how many send work requests of a QP the send queue has started to fetch and are not complete. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] outstanding;
   } qp_sends_t;
   localparam int unsigned QpSendsBits = 40;
 
-  // A pulse: a packet that asks for an acknowledge is on its way to the wire, so that an answer to what is up to `psn` can be waited for. (tokens.toml)
+  // A pulse: a packet with ack_req leaves for the wire; a response to everything up to `psn` can be expected from now on. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
@@ -4364,14 +4364,14 @@ package vireo_spec_pkg;
   } qp_sent_t;
   localparam int unsigned QpSentBits = 56;
 
-  // A pulse: where one half of a QP is: PSN of the requester's next new packet, or the one that the responder expects. (tokens.toml)
+  // A pulse: position of one half of a QP: PSN of the requester's next new packet, or the responder's expected PSN. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
   } qp_psn_t;
   localparam int unsigned QpPsnBits = 48;
 
-  // A block found that a QP must go to ERR. (tokens.toml)
+  // A block detected an error that moves a QP to ERR. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] event_type;  // rdma_event_type_e
@@ -4380,7 +4380,7 @@ package vireo_spec_pkg;
   } qp_failure_t;
   localparam int unsigned QpFailureBits = 73;
 
-  // Asks descriptor fetch for the next buffers of a virtqueue, or for one descriptor by its index. In a packed ring an index is a place in the ring, with the wrap counter there in bit 15; by_index does not look at that bit. (tokens.toml)
+  // Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
   typedef struct packed {
     logic [2:0] client;  // buffer_client_e
     logic [15:0] vq_index;
@@ -4393,7 +4393,7 @@ package vireo_spec_pkg;
   } buffer_request_t;
   localparam int unsigned BufferRequestBits = 121;
 
-  // Answer to a buffer_request: one token per buffer, in ring order, the last of them marked; one token without a buffer if there is none. Fewer than asked for means that the ring has no more. `head` names the buffer in the device. In a packed ring it is where the buffer's first descriptor lies, not its buffer id; who comes to the end of a chain there finds the id in the last descriptor and, as `next_index`, the place behind it, and says both with its completion. Of a buffer in an indirect table the first descriptor there is given; a client that follows chains asks for the next with `indirect` and the table. (tokens.toml)
+  // Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the next one with `indirect` and the table. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic last;
@@ -4412,7 +4412,7 @@ package vireo_spec_pkg;
   } buffer_t;
   localparam int unsigned BufferBits = 247;
 
-  // A pulse, with ring_event_idx in split rings: descriptor fetch has told a client that a ring has no more than this. The driver is to ring when it adds to that, and until it can know so the ring has to be looked at once more. (tokens.toml)
+  // A pulse, with ring_event_idx in split rings: descriptor fetch has reported a ring as empty at this index. The driver must ring the doorbell when it adds to that; after avail_event is written the ring has to be polled once more. (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
     logic [15:0] idx;
@@ -4426,7 +4426,7 @@ package vireo_spec_pkg;
   } queue_failure_t;
   localparam int unsigned QueueFailureBits = 24;
 
-  // A work request that is complete: its buffer comes back used, then its CQE is written, if it has one. (tokens.toml)
+  // A completed work request: its buffer is returned as used, then its CQE is written, if it has one. (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
     logic [15:0] head;
@@ -4442,7 +4442,7 @@ package vireo_spec_pkg;
   } completion_t;
   localparam int unsigned CompletionBits = 500;
 
-  // Goes into the host's event queue as an rdma_event; its field `lost` is the writer's. (tokens.toml)
+  // Written to the host's event queue as an rdma_event; the writer fills its field `lost`. (tokens.toml)
   typedef struct packed {
     logic [15:0] event_type;  // rdma_event_type_e
     logic [31:0] element;
@@ -4450,7 +4450,7 @@ package vireo_spec_pkg;
   } host_event_t;
   localparam int unsigned HostEventBits = 80;
 
-  // A virtqueue that the driver wants to hear of, by the message of its vector. It may wait for more of the same queue. (tokens.toml)
+  // Interrupt request of a virtqueue, through its vector. Moderation may delay it to merge more of the same queue. (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
     logic [15:0] msix_vector;
@@ -4463,7 +4463,7 @@ package vireo_spec_pkg;
   } interrupt_t;
   localparam int unsigned InterruptBits = 16;
 
-  // A virtqueue that the driver rang. While it waits in a queue, more rings of it add nothing. (tokens.toml)
+  // Doorbell of a virtqueue. While one is pending, further doorbells of the same virtqueue merge into it. (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
   } doorbell_t;
@@ -4476,7 +4476,7 @@ package vireo_spec_pkg;
   } cq_arm_t;
   localparam int unsigned CqArmBits = 48;
 
-  // A send work request as it was read from memory: bytes 0 to 47 and 560 to 591, of which 576 on are the first element if there is one. (tokens.toml)
+  // A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] head;
@@ -4498,14 +4498,14 @@ package vireo_spec_pkg;
   } work_request_t;
   localparam int unsigned WorkRequestBits = 899;
 
-  // A pulse: from now on the requester sends nothing of this QP but replays. Work requests get their PSNs and records all the same (`unsent`), and of a message under way the rest is left out. A replay with `resume` of the same generation ends it. (tokens.toml)
+  // A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the hold. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [7:0] generation;
   } qp_hold_t;
   localparam int unsigned QpHoldBits = 32;
 
-  // The completer has the packets of a record sent again, or for the first time if they were held back: the work request is read once more. Replays of a QP are carried out in their order. (tokens.toml)
+  // The completer requests retransmission of a record's packets, or their first transmission if they were held back: the work request is read again. Replays of a QP are executed in order. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic resume;
@@ -4521,7 +4521,7 @@ package vireo_spec_pkg;
   } replay_t;
   localparam int unsigned ReplayBits = 154;
 
-  // Sets the one timer of a QP anew, from now on. (tokens.toml)
+  // Restarts or stops the one timer of a QP. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [1:0] kind;  // timer_kind_e
@@ -4530,14 +4530,14 @@ package vireo_spec_pkg;
   } timer_set_t;
   localparam int unsigned TimerSetBits = 39;
 
-  // A QP's timer has run out, and stands now. (tokens.toml)
+  // A QP's timer has expired and is stopped. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [7:0] generation;
   } timer_expired_t;
   localparam int unsigned TimerExpiredBits = 32;
 
-  // Asks whether a key allows an access, and where it goes if it has at most 4096 bytes. (tokens.toml)
+  // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
   typedef struct packed {
     logic [31:0] key;
     logic [15:0] pdn;
@@ -4549,7 +4549,7 @@ package vireo_spec_pkg;
   } memory_check_t;
   localparam int unsigned MemoryCheckBits = 147;
 
-  // Where an access goes: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more: the rest is 0. (tokens.toml)
+  // Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
   typedef struct packed {
     logic [2:0] status;  // memory_status_e
     logic [63:0] address0;
@@ -4559,7 +4559,7 @@ package vireo_spec_pkg;
   } memory_place_t;
   localparam int unsigned MemoryPlaceBits = 157;
 
-  // A packet to send, without its path. What is not here, the path builder and the framer know. (tokens.toml)
+  // A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [7:0] opcode;  // bth_opcode_e
@@ -4578,7 +4578,7 @@ package vireo_spec_pkg;
   } tx_packet_t;
   localparam int unsigned TxPacketBits = 371;
 
-  // A packet to send and where its payload lies: at most two runs of bus addresses, in one job or in several. Together they have payload_bytes. (tokens.toml)
+  // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
   typedef struct packed {
     tx_packet_t packet;
     logic [63:0] address0;
@@ -4590,7 +4590,7 @@ package vireo_spec_pkg;
   } tx_job_t;
   localparam int unsigned TxJobBits = 527;
 
-  // A send work request whose packets begin to leave, or that failed: kept until it completes, in order. (tokens.toml)
+  // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] head;
@@ -4613,14 +4613,14 @@ package vireo_spec_pkg;
   } send_record_t;
   localparam int unsigned SendRecordBits = 270;
 
-  // A pulse: how many RDMA READs of a QP have ended since the hardware reset, modulo 256. Who begins them counts likewise, so the difference is what is under way; neither number is ever set back. Said by the completer (whose record was retired, however) for the requester, and by the read responder (answered or dropped) for the responder. (tokens.toml)
+  // A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the responder. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [7:0] ended;
   } qp_reads_t;
   localparam int unsigned QpReadsBits = 32;
 
-  // An RDMA READ of ours whose request is about to leave (again): where its responses go. Said before the request leaves, in the order of the PSNs; one that is known already changes nothing. (tokens.toml)
+  // Destination of the responses of an RDMA READ of ours. Sent before its request leaves, also on retransmission, in PSN order; a duplicate changes nothing. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [7:0] number;
@@ -4633,7 +4633,7 @@ package vireo_spec_pkg;
   } read_record_t;
   localparam int unsigned ReadRecordBits = 312;
 
-  // News of packets of ours for the completer: an acknowledge or a READ response that arrived, or packets of UC and UD that have left (`syndrome` is then an acknowledge without credits). What a READ response brought is on its way to memory. (tokens.toml)
+  // Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to memory. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
@@ -4644,7 +4644,7 @@ package vireo_spec_pkg;
   } rx_ack_t;
   localparam int unsigned RxAckBits = 89;
 
-  // What a request is answered with, in the order of requests: a packet, or the responses of a READ. Of a READ `packet` says the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
   typedef struct packed {
     logic is_read;
     tx_packet_t packet;
@@ -4654,7 +4654,7 @@ package vireo_spec_pkg;
   } rx_answer_t;
   localparam int unsigned RxAnswerBits = 500;
 
-  // What becomes of the oldest frame in the receive buffer: bytes of it go to host memory, and behind them a completion, an answer and an acknowledge may leave; or nothing of it does. Several of them may belong to one frame, and one may belong to none. (tokens.toml)
+  // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
   typedef struct packed {
     logic no_frame;
     logic more;
@@ -4674,7 +4674,7 @@ package vireo_spec_pkg;
   } rx_place_t;
   localparam int unsigned RxPlaceBits = 1276;
 
-  // The responder asks for the next receive work request of a QP, or for an element of the one that it has. One is under way at a time. (tokens.toml)
+  // The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic is_element;
@@ -4682,7 +4682,7 @@ package vireo_spec_pkg;
   } receive_request_t;
   localparam int unsigned ReceiveRequestBits = 89;
 
-  // The answer. Failed with a code: a work request (or the element's read) was bad, and of the work request head and wr_id are valid, as far as they are known. Else not ok: the rest is 0. (tokens.toml)
+  // Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
   typedef struct packed {
     logic [1:0] status;  // buffer_status_e
     logic [7:0] code;  // rdma_error_e
@@ -4694,7 +4694,7 @@ package vireo_spec_pkg;
   } receive_t;
   localparam int unsigned ReceiveBits = 290;
 
-  // What a received frame says of itself: a pulse, a fixed time after its last beat. (tokens.toml)
+  // Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
   typedef struct packed {
     logic [47:0] destination_mac;
     logic vlan_present;
@@ -4704,7 +4704,7 @@ package vireo_spec_pkg;
   } net_class_t;
   localparam int unsigned NetClassBits = 78;
 
-  // A received frame that is kept: it passed the filter, and lies in the net store in the order of these tokens. (tokens.toml)
+  // A received frame that passed the filter; frames are in the net store in the order of these tokens. (tokens.toml)
   typedef struct packed {
     logic [13:0] bytes;
     logic [7:0] pair_index;

@@ -180,7 +180,7 @@ def _struct(spec, struct, out):
             out.append(f"  static constexpr size_t {c_constant(field.name)}Offset = {field.byte};\n")
     if struct.has_icrc_mask:
         mask = _icrc_mask(struct)
-        out.append("  // Bits that the ICRC sees as ones, whatever they are.\n"
+        out.append("  // Bits that the ICRC calculation replaces with ones.\n"
                    f"  static constexpr uint8_t kIcrcOnes[kBytes] = {{{', '.join(f'{b:#04x}' for b in mask)}}};\n")
     for field in struct.fields:
         array = f"[{field.count}]" if field.count else ""

@@ -47,7 +47,7 @@ def emit_sv(spec):
     columns = spec.opcode_columns()
     info_bits = sum(bits for _, bits, _, _ in columns)
     out = [banner("//", "spec/*.toml"), f"""
-// For the test that the package and the C++ header agree: converts any structure with the package's functions and gives out
+// For the test that the package and the C++ header agree: converts any structure with the package's functions and outputs
 // every number of the package by index. Not part of the device.
 /* verilator lint_off UNUSEDSIGNAL */
 module vireo_spec_codec

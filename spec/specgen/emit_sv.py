@@ -122,7 +122,7 @@ def _struct(struct, out):
                f"    return {back};\n  endfunction\n")
     if struct.has_icrc_mask:
         members = ", ".join(f"{f.name}: {f.width}'h{((1 << f.width) - 1 if f.icrc_ones else 0):x}" for f in struct.fields)
-        out.append(f"  // Bits that the ICRC sees as ones, whatever they are.\n"
+        out.append(f"  // Bits that the ICRC calculation replaces with ones.\n"
                    f"  localparam {struct.name}_t {name}IcrcOnes = '{{{members}}};\n")
 
 

@@ -74,7 +74,7 @@ class TokenField:
 
 @dataclasses.dataclass
 class Token:
-    """What one block hands to another: known to RTL and model, never in memory or on a wire."""
+    """Data passed between blocks: shared by RTL and model, never in memory or on a wire."""
 
     name: str
     fields: list

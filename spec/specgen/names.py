@@ -39,7 +39,7 @@ def banner(comment, outputs_of):
             f"{comment} Generated from {outputs_of} by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.\n")
 
 
-# Words that C++20, SystemVerilog 2017 or Verilator's C++ keep for themselves and that could be a field's name.
+# Reserved words of C++20, SystemVerilog 2017 or Verilator's C++ that could be a field's name.
 RESERVED_WORDS = frozenset("""
 accept_on alias always and assert assign assume automatic auto before begin bind bins binsof bit bool break buf byte case cast
 catch cell char checker class clocking cmos concept config const consteval constexpr constinit constraint context continue cover
