@@ -111,7 +111,7 @@ TEST_F(DeviceTest, TheProfileFollowsTheFeatureBit) {
 TEST_F(DeviceTest, TheProfileCanBeDemanded) {
   options_.profile = spec::Profile::kRfcV2;
   options_.roce = DeviceOptions::Roce::kRequired;
-  ExpectRefused(ErrorCode::kUnsupported, "no RoCE of the wanted profile");
+  ExpectRefused(ErrorCode::kUnsupported, "no RoCE of the requested profile");
   EXPECT_EQ(mock_->status(), DeviceStatus::kFailed);
 }
 
@@ -225,7 +225,7 @@ TEST_F(DeviceTest, AWantedFeatureWithoutWhatItNeedsIsLeftOut) {
 
 TEST_F(DeviceTest, AFeatureThatTheDriverDoesNotKnowIsRefused) {
   options_.wanted.Add(NetFeature::kRss);
-  ExpectRefused(ErrorCode::kInvalidArgument, "cannot handle rss");
+  ExpectRefused(ErrorCode::kInvalidArgument, "does not support rss");
 }
 
 TEST_F(DeviceTest, SeveralPairsMoveTheQueueIndices) {
@@ -269,7 +269,7 @@ TEST_F(DeviceTest, WithoutMqTheFormulasCountOnePair) {
 
 TEST_F(DeviceTest, MorePairsThanTheDeviceHasAreRefused) {
   options_.queue_pairs = 2;
-  ExpectRefused(ErrorCode::kUnsupported, "2 queue pairs are wanted, the device has 1");
+  ExpectRefused(ErrorCode::kUnsupported, "2 queue pairs requested, the device has 1");
 }
 
 TEST_F(DeviceTest, QueueSizesAreCutDownToWhatTheFormatAndTheDeviceAllow) {

@@ -132,7 +132,7 @@ TEST_F(CapabilityWalk, ALongerCapabilityIsAccepted) {
 
 TEST_F(CapabilityWalk, ALengthBeyondTheConfigurationSpaceIsRefused) {
   Byte(kDevice + VirtioPciCap::kCapLenOffset) = 0xff;
-  ExpectRefused("device_cfg at 0x74: ends behind the configuration space");
+  ExpectRefused("device_cfg at 0x74: ends beyond the configuration space");
 }
 
 TEST_F(CapabilityWalk, AReservedBarIsRefused) {
