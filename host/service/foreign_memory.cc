@@ -29,10 +29,10 @@ class ProcessMemory final : public MemoryAccess {
   template <typename Call>
   bool Copy(Call call, uint64_t address, uint8_t* data, size_t bytes) {
     const iovec local{data, bytes};
-    const iovec remote{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): not ours
+    const iovec remote{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): the client's
     for (;;) {
       const ssize_t done = call(pid_, &local, 1, &remote, 1, 0);
-      // All or nothing: what is short ran into a page that is not there.
+      // A short transfer means an unmapped page: fail.
       if (done >= 0) return static_cast<size_t>(done) == bytes;
       if (errno != EINTR) return false;
     }

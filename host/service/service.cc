@@ -24,7 +24,7 @@ Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, Even
                                                const ServiceOptions& options) {
   if (options.gids.size() > kMaxGids || options.name.size() >= sizeof HelloAnswer::name ||
       options.netdev.size() >= sizeof HelloAnswer::netdev) {
-    return Error{ErrorCode::kInvalidArgument, "more GIDs, or longer names, than a greeting has room for"};
+    return Error{ErrorCode::kInvalidArgument, "too many GIDs, or names too long"};
   }
   Result<std::shared_ptr<verbs::Device>> device = verbs::Device::Open(function, options.driver);
   if (!device.ok()) return device.error();
@@ -45,7 +45,7 @@ Status Service::SetUp() {
     std::ranges::copy(entry.gid, request.gid);
     if (Status added = device_->base().roce().AddGid(request); !added.ok()) return added;
   }
-  // Vector 0 tells of the configuration, 1 is the driver's own: contexts share the rest.
+  // Vector 0 is for configuration changes, 1 for the driver's own queues; contexts share the rest.
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
   if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
@@ -53,7 +53,7 @@ Status Service::SetUp() {
 }
 
 Status Service::SetUpNeighborhood() {
-  // Solicitations come to groups.
+  // Receive multicast: neighbour solicitations are multicast.
   if (host::NetCommands* const commands = net().net(); commands != nullptr) {
     Status set = commands->SetRxMode(spec::NetCtrlRxCmd::kAllmulti, true);
     if (!set.ok() && set.error().code != ErrorCode::kUnsupported) return set;
@@ -62,7 +62,7 @@ Status Service::SetUpNeighborhood() {
   std::ranges::copy(net_config_.mac, mac.begin());
   std::vector<Neighborhood::Gid> own;
   for (const GidEntry& entry : options_.gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
-  // What does not fit is lost, as on any link: who needs an answer asks again.
+  // Frames are dropped if the queue is full: requests are retransmitted.
   neighborhood_ = std::make_unique<Neighborhood>(mac, std::move(own), [this](std::span<const uint8_t> frame) {
     static_cast<void>(net().transmit(0).Send(frame));
   });
@@ -70,7 +70,7 @@ Status Service::SetUpNeighborhood() {
 }
 
 void Service::TakeFrames() {
-  // At most a ring full at a time.
+  // At most one ring of frames per call.
   for (int i = 0; i < options_.driver.net_queue_size; ++i) {
     const Result<std::optional<host::ReceivedFrame>> frame = net().receive(0).Receive();
     if (!frame.ok() || !frame->has_value()) break;
@@ -97,7 +97,7 @@ Service::~Service() {
   }
   ucma_.reset();
   contexts_.clear();
-  device_.reset();  // resets it; then nobody uses what was kept
+  device_.reset();  // resets the device; after that kept_ is unused
 }
 
 Status Service::Listen(const std::string& path) {
@@ -158,7 +158,7 @@ void Service::RouteEvent(const host::DeviceEvent& event) {
   using Type = spec::RdmaEventType;
   std::optional<QueueUser> user;
   if (event.kind == host::DeviceEvent::Kind::kConfigChanged) {
-    // Programs that come later are told what is so then.
+    // For clients that connect later.
     if (const Result<spec::NetConfig> config = net().ReadNetConfig(); config.ok()) net_config_ = *config;
   }
   if (event.kind == host::DeviceEvent::Kind::kRdma) {
@@ -171,7 +171,7 @@ void Service::RouteEvent(const host::DeviceEvent& event) {
       case Type::kSqDrained: user = QueueUser{.is_cq = false, .number = event.rdma.element}; break;
       case Type::kVqErr:
         user = UserOf(event.rdma.element);
-        if (!user.has_value()) return;  // one of the driver's own
+        if (!user.has_value()) return;  // one of the driver's own queues
         break;
       default: break;
     }
@@ -200,9 +200,9 @@ std::optional<Service::QueueUser> Service::UserOf(uint32_t queue) const {
 
 bool Service::StopQueue(uint16_t queue, bool destroyed) {
   // As VirtioNetDevice::StopQueue.
-  const bool let_go =
+  const bool released =
       destroyed && !net().constants().rdma_needs_ring_reset && !net().features().Has(spec::VirtioFeature::kRingReset);
-  return let_go || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
+  return released || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
 }
 
 uint16_t Service::TakeVector() {
