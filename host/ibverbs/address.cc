@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles, and addresses out of what was received.
+// Address handles, also from received completions.
 #include <endian.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Gid = service::SharedDevice::Info::Gid;
 
-// The MAC address that lies in a link-local GID as modified EUI-64. [RFC 4291, appendix A]
+// The MAC address in a link-local GID (modified EUI-64). [RFC 4291, appendix A]
 bool MacOfLinkLocal(const uint8_t* gid, uint8_t (&mac)[6]) {
   constexpr uint8_t kPrefix[8] = {0xfe, 0x80};
   if (!std::equal(kPrefix, kPrefix + sizeof kPrefix, gid) || gid[11] != 0xff || gid[12] != 0xfe) return false;
@@ -28,7 +28,7 @@ const Gid* FindGid(const Context& context, const uint8_t* gid) {
   return found == gids.end() ? nullptr : &*found;
 }
 
-constexpr size_t kIpv4Begin = 20;  // of 40: the header stands at the end of the area [IBTA annex A17, 17.4.5.1]
+constexpr size_t kIpv4Begin = 20;  // of 40: the IPv4 header is at the end of the GRH area [IBTA annex A17, 17.4.5.1]
 
 bool HasIpv4Header(const uint8_t* area) {
   const uint8_t* header = area + kIpv4Begin;
@@ -49,7 +49,7 @@ void MapIpv4(const uint8_t* address, uint8_t (&gid)[16]) {
 
 int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& out) {
   if (attributes.port_num != kPort) return EINVAL;
-  if (attributes.is_global == 0) return EINVAL;  // RoCE has no other addresses
+  if (attributes.is_global == 0) return EINVAL;  // RoCE requires a GRH
   const ibv_global_route& route = attributes.grh;
   if (context.FindGid(route.sgid_index) == nullptr) return EINVAL;
   out = {};

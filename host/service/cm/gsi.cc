@@ -13,10 +13,10 @@ using host::Result;
 using host::Status;
 
 constexpr size_t kReceiveBytes = spec::kRdmaUdGrhBytes + kMadBytes;
-constexpr uint64_t kIsSend = uint64_t{1} << 32;  // of wr_id; the rest is the slot
-constexpr uint8_t kDscp = 0xfc;                  // of a traffic class; the rest is ECN, which is the network's
+constexpr uint64_t kIsSend = uint64_t{1} << 32;  // flag of wr_id; the low bits are the slot
+constexpr uint8_t kDscp = 0xfc;                  // of a traffic class; the other bits are ECN, set by the network
 
-// The path back from the header that a datagram came with. None: no IP header.
+// The reverse path, from the IP header of a received datagram. None: no IP header.
 std::optional<Path> PathBack(std::span<const uint8_t, spec::kRdmaUdGrhBytes> header) {
   Path path;
   const uint8_t* const ipv4 = header.data() + spec::kRdmaUdGrhBytes - spec::Ipv4::kBytes;
@@ -90,7 +90,7 @@ std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
   if (const auto found = handles_.find(key); found != handles_.end()) return found->second;
   const auto mac = options_.neighbors(path.dgid);
   if (!mac.has_value()) return nullptr;
-  if (handles_.size() >= options_.handles) {  // those that no work request uses; the next datagram makes them again
+  if (handles_.size() >= options_.handles) {  // evict unused handles; the next datagram recreates them
     std::erase_if(handles_, [](const auto& handle) { return handle.second.use_count() == 1; });
   }
   spec::RdmaAhAttr attributes;
@@ -151,13 +151,13 @@ void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
     return;
   }
   path->sgid_index = own->index;
-  Mad mad;  // its own: the receiver may make the slot free
+  Mad mad;  // copy: the receiver may free the slot
   std::ranges::copy(bytes.subspan<spec::kRdmaUdGrhBytes>(), mad.begin());
   if (receiver_) receiver_(*path, mad);
 }
 
 Status Gsi::Poll() {
-  // Only those that wait now: answers to them may wait for the next Poll.
+  // Only those pending now: answers to them wait for the next Poll.
   for (size_t left = loop_.size(); left > 0; --left) {
     Waiting what = loop_.front();
     loop_.pop_front();
@@ -181,7 +181,7 @@ Status Gsi::Poll() {
       }
       Deliver(slot, completion);
       if (completion.status == spec::IbWcStatus::kWrFlushErr) {
-        return Error{ErrorCode::kBadState, "QP 1 has gone to error"};
+        return Error{ErrorCode::kBadState, "QP 1 is in the error state"};
       }
       if (Status posted = Receive(slot); !posted.ok()) return posted;
     }
