@@ -73,7 +73,7 @@ struct RegionAccess {
   uint64_t offset = 0;
   uint32_t region = 0, count = 0;
 };
-struct SmallWrite {  // one of kRegionWriteMulti, which begins with their number (8 bytes)
+struct SmallWrite {  // one of kRegionWriteMulti, which starts with their count (8 bytes)
   RegionAccess access;
   uint8_t data[8]{};
 };

@@ -6,7 +6,7 @@
 //
 // Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path); fstat, fstat64 (a character device);
 // write (commands); close. dup is not, because librdmacm does not use it. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so
-// that librdmacm does not ask the kernel for its device. Everything else goes to libc. A file is found by its
+// that librdmacm does not query the kernel for its device. Everything else goes to libc. A file is found by its
 // descriptor: a table under a lock that a command holds only to find it. A command in progress when another thread
 // closes the descriptor continues, as in the kernel (rping exits while its thread waits for an event).
 #include "host/ibverbs/ucma_overlay.h"

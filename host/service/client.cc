@@ -201,49 +201,49 @@ Status SharedDevice::Handshake() {
   Result<std::vector<uint8_t>> answer = connection_->Call(hello, sizeof(HelloAnswer), {}, -1, &fds);
   if (!answer.ok()) return answer.error();
 
-  const auto greeting = Get<HelloAnswer>(*answer);
-  if (greeting.version != kProtocolVersion) {
-    return Error{ErrorCode::kUnsupported, "the service has protocol version " + std::to_string(greeting.version)};
+  const auto hello_answer = Get<HelloAnswer>(*answer);
+  if (hello_answer.version != kProtocolVersion) {
+    return Error{ErrorCode::kUnsupported, "the service has protocol version " + std::to_string(hello_answer.version)};
   }
-  const size_t agent_fds = greeting.uses_agent != 0 ? 1 : 0;
-  if (fds.size() != 1 + agent_fds + (greeting.has_clock != 0 ? 1 : 0) || greeting.gids > kMaxGids ||
-      answer->size() != sizeof greeting + greeting.gids * sizeof(HelloGid)) {
+  const size_t agent_fds = hello_answer.uses_agent != 0 ? 1 : 0;
+  if (fds.size() != 1 + agent_fds + (hello_answer.has_clock != 0 ? 1 : 0) || hello_answer.gids > kMaxGids ||
+      answer->size() != sizeof hello_answer + hello_answer.gids * sizeof(HelloGid)) {
     return Error{ErrorCode::kMisbehaved, "the service's hello answer is inconsistent"};
   }
   events_ = std::move(fds[0]);
-  profile_ = static_cast<spec::Profile>(greeting.profile);
-  vectors_ = greeting.vectors;
-  first_queue_ = greeting.first_queue;
-  ring_packed_ = greeting.ring_packed != 0;
-  ring_event_idx_ = greeting.ring_event_idx != 0;
-  ring_indirect_ = greeting.ring_indirect != 0;
-  sends_position_ = greeting.sends_position != 0;
-  info_.name.assign(greeting.name, ::strnlen(greeting.name, sizeof greeting.name));
-  info_.netdev.assign(greeting.netdev, ::strnlen(greeting.netdev, sizeof greeting.netdev));
-  info_.ifindex = greeting.ifindex;
-  std::ranges::copy(greeting.mac, info_.mac);
-  info_.node_guid = greeting.node_guid;
-  info_.active_mtu = static_cast<spec::IbMtu>(greeting.active_mtu);
-  info_.link_mbps = greeting.link_mbps;
-  info_.link_up = greeting.link_up != 0;
-  info_.max_cqs = greeting.max_cqs;
-  info_.max_qps = greeting.max_qps;
-  info_.uses_agent = greeting.uses_agent != 0;
-  info_.has_clock = greeting.has_clock != 0;
-  info_.call_cost_ns = greeting.call_cost_ns;
+  profile_ = static_cast<spec::Profile>(hello_answer.profile);
+  vectors_ = hello_answer.vectors;
+  first_queue_ = hello_answer.first_queue;
+  ring_packed_ = hello_answer.ring_packed != 0;
+  ring_event_idx_ = hello_answer.ring_event_idx != 0;
+  ring_indirect_ = hello_answer.ring_indirect != 0;
+  sends_position_ = hello_answer.sends_position != 0;
+  info_.name.assign(hello_answer.name, ::strnlen(hello_answer.name, sizeof hello_answer.name));
+  info_.netdev.assign(hello_answer.netdev, ::strnlen(hello_answer.netdev, sizeof hello_answer.netdev));
+  info_.ifindex = hello_answer.ifindex;
+  std::ranges::copy(hello_answer.mac, info_.mac);
+  info_.node_guid = hello_answer.node_guid;
+  info_.active_mtu = static_cast<spec::IbMtu>(hello_answer.active_mtu);
+  info_.link_mbps = hello_answer.link_mbps;
+  info_.link_up = hello_answer.link_up != 0;
+  info_.max_cqs = hello_answer.max_cqs;
+  info_.max_qps = hello_answer.max_qps;
+  info_.uses_agent = hello_answer.uses_agent != 0;
+  info_.has_clock = hello_answer.has_clock != 0;
+  info_.call_cost_ns = hello_answer.call_cost_ns;
   if (info_.has_clock) {
     ClientClock& clock = ClientClock::OfProcess();
     if (Status attached = clock.Attach(fds.back().get(), connection_); !attached.ok()) return attached;
     connection_->SetClock(clock);
   }
-  for (size_t i = 0; i < greeting.gids; ++i) {
-    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof greeting + i * sizeof(HelloGid)));
+  for (size_t i = 0; i < hello_answer.gids; ++i) {
+    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof hello_answer + i * sizeof(HelloGid)));
     Info::Gid& gid = info_.gids.emplace_back();
     gid.index = entry.index;
     gid.type = static_cast<spec::RdmaGidType>(entry.type);
     std::ranges::copy(entry.gid, gid.gid);
   }
-  if (greeting.uses_agent != 0) {
+  if (hello_answer.uses_agent != 0) {
     Result<std::unique_ptr<MemoryAgent>> agent = MemoryAgent::Start(std::move(fds[1]));
     if (!agent.ok()) return agent.error();
     agent_ = std::move(agent).value();
