@@ -143,7 +143,7 @@ VIREO_ERROR_TEST(DmaError) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kRegUserMr, bytes).ok());
 }
 
-// Nothing but a broken device leads here, and then the firmware serves nothing more: see life_test.cc.
+// Nothing but a broken device leads here, and then the firmware serves nothing more: see lifecycle_test.cc.
 VIREO_ERROR_TEST(Internal) {
   device().is_table_stuck = true;
   const Answer answer = bench().Roce(RdmaCtrlCmd::kCreateCq, BytesOf(spec::RdmaCmdCreateCq{.cqe = 1}));
@@ -727,7 +727,7 @@ VIREO_ERROR_TEST(TheLowestOfSeveral) {
 // --- The list is complete
 // -----------------------------------------------------------------------------------------------
 
-TEST(ErrorCodes, EachThatACommandCanGetHasATestOfItsName) {
+TEST(ErrorCodes, EveryCommandErrorHasATest) {
   std::set<std::string> tests;
   const auto& unit = *::testing::UnitTest::GetInstance();
   for (int i = 0; i < unit.total_test_suite_count(); ++i) tests.insert(unit.GetTestSuite(i)->name());

@@ -54,7 +54,7 @@ class Fields : public FirmwareTest {
   }
 };
 
-TEST_F(Fields, ABadValueGivesItsCodeAndChangesNothing) {
+TEST_F(Fields, BadValueReturnsItsCodeAndChangesNothing) {
   for (const auto& row : kFieldRows) {
     SCOPED_TRACE(std::string(spec::ToString(row.command)) + "." + row.field + " = " + std::to_string(row.value));
     for (const bool changed : {false, true}) {

@@ -121,13 +121,13 @@ TEST_F(Net, TheMacTableIsReplacedAsAWhole) {
   EXPECT_FALSE(RxMode().all_multicast);
 }
 
-TEST_F(Net, ADriverThatCannotSayWhatItWantsGetsEverything) {
+TEST_F(Net, WithoutCtrlRxTheDeviceIsPromiscuous) {
   EXPECT_FALSE(RxMode().promiscuous);
   UseNet({Bit(NetFeature::kCtrlVlan)});
   EXPECT_EQ(RxMode(), (spec::MgmtRxMode{.promiscuous = true, .vlan_filter = true}));
 }
 
-TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
+TEST_F(Net, TruncatedMacTableChangesNothing) {
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kTableSet, Join({MacList(3, 2), MacList(3, 3)})));
   const auto whole = Join({MacList(90, 2), MacList(90, 3)});
   for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
@@ -149,7 +149,7 @@ TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
   }
 }
 
-TEST_F(Net, TheMacAddressIsSetAndComesBackWithAReset) {
+TEST_F(Net, MacAddressIsSetAndRestoredByReset) {
   const uint32_t low = device().Register(spec::kMgmtMacLowRegister),
                  high = device().Register(spec::kMgmtMacHighRegister);
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kAddrSet, {2, 3, 4, 5, 6, 7}));
@@ -164,7 +164,7 @@ TEST_F(Net, TheMacAddressIsSetAndComesBackWithAReset) {
 // --- vlan, announce
 // ----------------------------------------------------------------------------------------------------
 
-TEST_F(Net, VlansJoinAndLeave) {
+TEST_F(Net, VlansAreAddedAndDeleted) {
   using Cmd = spec::NetCtrlVlanCmd;
   EXPECT_TRUE(RxMode().vlan_filter);
   const auto members = [&](uint32_t index) {
@@ -319,7 +319,7 @@ TEST_F(Net, GuestOffloadsAreThoseThatWereAccepted) {
   Refused(NetCtrlClass::kGuestOffloads, spec::NetCtrlGuestOffloadsCmd::kSet, set(0));
 }
 
-TEST_F(Net, InTheRfcBit55IsNotAnOffload) {
+TEST_F(Net, RfcV2Bit55IsNotAnOffload) {
   auto features = kEverything;
   features.insert(spec::ConstantsOf(spec::Profile::kRfcV2).net_f_roce);
   UseNet(features, spec::Profile::kRfcV2);
@@ -328,7 +328,7 @@ TEST_F(Net, InTheRfcBit55IsNotAnOffload) {
           BytesOf(spec::NetCtrlGuestOffloads{.offloads = spec::NetGuestOffloads::kGuestUso6}));
 }
 
-TEST_F(Net, CoalescingOfAllAndOfOne) {
+TEST_F(Net, CoalescingOfAllQueuesAndOfOne) {
   using Cmd = spec::NetCtrlNotfCoalCmd;
   const auto get = [&](uint16_t index) {
     const Answer answer = bench().Send(static_cast<uint8_t>(NetCtrlClass::kNotfCoal), static_cast<uint8_t>(Cmd::kVqGet),
@@ -383,7 +383,7 @@ TEST_F(Net, UnknownClassesAndCommandsAreRefused) {
   }
 }
 
-TEST_F(Net, ClassSixIsRoceInTheRfc) {
+TEST_F(Net, Class6IsRoceInRfcV2) {
   auto features = kEverything;
   features.erase(spec::ConstantsOf(spec::Profile::kRfcV2).net_f_roce);  // the number is another feature's today
   UseNet(features, spec::Profile::kRfcV2);
@@ -411,7 +411,7 @@ TEST_F(Net, ARequestWithoutAHeaderIsRefused) {
   }
 }
 
-TEST_F(Net, WithoutRoomForAnAckNothingIsDone) {
+TEST_F(Net, CommandWithoutRoomForAckIsNotExecuted) {
   const auto before = device().Snapshot();
   EXPECT_TRUE(bench().Send(static_cast<uint8_t>(NetCtrlClass::kRx), 0, {1}, 0).is_empty());
   EXPECT_TRUE(device().Snapshot() == before);

@@ -39,7 +39,7 @@ class Pages : public FirmwareTest {
 
 // A chunk of the mailbox is 512 bytes: the list begins at byte 34, so that entry 59 lies in two chunks, as does every
 // 64th after it.
-TEST_F(Pages, EveryEntryArrives) {
+TEST_F(Pages, EveryEntryIsWritten) {
   std::vector<std::pair<spec::TableMr, uint64_t>> regions;
   uint64_t address = 0x1000;
   for (uint32_t npages :
@@ -60,7 +60,7 @@ TEST_F(Pages, TheWholeTableInOneRegion) {
   Check(mr, 0x4000'0000);
 }
 
-TEST_F(Pages, AFailureAnywhereLeavesNothing) {
+TEST_F(Pages, FailureAtAnyEntryIsRolledBack) {
   Register(10, 0x1000);
   constexpr uint32_t npages = 200;
   const auto good = Request(npages, PageList(0x7000'0000, npages));
@@ -82,7 +82,7 @@ TEST_F(Pages, AFailureAnywhereLeavesNothing) {
   EXPECT_EQ(Register(npages, 0x7000'0000).first_translation, 10u);
 }
 
-TEST_F(Pages, TheLowestHoleThatIsLargeEnoughIsTaken) {
+TEST_F(Pages, FirstFitAllocation) {
   std::vector<uint32_t> mrns;
   for (uint32_t npages : {100u, 50u, 100u, 70u, 100u}) {
     mrns.push_back(

@@ -55,7 +55,7 @@ class Transitions : public FirmwareTest {
   std::vector<uint32_t> qpns_;
 };
 
-TEST_F(Transitions, OnlyThoseOfIbtaAreLegal) {
+TEST_F(Transitions, OnlyIbtaTransitionsAreLegal) {
   int legal = 0;
   for (size_t i = 0; i < std::size(kTypes); ++i) {
     for (const auto from : kStates) {
@@ -120,7 +120,7 @@ TEST_F(Transitions, EveryAttributeIsRequiredAllowedOrRefused) {
   EXPECT_EQ(required, 6 + 4 + 0 + 0 + 5 + 1 + 1 + 1 + 4);
 }
 
-TEST_F(Transitions, WithoutStateTheQpStaysInItsOwn) {
+TEST_F(Transitions, ModifyWithoutStateKeepsTheState) {
   for (size_t i = 0; i < std::size(kTypes); ++i) {
     for (const auto from : kStates) {
       Put(qpns_[i], from);
@@ -135,7 +135,7 @@ TEST_F(Transitions, WithoutStateTheQpStaysInItsOwn) {
 
 // --- Create and query ------------------------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, CreateQpTellsTheDatapathEverything) {
+TEST_F(QueuePairs, CreateQpWritesTheContext) {
   const uint32_t send_cqn = bench().CreateCq(), recv_cqn = bench().CreateCq(), pdn = bench().CreatePd();
   const uint32_t qpn = bench().CreateQp({.pdn = pdn,
                                          .qp_type = IbQpType::kUc,
@@ -179,12 +179,12 @@ TEST_F(QueuePairs, TheLargestQueueOfNic100Fits) {
   EXPECT_EQ(bench().QueryQp(qpn).cap.max_recv_wr, spec::kNic100.max_queue_entries);
 }
 
-TEST_F(QueuePairs, TheGsiQpHasItsNumber) {
+TEST_F(QueuePairs, GsiQpIsQp1) {
   EXPECT_EQ(bench().CreateQp(IbQpType::kGsi), spec::kGsiQpn);
   EXPECT_NE(bench().CreateQp(IbQpType::kUd), spec::kGsiQpn);
 }
 
-TEST_F(QueuePairs, QueryReturnsWhatWasSetRc) {
+TEST_F(QueuePairs, QueryReturnsRcAttributes) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   EXPECT_EQ(bench().QueryQp(qpn).path_mtu, spec::IbMtu{});
@@ -215,7 +215,7 @@ TEST_F(QueuePairs, QueryReturnsWhatWasSetRc) {
   EXPECT_EQ(bench().QueryQp(qpn), expected);
 }
 
-TEST_F(QueuePairs, QueryReturnsWhatWasSetUd) {
+TEST_F(QueuePairs, QueryReturnsUdAttributes) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kRts);
   EXPECT_EQ(
@@ -239,7 +239,7 @@ TEST_F(QueuePairs, TheContextHoldsTheResolvedPath) {
   EXPECT_EQ(device().Qp(qpn).path, path);
 }
 
-TEST_F(QueuePairs, AttributesChangeWithoutTouchingWhatTheEngineKeeps) {
+TEST_F(QueuePairs, ModifyKeepsTheEnginesState) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -257,7 +257,7 @@ TEST_F(QueuePairs, AttributesChangeWithoutTouchingWhatTheEngineKeeps) {
   EXPECT_EQ(device().Qp(qpn), context);
 }
 
-TEST_F(QueuePairs, RtsGivesTheRequesterItsFirstPsnAndItsRetries) {
+TEST_F(QueuePairs, RtsSetsFirstPsnAndRetries) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -296,7 +296,7 @@ TEST_F(QueuePairs, PathMtuIsBoundedByTheLink) {
 // --- What the transport is asked for
 // -----------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, EachChangeOfStateStartsTheOperationThatItNeedsAndWaits) {
+TEST_F(QueuePairs, StateChangesWaitForTheirOperation) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   device().qp_delay = 20;
@@ -313,7 +313,7 @@ TEST_F(QueuePairs, EachChangeOfStateStartsTheOperationThatItNeedsAndWaits) {
   EXPECT_EQ(device().qp_operations, expected);
 }
 
-TEST_F(QueuePairs, ResetForgetsAttributesAndStopsBothQueues) {
+TEST_F(QueuePairs, ResetClearsAttributesAndStopsBothQueues) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   const auto fresh = device().Qp(qpn);
@@ -331,7 +331,7 @@ TEST_F(QueuePairs, ResetForgetsAttributesAndStopsBothQueues) {
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kQueueNotReady);
 }
 
-TEST_F(QueuePairs, ResetOfAQpThatWasResetAndResetQueuesGoOn) {
+TEST_F(QueuePairs, QpWorksAgainAfterQpResetAndQueueReset) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -344,7 +344,7 @@ TEST_F(QueuePairs, ResetOfAQpThatWasResetAndResetQueuesGoOn) {
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kRts);
 }
 
-TEST_F(QueuePairs, ResetOfAFreshQpLeavesItsQueuesAlone) {
+TEST_F(QueuePairs, ResetOfANewQpKeepsItsQueues) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().EnableQueues(qpn);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
@@ -372,7 +372,7 @@ TEST_F(QueuePairs, DestroyWithWorkInFlightStopsAndWaits) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = context.pdn})).ok());
 }
 
-TEST_F(QueuePairs, DestroyWithoutRingResetPutsThePositionsBack) {
+TEST_F(QueuePairs, DestroyWithoutRingResetClearsThePositions) {
   Use({.profile = spec::Profile::kRfcV2, .has_ring_reset = false});
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kRts);
@@ -386,7 +386,7 @@ TEST_F(QueuePairs, DestroyWithoutRingResetPutsThePositionsBack) {
   EXPECT_TRUE(queue.enabled);
 }
 
-TEST_F(QueuePairs, AnErrorOfTheEnginesOwnIsSeenAndLeftByReset) {
+TEST_F(QueuePairs, EngineErrorIsReportedAndClearedByReset) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -398,7 +398,7 @@ TEST_F(QueuePairs, AnErrorOfTheEnginesOwnIsSeenAndLeftByReset) {
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kReset);
 }
 
-TEST_F(QueuePairs, SendQueueErrorIsLeftByRts) {
+TEST_F(QueuePairs, RtsClearsSendQueueError) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kSqe);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
@@ -408,7 +408,7 @@ TEST_F(QueuePairs, SendQueueErrorIsLeftByRts) {
 // --- Virtqueues for RTR
 // ------------------------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, RtrNeedsTheVirtqueuesOfEveryDirectionThatIsUsed) {
+TEST_F(QueuePairs, RtrRequiresVirtqueuesOfUsedDirections) {
   bench().AddGid(0, 1);
   for (uint32_t send_wr : {0u, 4u}) {
     for (uint32_t recv_wr : {0u, 4u}) {
@@ -435,7 +435,7 @@ TEST_F(QueuePairs, RtrNeedsTheVirtqueuesOfEveryDirectionThatIsUsed) {
   }
 }
 
-TEST_F(QueuePairs, RtrNeedsACqThatWorks) {
+TEST_F(QueuePairs, RtrRequiresAWorkingCq) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kInit);
@@ -473,7 +473,7 @@ class Draining : public FirmwareTest {
   }
 };
 
-TEST_F(Draining, TheAnswerDoesNotWaitAndAnEventTellsTheEnd) {
+TEST_F(Draining, CommandDoesNotWaitAndEventReportsTheEnd) {
   const uint32_t qpn = Begin(3);
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kSqd);
   EXPECT_EQ(bench().QueryQp(qpn).sq_draining, 1);
@@ -497,7 +497,7 @@ TEST_F(Draining, NothingChangesBeforeTheQueueIsDrained) {
 }
 
 // The driver can see by query that it is drained before the event is there.
-TEST_F(Draining, BackToRtsEndsItAndTheEventIsNotLost) {
+TEST_F(Draining, RtsEndsDrainingWithoutLosingTheEvent) {
   const uint32_t qpn = Begin(1);
   // Drained between the firmware's last look and its handling of the command.
   device().drains_at_fetch = qpn;
@@ -507,7 +507,7 @@ TEST_F(Draining, BackToRtsEndsItAndTheEventIsNotLost) {
   EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts) << "a drain that is watched no longer must not come back";
 }
 
-TEST_F(Draining, OneThatNeverEndsHoldsNobodyUp) {
+TEST_F(Draining, EndlessDrainBlocksNoOtherCommand) {
   const uint32_t stuck = Begin(1);
   const uint32_t other = bench().CreateQp(IbQpType::kRc);
   bench().Bring(other, IbQpState::kRts);
@@ -522,7 +522,7 @@ TEST_F(Draining, OneThatNeverEndsHoldsNobodyUp) {
   EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{Drained(stuck)});
 }
 
-TEST_F(Draining, SeveralAreToldOfEach) {
+TEST_F(Draining, EveryDrainIsReported) {
   const uint32_t a = Begin(1), b = Begin(1), c = Begin(1);
   device().SetSendOutstanding(b, 0);
   for (int i = 0; i < 10; ++i) bench().Settle();
@@ -534,7 +534,7 @@ TEST_F(Draining, SeveralAreToldOfEach) {
   EXPECT_EQ(device().events, (std::vector<spec::RdmaEvent>{Drained(b), Drained(c), Drained(a)}));
 }
 
-TEST_F(Draining, ADestroyedResetOrFailedQpIsNotToldOf) {
+TEST_F(Draining, NoEventOfADestroyedResetOrFailedQp) {
   const uint32_t a = Begin(1), b = Begin(1), c = Begin(1), d = Begin(1);
   device().qp_operations.clear();
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = a})).ok());
@@ -553,7 +553,7 @@ TEST_F(Draining, ADestroyedResetOrFailedQpIsNotToldOf) {
 }
 
 // Should a device not give a drain up for another operation, then the other waits for it, within the bound.
-TEST_F(Draining, ADeviceThatKeepsADrainIsWaitedForWithinTheBound) {
+TEST_F(Draining, WaitForADrainIsBounded) {
   device().keeps_drains = true;
   const uint32_t a = Begin(1);
   const uint32_t b = bench().CreateQp(IbQpType::kUd);

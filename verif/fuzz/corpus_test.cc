@@ -21,7 +21,7 @@ namespace {
 
 void RunInput(const Bytes& input) { EXPECT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0); }
 
-TEST(Corpus, SeedsAreSurvived) {
+TEST(Corpus, SeedsPass) {
   const auto seeds = Seeds();
   ASSERT_FALSE(seeds.empty());
   EXPECT_TRUE(seeds == Seeds()) << "seeds must be the same at every call";
@@ -31,7 +31,7 @@ TEST(Corpus, SeedsAreSurvived) {
   }
 }
 
-TEST(Corpus, SmallChangesOfSeedsAreSurvived) {
+TEST(Corpus, MutatedSeedsPass) {
   auto random = MakeRandom("fuzz");
   const auto seeds = Seeds();
   uint64_t inputs = VIREO_FUZZ_CHANGES;
@@ -61,7 +61,7 @@ TEST(Corpus, SmallChangesOfSeedsAreSurvived) {
   fmt::print("{} inputs survived, {:.1f} s of CPU\n", inputs, seconds);
 }
 
-TEST(Corpus, WhatWasFoundBeforeIsSurvived) {
+TEST(Corpus, RegressionInputsPass) {
   const std::filesystem::path folder = VIREO_FUZZ_REGRESS;
   if (!std::filesystem::exists(folder)) return;  // nothing was found
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -10,7 +10,7 @@ std::vector<std::string> ErrorsOf(const std::string& path, const std::string& te
   return FindLayeringErrors({{"rtl/rdma/vireo_rdma_pkg.sv", ""}, {"spec/gen/vireo_spec_pkg.sv", ""}, {path, text}});
 }
 
-TEST(Layering, NoFolderSeesWhatItMayNot) {
+TEST(Layering, NoForbiddenDependencies) {
   const auto sources = ReadSources(VIREO_SOURCE_DIR);
   ASSERT_GT(sources.size(), 10u) << "the sources were not found";
   for (const auto& error : FindLayeringErrors(sources)) ADD_FAILURE() << error;
@@ -38,7 +38,7 @@ TEST(Layering, RefusesAPathThatDoesNotStartAtTheRoot) {
   EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "#include \"icrc.h\"").size(), 1u);
 }
 
-TEST(Layering, AllowsTheDirection) {
+TEST(Layering, AllowsPermittedDependencies) {
   EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "#include \"spec/gen/vireo_spec.h\"\n#include \"model/rdma/icrc.h\"\n").size(),
             0u);
   EXPECT_EQ(ErrorsOf("verif/rdma/a.cc", "#include \"model/rdma/icrc.h\"\n#include \"Vrx_parser_64.h\"\n").size(), 0u);

@@ -334,7 +334,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(SoftRoce, Understands) {
+TEST_P(SoftRoce, Interoperates) {
   if (GetParam().guest_serves) {
     GuestServes();
   } else {

@@ -116,7 +116,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
   std::set<RdmaCtrlCmd> seen_;
 };
 
-TEST_P(ControlTest, EveryRoceCommandSendsItsRequestAndReadsItsResponse) {
+TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
   const auto device_ack = Patterned<spec::RdmaAckQueryDevice>(1);
   Answer(device_ack);
   EXPECT_EQ(roce().QueryDevice().value(), device_ack);
@@ -225,7 +225,7 @@ TEST_P(ControlTest, EveryRoceCommandSendsItsRequestAndReadsItsResponse) {
       << "a command of the profile is missing";
 }
 
-TEST_P(ControlTest, AdditionsOfVireoAreNotSentInRfcV2) {
+TEST_P(ControlTest, RfcV2DoesNotSendVireoExtensions) {
   spec::RdmaCmdRegUserMr mr;
   mr.page_shift = 21;
   spec::RdmaCmdAddGid gid;
@@ -257,7 +257,7 @@ TEST_P(ControlTest, AdditionsOfVireoAreNotSentInRfcV2) {
   EXPECT_EQ(requests_[1][2 + spec::RdmaCmdAddGid::kGidTypeOffset], 0);
 }
 
-TEST_P(ControlTest, ALongPageListGetsALargerBuffer) {
+TEST_P(ControlTest, LongPageListUsesALargerBuffer) {
   std::vector<uint64_t> pages(70'000);
   for (size_t i = 0; i < pages.size(); ++i) pages[i] = i << 12;
   Answer(spec::RdmaAckRegUserMr{.mrn = 1, .lkey = 2, .rkey = 3});
@@ -270,7 +270,7 @@ TEST_P(ControlTest, ALongPageListGetsALargerBuffer) {
   EXPECT_TRUE(roce().CreatePd().ok());
 }
 
-TEST_P(ControlTest, ARefusalCarriesItsReasonInVireoAndNoneInRfcV2) {
+TEST_P(ControlTest, RefusalHasReasonOnlyInVireo) {
   for (const RdmaError code : {RdmaError::kErr, RdmaError::kBadPdn, RdmaError::kHandleBusy, RdmaError::kNoFreePages}) {
     answer_ = {static_cast<uint8_t>(code)};
     const auto ack = roce().CreatePd();
@@ -282,13 +282,13 @@ TEST_P(ControlTest, ARefusalCarriesItsReasonInVireoAndNoneInRfcV2) {
   }
 }
 
-TEST_P(ControlTest, ARefusalWithoutRoomForTheResponseIsARefusal) {
+TEST_P(ControlTest, RefusalWithAckOnlyIsReported) {
   // The device writes nothing but the ack byte when it refuses.
   answer_ = {static_cast<uint8_t>(RdmaError::kInternal)};
   EXPECT_EQ(roce().QueryDevice().error().code, ErrorCode::kRefused);
 }
 
-TEST_P(ControlTest, RefusalsOfOtherClassesHaveNoReason) {
+TEST_P(ControlTest, RefusalOfOtherClassesHasNoReason) {
   answer_ = {17};
   const host::Status status = net().AddVlan(1);
   ASSERT_FALSE(status.ok());
@@ -311,20 +311,20 @@ TEST_P(ControlTest, AnAnswerWithoutAckIsAnError) {
   EXPECT_TRUE(roce().DestroyPd(1).ok());
 }
 
-TEST_P(ControlTest, AnAnswerThatIsOnlyClaimedIsNotSuccess) {
+TEST_P(ControlTest, UnwrittenAnswerIsNotSuccess) {
   answer_ = {};
   mock_->control_length = 1;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kRefused);
 }
 
-TEST_P(ControlTest, AnAnswerLongerThanItsRoomBreaksTheQueue) {
+TEST_P(ControlTest, OversizedAnswerBreaksTheQueue) {
   mock_->control_length = 2;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kMisbehaved);
   mock_->control_length = -1;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kMisbehaved) << "broken until reset";
 }
 
-TEST_P(ControlTest, ADeafDeviceTimesOutAndALateAnswerIsDiscarded) {
+TEST_P(ControlTest, CommandTimesOutAndLateAnswerIsDiscarded) {
   mock_->deaf = true;
   const uint64_t start = mock_->NowNs();
   const auto pd = roce().CreatePd();
@@ -343,13 +343,13 @@ TEST_P(ControlTest, ADeafDeviceTimesOutAndALateAnswerIsDiscarded) {
   EXPECT_EQ(roce().CreatePd().value(), 222U);
 }
 
-TEST_P(ControlTest, ALostFunctionEndsTheWait) {
+TEST_P(ControlTest, LostFunctionAbortsTheWait) {
   mock_->deaf = true;
   mock_->LoseFunction();
   EXPECT_EQ(roce().CreatePd().error().code, ErrorCode::kLost);
 }
 
-TEST_P(ControlTest, ManyCommandsInARow) {
+TEST_P(ControlTest, ManyConsecutiveCommands) {
   for (uint32_t i = 0; i < 70'000; ++i) {
     Answer(spec::RdmaAckCreatePd{.pdn = i});
     ASSERT_EQ(roce().CreatePd().value(), i);
@@ -357,7 +357,7 @@ TEST_P(ControlTest, ManyCommandsInARow) {
   requests_.clear();
 }
 
-TEST_P(ControlTest, NetCommandsSendTheirRequests) {
+TEST_P(ControlTest, NetCommandsEncodeTheirRequests) {
   using spec::NetCtrlClass;
   const auto number = [](auto value) { return static_cast<uint8_t>(value); };
   EXPECT_TRUE(net().SetQueuePairs(1).ok());

@@ -106,7 +106,7 @@ class PciFunction : public testing::TestWithParam<Kind> {
   std::unique_ptr<World> world_ = GetParam().make();
 };
 
-TEST_P(PciFunction, HasTheBarsAndRegionsThatADriverLooksFor) {
+TEST_P(PciFunction, ExposesBarsAndCapabilityRegions) {
   EXPECT_EQ(function().BarBytes(0), spec::kBarVirtioBytes);
   EXPECT_EQ(function().BarBytes(1), 0u);
   EXPECT_EQ(function().BarBytes(2), spec::kBarMsixBytes);
@@ -130,7 +130,7 @@ TEST_P(PciFunction, AReadReturnsAfterAllEarlierWrites) {
   EXPECT_TRUE(function().health().ok());
 }
 
-TEST_P(PciFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
+TEST_P(PciFunction, InterruptsOnlyForEnabledVectorsAndAfterTheirData) {
   EnableDma();
   auto memory = function().AllocateDma(8192, 4096);
   ASSERT_TRUE(memory.ok());
@@ -159,14 +159,14 @@ TEST_P(PciFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
   EXPECT_TRUE(WaitFor(0));
 }
 
-TEST_P(PciFunction, BadNumbersOfVectorsAreRefused) {
+TEST_P(PciFunction, InvalidVectorCountsAreRefused) {
   EXPECT_EQ(function().EnableMsix(9).error().code, host::ErrorCode::kInvalidArgument);
   EXPECT_TRUE(function().EnableMsix(8).ok());
   EXPECT_FALSE(function().TakeInterrupt(8));
   EXPECT_FALSE(function().TakeInterrupt(~0U));
 }
 
-TEST_P(PciFunction, WaitReturnsForAMessageElseAtItsDeadline) {
+TEST_P(PciFunction, WaitReturnsAtInterruptOrDeadline) {
   EnableDma();
   ASSERT_TRUE(function().EnableMsix(8).ok());
   auto memory = function().AllocateDma(8192, 64);
@@ -193,7 +193,7 @@ TEST_P(PciFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   EXPECT_TRUE(function().TakeInterrupt(0));
 }
 
-TEST_P(PciFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
+TEST_P(PciFunction, ConfigurationAccessWindowReachesTheBars) {
   const uint32_t at = spec::kPciCapAtPciCfg;
   const auto choose = [&](uint32_t bar, uint32_t offset, uint32_t length) {
     function().WriteConfig(at + spec::VirtioPciCap::kBarOffset, 1, bar);
@@ -212,7 +212,7 @@ TEST_P(PciFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
   EXPECT_EQ(function().ReadBar(0, 0, 4), 0x12345678u);
 }
 
-TEST_P(PciFunction, MemoryIsSharedWhetherItWasThereBeforeOrNot) {
+TEST_P(PciFunction, AllocatedAndMappedMemoryIsShared) {
   EnableDma();
   ASSERT_TRUE(function().EnableMsix(1).ok());
   auto* const own = static_cast<uint8_t*>(std::aligned_alloc(4096, 8192));

@@ -194,7 +194,7 @@ struct Way {
 };
 class VfioUserTraffic : public testing::TestWithParam<Way> {};
 
-TEST_P(VfioUserTraffic, TwoProcessesDriveANicEachAndWriteAndSend) {
+TEST_P(VfioUserTraffic, TwoProcessesExchangeWriteAndSend) {
   SimulatorProcess simulator({"--export", "vfio-user", "--device", GetParam().device});
   ASSERT_TRUE(simulator.is_ready());
   Exchange(simulator, GetParam().kind);
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, VfioUserTraffic,
 
 // --- Death
 
-TEST(VfioUserDeath, AKilledDriverLeavesANicThatTheNextOneCanUse) {
+TEST(VfioUserFailure, NicIsUsableAfterItsDriverIsKilled) {
   SimulatorProcess simulator({"--export", "vfio-user"});
   ASSERT_TRUE(simulator.is_ready());
   for (const Kind kind : {Kind::kFile, Kind::kOrdinary}) {
@@ -250,7 +250,7 @@ TEST(VfioUserDeath, AKilledDriverLeavesANicThatTheNextOneCanUse) {
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-TEST(VfioUserDeath, OneDriverAtATimeAndTheSimulatorsEndIsNoticed) {
+TEST(VfioUserFailure, SecondDriverIsRefusedAndServerExitIsDetected) {
   SimulatorProcess simulator({"--export", "vfio-user", "--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = VfioUserFunction::Connect(Socket(simulator, 0));
@@ -278,7 +278,7 @@ TEST(VfioUserDeath, OneDriverAtATimeAndTheSimulatorsEndIsNoticed) {
   memory->reset();
 }
 
-TEST(VfioUserDeath, NobodyListens) {
+TEST(VfioUserFailure, ConnectFailsWithoutAServer) {
   EXPECT_EQ(VfioUserFunction::Connect("/nonexistent/nic0.vfio").error().code, host::ErrorCode::kLost);
   EXPECT_EQ(VfioUserFunction::Connect("").error().code, host::ErrorCode::kInvalidArgument);
   EXPECT_EQ(VfioUserFunction::Connect(std::string(200, 'a')).error().code, host::ErrorCode::kInvalidArgument);

@@ -310,7 +310,7 @@ class RandomRun {
   uint64_t used_since_disable_ = 0;
 };
 
-TEST_P(VirtqueueTest, RandomOperationsLoseNothingAndNotifyExactly) {
+TEST_P(VirtqueueTest, RandomOperationsLoseNoBufferAndNotifyExactly) {
   constexpr int kSteps = 200'000;
   RandomRun run(GetParam());
   for (int i = 0; i < kSteps && !HasFailure(); ++i) run.Step();
@@ -352,7 +352,7 @@ TEST_P(VirtqueueTest, IndicesWrapManyTimes) {
 
 // Two threads: here the memory barriers and the look-once-more rules are at work. A lost notification is a hang, which
 // the deadline turns into a failure.
-TEST_P(VirtqueueTest, NeitherSideMissesANotificationOfTheOther) {
+TEST_P(VirtqueueTest, NoNotificationIsLost) {
   constexpr Token kBuffers = 30'000;
   RingBench bench(GetParam());
   std::atomic<bool> doorbell = false;
@@ -415,7 +415,7 @@ TEST_P(VirtqueueTest, NeitherSideMissesANotificationOfTheOther) {
 // in the moment in which the driver asks for the interrupt and looks once more.
 class InterruptRaceTest : public testing::TestWithParam<RingCase> {};
 
-TEST_P(InterruptRaceTest, AskingForAnInterruptWhileABufferIsUsedLosesNothing) {
+TEST_P(InterruptRaceTest, EnableInterruptsRacesWithUsedBuffer) {
   constexpr Token kBuffers = 20'000;
   RingBench bench(GetParam());
   std::atomic<Token> given = 0;
@@ -470,7 +470,7 @@ TEST_P(VirtqueueTest, NothingIsVisibleBeforePublish) {
   EXPECT_FALSE(bench.driver().Publish());  // nothing new
 }
 
-TEST_P(VirtqueueTest, AFullRingSaysNoSpaceAndChangesNothing) {
+TEST_P(VirtqueueTest, FullRingReturnsNoSpace) {
   RingBench bench(GetParam());
   for (Token token = 0; token < GetParam().size; ++token) ASSERT_TRUE(bench.AddReadable(token).ok());
   const host::Status full = bench.AddReadable(9999);
@@ -482,7 +482,7 @@ TEST_P(VirtqueueTest, AFullRingSaysNoSpaceAndChangesNothing) {
   EXPECT_EQ(std::count(tokens.begin(), tokens.end(), Token{9999}), 0);
 }
 
-TEST_P(VirtqueueTest, BuffersThatCannotBeAreRefused) {
+TEST_P(VirtqueueTest, InvalidBuffersAreRefused) {
   RingBench bench(GetParam());
   const auto code = [&](std::vector<Segment> out, std::vector<Segment> in) {
     const host::Status status = bench.driver().Add(out, in, 0);
@@ -499,7 +499,7 @@ TEST_P(VirtqueueTest, BuffersThatCannotBeAreRefused) {
   EXPECT_EQ(bench.driver().outstanding(), 0);
 }
 
-TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
+TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndClearsTheRing) {
   RingBench bench(GetParam());
   for (int round = 0; round < 3; ++round) {
     std::vector<Token> expected;
@@ -528,7 +528,7 @@ TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
   }
 }
 
-TEST_P(VirtqueueTest, UsedPositionAndNotificationDataTellTheRingPositions) {
+TEST_P(VirtqueueTest, UsedPositionAndNotificationDataMatchTheRing) {
   RingBench bench(GetParam());
   const uint32_t size = GetParam().size;
   for (uint32_t i = 0; i < 5 * size + 3; ++i) {
@@ -638,7 +638,7 @@ TEST_P(MaliciousDeviceTest, ABufferThatIsNotPublishedIsRefused) {
   }
 }
 
-TEST_P(MaliciousDeviceTest, TheUnpublishedBufferItselfIsNamedInTheError) {
+TEST_P(MaliciousDeviceTest, UnpublishedBufferIsNamedInTheError) {
   const uint16_t first = GiveOne();
   ASSERT_TRUE(bench_.AddWritable(2).ok());
   // Split rings chain free descriptors upwards from 0, packed rings give ids out upwards from 0.
@@ -681,7 +681,7 @@ TEST_P(MaliciousSplitDeviceTest, AnIndexThatRunsAheadIsRefused) {
   }
 }
 
-TEST_P(MaliciousSplitDeviceTest, ADescriptorInsideAChainIsNoBuffer) {
+TEST_P(MaliciousSplitDeviceTest, NonHeadDescriptorIsRefused) {
   const std::vector<Segment> segments(3, bench_.Piece(0, 8));
   ASSERT_TRUE(bench_.driver().Add({}, segments, 1).ok());
   bench_.driver().Publish();
@@ -690,7 +690,7 @@ TEST_P(MaliciousSplitDeviceTest, ADescriptorInsideAChainIsNoBuffer) {
   ExpectBroken(bench_, "which is not outstanding");
 }
 
-TEST_P(MaliciousSplitDeviceTest, ChangedLinksInTheDescriptorTableDoNotMisleadTheDriver) {
+TEST_P(MaliciousSplitDeviceTest, CorruptedDescriptorLinksAreIgnored) {
   const std::vector<Segment> segments(3, bench_.Piece(0, 8));
   ASSERT_TRUE(bench_.driver().Add({}, segments, 1).ok());
   bench_.driver().Publish();
@@ -735,7 +735,7 @@ INSTANTIATE_TEST_SUITE_P(Rings, MaliciousDeviceTest,
 INSTANTIATE_TEST_SUITE_P(Rings, MaliciousSplitDeviceTest,
                          testing::Values(RingCase{false, 0, false, 8}, RingCase{false, 0, true, 8}), NameOf);
 
-TEST(RingCreation, RefusesSizesThatTheFormatDoesNotHave) {
+TEST(RingCreation, RefusesInvalidSizes) {
   MockDevice device(MockDeviceOptions{});
   for (const uint16_t size : std::initializer_list<uint16_t>{0, 3, 6, 255, 0xffff, 0xc000}) {
     const auto ring = host::SplitRing::Create(device, size, {});

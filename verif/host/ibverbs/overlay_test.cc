@@ -159,7 +159,7 @@ class Overlay : public testing::Test {
 };
 std::unique_ptr<SimulatorProcess> Overlay::simulator_;
 
-TEST_F(Overlay, MemoryThatIsNotThereIsRefused) {
+TEST_F(Overlay, UnmappedMemoryIsRefused) {
   const auto error_of = [this](void* address, size_t bytes, int access) {
     errno = 0;
     ibv_mr* mr = ibv_reg_mr(pd_, address, bytes, access);
@@ -180,7 +180,7 @@ TEST_F(Overlay, MemoryThatIsNotThereIsRefused) {
   EXPECT_EQ(error_of(memory_, kBytes, IBV_ACCESS_REMOTE_READ), EFAULT);
 }
 
-TEST_F(Overlay, ARegionMayHaveOtherAddressesThanItsMemory) {
+TEST_F(Overlay, RegionMayHaveAnotherIova) {
   EXPECT_EQ(ibv_reg_mr_iova(pd_, memory_, 4096, 0x1001, kAll), nullptr);
   EXPECT_EQ(errno, EINVAL);
   Pair pair = MakePair();
@@ -205,7 +205,7 @@ TEST_F(Overlay, ARegionMayHaveOtherAddressesThanItsMemory) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AFailedReregistrationLeavesTheRegion) {
+TEST_F(Overlay, FailedReregistrationKeepsTheRegion) {
   Pair pair = MakePair();
   const uint32_t rkey = pair.mr->rkey;
   EXPECT_EQ(ibv_rereg_mr(pair.mr, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
@@ -222,7 +222,7 @@ TEST_F(Overlay, AFailedReregistrationLeavesTheRegion) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
+TEST_F(Overlay, CqParametersAreCheckedAndCqInUseIsBusy) {
   ibv_device_attr device;
   ASSERT_EQ(ibv_query_device(context_, &device), 0);
   for (const auto& [cqe, vector] :
@@ -243,7 +243,7 @@ TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, QueuePairsOfOtherKindsAreRefused) {
+TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
   ibv_cq* cq = ibv_create_cq(context_, 8, nullptr, nullptr, 0);
   const auto error_of = [&](ibv_qp_type type, uint64_t operations, const ibv_qp_cap* cap = nullptr) {
     ibv_qp_init_attr_ex init = QpAttributes(cq, type);
@@ -272,7 +272,7 @@ TEST_F(Overlay, QueuePairsOfOtherKindsAreRefused) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
+TEST_F(Overlay, UnusedGidsAreZerosOrNoData) {
   ibv_port_attr port;
   ASSERT_EQ(ibv_query_port(context_, 1, &port), 0);
   EXPECT_NE(ibv_query_port(context_, 2, &port), 0);
@@ -295,7 +295,7 @@ TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
 }
 
 // Else a look at the table takes a command for each entry. So it works without the device.
-TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
+TEST_F(Overlay, GidTableLengthIsCached) {
   SimulatorProcess other;
   ASSERT_TRUE(other.is_ready());
   setenv("VIREO_SOCKET", other.socket(0).c_str(), 1);
@@ -316,7 +316,7 @@ TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 
-TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
+TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
   void* cq_context = nullptr;
@@ -346,7 +346,7 @@ TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
 
 // As perftest does with -e: it takes an event, arms, polls once for less than there may be, and sleeps. Others poll
 // first and arm then. Either way all completions must be found without another look. By both ways to poll.
-TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
+TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
   constexpr int kWrites = 4;  // as the send queue holds
   Pair pair = MakePair();
   auto* const cq_ex = reinterpret_cast<ibv_cq_ex*>(pair.cq);
@@ -392,7 +392,7 @@ TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
 }
 
 // One that was polled after arming, or asked for by nobody, leaves no event behind (ib_read_lat would end).
-TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
+TEST_F(Overlay, NoEventIfAllWasPolled) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
   void* cq_context = nullptr;
@@ -414,7 +414,7 @@ TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
 }
 
 // Of the completions that a poll left nobody knows which were solicited: who asks for those only hears of the next.
-TEST_F(Overlay, OfTheRestNoEventTellsWhoAsksForSolicitedOnly) {
+TEST_F(Overlay, NoEventForLeftCompletionsIfArmedForSolicitedOnly) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   memory_[0] = 0x77;
@@ -433,7 +433,7 @@ TEST_F(Overlay, OfTheRestNoEventTellsWhoAsksForSolicitedOnly) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
+TEST_F(Overlay, ResetDiscardsCompletions) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
@@ -455,7 +455,7 @@ TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, WorkRequestsThatCannotBeAreRefusedOneByOne) {
+TEST_F(Overlay, InvalidWorkRequestsAreRefused) {
   Pair pair = MakePair();
   std::array<ibv_sge, 3> sges{};
   std::array<ibv_send_wr, 2> requests{};
@@ -487,7 +487,7 @@ TEST_F(Overlay, WorkRequestsThatCannotBeAreRefusedOneByOne) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, TheBuilderPostsAllOrNothing) {
+TEST_F(Overlay, WrApiPostsAllOrNothing) {
   Pair pair = MakePair();
   ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.qp[0]);
   ASSERT_NE(qp, nullptr);
@@ -518,7 +518,7 @@ TEST_F(Overlay, TheBuilderPostsAllOrNothing) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AnAsynchronousEventNamesItsQueuePairWhichWaitsForTheAck) {
+TEST_F(Overlay, AsyncEventNamesItsQueuePair) {
   Pair pair = MakePair();
   ibv_async_event event;
   ASSERT_EQ(fcntl(context_->async_fd, F_SETFL, O_NONBLOCK), 0);
@@ -544,7 +544,7 @@ TEST_F(Overlay, AnAsynchronousEventNamesItsQueuePairWhichWaitsForTheAck) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AnAddressComesOutOfWhatWasReceived) {
+TEST_F(Overlay, AddressHandleFromReceivedCompletion) {
   ibv_wc wc{};
   wc.wc_flags = IBV_WC_GRH;
   std::array<uint8_t, 40> area{};
@@ -576,7 +576,7 @@ TEST_F(Overlay, AnAddressComesOutOfWhatWasReceived) {
   EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
 }
 
-TEST_F(Overlay, AChildOpensTheDeviceAnewAndDisturbsNothing) {
+TEST_F(Overlay, ForkedChildOpensItsOwnContext) {
   Pair pair = MakePair();
   const pid_t child = fork();
   if (child == 0) {

@@ -30,7 +30,7 @@ class Programs : public testing::Test {
 };
 std::unique_ptr<SimulatorProcess> Programs::simulator_;
 
-TEST_F(Programs, EveryNamedSocketIsADevice) {
+TEST_F(Programs, EverySocketIsADevice) {
   Program devices({"ibv_devices"}, Seeing(simulator_->socket(1) + "::/nonexistent:" + simulator_->socket(0)));
   ASSERT_EQ(devices.Wait(), 0);
   const std::string output = devices.Output();
@@ -39,14 +39,14 @@ TEST_F(Programs, EveryNamedSocketIsADevice) {
   EXPECT_EQ(std::ranges::count(output, '\n'), 4) << output;  // 2 lines of headings
 }
 
-TEST_F(Programs, WithoutASocketTheOverlayIsNotThere) {
+TEST_F(Programs, OverlayIsInactiveWithoutASocket) {
   Program plain({"ibv_devices"}, {{"VIREO_SOCKET", ""}});
   Program preloaded({"ibv_devices"}, Seeing(""));
   EXPECT_EQ(plain.Wait(), preloaded.Wait());
   EXPECT_EQ(plain.Output(), preloaded.Output());
 }
 
-TEST_F(Programs, AnAllocatorMayLookAtClocks) {
+TEST_F(Programs, AllocatorMayReadClocks) {
   Environment environment = Seeing(simulator_->socket(0));
   environment["LD_PRELOAD"] += std::string(":") + VIREO_CLOCK_ALLOCATOR;
   Program devices({"ibv_devices"}, environment);
@@ -54,7 +54,7 @@ TEST_F(Programs, AnAllocatorMayLookAtClocks) {
   EXPECT_NE(devices.Output().find("vireo0"), std::string::npos) << devices.Output();
 }
 
-TEST_F(Programs, IbvDevinfoSaysAll) {
+TEST_F(Programs, IbvDevinfo) {
   Program devinfo({"ibv_devinfo", "-v"}, Seeing(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
   ASSERT_EQ(devinfo.Wait(), 0) << devinfo.Output();
   const std::string output = devinfo.Output();
@@ -73,7 +73,7 @@ TEST_F(Programs, IbvAsyncwatch) {
 }
 
 // A link that goes and comes again under a connection: who watches the devices is told, and the connection goes on.
-TEST(Link, IbvAsyncwatchSeesItGoAndCome) {
+TEST(Link, IbvAsyncwatchReportsLinkDownAndUp) {
   std::string path = testing::TempDir() + "vireo_link_XXXXXX";
   host::FileDescriptor file(mkstemp(path.data()));
   const std::string text =
@@ -99,7 +99,7 @@ TEST(Link, IbvAsyncwatchSeesItGoAndCome) {
 }
 
 // RoCE has no addresses but GIDs: without one, programs are refused, as by any RoCE device.
-TEST_F(Programs, WithoutAGidNothingConnects) {
+TEST_F(Programs, ConnectionWithoutAGidFails) {
   const unsigned port = FreePort();
   const std::vector<std::string> command = {"ibv_rc_pingpong", "-p", std::to_string(port)};
   Program server(command, Seeing(simulator_->socket(0)));

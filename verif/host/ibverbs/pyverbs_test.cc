@@ -46,7 +46,7 @@ class Pyverbs : public testing::TestWithParam<const char*> {
   SimulatorProcess simulator_{{"--nics", "1", "--device", GetParam()}};
 };
 
-TEST_P(Pyverbs, WhatIsOnTheListPasses) {
+TEST_P(Pyverbs, PassListPasses) {
   // All takes RTL some minutes; what moves data and connects is what differs there.
   const std::vector<std::string> in_rtl = {"tests.test_cq_events", "tests.test_rdmacm"};
   std::string output;
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Pyverbs, testing::Values("model", "rtl"),
 
 // That the list is kept: neither a skipped test nor one that is not there is one that passed.
 class PyverbsList : public Pyverbs {};
-TEST_P(PyverbsList, WhatDoesNotPassIsFound) {
+TEST_P(PyverbsList, MissingAndSkippedTestsAreDetected) {
   const std::string list = std::filesystem::temp_directory_path() / ("vireo_list_" + std::to_string(getpid()));
   for (const char* test :
        {"tests.test_pd.PDTest.test_there_is_none", "tests.test_atomic.AtomicTest.test_atomic_fetch_and_add"}) {

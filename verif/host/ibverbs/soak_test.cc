@@ -51,7 +51,7 @@ struct Count {
   double seconds = 0;
 };
 
-TEST(Soak, MixedTrafficForLongMakesTheSimulatorNoLarger) {
+TEST(Soak, MixedTrafficDoesNotLeak) {
   const char* const text = std::getenv("VIREO_SOAK_SECONDS");
   const double length = text == nullptr ? 5 : std::strtod(text, nullptr);
   constexpr double kLooks = 20;

@@ -41,7 +41,7 @@ size_t UnixSocketsBelow(const std::string& directory) {
   return count;
 }
 
-TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
+TEST(StressStartStop, HundredSimulationsLeakNoProcessFileOrSocket) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo_life_XXXXXX").string();
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
   const std::filesystem::path top = pattern, temporary = top / "tmp", home = top / "up";
@@ -75,7 +75,7 @@ TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
   std::filesystem::remove_all(top);
 }
 
-TEST(StressLife, AHundredProgramsLeaveNothingInTheSimulator) {
+TEST(StressStartStop, HundredProgramsLeakNothing) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   const size_t descriptors = FootprintOf(simulator.pid()).descriptors;
@@ -103,12 +103,12 @@ class Stress : public testing::TestWithParam<const char*> {
   SimulatorProcess simulator_{{"--device", GetParam()}};
 };
 
-TEST_P(Stress, SixtyFourConnectionsAtOnce) {
+TEST_P(Stress, SixtyFourConcurrentConnections) {
   TcpPair(simulator_, "ib_send_bw -F -n 5 -s 1000 -e -q 64", {}, /*yields=*/false).ExpectGoodEnd();
 }
 
 // Of as many programs: 64 servers on one NIC, 64 clients on the other.
-TEST(StressMany, SixtyFourPairsOfProgramsAtOnce) {
+TEST(StressMany, SixtyFourConcurrentProgramPairs) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   std::vector<std::unique_ptr<TcpPair>> pairs;
@@ -127,8 +127,8 @@ struct Death {
 void PrintTo(const Death& death, std::ostream* out) { *out << death.device; }
 
 // Again and again: the small NIC has 14 queue pairs, of which each takes 5.
-class StressDeath : public testing::TestWithParam<Death> {};
-TEST_P(StressDeath, AProgramThatIsKilledTakesNothingWithIt) {
+class StressKill : public testing::TestWithParam<Death> {};
+TEST_P(StressKill, KilledProgramLeaksNothing) {
   if (GetParam().only_if_all && !AreAllProgramsWanted()) GTEST_SKIP() << kOnlyIfAll;
   SimulatorProcess small({"--device", GetParam().device, "--config", "nic1"});
   ASSERT_TRUE(small.is_ready());
@@ -152,7 +152,7 @@ std::string OtherUser(const SimulatorProcess& simulator) {
 }
 
 // A writer, a reader and a pingpong share each NIC, and where there are several users, two do.
-TEST_P(Stress, UsersOfOneNicDoNotDisturbEachOther) {
+TEST_P(Stress, UsersOfOneNicAreIsolated) {
   const std::string other = OtherUser(simulator_);
   if (other.empty()) std::printf("one user only: this machine lets no other one use the build\n");
   TcpPair write(simulator_, "ib_write_bw -F -b -q 2 -n 50 -s 16384");
@@ -163,7 +163,7 @@ TEST_P(Stress, UsersOfOneNicDoNotDisturbEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, Stress, testing::Values("model", "rtl"),
                          [](const auto& info) { return std::string(info.param); });
-INSTANTIATE_TEST_SUITE_P(Devices, StressDeath, testing::Values(Death{"model", false}, Death{"rtl", true}),
+INSTANTIATE_TEST_SUITE_P(Devices, StressKill, testing::Values(Death{"model", false}, Death{"rtl", true}),
                          [](const auto& info) { return std::string(info.param.device); });
 
 }  // namespace

@@ -158,7 +158,7 @@ class UcmaFileTest : public testing::Test {
   Opened program_{services_};
 };
 
-TEST_F(UcmaFileTest, AnIdGoesToTheNicThatHasTheAddressThatItIsBoundTo) {
+TEST_F(UcmaFileTest, BoundAddressSelectsTheNic) {
   for (const uint8_t nic : {uint8_t{2}, uint8_t{1}}) {
     const uint32_t id = program_.Create(7);
     ExpectIds(1, 1);
@@ -177,7 +177,7 @@ TEST_F(UcmaFileTest, AnIdGoesToTheNicThatHasTheAddressThatItIsBoundTo) {
   EXPECT_EQ(program_.NicOf(id), 2U);
 }
 
-TEST_F(UcmaFileTest, AnIdGoesWhereItsRouteGoes) {
+TEST_F(UcmaFileTest, RouteSelectsTheNic) {
   const auto nic_to = [this](const sockaddr_in6& to, const sockaddr_in6& from = {}) {
     const uint32_t id = program_.Create(7);
     EXPECT_EQ(program_.ResolveIp(id, to, from), 0);
@@ -223,7 +223,7 @@ TEST_F(UcmaFileTest, AnIdGoesWhereItsRouteGoes) {
 }
 
 // The second NIC is in the destination's network, the first is not.
-TEST_F(UcmaFileTest, AmongNicsThatReachItTheOneInItsNetworkIsTaken) {
+TEST_F(UcmaFileTest, NicInTheDestinationsNetworkIsPreferred) {
   std::vector<ibverbs::UcmaNic> nics = services_.Open({0, 1});
   nics[0].gids[1][13] = 9;
   struct Other final : CommandWriter {
@@ -239,7 +239,7 @@ TEST_F(UcmaFileTest, AmongNicsThatReachItTheOneInItsNetworkIsTaken) {
   EXPECT_EQ(__builtin_bswap64(other.Route(id).node_guid) - kGuid, 2U);
 }
 
-TEST_F(UcmaFileTest, WhoIsBoundToNoAddressListensOnEveryNic) {
+TEST_F(UcmaFileTest, WildcardAddressListensOnEveryNic) {
   for (const uint16_t port : {uint16_t{0}, uint16_t{4711}}) {
     const uint32_t listener = program_.Create(7);
     if (port != 0) {
@@ -296,7 +296,7 @@ TEST_F(UcmaFileTest, APortIsBoundOnAllNicsOrOnNone) {
 }
 
 // The first NIC chooses as it would by itself; the second has that one in use.
-TEST_F(UcmaFileTest, APortThatIsChosenIsFreeOnAllNics) {
+TEST_F(UcmaFileTest, EphemeralPortIsFreeOnAllNics) {
   uint16_t first_choice = 0;
   {
     Services alike;
@@ -317,7 +317,7 @@ TEST_F(UcmaFileTest, APortThatIsChosenIsFreeOnAllNics) {
 }
 
 // One that cannot listen on the second NIC does not on the first, but is bound as before.
-TEST_F(UcmaFileTest, WhoCannotListenOnAllNicsListensOnNone) {
+TEST_F(UcmaFileTest, ListensOnAllNicsOrNone) {
   Opened second(services_, {1});
   const uint32_t other = second.Create(9), id = program_.Create(7);
   ASSERT_EQ(second.SetOption(other, RDMA_OPTION_ID_REUSEADDR, {1, 0, 0, 0}), 0);
@@ -340,7 +340,7 @@ TEST_F(UcmaFileTest, WhoCannotListenOnAllNicsListensOnNone) {
   EXPECT_EQ(program_.Listen(id), 0);
 }
 
-TEST_F(UcmaFileTest, AListenerMovesWithItsRequestsOfAllNics) {
+TEST_F(UcmaFileTest, MigrationMovesListenerAndItsRequests) {
   const uint32_t listener = program_.Create(7);
   ASSERT_EQ(program_.Bind(listener, V4(0, 4711, true)), 0);
   ASSERT_EQ(program_.Listen(listener), 0);
@@ -370,7 +370,7 @@ TEST_F(UcmaFileTest, AListenerMovesWithItsRequestsOfAllNics) {
   EXPECT_EQ(to.Destroy(listener), 2U);
 }
 
-TEST_F(UcmaFileTest, ANicThatGoesTakesItsIdsAndNoOthers) {
+TEST_F(UcmaFileTest, LostNicFailsOnlyItsIds) {
   const uint32_t first = program_.Create(1), second = program_.Create(2), both = program_.Create(3);
   ASSERT_EQ(program_.Bind(first, V4(1, 1)), 0);
   ASSERT_EQ(program_.Bind(second, V4(2, 1)), 0);
@@ -388,7 +388,7 @@ TEST_F(UcmaFileTest, ANicThatGoesTakesItsIdsAndNoOthers) {
   (void)program_.Event(-ENODEV);
 }
 
-TEST_F(UcmaFileTest, NonsenseIsAnError) {
+TEST_F(UcmaFileTest, MalformedCommandIsAnError) {
   std::vector<uint8_t> response;
   EXPECT_EQ(program_.Listen(12345), -ENOENT);
   EXPECT_EQ(program_.Write(CommandWriter::Bytes(99, uint32_t{0}, 0), response), -EINVAL);

@@ -60,7 +60,7 @@ void ExpectSame(const std::vector<double>& one, const std::vector<double>& other
 constexpr size_t kAverageMib = 3;                      // of a bandwidth test; messages behind it
 constexpr size_t kTypicalUs = 4, kLatencyColumns = 2;  // of a latency test, and the average
 
-TEST(VirtualTime, BandwidthIsTheWiresInEveryRun) {
+TEST(VirtualTime, BandwidthIsLineRateInEveryRun) {
   const std::vector<double> figures = Measure("ib_write_bw -s 65536 -n 200", "model");
   ASSERT_EQ(figures.size(), 5u);  // bytes, iterations, MiB/s peak and average, messages
   // 100 Gb/s are 11921 MiB/s, of which headers, preamble and gaps take 3 % and the first and last message some more.
@@ -88,7 +88,7 @@ TEST(VirtualTime, ModelAndRtlGiveTheSameFigures) {
 }
 
 // The connection's timers are the system's, what is measured on it is the NIC's: the same as without them.
-TEST(VirtualTime, ConnectionsByRdmaCmMeasureTheSameNic) {
+TEST(VirtualTime, RdmaCmConnectionsMeasureTheSame) {
   const std::vector<double> by_tcp = Measure("ib_send_lat -n 30", "model");
   ASSERT_EQ(by_tcp.size(), 9u);
   const std::vector<double> by_cm = Measure("ib_send_lat -n 30 -R", "model", Meet::kRdmaCm);
@@ -97,7 +97,7 @@ TEST(VirtualTime, ConnectionsByRdmaCmMeasureTheSameNic) {
 }
 
 // A child has a time of its own, and sleeps as the system does, until it opens the device itself.
-TEST(VirtualTime, ChildrenOfForkGoOnByThemselvesAndWithTheSimulation) {
+TEST(VirtualTime, ForkedChildUsesItsOwnTimeUntilItOpensTheDevice) {
   SimulatorProcess simulator({"--virtual-time"});
   ASSERT_TRUE(simulator.is_ready());
   constexpr const char* kScript =
@@ -154,7 +154,7 @@ TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-TEST(VirtualTime, WithoutItClocksAreTheSystems) {
+TEST(VirtualTime, ClocksAreTheSystemsWithoutVirtualTime) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   timespec before{}, after{};
@@ -167,7 +167,7 @@ TEST(VirtualTime, WithoutItClocksAreTheSystems) {
   EXPECT_LE(shown, after.tv_sec);
 }
 
-TEST(VirtualTime, ACostThatIsNoneIsRefused) {
+TEST(VirtualTime, InvalidCallCostIsRefused) {
   EXPECT_FALSE(SimulatorProcess({"--virtual-time", "--export", "vfio-user"}).is_ready());
   for (const char* cost : {"--virtual-time=0", "--virtual-time=-5", "--virtual-time=often"}) {
     EXPECT_FALSE(SimulatorProcess({cost}).is_ready()) << cost;

@@ -14,7 +14,7 @@ host::FileDescriptor Event(unsigned count = 0) {
   return host::FileDescriptor(::eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
+TEST(EventLoop, CallsOnlyWatchersOfReadableDescriptors) {
   EventLoop loop;
   const host::FileDescriptor a = Event(), b = Event(1);
   int a_calls = 0, b_calls = 0;
@@ -30,7 +30,7 @@ TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
 }
 
 // Also if the descriptor's number is already another's.
-TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
+TEST(EventLoop, UnwatchedInTheSamePollIsNotCalled) {
   EventLoop loop;
   host::FileDescriptor a = Event(1), b = Event(1);
   std::vector<int> calls;
@@ -53,7 +53,7 @@ TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
   EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the one that is left, and the new one
 }
 
-TEST(EventLoop, WhatWasFoundIsCalledOnceAndOnlyIfItIsStillWatched) {
+TEST(EventLoop, FoundEventsAreCalledOnceIfStillWatched) {
   EventLoop loop;
   const host::FileDescriptor a = Event(), b = Event(1);
   int a_calls = 0, b_calls = 0;
@@ -87,7 +87,7 @@ TEST(EventLoop, AWatcherMayUnwatchItself) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(EventLoop, SleepCallsNobody) {
+TEST(EventLoop, SleepCallsNoWatcher) {
   EventLoop loop;
   const host::FileDescriptor a = Event(1);
   int calls = 0;

@@ -54,7 +54,7 @@ TEST_P(ForeignMemory, ReadsAndWritesAnyLength) {
   }
 }
 
-TEST_P(ForeignMemory, WhatIsNotThereOrForbiddenFailsAndTheNextAccessWorks) {
+TEST_P(ForeignMemory, UnmappedOrProtectedAccessFailsAndTheNextWorks) {
   void* const pages = ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
   auto* const first = static_cast<uint8_t*>(pages);
@@ -76,7 +76,7 @@ TEST_P(ForeignMemory, WhatIsNotThereOrForbiddenFailsAndTheNextAccessWorks) {
 INSTANTIATE_TEST_SUITE_P(Ways, ForeignMemory, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "Agent" : "Direct"); });
 
-TEST(AgentMemory, AnAgentThatHangsIsAskedNoMore) {
+TEST(AgentMemory, HangingAgentIsDropped) {
   auto pair = PacketPair(false);
   ASSERT_TRUE(pair.ok());
   auto access = MakeAgentMemory(std::move(pair->first), 20);
@@ -88,7 +88,7 @@ TEST(AgentMemory, AnAgentThatHangsIsAskedNoMore) {
   EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).received, Received::kClosed);  // asked once
 }
 
-TEST(AgentMemory, AnAgentThatBreaksTheProtocolIsAskedNoMore) {
+TEST(AgentMemory, MisbehavingAgentIsDropped) {
   const std::vector<std::vector<uint8_t>> answers = {
       std::vector<uint8_t>(3),                              // shorter than an answer
       {1, 0, 0, 0, 0, 0, 0, 0},                             // done, without the data
@@ -106,7 +106,7 @@ TEST(AgentMemory, AnAgentThatBreaksTheProtocolIsAskedNoMore) {
   }
 }
 
-TEST(AgentMemory, AClientThatIsGoneIsNoMemory) {
+TEST(AgentMemory, ClosedAgentFails) {
   auto pair = PacketPair(false);
   ASSERT_TRUE(pair.ok());
   auto access = MakeAgentMemory(std::move(pair->first));

@@ -125,7 +125,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
 
 class HostileClient : public testing::TestWithParam<const char*> {};
 
-TEST_P(HostileClient, HarmsNobodyOnTheSameNics) {
+TEST_P(HostileClient, DoesNotAffectOtherClients) {
   SimulatorProcess simulator({"--device", GetParam()});
   ASSERT_TRUE(simulator.is_ready());
   Pipe begun;

@@ -46,7 +46,7 @@ const Frame kArpReply = {2,  0x56, 0x49, 0x52, 0xff, 1,    2,    0x56, 0x49, 0x5
                          0,  1,    8,    0,    6,    4,    0,    2,    2,    0x56, 0x49, 0x52, 0, 1,
                          10, 0,    0,    1,    2,    0x56, 0x49, 0x52, 0xff, 1,    10,   0,    0, 200};
 
-TEST(Neighborhood, AnswersArpToTheByte) {
+TEST(Neighborhood, ArpReplyMatchesByteForByte) {
   Link link;
   link.here.OnFrame(kArpRequest);
   ASSERT_EQ(link.from_here.size(), 1U);
@@ -55,7 +55,7 @@ TEST(Neighborhood, AnswersArpToTheByte) {
   EXPECT_EQ(link.here.Find(kPeerIpv4, 0), kPeerMac);
 }
 
-TEST(Neighborhood, FindsByAsking) {
+TEST(Neighborhood, FindSendsRequestsAndCachesTheReply) {
   for (const Gid& gid : {kPeerIpv4, kPeerIpv6}) {
     Link link;
     EXPECT_EQ(link.here.Find(gid, 0), std::nullopt);
@@ -68,13 +68,13 @@ TEST(Neighborhood, FindsByAsking) {
   }
 }
 
-TEST(Neighborhood, KnowsItself) {
+TEST(Neighborhood, FindsOwnAddresses) {
   Link link;
   EXPECT_EQ(link.here.Find(kIpv4, 0), kMac);
   EXPECT_EQ(link.here.Find(kIpv6, 0), kMac);
 }
 
-TEST(Neighborhood, AsksAgainAndGivesUp) {
+TEST(Neighborhood, RetransmitsAndTimesOut) {
   Link link;
   constexpr uint64_t kStart = 77;
   EXPECT_EQ(link.here.Find(kPeerIpv4, kStart), std::nullopt);
@@ -92,7 +92,7 @@ TEST(Neighborhood, AsksAgainAndGivesUp) {
   EXPECT_TRUE(link.here.IsSearching(kPeerIpv4));
 }
 
-TEST(Neighborhood, SearchesHaveALimitAndEnd) {
+TEST(Neighborhood, SearchesAreLimitedAndExpire) {
   Link link;
   Gid gid = kPeerIpv4;
   for (size_t i = 0; i <= Neighborhood::kSearchesMax; ++i) {
@@ -105,14 +105,14 @@ TEST(Neighborhood, SearchesHaveALimitAndEnd) {
   EXPECT_EQ(link.here.NextDeadlineNs(), Neighborhood::kForeverNs);
 }
 
-TEST(Neighborhood, WithoutAnAddressOfTheKindNobodyIsAsked) {
+TEST(Neighborhood, NoRequestWithoutOwnAddressOfTheFamily) {
   Neighborhood only_ipv4(kMac, {kIpv4}, [](std::span<const uint8_t>) { ADD_FAILURE() << "a frame"; });
   EXPECT_EQ(only_ipv4.Find(kPeerIpv6, 0), std::nullopt);
   EXPECT_FALSE(only_ipv4.IsSearching(kPeerIpv6));
 }
 
 // Judged by another implementation of the Internet checksum, and by the rules' fixed places.
-TEST(Neighborhood, SolicitationsAreAsRfc4861Says) {
+TEST(Neighborhood, SolicitationsFollowRfc4861) {
   Link link;
   link.here.Find(kPeerIpv6, 0);
   ASSERT_EQ(link.from_here.size(), 1U);
@@ -136,7 +136,7 @@ TEST(Neighborhood, SolicitationsAreAsRfc4861Says) {
 }
 
 // Duplicate address detection, of somebody who has not got an address yet.
-TEST(Neighborhood, DefendsItsAddressAgainstTheUnspecified) {
+TEST(Neighborhood, AnswersDuplicateAddressDetection) {
   Link link;
   Neighborhood unnamed(kPeerMac, {Gid{}}, [&](std::span<const uint8_t> frame) { link.here.OnFrame(frame); });
   unnamed.Find(kIpv6, 0);
@@ -146,7 +146,7 @@ TEST(Neighborhood, DefendsItsAddressAgainstTheUnspecified) {
 }
 
 // Every byte of good frames changed, and every length: nothing is answered that should not be, nothing falls over.
-TEST(Neighborhood, BrokenFramesAreLeftAlone) {
+TEST(Neighborhood, MalformedFramesAreIgnored) {
   Link source;
   source.peer.Find(kIpv6, 0);
   ASSERT_EQ(source.from_peer.size(), 1U);
@@ -176,7 +176,7 @@ TEST(Neighborhood, BrokenFramesAreLeftAlone) {
 }
 
 // A poisoner's favourite: nobody becomes a group, nobody takes one's own address, strangers are not remembered.
-TEST(Neighborhood, LearnsOnlyWhatItNeeds) {
+TEST(Neighborhood, CachesOnlyRequiredNeighbours) {
   Link link;
   Frame group = kArpRequest;
   group[22] = 0x33;

@@ -97,7 +97,7 @@ class ServiceProtocol : public testing::Test {
   std::unique_ptr<Endpoint> neighbour_;
 };
 
-TEST_F(ServiceProtocol, NonsenseEndsTheConnection) {
+TEST_F(ServiceProtocol, MalformedMessageClosesTheConnection) {
   const std::vector<std::vector<uint8_t>> messages = {Bytes(service::Execute{}),      Bytes(service::Map{}),
                                                       Bytes(service::MapUser{}),      Bytes(service::Unmap{}),
                                                       Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
@@ -134,7 +134,7 @@ TEST_F(ServiceProtocol, NonsenseEndsTheConnection) {
   EXPECT_EQ(Greeted().Ask(std::vector<uint8_t>(service::kMaxMessageBytes + 1)), ErrorCode::kLost);
 }
 
-TEST_F(ServiceProtocol, AnotherVersionIsToldSo) {
+TEST_F(ServiceProtocol, OtherVersionIsUnsupported) {
   RawClient client(simulator_.socket(0), false);
   service::Hello hello;
   hello.version = service::kProtocolVersion + 1;
@@ -144,7 +144,7 @@ TEST_F(ServiceProtocol, AnotherVersionIsToldSo) {
 }
 
 // A client that says it has bytes where it has not is not read directly.
-TEST_F(ServiceProtocol, ALyingProbeGetsTheAgent) {
+TEST_F(ServiceProtocol, FailedProbeSelectsTheAgent) {
   RawClient client(simulator_.socket(0), false);
   service::Hello hello;
   static std::array<uint8_t, 16> probe{};
@@ -158,7 +158,7 @@ TEST_F(ServiceProtocol, ALyingProbeGetsTheAgent) {
   EXPECT_EQ(Get<service::HelloAnswer>(honest.payload).uses_agent, 0);
 }
 
-TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
+TEST_F(ServiceProtocol, CommandWithInconsistentLengthsIsRefused) {
   RawClient client = Greeted();
   const auto roce_class = neighbour_->shared->constants().net_ctrl_class_roce;
   const auto command = [&](spec::RdmaCtrlCmd number, uint32_t request, uint32_t tail, uint32_t response, size_t more,
@@ -201,7 +201,7 @@ TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
             kBad);
 }
 
-TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
+TEST_F(ServiceProtocol, InvalidMappingsAreRefused) {
   RawClient client = Greeted();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
   const host::FileDescriptor sealed = MemoryFile(8192, true), open = MemoryFile(8192, false);
@@ -239,7 +239,7 @@ TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
   EXPECT_EQ(client.Ask(Bytes(unmap)), kBad);
 }
 
-TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
+TEST_F(ServiceProtocol, InvalidQueuesAndVectorsAreRefused) {
   RawClient client = Greeted();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
   const host::FileDescriptor file = MemoryFile(65536, true);
@@ -308,7 +308,7 @@ TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
 }
 
 // Doorbells of others are not passed on, and no register behind the doorbells can be written.
-TEST_F(ServiceProtocol, AForeignDoorbellIsIgnored) {
+TEST_F(ServiceProtocol, DoorbellOfAnotherClientIsIgnored) {
   RawClient client = Greeted();
   for (const int width : {0, 1, 2, 4, 8, 255}) {
     for (const uint64_t offset : {uint64_t{0}, uint64_t{0x4}, uint64_t{0x1000}, uint64_t{0x2004}, ~uint64_t{0}}) {
@@ -322,7 +322,7 @@ TEST_F(ServiceProtocol, AForeignDoorbellIsIgnored) {
   EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);  // still served
 }
 
-TEST(ServiceClient, SaysWhyItCannotConnect) {
+TEST(ServiceClient, ConnectReportsTheReason) {
   const auto none = service::SharedDevice::Connect("/nonexistent/socket");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kLost);
@@ -334,7 +334,7 @@ TEST(ServiceClient, SaysWhyItCannotConnect) {
   EXPECT_EQ(long_path.error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(ServiceClient, NoticesTheEndOfTheService) {
+TEST(ServiceClient, DetectsServiceExit) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);
@@ -346,7 +346,7 @@ TEST(ServiceClient, NoticesTheEndOfTheService) {
   EXPECT_EQ(self->cq->Wait(~uint64_t{0}).error().code, ErrorCode::kLost);
 }
 
-TEST(ServiceClient, BelongsToTheProcessThatConnected) {
+TEST(ServiceClient, IsInvalidInAForkedChild) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, ServiceTraffic,
 
 // --- Death
 
-TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
+TEST(ServiceClientExit, PeerOfAKilledClientGetsAnErrorAndANewClientWorks) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   Pipe pipe, go;
@@ -105,7 +105,7 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
 }
 
 // The small NIC has 16 of most things: whoever leaves one behind is found out soon.
-TEST(ServiceDeath, NothingIsLeftOfClientsThatEndWithoutAWord) {
+TEST(ServiceClientExit, ResourcesOfExitedClientsAreFreed) {
   SimulatorProcess simulator({"--config", "nic1", "--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   for (int i = 0; i < 40; ++i) {
@@ -121,7 +121,7 @@ TEST(ServiceDeath, NothingIsLeftOfClientsThatEndWithoutAWord) {
 
 // --- Several on one NIC
 
-TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
+TEST(ServiceSharing, ClientsAreIsolated) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096);
@@ -188,7 +188,7 @@ TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
           .ok());
 }
 
-TEST(ServiceSharing, MemoryInUseStays) {
+TEST(ServiceSharing, MemoryInUseIsNotUnmapped) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);
@@ -206,7 +206,7 @@ TEST(ServiceSharing, MemoryInUseStays) {
   EXPECT_TRUE(second.ok());
 }
 
-TEST(ServiceSharing, AnEventComesToItsOwnerAlone) {
+TEST(ServiceSharing, EventGoesToItsOwnerOnly) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096),
@@ -241,7 +241,7 @@ TEST(ServiceSharing, AnEventComesToItsOwnerAlone) {
 }
 
 // A path without the MAC address: the service knows who is where, as a kernel's neighbour table does.
-TEST(ServiceSharing, ADestinationIsFoundByItsGid) {
+TEST(ServiceSharing, DestinationIsResolvedByGid) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096), peer = Endpoint::Open(simulator.socket(1), 4096);
@@ -270,7 +270,7 @@ TEST(ServiceSharing, ADestinationIsFoundByItsGid) {
 }
 
 // Pages by a memory file: more than a message holds.
-TEST(ServiceSharing, ALongPageListArrives) {
+TEST(ServiceSharing, LongPageListIsPassedInAFile) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   constexpr size_t kBytes = size_t{64} << 20;

@@ -110,7 +110,7 @@ class VerbsTest : public testing::Test {
   std::map<RdmaCtrlCmd, spec::RdmaError> refuse_;
 };
 
-TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
+TEST_F(VerbsTest, ObjectsAreDestroyedInDependencyOrder) {
   {
     Pair pair = MakePair();
     pair.pd.reset();  // the queue pair keeps both
@@ -123,7 +123,7 @@ TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
   EXPECT_EQ(mock_->queue(CqIndex()).resets, 1U);
 }
 
-TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
+TEST_F(VerbsTest, ResetRestartsBothQueues) {
   Pair pair = MakePair({.max_send_wr = 2, .max_recv_wr = 2});
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(pair.qp->PostSend({}).ok());
@@ -142,14 +142,14 @@ TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
   EXPECT_TRUE(ReceiveQueue().ring->Fetch().has_value());
 }
 
-TEST_F(VerbsTest, ARefusedResetLeavesTheQueuesAlone) {
+TEST_F(VerbsTest, RefusedResetKeepsTheQueues) {
   Pair pair = MakePair();
   refuse_[RdmaCtrlCmd::kModifyQp] = spec::RdmaError::kInternal;
   EXPECT_FALSE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
   EXPECT_EQ(SendQueue().resets, 0U);
 }
 
-TEST_F(VerbsTest, CompletionsOfAQueuePairThatIsGoneAreThrownAway) {
+TEST_F(VerbsTest, CompletionsOfADestroyedQpAreDiscarded) {
   Pair pair = MakePair();
   for (uint32_t i = 0; i < 4; ++i) Complete({.wr_id = i, .qp_num = i % 2 == 0 ? 2U : 3U});
   EXPECT_EQ(pair.cq->kept(), 0U);
@@ -165,7 +165,7 @@ TEST_F(VerbsTest, CompletionsOfAQueuePairThatIsGoneAreThrownAway) {
   EXPECT_EQ(pair.cq->kept(), 0U);
 }
 
-TEST_F(VerbsTest, AQueuePairThatCannotBeDestroyedKeepsItsMemoryForTheDevice) {
+TEST_F(VerbsTest, FailedDestroyKeepsTheMemory) {
   const size_t before = mock_->live_allocations();
   {
     Pair pair = MakePair();
@@ -175,7 +175,7 @@ TEST_F(VerbsTest, AQueuePairThatCannotBeDestroyedKeepsItsMemoryForTheDevice) {
   EXPECT_GT(mock_->live_allocations(), before);  // TearDown: and it goes with the device
 }
 
-TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
+TEST_F(VerbsTest, FailedCreationCleansUp) {
   auto pd = device_->CreatePd().value();
   auto cq = device_->CreateCq(4).value();
   const size_t before = mock_->live_allocations();
@@ -191,7 +191,7 @@ TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
   EXPECT_EQ(mock_->live_allocations(), before);
 }
 
-TEST_F(VerbsTest, AWorkRequestLiesInMemoryAsTheContractSays) {
+TEST_F(VerbsTest, WorkRequestLayoutMatchesTheContract) {
   Pair pair = MakePair({.max_send_sge = 2});
   const std::array<spec::RdmaSge, 2> sges = {{{.addr = 0x1000, .length = 8, .lkey = 1}, {0x2000, 16, 2}}};
   ASSERT_TRUE(pair.qp
@@ -240,7 +240,7 @@ TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
             (spec::RdmaSqReqUd{.remote_qpn = 11, .remote_qkey = 12, .ah = ah->handle()}));
 }
 
-TEST_F(VerbsTest, PostingStopsAtWhatTheQueuePairWasMadeForAndGoesOnWhenTheDeviceIsDone) {
+TEST_F(VerbsTest, PostingIsLimitedByCapacityUntilCompletion) {
   Pair pair = MakePair({.max_send_wr = 3, .max_recv_wr = 1});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.qp->PostSend({}).ok());
   EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
@@ -259,7 +259,7 @@ TEST_F(VerbsTest, PostingStopsAtWhatTheQueuePairWasMadeForAndGoesOnWhenTheDevice
   EXPECT_EQ(spec::RdmaRqReq::Decode(mock_->At(receive->segments[0].address, spec::RdmaRqReq::kBytes)).wr_id, 5U);
 }
 
-TEST_F(VerbsTest, CompletionsComeInOrderAndTheirBuffersGoBack) {
+TEST_F(VerbsTest, CompletionsAreInOrderAndBuffersAreReposted) {
   Pair pair = MakePair();
   std::array<spec::RdmaCqReq, 4> completions;
   EXPECT_EQ(pair.cq->Poll(completions).value(), 0U);
@@ -273,7 +273,7 @@ TEST_F(VerbsTest, CompletionsComeInOrderAndTheirBuffersGoBack) {
   EXPECT_EQ(pair.cq->Poll(completions).error().code, ErrorCode::kMisbehaved);
 }
 
-TEST_F(VerbsTest, ArmingTellsTheDeviceWhatWasSeen) {
+TEST_F(VerbsTest, ArmSendsTheUsedPosition) {
   Pair pair = MakePair();
   Complete({});
   std::array<spec::RdmaCqReq, 1> completions;
@@ -295,7 +295,7 @@ TEST_F(VerbsTest, WaitingEndsAtTheDeadline) {
   EXPECT_EQ(pair.cq->Wait(deadline).value()->wr_id, 3U);
 }
 
-TEST_F(VerbsTest, ARegionNamesItsPages) {
+TEST_F(VerbsTest, RegisterSendsThePageList) {
   auto pd = device_->CreatePd().value();
   auto memory = mock_->AllocateDma(10'000, 4096).value();
   auto region = pd->Register(*memory, spec::IbAccessFlags::kLocalWrite, 0x7000'0000'0000).value();
@@ -316,7 +316,7 @@ TEST_F(VerbsTest, ARegionNamesItsPages) {
   EXPECT_EQ(log_, (std::vector<std::string>{"dereg_mr", "destroy_pd"}));
 }
 
-TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
+TEST_F(VerbsTest, ConnectGoesThroughAllStates) {
   Pair pair = MakePair();
   log_.clear();
   ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
@@ -328,7 +328,7 @@ TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
   EXPECT_NE(last.attr_mask & spec::IbQpAttrMask::kRetryCnt, 0U);
 }
 
-TEST_F(VerbsTest, AnUnreliableConnectionNamesWhatItHasOnly) {
+TEST_F(VerbsTest, UcConnectSetsOnlyUcAttributes) {
   using Mask = spec::IbQpAttrMask;
   Pair pair = MakePair({.type = spec::IbQpType::kUc});
   ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
@@ -338,7 +338,7 @@ TEST_F(VerbsTest, AnUnreliableConnectionNamesWhatItHasOnly) {
   EXPECT_EQ(modifies_[2].attr_mask, Mask::kState | Mask::kSqPsn);
 }
 
-TEST_F(VerbsTest, DatagramsNeedAQKeyAndAPsn) {
+TEST_F(VerbsTest, StartSetsQkeyAndPsn) {
   using Mask = spec::IbQpAttrMask;
   for (const spec::IbQpType type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     modifies_.clear();
@@ -356,7 +356,7 @@ TEST_F(VerbsTest, DatagramsNeedAQKeyAndAPsn) {
   }
 }
 
-TEST_F(VerbsTest, AGidTakesItsVlanAlong) {
+TEST_F(VerbsTest, AddGidIncludesTheVlan) {
   const uint8_t gid[16] = {0xfe, 0x80};
   ASSERT_TRUE(device_->AddGid(3, gid, uint16_t{0x2007}).ok());
   const auto request = Last<spec::RdmaCmdAddGid>(RdmaCtrlCmd::kAddGid);
@@ -366,7 +366,7 @@ TEST_F(VerbsTest, AGidTakesItsVlanAlong) {
   EXPECT_EQ(request.gid[0], 0xfe);
 }
 
-TEST(VerbsOpen, ADeviceWithoutRoceIsNoRdmaDevice) {
+TEST(VerbsOpen, DeviceWithoutRoceIsRefused) {
   MockDeviceOptions options;
   options.offered = AllMockFeatures();
   options.roce = false;

@@ -140,7 +140,7 @@ class Cm : public testing::Test {
   const Path path_{.sgid_index = 1, .sgid = GidOf(1), .dgid = GidOf(2)};
 };
 
-TEST_F(Cm, AConnectionIsMadeUsedAndEnded) {
+TEST_F(Cm, ConnectAndDisconnect) {
   const uint32_t a = Connect();
   EXPECT_EQ(StateOf(a_, a), State::kReqSent);
   Deliver();
@@ -190,7 +190,7 @@ TEST_F(Cm, AConnectionIsMadeUsedAndEnded) {
   EXPECT_TRUE(b_.sent.empty());
 }
 
-TEST_F(Cm, WithoutAnAnswerItIsRetriedAndGivenUp) {
+TEST_F(Cm, UnansweredRequestIsRetriedAndTimesOut) {
   const uint32_t a = Connect();
   const uint64_t begin = now_;
   const uint64_t interval = *a_.manager.NextDeadline() - begin;
@@ -212,7 +212,7 @@ TEST_F(Cm, WithoutAnAnswerItIsRetriedAndGivenUp) {
   EXPECT_FALSE(Later());
 }
 
-TEST_F(Cm, ARejectionSaysWhy) {
+TEST_F(Cm, RejectCarriesItsReason) {
   const uint32_t none = a_.manager.Connect(a_, path_, {.service_id = kService + 1}).value();
   Deliver();
   now_ += kRefusalNs;
@@ -244,7 +244,7 @@ TEST_F(Cm, TheActiveSideMayRejectAReply) {
   EXPECT_EQ(b_.told.back().event.kind, Kind::kRejected);
 }
 
-TEST_F(Cm, ARequestWaitsForAServiceThatComesSoon) {
+TEST_F(Cm, RequestIsQueuedUntilTheServiceIsAdded) {
   for (const bool is_sidr : {false, true}) {
     SCOPED_TRACE(is_sidr);
     b_.verdict = Verdict::kNoService;
@@ -271,7 +271,7 @@ TEST_F(Cm, ARequestWaitsForAServiceThatComesSoon) {
   }
 }
 
-TEST_F(Cm, ARequestThatWaitedInVainIsRefused) {
+TEST_F(Cm, QueuedRequestExpires) {
   b_.verdict = Verdict::kNoService;
   (void)Connect();
   ASSERT_TRUE(a_.manager.Resolve(a_, path_, kService, kData).ok());
@@ -291,7 +291,7 @@ TEST_F(Cm, ARequestThatWaitedInVainIsRefused) {
   EXPECT_EQ(b_.manager.connections(), 0U);
 }
 
-TEST_F(Cm, AnIgnoredRequestComesAgain) {
+TEST_F(Cm, IgnoredRequestIsRetried) {
   b_.verdict = Verdict::kIgnored;
   (void)Connect();
   Deliver();
@@ -303,7 +303,7 @@ TEST_F(Cm, AnIgnoredRequestComesAgain) {
   EXPECT_EQ(b_.Kinds(), std::vector{Kind::kRequest});
 }
 
-TEST_F(Cm, ARepeatedRequestIsAnsweredOnce) {
+TEST_F(Cm, DuplicateRequestIsAnsweredOnce) {
   const uint32_t a = Connect();
   const Side::Sent req = a_.sent.front();
   Deliver();
@@ -345,7 +345,7 @@ TEST_F(Cm, DataBeforeTheRtuEstablishes) {
   EXPECT_EQ(b_.Kinds(), (std::vector{Kind::kRequest, Kind::kEstablished}));  // once
 }
 
-TEST_F(Cm, BothSidesMayDisconnectAtOnce) {
+TEST_F(Cm, SimultaneousDisconnect) {
   const auto [a, b] = Establish();
   ASSERT_TRUE(a_.manager.Disconnect(a).ok());
   ASSERT_TRUE(b_.manager.Disconnect(b).ok());
@@ -355,7 +355,7 @@ TEST_F(Cm, BothSidesMayDisconnectAtOnce) {
   EXPECT_EQ(a_.manager.Disconnect(a).error().code, host::ErrorCode::kBadState);
 }
 
-TEST_F(Cm, AnUnansweredDisconnectEnds) {
+TEST_F(Cm, UnansweredDisconnectTimesOut) {
   const uint32_t a = Establish().first;
   ASSERT_TRUE(a_.manager.Disconnect(a).ok());
   while (a_.told.empty()) {
@@ -366,7 +366,7 @@ TEST_F(Cm, AnUnansweredDisconnectEnds) {
   EXPECT_EQ(a_.told[0].event.status, -ETIMEDOUT);
 }
 
-TEST_F(Cm, WhatIsDestroyedTellsThePeer) {
+TEST_F(Cm, DestroyNotifiesThePeer) {
   {  // established: and the DREQ is repeated if it is lost
     const auto [a, b] = Establish();
     a_.manager.Destroy(a);
@@ -412,7 +412,7 @@ TEST_F(Cm, WhatIsDestroyedTellsThePeer) {
   EXPECT_EQ(a_.manager.connections() + b_.manager.connections(), 0U);
 }
 
-TEST_F(Cm, AReplyForNobodyIsRejected) {
+TEST_F(Cm, ReplyWithoutConnectionIsRejected) {
   const uint32_t a = Connect();
   Deliver();
   ASSERT_TRUE(b_.manager.Accept(b_.told.back().id, Take()).ok());
@@ -424,7 +424,7 @@ TEST_F(Cm, AReplyForNobodyIsRejected) {
 }
 
 // The peer has forgotten everything (its host was restarted) and uses the same queue pair again.
-TEST_F(Cm, AStaleConnectionIsFoundAndEnded) {
+TEST_F(Cm, StaleConnectionIsClosed) {
   (void)Establish();
   Side fresh(1, &now_, 3);
   (void)fresh.manager.Connect(fresh, path_, Ask());
@@ -441,7 +441,7 @@ TEST_F(Cm, AStaleConnectionIsFoundAndEnded) {
   EXPECT_EQ(b_.Kinds(), std::vector{Kind::kDisconnected});
 }
 
-TEST_F(Cm, OnlyThePeerSpeaksForAConnection) {
+TEST_F(Cm, MessagesNotFromThePeerAreIgnored) {
   const auto [a, b] = Establish();
   const Dreq dreq{.local_comm_id = a, .remote_comm_id = b, .remote_qpn = 0x22};
   const Path other{.sgid = GidOf(2), .dgid = GidOf(3)}, peer{.sgid = GidOf(2), .dgid = GidOf(1)};
@@ -459,7 +459,7 @@ TEST_F(Cm, OnlyThePeerSpeaksForAConnection) {
   EXPECT_EQ(StateOf(b_, b), State::kEstablished);
 }
 
-TEST_F(Cm, DatagramServiceIsResolved) {
+TEST_F(Cm, SidrResolvesADatagramService) {
   const uint32_t a = a_.manager.Resolve(a_, path_, kService, kData).value();
   const Side::Sent req = a_.sent.front();
   Deliver();
@@ -493,7 +493,7 @@ TEST_F(Cm, DatagramServiceIsResolved) {
   EXPECT_EQ(a_.told.back().event.status, static_cast<int>(SidrStatus::kReject));
 }
 
-TEST_F(Cm, WhatCannotBeAskedIsRefused) {
+TEST_F(Cm, InvalidCallsAreRefused) {
   const std::vector<uint8_t> long_data(300);
   ConnectParameters ask = Ask();
   ask.private_data = std::span(long_data).first(Req::kPrivateBytes + 1);
@@ -511,7 +511,7 @@ TEST_F(Cm, WhatCannotBeAskedIsRefused) {
 }
 
 // Any bytes at all: nothing happens that was not asked for, whatever the state.
-TEST_F(Cm, RandomDatagramsAreSurvived) {
+TEST_F(Cm, RandomDatagramsAreHarmless) {
   auto random = MakeRandom("random datagrams");
   const auto [a, b] = Establish();
   for (int i = 0; i < 20'000; ++i) {
@@ -539,7 +539,7 @@ TEST_F(Cm, RandomDatagramsAreSurvived) {
 }
 
 // Losses, repetitions and overtaking: every connection is made and ended as if there were none.
-TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
+TEST_F(Cm, ToleratesLossDuplicationAndReordering) {
   auto random = MakeRandom("bad wire");
   for (int round = 0; round < 200; ++round) {
     a_.on_event = [this](uint32_t id, const Event& event) {

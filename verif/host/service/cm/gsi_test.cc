@@ -119,7 +119,7 @@ class GsiTest : public testing::Test {
   std::array<Side, 2> side_;
 };
 
-TEST_F(GsiTest, ConnectionsAreMadeOverIpv4AndIpv6) {
+TEST_F(GsiTest, ConnectsOverIpv4AndIpv6) {
   EXPECT_EQ(side_[0].gsi->qp().qpn(), spec::kGsiQpn);
   ConnectAndDisconnect(PathTo(1, RdmaHost::kIpv4Gid), 1);
   ConnectAndDisconnect(PathTo(1, RdmaHost::kIpv6Gid), 1);  // and its address handle takes the other's place
@@ -127,7 +127,7 @@ TEST_F(GsiTest, ConnectionsAreMadeOverIpv4AndIpv6) {
   EXPECT_EQ(side_[0].gsi->dropped() + side_[1].gsi->dropped(), 0U);
 }
 
-TEST_F(GsiTest, MoreThanTheQueueHoldsWaits) {
+TEST_F(GsiTest, SendsBeyondQueueDepthAreQueued) {
   // Nobody listens: each is rejected.
   constexpr size_t kMany = 200;
   for (size_t i = 0; i < kMany; ++i) {
@@ -137,7 +137,7 @@ TEST_F(GsiTest, MoreThanTheQueueHoldsWaits) {
   for (const auto& [id, kind] : side_[0].told) EXPECT_EQ(kind, Kind::kRejected);
 }
 
-TEST_F(GsiTest, WhatIsNoMadIsDropped) {
+TEST_F(GsiTest, InvalidMadsAreDropped) {
   // To an address that nobody has.
   Path nowhere = PathTo(1, 0);
   nowhere.dgid[15] = 99;

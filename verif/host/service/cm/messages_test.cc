@@ -35,7 +35,7 @@ void ExpectKept(Attribute attribute, const Mad& mad) {
   }
 }
 
-TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
+TEST(CmMessages, RecordedMadsRoundTripExactly) {
   for (const char* const name : {"cm_rping.pcap", "cm_udaddy.pcap"}) {
     const auto mads = RecordedMads(name);
     ASSERT_GE(mads.size(), 5U) << name;
@@ -48,7 +48,7 @@ TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
 }
 
 // Values: Wireshark's reading of the same frames.
-TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
+TEST(CmMessages, FieldOffsetsMatchIbta) {
   const auto mads = RecordedMads("cm_rping.pcap");
   ASSERT_EQ(mads.size(), 7U);
   const auto req = Decode<Req>(mads[0]);
@@ -124,7 +124,7 @@ TEST(CmMessages, DatagramServices) {
   EXPECT_EQ(rep.qkey, 0x01234567U);
 }
 
-TEST(CmMessages, RandomBytesAreReadAndOnlyReservedOnesAreLost) {
+TEST(CmMessages, RandomBytesRoundTripExceptReservedBits) {
   auto random = MakeRandom("messages");
   for (int round = 0; round < 200; ++round) {
     Mad mad{};
@@ -149,7 +149,7 @@ TEST(CmMessages, RandomBytesAreReadAndOnlyReservedOnesAreLost) {
   }
 }
 
-TEST(CmMessages, AHeaderOfAnotherKindIsRefused) {
+TEST(CmMessages, OtherMadClassesAreRefused) {
   const Mad good = Encode(Rtu{}, 1);
   ASSERT_TRUE(Parse(good).has_value());
   for (size_t byte = 0; byte < 4; ++byte) {  // base version, class, class version, method

@@ -95,7 +95,7 @@ class UcmaChannelTest : public testing::Test {
   std::unique_ptr<service::UcmaChannel> channel_;
 };
 
-TEST_F(UcmaChannelTest, ATokenIsThereWhileAnEventWaits) {
+TEST_F(UcmaChannelTest, TokenIndicatesAPendingEvent) {
   const uint32_t first = Create(), second = Create();
   EXPECT_FALSE(IsReadable());
   Resolve(first);
@@ -125,7 +125,7 @@ TEST_F(UcmaChannelTest, ATokenIsThereWhileAnEventWaits) {
   EXPECT_EQ(Receive()->head.result, -EAGAIN);
 }
 
-TEST_F(UcmaChannelTest, AClientThatGoesLeavesNothing) {
+TEST_F(UcmaChannelTest, ClosedClientIsCleanedUp) {
   (void)Create();
   EXPECT_EQ(ucma_.ids(), 1U);
   close(client_);
@@ -135,7 +135,7 @@ TEST_F(UcmaChannelTest, AClientThatGoesLeavesNothing) {
   EXPECT_EQ(ucma_.ids(), 0U);
 }
 
-TEST_F(UcmaChannelTest, WhatIsNoCommandEndsIt) {
+TEST_F(UcmaChannelTest, MalformedCommandClosesTheChannel) {
   const std::vector<uint8_t> bytes(service::kUcmaCommandBytesMax + 1);
   ASSERT_EQ(send(client_, bytes.data(), 8, 0), 8);
   EXPECT_TRUE(channel_->Serve());  // CREATE_ID without a body: an error

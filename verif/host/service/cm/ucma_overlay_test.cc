@@ -167,7 +167,7 @@ class UcmaOverlay : public testing::Test {
   Service service_;
 };
 
-TEST_F(UcmaOverlay, LooksLikeTheDevice) {
+TEST_F(UcmaOverlay, EmulatesTheDevice) {
   const int fd = open(kPath, O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
   EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
@@ -189,7 +189,7 @@ TEST_F(UcmaOverlay, LooksLikeTheDevice) {
   EXPECT_EQ(errno, EPROTONOSUPPORT);
 }
 
-TEST_F(UcmaOverlay, EverythingElseIsLibcs) {
+TEST_F(UcmaOverlay, OtherFilesPassThroughToLibc) {
   const int fd = open("/dev/null", O_RDWR);
   ASSERT_GE(fd, 0);
   EXPECT_EQ(::write(fd, "x", 1), 1);
@@ -260,7 +260,7 @@ TEST_F(UcmaOverlay, TwoChannelsConnect) {
   close(server);
 }
 
-TEST_F(UcmaOverlay, AThreadMayWaitForEventsWhileAnotherAsks) {
+TEST_F(UcmaOverlay, OneThreadWaitsForEventsWhileAnotherSendsCommands) {
   const int fd = open(kPath, O_RDWR);
   ASSERT_GE(fd, 0);
   constexpr int kMany = 200;

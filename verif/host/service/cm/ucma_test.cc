@@ -205,7 +205,7 @@ TEST_F(UcmaTest, SeveralConnectionsAndMigration) {
   other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, wrong, -EBADF);
 }
 
-TEST_F(UcmaTest, OneNicMayTalkToItself) {
+TEST_F(UcmaTest, LoopbackOnOneNic) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener), 0);
@@ -235,7 +235,7 @@ TEST_F(UcmaTest, Ipv6) {
   EXPECT_EQ(server_.Route(request.id).dst_addr.sin6_family, AF_INET6);
 }
 
-TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
+TEST_F(UcmaTest, NoListenerNoAnswerNoHost) {
   const uint32_t nobody = Resolved(client_, kUid, V4(1, 7174));
   ASSERT_EQ(client_.Connect(nobody, 1), 0);
   Deliver();
@@ -258,7 +258,7 @@ TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
 }
 
 // Somebody outside has to be asked for on the wire.
-TEST_F(UcmaTest, AnAddressMayTakeTimeToResolve) {
+TEST_F(UcmaTest, AddressResolutionIsAsynchronous) {
   host(1).is_searching = true;
   const uint32_t found = client_.Create(kUid);
   const uint32_t lost = client_.Create(kUid + 1);
@@ -280,7 +280,7 @@ TEST_F(UcmaTest, AnAddressMayTakeTimeToResolve) {
   EXPECT_EQ(client_.ResolveRoute(found), 0);
 }
 
-TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
+TEST_F(UcmaTest, ProgramRejectsARequest) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener), 0);
@@ -304,7 +304,7 @@ TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
   EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_REJECT, reject), -EINVAL);
 }
 
-TEST_F(UcmaTest, AFullBacklogLetsThePeerAskAgain) {
+TEST_F(UcmaTest, FullBacklogMakesThePeerRetry) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener, 1), 0);
@@ -321,7 +321,7 @@ TEST_F(UcmaTest, AFullBacklogLetsThePeerAskAgain) {
   EXPECT_EQ(server_.Event().param.conn.qp_num, 2U);
 }
 
-TEST_F(UcmaTest, WhoClosesLeavesNothing) {
+TEST_F(UcmaTest, CloseFreesEverything) {
   {
     Program dying(host(0));
     const uint32_t listener = dying.Create(kUid);
@@ -339,7 +339,7 @@ TEST_F(UcmaTest, WhoClosesLeavesNothing) {
   EXPECT_EQ(server_.Bind(again, V4(1, 7174)), 0);  // the port is free
 }
 
-TEST_F(UcmaTest, PortsBelongToTheNic) {
+TEST_F(UcmaTest, PortsAreSharedByFilesOfTheNic) {
   Program other(host(0));
   const uint32_t a = server_.Create(1), b = other.Create(2), c = other.Create(3, RDMA_PS_UDP);
   ASSERT_EQ(server_.Bind(a, V4(1, 5000)), 0);
@@ -423,7 +423,7 @@ TEST_F(UcmaTest, Queries) {
   client_.Ask<rdma_ucm_query_addr_resp>(RDMA_USER_CM_CMD_QUERY, query, -ENOSYS);
 }
 
-TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
+TEST_F(UcmaTest, NewCommandsAcceptTheSameAddresses) {
   const uint32_t listener = server_.Create(kUid);
   rdma_ucm_bind bind{};
   bind.id = listener;
@@ -460,7 +460,7 @@ TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
 }
 
 // Every command: cut off, for an ID that is not there or another file's, with too little room for its answer.
-TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
+TEST_F(UcmaTest, MalformedCommandsAreRefused) {
   Program other(host(1));
   const uint32_t foreign = other.Create(1);
   struct Case {
@@ -520,7 +520,7 @@ TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
   EXPECT_EQ(host(1).ucma.ids(), 1U);
 }
 
-TEST_F(UcmaTest, WhatComesTooEarlyIsRefused) {
+TEST_F(UcmaTest, CommandsInTheWrongStateAreRefused) {
   const uint32_t id = client_.Create(kUid);
   EXPECT_EQ(client_.ResolveRoute(id), -EINVAL);
   EXPECT_EQ(client_.Connect(id, 1), -EINVAL);

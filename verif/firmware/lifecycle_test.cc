@@ -9,7 +9,7 @@
 namespace vireo::verif {
 namespace {
 
-using Life = FirmwareTest;
+using Lifecycle = FirmwareTest;
 using Mask = spec::IbQpAttrMask;
 using spec::QpOperation;
 
@@ -20,7 +20,7 @@ spec::MgmtControl ControlOf(const MockDevice& device) {
 // --- Start
 // -------------------------------------------------------------------------------------------------------------
 
-TEST_F(Life, StartSetsTheDeviceUp) {
+TEST_F(Lifecycle, StartInitializesTheDevice) {
   Use({.brings_up = false});
   EXPECT_EQ(ControlOf(device()), (spec::MgmtControl{.firmware_ready = true, .link_up = true}));
   const auto enable = device().RegisterAs<spec::MgmtInterruptCause>(spec::kMgmtInterruptEnableRegister);
@@ -28,7 +28,7 @@ TEST_F(Life, StartSetsTheDeviceUp) {
   EXPECT_FALSE(bench().control->Poll()) << "nothing waits";
 }
 
-TEST_F(Life, OptionsBecomeRegisters) {
+TEST_F(Lifecycle, OptionsAreWrittenToRegisters) {
   Use({.brings_up = false});
   firmware::Firmware other(device().MakeCsr(), {.has_mac = true, .mac = {2, 0, 0, 0, 0xab, 0xcd}, .mtu = 4200});
   ASSERT_TRUE(other.Start());
@@ -37,7 +37,7 @@ TEST_F(Life, OptionsBecomeRegisters) {
   EXPECT_EQ(device().Register(spec::kMgmtMtuRegister), 4200u);
 }
 
-TEST_F(Life, AnotherKindOfDeviceIsRefused) {
+TEST_F(Lifecycle, IncompatibleDeviceIsRefused) {
   MockDevice mock(spec::kNic1, spec::Profile::kVireo);
   const auto start_with = [&](uint32_t offset, uint32_t value) {
     const uint32_t old = mock.Register(offset);
@@ -61,7 +61,7 @@ TEST_F(Life, AnotherKindOfDeviceIsRefused) {
   EXPECT_TRUE(start_with(spec::kMgmtVersionRegister, 0x00010005)) << "compatible additions";
 }
 
-TEST_F(Life, DriverOkStartsTheDatapath) {
+TEST_F(Lifecycle, DriverOkStartsTheDatapath) {
   Use({.brings_up = false});
   EXPECT_FALSE(ControlOf(device()).datapath_enable);
   bench().BringUp();
@@ -72,7 +72,7 @@ TEST_F(Life, DriverOkStartsTheDatapath) {
   EXPECT_EQ(bench().Queue(bench().EventQueue()).kind, spec::TableQueueKind::kEvent);
 }
 
-TEST_F(Life, CommandsWaitForTheFirmwareAndAreServedInOrder) {
+TEST_F(Lifecycle, CommandsAreServedInOrder) {
   for (int i = 0; i < 5; ++i) {
     device().Post({.readable = {bench().roce_class(), static_cast<uint8_t>(RdmaCtrlCmd::kCreatePd)}, .writable = 5});
   }
@@ -83,7 +83,7 @@ TEST_F(Life, CommandsWaitForTheFirmwareAndAreServedInOrder) {
   for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(spec::RdmaAckCreatePd::Decode(device().answers[i].data() + 1).pdn, i);
 }
 
-TEST_F(Life, TheStateFitsTheControlProcessor) {
+TEST_F(Lifecycle, StateFitsTheControlProcessorsMemory) {
   std::printf("state of the firmware: %zu bytes natively\n", firmware::kFirmwareBytes);
   EXPECT_LE(firmware::kFirmwareBytes, 32u * 1024);
 }
@@ -91,7 +91,7 @@ TEST_F(Life, TheStateFitsTheControlProcessor) {
 // --- Device reset
 // ------------------------------------------------------------------------------------------------------
 
-TEST_F(Life, AResetLeavesNothing) {
+TEST_F(Lifecycle, ResetClearsAllState) {
   for (const auto profile : {spec::Profile::kVireo, spec::Profile::kRfcV2}) {
     Use({.profile = profile,
          .features = {Bit(spec::NetFeature::kCtrlVlan), Bit(spec::NetFeature::kCtrlRx), Bit(spec::NetFeature::kRss),
@@ -131,7 +131,7 @@ TEST_F(Life, AResetLeavesNothing) {
   }
 }
 
-TEST_F(Life, AResetWithARunningDrainIsNotHeldUp) {
+TEST_F(Lifecycle, ResetDoesNotWaitForADrain) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -142,7 +142,7 @@ TEST_F(Life, AResetWithARunningDrainIsNotHeldUp) {
   EXPECT_FALSE(bench().control->fatal());
 }
 
-TEST_F(Life, TheProfileMayChangeAcrossAReset) {
+TEST_F(Lifecycle, TheProfileMayChangeAcrossAReset) {
   device().ResetDevice();
   device().Force(spec::kMgmtAbiProfileRegister, static_cast<uint32_t>(spec::Profile::kRfcV2));
   bench().Settle();
@@ -165,7 +165,7 @@ spec::RdmaEvent CqErr(uint32_t cqn, RdmaError code) {
   return {.event_type = spec::RdmaEventType::kCqErr, .element = cqn, .code = static_cast<uint8_t>(code)};
 }
 
-TEST_F(Life, ResetOfALivingQpsQueueEndsTheQp) {
+TEST_F(Lifecycle, QueueResetOfAnActiveQpMovesItToErr) {
   bench().AddGid(0, 1);
   for (const bool send : {true, false}) {
     for (const auto state : {IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe}) {
@@ -186,7 +186,7 @@ TEST_F(Life, ResetOfALivingQpsQueueEndsTheQp) {
   }
 }
 
-TEST_F(Life, ResetOfAQueueWhoseQpIsInResetOrErrChangesNothing) {
+TEST_F(Lifecycle, QueueResetOfAQpInResetOrErrChangesNothing) {
   for (const auto state : {IbQpState::kReset, IbQpState::kErr}) {
     const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
     bench().Bring(qpn, state);
@@ -198,7 +198,7 @@ TEST_F(Life, ResetOfAQueueWhoseQpIsInResetOrErrChangesNothing) {
   EXPECT_EQ(device().queue_resets_done.size(), 2u);
 }
 
-TEST_F(Life, ResetOfALivingCqsQueueFailsItAndItsQps) {
+TEST_F(Lifecycle, QueueResetOfAnActiveCqFailsItAndItsQps) {
   bench().AddGid(0, 1);
   const uint32_t cqn = bench().CreateCq(), other = bench().CreateCq(), pdn = bench().CreatePd();
   const auto create = [&](uint32_t send_cqn, uint32_t recv_cqn) {
@@ -234,14 +234,14 @@ TEST_F(Life, ResetOfALivingCqsQueueFailsItAndItsQps) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
 }
 
-TEST_F(Life, SeveralQueueResetsAreAllAcknowledged) {
+TEST_F(Lifecycle, SeveralQueueResetsAreAllAcknowledged) {
   const std::vector<uint32_t> queues = {0, 1, 2, bench().EventQueue(), bench().CqQueue(3), bench().SendQueue(7)};
   for (uint32_t index : queues) device().ResetQueue(index);
   bench().Settle();
   EXPECT_EQ(device().queue_resets_done, queues);
 }
 
-TEST_F(Life, AQueueResetEndsWhenTheDeviceIsQuietAndTheDeviceGoesOn) {
+TEST_F(Lifecycle, QueueResetCompletesWhenTheDeviceIsQuiet) {
   device().quiet_delay = 50;
   const uint64_t before = device().accesses;
   device().ResetQueue(0);
@@ -251,7 +251,7 @@ TEST_F(Life, AQueueResetEndsWhenTheDeviceIsQuietAndTheDeviceGoesOn) {
   EXPECT_FALSE(ControlOf(device()).pause);
 }
 
-TEST_F(Life, WhatComesAtOnceIsAllDone) {
+TEST_F(Lifecycle, ConcurrentRequestsAreAllServed) {
   const uint32_t cqn = bench().CreateCq();
   device().answers.clear();
   device().ResetQueue(bench().CqQueue(cqn));
@@ -266,7 +266,7 @@ TEST_F(Life, WhatComesAtOnceIsAllDone) {
   EXPECT_FALSE(device().IsInterruptRaised());
 }
 
-TEST_F(Life, InTheRfcStatesChangeUnannounced) {
+TEST_F(Lifecycle, RfcV2SendsNoEventsOfStateChanges) {
   Use({.profile = spec::Profile::kRfcV2});
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
@@ -281,7 +281,7 @@ TEST_F(Life, InTheRfcStatesChangeUnannounced) {
 // --- Link
 // --------------------------------------------------------------------------------------------------------------
 
-TEST_F(Life, TheLinkIsFollowed) {
+TEST_F(Lifecycle, LinkChangesAreReported) {
   device().SetLink(false);
   bench().Settle();
   EXPECT_FALSE(ControlOf(device()).link_up);
@@ -297,7 +297,7 @@ TEST_F(Life, TheLinkIsFollowed) {
                                                            event(spec::RdmaEventType::kPortActive)}));
 }
 
-TEST_F(Life, BeforeDriverOkNobodyIsTold) {
+TEST_F(Lifecycle, NoEventBeforeDriverOk) {
   Use({.brings_up = false});
   device().SetLink(false);
   bench().Settle();
@@ -308,7 +308,7 @@ TEST_F(Life, BeforeDriverOkNobodyIsTold) {
 // --- A device that misbehaves
 // --------------------------------------------------------------------------------------------
 
-class Misbehaving : public FirmwareTest {
+class MisbehavingDevice : public FirmwareTest {
  protected:
   void SetUp() override {
     bench().AddGid(0, 1);
@@ -346,7 +346,7 @@ class Misbehaving : public FirmwareTest {
   uint32_t qpn_ = 0;
 };
 
-TEST_F(Misbehaving, ATableThatStaysBusyIsFatal) {
+TEST_F(MisbehavingDevice, TableThatStaysBusyIsFatal) {
   device().is_table_stuck = true;
   const uint64_t accesses = device().accesses;
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
@@ -356,7 +356,7 @@ TEST_F(Misbehaving, ATableThatStaysBusyIsFatal) {
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, ATableThatIsNotThereIsFatal) {
+TEST_F(MisbehavingDevice, MissingTableIsFatal) {
   device().missing_tables = {MgmtTable::kCqContext};
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kCreateCq, BytesOf(spec::RdmaCmdCreateCq{.cqe = 1})).error(),
             RdmaError::kInternal);
@@ -364,7 +364,7 @@ TEST_F(Misbehaving, ATableThatIsNotThereIsFatal) {
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, AQpOperationThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingQpOperationIsFatal) {
   for (const auto state : {IbQpState::kErr, IbQpState::kReset}) {
     device().is_qp_stuck = true;
     EXPECT_EQ(bench().Modify(bench().ToState(qpn_, state)), RdmaError::kInternal);
@@ -381,20 +381,20 @@ TEST_F(Misbehaving, AQpOperationThatNeverEndsIsFatal) {
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, AFetchThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingFetchIsFatal) {
   device().is_fetch_stuck = true;
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryPort).error(), RdmaError::kInternal);
   ExpectFatal();
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, ACompletionThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingCompletionIsFatal) {
   device().is_complete_stuck = true;
   bench().Roce(RdmaCtrlCmd::kQueryPort);
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, ADeviceThatNeverGetsIdleDoesNotFinishItsReset) {
+TEST_F(MisbehavingDevice, BusyDeviceDoesNotCompleteItsReset) {
   device().is_never_idle = true;
   device().ResetDevice();
   bench().Settle();
@@ -407,7 +407,7 @@ TEST_F(Misbehaving, ADeviceThatNeverGetsIdleDoesNotFinishItsReset) {
   EXPECT_FALSE(bench().control->fatal());
 }
 
-TEST_F(Misbehaving, AResetThatFailedIsTriedAgainFromTheBeginning) {
+TEST_F(MisbehavingDevice, FailedResetIsRestarted) {
   const uint32_t all = spec::kNic1.num_translations;
   const uint32_t pdn = bench().CreatePd();
   bench().RegUserMr({.pdn = pdn, .length = all * kPageBytes, .npages = all}, PageList(0, all));
@@ -423,7 +423,7 @@ TEST_F(Misbehaving, AResetThatFailedIsTriedAgainFromTheBeginning) {
   bench().RegUserMr({.pdn = 0, .length = all * kPageBytes, .npages = all}, PageList(0, all));
 }
 
-TEST_F(Misbehaving, AQueueResetOnABrokenDeviceIsNotAcknowledged) {
+TEST_F(MisbehavingDevice, QueueResetAfterFatalErrorIsNotAcknowledged) {
   device().is_table_stuck = true;
   device().ResetQueue(bench().SendQueue(qpn_));
   bench().Settle();
@@ -431,7 +431,7 @@ TEST_F(Misbehaving, AQueueResetOnABrokenDeviceIsNotAcknowledged) {
   EXPECT_TRUE(device().queue_resets_done.empty());
 }
 
-TEST_F(Misbehaving, AQueueResetOfADeviceThatNeverGetsQuietIsNotAcknowledged) {
+TEST_F(MisbehavingDevice, QueueResetOfABusyDeviceIsNotAcknowledged) {
   device().is_never_quiet = true;
   device().ResetQueue(0);
   bench().Settle();
@@ -440,13 +440,13 @@ TEST_F(Misbehaving, AQueueResetOfADeviceThatNeverGetsQuietIsNotAcknowledged) {
   EXPECT_FALSE(ControlOf(device()).pause);
 }
 
-TEST_F(Misbehaving, TheDevicesOwnFatalErrorStopsTheFirmware) {
+TEST_F(MisbehavingDevice, DeviceFatalErrorStopsTheFirmware) {
   device().RaiseFatal(spec::FatalCause::kBus);
   bench().Settle();
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, AnEntryWithBadParityRefusesTheCommandAndAResetWritesItAnew) {
+TEST_F(MisbehavingDevice, ParityErrorRefusesTheCommandAndResetRewritesTheEntry) {
   device().corrupt_entries = {{MgmtTable::kQpContext, qpn_}};
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
             RdmaError::kInternal);
@@ -462,7 +462,7 @@ TEST_F(Misbehaving, AnEntryWithBadParityRefusesTheCommandAndAResetWritesItAnew) 
             device().qp_operations.end());
 }
 
-TEST_F(Misbehaving, ADriverThatIsQuickerThanTheFatalErrorFindsTheTablesCleanAllTheSame) {
+TEST_F(MisbehavingDevice, ResetBeforeFatalErrorIsHandledClearsTheTables) {
   device().RaiseFatal(spec::FatalCause::kMemory);
   device().corrupt_entries = {{MgmtTable::kVirtqueue, 3}, {MgmtTable::kMr, 60}};
   ExpectRecovery();
@@ -470,7 +470,7 @@ TEST_F(Misbehaving, ADriverThatIsQuickerThanTheFatalErrorFindsTheTablesCleanAllT
 }
 
 // Wherever a command is when the tables fail: one answer, `internal`, and the end.
-TEST_F(Misbehaving, TheTablesMayFailAtAnyAccessOfACommand) {
+TEST_F(MisbehavingDevice, TablesFailAtEveryAccessOfACommand) {
   int tried = 0;
   for (uint64_t after = 0;; ++after, ++tried) {
     Use({});
