@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control commands against the mock device: bytes out, bytes in, and everything that can go wrong between.
+// Control commands against the mock device: encoding, decoding, and all error cases.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +28,7 @@ Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-// A structure whose every byte differs from its neighbours.
+// A structure in which adjacent bytes differ.
 template <typename Struct>
 Struct Patterned(uint8_t start) {
   uint8_t bytes[Struct::kBytes];
@@ -51,7 +51,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
     options.offered = AllMockFeatures();
     options.vectors = GetParam().vectors;
     if (GetParam().packed) options.offered.set(static_cast<size_t>(spec::VirtioFeature::kRingPacked));
-    if (vireo()) {  // withheld in the other
+    if (vireo()) {  // reused by RoCE in rfc-v2
       options.offered.set(static_cast<size_t>(spec::NetFeature::kNotfCoal));
       options.offered.set(static_cast<size_t>(spec::NetFeature::kVqNotfCoal));
     }
@@ -83,7 +83,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
   host::RoceCommands& roce() { return device_->roce(); }
   host::NetCommands& net() { return *device_->net(); }
 
-  // The last command was this one, with this request, and had room for ack and this many bytes.
+  // Checks the last command: class, number and request, with room for the ack and `response_bytes`.
   void ExpectSent(uint8_t ctrl_class, uint8_t command, const Bytes& request, uint64_t response_bytes) {
     ASSERT_EQ(requests_.size(), 1U);
     EXPECT_EQ(requests_[0], (Bytes{ctrl_class, command} + request));
@@ -247,7 +247,7 @@ TEST_P(ControlTest, RfcV2DoesNotSendVireoExtensions) {
   gid.gid_type = spec::RdmaGidType::kIbRoceV1;
   EXPECT_EQ(roce().AddGid(gid).error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(requests_.empty());
-  // What means the same is sent as 0.
+  // Values that equal the default are sent as 0.
   mr.page_shift = spec::kRdmaPageShiftDefault;
   ASSERT_TRUE(roce().RegUserMr(mr, {}).ok());
   EXPECT_EQ(requests_[0][2 + spec::RdmaCmdRegUserMr::kPageShiftOffset], 0);
@@ -283,7 +283,7 @@ TEST_P(ControlTest, RefusalHasReasonOnlyInVireo) {
 }
 
 TEST_P(ControlTest, RefusalWithAckOnlyIsReported) {
-  // The device writes nothing but the ack byte when it refuses.
+  // A refusal has only the ack byte.
   answer_ = {static_cast<uint8_t>(RdmaError::kInternal)};
   EXPECT_EQ(roce().QueryDevice().error().code, ErrorCode::kRefused);
 }
@@ -325,17 +325,17 @@ TEST_P(ControlTest, OversizedAnswerBreaksTheQueue) {
 }
 
 TEST_P(ControlTest, CommandTimesOutAndLateAnswerIsDiscarded) {
-  mock_->deaf = true;
+  mock_->unresponsive = true;
   const uint64_t start = mock_->NowNs();
   const auto pd = roce().CreatePd();
   ASSERT_FALSE(pd.ok());
   EXPECT_EQ(pd.error().code, ErrorCode::kTimeout);
   EXPECT_GE(mock_->NowNs() - start, 10'000U);
   EXPECT_LT(mock_->NowNs() - start, 20'000U);
-  EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kBadState) << "the first one is still with the device";
+  EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kBadState) << "the first one is still outstanding";
   EXPECT_TRUE(requests_.empty());
 
-  mock_->deaf = false;
+  mock_->unresponsive = false;
   Answer(spec::RdmaAckCreatePd{.pdn = 111});
   mock_->Wait(0);
   ASSERT_EQ(requests_.size(), 1U);
@@ -344,7 +344,7 @@ TEST_P(ControlTest, CommandTimesOutAndLateAnswerIsDiscarded) {
 }
 
 TEST_P(ControlTest, LostFunctionAbortsTheWait) {
-  mock_->deaf = true;
+  mock_->unresponsive = true;
   mock_->LoseFunction();
   EXPECT_EQ(roce().CreatePd().error().code, ErrorCode::kLost);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole driver against the mock device: bringing up in both profiles, frames, events, queues on demand, and
+// The whole driver against the mock device: initialization in both profiles, frames, events, queues of CQs and QPs, and
 // recovery.
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST_F(DeviceTest, OpenEnablesAllQueues) {
     EXPECT_TRUE(mock_->queue(index).enabled) << index;
   }
   EXPECT_FALSE(mock_->queue(3).enabled);
-  // Receive and event buffers are there.
+  // Receive and event buffers are posted.
   EXPECT_EQ(mock_->queue(0).ring->AvailableEnd(), 256U);
   EXPECT_EQ(mock_->queue(mock_->event_index()).ring->AvailableEnd(), 64U);
 }
@@ -116,7 +116,7 @@ TEST_F(DeviceTest, ProfileCanBeRequired) {
 }
 
 TEST_F(DeviceTest, GuestUso6IsNotMistakenForRfcV2) {
-  // A stock device: bit 55 as virtio means it, and no RoCE limits where the RFC has them.
+  // A device without RoCE: bit 55 is virtio's, and there are no RoCE limits at the RFC's offset.
   mock_options_.roce = false;
   Offer(NetFeature::kGuestUso6);
   Offer(NetFeature::kGuestCsum);
@@ -125,7 +125,7 @@ TEST_F(DeviceTest, GuestUso6IsNotMistakenForRfcV2) {
   EXPECT_FALSE(device_->features().Has(NetFeature::kGuestUso6));
   EXPECT_EQ(device_->profile(), spec::Profile::kVireo);
   device_.reset();
-  // With tunnel types in the bytes of max_rdma_qps.
+  // With tunnel types at the offset of max_rdma_qps.
   mock_.reset();
   Offer(NetFeature::kHashTunnel);
   MakeMock();
@@ -135,7 +135,7 @@ TEST_F(DeviceTest, GuestUso6IsNotMistakenForRfcV2) {
 }
 
 TEST_F(DeviceTest, ReusedFeatureBitDistinguishesStockDeviceFromRfcV2) {
-  // Whatever stands in the bytes of the limits: with hash_tunnel it is a stock device's.
+  // With hash_tunnel it is a device without RoCE, whatever the bytes of the limits are.
   mock_options_.profile = spec::Profile::kRfcV2;
   mock_options_.roce = false;
   Offer(NetFeature::kGuestUso6);
@@ -423,12 +423,12 @@ TEST_P(FrameTest, FramesThatDoNotFitAreRefused) {
 
 TEST_P(FrameTest, FullTransmitQueueReturnsNoSpaceAndRecovers) {
   OpenFor(1514);
-  mock_->deaf = true;
+  mock_->unresponsive = true;
   const uint16_t size = mock_->queue(1).size;
   for (uint16_t i = 0; i < size; ++i) ASSERT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
   EXPECT_EQ(device_->transmit(0).Send(Frame(60)).error().code, ErrorCode::kNoSpace);
   EXPECT_EQ(device_->transmit(0).Reclaim().value(), size);
-  mock_->deaf = false;
+  mock_->unresponsive = false;
   mock_->loopback = false;
   mock_->Wait(0);
   EXPECT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
@@ -442,7 +442,7 @@ TEST_P(FrameTest, InvalidPacketHeaderBreaksTheQueueUntilRestart) {
     ASSERT_TRUE(device_->transmit(0).Send(frame).ok());
     const auto received = ReceiveOne();
     if (!GetParam().mergeable) {
-      // It means nothing then, and is ignored.
+      // Ignored without mrg_rxbuf.
       EXPECT_EQ(received.value().value().bytes, frame);
       continue;
     }
@@ -467,7 +467,7 @@ TEST_P(FrameTest, APacketWithoutHeaderIsRefused) {
 
 TEST_P(FrameTest, ABrokenRingRestarts) {
   OpenFor(1514);
-  mock_->queue(0).ring->UseAnything(0xfffe, 0, 1);
+  mock_->queue(0).ring->UseRaw(0xfffe, 0, 1);
   EXPECT_EQ(ReceiveOne().error().code, ErrorCode::kMisbehaved);
   ASSERT_TRUE(device_->RestartPair(0).ok());
   for (int i = 0; i < 1000; ++i) {
@@ -480,10 +480,10 @@ TEST_P(FrameTest, ABrokenRingRestarts) {
 TEST_P(FrameTest, RestartWithFramesInFlightLeaksNoBuffer) {
   OpenFor(1514);
   for (int round = 0; round < 5; ++round) {
-    mock_->deaf = true;
+    mock_->unresponsive = true;
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
     ASSERT_TRUE(device_->RestartPair(0).ok());
-    mock_->deaf = false;
+    mock_->unresponsive = false;
     EXPECT_EQ(device_->transmit(0).Reclaim().value(), 0);
     EXPECT_EQ(mock_->queue(0).ring->AvailableEnd(), mock_->queue(0).size);
   }
@@ -587,7 +587,7 @@ class EventTest : public DeviceTest, public testing::WithParamInterface<unsigned
   void SetUp() override {
     mock_options_.vectors = GetParam();
     Open();
-    // What bringing up may have left is no event of the test.
+    // Discard events of the initialization.
     EXPECT_FALSE(device_->PollEvent().value().has_value());
   }
 };

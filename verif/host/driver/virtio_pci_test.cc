@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PCI transport against the mock device: finding the registers in good and bad capability lists, the states, the
-// configuration, and queues.
+// The PCI transport against the mock device: valid and invalid capability lists, initialization, configuration, and
+// queues.
 #include <gtest/gtest.h>
 
 #include "host/driver/packed_ring.h"
@@ -111,7 +111,7 @@ TEST_F(CapabilityWalk, VendorCapabilityAtEndOfSpaceIsNotOverread) {
   Byte(spec::kPciCapAtPm + 1) = 0xfc;
   Byte(0xfc) = static_cast<uint8_t>(spec::PciCapabilityId::kVendorSpecific);
   Byte(0xfd) = 0;
-  EXPECT_TRUE(host::FindVirtioLayout(device_).ok());  // skipped: the good ones came before
+  EXPECT_TRUE(host::FindVirtioLayout(device_).ok());  // skipped: valid ones precede it
   EXPECT_EQ(device_.violations(), std::vector<std::string>());
 }
 
@@ -183,7 +183,7 @@ TEST_F(CapabilityWalk, AMultiplierOfOneIsRefused) {
 }
 
 TEST_F(CapabilityWalk, FirstValidCapabilityIsUsed) {
-  // The window capability becomes a second device_cfg; the first one is bad.
+  // The window capability becomes a second device_cfg; the first one is invalid.
   Byte(kDevice + VirtioPciCap::kBarOffset) = 7;
   Byte(spec::kPciCapAtPciCfg + VirtioPciCap::kCfgTypeOffset) = static_cast<uint8_t>(spec::VirtioPciCfgType::kDeviceCfg);
   Put32(spec::kPciCapAtPciCfg + VirtioPciCap::kOffsetOffset, 0x3000);
@@ -235,7 +235,7 @@ TEST_F(CapabilityWalk, RandomListsTerminateWithoutViolation) {
 
 class Transport : public testing::Test {
  protected:
-  // A device of these options, reset and acknowledged.
+  // A device with these options, reset and acknowledged.
   VirtioPci& Start(const MockDeviceOptions& options) {
     device_ = std::make_unique<MockDevice>(options);
     pci_.emplace(VirtioPci::Open(*device_).value());
@@ -572,7 +572,7 @@ TEST(Features, RoceRequirementsDependOnTheProfile) {
   FeatureSet rfc = {VirtioFeature::kVersion1, NetFeature::kCtrlVq};
   rfc.Add(host::Feature(spec::kRfcV2Constants.net_f_roce));
   EXPECT_FALSE(FindUnmetRequirement(rfc, spec::Profile::kRfcV2).has_value());
-  // The same bit is guest_uso6 to the other profile, which needs guest_csum.
+  // In the other profile the same bit is guest_uso6, which requires guest_csum.
   EXPECT_TRUE(FindUnmetRequirement(rfc, spec::Profile::kVireo).has_value());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overlay's functions, called as a program calls them, over a simulated NIC that talks to itself: what is refused
-// and how, events, and what the programs of programs_test do not reach.
+// The overlay's functions on a simulated NIC in loopback: error cases, events, and functions that the programs of
+// programs_test do not use.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -215,7 +215,7 @@ TEST_F(Overlay, FailedReregistrationKeepsTheRegion) {
   EXPECT_EQ(errno, EFAULT);
   ASSERT_EQ(Write(pair, 100, rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
-  // And one that works takes the right away.
+  // A successful one removes the access right.
   ASSERT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_LOCAL_WRITE), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
@@ -294,7 +294,7 @@ TEST_F(Overlay, UnusedGidsAreZerosOrNoData) {
   EXPECT_EQ(ibv_query_pkey(context_, 1, 1, &pkey), -1);
 }
 
-// Else a look at the table takes a command for each entry. So it works without the device.
+// Cached, because otherwise reading the table takes a command per entry.
 TEST_F(Overlay, GidTableLengthIsCached) {
   SimulatorProcess other;
   ASSERT_TRUE(other.is_ready());
@@ -333,19 +333,19 @@ TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
   EXPECT_EQ(Next(pair.cq).wr_id, 77U);
   ibv_ack_cq_events(pair.cq, 1);
-  // Without a new request, none comes.
+  // Without arming again, there is no event.
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
   EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
-  // One that nobody reads does not hold up the end of its CQ.
+  // An unread event does not block the destruction of its CQ.
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
   Destroy(pair);
 }
 
-// As perftest does with -e: it takes an event, arms, polls once for less than there may be, and sleeps. Others poll
-// first and arm then. Either way all completions must be found without another look. By both ways to poll.
+// Like perftest -e: takes an event, arms, polls once for fewer than may be there, and sleeps. Others poll first, then
+// arm. In both orders, and with both polling interfaces, all completions must be found without extra polls.
 TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
   constexpr int kWrites = 4;  // as the send queue holds
   Pair pair = MakePair();
@@ -372,7 +372,7 @@ TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
       volatile uint8_t* const last = &memory_[kBytes / 2];
       for (int i = 0; i < kWrites; ++i) ASSERT_EQ(Write(pair, i + 1 == kWrites ? 1 : 0, pair.mr->rkey), 0);
       while (*last != memory_[0]) usleep(1000);
-      usleep(50'000);  // so all of them are there, or a test that passes shows less
+      usleep(50'000);  // all completions arrive; otherwise the test is weaker, but does not fail
       int taken = 0;
       while (taken < kWrites && !HasFailure()) {
         ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs)) << "after " << taken;
@@ -391,7 +391,7 @@ TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
   Destroy(pair);
 }
 
-// One that was polled after arming, or asked for by nobody, leaves no event behind (ib_read_lat would end).
+// A completion that was polled after arming, or without arming, raises no event (ib_read_lat would exit).
 TEST_F(Overlay, NoEventIfAllWasPolled) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
@@ -402,7 +402,7 @@ TEST_F(Overlay, NoEventIfAllWasPolled) {
     ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
     ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
     ibv_ack_cq_events(cq, 1);
-    ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // it is there, and not polled: the next poll is still to come
+    ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // pending, not polled yet
     EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
     ibv_wc wc;
     EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 1);
@@ -413,7 +413,8 @@ TEST_F(Overlay, NoEventIfAllWasPolled) {
   Destroy(pair);
 }
 
-// Of the completions that a poll left nobody knows which were solicited: who asks for those only hears of the next.
+// Which of the completions left by a poll were solicited is unknown: after arming for solicited ones, only new ones
+// raise an event.
 TEST_F(Overlay, NoEventForLeftCompletionsIfArmedForSolicitedOnly) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
@@ -437,7 +438,7 @@ TEST_F(Overlay, ResetDiscardsCompletions) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // so it is there
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // the completion has arrived
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RESET;
   ASSERT_EQ(ibv_modify_qp(pair.qp[0], &attributes, IBV_QP_STATE), 0);
@@ -445,7 +446,7 @@ TEST_F(Overlay, ResetDiscardsCompletions) {
   ibv_wc wc;
   EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
   EXPECT_EQ(Write(pair, 100, pair.mr->rkey), EINVAL);
-  // They work again, from the beginning.
+  // Both work again after reconnecting.
   Connect(pair.qp[0], pair.qp[1]->qp_num);
   Connect(pair.qp[1], pair.qp[0]->qp_num);
   std::memset(memory_, 0x17, 100);
@@ -522,7 +523,7 @@ TEST_F(Overlay, AsyncEventNamesItsQueuePair) {
   Pair pair = MakePair();
   ibv_async_event event;
   ASSERT_EQ(fcntl(context_->async_fd, F_SETFL, O_NONBLOCK), 0);
-  const auto access_error = [&] {  // there may be others before: communication established
+  const auto access_error = [&] {  // skip earlier events: communication established
     while (IsReadable(context_->async_fd, kPatienceMs)) {
       if (ibv_get_async_event(context_, &event) != 0) continue;
       if (event.event_type == IBV_EVENT_QP_ACCESS_ERR) return true;
@@ -570,7 +571,7 @@ TEST_F(Overlay, AddressHandleFromReceivedCompletion) {
   ibv_ah* ah = ibv_create_ah_from_wc(pd_, &wc, grh, 1);
   ASSERT_NE(ah, nullptr);
   EXPECT_EQ(ibv_destroy_ah(ah), 0);
-  header[11] ^= 1;  // no longer an IPv4 header, and an IPv6 header for nobody here
+  header[11] ^= 1;  // neither an IPv4 header, nor an IPv6 header to this NIC
   EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
   wc.wc_flags = 0;
   EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
@@ -580,7 +581,7 @@ TEST_F(Overlay, ForkedChildOpensItsOwnContext) {
   Pair pair = MakePair();
   const pid_t child = fork();
   if (child == 0) {
-    // What it has from its parent it can only give up.
+    // The child can only release inherited objects.
     ibv_port_attr port;
     if (ibv_query_port(context_, 1, &port) == 0 || Write(pair, 1, pair.mr->rkey) == 0) _exit(1);
     if (ibv_destroy_qp(pair.qp[0]) != 0 || ibv_close_device(context_) != 0) _exit(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of unmodified programs, a server on one NIC and a client on the other: every one on the model and in RTL, what
-// is quick in lockstep too.
+// Pairs of unmodified programs, a server on one NIC and a client on the other: all on model and RTL, the fast ones also
+// in lockstep.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,12 +33,12 @@ constexpr ProgramRow kPingpongs[] = {
     {"UdByEvents", VIREO_TCP("ibv_ud_pingpong -g 1 -n 50 -s 1000 -e"), "50 iters in"},
 };
 
-// -F: processors of unequal clocks are no matter. The last size of -a is 8 MiB.
+// -F: ignore different processor clocks. The last size of -a is 8 MiB.
 constexpr ProgramRow kPerftest[] = {
     {"WriteBw", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), " 4096       10 ", "mrl"},
     {"WriteBwByWrApi", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), "ibv_wr* API     : ON", "mr", true},
     {"WriteBwOfAllSizes", VIREO_TCP("ib_write_bw -F -n 5 -a"), " 8388608    5 ", "mR"},
-    // More of them are complete at a time than a poll takes.
+    // More completions at a time than one poll takes.
     {"SendBwOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 500 -s 64 -q 8 -e"), "Test with events."},
     {"WriteBwUc", VIREO_TCP("ib_write_bw -F -n 20 -s 1024 -c UC"), "Connection type : UC"},
     {"WriteBwBidirectionalOnQps", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "Number of qps   : 4"},
@@ -108,7 +108,7 @@ struct Case {
   const char* device;
   bool only_if_all = false;
 };
-// Names, not addresses of strings, in the test's output.
+// Prints names instead of pointers in the test's output.
 void PrintTo(const Case& one, std::ostream* out) { *out << one.row->name << " on " << one.device; }
 
 template <size_t kRows>
@@ -131,7 +131,7 @@ std::string NameOf(const testing::TestParamInfo<Case>& info) {
 
 class Pairs : public testing::TestWithParam<Case> {
  protected:
-  // Nothing but what the device says makes a simulator end with another status than 0: in lockstep, a difference.
+  // The simulator exits with another status than 0 only for device errors: in lockstep, a difference.
   static void TearDownTestSuite() {
     for (auto& [device, simulator] : Simulators()) EXPECT_EQ(simulator.Stop(), 0) << device;
     Simulators().clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified programs of rdma-core that ask about simulated NICs. Pairs of them are in pairs_test.cc.
+// Unmodified rdma-core programs that query simulated NICs. Pairs of programs are in pairs_test.cc.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -65,14 +65,14 @@ TEST_F(Programs, IbvDevinfo) {
   }
 }
 
-// Until it is stopped: that there is a device to watch is all that it says.
+// Runs until it is stopped; prints only that it watches a device.
 TEST_F(Programs, IbvAsyncwatch) {
   Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, Seeing(simulator_->socket(0)));
   EXPECT_TRUE(AwaitOutput("vireo0: async event FD", watch)) << watch.Output();
   EXPECT_FALSE(watch.HasEnded(0)) << watch.Output();
 }
 
-// A link that goes and comes again under a connection: who watches the devices is told, and the connection goes on.
+// Link down and up during a connection: ibv_asyncwatch reports both, and the connection continues.
 TEST(Link, IbvAsyncwatchReportsLinkDownAndUp) {
   std::string path = testing::TempDir() + "vireo_link_XXXXXX";
   host::FileDescriptor file(mkstemp(path.data()));
@@ -98,7 +98,7 @@ TEST(Link, IbvAsyncwatchReportsLinkDownAndUp) {
   unlink(path.c_str());
 }
 
-// RoCE has no addresses but GIDs: without one, programs are refused, as by any RoCE device.
+// RoCE requires a GID: without one, programs fail, as on any RoCE device.
 TEST_F(Programs, ConnectionWithoutAGidFails) {
   const unsigned port = FreePort();
   const std::vector<std::string> command = {"ibv_rc_pingpong", "-p", std::to_string(port)};
@@ -112,7 +112,7 @@ TEST_F(Programs, ConnectionWithoutAGidFails) {
   EXPECT_NE(server.Output().find("Failed to modify QP to RTR"), std::string::npos) << server.Output();
 }
 
-// A server that sees NICs 0 and 1 and binds to no address, or to the second's; clients that see all three NICs.
+// A server on NICs 0 and 1, bound to the wildcard address or to the second NIC's; clients on any of three NICs.
 TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
   SimulatorProcess simulator({"--nics", "3"});
   ASSERT_TRUE(simulator.is_ready());
@@ -137,7 +137,7 @@ TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
     EXPECT_EQ(server.Wait(), 0) << server.Output();
     EXPECT_NE(client.Output().find("ping data: rdma-ping-2:"), std::string::npos) << client.Output();
   }
-  // Nobody listens on the first NIC.
+  // No listener on the first NIC.
   const std::string port = " -C 1 -p " + std::to_string(FreePort());
   Program server(WordsOf("rping -s -a 10.0.0.2" + port), Seeing(first_two, {{"VIREO_LOG", "1"}}));
   ASSERT_TRUE(AwaitOutput("rdma_cm listens", server)) << server.Output();

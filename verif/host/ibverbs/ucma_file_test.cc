@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm of a program that sees two NICs: which of them an ID comes to be on, and what is joined until then.
+// rdma_cm with two NICs: which NIC an ID is bound to, and its behaviour on both before that.
 #include "host/ibverbs/ucma_file.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Services {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
-  // While the thread does nothing.
+  // Runs `act` while the thread is idle.
   void With(const std::function<void(UcmaWorld&)>& act) {
     const std::lock_guard guard(lock_);
     act(world_);
@@ -107,7 +107,7 @@ struct Opened final : CommandWriter {
   int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) override {
     return file.Command(command, from, response);
   }
-  // Waits for it.
+  // Blocks for the next event.
   rdma_ucm_event_resp NextEvent() {
     EXPECT_TRUE(file.AwaitEvent());
     for (int looks = 0; looks < 1000; ++looks) {
@@ -133,7 +133,7 @@ struct Opened final : CommandWriter {
     EXPECT_EQ(is.id, id);
     EXPECT_EQ(is.status, status);
   }
-  // Which NIC an ID is on; 0: on none.
+  // The NIC of an ID; 0: none.
   uint64_t NicOf(uint32_t id) {
     const uint64_t guid = __builtin_bswap64(Route(id).node_guid);
     return guid == 0 ? 0 : guid - kGuid;
@@ -192,31 +192,31 @@ TEST_F(UcmaFileTest, RouteSelectsTheNic) {
     reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr = htonl(ipv4);
     return address;
   };
-  // Its own address, and the source's.
+  // A NIC's own address, and a given source address.
   EXPECT_EQ(nic_to(V4(1, 1000)), 1U);
   EXPECT_EQ(nic_to(V4(2, 1000)), 2U);
   EXPECT_EQ(nic_to(V4(1, 1000), V4(2, 0)), 2U);
   EXPECT_EQ(nic_to(V4(2, 1000), V4(1, 0)), 1U);
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0101), V4(2, 0)), 2U);
-  // Reached from both.
+  // Reachable from both.
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0102)), 1U);
   EXPECT_EQ(nic_to(V4(0, 1000, true)), 1U);
-  // From the second only, or, as long as the first is not sure, there rather.
+  // Reachable from the second only, or preferred there while the first is still resolving.
   services_.With([](UcmaWorld& world) { world.host(0).is_searching = true; });
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0102)), 2U);
   services_.With([](UcmaWorld& world) { world.host(0).is_searching = false; });
-  // By the scope of a link.
+  // By scope ID.
   sockaddr_in6 scoped = V6(1, 1000);
   scoped.sin6_addr.s6_addr[9] = 0x77;
   scoped.sin6_scope_id = 2;
   EXPECT_EQ(nic_to(scoped), 2U);
   scoped.sin6_scope_id = 1;
   EXPECT_EQ(nic_to(scoped), 1U);
-  // Nowhere.
+  // Unreachable.
   const uint32_t id = program_.Create(7);
   EXPECT_EQ(program_.ResolveIp(id, V4(3, 1000)), 0);
   program_.ExpectNext(kAddrError, 7, id, static_cast<uint32_t>(-EHOSTUNREACH));
-  // From an address that nobody has.
+  // From an unknown source address.
   const uint32_t other = program_.Create(7);
   EXPECT_EQ(program_.ResolveIp(other, V4(1, 1000), V4(3, 0)), -EADDRNOTAVAIL);
   ExpectIds(2, 1);
@@ -276,8 +276,7 @@ TEST_F(UcmaFileTest, WildcardAddressListensOnEveryNic) {
   }
 }
 
-// A port that is in use on one NIC is free for nobody on all, and what was bound before that was found out is free
-// again.
+// A port in use on one NIC cannot be bound on all, and the partial bind is undone.
 TEST_F(UcmaFileTest, APortIsBoundOnAllNicsOrOnNone) {
   Opened second(services_, {1});
   const uint32_t other = second.Create(9);
@@ -290,12 +289,12 @@ TEST_F(UcmaFileTest, APortIsBoundOnAllNicsOrOnNone) {
   const uint32_t free = first.Create(9);
   ASSERT_EQ(first.SetOption(free, RDMA_OPTION_ID_REUSEADDR, {1, 0, 0, 0}), 0);
   EXPECT_EQ(first.Bind(free, V4(1, 4711)), 0);
-  // The option is still set: two of them may have one port then.
+  // The option is still set: two IDs may share a port.
   EXPECT_EQ(program_.Bind(id, V4(1, 4711)), 0);
   EXPECT_EQ(program_.NicOf(id), 1U);
 }
 
-// The first NIC chooses as it would by itself; the second has that one in use.
+// The first NIC chooses a port that is in use on the second.
 TEST_F(UcmaFileTest, EphemeralPortIsFreeOnAllNics) {
   uint16_t first_choice = 0;
   {
@@ -311,12 +310,12 @@ TEST_F(UcmaFileTest, EphemeralPortIsFreeOnAllNics) {
   ASSERT_EQ(program_.Bind(id, V4(0, 0, true)), 0);
   const uint16_t chosen = PortOf(program_.Route(id).src_addr);
   EXPECT_NE(chosen, first_choice);
-  // On the second, too.
+  // Also in use on the second.
   EXPECT_EQ(second.Bind(second.Create(10), V4(2, chosen)), -EADDRNOTAVAIL);
   ExpectIds(1, 3);
 }
 
-// One that cannot listen on the second NIC does not on the first, but is bound as before.
+// If listening fails on the second NIC, it is undone on the first; the ID stays bound.
 TEST_F(UcmaFileTest, ListensOnAllNicsOrNone) {
   Opened second(services_, {1});
   const uint32_t other = second.Create(9), id = program_.Create(7);
@@ -335,7 +334,7 @@ TEST_F(UcmaFileTest, ListensOnAllNicsOrNone) {
   services_.With([](UcmaWorld& world) { world.PassTime(); });
   EXPECT_EQ(client.NextEvent().event, kRejected);
   EXPECT_FALSE(program_.IsReadable());
-  // The other one gone, it can.
+  // After the other one is destroyed, it succeeds.
   (void)second.Destroy(other);
   EXPECT_EQ(program_.Listen(id), 0);
 }
@@ -366,7 +365,7 @@ TEST_F(UcmaFileTest, MigrationMovesListenerAndItsRequests) {
   EXPECT_EQ(request.event, kConnectRequest);
   EXPECT_NE(request.id, taken);
   EXPECT_NE(to.NicOf(request.id), program_.NicOf(taken));
-  EXPECT_EQ(program_.Listen(listener), -EINVAL) << "it is the other file's";
+  EXPECT_EQ(program_.Listen(listener), -EINVAL) << "it belongs to the other file";
   EXPECT_EQ(to.Destroy(listener), 2U);
 }
 

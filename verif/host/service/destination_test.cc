@@ -12,7 +12,7 @@ namespace {
 using service::FillInDestination;
 using spec::RdmaCtrlCmd;
 
-constexpr uint8_t kKnown = 0x77;  // last byte of the one GID that somebody has
+constexpr uint8_t kKnown = 0x77;  // last byte of the only GID that can be resolved
 const service::Neighbors kNeighbors = [](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
   if (gid[15] != kKnown) return std::nullopt;
   return std::array<uint8_t, 6>{2, 0, 0, 0, 0, 9};

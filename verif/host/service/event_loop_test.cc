@@ -29,7 +29,7 @@ TEST(EventLoop, CallsOnlyWatchersOfReadableDescriptors) {
   EXPECT_EQ(b_calls, 2);
 }
 
-// Also if the descriptor's number is already another's.
+// Also if the descriptor's number has been reused.
 TEST(EventLoop, UnwatchedInTheSamePollIsNotCalled) {
   EventLoop loop;
   host::FileDescriptor a = Event(1), b = Event(1);
@@ -50,7 +50,7 @@ TEST(EventLoop, UnwatchedInTheSamePollIsNotCalled) {
   loop.Poll(0);
   EXPECT_EQ(calls.size(), 1u);
   loop.Poll(0);
-  EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the one that is left, and the new one
+  EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the remaining one, and the new one
 }
 
 TEST(EventLoop, FoundEventsAreCalledOnceIfStillWatched) {
@@ -67,7 +67,7 @@ TEST(EventLoop, FoundEventsAreCalledOnceIfStillWatched) {
   EXPECT_EQ(b_calls, 1);
   EXPECT_TRUE(loop.Find());
   loop.Unwatch(b.get());
-  ASSERT_EQ(::eventfd_write(a.get(), 1), 0);  // after the look: for the next one
+  ASSERT_EQ(::eventfd_write(a.get(), 1), 0);  // after Find: for the next one
   loop.Poll(0);
   EXPECT_EQ(b_calls, 1);
   EXPECT_EQ(loop.Poll(0), 1);

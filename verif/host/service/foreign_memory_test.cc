@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process's memory, both ways; what is not there is an error and no more.
+// Access to another process's memory, by both methods; invalid accesses fail without other effects.
 #include "host/service/foreign_memory.h"
 
 #include <gtest/gtest.h>
@@ -63,9 +63,9 @@ TEST_P(ForeignMemory, UnmappedOrProtectedAccessFailsAndTheNextWorks) {
   auto memory = MakeForeignMemory(access_, reinterpret_cast<uintptr_t>(pages));
   std::vector<uint8_t> data(2 * kPage);
   EXPECT_TRUE(memory->Read(0, data));
-  EXPECT_FALSE(memory->Read(kPage, data));  // runs into the hole
+  EXPECT_FALSE(memory->Read(kPage, data));  // crosses into an unmapped page
   EXPECT_FALSE(memory->Read(2 * kPage, std::span(data).first(1)));
-  EXPECT_FALSE(memory->Write(0, data));  // runs into what may only be read
+  EXPECT_FALSE(memory->Write(0, data));  // crosses into a read-only page
   EXPECT_FALSE(memory->Write(kPage, std::span(data).first(1)));
   EXPECT_FALSE(memory->Write(2 * kPage, std::span(data).first(1)));
   EXPECT_TRUE(memory->Write(0, std::span(data).first(kPage)));
@@ -85,7 +85,7 @@ TEST(AgentMemory, HangingAgentIsDropped) {
   EXPECT_FALSE(access->Read(0x1000, data));
   std::array<uint8_t, 64> request{};
   EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).bytes, sizeof(AgentRequest));
-  EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).received, Received::kClosed);  // asked once
+  EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).received, Received::kClosed);  // one request only
 }
 
 TEST(AgentMemory, MisbehavingAgentIsDropped) {

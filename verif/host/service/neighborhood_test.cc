@@ -23,7 +23,7 @@ constexpr Gid kPeerIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 2
 constexpr Gid kIpv6 = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x56, 0x49, 0xff, 0xfe, 0x52, 0, 1};
 constexpr Gid kPeerIpv6 = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x56, 0x49, 0xff, 0xfe, 0x52, 0xff, 1};
 
-// Two hosts; what one sends waits until Pass() gives it to the other.
+// Two hosts; frames are queued until Pass() delivers them.
 struct Link {
   std::vector<Frame> from_here, from_peer;
   Neighborhood here{kMac, {kIpv6, kIpv4}, [this](std::span<const uint8_t> frame) {
@@ -38,7 +38,7 @@ struct Link {
   }
 };
 
-// As Linux sent it: request of 10.0.0.200 for 10.0.0.1.
+// Recorded from Linux: request of 10.0.0.200 for 10.0.0.1.
 const Frame kArpRequest = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0x56, 0x49, 0x52, 0xff, 1,    8,    6,
                            0,    1,    8,    0,    6,    4,    0, 1,    2,    0x56, 0x49, 0x52, 0xff, 1,
                            10,   0,    0,    200,  0,    0,    0, 0,    0,    0,    10,   0,    0,    1};
@@ -51,7 +51,7 @@ TEST(Neighborhood, ArpReplyMatchesByteForByte) {
   link.here.OnFrame(kArpRequest);
   ASSERT_EQ(link.from_here.size(), 1U);
   EXPECT_EQ(link.from_here[0], kArpReply);
-  // And knows who asked.
+  // The requester is cached.
   EXPECT_EQ(link.here.Find(kPeerIpv4, 0), kPeerMac);
 }
 
@@ -87,7 +87,7 @@ TEST(Neighborhood, RetransmitsAndTimesOut) {
   EXPECT_TRUE(link.here.IsSearching(kPeerIpv4));
   EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + Neighborhood::kSearchNs), std::nullopt);
   EXPECT_FALSE(link.here.IsSearching(kPeerIpv4));
-  // Anew, if asked anew.
+  // A new Find starts a new search.
   EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + Neighborhood::kSearchNs), std::nullopt);
   EXPECT_TRUE(link.here.IsSearching(kPeerIpv4));
 }
@@ -111,7 +111,7 @@ TEST(Neighborhood, NoRequestWithoutOwnAddressOfTheFamily) {
   EXPECT_FALSE(only_ipv4.IsSearching(kPeerIpv6));
 }
 
-// Judged by another implementation of the Internet checksum, and by the rules' fixed places.
+// Checked with an independent Internet checksum, and at fixed offsets.
 TEST(Neighborhood, SolicitationsFollowRfc4861) {
   Link link;
   link.here.Find(kPeerIpv6, 0);
@@ -135,7 +135,7 @@ TEST(Neighborhood, SolicitationsFollowRfc4861) {
   EXPECT_TRUE(std::ranges::equal(std::span(answer).first(6), kMac));
 }
 
-// Duplicate address detection, of somebody who has not got an address yet.
+// Duplicate address detection by a host that has no address yet.
 TEST(Neighborhood, AnswersDuplicateAddressDetection) {
   Link link;
   Neighborhood unnamed(kPeerMac, {Gid{}}, [&](std::span<const uint8_t> frame) { link.here.OnFrame(frame); });
@@ -145,7 +145,7 @@ TEST(Neighborhood, AnswersDuplicateAddressDetection) {
   EXPECT_EQ(link.from_here[0][14 + 40 + 4], 0x20);  // override only
 }
 
-// Every byte of good frames changed, and every length: nothing is answered that should not be, nothing falls over.
+// Every byte of valid frames changed, and every length: no wrong answers, no crash.
 TEST(Neighborhood, MalformedFramesAreIgnored) {
   Link source;
   source.peer.Find(kIpv6, 0);
@@ -175,7 +175,7 @@ TEST(Neighborhood, MalformedFramesAreIgnored) {
   }
 }
 
-// A poisoner's favourite: nobody becomes a group, nobody takes one's own address, strangers are not remembered.
+// Cache poisoning: multicast MACs, own addresses and unrelated hosts are not cached.
 TEST(Neighborhood, CachesOnlyRequiredNeighbours) {
   Link link;
   Frame group = kArpRequest;
@@ -183,12 +183,12 @@ TEST(Neighborhood, CachesOnlyRequiredNeighbours) {
   link.here.OnFrame(group);
   EXPECT_EQ(link.here.Find(kPeerIpv4, 0), std::nullopt);
   Frame impostor = kArpRequest;
-  impostor[31] = 1;  // says that it is 10.0.0.1
+  impostor[31] = 1;  // claims to be 10.0.0.1
   link.here.OnFrame(impostor);
   EXPECT_EQ(link.here.Find(kIpv4, 0), kMac);
   Link other;
   Frame stranger = kArpRequest;
-  stranger[41] = 9;  // asks for 10.0.0.9
+  stranger[41] = 9;  // requests 10.0.0.9
   other.here.OnFrame(stranger);
   EXPECT_EQ(other.here.Find(kPeerIpv4, 0), std::nullopt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs API against a device in memory: the bytes of work requests, the life of queues, and what is refused.
+// The verbs API against the mock device: work request encoding, creation and destruction of queues, and error cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class VerbsTest : public testing::Test {
     EXPECT_EQ(mock_->live_allocations(), 0U);
   }
 
-  // What every command is answered: ok, and numbers that can be told apart.
+  // The answer to every command: ok, and distinct numbers.
   std::vector<uint8_t> Answer(const std::vector<uint8_t>& request) {
     const auto command = static_cast<RdmaCtrlCmd>(request[1]);
     log_.push_back(spec::ToString(command));
@@ -91,7 +91,7 @@ class VerbsTest : public testing::Test {
   MockDevice::Queue& ReceiveQueue() { return mock_->queue(device_->net().ReceiveQueueIndex(2).value()); }
   unsigned CqIndex() { return device_->net().CompletionQueueIndex(1).value(); }
 
-  // The device completes a work request.
+  // Completes a work request as the device.
   void Complete(const spec::RdmaCqReq& completion, uint32_t written = spec::RdmaCqReq::kBytes) {
     auto& queue = mock_->queue(CqIndex());
     const auto chain = queue.ring->Fetch();
@@ -99,7 +99,7 @@ class VerbsTest : public testing::Test {
     ASSERT_EQ(chain->Room(), spec::RdmaCqReq::kBytes);
     completion.Encode(mock_->At(chain->segments[0].address, spec::RdmaCqReq::kBytes));
     queue.ring->Use(*chain, written);
-    queue.ring->Show();
+    queue.ring->PublishUsed();
   }
 
   std::unique_ptr<MockDevice> mock_;
@@ -113,7 +113,7 @@ class VerbsTest : public testing::Test {
 TEST_F(VerbsTest, ObjectsAreDestroyedInDependencyOrder) {
   {
     Pair pair = MakePair();
-    pair.pd.reset();  // the queue pair keeps both
+    pair.pd.reset();  // the queue pair holds references to both
     pair.cq.reset();
     log_.clear();
   }
@@ -131,7 +131,7 @@ TEST_F(VerbsTest, ResetRestartsBothQueues) {
   }
   EXPECT_EQ(pair.qp->SendRoom().value(), 0U);
   ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
-  EXPECT_EQ(SendQueue().resets, 0U);  // only RESET stops them
+  EXPECT_EQ(SendQueue().resets, 0U);  // only RESET resets them
   ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
   EXPECT_EQ(SendQueue().resets, 1U);
   EXPECT_EQ(ReceiveQueue().resets, 1U);
@@ -172,7 +172,7 @@ TEST_F(VerbsTest, FailedDestroyKeepsTheMemory) {
     refuse_[RdmaCtrlCmd::kDestroyQp] = spec::RdmaError::kInternal;
   }
   EXPECT_EQ(SendQueue().resets, 0U);
-  EXPECT_GT(mock_->live_allocations(), before);  // TearDown: and it goes with the device
+  EXPECT_GT(mock_->live_allocations(), before);  // TearDown checks that the device frees it
 }
 
 TEST_F(VerbsTest, FailedCreationCleansUp) {
@@ -183,7 +183,7 @@ TEST_F(VerbsTest, FailedCreationCleansUp) {
   EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq}).error().rdma, spec::RdmaError::kNoFreeQp);
   EXPECT_EQ(pd->CreateQp({.send_cq = cq}).error().code, ErrorCode::kInvalidArgument);
   refuse_.clear();
-  // More entries than the virtqueue holds: found after the device made the QP.
+  // More entries than the virtqueue holds: detected after the device has created the QP.
   log_.clear();
   EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq, .max_recv_wr = 1000}).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(log_, (std::vector<std::string>{"create_qp", "destroy_qp"}));
@@ -230,7 +230,7 @@ TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
   EXPECT_EQ(pair.qp->PostSend(request).error().code, ErrorCode::kInvalidArgument);
   request.inline_data = std::span(data).first(64);
   ASSERT_TRUE(pair.qp->PostSend(request).ok());
-  std::ranges::fill(data, uint8_t{0});  // the caller's own again
+  std::ranges::fill(data, uint8_t{0});  // the caller may reuse it
   const auto chain = SendQueue().ring->Fetch();
   ASSERT_EQ(chain->segments[0].bytes, spec::RdmaSqReq::kBytes);
   const auto wqe = spec::RdmaSqReq::Decode(mock_->At(chain->segments[0].address, spec::RdmaSqReq::kBytes));
@@ -246,7 +246,7 @@ TEST_F(VerbsTest, PostingIsLimitedByCapacityUntilCompletion) {
   EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
   const auto chain = SendQueue().ring->Fetch();
   SendQueue().ring->Use(*chain, 0);
-  SendQueue().ring->Show();
+  SendQueue().ring->PublishUsed();
   EXPECT_TRUE(pair.qp->PostSend({}).ok());
   EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket that plays the device: answers, and the token that is there exactly while an event waits.
+// The socket protocol of the device: answers, and the token, which is present exactly while an event is pending.
 #include "host/service/cm/ucma_channel.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST_F(UcmaChannelTest, TokenIndicatesAPendingEvent) {
   Resolve(second);
   ASSERT_TRUE(channel_->Serve());
   EXPECT_EQ(Receive()->head.type, UcmaMessage::Type::kAnswer);
-  EXPECT_TRUE(IsReadable());  // not taken: it stays, and the next answer comes behind it
+  EXPECT_TRUE(IsReadable());  // not read: it stays, and the next answer follows it
   for (const uint32_t id : {first, second}) {
     Send(RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}, sizeof(rdma_ucm_event_resp));
     ASSERT_TRUE(channel_->Serve());
