@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, negotiation, resets, link, and a device that misbehaves: the firmware gives up, it never hangs.
+// Start, negotiation, resets, link, and a misbehaving device: the firmware stops, it never hangs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,15 +17,14 @@ spec::MgmtControl ControlOf(const MockDevice& device) {
   return device.RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister);
 }
 
-// --- Start
-// -------------------------------------------------------------------------------------------------------------
+// --- Start -----------------------------------------------------------------------------------------------------------
 
 TEST_F(Lifecycle, StartInitializesTheDevice) {
   Use({.brings_up = false});
   EXPECT_EQ(ControlOf(device()), (spec::MgmtControl{.firmware_ready = true, .link_up = true}));
   const auto enable = device().RegisterAs<spec::MgmtInterruptCause>(spec::kMgmtInterruptEnableRegister);
   EXPECT_TRUE(enable.mailbox_request && enable.device_reset && enable.queue_reset && enable.qp_done && enable.fatal);
-  EXPECT_FALSE(bench().control->Poll()) << "nothing waits";
+  EXPECT_FALSE(bench().control->Poll()) << "idle";
 }
 
 TEST_F(Lifecycle, OptionsAreWrittenToRegisters) {
@@ -54,7 +53,7 @@ TEST_F(Lifecycle, IncompatibleDeviceIsRefused) {
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, 0));
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, ~0u));
   EXPECT_FALSE(start_with(spec::kMgmtVersionRegister, 0x00020000));
-  // More than there is room for: parameters 3 to 10 of configs.toml.
+  // Parameters 3 to 10 of configs.toml beyond the firmware's limits.
   for (uint32_t parameter = 3; parameter <= 10; ++parameter) {
     EXPECT_FALSE(start_with(spec::kMgmtParameterRegister + 4 * parameter, 70000)) << parameter;
   }
@@ -88,8 +87,7 @@ TEST_F(Lifecycle, StateFitsTheControlProcessorsMemory) {
   EXPECT_LE(firmware::kFirmwareBytes, 32u * 1024);
 }
 
-// --- Device reset
-// ------------------------------------------------------------------------------------------------------
+// --- Device reset ----------------------------------------------------------------------------------------------------
 
 TEST_F(Lifecycle, ResetClearsAllState) {
   for (const auto profile : {spec::Profile::kVireo, spec::Profile::kRfcV2}) {
@@ -124,7 +122,7 @@ TEST_F(Lifecycle, ResetClearsAllState) {
     EXPECT_EQ(device().Register(spec::kMgmtRxModeRegister), 0u);
     EXPECT_EQ(ControlOf(device()), (spec::MgmtControl{.firmware_ready = true, .link_up = true}));
     bench().BringUp();
-    // As new, from the first number on.
+    // As after start: numbers start again.
     EXPECT_EQ(bench().CreatePd(), 0u);
     EXPECT_EQ(bench().CreateCq(), 0u);
     EXPECT_EQ(bench().CreateQp({.qp_type = IbQpType::kRc}), spec::kRdmaFirstQpn);
@@ -155,8 +153,7 @@ TEST_F(Lifecycle, TheProfileMayChangeAcrossAReset) {
             RdmaError::kErr);
 }
 
-// --- Queue reset
-// -------------------------------------------------------------------------------------------------------
+// --- Queue reset -----------------------------------------------------------------------------------------------------
 
 spec::RdmaEvent QpFatal(uint32_t qpn, RdmaError code) {
   return {.event_type = spec::RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint8_t>(code)};
@@ -219,11 +216,11 @@ TEST_F(Lifecycle, QueueResetOfAnActiveCqFailsItAndItsQps) {
   EXPECT_TRUE(device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn).failed);
   EXPECT_EQ(device().Qp(neither).engine_state, IbQpState::kRts);
   EXPECT_EQ(device().Qp(idle).engine_state, IbQpState::kReset);
-  // Once more: it has failed already.
+  // Again: it has already failed.
   device().ResetQueue(bench().CqQueue(cqn));
   bench().Settle();
   EXPECT_EQ(device().events.size(), 3u);
-  // It does not come back to life, whatever is enabled.
+  // It stays failed, whatever is enabled.
   device().EnableQueue(bench().CqQueue(cqn));
   bench().EnableQueues(idle);
   EXPECT_EQ(bench().Modify(bench().ToInit(idle)), RdmaError::kOk);
@@ -278,8 +275,7 @@ TEST_F(Lifecycle, RfcV2SendsNoEventsOfStateChanges) {
   EXPECT_TRUE(device().events.empty());
 }
 
-// --- Link
-// --------------------------------------------------------------------------------------------------------------
+// --- Link ------------------------------------------------------------------------------------------------------------
 
 TEST_F(Lifecycle, LinkChangesAreReported) {
   device().SetLink(false);
@@ -305,8 +301,7 @@ TEST_F(Lifecycle, NoEventBeforeDriverOk) {
   EXPECT_TRUE(device().events.empty());
 }
 
-// --- A device that misbehaves
-// --------------------------------------------------------------------------------------------
+// --- A device that misbehaves ----------------------------------------------------------------------------------------
 
 class MisbehavingDevice : public FirmwareTest {
  protected:
@@ -323,7 +318,7 @@ class MisbehavingDevice : public FirmwareTest {
     const spec::RdmaEvent event{.event_type = spec::RdmaEventType::kDeviceFatal,
                                 .code = static_cast<uint8_t>(RdmaError::kInternal)};
     EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{event});
-    // Nothing more is served, nothing hangs.
+    // Commands are no longer served, and nothing hangs.
     const size_t answers = device().answers.size();
     const uint64_t accesses = device().accesses;
     device().Post({.readable = {bench().roce_class(), static_cast<uint8_t>(RdmaCtrlCmd::kQueryPort)}, .writable = 64});
@@ -335,7 +330,7 @@ class MisbehavingDevice : public FirmwareTest {
     device().is_table_stuck = device().is_qp_stuck = device().is_fetch_stuck = device().is_complete_stuck = false;
     device().tables_stick_after.reset();
     device().missing_tables.clear();
-    // What a broken device holds is anybody's guess.
+    // The state of a broken device is undefined.
     device().Set(MgmtTable::kTranslation, 1000, spec::TableTranslation{.address = 0x1000});
     device().Set(MgmtTable::kMr, 63, spec::TableMr{.valid = true});
     device().Set(MgmtTable::kQpContext, 15, spec::TableQpContext{.valid = true, .engine_state = IbQpState::kRts});
@@ -351,7 +346,7 @@ TEST_F(MisbehavingDevice, TableThatStaysBusyIsFatal) {
   const uint64_t accesses = device().accesses;
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
             RdmaError::kInternal);
-  EXPECT_LT(device().accesses - accesses, 2000u) << "one bounded wait, not one for each access";
+  EXPECT_LT(device().accesses - accesses, 2000u) << "one bounded wait in total, not one per access";
   ExpectFatal();
   ExpectRecovery();
 }
@@ -452,12 +447,12 @@ TEST_F(MisbehavingDevice, ParityErrorRefusesTheCommandAndResetRewritesTheEntry) 
             RdmaError::kInternal);
   bench().Settle();
   ExpectFatal();
-  device().corrupt_entries.insert({MgmtTable::kQpContext, 15});  // of a QP that nobody knows
+  device().corrupt_entries.insert({MgmtTable::kQpContext, 15});  // of an unused QP
   device().corrupt_entries.insert({MgmtTable::kTranslation, 7});
   device().qp_operations.clear();
   ExpectRecovery();
   EXPECT_TRUE(device().corrupt_entries.empty());
-  // What cannot be read is stopped in any case.
+  // A QP whose entry cannot be read is stopped.
   EXPECT_NE(std::ranges::find(device().qp_operations, QpOperationRecord{15, spec::QpOperation::kStop}),
             device().qp_operations.end());
 }
@@ -469,7 +464,7 @@ TEST_F(MisbehavingDevice, ResetBeforeFatalErrorIsHandledClearsTheTables) {
   EXPECT_TRUE(device().corrupt_entries.empty());
 }
 
-// Wherever a command is when the tables fail: one answer, `internal`, and the end.
+// At whatever access of a command the tables fail: one answer, `internal`, and the firmware stops.
 TEST_F(MisbehavingDevice, TablesFailAtEveryAccessOfACommand) {
   int tried = 0;
   for (uint64_t after = 0;; ++after, ++tried) {
@@ -478,7 +473,7 @@ TEST_F(MisbehavingDevice, TablesFailAtEveryAccessOfACommand) {
     const uint32_t pdn = bench().CreatePd();
     auto request = BytesOf(spec::RdmaCmdRegUserMr{.pdn = pdn, .length = 80 * kPageBytes, .npages = 80});
     auto pages = PageList(0, 80);
-    pages[size_t{8} * 79] = 1;  // rolls back in the end
+    pages[size_t{8} * 79] = 1;  // causes a rollback at the end
     request.insert(request.end(), pages.begin(), pages.end());
     device().tables_stick_after = after;
     const auto error = bench().Roce(RdmaCtrlCmd::kRegUserMr, request).error();

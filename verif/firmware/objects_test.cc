@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every RoCE command but those on QPs does when it works, with what lands in the tables.
+// Effects of every successful RoCE command except those on QPs, in responses and tables.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -92,9 +92,9 @@ TEST_F(Objects, ACqThatIsCreatedOnAStoppedVirtqueueLeavesItStopped) {
   for (uint32_t i = 0; i < spec::kNic1.num_cqs; ++i) cqs.push_back(bench().CreateCq());
   device().EnableQueue(bench().CqQueue(cqs[3]));
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqs[3]})).ok());
-  EXPECT_EQ(bench().CreateCq(), cqs[3]) << "the only one that is free";
+  EXPECT_EQ(bench().CreateCq(), cqs[3]) << "the only free one";
   EXPECT_TRUE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
-  // The reset that is due does not harm the new one.
+  // The pending reset does not affect the new CQ.
   device().ResetQueue(bench().CqQueue(cqs[3]));
   bench().Settle();
   EXPECT_FALSE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
@@ -142,7 +142,7 @@ TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {
   for (int i = 0; i < 64 * 300; ++i) {
     const auto mr = bench().GetDmaMr(pdn);
     EXPECT_NE(spec::RdmaKey::FromWord(mr.lkey).key, 0);
-    EXPECT_NE(mr.lkey, last_key[mr.mrn]) << "a stale key would open the next region";
+    EXPECT_NE(mr.lkey, last_key[mr.mrn]) << "a stale key would give access to the next region";
     last_key[mr.mrn] = mr.lkey;
     ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
   }
@@ -259,7 +259,7 @@ TEST_F(Objects, AddGidAndDelGid) {
   spec::TableGid expected{.valid = true, .vlan_present = true, .ipv4 = true, .vlan = 0xeffe};
   SetGid(expected.gid, 1);
   EXPECT_EQ(device().Get<spec::TableGid>(MgmtTable::kGid, 7), expected);
-  // The same address once more in another VLAN, and without.
+  // The same address in another VLAN, and without a VLAN.
   request.index = 6;
   request.vlan = 5;
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QPs: states, attributes, draining, stopping, and what query says.
+// QPs: states, attributes, draining, stopping, and query.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using spec::QpOperation;
 constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,
                                  IbQpState::kSqd,   IbQpState::kSqe,  IbQpState::kErr};
 constexpr IbQpType kTypes[] = {IbQpType::kRc, IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi};
-// Every attribute with a good value; the mask decides.
+// Valid values of all attributes; the mask selects.
 spec::RdmaCmdModifyQp GoodAttributes(uint32_t qpn) {
   spec::RdmaCmdModifyQp request{.qpn = qpn,
                                 .path_mtu = spec::IbMtu::kMtu512,
@@ -37,14 +37,14 @@ spec::RdmaCmdModifyQp GoodAttributes(uint32_t qpn) {
   return request;
 }
 
-// One QP of each type, put into a state over and over again.
+// One QP of each type, taken into each state repeatedly.
 class Transitions : public FirmwareTest {
  protected:
   void SetUp() override {
     bench().AddGid(0, 1);
     for (const auto type : kTypes) qpns_.push_back(bench().CreateQp(type));
   }
-  // Back to RESET with its queues as new, then to the state.
+  // To RESET, with re-enabled queues, then to `state`.
   void Put(uint32_t qpn, IbQpState state) {
     ASSERT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
     for (uint32_t index : {bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}) device().ResetQueue(index);
@@ -79,7 +79,7 @@ TEST_F(Transitions, OnlyIbtaTransitionsAreLegal) {
       }
     }
   }
-  // 9 of the table for each type, and RESET and ERR from each of the 7 states.
+  // 9 transitions of the table per type, plus RESET and ERR from each of the 7 states.
   EXPECT_EQ(legal, 4 * (9 + 2 * 7));
 }
 
@@ -125,7 +125,7 @@ TEST_F(Transitions, ModifyWithoutStateKeepsTheState) {
     for (const auto from : kStates) {
       Put(qpns_[i], from);
       auto request = GoodAttributes(qpns_[i]);
-      request.qp_state = IbQpState::kErr;  // not named, so not read
+      request.qp_state = IbQpState::kErr;  // not in the mask, so ignored
       const bool legal = QpRuleOf(kTypes[i], from, from) != nullptr;
       EXPECT_EQ(bench().Modify(request), legal ? RdmaError::kOk : RdmaError::kInvalidStateTransition);
       EXPECT_EQ(device().Qp(qpns_[i]).engine_state, from);
@@ -205,7 +205,7 @@ TEST_F(QueuePairs, QueryReturnsRcAttributes) {
       .cap = {.max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 64},
       .ah_attr = bench().ToRtr(qpn).ah_attr};
   EXPECT_EQ(bench().QueryQp(qpn), expected);
-  // The datapath moves on.
+  // The datapath makes progress.
   auto context = device().Qp(qpn);
   context.next_psn = 0x654400;
   context.expected_psn = 0xabce00;
@@ -225,7 +225,7 @@ TEST_F(QueuePairs, QueryReturnsUdAttributes) {
           .qkey = 0x11111111,
           .sq_psn = 0x654321,
           .cap = {.max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 64}}));
-  EXPECT_EQ(device().Qp(qpn).path_mtu, spec::IbMtu::kMtu4096) << "what the link carries";
+  EXPECT_EQ(device().Qp(qpn).path_mtu, spec::IbMtu::kMtu4096) << "the link's MTU";
 }
 
 TEST_F(QueuePairs, TheContextHoldsTheResolvedPath) {
@@ -293,8 +293,7 @@ TEST_F(QueuePairs, PathMtuIsBoundedByTheLink) {
   }
 }
 
-// --- What the transport is asked for
-// -----------------------------------------------------------------------------------
+// --- Operations of the transport -------------------------------------------------------------------------------------
 
 TEST_F(QueuePairs, StateChangesWaitForTheirOperation) {
   bench().AddGid(0, 1);
@@ -303,7 +302,7 @@ TEST_F(QueuePairs, StateChangesWaitForTheirOperation) {
   bench().Bring(qpn, IbQpState::kSqd);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kErr)), RdmaError::kOk);
-  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kErr) << "the answer came before the flush was done";
+  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kErr) << "answered before the flush was complete";
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
   EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kReset);
   const std::vector<QpOperationRecord> expected = {
@@ -326,7 +325,7 @@ TEST_F(QueuePairs, ResetClearsAttributesAndStopsBothQueues) {
     EXPECT_EQ(bench().Queue(index).owner, qpn);
   }
   EXPECT_FALSE(bench().Queue(bench().CqQueue(device().Qp(qpn).send_cqn)).stopped);
-  // Until the driver has reset them, the QP does not come up again.
+  // Until the driver has reset them, the QP cannot reach RTR.
   EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kOk);
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kQueueNotReady);
 }
@@ -339,7 +338,7 @@ TEST_F(QueuePairs, QpWorksAgainAfterQpResetAndQueueReset) {
   for (uint32_t index : {bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}) device().ResetQueue(index);
   bench().Settle();
   EXPECT_EQ(device().queue_resets_done, (std::vector<uint32_t>{bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}));
-  EXPECT_TRUE(device().events.empty()) << "a QP in RESET has nothing to lose";
+  EXPECT_TRUE(device().events.empty()) << "no event for a QP in RESET";
   bench().Bring(qpn, IbQpState::kRts);
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kRts);
 }
@@ -367,7 +366,7 @@ TEST_F(QueuePairs, DestroyWithWorkInFlightStopsAndWaits) {
   EXPECT_TRUE(bench().Queue(bench().SendQueue(qpn)).stopped);
   EXPECT_TRUE(bench().Queue(bench().ReceiveQueue(qpn)).stopped);
   EXPECT_TRUE(device().events.empty());
-  // Nothing holds CQ and PD any more.
+  // CQ and PD are no longer in use.
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = context.send_cqn})).ok());
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = context.pdn})).ok());
 }
@@ -405,8 +404,7 @@ TEST_F(QueuePairs, RtsClearsSendQueueError) {
   EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts);
 }
 
-// --- Virtqueues for RTR
-// ------------------------------------------------------------------------------------------------
+// --- Virtqueues for RTR ----------------------------------------------------------------------------------------------
 
 TEST_F(QueuePairs, RtrRequiresVirtqueuesOfUsedDirections) {
   bench().AddGid(0, 1);
@@ -445,7 +443,7 @@ TEST_F(QueuePairs, RtrRequiresAWorkingCq) {
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kQueueNotReady);
   cq.failed = false;
   device().Set(MgmtTable::kCqContext, device().Qp(qpn).send_cqn, cq);
-  // A virtqueue that the engine stopped (vq_err) is not enabled in effect.
+  // A virtqueue that the engine stopped (vq_err) does not count as enabled.
   const uint32_t index = bench().SendQueue(qpn);
   auto queue = bench().Queue(index);
   queue.failed = true;
@@ -456,8 +454,7 @@ TEST_F(QueuePairs, RtrRequiresAWorkingCq) {
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kOk);
 }
 
-// --- Draining
-// ----------------------------------------------------------------------------------------------------------
+// --- Draining --------------------------------------------------------------------------------------------------------
 
 spec::RdmaEvent Drained(uint32_t qpn) { return {.event_type = spec::RdmaEventType::kSqDrained, .element = qpn}; }
 
@@ -496,15 +493,15 @@ TEST_F(Draining, NothingChangesBeforeTheQueueIsDrained) {
   EXPECT_EQ(bench().QueryQp(qpn).timeout, 3);
 }
 
-// The driver can see by query that it is drained before the event is there.
+// Query can report the end of draining before the event.
 TEST_F(Draining, RtsEndsDrainingWithoutLosingTheEvent) {
   const uint32_t qpn = Begin(1);
-  // Drained between the firmware's last look and its handling of the command.
+  // The drain completes between the firmware's last poll and the command.
   device().drains_at_fetch = qpn;
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
   bench().Settle();
   EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{Drained(qpn)});
-  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts) << "a drain that is watched no longer must not come back";
+  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts) << "the aborted drain must not take effect";
 }
 
 TEST_F(Draining, EndlessDrainBlocksNoOtherCommand) {
@@ -544,7 +541,7 @@ TEST_F(Draining, NoEventOfADestroyedResetOrFailedQp) {
     const auto last = std::find_if(device().qp_operations.rbegin(), device().qp_operations.rend(),
                                    [qpn](const auto& record) { return record.qpn == qpn; });
     ASSERT_NE(last, device().qp_operations.rend());
-    EXPECT_NE(last->operation, QpOperation::kDrain) << "its drain was begun again";
+    EXPECT_NE(last->operation, QpOperation::kDrain) << "its drain was restarted";
   }
   device().SetEngineState(c, IbQpState::kErr);
   for (int i = 0; i < 10; ++i) bench().Settle();
@@ -552,7 +549,7 @@ TEST_F(Draining, NoEventOfADestroyedResetOrFailedQp) {
   EXPECT_EQ(device().Qp(b).engine_state, IbQpState::kReset);
 }
 
-// Should a device not give a drain up for another operation, then the other waits for it, within the bound.
+// If the device does not abort a drain for another operation, that operation waits for it, within the bound.
 TEST_F(Draining, WaitForADrainIsBounded) {
   device().keeps_drains = true;
   const uint32_t a = Begin(1);

@@ -12,7 +12,7 @@
 namespace vireo::verif {
 namespace {
 
-// Folder -> folders that it may see besides itself.
+// Folder -> folders that it may depend on, besides itself.
 const std::map<std::string, std::set<std::string>>& AllowedDependencies() {
   static const std::map<std::string, std::set<std::string>> allowed = {
       {"spec", {}},
@@ -53,7 +53,7 @@ std::vector<SourceFile> ReadSources(const std::string& root) {
 std::vector<std::string> FindLayeringErrors(const std::vector<SourceFile>& sources) {
   static const std::regex include(R"re(^\s*[#`]include\s+"([^"]+)")re");
   static const std::regex import(R"re(\b(vireo_\w+_pkg)\s*::)re");
-  // A package's folder is where it is declared.
+  // A package belongs to the folder that declares it.
   std::map<std::string, std::string> package_home;
   for (const auto& source : sources) {
     const auto slash = source.path.rfind('/') + 1;
@@ -71,7 +71,7 @@ std::vector<std::string> FindLayeringErrors(const std::vector<SourceFile>& sourc
       std::string target;
       if (std::regex_search(line, match, include)) {
         target = match[1];
-        // Quoted includes are written from the root; generated Verilator classes have no folder.
+        // Quoted includes are relative to the repository's root; generated Verilator classes have no folder.
         if (target.find('/') == std::string::npos) {
           if (target[0] == 'V' && folder == "verif") continue;
           errors.push_back(source.path + ":" + std::to_string(number) + ": \"" + target +
@@ -87,8 +87,8 @@ std::vector<std::string> FindLayeringErrors(const std::vector<SourceFile>& sourc
       }
       const std::string other = TopFolder(target);
       if (other != folder && !allowed.contains(other)) {
-        errors.push_back(source.path + ":" + std::to_string(number) + ": " + folder + " may not see " + other + " (" +
-                         target + ")");
+        errors.push_back(source.path + ":" + std::to_string(number) + ": " + folder + " must not depend on " + other +
+                         " (" + target + ")");
       }
     }
   }

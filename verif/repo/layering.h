@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which folder may see which: spec <- {rtl, model, firmware, host} <- verif, fpga = rtl + firmware, platform = model +
-// firmware; examples see what is installed.
+// Allowed dependencies between folders: spec <- {rtl, model, firmware, host} <- verif, fpga = rtl + firmware, platform
+// = model + firmware; examples use installed headers.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct SourceFile {
 // All C++ and SystemVerilog sources under `root` that belong to the project (not build/).
 std::vector<SourceFile> ReadSources(const std::string& root);
 
-// One message for each include, import or quoted path that points where it may not; in the order of the files.
+// One message per forbidden include, import or quoted path, in the order of the files.
 std::vector<std::string> FindLayeringErrors(const std::vector<SourceFile>& sources);
 
 }  // namespace vireo::verif

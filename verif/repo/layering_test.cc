@@ -18,7 +18,7 @@ TEST(Layering, NoForbiddenDependencies) {
 
 TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
   EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "\n#include \"verif/harness/pcap.h\"\n"),
-            std::vector<std::string>{"model/rdma/a.cc:2: model may not see verif (verif/harness/pcap.h)"});
+            std::vector<std::string>{"model/rdma/a.cc:2: model must not depend on verif (verif/harness/pcap.h)"});
   EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"model/rdma/icrc.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("firmware/app/a.cc", "#include \"host/driver/a.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("fpga/boards/x/top.sv", "`include \"verif/sva/a.svh\"").size(), 1u);
