@@ -364,8 +364,8 @@ Result<Queue> VirtioNetDevice::OpenQueue(uint16_t index, uint16_t size, std::opt
 }
 
 Result<std::vector<Token>> VirtioNetDevice::StopQueue(Queue& queue, bool destroyed) {
-  const bool let_go = destroyed && !constants().rdma_needs_ring_reset && !features().Has(VirtioFeature::kRingReset);
-  if (!let_go) {
+  const bool released = destroyed && !constants().rdma_needs_ring_reset && !features().Has(VirtioFeature::kRingReset);
+  if (!released) {
     if (Status reset = pci_.ResetQueue(queue.index, options_.reset_timeout_ns); !reset.ok()) return reset.error();
   }
   return queue.ring->Detach();

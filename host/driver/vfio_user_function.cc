@@ -142,7 +142,7 @@ VfioUserFunction::~VfioUserFunction() {
   agent_.join();
 }
 
-void VfioUserFunction::Lose(const std::string& why) {
+void VfioUserFunction::MarkLost(const std::string& why) {
   const std::lock_guard lock(state_mutex_);
   if (lost_.empty()) lost_ = why;
   is_lost_ = true;
@@ -176,7 +176,7 @@ Result<std::vector<uint8_t>> VfioUserFunction::Call(Command command, std::span<c
       pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
       const int left_ms = now >= deadline ? 0 : static_cast<int>((deadline - now) / (kSecond / 1000)) + 1;
       if (now < deadline && (::poll(&readable, 1, left_ms) >= 0 || errno == EINTR)) continue;
-      Lose("the vfio-user server did not answer in " + std::to_string(options_.timeout_ms) + " ms");
+      MarkLost("the vfio-user server did not answer in " + std::to_string(options_.timeout_ms) + " ms");
       return health().error();
     }
     if (state != MessageReader::Got::kMessage) break;
@@ -193,7 +193,7 @@ Result<std::vector<uint8_t>> VfioUserFunction::Call(Command command, std::span<c
     if (got != nullptr) *got = std::move(message.fds);
     return std::move(message.payload);
   }
-  Lose("the vfio-user server closed the connection");
+  MarkLost("the vfio-user server closed the connection");
   return health().error();
 }
 
@@ -235,7 +235,7 @@ void VfioUserFunction::WriteBar(unsigned bar, uint64_t offset, unsigned bytes, u
     const std::lock_guard lock(send_mutex_);
     is_sent = vfio_user::SendMessage(socket_.get(), header, BytesOf(access), BytesOf(value).first(bytes));
   }
-  if (!is_sent) Lose("the vfio-user server closed the connection");
+  if (!is_sent) MarkLost("the vfio-user server closed the connection");
 }
 
 Status VfioUserFunction::Reset() {
@@ -440,7 +440,7 @@ void VfioUserFunction::Wait(uint64_t deadline_ns) {
   const timespec timeout{.tv_sec = static_cast<time_t>(std::min<uint64_t>(left / kSecond, 1U << 30)),
                          .tv_nsec = static_cast<long>(left % kSecond)};
   if (::ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return;
-  if ((fds[0].revents & (POLLHUP | POLLERR)) != 0) Lose("the vfio-user server closed the connection");
+  if ((fds[0].revents & (POLLHUP | POLLERR)) != 0) MarkLost("the vfio-user server closed the connection");
   for (size_t i = 0; i < vectors_.size(); ++i) {
     if (fds[i + 1].revents != 0) Harvest(vectors_[i]);
   }

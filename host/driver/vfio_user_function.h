@@ -70,7 +70,7 @@ class VfioUserFunction final : public PciFunction {
                                     std::span<const uint8_t> second, size_t answer_bytes,
                                     std::vector<FileDescriptor>* got = nullptr, std::span<const int> fds = {});
   uint64_t ReadRegion(uint32_t region, uint64_t offset, unsigned bytes);
-  void Lose(const std::string& why);
+  void MarkLost(const std::string& why);
   Result<uint64_t> MapAt(size_t bytes, int file);
   void Unmap(uint64_t address, size_t bytes);
   bool Harvest(Vector& vector);

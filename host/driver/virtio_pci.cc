@@ -42,11 +42,11 @@ const char* NameOf(VirtioPciCfgType type) {
 }
 
 // Smallest useful region of each kind, and the alignment of its offset (virtio 1.3, 4.1.4).
-struct Demand {
+struct RegionRequirement {
   size_t bytes;
   uint32_t alignment;
 };
-Demand DemandOf(VirtioPciCfgType type) {
+RegionRequirement RequirementOf(VirtioPciCfgType type) {
   switch (type) {
     // The fields of virtio 1.0; later fields are accessed only with their features.
     case VirtioPciCfgType::kCommonCfg: return {CommonCfg::kQueueNotifConfigDataOffset, 4};
@@ -57,7 +57,7 @@ Demand DemandOf(VirtioPciCfgType type) {
 }
 
 // Why this capability is invalid; empty if it is valid.
-std::string Fault(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
+std::string CapabilityError(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
   const bool notify = cap.cfg_type == VirtioPciCfgType::kNotifyCfg;
   const size_t bytes = notify ? spec::VirtioPciNotifyCap::kBytes : VirtioPciCap::kBytes;
   const std::string name = std::string(NameOf(cap.cfg_type)) + " at " + Hex(at) + ": ";
@@ -71,11 +71,11 @@ std::string Fault(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
     return name + Hex(cap.offset) + " + " + Hex(cap.length) + " is beyond BAR " + std::to_string(cap.bar) + " of " +
            Hex(bar_bytes) + " bytes";
   }
-  const Demand demand = DemandOf(cap.cfg_type);
-  if (cap.length < demand.bytes) {
-    return name + "length " + std::to_string(cap.length) + " is below " + std::to_string(demand.bytes);
+  const RegionRequirement requirement = RequirementOf(cap.cfg_type);
+  if (cap.length < requirement.bytes) {
+    return name + "length " + std::to_string(cap.length) + " is below " + std::to_string(requirement.bytes);
   }
-  if (cap.offset % demand.alignment != 0) return name + "offset " + Hex(cap.offset) + " is not aligned";
+  if (cap.offset % requirement.alignment != 0) return name + "offset " + Hex(cap.offset) + " is not aligned";
   if (notify) {
     const uint32_t multiplier = ReadConfigStruct<spec::VirtioPciNotifyCap>(function, at).notify_off_multiplier;
     if (multiplier != 0 && (!std::has_single_bit(multiplier) || multiplier < spec::VirtqNotification::kBytes)) {
@@ -129,7 +129,7 @@ Result<VirtioPciLayout> FindVirtioLayout(PciFunction& function) {
     }
     bool& taken = found[static_cast<uint8_t>(cap.cfg_type)];
     if (taken) continue;
-    const std::string fault = Fault(function, cap, here);
+    const std::string fault = CapabilityError(function, cap, here);
     if (!fault.empty()) {
       faults += "; " + fault;
       continue;

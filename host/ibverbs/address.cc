@@ -86,7 +86,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 VIREO_API ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   VIREO_PASS(ibv_create_ah, pd, attributes);
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return Null(EIO);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
   vireo::spec::RdmaAhAttr path;
   if (int error = ToAhAttr(context, *attributes, path); error != 0) return Null(error);
   std::lock_guard guard(context.control);
@@ -101,7 +101,7 @@ VIREO_API ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
 VIREO_API int ibv_destroy_ah(ibv_ah* ah) {
   VIREO_PASS(ibv_destroy_ah, ah);
   Context& context = Of(ah->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   delete &Of(ah);
   return 0;
@@ -112,7 +112,7 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
   VIREO_PASS(ibv_init_ah_from_wc, context, port, wc, grh, attributes);
   *attributes = {};
   attributes->port_num = port;
-  if (port != kPort || (wc->wc_flags & IBV_WC_GRH) == 0) return Minus(EINVAL);
+  if (port != kPort || (wc->wc_flags & IBV_WC_GRH) == 0) return MinusOne(EINVAL);
   const auto* area = reinterpret_cast<const uint8_t*>(grh);
   uint8_t local[16];
   ibv_global_route& route = attributes->grh;
@@ -132,7 +132,7 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
     route.traffic_class = static_cast<uint8_t>(first >> 20);
   }
   const auto* own = FindGid(Of(context), local);
-  if (own == nullptr) return Minus(EINVAL);
+  if (own == nullptr) return MinusOne(EINVAL);
   route.sgid_index = static_cast<uint8_t>(own->index);
   route.hop_limit = 0xff;
   attributes->is_global = 1;
@@ -150,8 +150,8 @@ VIREO_API ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, ui
 VIREO_API int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* attributes, uint8_t* mac, uint16_t* vid) {
   VIREO_PASS(ibv_resolve_eth_l2_from_gid, context, attributes, mac, vid);
   vireo::spec::RdmaAhAttr path;
-  if (int error = ToAhAttr(Of(context), *attributes, path); error != 0) return Minus(error);
-  if (std::ranges::all_of(path.dmac, [](uint8_t byte) { return byte == 0; })) return Minus(EHOSTUNREACH);
+  if (int error = ToAhAttr(Of(context), *attributes, path); error != 0) return MinusOne(error);
+  if (std::ranges::all_of(path.dmac, [](uint8_t byte) { return byte == 0; })) return MinusOne(EHOSTUNREACH);
   std::ranges::copy(path.dmac, mac);
   constexpr uint16_t kNoVlan = 0xffff;
   if (vid != nullptr) *vid = kNoVlan;

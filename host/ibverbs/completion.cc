@@ -19,7 +19,7 @@ constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV
 
 Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector) {
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Null(EIO);
+  if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   if (cqe == 0 || cqe > ours.device->attributes().max_cqe) return Null(EINVAL);
   if (vector >= static_cast<uint32_t>(std::max(context->num_comp_vectors, 1))) return Null(EINVAL);
   if (channel != nullptr && (channel->context != context || ours.shared->vectors() == 0)) return Null(EINVAL);
@@ -115,7 +115,7 @@ ibv_wc ToWc(const spec::RdmaCqReq& completion) {
 
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
   Cq& ours = Of(cq);
-  if (!ours.context().IsOurs() || count < 0) return -1;
+  if (!ours.context().IsOwnedByThisProcess() || count < 0) return -1;
   ours.context().shared->SpendCall();
   std::array<spec::RdmaCqReq, 16> batch;
   size_t done = 0;
@@ -142,7 +142,7 @@ int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
 int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   Cq& ours = Of(cq);
   Context& context = ours.context();
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   if (ours.channel == nullptr) return 0;  // no channel, no event
   context.shared->SpendCall();
   std::unique_lock control(context.control, std::defer_lock);
@@ -204,7 +204,7 @@ uint64_t Nanoseconds(const timespec& time) {
 }
 
 int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
-  if (!Of(context).IsOurs()) return EIO;
+  if (!Of(context).IsOwnedByThisProcess()) return EIO;
   const uint32_t wanted = values->comp_mask;
   values->comp_mask = 0;
   if ((wanted & IBV_VALUES_MASK_RAW_CLOCK) != 0) {
@@ -233,7 +233,7 @@ void SetCqApi(Cq& cq) {
   ex.start_poll = [](ibv_cq_ex* current, ibv_poll_cq_attr* attributes) {
     if (attributes->comp_mask != 0) return EINVAL;
     Cq& ours = Of(current);
-    if (!ours.context().IsOurs()) return EIO;
+    if (!ours.context().IsOwnedByThisProcess()) return EIO;
     ours.context().shared->SpendCall();
     std::unique_lock guard(ours.lock);
     const int error = TakeOne(ours);
@@ -297,7 +297,7 @@ VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
   VIREO_PASS(ibv_destroy_cq, cq);
   Cq& ours = Of(cq);
   Context& context = ours.context();
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(context.control);
     if (ours.impl.use_count() != 1) return EBUSY;

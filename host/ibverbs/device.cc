@@ -129,7 +129,7 @@ std::nullptr_t Null(int error) {
   return nullptr;
 }
 
-int Minus(int error) {
+int MinusOne(int error) {
   errno = error;
   return -1;
 }
@@ -138,7 +138,7 @@ Context& Of(ibv_context* context) {
   return *reinterpret_cast<Context*>(reinterpret_cast<uint8_t*>(context) - offsetof(verbs_context, context));
 }
 
-bool Context::IsOurs() const { return fork_depth == ForkDepth(); }
+bool Context::IsOwnedByThisProcess() const { return fork_depth == ForkDepth(); }
 
 const service::SharedDevice::Info::Gid* Context::FindGid(uint32_t index) const {
   const auto& gids = shared->info().gids;
@@ -236,6 +236,6 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
 VIREO_API int ibv_close_device(ibv_context* context) {
   VIREO_PASS(ibv_close_device, context);
   // In a child of fork(), leave it: the parent uses it.
-  if (Of(context).IsOurs()) delete &Of(context);
+  if (Of(context).IsOwnedByThisProcess()) delete &Of(context);
   return 0;
 }

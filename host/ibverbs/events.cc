@@ -180,7 +180,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 
 VIREO_API ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   VIREO_PASS(ibv_create_comp_channel, context);
-  if (!Of(context).IsOurs()) return Null(EIO);
+  if (!Of(context).IsOwnedByThisProcess()) return Null(EIO);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
   auto channel = std::make_unique<Channel>();
@@ -191,7 +191,7 @@ VIREO_API ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 
 VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   VIREO_PASS(ibv_destroy_comp_channel, channel);
-  if (!Of(channel->context).IsOurs()) return 0;
+  if (!Of(channel->context).IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(Of(channel->context).control);
     if (channel->refcnt != 0) return EBUSY;
@@ -203,7 +203,7 @@ VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 VIREO_API int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   VIREO_PASS(ibv_get_cq_event, channel, cq, cq_context);
   Cq* ours = nullptr;
-  if (int error = Of(channel).Take(ours); error != 0 || ours == nullptr) return Minus(error);
+  if (int error = Of(channel).Take(ours); error != 0 || ours == nullptr) return MinusOne(error);
   *cq = ours->base();
   *cq_context = ours->ex.cq_context;
   return 0;
@@ -221,18 +221,18 @@ VIREO_API void ibv_ack_cq_events(ibv_cq* cq, unsigned int count) {
 VIREO_API int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   VIREO_PASS(ibv_get_async_event, context, event);
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Minus(EIO);
+  if (!ours.IsOwnedByThisProcess()) return MinusOne(EIO);
   for (;;) {
     {
       std::lock_guard guard(ours.control);
       Result<std::optional<vireo::host::DeviceEvent>> polled = ours.device->PollEvent();
-      if (!polled.ok()) return Minus(ErrnoOf(polled.error()));
+      if (!polled.ok()) return MinusOne(ErrnoOf(polled.error()));
       if (polled->has_value()) {
         if (Translate(ours, **polled, *event)) return 0;
         continue;
       }
     }
-    if ((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0) return Minus(EAGAIN);
+    if ((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0) return MinusOne(EAGAIN);
     pollfd waits{.fd = context->async_fd, .events = POLLIN, .revents = 0};
     if (poll(&waits, 1, -1) < 0) return -1;
   }

@@ -64,7 +64,7 @@ struct Registered {
 // 0 or an errno.
 int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned int access, Registered& out) {
   Context& context = Of(pd.pd.context);
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   if ((access & ~(kDeviceAccess | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return EINVAL;
@@ -124,7 +124,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
   VIREO_PASS(ibv_alloc_pd, context);
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Null(EIO);
+  if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   std::lock_guard guard(ours.control);
   auto impl = ours.device->CreatePd();
   if (!impl.ok()) return Null(impl.error());
@@ -137,7 +137,7 @@ VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
 VIREO_API int ibv_dealloc_pd(ibv_pd* pd) {
   VIREO_PASS(ibv_dealloc_pd, pd);
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   if (Of(pd).impl.use_count() != 1) return EBUSY;
   delete &Of(pd);
@@ -162,7 +162,7 @@ VIREO_API ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uin
 VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
   VIREO_PASS(ibv_dereg_mr, mr);
   Context& context = Of(mr->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   delete &Of(mr);
   return 0;

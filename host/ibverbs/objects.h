@@ -48,7 +48,7 @@ int ErrnoOf(const host::Error& error);
 std::nullptr_t Null(int error);
 inline std::nullptr_t Null(const host::Error& error) { return Null(ErrnoOf(error)); }
 // Sets errno and returns -1.
-int Minus(int error);
+int MinusOne(int error);
 
 // The socket paths in VIREO_SOCKET.
 std::vector<std::string> Sockets();
@@ -75,7 +75,7 @@ struct Context {
   bool link_up = false;
 
   ~Context();
-  bool IsOurs() const;
+  bool IsOwnedByThisProcess() const;
   // The entry of the GID table, or null.
   const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
 };

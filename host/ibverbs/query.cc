@@ -101,7 +101,7 @@ int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, 
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, size_t bytes) {
   if (port != kPort) return EINVAL;
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return EIO;
+  if (!ours.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(ours.control);
   Result<spec::RdmaAckQueryPort> device = ours.device->QueryPort();
   if (!device.ok()) return ErrnoOf(device.error());
@@ -131,7 +131,7 @@ namespace {
 
 // Cached: programs read the table entry by entry, and a command to the device is slow. 0, or an errno.
 int GidTableLength(Context& context, uint32_t& length) {
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(context.control);
   if (!context.gid_table_length.has_value()) {
     Result<spec::RdmaAckQueryPort> port = context.device->QueryPort();
@@ -180,7 +180,8 @@ VIREO_API int ibv_query_gid(ibv_context* context, uint8_t port, int index, ibv_g
   VIREO_PASS(ibv_query_gid, context, port, index, gid);
   ibv_gid_entry entry;
   // Programs read the whole table and stop at the first error.
-  if (int error = QueryGid(context, port, static_cast<uint32_t>(index), entry, true); error != 0) return Minus(error);
+  if (int error = QueryGid(context, port, static_cast<uint32_t>(index), entry, true); error != 0)
+    return MinusOne(error);
   *gid = entry.gid;
   return 0;
 }
@@ -190,7 +191,7 @@ VIREO_API int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned in
 VIREO_API int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned int index, unsigned int* type) {
   VIREO_PASS(ibv_query_gid_type, context, port, index, type);
   ibv_gid_entry entry;
-  if (int error = QueryGid(context, port, index, entry, true); error != 0) return Minus(error);
+  if (int error = QueryGid(context, port, index, entry, true); error != 0) return MinusOne(error);
   // libibverbs' internal values (enum ibv_gid_type_sysfs): 0 is InfiniBand or RoCE v1, 1 is RoCE v2.
   *type = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? 1 : 0;
   return 0;
@@ -225,12 +226,12 @@ VIREO_API ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entr
 
 VIREO_API int ibv_query_pkey(ibv_context* context, uint8_t port, int index, __be16* pkey) {
   VIREO_PASS(ibv_query_pkey, context, port, index, pkey);
-  if (port != kPort || index != 0) return Minus(EINVAL);
+  if (port != kPort || index != 0) return MinusOne(EINVAL);
   *pkey = htobe16(kFullPkey);
   return 0;
 }
 
 VIREO_API int ibv_get_pkey_index(ibv_context* context, uint8_t port, __be16 pkey) {
   VIREO_PASS(ibv_get_pkey_index, context, port, pkey);
-  return port == kPort && pkey == htobe16(kFullPkey) ? 0 : Minus(EINVAL);
+  return port == kPort && pkey == htobe16(kFullPkey) ? 0 : MinusOne(EINVAL);
 }

@@ -26,7 +26,7 @@ uint64_t SendOperations(ibv_qp_type type) {
 
 Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return Null(EIO);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
   if (init.srq != nullptr) return Null(EOPNOTSUPP);
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UC && init.qp_type != IBV_QPT_UD) return Null(EOPNOTSUPP);
   if (init.send_cq == nullptr || init.recv_cq == nullptr) return Null(EINVAL);
@@ -74,7 +74,7 @@ void DiscardCompletions(Cq* send_cq, Cq* recv_cq, uint32_t qpn) {
 
 // Handles attributes that the device does not have, or that have a single valid value. 0 or an errno; the remaining
 // `mask` is for the device.
-int CheckOwn(const Qp& qp, const ibv_qp_attr& attributes, int& mask) {
+int CheckFixedAttributes(const Qp& qp, const ibv_qp_attr& attributes, int& mask) {
   const bool begins =
       (mask & IBV_QP_STATE) != 0 && attributes.qp_state == IBV_QPS_INIT && qp.ex.qp_base.state == IBV_QPS_RESET;
   if (begins && (mask & (IBV_QP_PKEY_INDEX | IBV_QP_PORT)) != (IBV_QP_PKEY_INDEX | IBV_QP_PORT)) return EINVAL;
@@ -109,9 +109,9 @@ constexpr struct {
 
 int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
   Context& context = qp.context();
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(context.control);
-  if (int error = CheckOwn(qp, in, mask); error != 0) return error;
+  if (int error = CheckFixedAttributes(qp, in, mask); error != 0) return error;
   uint32_t device_mask = 0;
   for (const auto& entry : kMasks) {
     if ((mask & entry.verbs) == 0) continue;
@@ -211,7 +211,7 @@ int PostOne(Qp& qp, const ibv_send_wr& request) {
 
 int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   Qp& ours = Of(qp);
-  if (!ours.context().IsOurs()) {
+  if (!ours.context().IsOwnedByThisProcess()) {
     *bad = request;
     return EIO;
   }
@@ -229,7 +229,7 @@ int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
 int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Qp& ours = Of(qp);
   *bad = request;
-  if (!ours.context().IsOurs()) return EIO;
+  if (!ours.context().IsOwnedByThisProcess()) return EIO;
   ours.context().shared->SpendCall();
   std::lock_guard guard(ours.receive);
   std::array<spec::RdmaSge, 32> elements;
@@ -290,7 +290,7 @@ VIREO_API int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 VIREO_API int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init) {
   VIREO_PASS(ibv_query_qp, qp, attributes, mask, init);
   Qp& ours = Of(qp);
-  if (!ours.context().IsOurs()) return EIO;
+  if (!ours.context().IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(ours.context().control);
   auto answer = ours.impl->Query();
   if (!answer.ok()) return ErrnoOf(answer.error());
@@ -322,7 +322,7 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
   VIREO_PASS(ibv_destroy_qp, qp);
   Qp& ours = Of(qp);
   Context& context = ours.context();
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(context.control);
     context.qps.erase(qp->qp_num);  // no more events

@@ -83,7 +83,7 @@ int OpenDevice(int flags) {
   return fd;
 }
 
-void Forget(int fd) {
+void RemoveFile(int fd) {
   Files& files = TheFiles();
   if (files.count.load(std::memory_order_acquire) == 0) return;
   decltype(files.open)::node_type gone;  // destroyed without the lock, because that closes descriptors
@@ -226,7 +226,7 @@ VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
 }
 
 VIREO_UCMA_API int close(int fd) {
-  overlay::Forget(fd);
+  overlay::RemoveFile(fd);
   static auto* const next = overlay::Next<int(int)>("close");
   return next(fd);
 }

@@ -86,7 +86,7 @@ void SetWrApi(Qp& qp) {
     Qp& ours = Of(current);
     ours.building = std::unique_lock(ours.send);
     ours.work_count = 0;
-    ours.work_error = ours.context().IsOurs() ? 0 : EIO;
+    ours.work_error = ours.context().IsOwnedByThisProcess() ? 0 : EIO;
   };
   ex.wr_complete = [](ibv_qp_ex* current) {
     std::unique_lock<std::mutex> guard = std::move(Of(current).building);

@@ -49,7 +49,7 @@ uint64_t ClientClock::PageNs() const {
 
 uint64_t ClientClock::NowNs() const { return std::max(PageNs(), local_ns_.load(std::memory_order_relaxed)); }
 
-void ClientClock::Raise(uint64_t to_ns) {
+void ClientClock::AdvanceLocal(uint64_t to_ns) {
   uint64_t have = local_ns_.load(std::memory_order_relaxed);
   while (have < to_ns && !local_ns_.compare_exchange_weak(have, to_ns, std::memory_order_relaxed)) {
   }
@@ -58,7 +58,7 @@ void ClientClock::Raise(uint64_t to_ns) {
 uint64_t ClientClock::Read(unsigned effort) {
   const uint64_t page_ns = PageNs();
   const uint64_t now_ns = std::max(page_ns, local_ns_.load(std::memory_order_relaxed)) + kReadNs;
-  Raise(now_ns);
+  AdvanceLocal(now_ns);
   // Simulated time has not changed since the last horizon was received: the program may run ahead up to it.
   const bool is_known = answered_ns_.load(std::memory_order_relaxed) == page_ns;
   const bool is_long = effort_.fetch_add(effort, std::memory_order_relaxed) + effort >= kEffortMax;
@@ -67,7 +67,7 @@ uint64_t ClientClock::Read(unsigned effort) {
 }
 
 bool ClientClock::SleepUntil(uint64_t until_ns) {
-  Raise(until_ns);
+  AdvanceLocal(until_ns);
   return Await(until_ns);
 }
 
@@ -88,7 +88,7 @@ bool ClientClock::Await(uint64_t until_ns) {
 }
 
 void ClientClock::OnAnswer(const AwaitAnswer& answer) {
-  Raise(answer.now_ns);
+  AdvanceLocal(answer.now_ns);
   effort_.store(0, std::memory_order_relaxed);
   horizon_ns_.store(answer.horizon_ns, std::memory_order_relaxed);
   answered_ns_.store(answer.now_ns, std::memory_order_relaxed);

@@ -50,7 +50,7 @@ class ClientClock {
 
  private:
   bool Await(uint64_t until_ns);
-  void Raise(uint64_t to_ns);
+  void AdvanceLocal(uint64_t to_ns);
   uint64_t PageNs() const;
 
   std::atomic<const ClockPage*> page_ = nullptr;

@@ -61,7 +61,7 @@ Context::Context(Service& service, host::FileDescriptor socket) : service_(servi
 void Context::End() {
   if (std::exchange(is_ended_, true)) return;
   if (clock_client_.has_value()) service_.options_.clock->Detach(*clock_client_);
-  waiting_.reset();
+  pending_request_.reset();
   service_.loop_.Unwatch(socket_.get());
   if (process_.is_open()) service_.loop_.Unwatch(process_.get());
 }
@@ -94,7 +94,7 @@ void Context::Receive() {
   // Bounds the messages per call, so that a client that floods doorbells does not starve others.
   constexpr int kMessagesAtATime = 64;
   std::array<uint8_t, kMaxMessageBytes> buffer;  // NOLINT: only received bytes are read
-  for (int i = 0; i < kMessagesAtATime && !is_ended_ && !waiting_.has_value(); ++i) {
+  for (int i = 0; i < kMessagesAtATime && !is_ended_ && !pending_request_.has_value(); ++i) {
     Packet packet = ReceivePacket(socket_.get(), buffer, false);
     if (packet.received == Received::kNothing) return;
     if (packet.received == Received::kClosed || packet.bytes > buffer.size() ||
@@ -122,7 +122,7 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescr
   searched_.reset();
   const Result<Reply> reply = Serve(message, fds);
   if (!reply.ok() && searched_.has_value()) {
-    waiting_.emplace(Waiting{*searched_, {message.begin(), message.end()}, std::move(fds)});
+    pending_request_.emplace(PendingRequest{*searched_, {message.begin(), message.end()}, std::move(fds)});
     service_.loop_.Unwatch(socket_.get());  // no requests are read meanwhile; process_ reports the client's end
     return true;
   }
@@ -152,11 +152,11 @@ bool Context::Answer(uint64_t serial, const Result<Reply>& reply) {
 }
 
 void Context::Resume() {
-  if (!waiting_.has_value()) return;
-  const bool is_found = service_.FindNeighbor(waiting_->gid).has_value();
-  if (!is_found && service_.IsSearching(waiting_->gid)) return;
-  Waiting waiting = std::move(*waiting_);
-  waiting_.reset();
+  if (!pending_request_.has_value()) return;
+  const bool is_found = service_.FindNeighbor(pending_request_->gid).has_value();
+  if (!is_found && service_.IsSearching(pending_request_->gid)) return;
+  PendingRequest waiting = std::move(*pending_request_);
+  pending_request_.reset();
   service_.loop_.Watch(socket_.get(), [this] { Receive(); });
   has_search_ended_ = !is_found;
   if (!Take(waiting.message, std::move(waiting.fds))) End();

@@ -56,7 +56,7 @@ class Context {
   };
   // A request that waits for the resolution of its destination's MAC address. No other request is read until it is
   // answered.
-  struct Waiting {
+  struct PendingRequest {
     std::array<uint8_t, 16> gid{};
     std::vector<uint8_t> message;
     std::vector<host::FileDescriptor> fds;
@@ -108,8 +108,8 @@ class Context {
   std::map<uint16_t, Queue> queues_;  // enabled
   std::vector<Vector> vectors_;
   std::optional<std::array<uint8_t, 16>> searched_;  // GID that the last command failed for, resolution in progress
-  std::optional<Waiting> waiting_;
-  bool has_search_ended_ = false;  // of waiting_: do not start another search
+  std::optional<PendingRequest> pending_request_;
+  bool has_search_ended_ = false;  // of pending_request_: do not start another search
 };
 
 }  // namespace vireo::service

@@ -26,7 +26,7 @@ bool IsPages(uint64_t first, uint64_t bytes) {
          first <= kLastAddress - bytes;
 }
 
-Error NoPages() { return {ErrorCode::kInvalidArgument, "memory to map must be page-aligned"}; }
+Error NotPageAligned() { return {ErrorCode::kInvalidArgument, "memory to map must be page-aligned"}; }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ ContextMemory::Mapping::~Mapping() {
 }
 
 host::Result<uint64_t> ContextMemory::MapFile(host::PciFunction& function, int file, uint64_t offset, uint64_t bytes) {
-  if (!IsPages(offset, bytes)) return NoPages();
+  if (!IsPages(offset, bytes)) return NotPageAligned();
   struct stat info {};
   // If the file shrinks, access to its pages kills this process (SIGBUS).
   if (!IsMemoryFile(file, F_SEAL_SHRINK) || ::fstat(file, &info) != 0 ||
@@ -66,7 +66,7 @@ host::Result<uint64_t> ContextMemory::MapFile(host::PciFunction& function, int f
 
 host::Result<uint64_t> ContextMemory::MapUser(host::PciFunction& function, std::shared_ptr<MemoryAccess> access,
                                               uint64_t address, uint64_t bytes) {
-  if (!IsPages(address, bytes)) return NoPages();
+  if (!IsPages(address, bytes)) return NotPageAligned();
   auto mapping = std::make_shared<Mapping>();
   host::Result<host::DmaBuffer> shown =
       function.MapForeign(MakeForeignMemory(std::move(access), address), address, bytes);

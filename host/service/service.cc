@@ -49,23 +49,23 @@ Status Service::SetUp() {
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
   if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
-  return options_.discovers_neighbors ? SetUpNeighborhood() : Status();
+  return options_.discovers_neighbors ? SetUpNeighborDiscovery() : Status();
 }
 
-Status Service::SetUpNeighborhood() {
+Status Service::SetUpNeighborDiscovery() {
   // Receive multicast: neighbour solicitations are multicast.
   if (host::NetCommands* const commands = net().net(); commands != nullptr) {
     Status set = commands->SetRxMode(spec::NetCtrlRxCmd::kAllmulti, true);
     if (!set.ok() && set.error().code != ErrorCode::kUnsupported) return set;
   }
-  Neighborhood::Mac mac;
+  NeighborDiscovery::Mac mac;
   std::ranges::copy(net_config_.mac, mac.begin());
-  std::vector<Neighborhood::Gid> own;
+  std::vector<NeighborDiscovery::Gid> own;
   for (const GidEntry& entry : options_.gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
   // Frames are dropped if the queue is full: requests are retransmitted.
-  neighborhood_ = std::make_unique<Neighborhood>(mac, std::move(own), [this](std::span<const uint8_t> frame) {
-    static_cast<void>(net().transmit(0).Send(frame));
-  });
+  neighbor_discovery_ = std::make_unique<NeighborDiscovery>(
+      mac, std::move(own),
+      [this](std::span<const uint8_t> frame) { static_cast<void>(net().transmit(0).Send(frame)); });
   return {};
 }
 
@@ -74,20 +74,20 @@ void Service::TakeFrames() {
   for (int i = 0; i < options_.driver.net_queue_size; ++i) {
     const Result<std::optional<host::ReceivedFrame>> frame = net().receive(0).Receive();
     if (!frame.ok() || !frame->has_value()) break;
-    neighborhood_->OnFrame((*frame)->bytes);
+    neighbor_discovery_->OnFrame((*frame)->bytes);
   }
-  neighborhood_->Tick(MonotonicNs());
+  neighbor_discovery_->Tick(MonotonicNs());
 }
 
 std::optional<std::array<uint8_t, 6>> Service::FindNeighbor(const std::array<uint8_t, 16>& gid) {
   if (options_.neighbors) {
     if (const auto mac = options_.neighbors(gid); mac.has_value()) return mac;
   }
-  return neighborhood_ == nullptr ? std::nullopt : neighborhood_->Find(gid, MonotonicNs());
+  return neighbor_discovery_ == nullptr ? std::nullopt : neighbor_discovery_->Find(gid, MonotonicNs());
 }
 
 bool Service::IsSearching(const std::array<uint8_t, 16>& gid) const {
-  return neighborhood_ != nullptr && neighborhood_->IsSearching(gid);
+  return neighbor_discovery_ != nullptr && neighbor_discovery_->IsSearching(gid);
 }
 
 Service::~Service() {
@@ -142,7 +142,7 @@ void Service::Progress() {
     if (!event.ok() || !event->has_value()) break;
     RouteEvent(**event);
   }
-  if (neighborhood_ != nullptr) {
+  if (neighbor_discovery_ != nullptr) {
     TakeFrames();
     for (const auto& context : contexts_) context->Resume();
   }
@@ -150,7 +150,8 @@ void Service::Progress() {
 }
 
 uint64_t Service::NextDeadlineNs() const {
-  const uint64_t asking = neighborhood_ == nullptr ? EventLoop::kForeverNs : neighborhood_->NextDeadlineNs();
+  const uint64_t asking =
+      neighbor_discovery_ == nullptr ? EventLoop::kForeverNs : neighbor_discovery_->NextDeadlineNs();
   return std::min(asking, ucma_ == nullptr ? EventLoop::kForeverNs : ucma_->NextDeadlineNs());
 }
 

@@ -21,7 +21,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
-#include "host/service/neighborhood.h"
+#include "host/service/neighbor_discovery.h"
 #include "host/service/program_clock.h"
 #include "host/verbs/device.h"
 
@@ -90,7 +90,7 @@ class Service {
   const ServiceOptions& options() const { return options_; }
   // The MAC address of the host with a GID. None: not found, or, if IsSearching(), not found yet.
   std::optional<std::array<uint8_t, 6>> FindNeighbor(const std::array<uint8_t, 16>& gid);
-  // A search for this GID is in progress: FindNeighbor may find it later. Lasts Neighborhood::kSearchNs at most.
+  // A search for this GID is in progress: FindNeighbor may find it later. Lasts NeighborDiscovery::kSearchNs at most.
   bool IsSearching(const std::array<uint8_t, 16>& gid) const;
   const spec::NetConfig& net_config() const { return net_config_; }
   spec::IbMtu active_mtu() const;
@@ -115,7 +115,7 @@ class Service {
   host::Status SetUp();
   void Accept();
   void Reap();
-  host::Status SetUpNeighborhood();
+  host::Status SetUpNeighborDiscovery();
   void TakeFrames();
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
@@ -138,7 +138,7 @@ class Service {
   host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
-  std::unique_ptr<Neighborhood> neighborhood_;  // null: no discovery on the wire
+  std::unique_ptr<NeighborDiscovery> neighbor_discovery_;  // null: no discovery on the wire
 };
 
 }  // namespace vireo::service

@@ -17,7 +17,7 @@ constexpr uint64_t kIsSend = uint64_t{1} << 32;  // flag of wr_id; the low bits 
 constexpr uint8_t kDscp = 0xfc;                  // of a traffic class; the other bits are ECN, set by the network
 
 // The reverse path, from the IP header of a received datagram. None: no IP header.
-std::optional<Path> PathBack(std::span<const uint8_t, spec::kRdmaUdGrhBytes> header) {
+std::optional<Path> ReversePath(std::span<const uint8_t, spec::kRdmaUdGrhBytes> header) {
   Path path;
   const uint8_t* const ipv4 = header.data() + spec::kRdmaUdGrhBytes - spec::Ipv4::kBytes;
   if (header[0] >> 4 == 6) {
@@ -106,7 +106,7 @@ std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
 }
 
 void Gsi::SendMad(const Path& path, MadView mad) {
-  Waiting what{.path = path, .mad = {}};
+  QueuedMad what{.path = path, .mad = {}};
   std::ranges::copy(mad, what.mad.begin());
   auto& queue = FindOwn(path.dgid) != nullptr ? loop_ : waiting_;
   if (queue.size() >= kWaitingMax) {
@@ -118,7 +118,7 @@ void Gsi::SendMad(const Path& path, MadView mad) {
   }
 }
 
-void Gsi::Post(const Waiting& what) {
+void Gsi::Post(const QueuedMad& what) {
   auto handle = Handle(what.path);
   if (handle == nullptr) {
     ++dropped_;
@@ -143,7 +143,7 @@ void Gsi::Post(const Waiting& what) {
 
 void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
   const std::span<const uint8_t, kReceiveBytes> bytes(memory_->data() + slot * kReceiveBytes, kReceiveBytes);
-  auto path = PathBack(bytes.first<spec::kRdmaUdGrhBytes>());
+  auto path = ReversePath(bytes.first<spec::kRdmaUdGrhBytes>());
   const LocalGid* const own = path.has_value() ? FindOwn(path->sgid) : nullptr;
   if (completion.status != spec::IbWcStatus::kSuccess || completion.byte_len != kReceiveBytes ||
       completion.src_qp != spec::kGsiQpn || own == nullptr) {
@@ -159,7 +159,7 @@ void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
 Status Gsi::Poll() {
   // Only those pending now: answers to them wait for the next Poll.
   for (size_t left = loop_.size(); left > 0; --left) {
-    Waiting what = loop_.front();
+    QueuedMad what = loop_.front();
     loop_.pop_front();
     Path back = what.path;
     std::swap(back.sgid, back.dgid);

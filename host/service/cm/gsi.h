@@ -59,7 +59,7 @@ class Gsi final : public MadTransport {
   const verbs::QueuePair& qp() const { return *qp_; }
 
  private:
-  struct Waiting {
+  struct QueuedMad {
     Path path;
     Mad mad;
   };
@@ -68,7 +68,7 @@ class Gsi final : public MadTransport {
   host::Status Open(const std::shared_ptr<verbs::Device>& device);
   host::Status Receive(uint32_t slot);
   std::shared_ptr<verbs::AddressHandle> Handle(const Path& path);
-  void Post(const Waiting& what);
+  void Post(const QueuedMad& what);
   void Deliver(uint32_t slot, const spec::RdmaCqReq& completion);
   const LocalGid* FindOwn(const Gid& gid) const;
 
@@ -81,7 +81,7 @@ class Gsi final : public MadTransport {
   std::map<HandleKey, std::shared_ptr<verbs::AddressHandle>> handles_;
   std::vector<std::shared_ptr<verbs::AddressHandle>> used_;  // by send slot, while the send is outstanding
   std::vector<uint32_t> free_sends_;
-  std::deque<Waiting> waiting_, loop_;
+  std::deque<QueuedMad> waiting_, loop_;
   uint64_t dropped_ = 0;
   std::shared_ptr<verbs::QueuePair> qp_;  // destroyed first
 };

@@ -33,7 +33,7 @@ std::span<const uint8_t> BytesOf(const T& value) {
 }
 
 template <typename T>
-int Give(std::vector<uint8_t>& response, size_t out, const T& answer, size_t least = sizeof(T)) {
+int WriteResponse(std::vector<uint8_t>& response, size_t out, const T& answer, size_t least = sizeof(T)) {
   if (out < least) return -ENOSPC;
   const auto bytes = BytesOf(answer);
   response.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(out, sizeof answer)));
@@ -97,13 +97,13 @@ int UcmaFile::Write(std::span<const uint8_t> command, std::vector<uint8_t>& resp
   response.clear();
   rdma_ucm_cmd_hdr header;
   if (!Take(command, header)) return -EINVAL;
-  if (header.cmd == kUcmaFileNumber) return Give(response, header.out, number_);
+  if (header.cmd == kUcmaFileNumber) return WriteResponse(response, header.out, number_);
   if (header.cmd >= std::size(kCommands) && header.cmd != kUcmaReach) return -EINVAL;
   if (sizeof header + header.in > command.size()) return -EINVAL;
   if (header.cmd == kUcmaReach) {
     cm::Gid gid;
     if (!Take(command.subspan(sizeof header, header.in), gid)) return -EINVAL;
-    return Give(response, header.out, ucma_.ReachOf(gid));
+    return WriteResponse(response, header.out, ucma_.ReachOf(gid));
   }
   const Command handler = kCommands[header.cmd];
   if (handler == nullptr) return -ENOSYS;
@@ -141,7 +141,7 @@ int UcmaFile::CreateId(const Call& call) {
   }
   UcmaId& id = ucma_.Create(*this, command.ps, is_datagram);
   id.uid = command.uid;
-  return Give(call.response, call.out, rdma_ucm_create_id_resp{.id = id.number});
+  return WriteResponse(call.response, call.out, rdma_ucm_create_id_resp{.id = id.number});
 }
 
 int UcmaFile::DestroyId(const Call& call) {
@@ -153,7 +153,7 @@ int UcmaFile::DestroyId(const Call& call) {
   if (id == nullptr) return error;
   const rdma_ucm_destroy_id_resp answer{.events_reported = id->events_reported};
   ucma_.Destroy(*id);
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::MigrateId(const Call& call) {
@@ -182,7 +182,7 @@ int UcmaFile::MigrateId(const Call& call) {
       Queue(std::move(event));
     }
   }
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::GetEvent(const Call& call) {
@@ -303,7 +303,7 @@ int UcmaFile::QueryRoute(const Call& call) {
     const bool has_path = id->state >= State::kRouteResolved && !id->Is(State::kListen);
     answer.num_paths = has_path ? 1 : 0;
   }
-  return Give(call.response, call.out, answer, kLeast);
+  return WriteResponse(call.response, call.out, answer, kLeast);
 }
 
 int UcmaFile::Query(const Call& call) {
@@ -365,7 +365,7 @@ int UcmaFile::Query(const Call& call) {
     ToSockaddrIb(id->path.dgid, spec::kPkeyDefault, ServiceId(*id, id->destination), bytes);
     std::memcpy(&answer.dst_addr, bytes, sizeof bytes);
   }
-  return Give(call.response, call.out, answer, offsetof(rdma_ucm_query_addr_resp, ibdev_index));
+  return WriteResponse(call.response, call.out, answer, offsetof(rdma_ucm_query_addr_resp, ibdev_index));
 }
 
 // --- Connections
@@ -520,13 +520,13 @@ int UcmaFile::InitQpAttr(const Call& call) {
     answer.qp_attr_mask = qp_mask::kState | qp_mask::kPkeyIndex | qp_mask::kPort | qp_mask::kQkey;
     answer.port_num = 1;
     answer.qkey = id->qkey;
-    return Give(call.response, call.out, answer);
+    return WriteResponse(call.response, call.out, answer);
   }
   const auto known = id->connection == 0 ? std::nullopt : ucma_.manager_.Query(id->connection);
   if (!known.has_value()) {
     answer.qp_attr_mask = qp_mask::kState | qp_mask::kPkeyIndex | qp_mask::kPort | qp_mask::kAccessFlags;
     answer.port_num = 1;
-    return Give(call.response, call.out, answer);
+    return WriteResponse(call.response, call.out, answer);
   }
   const bool is_asked = known->state == cm::State::kReqSent || known->state == cm::State::kMraReqReceived;
   const bool has_peer = known->state == cm::State::kReqReceived || known->state == cm::State::kRepReceived ||
@@ -562,7 +562,7 @@ int UcmaFile::InitQpAttr(const Call& call) {
       break;
     default: return -EINVAL;
   }
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::SetOption(const Call& call) {

@@ -18,7 +18,7 @@
 
 namespace vireo::service {
 
-class Neighborhood {
+class NeighborDiscovery {
  public:
   using Mac = std::array<uint8_t, 6>;
   using Gid = std::array<uint8_t, 16>;  // an IPv6 address, or IPv4 as ::ffff:a.b.c.d
@@ -31,7 +31,7 @@ class Neighborhood {
   static constexpr size_t kSearchesMax = 256;
   static constexpr uint64_t kForeverNs = ~uint64_t{0};
 
-  Neighborhood(const Mac& mac, std::vector<Gid> own, SendFrame send)
+  NeighborDiscovery(const Mac& mac, std::vector<Gid> own, SendFrame send)
       : mac_(mac), own_(std::move(own)), send_(std::move(send)) {}
 
   // The MAC address of `gid`; none if not cached. In that case either a search was started, or the last search ended
