@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs rdma-core's own test suite, which python3-pyverbs brings along, on one device, and compares what passed with a
-list. A skipped test is not one that passed: the suite skips whatever a device says that it does not support.
+"""Runs rdma-core's own test suite, from python3-pyverbs, on one device, and compares the passed tests with a list. A
+skipped test does not count as passed: the suite skips what a device does not support.
 
-Exit status: 0: everything on the list passed, and nothing failed but what the list lets fail; 1: not so. For the Python that pyverbs is built for.
+Exit status: 0: all tests on the list passed, and no others failed but those marked `fails`; else 1. Run it with the
+Python that pyverbs is built for.
 """
 
 import argparse
@@ -96,4 +97,4 @@ def main():
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # pyverbs closes what is left open in any order, when Python ends
+    os._exit(code)  # skip finalization: pyverbs closes open objects in random order
