@@ -11,9 +11,9 @@ namespace {
 using spec::NetCtrlAck;
 using spec::NetCtrlHdr;
 
-// Without an interrupt vector, how often the ring is looked at.
+// Poll interval of the ring without an interrupt vector.
 constexpr uint64_t kPollIntervalNs = 1000;
-// A buffer serves most commands; a long page list gets a larger one.
+// Enough for most commands; a long page list gets a larger buffer.
 constexpr size_t kBufferBytes = 4096;
 constexpr size_t kBufferAlign = 64;
 constexpr size_t kAckBytes = 1;
@@ -31,9 +31,9 @@ Status ControlQueue::Reserve(size_t bytes) {
 Result<uint32_t> ControlQueue::WaitForAnswer(const std::string& name) {
   const uint64_t deadline = function_->NowNs() + timeout_ns_;
   for (;;) {
-    // The time is read first, so that an answer that came just before the deadline is still seen.
+    // Read the time first, so that an answer that arrived just before the deadline is still found.
     const uint64_t now = function_->NowNs();
-    // Asking for the interrupt before looking: an answer in between is seen by the look, a later one interrupts.
+    // Enable the interrupt before polling: an answer in between is found by the poll, a later one interrupts.
     if (queue_->vector.has_value()) static_cast<void>(queue_->ring->EnableInterrupts());
     Result<std::optional<UsedBuffer>> used = queue_->ring->Harvest();
     if (!used.ok()) return used.error();
@@ -50,13 +50,13 @@ Result<uint32_t> ControlQueue::WaitForAnswer(const std::string& name) {
 Status ControlQueue::Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request,
                              std::span<const uint8_t> tail, std::span<uint8_t> response) {
   const std::string name = "control command " + std::to_string(ctrl_class) + "." + std::to_string(command);
-  if (stuck_) {
+  if (timed_out_) {
     Result<std::optional<UsedBuffer>> late = queue_->ring->Harvest();
     if (!late.ok()) return late.error();
     if (!late->has_value()) {
-      return Error{ErrorCode::kBadState, name + ": an earlier command is still with the device; reset the device"};
+      return Error{ErrorCode::kBadState, name + ": an earlier command is still outstanding; reset the device"};
     }
-    stuck_ = false;
+    timed_out_ = false;
   }
   const size_t readable = NetCtrlHdr::kBytes + request.size() + tail.size();
   const size_t writable = kAckBytes + response.size();
@@ -67,7 +67,7 @@ Status ControlQueue::Execute(uint8_t ctrl_class, uint8_t command, std::span<cons
   std::copy(request.begin(), request.end(), out + NetCtrlHdr::kBytes);
   std::copy(tail.begin(), tail.end(), out + NetCtrlHdr::kBytes + request.size());
   uint8_t* const in = out + readable;
-  // A device that claims to have answered without writing must not look like success.
+  // Clear the answer: a device that completes the command without writing must not look like success.
   std::fill_n(in, writable, uint8_t{0});
   in[0] = static_cast<uint8_t>(NetCtrlAck::kErr);
 
@@ -77,11 +77,11 @@ Status ControlQueue::Execute(uint8_t ctrl_class, uint8_t command, std::span<cons
   queue_->Kick();
   Result<uint32_t> written = WaitForAnswer(name);
   if (!written.ok()) {
-    stuck_ = true;
+    timed_out_ = true;
     return written.error();
   }
 
-  if (*written < kAckBytes) return Error{ErrorCode::kMisbehaved, name + ": answered without an ack byte"};
+  if (*written < kAckBytes) return Error{ErrorCode::kMisbehaved, name + ": answer without an ack byte"};
   const uint8_t ack = in[0];
   if (ack != static_cast<uint8_t>(NetCtrlAck::kOk)) {
     const spec::ProfileConstants& constants = spec::ConstantsOf(profile_);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control queue: one command at a time, carried out before the call returns.
+// The control queue: one command at a time; the call returns when the command has completed.
 //
-// Waiting is PciFunction::Wait with a deadline in the function's time. If the device does not answer in time, the
-// command stays with it: nobody knows whether it took effect. The next call fails with kBadState as long as the late
-// answer has not come, and discards it when it has. The buffers stay alive for the device until the queue is reset.
+// Waits with PciFunction::Wait and a deadline in the function's time. After a timeout the command is still outstanding,
+// and whether it took effect is unknown. Later calls fail with kBadState until the late answer arrives, which is then
+// discarded. The buffers stay mapped for the device until the queue is reset.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@ struct NoPayload {
   void Encode(uint8_t*) const {}
 };
 
-// Where control commands go: the control queue of a device that this process owns, or the service that owns it.
+// Transport of control commands: the control queue of a device that this process owns, or the service that owns the
+// device.
 class CommandChannel {
  public:
   virtual ~CommandChannel() = default;
 
   virtual spec::Profile profile() const = 0;
 
-  // One command: header, request and tail out; ack and response in. `ctrl_class` is a spec::NetCtrlClass or the
-  // profile's net_ctrl_class_roce. Errors:
+  // Executes one command. Sends header, request and tail; receives ack and response. `ctrl_class` is a
+  // spec::NetCtrlClass or the profile's net_ctrl_class_roce. Errors:
   //   kRefused     the ack was not ok. Error::rdma is the ack byte of a RoCE command in profile vireo, else kErr
   //   kTimeout     no answer
-  //   kBadState    an earlier command is still with the device
-  //   kMisbehaved  an answer without ack, or with less than the response; or the ring broke
-  //   kNoMemory    for the buffers; kLost
+  //   kBadState    an earlier command is still outstanding
+  //   kMisbehaved  an answer without ack, or shorter than the response; or the ring is broken
+  //   kNoMemory    no memory for the buffers
   template <typename Request, typename Response>
   Result<Response> Command(uint8_t ctrl_class, uint8_t command, const Request& request,
                            std::span<const uint8_t> tail = {}) {
-    uint8_t request_bytes[Request::kBytes + 1]{};  // + 1: an array of nothing is not allowed
+    uint8_t request_bytes[Request::kBytes + 1]{};  // + 1: C++ has no arrays of size 0
     uint8_t response_bytes[Response::kBytes + 1]{};
     request.Encode(request_bytes);
     Status status =
@@ -47,26 +48,26 @@ class CommandChannel {
     return Response::Decode(response_bytes);
   }
 
-  // The same without types.
+  // Untyped form of Command.
   virtual Status Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request,
                          std::span<const uint8_t> tail, std::span<uint8_t> response) = 0;
 };
 
 class ControlQueue final : public CommandChannel {
  public:
-  // `queue` has at least 2 entries. Both must outlive the object, and the device must be stopped before it goes.
+  // `queue` has at least 2 entries. Both must outlive the object; the device must be stopped before it is destroyed.
   ControlQueue(PciFunction& function, Queue& queue, spec::Profile profile)
       : function_(&function), queue_(&queue), profile_(profile) {}
 
-  // How long a command may take; 1 s at first.
+  // Timeout of a command. Default: 1 s.
   void set_timeout_ns(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
   spec::Profile profile() const override { return profile_; }
 
   Status Execute(uint8_t ctrl_class, uint8_t command, std::span<const uint8_t> request, std::span<const uint8_t> tail,
                  std::span<uint8_t> response) override;
 
-  // After the queue or device was reset: no command is with the device any more.
-  void Forget() { stuck_ = false; }
+  // Call after the queue or device was reset: no command is outstanding any more.
+  void OnReset() { timed_out_ = false; }
 
  private:
   Status Reserve(size_t bytes);
@@ -77,7 +78,7 @@ class ControlQueue final : public CommandChannel {
   spec::Profile profile_;
   uint64_t timeout_ns_ = 1'000'000'000;
   DmaBuffer buffer_;
-  bool stuck_ = false;  // a command is with the device, and its caller has given up
+  bool timed_out_ = false;  // a command timed out and is still outstanding
 };
 
 }  // namespace vireo::host

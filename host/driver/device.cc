@@ -16,11 +16,11 @@ using spec::NetFeature;
 using spec::VirtioFeature;
 using DeviceStatus = spec::VirtioDeviceStatus;
 
-// Vector of configuration changes, and of the queues of the driver itself.
+// Vectors of configuration changes, and of the driver's own queues.
 constexpr uint16_t kConfigVector = 0;
 constexpr uint16_t kSystemVector = 1;
 
-// Longest time between two looks at a queue that has no vector.
+// Poll interval of a queue without a vector.
 constexpr uint64_t kPollIntervalNs = 1000;
 
 // The control queue's buffers: request and response.
@@ -70,7 +70,7 @@ Result<std::unique_ptr<VirtioNetDevice>> VirtioNetDevice::Open(PciFunction& func
   const FeatureSet unknown = (options.wanted | options.required) - KnownFeatures();
   if (!unknown.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "this driver cannot handle " + NamesOf(unknown, options.profile.value_or(spec::Profile::kVireo))};
+                 "this driver does not support " + NamesOf(unknown, options.profile.value_or(spec::Profile::kVireo))};
   }
   if (options.queue_pairs == 0) return Error{ErrorCode::kInvalidArgument, "0 queue pairs"};
   Result<VirtioPci> pci = VirtioPci::Open(function);
@@ -78,7 +78,7 @@ Result<std::unique_ptr<VirtioNetDevice>> VirtioNetDevice::Open(PciFunction& func
   std::unique_ptr<VirtioNetDevice> device(new VirtioNetDevice(*pci, options));
   Status up = device->BringUp();
   if (up.ok()) return device;
-  // Leave the reason visible in the status register, with all DMA ended first: the destructor would overwrite it.
+  // Stop all DMA, then set FAILED in the status register, which the destructor would overwrite.
   Status reset = device->pci_.Reset(options.reset_timeout_ns);
   if (reset.ok()) device->pci_.Fail();
   return up.error();
@@ -111,7 +111,7 @@ Status VirtioNetDevice::BringUp() {
   }
   if (options_.queue_pairs > device_pairs_) {
     return Error{ErrorCode::kUnsupported,
-                 std::to_string(options_.queue_pairs) + " queue pairs are wanted, the device has " +
+                 std::to_string(options_.queue_pairs) + " queue pairs requested, the device has " +
                      std::to_string(device_pairs_) + (features().Has(NetFeature::kMq) ? "" : " without feature mq")};
   }
   max_frame_bytes_ = options_.max_frame_bytes;
@@ -134,13 +134,13 @@ Status VirtioNetDevice::BringUp() {
   config_generation_ = pci_.ReadConfigGeneration();
   pci_.DriverOk();
 
-  // Doorbells are allowed from here on.
+  // Doorbells are allowed from DRIVER_OK on.
   for (ReceiveQueue& queue : receive_) {
     if (Status filled = queue.Fill(); !filled.ok()) return filled;
   }
   if (event_ring_.has_value()) {
     for (uint16_t slot = 0; slot < event_ring_->ring->size(); ++slot) {
-      if (Status given = GiveEventBuffer(slot); !given.ok()) return given;
+      if (Status posted = PostEventBuffer(slot); !posted.ok()) return posted;
     }
     event_ring_->Kick();
   }
@@ -149,9 +149,8 @@ Status VirtioNetDevice::BringUp() {
   return {};
 }
 
-// The RoCE bit of rfc-v2 is guest_uso6 to everybody else. So it counts only if the device looks like one of that
-// profile: it offers none of the other features whose numbers the RFC took, and has legal limits where the RFC puts
-// them.
+// The RoCE bit of rfc-v2 is virtio's guest_uso6. It counts only if the device matches that profile: it offers none of
+// the other features whose numbers the RFC reuses, and has legal limits at the RFC's configuration offset.
 Status VirtioNetDevice::ChooseProfile(const FeatureSet& offered) {
   if (options_.roce == DeviceOptions::Roce::kOff) return {};
   const auto legal = [](const spec::NetConfigRdma& config) {
@@ -185,7 +184,7 @@ Status VirtioNetDevice::ChooseProfile(const FeatureSet& offered) {
   if (options_.roce == DeviceOptions::Roce::kRequired) {
     return Error{
         ErrorCode::kUnsupported,
-        "the device offers no RoCE" + std::string(options_.profile.has_value() ? " of the wanted profile" : "")};
+        "the device offers no RoCE" + std::string(options_.profile.has_value() ? " of the requested profile" : "")};
   }
   return {};
 }
@@ -204,7 +203,7 @@ Result<FeatureSet> VirtioNetDevice::ChooseFeatures(const FeatureSet& offered) co
   FeatureSet accepted = (options_.wanted & offered) | required;
   while (const std::optional<UnmetRequirement> unmet = FindUnmetRequirement(accepted, profile_)) {
     if (required.Has(unmet->feature)) {
-      // What it needs may be there for the asking.
+      // Accept what it requires, if offered.
       const FeatureSet available = unmet->needs & offered & KnownFeatures();
       if (available.empty()) {
         return Error{ErrorCode::kUnsupported, NamesOf({unmet->feature}, profile_) + " is required and needs " +
@@ -231,7 +230,7 @@ Status VirtioNetDevice::CheckQueueCount() {
   }
   const uint16_t queues = pci_.NumQueues();
   if (last < queues) return {};
-  return Error{ErrorCode::kMisbehaved, "the device says it has " + std::to_string(queues) +
+  return Error{ErrorCode::kMisbehaved, "the device reports " + std::to_string(queues) +
                                            " queues, but its configuration needs " + std::to_string(last + 1)};
 }
 
@@ -317,7 +316,7 @@ Status VirtioNetDevice::SetUpEventQueue() {
   return {};
 }
 
-// --- Queues on demand ------------------------------------------------------------------------------------------------
+// --- Queues of CQs and QPs -------------------------------------------------------------------------------------------
 
 uint32_t VirtioNetDevice::EventQueueIndex() const {
   return ControlQueueIndex() + rdma_config_.max_rdma_cqs + 2 * rdma_config_.max_rdma_qps + spec::kRdmaEventqOffset;
@@ -365,8 +364,8 @@ Result<Queue> VirtioNetDevice::OpenQueue(uint16_t index, uint16_t size, std::opt
 }
 
 Result<std::vector<Token>> VirtioNetDevice::StopQueue(Queue& queue, bool destroyed) {
-  const bool let_go = destroyed && !constants().rdma_needs_ring_reset && !features().Has(VirtioFeature::kRingReset);
-  if (!let_go) {
+  const bool released = destroyed && !constants().rdma_needs_ring_reset && !features().Has(VirtioFeature::kRingReset);
+  if (!released) {
     if (Status reset = pci_.ResetQueue(queue.index, options_.reset_timeout_ns); !reset.ok()) return reset.error();
   }
   return queue.ring->Detach();
@@ -379,7 +378,7 @@ Result<std::optional<ReceivedFrame>> VirtioNetDevice::Receive(uint16_t pair, uin
   const bool has_vector = receiver.queue().vector.has_value();
   for (;;) {
     const uint64_t now = function().NowNs();
-    // Asking for the interrupt before looking: a frame in between is seen by the look, a later one interrupts.
+    // Enable the interrupt before polling: a frame in between is found by the poll, a later one interrupts.
     if (has_vector) static_cast<void>(receiver.queue().ring->EnableInterrupts());
     Result<std::optional<ReceivedFrame>> frame = receiver.Receive();
     if (!frame.ok() || frame->has_value() || now >= deadline_ns) return frame;
@@ -403,7 +402,7 @@ Status VirtioNetDevice::RestartPair(uint16_t pair) {
 
 // --- Events ----------------------------------------------------------------------------------------------------------
 
-Status VirtioNetDevice::GiveEventBuffer(Token slot) {
+Status VirtioNetDevice::PostEventBuffer(Token slot) {
   const std::array<Segment, 1> buffer{
       {{event_buffers_->address() + slot * spec::RdmaEvent::kBytes, static_cast<uint32_t>(spec::RdmaEvent::kBytes)}}};
   return event_ring_->ring->Add({}, buffer, slot);
@@ -422,12 +421,12 @@ Result<std::optional<DeviceEvent>> VirtioNetDevice::PollEvent() {
       const Token slot = (*used)->token;
       const DeviceEvent event{DeviceEvent::Kind::kRdma,
                               spec::RdmaEvent::Decode(event_buffers_->data() + slot * spec::RdmaEvent::kBytes)};
-      if (Status given = GiveEventBuffer(slot); !given.ok()) return given.error();
+      if (Status posted = PostEventBuffer(slot); !posted.ok()) return posted.error();
       event_ring_->Kick();
       return std::optional<DeviceEvent>(event);
     }
   }
-  // With vectors, the registers are worth a look only after a message.
+  // With vectors, read the registers only after an interrupt.
   if (vectors_ > 0 ? !function().TakeInterrupt(kConfigVector)
                    : (pci_.ReadIsr() & spec::VirtioIsr::kDeviceConfig) == 0) {
     return std::optional<DeviceEvent>();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtio-net device in use: network queues, control queue, and the RoCE extension if the device has it. Brings the
-// device up, keeps what belongs together alive, and stops it at the end. Creating RoCE objects is the caller's work,
-// with roce() for the commands and OpenQueue for their virtqueues.
+// A running virtio-net device: network queues, control queue, and the RoCE extension if the device offers it.
+// Initializes the device, owns its queues and buffers, and resets it at the end. It does not create RoCE objects: the
+// caller does, with roce() for the commands and OpenQueue for their virtqueues.
 //
-// One thread at a time, with one exception: once a queue is open, its ring and doorbell may be used by a thread of
-// their own.
+// Not thread-safe, with one exception: once a queue is open, its ring and doorbell may be used by another thread.
 #pragma once
 
 #include <cstdint>
@@ -24,49 +23,50 @@
 namespace vireo::host {
 
 struct DeviceOptions {
-  // Used where the device offers them and what they need. Each must be in VirtioNetDevice::KnownFeatures().
+  // Accepted if the device offers them and every feature that they require. Each must be in
+  // VirtioNetDevice::KnownFeatures().
   FeatureSet wanted{};
-  // Open fails without these; they need not be named in `wanted` too.
+  // Open fails if the device does not offer these. They need not be in `wanted`.
   FeatureSet required{};
   enum class Roce { kOff, kIfOffered, kRequired };
   Roce roce = Roce::kIfOffered;
-  // None: by the feature bit that the device offers, vireo first.
+  // None: chosen by the offered feature bit, vireo first.
   std::optional<spec::Profile> profile{};
 
   uint16_t queue_pairs = 1;  // more than 1 needs feature mq
-  // Entries; what is above the device's largest size is cut down to it.
+  // Entries; limited to the device's maximum.
   uint16_t net_queue_size = 256;
-  // Buffers of 2 up to so many segments go into indirect tables, with feature ring_indirect_desc. 0: none does.
+  // With feature ring_indirect_desc, buffers of 2 to this many segments use indirect tables. 0: none do.
   uint16_t net_indirect_segments = 0;
   uint16_t control_queue_size = 64;
   uint16_t event_queue_size = 64;
-  // Longest frame to send or receive, without FCS and packet header. 0: from the device's MTU if it tells, else
-  // Ethernet's, and room for a VLAN tag.
+  // Longest frame to send or receive, without FCS and packet header. 0: from the device's MTU if it reports one, else
+  // Ethernet's, plus a VLAN tag.
   uint32_t max_frame_bytes = 0;
-  // Receive buffers with mrg_rxbuf, packet header included. Without it they have room for max_frame_bytes.
+  // Size of receive buffers with mrg_rxbuf, packet header included. Without it they hold max_frame_bytes.
   uint32_t mergeable_buffer_bytes = 2048;
-  // Vectors to use at most; 0: poll everything.
+  // Maximum number of vectors to use; 0: poll everything.
   uint16_t max_vectors = 64;
   uint64_t reset_timeout_ns = 1'000'000'000;    // of the device or a queue
   uint64_t command_timeout_ns = 1'000'000'000;  // of a control command
 };
 
-// What DeviceOptions may hold for a fast and simple driver: everything known but offloads.
+// Value of DeviceOptions::wanted for a fast and simple driver: every known feature but offloads.
 FeatureSet DefaultFeatures();
 
 class VirtioNetDevice final : public RoceDevice {
  public:
-  // Resets the device and brings it up to DRIVER_OK with all network queues, the control queue (feature ctrl_vq) and
-  // the event queue (RoCE, profile vireo) running. Afterwards receive buffers are posted. `function` must outlive the
-  // object. On an error, the device is left with status FAILED (if it got so far), and without DMA.
+  // Resets the device and initializes it up to DRIVER_OK with all network queues, the control queue (feature ctrl_vq)
+  // and the event queue (RoCE, profile vireo) enabled. Receive buffers are posted. `function` must outlive the object.
+  // On an error the device is left with status FAILED (if the reset succeeded) and without DMA.
   static Result<std::unique_ptr<VirtioNetDevice>> Open(PciFunction& function, const DeviceOptions& options);
 
-  // Resets the device. If it does not answer, bus mastering is turned off before the memory goes.
+  // Resets the device. If the reset times out, bus mastering is turned off before the memory is freed.
   ~VirtioNetDevice() override;
   VirtioNetDevice(const VirtioNetDevice&) = delete;
   VirtioNetDevice& operator=(const VirtioNetDevice&) = delete;
 
-  // All that this driver can handle; the RoCE bit is not in it.
+  // Features that this driver supports, without the RoCE bit.
   static FeatureSet KnownFeatures();
 
   const FeatureSet& features() const { return pci_.features(); }  // accepted
@@ -81,41 +81,41 @@ class VirtioNetDevice final : public RoceDevice {
   Result<spec::NetConfig> ReadNetConfig() { return pci_.ReadDeviceConfig<spec::NetConfig>(0); }
   uint16_t queue_pairs() const { return static_cast<uint16_t>(transmit_.size()); }
   uint32_t max_frame_bytes() const { return max_frame_bytes_; }
-  // `pair` is below queue_pairs(). Their Send and Receive do not wait.
+  // `pair` is below queue_pairs(). Send and Receive of these queues do not block.
   TransmitQueue& transmit(uint16_t pair) { return transmit_[pair]; }
   ReceiveQueue& receive(uint16_t pair) { return receive_[pair]; }
-  // Receive that waits until a frame comes or NowNs() reaches deadline_ns.
+  // Blocking receive: returns a frame, or none when NowNs() reaches deadline_ns.
   Result<std::optional<ReceivedFrame>> Receive(uint16_t pair, uint64_t deadline_ns);
-  // Resets both queues of a pair and starts them anew: the way out of kMisbehaved. Frames under way are lost. Needs
-  // feature ring_reset.
+  // Resets and re-enables both queues of a pair, to recover from kMisbehaved. Frames in flight are lost. Needs feature
+  // ring_reset.
   Status RestartPair(uint16_t pair);
   // Null without feature ctrl_vq.
   NetCommands* net() { return net_commands_.has_value() ? &*net_commands_ : nullptr; }
 
   // --- RoCE; only with has_roce()
   RoceCommands& roce() override { return *roce_commands_; }
-  // For who passes on commands of others.
+  // For callers that forward commands of others.
   CommandChannel& control() { return *control_; }
   spec::NetConfigRdma rdma_config() const { return rdma_config_; }
   Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const override;
   Result<uint16_t> SendQueueIndex(uint32_t qpn) const override;
   Result<uint16_t> ReceiveQueueIndex(uint32_t qpn) const override;
 
-  // --- Virtqueues on demand: those of CQs and QPs
+  // --- Virtqueues of CQs and QPs
   Result<uint16_t> MaxQueueSize(uint16_t index) override { return pci_.MaxQueueSize(index); }
   Result<Queue> OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
                           uint16_t indirect_segments) override;
   Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed) override;
-  // Enables a stopped queue again, empty.
+  // Re-enables a stopped queue, empty.
   Status RestartQueue(Queue& queue) { return pci_.EnableQueue(queue.index, *queue.ring, queue.vector); }
 
-  // Vectors in use: 0 is the configuration's; control and event queue have 1; the rest is spread over the others. With
-  // fewer than 3, they share. 0: everything is polled.
+  // Number of vectors in use. Vector 0: configuration changes; 1: control and event queue; the rest: all other queues.
+  // With fewer than 3, they share. 0: everything is polled.
   uint16_t vectors() const override { return vectors_; }
-  // The vector for the n-th queue of those that share what is left: pair i of the network has n = i.
+  // The vector for the n-th of the other queues, round-robin: network pair i has n = i.
   std::optional<uint16_t> SpreadVector(uint32_t n) const;
 
-  // --- Events. The oldest that waits, or none; does not wait. Without MSI-X each call reads a register.
+  // --- Events. The oldest pending event, or none; does not block. Without MSI-X each call reads a register.
   Result<std::optional<DeviceEvent>> PollEvent() override;
 
  private:
@@ -129,7 +129,7 @@ class VirtioNetDevice final : public RoceDevice {
   Status SetUpNetQueues();
   Status SetUpControlQueue();
   Status SetUpEventQueue();
-  Status GiveEventBuffer(Token slot);
+  Status PostEventBuffer(Token slot);
   uint32_t EventQueueIndex() const;
   uint32_t ControlQueueIndex() const { return uint32_t{device_pairs_} * 2; }
   std::optional<uint16_t> SystemVector() const;
@@ -142,7 +142,7 @@ class VirtioNetDevice final : public RoceDevice {
   spec::Profile profile_ = static_cast<spec::Profile>(spec::kProfileDefault);
   bool has_roce_ = false;
   spec::NetConfigRdma rdma_config_;
-  uint16_t device_pairs_ = 1;  // N: how many pairs the queue indices count
+  uint16_t device_pairs_ = 1;  // N of the queue index formulas: pairs that the device has
   uint32_t max_frame_bytes_ = 0;
   uint16_t vectors_ = 0;
   uint8_t config_generation_ = 0;

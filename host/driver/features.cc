@@ -7,7 +7,7 @@ namespace {
 using spec::NetFeature;
 using spec::VirtioFeature;
 
-// The bit as a feature that virtio assigned, not as what the profile made of it.
+// True if this profile reuses the number of the virtio feature `bit`.
 bool IsWithheld(uint8_t bit, spec::Profile profile) {
   return bit < 64 && (spec::ConstantsOf(profile).net_features_withheld >> bit & 1) != 0;
 }
@@ -22,8 +22,8 @@ std::string NameOf(uint8_t bit, spec::Profile profile) {
 
 struct Requirement {
   Feature feature;
-  Feature needs;  // this or
-  Feature other;  // this; the same again if there is only one
+  Feature needs;  // one of these two
+  Feature other;  // equal to `needs` if there is only one
 };
 
 // The contract (net.toml) states these as prose: "Requires …".

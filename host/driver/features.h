@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of feature bits, their names, and which bits need which others.
+// Feature bit sets, their names, and their dependencies.
 #pragma once
 
 #include <bitset>
@@ -24,7 +24,7 @@ struct Feature {
 class FeatureSet {
  public:
   static constexpr unsigned kBits = spec::kVirtioFeatureBits;
-  static constexpr unsigned kWindowBits = 32;  // as many as one access to the common configuration shows
+  static constexpr unsigned kWindowBits = 32;  // of one access to the common configuration
   static constexpr unsigned kWindows = kBits / kWindowBits;
 
   FeatureSet() = default;
@@ -47,16 +47,16 @@ class FeatureSet {
   std::bitset<kBits> bits_;
 };
 
-// "mac mrg_rxbuf net_f_roce": the contract's names in this profile, "bit_71" for what has none.
+// The contract's names in this profile, as in "mac mrg_rxbuf net_f_roce"; "bit_71" for a bit without a name.
 std::string NamesOf(const FeatureSet& features, spec::Profile profile);
 
 struct UnmetRequirement {
-  Feature feature;   // is in the set,
-  FeatureSet needs;  // but none of these is
+  Feature feature;   // a feature of the set
+  FeatureSet needs;  // it requires one of these, none of which is in the set
 };
 
-// The first feature of `features` that needs another one which is missing; none if the set is consistent. `profile`
-// says what the bits mean that its RoCE extension took from virtio.
+// The first feature of `features` whose requirement is missing; none if the set is consistent. `profile` defines the
+// meaning of the bits that its RoCE extension reuses.
 std::optional<UnmetRequirement> FindUnmetRequirement(const FeatureSet& features, spec::Profile profile);
 
 }  // namespace vireo::host

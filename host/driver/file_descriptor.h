@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor with an owner.
+// Owner of a file descriptor (RAII).
 #pragma once
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ class FileDescriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  // The caller closes it.
+  // Transfers ownership to the caller.
   int Release() { return std::exchange(fd_, -1); }
   void Close() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));

@@ -14,7 +14,7 @@ template <typename Request>
 Status NetCommands::Send(NetFeature needs, NetCtrlClass ctrl_class, uint8_t command, const Request& request,
                          std::span<const uint8_t> tail) {
   if (!features_.Has(needs)) {
-    return Error{ErrorCode::kUnsupported, "this command needs the feature " + std::string(spec::ToString(needs))};
+    return Error{ErrorCode::kUnsupported, "this command requires the feature " + std::string(spec::ToString(needs))};
   }
   Result<NoPayload> done =
       control_->Command<Request, NoPayload>(static_cast<uint8_t>(ctrl_class), command, request, tail);

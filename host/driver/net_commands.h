@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The virtio-net commands that a simple driver needs, one function each. A command whose feature was not accepted fails
-// with kUnsupported and is not sent. The device gives no reasons: a refusal is kRefused and nothing more.
+// with kUnsupported and is not sent. The device reports no reasons: kRefused without detail.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ class NetCommands {
   // `control` must outlive the object; `features` are the accepted ones.
   NetCommands(ControlQueue& control, const FeatureSet& features) : control_(&control), features_(features) {}
 
-  // Queue pairs that the device uses for receiving, from pair 0 on; their queues must be enabled. Feature mq.
+  // Sets how many queue pairs the device receives on, from pair 0; their queues must be enabled. Feature mq.
   Status SetQueuePairs(uint16_t pairs);
-  // Receive modes. Feature ctrl_rx, for all but promisc and allmulti ctrl_rx_extra.
+  // Sets a receive mode. Feature ctrl_rx; for all modes but promisc and allmulti, ctrl_rx_extra.
   Status SetRxMode(spec::NetCtrlRxCmd mode, bool on);
   // Replaces the address filter. Feature ctrl_rx.
   Status SetMacTable(std::span<const MacAddress> unicast, std::span<const MacAddress> multicast);
@@ -32,12 +32,12 @@ class NetCommands {
   // VLAN filter, identifiers 0 to 4095. Feature ctrl_vlan.
   Status AddVlan(uint16_t vlan_id);
   Status DeleteVlan(uint16_t vlan_id);
-  // Answers spec::NetStatus::kAnnounce. Feature guest_announce.
+  // Acknowledges spec::NetStatus::kAnnounce. Feature guest_announce.
   Status AcknowledgeAnnounce();
-  // Interrupts of all queues of a direction, also of those that come back from a reset; the last setting of a queue
-  // counts. Feature notf_coal.
+  // Sets interrupt coalescing of all queues of a direction, including queues that are reset later. The last setting of
+  // a queue applies. Feature notf_coal.
   Status SetCoalescing(Direction direction, const spec::NetCtrlCoal& coalescing);
-  // Of one queue, which must be enabled; until it is reset. Feature vq_notf_coal.
+  // The same for one queue, which must be enabled; lasts until it is reset. Feature vq_notf_coal.
   Status SetQueueCoalescing(uint16_t vq_index, const spec::NetCtrlCoal& coalescing);
 
  private:

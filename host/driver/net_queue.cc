@@ -22,7 +22,7 @@ Result<TransmitQueue> TransmitQueue::Create(PciFunction& function, Queue queue, 
   const uint32_t slot_bytes = RoundUp(static_cast<uint32_t>(NetHdr::kBytes) + max_frame_bytes);
   Result<DmaBuffer> memory = function.AllocateDma(static_cast<size_t>(slot_bytes) * queue.ring->size(), kSlotAlign);
   if (!memory.ok()) return memory.error();
-  // Sent frames are taken back when buffers run out: nobody waits for them.
+  // Sent buffers are reclaimed on demand, so no interrupts are needed.
   queue.ring->DisableInterrupts();
   return TransmitQueue(std::move(queue), std::move(memory).value(), slot_bytes);
 }
@@ -44,12 +44,12 @@ Result<uint16_t> TransmitQueue::Reclaim() {
 Status TransmitQueue::Send(std::span<const uint8_t> frame, NetHdr header) {
   if (frame.empty() || frame.size() > slot_bytes_ - NetHdr::kBytes) {
     return Error{ErrorCode::kInvalidArgument, "a frame of " + std::to_string(frame.size()) +
-                                                  " bytes; the buffers take 1 to " +
+                                                  " bytes; the buffers hold 1 to " +
                                                   std::to_string(slot_bytes_ - NetHdr::kBytes)};
   }
   if (free_slots_.empty()) {
     if (Result<uint16_t> left = Reclaim(); !left.ok()) return left.error();
-    if (free_slots_.empty()) return Error{ErrorCode::kNoSpace, "all transmit buffers are with the device"};
+    if (free_slots_.empty()) return Error{ErrorCode::kNoSpace, "all transmit buffers are outstanding"};
   }
   const uint16_t slot = free_slots_.back();
   const uint64_t offset = static_cast<uint64_t>(slot) * slot_bytes_;
@@ -86,14 +86,14 @@ ReceiveQueue::ReceiveQueue(Queue queue, DmaBuffer memory, uint32_t buffer_bytes,
   for (unsigned slot = queue_.ring->size(); slot-- > 0;) free_slots_.push_back(slot);
 }
 
-Status ReceiveQueue::Give(Token slot) {
+Status ReceiveQueue::PostBuffer(Token slot) {
   const std::array<Segment, 1> segment{{{memory_->address() + slot * RoundUp(buffer_bytes_), buffer_bytes_}}};
   return queue_.ring->Add({}, segment, slot);
 }
 
 Status ReceiveQueue::Fill() {
   while (!free_slots_.empty()) {
-    if (Status given = Give(free_slots_.back()); !given.ok()) return given;
+    if (Status posted = PostBuffer(free_slots_.back()); !posted.ok()) return posted;
     free_slots_.pop_back();
   }
   queue_.Kick();
@@ -122,7 +122,7 @@ Result<std::optional<ReceivedFrame>> ReceiveQueue::Receive() {
       }
       partial_.header = NetHdr::Decode(data);
       partial_.bytes.clear();
-      // Without mergeable buffers num_buffers says nothing: it is the driver's to ignore.
+      // Without mergeable buffers the driver ignores num_buffers.
       missing_ = mergeable_ ? partial_.header.num_buffers : uint16_t{1};
       if (missing_ == 0 || missing_ > queue_.ring->size()) {
         return Broken("a packet in " + std::to_string(missing_) + " buffers");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames over a virtio-net queue pair: transmit copies a frame into a buffer of the driver, receive copies it out.
-// Simple and safe rather than fast; who needs no copies uses the Queue itself.
+// Frames over a virtio-net queue pair. Transmit copies a frame into a driver buffer, receive copies it out. For zero
+// copy, use the Queue itself.
 //
-// Frames begin with the destination MAC address and have no FCS. No offload is hidden: the packet header is the
-// caller's business in both directions.
+// Frames start with the destination MAC address and have no FCS. Offloads are not handled here: the caller writes and
+// reads the packet header.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,18 @@ struct ReceivedFrame {
 
 class TransmitQueue {
  public:
-  // Buffers for frames up to max_frame_bytes: one per entry of the queue. Queue and object must outlive the device's
-  // use of them.
+  // Allocates one buffer of max_frame_bytes per queue entry. Stop the queue or reset the device before destroying it.
   static Result<TransmitQueue> Create(PciFunction& function, Queue queue, uint32_t max_frame_bytes);
 
-  // Gives a frame of 1 to max_frame_bytes to the device, which sends it some time later. header.num_buffers is sent as
-  // 0. kInvalidArgument; kNoSpace: all buffers are with the device, try again later; kMisbehaved: see Restart.
+  // Queues a frame of 1 to max_frame_bytes for transmission. header.num_buffers is sent as 0. kInvalidArgument;
+  // kNoSpace: all buffers are outstanding, try again later; kMisbehaved: see Restart.
   Status Send(std::span<const uint8_t> frame, spec::NetHdr header = {});
-  // Takes back what the device has sent; Send does it by itself when it runs out of buffers. Returns how many are still
-  // on their way.
+  // Reclaims buffers that the device has sent; Send calls it when it runs out of buffers. Returns how many are
+  // outstanding.
   Result<uint16_t> Reclaim();
 
   Queue& queue() { return queue_; }
-  // After the queue or device was reset and before it is enabled again: all buffers are free; frames on their way are
+  // Call after the queue or device was reset and before it is enabled again. Frees all buffers; outstanding frames are
   // lost.
   void Restart();
 
@@ -49,23 +48,22 @@ class TransmitQueue {
 
 class ReceiveQueue {
  public:
-  // One buffer of buffer_bytes (packet header included) per entry of the queue. With `mergeable` (feature mrg_rxbuf) a
-  // frame may span buffers; else it must fit in one.
+  // Allocates one buffer of buffer_bytes (packet header included) per queue entry. With `mergeable` (feature mrg_rxbuf)
+  // a frame may span buffers; else it must fit in one.
   static Result<ReceiveQueue> Create(PciFunction& function, Queue queue, uint32_t buffer_bytes, bool mergeable);
 
-  // Gives all free buffers to the device. Once after the device was started, and after Restart; Receive does it by
-  // itself then.
+  // Posts all free buffers. Call it once after the device was started and after Restart; after that, Receive does it.
   Status Fill();
   // The next frame, or none. kMisbehaved: the device broke a rule of the ring or of the packet header; see Restart.
   Result<std::optional<ReceivedFrame>> Receive();
 
   Queue& queue() { return queue_; }
-  // After the queue or device was reset and before it is enabled again. A frame of which only a part was there is lost.
+  // Call after the queue or device was reset and before it is enabled again. A partly received frame is lost.
   void Restart();
 
  private:
   ReceiveQueue(Queue queue, DmaBuffer memory, uint32_t buffer_bytes, bool mergeable);
-  Status Give(Token slot);
+  Status PostBuffer(Token slot);
   Error Broken(const std::string& what);
 
   Queue queue_;
@@ -73,9 +71,9 @@ class ReceiveQueue {
   uint32_t buffer_bytes_;
   bool mergeable_;
   std::vector<Token> free_slots_;
-  ReceivedFrame partial_;     // of a frame that spans buffers,
-  uint16_t missing_ = 0;      // of which so many have not come yet
-  std::string break_reason_;  // not empty: nothing is read any more
+  ReceivedFrame partial_;     // of a frame that spans buffers
+  uint16_t missing_ = 0;      // buffers of that frame still to come
+  std::string break_reason_;  // not empty: the queue is broken and not read any more
 };
 
 }  // namespace vireo::host

@@ -23,7 +23,7 @@ constexpr size_t DeviceEventOffset(size_t size) {
   return RoundUp(DriverEventOffset(size) + PvirtqEventSuppress::kBytes, spec::kPvirtqEventSuppressAlign);
 }
 
-// Flags of an available descriptor at a place with this wrap counter.
+// Flags of an available descriptor with this wrap counter.
 constexpr uint16_t AvailableFlags(bool wrap) { return wrap ? VirtqDescFlags::kAvail : VirtqDescFlags::kUsed; }
 
 }  // namespace
@@ -74,8 +74,8 @@ uint8_t* PackedRing::Descriptor(uint16_t slot) const {
   return memory_->data() + static_cast<size_t>(slot) * PvirtqDesc::kBytes;
 }
 
-// The device takes descriptors strictly in the order of the ring. So only the first one that is not yet published must
-// keep its old flags: what is behind it can be written completely.
+// The device reads descriptors in ring order. So only the first unpublished one must keep its old flags; those after it
+// can be written completely.
 void PackedRing::WriteDescriptor(const Segment& segment, uint16_t id, uint16_t flags) {
   uint8_t* at = Descriptor(next_add_.slot);
   flags |= AvailableFlags(next_add_.wrap);
@@ -91,7 +91,7 @@ void PackedRing::WriteDescriptor(const Segment& segment, uint16_t id, uint16_t f
 }
 
 Status PackedRing::Add(std::span<const Segment> readable, std::span<const Segment> writable, Token token) {
-  Result<Shape> shape = Plan(readable, writable);
+  Result<Shape> shape = CheckBuffer(readable, writable);
   if (!shape.ok()) return shape.error();
   const uint16_t id = free_ids_.back();
   free_ids_.pop_back();
@@ -114,7 +114,7 @@ Status PackedRing::Add(std::span<const Segment> readable, std::span<const Segmen
     for (const Segment& segment : readable) write(segment, 0);
     for (const Segment& segment : writable) write(segment, VirtqDescFlags::kWrite);
   }
-  Remember(id, *shape, token);
+  RecordBuffer(id, *shape, token);
   return {};
 }
 
@@ -132,7 +132,7 @@ bool PackedRing::Publish() {
   if (event.desc_event_flags != RingEventFlags::kDesc || !options_.event_idx) {
     return event.desc_event_flags != RingEventFlags::kDisable;
   }
-  // Positions on one axis: the slots of the lap that we are in count from 0, those of the lap before are negative.
+  // Unwrapped positions: slots of the current lap count from 0, slots of the previous lap are negative.
   auto wanted = static_cast<uint16_t>(event.desc_event_off);
   if (event.desc_event_wrap != next_add_.wrap) wanted = static_cast<uint16_t>(wanted - size_);
   return NeedsEvent(wanted, next_add_.slot, static_cast<uint16_t>(next_add_.slot - count));
@@ -175,7 +175,7 @@ bool PackedRing::EnableInterrupts() {
   return IsUsed(next_used_);
 }
 
-// One store, so that the device never sees a new position with old flags.
+// One store, so that the device never reads a new position with old flags.
 void PackedRing::WriteInterruptRequest(RingEventFlags when) {
   PvirtqEventSuppress event;
   event.desc_event_flags = when;
@@ -187,7 +187,7 @@ void PackedRing::WriteInterruptRequest(RingEventFlags when) {
 }
 
 std::vector<Token> PackedRing::Detach() {
-  std::vector<Token> tokens = ForgetBuffers();
+  std::vector<Token> tokens = DetachBuffers();
   Restart();
   return tokens;
 }
@@ -199,7 +199,7 @@ uint32_t PackedRing::NotificationData(uint16_t vq_index) const {
 }
 
 uint16_t PackedRing::UsedPosition() const {
-  // Slot and wrap counter are packed as everywhere in packed rings.
+  // Slot and wrap counter share one word, as in the event suppression structure.
   const spec::PvirtqEventSuppress position{.desc_event_off = next_used_.slot,
                                            .desc_event_wrap = next_used_.wrap,
                                            .desc_event_flags = RingEventFlags::kEnable,

@@ -27,7 +27,7 @@ class PackedRing final : public Virtqueue {
   uint16_t UsedPosition() const override;
 
  private:
-  // A place in the ring and the wrap counter that its descriptor has there.
+  // A slot of the ring and the wrap counter of its descriptor.
   struct Position {
     uint16_t slot = 0;
     bool wrap = true;
@@ -45,9 +45,9 @@ class PackedRing final : public Virtqueue {
   std::vector<uint16_t> free_ids_;  // as a stack
   Position next_add_;
   Position next_used_;
-  Position next_published_;         // where the device expects the next available descriptor
+  Position next_published_;         // where the device looks for the next available descriptor
   uint16_t unpublished_ = 0;        // descriptors from there to next_add_
-  uint16_t unpublished_flags_ = 0;  // of the first of them, which is still hidden
+  uint16_t unpublished_flags_ = 0;  // of the first of them, not yet written to the ring
 
   uint8_t* driver_event_ = nullptr;
   uint8_t* device_event_ = nullptr;

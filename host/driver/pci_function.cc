@@ -5,7 +5,7 @@ namespace vireo::host {
 
 Result<DmaBuffer> PciFunction::MapForeign(std::unique_ptr<ForeignMemory> /*memory*/, uint64_t /*like*/,
                                           size_t /*bytes*/) {
-  return Error{ErrorCode::kUnsupported, "this kind of function cannot show memory of other processes to its device"};
+  return Error{ErrorCode::kUnsupported, "this kind of function cannot map memory of other processes for its device"};
 }
 
 }  // namespace vireo::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One virtqueue in use: ring, doorbell and interrupt vector together.
+// An open virtqueue: ring, doorbell and interrupt vector.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace vireo::host {
 
-// Destroying it does not stop the device: stop the queue or reset the device first, else the device uses freed memory.
+// Destroying it does not stop the device. Stop the queue or reset the device first, else the device accesses freed
+// memory.
 struct Queue {
   uint16_t index = 0;
   std::unique_ptr<Virtqueue> ring;
   Doorbell doorbell;
   std::optional<uint16_t> vector;  // none: the device never interrupts for it
 
-  // Publishes what was added, and rings if the device wants to know.
+  // Publishes added buffers, and rings the doorbell unless the device suppresses it.
   void Kick() {
     if (ring->Publish()) doorbell.Ring(*ring);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors as values: what the driver's functions return. Nothing here throws; asking a failed Result for its value ends
-// the program, because that is a mistake in the calling code.
+// Errors as values: return types of the driver's functions. Nothing here throws. value() of a failed Result aborts the
+// program: that is a bug in the caller.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace vireo::host {
 
-// What the caller can do about a failure. The text of the error says what happened and to what.
+// Error classes by what the caller can do. Error::text names the failure and the object.
 enum class ErrorCode : uint8_t {
-  kInvalidArgument,  // never works: correct the call
-  kUnsupported,      // this device, profile or set of accepted features does not have it
+  kInvalidArgument,  // permanent: fix the call
+  kUnsupported,      // not in this device, profile or set of accepted features
   kNoDevice,         // the PCI function is not a usable virtio-net device
   kNoSpace,          // the ring is full: harvest, then try again
   kNoMemory,         // no (more) DMA memory
   kTimeout,          // the device did not answer in time; it may still do so
-  kRefused,          // the device answered no; for a control command Error::rdma says why
-  kMisbehaved,       // the device broke a rule: its queue is stopped on our side; reset the queue or the device
-  kBadState,         // called in the wrong order, or on something that is stopped
-  kLost,             // the transport is gone: open the function anew
+  kRefused,          // the device refused; for a control command Error::rdma is the reason
+  kMisbehaved,       // the device violated the protocol; the driver stopped the queue: reset queue or device
+  kBadState,         // called in the wrong order, or on a stopped object
+  kLost,             // the transport is lost: reopen the function
 };
 
 const char* ToString(ErrorCode code);
@@ -38,7 +38,7 @@ struct Error {
   spec::RdmaError rdma = spec::RdmaError::kOk;
 };
 
-// "code: text", with the ack code's name if there is one.
+// "code: text", and the ack code's name in brackets if there is one.
 std::string ToString(const Error& error);
 
 // Either a value or an Error. Result<void>, which is Status, is success or an Error.

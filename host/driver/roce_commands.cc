@@ -12,10 +12,10 @@ using spec::RdmaCtrlCmd;
 namespace {
 
 Error NotInProfile(const std::string& what) {
-  return {ErrorCode::kUnsupported, what + " needs profile vireo, the device has rfc-v2"};
+  return {ErrorCode::kUnsupported, what + " requires profile vireo, the device has rfc-v2"};
 }
 
-// Names the command in an error of the control queue, which knows only numbers.
+// Adds the command's name to an error of the control queue, which has only numbers.
 Error Named(RdmaCtrlCmd command, Error error) {
   if (const char* name = spec::ToString(command); name != nullptr) error.text = std::string(name) + ": " + error.text;
   return error;

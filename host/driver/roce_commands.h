@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoCE commands of the control queue, one function each. They check nothing that the device checks: what the device
-// refuses comes back as kRefused with its reason in Error::rdma (profile vireo). What the profile in use does not have
-// fails here with kUnsupported and is not sent; fields that exist only in profile vireo are sent as 0 in rfc-v2.
+// The RoCE commands of the control queue, one function each. Checks are left to the device: a refused command fails
+// with kRefused and the reason in Error::rdma (profile vireo). A command or value that the profile does not have fails
+// with kUnsupported and is not sent; fields that exist only in profile vireo are sent as 0 in rfc-v2.
 //
-// They do not touch virtqueues: enabling the queues of a new CQ or QP and resetting them after its end is the caller's
-// work, in the order that each function's comment gives.
+// They do not touch virtqueues: the caller enables the queues of a new CQ or QP and resets them after its destruction,
+// in the order that each function's comment states.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class RoceCommands {
 
   // Returns the CQ's number. Next: enable its virtqueue and post buffers.
   Result<uint32_t> CreateCq(uint32_t cqe);
-  // Next: reset its virtqueue; then its buffers are free.
+  // Next: reset its virtqueue; its buffers are free after that.
   Status DestroyCq(uint32_t cqn);
-  // Arms a CQ for CQEs after the answer: poll once more before sleeping. `flags`: spec::IbNotifyFlags. In profile vireo
-  // Doorbell::ArmCq does the same without a command.
+  // Arms a CQ for CQEs written after the answer: poll once more before sleeping. `flags`: spec::IbNotifyFlags. In
+  // profile vireo Doorbell::ArmCq does the same without a command.
   Status ReqNotifyCq(uint32_t cqn, uint32_t flags);
 
   Result<uint32_t> CreatePd();
@@ -38,17 +38,17 @@ class RoceCommands {
   // request.npages is set from `pages` (device addresses). In rfc-v2 pages have 4096 bytes: another page_shift is
   // kUnsupported.
   Result<spec::RdmaAckRegUserMr> RegUserMr(spec::RdmaCmdRegUserMr request, std::span<const uint64_t> pages);
-  // After success the device touches none of its memory.
+  // After success the device does not access its memory any more.
   Status DeregMr(uint32_t mrn);
 
   // Returns the QP's number. Next: enable its two virtqueues.
   Result<uint32_t> CreateQp(const spec::RdmaCmdCreateQp& request);
   Status ModifyQp(const spec::RdmaCmdModifyQp& request);
   Result<spec::RdmaAckQueryQp> QueryQp(uint32_t qpn, uint32_t attr_mask);
-  // Next: reset both virtqueues; what was posted never completes.
+  // Next: reset both virtqueues; outstanding work requests never complete.
   Status DestroyQp(uint32_t qpn);
 
-  // Returns the handle.
+  // Returns the address handle.
   Result<uint32_t> CreateAh(uint32_t pdn, const spec::RdmaAhAttr& attributes);
   Status DestroyAh(uint32_t pdn, uint32_t ah);
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to memory that the device reads and writes at the same time, and the ordering rules of virtqueues. Each rule
-// has a function of its own, named by its use: at the place of use it says why something is ordered, not how.
+// Access to memory that the device reads and writes concurrently, and the memory barriers of virtqueues. Each ordering
+// rule is a function, named by its reason and not by the barrier type.
 //
-// The functions order for a real device on a coherent bus, not only for another processor (feature order_platform). On
-// x86 all but the two store-before-load rules are free: they only keep the compiler in order.
+// They order accesses for a real device on a coherent bus, not only for another processor (feature order_platform). On
+// x86 all but the two store-before-load rules are compiler barriers only.
 //
 //   driver                                            device
 //   write descriptors and ring entry
 //   OrderChainBeforePublish
 //   write index (packed: flags of the head)  ------>  read index, then entry and descriptors
 //   OrderPublishBeforeNotifyCheck
-//   read "does the device want a doorbell?"  <------  write it, then look once more for work
+//   read doorbell suppression                <------  write it, then poll the ring once more
 //
 //   read used index (packed: flags)          <------  write data, used entry, then index
 //   OrderUsedBeforeEntry
 //   read entry and data
 //
-//   write "interrupt me"                     ------>  after writing the used index, read it
+//   enable interrupts                        ------>  after writing the used index, read it
 //   OrderEnableBeforeRecheck
 //   read used index once more
 #pragma once
@@ -65,18 +65,19 @@ constexpr uint32_t LittleEndian(uint32_t value) {
 
 }  // namespace detail
 
-// The device must not see the published index or flags before what they publish: it would follow an old descriptor.
+// The device must not see the published index or flags before the entries that they publish: it would follow a stale
+// descriptor.
 inline void OrderChainBeforePublish() { detail::StoreBarrier(); }
 
-// The published index must be out before we read whether the device wants a doorbell. Else both sides could miss each
-// other: the device, about to sleep, sees no work; we, reading too early, see that it is awake.
+// The published index must be visible before the driver reads doorbell suppression. Else both sides could miss each
+// other: the device, about to sleep, sees no work; the driver, reading too early, sees doorbells suppressed.
 inline void OrderPublishBeforeNotifyCheck() { detail::FullBarrier(); }
 
-// The used entry and the data must be read after the index or flags that announce them: before, they may be old.
+// The used entry and the data must be read after the index or flags that publish them: before, they may be stale.
 inline void OrderUsedBeforeEntry() { detail::LoadBarrier(); }
 
-// The request for interrupts must be out before we look for used buffers a last time. Else a buffer used in between
-// would neither be seen by us nor interrupt.
+// The interrupt enable must be visible before the driver polls the used ring a last time. Else a buffer used in between
+// would be neither found nor signalled by an interrupt.
 inline void OrderEnableBeforeRecheck() { detail::FullBarrier(); }
 
 // One access each, little-endian, atomic; ordered only by the functions above. Pointers are aligned to the size of the

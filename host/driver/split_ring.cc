@@ -15,7 +15,7 @@ using spec::VirtqDescFlags;
 using spec::VirtqUsed;
 using spec::VirtqUsedElem;
 
-// Where the parts of a ring of `size` entries are in its memory.
+// Offsets of the parts of a ring of `size` entries in its memory.
 struct Layout {
   size_t avail = 0;
   size_t used_event = 0;
@@ -89,12 +89,11 @@ uint8_t* SplitRing::UsedEntry(uint16_t index) const {
 uint16_t SplitRing::UsedIndex() const { return LoadShared16(used_ + VirtqUsed::kIdxOffset); }
 
 Status SplitRing::Add(std::span<const Segment> readable, std::span<const Segment> writable, Token token) {
-  Result<Shape> shape = Plan(readable, writable);
+  Result<Shape> shape = CheckBuffer(readable, writable);
   if (!shape.ok()) return shape.error();
   const uint16_t head = free_head_;
 
-  // One walk serves both: the descriptors of the ring, linked as the free ones are, or those of a table, linked in
-  // order.
+  // Same loop for both: descriptors of the ring, linked by the free list, or descriptors of a table, linked in order.
   uint16_t index = shape->indirect ? uint16_t{0} : head;
   uint16_t left = shape->segments;
   const auto write = [&](const Segment& segment, uint16_t flags) {
@@ -119,7 +118,7 @@ Status SplitRing::Add(std::span<const Segment> readable, std::span<const Segment
   free_head_ = index;
 
   StoreShared16(AvailEntry(static_cast<uint16_t>(added_)), head);
-  Remember(head, *shape, token);
+  RecordBuffer(head, *shape, token);
   return {};
 }
 
@@ -164,7 +163,7 @@ Result<std::optional<UsedBuffer>> SplitRing::Harvest() {
 
 void SplitRing::DisableInterrupts() {
   interrupts_ = false;
-  // With event_idx there is no off: the furthest event is 65535 used buffers away.
+  // event_idx cannot disable interrupts: the furthest event is 65535 used buffers away.
   WriteInterruptRequest(static_cast<uint16_t>(used_seen_ - 1), spec::VirtqAvailFlags::kNoInterrupt);
 }
 
@@ -185,7 +184,7 @@ void SplitRing::WriteInterruptRequest(uint16_t used_event, uint16_t flags) {
 }
 
 std::vector<Token> SplitRing::Detach() {
-  std::vector<Token> tokens = ForgetBuffers();
+  std::vector<Token> tokens = DetachBuffers();
   LinkFreeDescriptors();
   used_seen_ = 0;
   return tokens;

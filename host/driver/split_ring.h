@@ -36,8 +36,8 @@ class SplitRing final : public Virtqueue {
   void WriteInterruptRequest(uint16_t used_event, uint16_t flags);
   uint16_t UsedIndex() const;
 
-  // Copy of the chains' links that the device cannot change. The free descriptors are one more chain, from free_head_
-  // on.
+  // Driver-private copy of the chains' links, which the device cannot change. The free list is one more chain, from
+  // free_head_ on.
   std::vector<uint16_t> next_;
   uint16_t free_head_ = 0;
   uint16_t used_seen_ = 0;  // used.idx up to which everything is harvested

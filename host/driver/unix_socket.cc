@@ -12,7 +12,7 @@ Result<sockaddr_un> UnixAddress(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' cannot be a socket's path: 1 to " +
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is not a valid socket path: 1 to " +
                                                   std::to_string(sizeof address.sun_path - 1) + " characters"};
   }
   std::copy(path.begin(), path.end(), address.sun_path);

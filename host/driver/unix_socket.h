@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unix sockets at paths, and the file descriptors that travel with messages. What a message is, is its protocol's
-// matter. For any thread.
+// Unix sockets bound to paths, and passing of file descriptors (SCM_RIGHTS). Message formats are defined by the
+// protocols above. Thread-safe.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,21 +16,21 @@
 
 namespace vireo::host {
 
-// `type`: SOCK_STREAM or SOCK_SEQPACKET. kInvalidArgument: the path is empty or too long; kLost: the system refused.
-// A listening socket at `path`, in place of what was left there. Non-blocking.
+// `type`: SOCK_STREAM or SOCK_SEQPACKET. kInvalidArgument: the path is empty or too long; kLost: the system refused. A
+// non-blocking listening socket at `path`; replaces a stale socket there.
 Result<FileDescriptor> ListenAt(const std::string& path, int type);
-// A datagram socket at `path`, likewise. Connects nobody.
+// A non-blocking datagram socket at `path`, likewise; not connected.
 Result<FileDescriptor> BindDatagramAt(const std::string& path);
 Result<sockaddr_un> UnixAddress(const std::string& path);
 Result<FileDescriptor> ConnectTo(const std::string& path, int type);
 
-// What errno says of a system call that failed.
+// kLost with the text of errno.
 Error SystemError(const std::string& what);
 
-// `fds` go with the message; none: nothing changes. `control` has CMSG_SPACE for them, is aligned as cmsghdr and
-// outlives the call that sends.
+// Attaches `fds` to the message; no effect if empty. `control` has CMSG_SPACE for them, is aligned as cmsghdr and
+// outlives the sendmsg call.
 void AttachFds(msghdr& message, std::span<uint8_t> control, std::span<const int> fds);
-// Those that came with a message that was received.
+// The descriptors of a received message.
 std::vector<FileDescriptor> TakeFds(msghdr& message);
 
 }  // namespace vireo::host

@@ -34,7 +34,7 @@ using vfio_user::Message;
 using vfio_user::MessageReader;
 
 constexpr uint64_t kPageBytes = 4096;
-// Device addresses: above 4 GiB, each used once, so that a late access shows.
+// Device addresses: above 4 GiB, each used once, so that a late access fails.
 constexpr uint64_t kFirstAddress = 0x20'0000'0000;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -59,7 +59,7 @@ Result<std::unique_ptr<VfioUserFunction>> VfioUserFunction::Connect(const std::s
   function->next_address_ = kFirstAddress;
   function->socket_ = std::move(socket).value();
   if (Status done = function->Negotiate(); !done.ok()) return done.error();
-  if (Status done = function->Explore(); !done.ok()) return done.error();
+  if (Status done = function->ReadDeviceInfo(); !done.ok()) return done.error();
   return function;
 }
 
@@ -72,12 +72,13 @@ Status VfioUserFunction::Negotiate() {
                      {reinterpret_cast<const uint8_t*>(capabilities.c_str()), capabilities.size() + 1},
                      sizeof(vfio_user::Version), &fds);
   if (!answer.ok()) return answer.error();
-  if (Get<vfio_user::Version>(*answer).major != 0) return Error{ErrorCode::kUnsupported, "another vfio-user protocol"};
+  if (Get<vfio_user::Version>(*answer).major != 0)
+    return Error{ErrorCode::kUnsupported, "unsupported vfio-user protocol version"};
   const auto* const text = reinterpret_cast<const char*>(answer->data()) + sizeof(vfio_user::Version);
   const size_t length = ::strnlen(text, answer->size() - sizeof(vfio_user::Version));
   nlohmann::json version = nlohmann::json::object();
   if (length != 0) version = nlohmann::json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
-  const Error nonsense{ErrorCode::kMisbehaved, "the vfio-user server's capabilities make no sense"};
+  const Error nonsense{ErrorCode::kMisbehaved, "the vfio-user server's capabilities are invalid"};
   if (!version.is_object()) return nonsense;
   const auto capability = version.find("capabilities");
   if (capability == version.end()) return {};
@@ -94,12 +95,12 @@ Status VfioUserFunction::Negotiate() {
   const auto index = twin->find("fd_index");
   if (index == twin->end() || !index->is_number_unsigned() || index->get<uint64_t>() >= fds.size()) return nonsense;
   twin_ = std::move(fds[index->get<size_t>()]);
-  // The program's signals are for its own threads.
+  // Block signals: they are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool is_started = true;
-  try {  // the one way in which std::thread tells
+  try {  // std::thread reports failure only by exception
     agent_ = std::thread([this] { ServeMemory(); });
   } catch (const std::system_error&) {
     is_started = false;
@@ -109,7 +110,7 @@ Status VfioUserFunction::Negotiate() {
   return {};
 }
 
-Status VfioUserFunction::Explore() {
+Status VfioUserFunction::ReadDeviceInfo() {
   auto info = Call(Command::kGetInfo, BytesOf(vfio_user::DeviceInfo{}), {}, sizeof(vfio_user::DeviceInfo));
   if (!info.ok()) return info.error();
   const auto device = Get<vfio_user::DeviceInfo>(*info);
@@ -129,7 +130,7 @@ Status VfioUserFunction::Explore() {
   auto irq = Call(Command::kGetIrqInfo, BytesOf(ask), {}, sizeof ask);
   if (!irq.ok()) return irq.error();
   const auto msix = Get<vfio_user::IrqInfo>(*irq);
-  // A table has no more [PCIe 5.0, 7.7.2.2]; whoever says otherwise gets no descriptors.
+  // Limit of an MSI-X table [PCIe 5.0, 7.7.2.2]; a larger count from the server is invalid.
   constexpr unsigned kMaxVectors = 2048;
   if (msix.count <= kMaxVectors && (msix.flags & VFIO_IRQ_INFO_EVENTFD) != 0) max_vectors_ = msix.count;
   return {};
@@ -141,7 +142,7 @@ VfioUserFunction::~VfioUserFunction() {
   agent_.join();
 }
 
-void VfioUserFunction::Lose(const std::string& why) {
+void VfioUserFunction::MarkLost(const std::string& why) {
   const std::lock_guard lock(state_mutex_);
   if (lost_.empty()) lost_ = why;
   is_lost_ = true;
@@ -175,7 +176,7 @@ Result<std::vector<uint8_t>> VfioUserFunction::Call(Command command, std::span<c
       pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
       const int left_ms = now >= deadline ? 0 : static_cast<int>((deadline - now) / (kSecond / 1000)) + 1;
       if (now < deadline && (::poll(&readable, 1, left_ms) >= 0 || errno == EINTR)) continue;
-      Lose("the vfio-user server did not answer in " + std::to_string(options_.timeout_ms) + " ms");
+      MarkLost("the vfio-user server did not answer in " + std::to_string(options_.timeout_ms) + " ms");
       return health().error();
     }
     if (state != MessageReader::Got::kMessage) break;
@@ -192,7 +193,7 @@ Result<std::vector<uint8_t>> VfioUserFunction::Call(Command command, std::span<c
     if (got != nullptr) *got = std::move(message.fds);
     return std::move(message.payload);
   }
-  Lose("the vfio-user server went away");
+  MarkLost("the vfio-user server closed the connection");
   return health().error();
 }
 
@@ -215,7 +216,7 @@ uint32_t VfioUserFunction::ReadConfig(uint32_t offset, unsigned bytes) {
 void VfioUserFunction::WriteConfig(uint32_t offset, unsigned bytes, uint32_t value) {
   if (bytes == 0 || bytes > sizeof value) return;
   const vfio_user::RegionAccess access{.offset = offset, .region = VFIO_PCI_CONFIG_REGION_INDEX, .count = bytes};
-  // A write that is refused is lost, as on the bus.
+  // A refused write is dropped, as on the bus.
   static_cast<void>(Call(Command::kRegionWrite, BytesOf(access), BytesOf(value).first(bytes), sizeof access));
 }
 
@@ -234,7 +235,7 @@ void VfioUserFunction::WriteBar(unsigned bar, uint64_t offset, unsigned bytes, u
     const std::lock_guard lock(send_mutex_);
     is_sent = vfio_user::SendMessage(socket_.get(), header, BytesOf(access), BytesOf(value).first(bytes));
   }
-  if (!is_sent) Lose("the vfio-user server went away");
+  if (!is_sent) MarkLost("the vfio-user server closed the connection");
 }
 
 Status VfioUserFunction::Reset() {
@@ -247,7 +248,7 @@ Status VfioUserFunction::Reset() {
 
 class VfioUserFunction::Memory final : public DmaMemory {
  public:
-  // `mapped`: bytes that the device sees, and (`is_owner`) that were mapped here.
+  // `mapped`: bytes mapped for the device and, with `is_owner`, in this process.
   Memory(VfioUserFunction& function, uint8_t* data, uint64_t address, size_t bytes, size_t mapped, bool is_owner)
       : DmaMemory(data, address, bytes), function_(function), mapped_(mapped), is_owner_(is_owner) {}
   ~Memory() override {
@@ -266,7 +267,7 @@ Result<uint64_t> VfioUserFunction::MapAt(size_t bytes, int file) {
   {
     const std::lock_guard lock(state_mutex_);
     map.address = next_address_;
-    next_address_ += bytes + kPageBytes;  // and a page that is never there
+    next_address_ += bytes + kPageBytes;  // plus an unmapped guard page
   }
   map.size = bytes;
   const auto answer = Call(Command::kDmaMap, BytesOf(map), {}, 0, nullptr, {&file, file < 0 ? size_t{0} : size_t{1}});
@@ -279,9 +280,9 @@ void VfioUserFunction::Unmap(uint64_t address, size_t bytes) {
   vfio_user::DmaUnmap unmap;
   unmap.address = address;
   unmap.size = bytes;
-  static_cast<void>(Call(Command::kDmaUnmap, BytesOf(unmap), {}, 0));  // fails only if all is lost
+  static_cast<void>(Call(Command::kDmaUnmap, BytesOf(unmap), {}, 0));  // fails only if the function is lost
   const std::lock_guard lock(state_mutex_);
-  shown_.erase(address);
+  unmappable_.erase(address);
 }
 
 Result<DmaBuffer> VfioUserFunction::AllocateDma(size_t bytes, size_t alignment) {
@@ -291,7 +292,7 @@ Result<DmaBuffer> VfioUserFunction::AllocateDma(size_t bytes, size_t alignment) 
   }
   if (Status healthy = health(); !healthy.ok()) return healthy.error();
   const size_t mapped = RoundUp(bytes, kPageBytes);
-  // The mappings keep it; the descriptor is not needed longer.
+  // The mappings keep the file; its descriptor is closed.
   const FileDescriptor file(::memfd_create("vireo-dma", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.is_open() || ::ftruncate(file.get(), static_cast<off_t>(mapped)) != 0 ||
       ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
@@ -309,16 +310,16 @@ Result<DmaBuffer> VfioUserFunction::AllocateDma(size_t bytes, size_t alignment) 
 
 Result<DmaBuffer> VfioUserFunction::MapDma(uint8_t* memory, size_t bytes) {
   if (bytes == 0 || bytes % kPageBytes != 0 || reinterpret_cast<uintptr_t>(memory) % kPageBytes != 0) {
-    return Error{ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"};
+    return Error{ErrorCode::kInvalidArgument, "memory to map must be page-aligned"};
   }
   if (!twin_.is_open()) {
-    return Error{ErrorCode::kUnsupported, "the vfio-user server has no socket of its own for memory accesses"};
+    return Error{ErrorCode::kUnsupported, "the vfio-user server does not support twin-socket mode"};
   }
   auto address = MapAt(bytes, -1);
   if (!address.ok()) return address.error();
   {
     const std::lock_guard lock(state_mutex_);
-    shown_[*address] = {memory, bytes};
+    unmappable_[*address] = {memory, bytes};
   }
   return DmaBuffer(std::make_unique<Memory>(*this, memory, *address, bytes, bytes, false));
 }
@@ -330,7 +331,7 @@ void VfioUserFunction::ServeMemory() {
   }
 }
 
-// False: nothing more can come of this socket.
+// False: the socket is closed or broken.
 bool VfioUserFunction::Serve(int socket, const Message& message) {
   if (message.is_reply()) return false;
   const bool is_read = message.command() == Command::kDmaRead, is_write = message.command() == Command::kDmaWrite;
@@ -346,10 +347,10 @@ bool VfioUserFunction::Serve(int socket, const Message& message) {
     }
   }
   if (error == 0) {
-    // Under the lock, so that nobody takes the memory away meanwhile.
+    // Hold the lock, so that the memory is not unmapped meanwhile.
     const std::lock_guard lock(state_mutex_);
-    auto window = shown_.upper_bound(access.address);
-    const bool is_below = window != shown_.begin();
+    auto window = unmappable_.upper_bound(access.address);
+    const bool is_below = window != unmappable_.begin();
     if (is_below) --window;
     const uint64_t offset = is_below ? access.address - window->first : 0;
     if (!is_below || offset > window->second.size() || access.count > window->second.size() - offset) {
@@ -409,7 +410,7 @@ Status VfioUserFunction::EnableMsix(unsigned count) {
   return {};
 }
 
-// The counter is taken, so that a message that nobody asks for does not keep the next Wait awake.
+// Clear the eventfd counter, so that a message that is never taken does not wake the next Wait.
 bool VfioUserFunction::Harvest(Vector& vector) {
   uint64_t count = 0;
   if (::read(vector.fd.get(), &count, sizeof count) != sizeof count) return false;
@@ -432,13 +433,14 @@ uint64_t VfioUserFunction::NowNs() {
 void VfioUserFunction::Wait(uint64_t deadline_ns) {
   const uint64_t now = NowNs();
   if (deadline_ns <= now) ::sched_yield();  // the device runs in another process, perhaps on this processor
-  std::vector<pollfd> fds{{.fd = is_lost_ ? -1 : socket_.get(), .events = 0, .revents = 0}};  // tells when it is closed
+  std::vector<pollfd> fds{
+      {.fd = is_lost_ ? -1 : socket_.get(), .events = 0, .revents = 0}};  // reports when it is closed
   for (const Vector& vector : vectors_) fds.push_back({.fd = vector.fd.get(), .events = POLLIN, .revents = 0});
   const uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
   const timespec timeout{.tv_sec = static_cast<time_t>(std::min<uint64_t>(left / kSecond, 1U << 30)),
                          .tv_nsec = static_cast<long>(left % kSecond)};
   if (::ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return;
-  if ((fds[0].revents & (POLLHUP | POLLERR)) != 0) Lose("the vfio-user server went away");
+  if ((fds[0].revents & (POLLHUP | POLLERR)) != 0) MarkLost("the vfio-user server closed the connection");
   for (size_t i = 0; i < vectors_.size(); ++i) {
     if (fds[i + 1].revents != 0) Harvest(vectors_[i]);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PCI function behind a vfio-user socket: a device in another process, which this process drives as if it were its
-// own. Any server that speaks protocol 0.0 will do; what is said of simulated time holds of none: NowNs is real time.
+// A PCI function behind a vfio-user socket: a device in another process. Works with any server of protocol 0.0. NowNs
+// is real time, not simulated time.
 //
-// Memory of AllocateDma is in files that the server maps. Memory of MapDma it cannot map: a thread of this object reads
-// and writes it for the server, at tens of microseconds an access; that needs a server with twin-socket mode, else
-// MapDma is kUnsupported. Registers cost a message each, and reads a round trip.
+// AllocateDma memory lies in files that the server maps. MapDma memory cannot be mapped by the server: a thread of this
+// object reads and writes it for the server, at tens of microseconds per access. That requires a server with
+// twin-socket mode, else MapDma fails with kUnsupported. A register write costs a message, a read a round trip.
 //
-// Not for a process that forks and goes on in the child.
+// Must not be used in a child of fork().
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,11 @@ namespace vireo::host {
 class VfioUserFunction final : public PciFunction {
  public:
   struct Options {
-    int timeout_ms = 60'000;  // for an answer; then the function is lost
+    int timeout_ms = 60'000;  // for a reply; after that the function is lost
   };
 
-  // kLost: nobody listens, or the server went away (it has a client already). kUnsupported: it speaks otherwise, or its
-  // device is not PCI.
+  // kLost: connection refused, or closed by the server (it already has a client). kUnsupported: another protocol
+  // version, or the device is not PCI.
   static Result<std::unique_ptr<VfioUserFunction>> Connect(const std::string& socket_path);
   static Result<std::unique_ptr<VfioUserFunction>> Connect(const std::string& socket_path, const Options& options);
   // The server resets the device.
@@ -51,7 +51,7 @@ class VfioUserFunction final : public PciFunction {
   uint64_t NowNs() override;
   void Wait(uint64_t deadline_ns) override;
 
-  // Function-level reset. Memory and vectors stay.
+  // Function-level reset. Keeps memory mappings and vectors.
   Status Reset();
 
  private:
@@ -64,13 +64,13 @@ class VfioUserFunction final : public PciFunction {
 
   explicit VfioUserFunction(const Options& options) : options_(options) {}
   Status Negotiate();
-  Status Explore();
-  // The answer's payload, of at least so many bytes. kRefused: the server said no.
+  Status ReadDeviceInfo();
+  // Returns the reply's payload, of at least `answer_bytes`. kRefused: the server replied with an error.
   Result<std::vector<uint8_t>> Call(vfio_user::Command command, std::span<const uint8_t> first,
                                     std::span<const uint8_t> second, size_t answer_bytes,
                                     std::vector<FileDescriptor>* got = nullptr, std::span<const int> fds = {});
   uint64_t ReadRegion(uint32_t region, uint64_t offset, unsigned bytes);
-  void Lose(const std::string& why);
+  void MarkLost(const std::string& why);
   Result<uint64_t> MapAt(size_t bytes, int file);
   void Unmap(uint64_t address, size_t bytes);
   bool Harvest(Vector& vector);
@@ -93,7 +93,7 @@ class VfioUserFunction final : public PciFunction {
   std::string lost_;
   std::atomic<bool> is_lost_ = false;
   uint64_t next_address_ = 0;
-  std::map<uint64_t, std::span<uint8_t>> shown_;  // by device address, without a file
+  std::map<uint64_t, std::span<uint8_t>> unmappable_;  // MapDma memory, by device address
 
   std::thread agent_;
 };

@@ -27,11 +27,11 @@ void KeepFds(msghdr& message, Message& into) {
 
 MessageReader::Got MessageReader::Read(int socket, bool wait, Message& message) {
   for (;;) {
-    uint8_t* place = reinterpret_cast<uint8_t*>(&message_.header) + got_;
-    size_t wanted = sizeof(Header) - got_;
-    if (got_ >= sizeof(Header)) {
-      place = message_.payload.data() + (got_ - sizeof(Header));
-      wanted = message_.header.bytes - got_;
+    uint8_t* place = reinterpret_cast<uint8_t*>(&message_.header) + received_;
+    size_t wanted = sizeof(Header) - received_;
+    if (received_ >= sizeof(Header)) {
+      place = message_.payload.data() + (received_ - sizeof(Header));
+      wanted = message_.header.bytes - received_;
     }
     if (wanted != 0) {
       iovec part{place, wanted};
@@ -46,16 +46,16 @@ MessageReader::Got MessageReader::Read(int socket, bool wait, Message& message) 
       if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Got::kNothing;
       if (bytes <= 0) return Got::kClosed;
       KeepFds(header, message_);
-      got_ += static_cast<size_t>(bytes);
-      if (got_ < sizeof(Header)) continue;
+      received_ += static_cast<size_t>(bytes);
+      if (received_ < sizeof(Header)) continue;
       if (message_.payload.empty()) {
         if (message_.header.bytes < sizeof(Header) || message_.header.bytes > kMaxMessageBytes) return Got::kBroken;
         message_.payload.resize(message_.header.bytes - sizeof(Header));
       }
     }
-    if (got_ >= sizeof(Header) && got_ == message_.header.bytes) {
+    if (received_ >= sizeof(Header) && received_ == message_.header.bytes) {
       message = std::exchange(message_, {});
-      got_ = 0;
+      received_ = 0;
       return Got::kMessage;
     }
   }
@@ -84,7 +84,7 @@ bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std:
     if (sent < 0) return false;
     left -= static_cast<size_t>(sent);
     if (left == 0) return true;
-    message.msg_control = nullptr;  // went with the first byte
+    message.msg_control = nullptr;  // sent with the first byte
     message.msg_controllen = 0;
     size_t gone = static_cast<size_t>(sent);
     for (iovec& part : parts) {

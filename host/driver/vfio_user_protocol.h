@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of vfio-user (QEMU's docs/interop/vfio-user, protocol 0.0) that a virtio-net NIC needs, and how they
-// travel: whole messages on a Unix stream socket, file descriptors with the message's first byte. Numbers are in the
-// order of this machine; what <linux/vfio.h> names, is named by it.
+// The vfio-user messages (QEMU's docs/interop/vfio-user, protocol 0.0) that a virtio-net NIC needs, and their framing:
+// whole messages on a Unix stream socket, file descriptors with the message's first byte. Numbers are in host byte
+// order. Names of <linux/vfio.h> are used where it has them.
 #pragma once
 
 #include <sys/types.h>
@@ -39,7 +39,7 @@ struct Header {
   static constexpr uint32_t kTypeMask = 0xf, kCommand = 0, kReply = 1, kNoReply = 1U << 4, kError = 1U << 5;
   uint16_t id = 0;  // of a command; its reply repeats it
   uint16_t command = 0;
-  uint32_t bytes = 0;  // of the message, with this
+  uint32_t bytes = 0;  // of the message, header included
   uint32_t flags = 0;
   uint32_t error = 0;  // errno, with kError
 };
@@ -73,7 +73,7 @@ struct RegionAccess {
   uint64_t offset = 0;
   uint32_t region = 0, count = 0;
 };
-struct SmallWrite {  // one of kRegionWriteMulti, which begins with their number (8 bytes)
+struct SmallWrite {  // one of kRegionWriteMulti, which starts with their count (8 bytes)
   RegionAccess access;
   uint8_t data[8]{};
 };
@@ -83,10 +83,10 @@ struct DmaAccess {
 static_assert(sizeof(Header) == 16 && sizeof(DmaMap) == 32 && sizeof(DmaUnmap) == 24 && sizeof(RegionInfo) == 32);
 static_assert(sizeof(IrqSet) == 20 && sizeof(RegionAccess) == 16 && sizeof(SmallWrite) == 24);
 
-// What who says nothing of it gets.
+// Defaults of peers that do not negotiate a value.
 inline constexpr uint32_t kDefaultTransfer = 1U << 20;
 inline constexpr size_t kDefaultFds = 1;
-// What we take in one message.
+// Limits of a received message.
 inline constexpr uint32_t kMaxMessageBytes = kDefaultTransfer + 256;
 inline constexpr size_t kMaxFds = 16;
 
@@ -95,7 +95,7 @@ std::span<const uint8_t> BytesOf(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
 }
-// `bytes` has room for it.
+// `bytes` holds at least sizeof(T).
 template <typename T>
 T Get(std::span<const uint8_t> bytes) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -115,20 +115,21 @@ struct Message {
   Command command() const { return static_cast<Command>(header.command); }
 };
 
-// Takes a stream apart; one per socket. It never reads beyond a message, so that descriptors are known to belong to it.
+// Splits a stream into messages; one per socket. Never reads beyond a message, so that descriptors belong to the
+// current message.
 class MessageReader {
  public:
-  enum class Got { kMessage, kNothing, kClosed, kBroken };  // kBroken: no sense can be made of what follows
-  // `wait` false: kNothing unless there is all of a message, whose beginning is kept.
+  enum class Got { kMessage, kNothing, kClosed, kBroken };  // kBroken: framing is lost
+  // With `wait` false: kNothing until a message is complete; partial data is kept.
   Got Read(int socket, bool wait, Message& message);
 
  private:
   Message message_;
-  size_t got_ = 0;  // bytes of it
+  size_t received_ = 0;  // bytes of message_
 };
 
-// One message: header (its bytes are filled in), then the parts. Waits until all of it is taken. False: the peer is
-// gone. Not for two threads at once.
+// Sends one message: header (Header::bytes is filled in), then the parts. Blocks until all is sent. False: the peer
+// closed the socket. Not thread-safe per socket.
 bool SendMessage(int socket, Header header, std::span<const uint8_t> first, std::span<const uint8_t> second = {},
                  std::span<const int> fds = {});
 

@@ -15,9 +15,9 @@ using spec::VirtioPciCfgType;
 using CommonCfg = spec::VirtioPciCommonCfg;
 using DeviceStatus = spec::VirtioDeviceStatus;
 
-// How often a register that changes without an interrupt is looked at.
+// Poll interval of registers that change without an interrupt.
 constexpr uint64_t kPollIntervalNs = 1000;
-// A configuration that changes during so many reads in a row is one that never comes to rest.
+// Consecutive inconsistent reads of the configuration before giving up.
 constexpr int kConfigReadTries = 100;
 
 constexpr unsigned kBars = sizeof(PciHeader{}.base_address) / sizeof(uint32_t);
@@ -42,13 +42,13 @@ const char* NameOf(VirtioPciCfgType type) {
 }
 
 // Smallest useful region of each kind, and the alignment of its offset (virtio 1.3, 4.1.4).
-struct Demand {
+struct RegionRequirement {
   size_t bytes;
   uint32_t alignment;
 };
-Demand DemandOf(VirtioPciCfgType type) {
+RegionRequirement RequirementOf(VirtioPciCfgType type) {
   switch (type) {
-    // What 1.0 had; the fields behind it are looked at only with the features that brought them.
+    // The fields of virtio 1.0; later fields are accessed only with their features.
     case VirtioPciCfgType::kCommonCfg: return {CommonCfg::kQueueNotifConfigDataOffset, 4};
     case VirtioPciCfgType::kNotifyCfg: return {spec::VirtqNotification::kBytes, 2};
     case VirtioPciCfgType::kIsrCfg: return {1, 1};
@@ -56,14 +56,14 @@ Demand DemandOf(VirtioPciCfgType type) {
   }
 }
 
-// Why this capability cannot be used; empty if it can.
-std::string Fault(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
+// Why this capability is invalid; empty if it is valid.
+std::string CapabilityError(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
   const bool notify = cap.cfg_type == VirtioPciCfgType::kNotifyCfg;
   const size_t bytes = notify ? spec::VirtioPciNotifyCap::kBytes : VirtioPciCap::kBytes;
   const std::string name = std::string(NameOf(cap.cfg_type)) + " at " + Hex(at) + ": ";
   if (cap.cap_len < bytes)
     return name + "cap_len " + std::to_string(cap.cap_len) + " is below " + std::to_string(bytes);
-  if (at + cap.cap_len > spec::kPciConfigBytes) return name + "ends behind the configuration space";
+  if (at + cap.cap_len > spec::kPciConfigBytes) return name + "ends beyond the configuration space";
   if (cap.bar >= kBars) return name + "reserved BAR " + std::to_string(cap.bar);
   const uint64_t bar_bytes = function.BarBytes(cap.bar);
   if (bar_bytes == 0) return name + "BAR " + std::to_string(cap.bar) + " does not exist";
@@ -71,11 +71,11 @@ std::string Fault(PciFunction& function, const VirtioPciCap& cap, uint32_t at) {
     return name + Hex(cap.offset) + " + " + Hex(cap.length) + " is beyond BAR " + std::to_string(cap.bar) + " of " +
            Hex(bar_bytes) + " bytes";
   }
-  const Demand demand = DemandOf(cap.cfg_type);
-  if (cap.length < demand.bytes) {
-    return name + "length " + std::to_string(cap.length) + " is below " + std::to_string(demand.bytes);
+  const RegionRequirement requirement = RequirementOf(cap.cfg_type);
+  if (cap.length < requirement.bytes) {
+    return name + "length " + std::to_string(cap.length) + " is below " + std::to_string(requirement.bytes);
   }
-  if (cap.offset % demand.alignment != 0) return name + "offset " + Hex(cap.offset) + " is not aligned";
+  if (cap.offset % requirement.alignment != 0) return name + "offset " + Hex(cap.offset) + " is not aligned";
   if (notify) {
     const uint32_t multiplier = ReadConfigStruct<spec::VirtioPciNotifyCap>(function, at).notify_off_multiplier;
     if (multiplier != 0 && (!std::has_single_bit(multiplier) || multiplier < spec::VirtqNotification::kBytes)) {
@@ -106,7 +106,7 @@ Result<VirtioPciLayout> FindVirtioLayout(PciFunction& function) {
   std::string faults;
   uint32_t at = function.ReadConfig(PciHeader::kCapabilitiesPointerOffset, 1) & ~(kCapabilityAlign - 1);
   while (at != 0) {
-    // A pointer has 8 bits, so it cannot leave the configuration space; it can point into the header.
+    // A pointer has 8 bits: it cannot leave the configuration space, but can point into the header.
     if (at < PciHeader::kBytes) return no_device("the capability list points to " + Hex(at) + ", into the header");
     if (visited[at / kCapabilityAlign]) return no_device("the capability list loops at " + Hex(at));
     visited[at / kCapabilityAlign] = true;
@@ -115,7 +115,7 @@ Result<VirtioPciLayout> FindVirtioLayout(PciFunction& function) {
     at = head.cap_next & ~(kCapabilityAlign - 1);
     if (head.cap_id != spec::PciCapabilityId::kVendorSpecific) continue;
     if (here + VirtioPciCap::kBytes > spec::kPciConfigBytes) {
-      faults += "; vendor capability at " + Hex(here) + ": ends behind the configuration space";
+      faults += "; vendor capability at " + Hex(here) + ": ends beyond the configuration space";
       continue;
     }
     const auto cap = ReadConfigStruct<VirtioPciCap>(function, here);
@@ -129,7 +129,7 @@ Result<VirtioPciLayout> FindVirtioLayout(PciFunction& function) {
     }
     bool& taken = found[static_cast<uint8_t>(cap.cfg_type)];
     if (taken) continue;
-    const std::string fault = Fault(function, cap, here);
+    const std::string fault = CapabilityError(function, cap, here);
     if (!fault.empty()) {
       faults += "; " + fault;
       continue;
@@ -186,7 +186,7 @@ void VirtioPci::Write(size_t field, unsigned bytes, uint32_t value) {
   function_->WriteBar(layout_.common.bar, layout_.common.offset + field, bytes, value);
 }
 
-// As two halves, which virtio demands of the driver.
+// As two 32-bit writes, as virtio requires.
 void VirtioPci::WriteAddress(size_t field, uint64_t value) {
   Write(field, 4, static_cast<uint32_t>(value));
   Write(field + 4, 4, static_cast<uint32_t>(value >> 32));
@@ -211,7 +211,7 @@ Status VirtioPci::Reset(uint64_t timeout_ns) {
     if (now >= deadline) {
       return Error{ErrorCode::kTimeout, "device reset is not complete after " + std::to_string(timeout_ns) +
                                             " ns; status " + Hex(status) +
-                                            ". Keep its DMA memory or turn bus mastering off"};
+                                            ". Keep its DMA memory or disable bus mastering"};
     }
     function_->Wait(std::min(deadline, now + kPollIntervalNs));
   }

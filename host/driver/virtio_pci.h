@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The virtio transport over PCI (virtio 1.3, 4.1): finds the registers, brings the device through its states, tells it
-// about queues. Modern devices only: there are no legacy registers. It knows nothing of what the device is for.
+// The virtio PCI transport (virtio 1.3, 4.1): locates the registers, runs the initialization sequence, enables and
+// resets queues. Modern devices only: no legacy registers. Independent of the device type.
 //
-// All waiting has a limit in the function's own time. One thread at a time, but for doorbells.
+// All waits have a timeout in the function's time. Not thread-safe, except doorbells.
 #pragma once
 
 #include <cstdint>
@@ -33,27 +33,27 @@ struct VirtioPciLayout {
 };
 
 // Walks the capability list of a modern virtio-net function and returns the first usable region of each kind. As virtio
-// demands, a capability of unknown type or with a reserved BAR is skipped, and the first good one of several is taken;
-// if a kind is missing then, the error says why those that were there are no good. kNoDevice: another device, a list
-// that loops or leaves the configuration space, or a missing region.
+// requires, a capability of unknown type or with a reserved BAR is skipped, and the first valid one of several is used.
+// If a kind is missing, the error lists why its capabilities were invalid. kNoDevice: another device, a list that loops
+// or leaves the configuration space, or a missing region.
 Result<VirtioPciLayout> FindVirtioLayout(PciFunction& function);
 
-// The doorbell of one queue. Rings and arms do not wait. Doorbells of different queues may be used by different
+// The doorbell of one queue. Its functions do not block. Doorbells of different queues may be used by different
 // threads.
 class Doorbell {
  public:
   Doorbell(PciFunction& function, uint8_t bar, uint64_t offset, uint16_t value, bool sends_position)
       : function_(&function), bar_(bar), offset_(offset), value_(value), sends_position_(sends_position) {}
 
-  // Tells the device to look at the ring, which was published before.
+  // Notifies the device of published buffers.
   void Ring(const Virtqueue& ring) const;
-  // Profile vireo, completion queues only: asks for an interrupt at a CQE behind what was harvested, `flags` as
-  // spec::IbNotifyFlags. If such a CQE is there already, the device notifies at once.
+  // Profile vireo, completion queues only: requests an interrupt at the next CQE after the harvested ones, `flags` as
+  // spec::IbNotifyFlags. If such a CQE is already in the ring, the device interrupts immediately.
   void ArmCq(const Virtqueue& ring, uint32_t flags) const;
 
   uint8_t bar() const { return bar_; }
-  uint64_t offset() const { return offset_; }  // in the BAR, for who maps the page
-  uint16_t value() const { return value_; }    // the queue's name in what is written
+  uint64_t offset() const { return offset_; }  // in the BAR, for callers that map the page
+  uint16_t value() const { return value_; }    // identifies the queue in the written value
 
  private:
   PciFunction* function_;
@@ -65,8 +65,8 @@ class Doorbell {
 
 class VirtioPci {
  public:
-  // Finds the registers and lets the function answer to memory accesses and send DMA. Changes nothing else. `function`
-  // must outlive the object.
+  // Locates the registers and enables memory space and bus mastering. Changes nothing else. `function` must outlive the
+  // object.
   static Result<VirtioPci> Open(PciFunction& function);
 
   const VirtioPciLayout& layout() const { return layout_; }
@@ -74,12 +74,12 @@ class VirtioPci {
   // Features accepted by AcceptFeatures since the last Reset.
   const FeatureSet& features() const { return features_; }
 
-  // --- States, in this order. After a failure: Fail, or start again with Reset.
-  // Stops the device: all DMA has ended when this succeeds, and everything set up before is gone. kTimeout, kLost.
+  // --- Initialization, in this order. After a failure: Fail, or restart with Reset.
+  // Resets the device: on success all DMA has stopped and all device state is cleared. kTimeout, kLost.
   Status Reset(uint64_t timeout_ns);
-  void Acknowledge();  // "there is a driver for it"
+  void Acknowledge();  // sets ACKNOWLEDGE and DRIVER
   FeatureSet OfferedFeatures();
-  // `accepted` must be offered. kInvalidArgument; kRefused: the device does not like this set. `profile` is for the
+  // `accepted` must be offered. kInvalidArgument; kRefused: the device did not keep FEATURES_OK. `profile` is for the
   // names in the error's text.
   Status AcceptFeatures(const FeatureSet& accepted, spec::Profile profile);
   void DriverOk();
@@ -88,8 +88,8 @@ class VirtioPci {
   uint8_t ReadStatus();
 
   // --- Device configuration
-  // Reads bytes [offset, offset + struct) by accesses of each field's own width, all from one state of the device
-  // (generation check). kUnsupported: beyond the region; kMisbehaved: it does not come to rest.
+  // Reads bytes [offset, offset + struct) with accesses of each field's width, as one consistent snapshot (generation
+  // check). kUnsupported: beyond the region; kMisbehaved: the configuration keeps changing.
   template <typename Struct>
   Result<Struct> ReadDeviceConfig(uint32_t offset) {
     Struct value{};
@@ -101,27 +101,28 @@ class VirtioPci {
   }
   uint64_t device_config_bytes() const { return layout_.device.length; }
   uint8_t ReadConfigGeneration();
-  // Reads and thereby clears spec::VirtioIsr.
+  // Reads spec::VirtioIsr, which clears it.
   uint8_t ReadIsr();
-  // Vector of configuration changes, or none. kRefused: the device has no resources for it.
+  // Sets the vector of configuration changes, or none. kRefused: the device has no resources for it.
   Status SetConfigVector(std::optional<uint16_t> vector);
 
   // --- Queues
   uint16_t NumQueues();
-  // Largest size of a queue that is not enabled. kUnsupported: there is no such queue. `queue` is the queue's index
-  // everywhere.
+  // Maximum size of a queue that is not enabled. kUnsupported: there is no such queue. In all functions, `queue` is the
+  // queue's index.
   Result<uint16_t> MaxQueueSize(uint16_t queue);
-  // Tells the device where the ring is and enables it. The queue must not be enabled: after reset of device or queue.
-  // kUnsupported: no such queue, or smaller than the ring; kBadState: enabled; kRefused: vector or enable not accepted.
+  // Writes the ring addresses and enables the queue. The queue must not be enabled: call it after reset of device or
+  // queue. kUnsupported: no such queue, or smaller than the ring; kBadState: enabled; kRefused: vector or enable not
+  // accepted.
   Status EnableQueue(uint16_t queue, const Virtqueue& ring, std::optional<uint16_t> vector) {
     return EnableQueue(queue, ring.size(), ring.addresses(), vector);
   }
-  // The same for a ring that another process keeps.
+  // The same for a ring in another process.
   Status EnableQueue(uint16_t queue, uint16_t size, const RingAddresses& addresses, std::optional<uint16_t> vector);
-  // Stops one queue: when this succeeds, the device touches neither ring nor buffers, and the tokens can be detached.
-  // Needs feature ring_reset. kUnsupported, kTimeout, kMisbehaved, kLost.
+  // Resets one queue: on success the device accesses neither ring nor buffers, and the tokens can be detached. Requires
+  // feature ring_reset. kUnsupported, kTimeout, kMisbehaved, kLost.
   Status ResetQueue(uint16_t queue, uint64_t timeout_ns);
-  // kUnsupported: no such queue; kMisbehaved: its doorbell would be outside the region.
+  // kUnsupported: no such queue; kMisbehaved: its doorbell is outside the notify region.
   Result<Doorbell> DoorbellOf(uint16_t queue);
 
  private:

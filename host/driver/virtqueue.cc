@@ -17,7 +17,8 @@ Virtqueue::Virtqueue(uint16_t size, const RingOptions& options, DmaBuffer memory
       buffers_(size),
       free_(size) {}
 
-Result<Virtqueue::Shape> Virtqueue::Plan(std::span<const Segment> readable, std::span<const Segment> writable) const {
+Result<Virtqueue::Shape> Virtqueue::CheckBuffer(std::span<const Segment> readable,
+                                                std::span<const Segment> writable) const {
   if (broken_) return BrokenError();
   const size_t segments = readable.size() + writable.size();
   if (segments == 0 || segments > size_) {
@@ -49,7 +50,7 @@ Result<Virtqueue::Shape> Virtqueue::Plan(std::span<const Segment> readable, std:
   return shape;
 }
 
-void Virtqueue::Remember(uint16_t id, const Shape& shape, Token token) {
+void Virtqueue::RecordBuffer(uint16_t id, const Shape& shape, Token token) {
   buffers_[id] = {.token = token,
                   .writable = shape.writable,
                   .descriptors = shape.descriptors,
@@ -63,9 +64,9 @@ void Virtqueue::Remember(uint16_t id, const Shape& shape, Token token) {
 Result<UsedBuffer> Virtqueue::Take(uint32_t id, uint32_t written) {
   if (id >= size_) return Break("used buffer " + std::to_string(id) + " of " + std::to_string(size_));
   Buffer& buffer = buffers_[id];
-  if (!buffer.outstanding) return Break("used buffer " + std::to_string(id) + ", which the device does not have");
+  if (!buffer.outstanding) return Break("used buffer " + std::to_string(id) + ", which is not outstanding");
   if (buffer.sequence >= published_) {
-    return Break("used buffer " + std::to_string(id) + ", which was not yet made available");
+    return Break("used buffer " + std::to_string(id) + ", which was not made available");
   }
   if (written > buffer.writable) {
     return Break("used buffer " + std::to_string(id) + " with " + std::to_string(written) + " bytes written of " +
@@ -87,7 +88,7 @@ Error Virtqueue::BrokenError() const {
   return {ErrorCode::kMisbehaved, "queue is broken: " + break_reason_ + "; reset the queue or the device"};
 }
 
-std::vector<Token> Virtqueue::ForgetBuffers() {
+std::vector<Token> Virtqueue::DetachBuffers() {
   std::vector<const Buffer*> order;
   order.reserve(outstanding_);
   for (const Buffer& buffer : buffers_) {

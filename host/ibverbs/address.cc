@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles, and addresses out of what was received.
+// Address handles, also from received completions.
 #include <endian.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Gid = service::SharedDevice::Info::Gid;
 
-// The MAC address that lies in a link-local GID as modified EUI-64. [RFC 4291, appendix A]
+// The MAC address in a link-local GID (modified EUI-64). [RFC 4291, appendix A]
 bool MacOfLinkLocal(const uint8_t* gid, uint8_t (&mac)[6]) {
   constexpr uint8_t kPrefix[8] = {0xfe, 0x80};
   if (!std::equal(kPrefix, kPrefix + sizeof kPrefix, gid) || gid[11] != 0xff || gid[12] != 0xfe) return false;
@@ -28,7 +28,7 @@ const Gid* FindGid(const Context& context, const uint8_t* gid) {
   return found == gids.end() ? nullptr : &*found;
 }
 
-constexpr size_t kIpv4Begin = 20;  // of 40: the header stands at the end of the area [IBTA annex A17, 17.4.5.1]
+constexpr size_t kIpv4Begin = 20;  // of 40: the IPv4 header is at the end of the GRH area [IBTA annex A17, 17.4.5.1]
 
 bool HasIpv4Header(const uint8_t* area) {
   const uint8_t* header = area + kIpv4Begin;
@@ -49,7 +49,7 @@ void MapIpv4(const uint8_t* address, uint8_t (&gid)[16]) {
 
 int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& out) {
   if (attributes.port_num != kPort) return EINVAL;
-  if (attributes.is_global == 0) return EINVAL;  // RoCE has no other addresses
+  if (attributes.is_global == 0) return EINVAL;  // RoCE requires a GRH
   const ibv_global_route& route = attributes.grh;
   if (context.FindGid(route.sgid_index) == nullptr) return EINVAL;
   out = {};
@@ -86,7 +86,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 VIREO_API ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   VIREO_PASS(ibv_create_ah, pd, attributes);
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return Null(EIO);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
   vireo::spec::RdmaAhAttr path;
   if (int error = ToAhAttr(context, *attributes, path); error != 0) return Null(error);
   std::lock_guard guard(context.control);
@@ -101,7 +101,7 @@ VIREO_API ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
 VIREO_API int ibv_destroy_ah(ibv_ah* ah) {
   VIREO_PASS(ibv_destroy_ah, ah);
   Context& context = Of(ah->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   delete &Of(ah);
   return 0;
@@ -112,7 +112,7 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
   VIREO_PASS(ibv_init_ah_from_wc, context, port, wc, grh, attributes);
   *attributes = {};
   attributes->port_num = port;
-  if (port != kPort || (wc->wc_flags & IBV_WC_GRH) == 0) return Minus(EINVAL);
+  if (port != kPort || (wc->wc_flags & IBV_WC_GRH) == 0) return MinusOne(EINVAL);
   const auto* area = reinterpret_cast<const uint8_t*>(grh);
   uint8_t local[16];
   ibv_global_route& route = attributes->grh;
@@ -132,7 +132,7 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
     route.traffic_class = static_cast<uint8_t>(first >> 20);
   }
   const auto* own = FindGid(Of(context), local);
-  if (own == nullptr) return Minus(EINVAL);
+  if (own == nullptr) return MinusOne(EINVAL);
   route.sgid_index = static_cast<uint8_t>(own->index);
   route.hop_limit = 0xff;
   attributes->is_global = 1;
@@ -150,8 +150,8 @@ VIREO_API ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, ui
 VIREO_API int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* attributes, uint8_t* mac, uint16_t* vid) {
   VIREO_PASS(ibv_resolve_eth_l2_from_gid, context, attributes, mac, vid);
   vireo::spec::RdmaAhAttr path;
-  if (int error = ToAhAttr(Of(context), *attributes, path); error != 0) return Minus(error);
-  if (std::ranges::all_of(path.dmac, [](uint8_t byte) { return byte == 0; })) return Minus(EHOSTUNREACH);
+  if (int error = ToAhAttr(Of(context), *attributes, path); error != 0) return MinusOne(error);
+  if (std::ranges::all_of(path.dmac, [](uint8_t byte) { return byte == 0; })) return MinusOne(EHOSTUNREACH);
   std::ranges::copy(path.dmac, mac);
   constexpr uint16_t kNoVlan = 0xffff;
   if (vid != nullptr) *vid = kNoVlan;

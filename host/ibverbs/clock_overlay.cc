@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks and sleeps of a program where time is simulated (service::ClientClock): from its first look for devices
-// on. Before, and without such a service, everything is libc's.
+// Clock and sleep functions of a program in simulated time (service::ClientClock), from its first device discovery on.
+// Before that, and without such a service, calls go to libc.
 //
-// Intercepted: clock_gettime of all clocks that tell time, not of those that count what a process or thread has used;
-// gettimeofday, time; nanosleep, clock_nanosleep, usleep, sleep, which no signal ends early; and what executes other
-// programs (tsc_trap.h). Not: timeouts of other calls (poll, select, pthread_cond_timedwait), timers and alarms, file
-// times; they go by the system's clock.
+// Intercepted: clock_gettime of all clocks except the CPU-time clocks; gettimeofday, time; nanosleep, clock_nanosleep,
+// usleep, sleep, which signals do not interrupt; and the exec and spawn functions (tsc_trap.h). Not intercepted:
+// timeouts of other calls (poll, select, pthread_cond_timedwait), timers and alarms, file times; they use the system's
+// clock.
 #include <spawn.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
 
 service::ClientClock& Clock() { return service::ClientClock::OfProcess(); }
 
-// What `id` shows when simulated time is 0; nothing for clocks that do not tell time.
+// The value of clock `id` at simulated time 0; none for CPU-time clocks.
 std::optional<uint64_t> BaseOf(clockid_t id) {
   if (!Clock().is_attached()) return std::nullopt;
   switch (id) {
@@ -56,12 +56,12 @@ timespec ToTimespec(uint64_t ns) {
 
 std::optional<uint64_t> ToNs(const timespec* time) {
   if (time == nullptr || time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= static_cast<long>(kSecondNs)) {
-    return std::nullopt;  // libc says what is wrong with it
+    return std::nullopt;  // libc reports the error
   }
   return static_cast<uint64_t>(time->tv_sec) * kSecondNs + static_cast<uint64_t>(time->tv_nsec);
 }
 
-// True: it was slept. A process without a connection of its own (a child) sleeps as long as others do.
+// True: slept. A process without its own connection (a child) follows the simulated time of others.
 bool Sleep(uint64_t ns) { return Clock().SleepUntil(Clock().NowNs() + ns); }
 
 }  // namespace
@@ -129,10 +129,10 @@ VIREO_CLOCK_API unsigned sleep(unsigned seconds) {
   return next(seconds);
 }
 
-// --- Other programs
+// --- Execution of other programs
 
 VIREO_CLOCK_API int execve(const char* path, char* const arguments[], char* const environment[]) noexcept {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<int(const char*, char* const*, char* const*)>("execve");
   return next(path, arguments, environment);
 }
@@ -142,7 +142,7 @@ VIREO_CLOCK_API int execv(const char* path, char* const arguments[]) noexcept {
 }
 
 VIREO_CLOCK_API int execvpe(const char* file, char* const arguments[], char* const environment[]) noexcept {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<int(const char*, char* const*, char* const*)>("execvpe");
   return next(file, arguments, environment);
 }
@@ -154,7 +154,7 @@ VIREO_CLOCK_API int execvp(const char* file, char* const arguments[]) noexcept {
 VIREO_CLOCK_API int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const arguments[],
                                 char* const environment[]) {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<decltype(posix_spawn)>("posix_spawn");
   return next(child, path, actions, attributes, arguments, environment);
 }
@@ -162,19 +162,19 @@ VIREO_CLOCK_API int posix_spawn(pid_t* child, const char* path, const posix_spaw
 VIREO_CLOCK_API int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                  const posix_spawnattr_t* attributes, char* const arguments[],
                                  char* const environment[]) {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<decltype(posix_spawnp)>("posix_spawnp");
   return next(child, file, actions, attributes, arguments, environment);
 }
 
 VIREO_CLOCK_API int system(const char* command) {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<int(const char*)>("system");
   return next(command);
 }
 
 VIREO_CLOCK_API FILE* popen(const char* command, const char* modes) {
-  const overlay::TscForOthers allowed;
+  const overlay::TscTrapSuspension allowed;
   static auto* const next = overlay::Next<FILE*(const char*, const char*)>("popen");
   return next(command, modes);
 }

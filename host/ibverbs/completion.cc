@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues: made, armed, polled by both interfaces, destroyed.
+// Completion queues: creation, arming, polling by both interfaces, destruction.
 #include <sched.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV
 
 Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector) {
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Null(EIO);
+  if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   if (cqe == 0 || cqe > ours.device->attributes().max_cqe) return Null(EINVAL);
   if (vector >= static_cast<uint32_t>(std::max(context->num_comp_vectors, 1))) return Null(EINVAL);
   if (channel != nullptr && (channel->context != context || ours.shared->vectors() == 0)) return Null(EINVAL);
@@ -28,7 +28,7 @@ Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_chan
   std::lock_guard guard(ours.control);
   std::optional<uint16_t> own_vector;
   if (channel != nullptr) {
-    // The program's comp_vector is a wish: what it is for, to spread CQs, is done better here.
+    // The program's comp_vector is ignored: CQs are spread over the vectors by load.
     if (ours.watcher == nullptr) ours.watcher = std::make_unique<VectorWatcher>(ours);
     own_vector = cq->vector = ours.watcher->Choose();
   }
@@ -51,12 +51,12 @@ Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_chan
   return cq.release();
 }
 
-// A look at the queue found nothing.
-void PauseAfterLook(Cq& cq) {
+// Call it after an empty poll.
+void PauseAfterEmptyPoll(Cq& cq) {
   if (service::SharedDevice& shared = *cq.context().shared; shared.info().has_clock) {
     shared.AwaitWrite();
   } else {
-    // Programs poll without a pause; the simulation may need the processor that they do it on.
+    // Programs poll in a busy loop; the simulation may need this processor.
     sched_yield();
   }
 }
@@ -115,7 +115,7 @@ ibv_wc ToWc(const spec::RdmaCqReq& completion) {
 
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
   Cq& ours = Of(cq);
-  if (!ours.context().IsOurs() || count < 0) return -1;
+  if (!ours.context().IsOwnedByThisProcess() || count < 0) return -1;
   ours.context().shared->SpendCall();
   std::array<spec::RdmaCqReq, 16> batch;
   size_t done = 0;
@@ -135,22 +135,22 @@ int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
     }
     if (wanted != 0) ours.OnPolled(done, done == wanted);
   }
-  if (done == 0) PauseAfterLook(ours);
+  if (done == 0) PauseAfterEmptyPoll(ours);
   return static_cast<int>(done);
 }
 
 int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   Cq& ours = Of(cq);
   Context& context = ours.context();
-  if (!context.IsOurs()) return EIO;
-  if (ours.channel == nullptr) return 0;  // nobody would hear of it
+  if (!context.IsOwnedByThisProcess()) return EIO;
+  if (ours.channel == nullptr) return 0;  // no channel, no event
   context.shared->SpendCall();
   std::unique_lock control(context.control, std::defer_lock);
-  if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // then it takes a command
+  if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // arming is a command
   std::lock_guard guard(ours.lock);
   if (Status collected = ours.impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
-  const bool may_tell_of_rest = solicited_only == 0;  // of which of them was solicited nothing is known
-  if (may_tell_of_rest && ours.left_some && ours.impl->kept() != 0) {
+  const bool reports_existing = solicited_only == 0;  // whether existing ones were solicited is unknown
+  if (reports_existing && ours.last_poll_full && ours.impl->kept() != 0) {
     ours.armed = false;
     ours.channel->Push(ours);
     return 0;
@@ -161,16 +161,16 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
     ours.armed = false;
     return ErrnoOf(armed.error());
   }
-  // Again: in profile rfc-v2 the device says nothing of what came before the command.
+  // Collect again: in profile rfc-v2 the device does not notify of completions before the command.
   if (Status collected = ours.impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
-  ours.rest = may_tell_of_rest ? ours.impl->kept() : 0;
+  ours.unnotified = reports_existing ? ours.impl->kept() : 0;
   return 0;
 }
 
-void Cq::OnPolled(size_t count, bool took_all_it_could) {
-  left_some = took_all_it_could;
-  rest -= std::min(rest, count);
-  if (!armed || rest == 0) return;
+void Cq::OnPolled(size_t count, bool was_full) {
+  last_poll_full = was_full;
+  unnotified -= std::min(unnotified, count);
+  if (!armed || unnotified == 0) return;
   armed = false;
   channel->Push(*this);
 }
@@ -178,7 +178,7 @@ void Cq::OnPolled(size_t count, bool took_all_it_could) {
 void Cq::OnInterrupt() {
   std::lock_guard guard(lock);
   if (!armed) return;
-  // One that was polled before we got here counts: the device notifies once, and programs may sleep now.
+  // Completions that were already polled count, too: the device notifies once, and the program may sleep now.
   if (Status collected = impl->Collect(); !collected.ok()) Log(ToString(collected.error()));
   if (impl->taken() == taken_when_armed) return;
   armed = false;
@@ -204,7 +204,7 @@ uint64_t Nanoseconds(const timespec& time) {
 }
 
 int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
-  if (!Of(context).IsOurs()) return EIO;
+  if (!Of(context).IsOwnedByThisProcess()) return EIO;
   const uint32_t wanted = values->comp_mask;
   values->comp_mask = 0;
   if ((wanted & IBV_VALUES_MASK_RAW_CLOCK) != 0) {
@@ -233,7 +233,7 @@ void SetCqApi(Cq& cq) {
   ex.start_poll = [](ibv_cq_ex* current, ibv_poll_cq_attr* attributes) {
     if (attributes->comp_mask != 0) return EINVAL;
     Cq& ours = Of(current);
-    if (!ours.context().IsOurs()) return EIO;
+    if (!ours.context().IsOwnedByThisProcess()) return EIO;
     ours.context().shared->SpendCall();
     std::unique_lock guard(ours.lock);
     const int error = TakeOne(ours);
@@ -244,7 +244,7 @@ void SetCqApi(Cq& cq) {
     } else {
       if (error == ENOENT) ours.OnPolled(0, false);
       guard.unlock();
-      if (error == ENOENT) PauseAfterLook(ours);
+      if (error == ENOENT) PauseAfterEmptyPoll(ours);
     }
     return error;
   };
@@ -267,10 +267,10 @@ void SetCqApi(Cq& cq) {
   ex.read_qp_num = [](ibv_cq_ex* current) { return Of(current).current.qp_num; };
   ex.read_src_qp = [](ibv_cq_ex* current) { return Of(current).current.src_qp; };
   ex.read_wc_flags = [](ibv_cq_ex* current) { return ToWc(Of(current).current).wc_flags; };
-  // The device stamps no completions: this is the host's clock when the program took the completion.
+  // The device does not timestamp completions: this is the host's time of the poll.
   ex.read_completion_ts = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
   ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
-  // InfiniBand's: there is nothing of the kind on Ethernet.
+  // InfiniBand only: Ethernet has no LIDs.
   ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
   ex.read_sl = [](ibv_cq_ex*) { return uint8_t{0}; };
   ex.read_dlid_path_bits = [](ibv_cq_ex*) { return uint8_t{0}; };
@@ -297,15 +297,15 @@ VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
   VIREO_PASS(ibv_destroy_cq, cq);
   Cq& ours = Of(cq);
   Context& context = ours.context();
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(context.control);
     if (ours.impl.use_count() != 1) return EBUSY;
-    context.cqs.erase(ours.impl->cqn());  // no event finds it any more
+    context.cqs.erase(ours.impl->cqn());  // no more events
     if (ours.channel != nullptr) context.watcher->Remove(ours);
   }
-  if (ours.channel != nullptr) ours.channel->Forget(ours);
-  // Who has read events still has the pointer.
+  if (ours.channel != nullptr) ours.channel->Discard(ours);
+  // Wait until all read events are acknowledged: their readers hold the pointer.
   pthread_mutex_lock(&cq->mutex);
   while (cq->comp_events_completed != ours.events_read || cq->async_events_completed != ours.async_events_read) {
     pthread_cond_wait(&cq->cond, &cq->mutex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices and contexts: found by VIREO_SOCKET, one connection to the service for each ibv_open_device.
+// Devices and contexts: discovered by VIREO_SOCKET; one connection to the service per ibv_open_device.
 #include <endian.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<uint32_t> process_generation{0};
 
-// Devices live as long as the process: programs keep ibv_device pointers for as long as they like.
+// Devices are never freed: programs may keep ibv_device pointers.
 struct Registry {
   std::mutex lock;
   std::vector<std::unique_ptr<Device>> devices;
@@ -43,7 +43,7 @@ void CopyText(char (&to)[kSize], std::string_view text) {
   to[count] = '\0';
 }
 
-// The number that a name ends with.
+// The trailing number of a name.
 std::string Ordinal(const std::string& name) {
   const size_t last = name.find_last_not_of("0123456789");
   return last + 1 < name.size() ? name.substr(last + 1) : "0";
@@ -59,7 +59,7 @@ void Describe(Device& device) {
   CopyText(device.device.ibdev_path, "/sys/class/infiniband/" + name);
 }
 
-// The device behind a socket; null if nobody answers.
+// The device behind a socket; null if the connection fails.
 Device* Find(Registry& registry, const std::string& socket) {
   for (const auto& device : registry.devices) {
     if (device->socket == socket) return device.get();
@@ -94,7 +94,7 @@ std::vector<std::string> Sockets() {
   return sockets;
 }
 
-uint32_t ProcessGeneration() { return process_generation.load(std::memory_order_relaxed); }
+uint32_t ForkDepth() { return process_generation.load(std::memory_order_relaxed); }
 
 void Log(const std::string& text) {
   static const bool is_wanted = std::getenv("VIREO_LOG") != nullptr;
@@ -129,7 +129,7 @@ std::nullptr_t Null(int error) {
   return nullptr;
 }
 
-int Minus(int error) {
+int MinusOne(int error) {
   errno = error;
   return -1;
 }
@@ -138,7 +138,7 @@ Context& Of(ibv_context* context) {
   return *reinterpret_cast<Context*>(reinterpret_cast<uint8_t*>(context) - offsetof(verbs_context, context));
 }
 
-bool Context::IsOurs() const { return generation == ProcessGeneration(); }
+bool Context::IsOwnedByThisProcess() const { return fork_depth == ForkDepth(); }
 
 const service::SharedDevice::Info::Gid* Context::FindGid(uint32_t index) const {
   const auto& gids = shared->info().gids;
@@ -183,7 +183,7 @@ VIREO_API const char* ibv_get_device_name(ibv_device* device) {
 
 VIREO_API int ibv_get_device_index(ibv_device* device) {
   VIREO_PASS(ibv_get_device_index, device);
-  // Any number that is the device's own; the service's answers on rdma_cm name it by this one.
+  // Any unique number; the service's rdma_cm answers contain the same one.
   return static_cast<int>(Of(device).info.ifindex);
 }
 
@@ -194,8 +194,8 @@ VIREO_API __be64 ibv_get_device_guid(ibv_device* device) {
 
 VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   VIREO_PASS(ibv_open_device, device);
-  // The service reads and writes this process's memory: where Yama guards it, that needs permission. It may be refused;
-  // then the service asks the client's agent.
+  // The service accesses this process's memory: where Yama restricts ptrace, it needs this permission. If it is denied,
+  // the service uses the client's agent.
   static_cast<void>(prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0));
   Result<std::unique_ptr<vireo::service::SharedDevice>> shared =
       vireo::service::SharedDevice::Connect(Of(device).socket);
@@ -206,7 +206,7 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   auto attached = vireo::verbs::Device::Attach(std::move(shared).value());
   if (!attached.ok()) return Null(attached.error());
   context->device = std::move(attached).value();
-  context->generation = ProcessGeneration();
+  context->fork_depth = ForkDepth();
   context->link_up = context->shared->info().link_up;
 
   verbs_context& extended = context->extended;
@@ -218,7 +218,7 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   extended.create_qp_ex = CreateQpEx;
   ibv_context& base = extended.context;
   base.device = device;
-  base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // there are no commands, but programs copy the descriptor
+  base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // unused, but programs duplicate the descriptor
   base.async_fd = context->shared->event_fd();
   base.num_comp_vectors = context->shared->vectors();
   base.abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -235,7 +235,7 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
 
 VIREO_API int ibv_close_device(ibv_context* context) {
   VIREO_PASS(ibv_close_device, context);
-  // What a child of fork() got stays as it is: the other process uses it.
-  if (Of(context).IsOurs()) delete &Of(context);
+  // In a child of fork(), leave it: the parent uses it.
+  if (Of(context).IsOwnedByThisProcess()) delete &Of(context);
   return 0;
 }

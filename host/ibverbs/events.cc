@@ -20,7 +20,7 @@ Channel::~Channel() {
   if (other_end >= 0) close(other_end);
 }
 
-void Channel::Show() {
+void Channel::SendToken() {
   if (has_token || events.empty()) return;
   const char token = 0;
   has_token = send(other_end, &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
@@ -29,27 +29,27 @@ void Channel::Show() {
 void Channel::Push(Cq& cq) {
   std::lock_guard guard(lock);
   events.push_back(&cq);
-  Show();
+  SendToken();
 }
 
 int Channel::Take(Cq*& cq) {
   for (;;) {
     char token = 0;
-    // Waits, or does not, as the descriptor says. Zero bytes do not come: we hold the other end.
+    // Blocks unless the descriptor is non-blocking. Never returns 0: this process holds the other end.
     if (recv(channel.fd, &token, 1, 0) < 0) return errno;
     std::lock_guard guard(lock);
     has_token = false;
-    if (events.empty()) continue;  // the token was for a CQ that went meanwhile
+    if (events.empty()) continue;  // the token was for a CQ that was destroyed meanwhile
     cq = events.front();
     events.pop_front();
     ++cq->events_read;
-    cq->left_some = false;
-    Show();
+    cq->last_poll_full = false;
+    SendToken();
     return 0;
   }
 }
 
-void Channel::Forget(const Cq& cq) {
+void Channel::Discard(const Cq& cq) {
   std::lock_guard guard(lock);
   std::erase(events, &cq);
   if (!events.empty() || !has_token) return;
@@ -61,7 +61,7 @@ void Channel::Forget(const Cq& cq) {
 
 VectorWatcher::VectorWatcher(Context& context)
     : context_(&context), vectors_(context.shared->vectors()), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  // Signals are the program's business.
+  // Block signals: they are for the program's own threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -73,7 +73,7 @@ VectorWatcher::VectorWatcher(Context& context)
 VectorWatcher::~VectorWatcher() {
   {
     std::lock_guard guard(lock_);
-    ends_ = true;
+    stop_ = true;
   }
   eventfd_write(wake_, 1);
   thread_.join();
@@ -94,7 +94,7 @@ int VectorWatcher::Add(Cq& cq) {
     vectors_[cq.vector].fd = fd;
     vectors_[cq.vector].users.push_back(&cq);
   }
-  eventfd_write(wake_, 1);  // it has one more to wait for
+  eventfd_write(wake_, 1);  // wake the thread: one more descriptor to poll
   return 0;
 }
 
@@ -111,7 +111,7 @@ void VectorWatcher::Run() {
     of.clear();
     {
       std::lock_guard guard(lock_);
-      if (ends_) return;
+      if (stop_) return;
       for (size_t vector = 0; vector < vectors_.size(); ++vector) {
         if (vectors_[vector].users.empty()) continue;
         fds.push_back({.fd = vectors_[vector].fd, .events = POLLIN, .revents = 0});
@@ -123,7 +123,7 @@ void VectorWatcher::Run() {
     if (fds[0].revents != 0) eventfd_read(wake_, &ignored);
     for (size_t i = 1; i < fds.size(); ++i) {
       if (fds[i].revents == 0) continue;
-      // Take it before the look, so that none is lost.
+      // Clear the counter before polling the CQs, so that no interrupt is lost.
       eventfd_read(fds[i].fd, &ignored);
       std::lock_guard guard(lock_);
       for (Cq* cq : vectors_[of[i - 1]].users) cq->OnInterrupt();
@@ -135,7 +135,7 @@ void VectorWatcher::Run() {
 
 namespace {
 
-// The event as verbs has it, counted as read; false if there is nobody (any more) whom it concerns.
+// Converts to a verbs event and counts it as read; false if its object does not exist (any more).
 bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& out) {
   out = {};
   if (in.kind == host::DeviceEvent::Kind::kNeedsReset) {
@@ -169,7 +169,7 @@ bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& o
       context.link_up = in.rdma.event_type == spec::RdmaEventType::kPortActive;
       out.element.port_num = kPort;
       return true;
-    default: return false;  // a virtqueue's failure: its QP or CQ has an event of its own
+    default: return false;  // a virtqueue error: its QP or CQ has its own event
   }
 }
 
@@ -180,7 +180,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 
 VIREO_API ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   VIREO_PASS(ibv_create_comp_channel, context);
-  if (!Of(context).IsOurs()) return Null(EIO);
+  if (!Of(context).IsOwnedByThisProcess()) return Null(EIO);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
   auto channel = std::make_unique<Channel>();
@@ -191,7 +191,7 @@ VIREO_API ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 
 VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   VIREO_PASS(ibv_destroy_comp_channel, channel);
-  if (!Of(channel->context).IsOurs()) return 0;
+  if (!Of(channel->context).IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(Of(channel->context).control);
     if (channel->refcnt != 0) return EBUSY;
@@ -203,7 +203,7 @@ VIREO_API int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 VIREO_API int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   VIREO_PASS(ibv_get_cq_event, channel, cq, cq_context);
   Cq* ours = nullptr;
-  if (int error = Of(channel).Take(ours); error != 0 || ours == nullptr) return Minus(error);
+  if (int error = Of(channel).Take(ours); error != 0 || ours == nullptr) return MinusOne(error);
   *cq = ours->base();
   *cq_context = ours->ex.cq_context;
   return 0;
@@ -221,18 +221,18 @@ VIREO_API void ibv_ack_cq_events(ibv_cq* cq, unsigned int count) {
 VIREO_API int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   VIREO_PASS(ibv_get_async_event, context, event);
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Minus(EIO);
+  if (!ours.IsOwnedByThisProcess()) return MinusOne(EIO);
   for (;;) {
     {
       std::lock_guard guard(ours.control);
       Result<std::optional<vireo::host::DeviceEvent>> polled = ours.device->PollEvent();
-      if (!polled.ok()) return Minus(ErrnoOf(polled.error()));
+      if (!polled.ok()) return MinusOne(ErrnoOf(polled.error()));
       if (polled->has_value()) {
         if (Translate(ours, **polled, *event)) return 0;
         continue;
       }
     }
-    if ((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0) return Minus(EAGAIN);
+    if ((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0) return MinusOne(EAGAIN);
     pollfd waits{.fd = context->async_fd, .events = POLLIN, .revents = 0};
     if (poll(&waits, 1, -1) < 0) return -1;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains and memory regions. A region is the program's own memory: the service reaches it where it is, so
+// Protection domains and memory regions. A region is the program's own memory, which the service accesses in place:
 // nothing is copied, pinned or limited by memlock.
 #include <sys/mman.h>
 
@@ -16,12 +16,12 @@ namespace {
 constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
 constexpr uint32_t kDeviceAccess =
     spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
-// What changes nothing here: pages are reached as they are, and atomics are never carried out (IBV_ATOMIC_NONE), but
-// programs ask for them by habit.
+// Access flags without effect here: pages are accessed in place, and atomics are not supported (IBV_ATOMIC_NONE), but
+// programs commonly set these flags.
 constexpr uint32_t kIgnoredAccess =
     IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
 
-// By the list of this process's mappings.
+// Checks /proc/self/maps.
 bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; begin < end && std::getline(maps, line);) {
@@ -37,19 +37,19 @@ bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
   return begin >= end;
 }
 
-// What the kernel finds out when it pins pages: that they are there, and may be written if the region says so.
+// The checks of the kernel when it pins pages: mapped, and writable if the region requires it.
 int CheckPages(uint64_t begin, uint64_t bytes, bool writable) {
   void* const start = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr): a program's address
   if (madvise(start, bytes, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return 0;
-  // EINVAL: no right to, memory of a device file, or a kernel before 5.14.
+  // EINVAL: no permission, memory of a device file, or a kernel before 5.14.
   return errno == EINVAL && IsMapped(begin, begin + bytes, writable) ? 0 : EFAULT;
 }
 
-// The largest pages that describe memory at `device` under the addresses from `iova` on; 0: none do.
+// The largest page shift that maps memory at `device` to addresses from `iova`; 0: none.
 uint8_t PageShift(uint64_t page_size_cap, uint64_t iova, uint64_t device, uint64_t length) {
   for (uint8_t shift = spec::kRdmaPageShiftMax; shift >= spec::kRdmaPageShiftMin; --shift) {
     if ((page_size_cap >> shift & 1) == 0) continue;
-    // Larger ones than the region would do no good.
+    // Pages larger than the region are useless.
     if (shift > spec::kRdmaPageShiftMin && (uint64_t{1} << shift) > std::bit_ceil(length)) continue;
     if (((iova ^ device) & ((uint64_t{1} << shift) - 1)) == 0) return shift;
   }
@@ -64,7 +64,7 @@ struct Registered {
 // 0 or an errno.
 int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned int access, Registered& out) {
   Context& context = Of(pd.pd.context);
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   if ((access & ~(kDeviceAccess | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return EINVAL;
@@ -72,7 +72,7 @@ int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned
   const auto start = reinterpret_cast<uint64_t>(address);
   if (length == 0 || start + length < start || start + length > ~uint64_t{0} - kPageBytes) return EINVAL;
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) {
-    if (start % kPageBytes != 0) return EOPNOTSUPP;  // address 0 would lie inside a page
+    if (start % kPageBytes != 0) return EOPNOTSUPP;  // address 0 must be page-aligned
     iova = 0;
   }
   if (iova % kPageBytes != start % kPageBytes) return EINVAL;
@@ -124,7 +124,7 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
   VIREO_PASS(ibv_alloc_pd, context);
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return Null(EIO);
+  if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   std::lock_guard guard(ours.control);
   auto impl = ours.device->CreatePd();
   if (!impl.ok()) return Null(impl.error());
@@ -137,7 +137,7 @@ VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
 VIREO_API int ibv_dealloc_pd(ibv_pd* pd) {
   VIREO_PASS(ibv_dealloc_pd, pd);
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   if (Of(pd).impl.use_count() != 1) return EBUSY;
   delete &Of(pd);
@@ -162,13 +162,13 @@ VIREO_API ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uin
 VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
   VIREO_PASS(ibv_dereg_mr, mr);
   Context& context = Of(mr->context);
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
   delete &Of(mr);
   return 0;
 }
 
-// A region under new keys takes the place of the old one, which stays if the new one cannot be made.
+// Registers a new region with new keys in place of the old one, which stays if that fails.
 VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
   VIREO_PASS(ibv_rereg_mr, mr, flags, pd, address, length, access);
   constexpr int kAll = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
@@ -191,7 +191,7 @@ VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, siz
     return IBV_REREG_MR_ERR_CMD;
   }
   std::lock_guard guard(Of(mr->context).control);
-  ours.impl = std::move(registered.impl);  // ends the old region, then its memory
+  ours.impl = std::move(registered.impl);  // destroys the old region, then its memory
   ours.memory = std::move(registered.memory);
   ours.access = rights;
   ours.iova = iova;

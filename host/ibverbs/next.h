@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libc's own function behind one that the overlay defines.
+// libc's original of a function that the overlay defines.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 namespace vireo::ibverbs {
 
-// Ends the program if there is none: it then was called from nowhere.
+// Aborts if there is none.
 template <typename Function>
 Function* Next(const char* name) {
   auto* const found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));  // NOLINT(performance-no-int-to-ptr)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pointers of libibverbs point to here: its public structure first, then ours. Each is made by new and goes
-// with the verb that destroys it.
+// The objects behind libibverbs' pointers: its public structure first, then private members. Allocated with new;
+// deleted by the verb that destroys them.
 //
-// Locks, in the order in which they may be taken: Context::control (everything but posting and polling), Qp::send,
-// Qp::receive, VectorWatcher's, Cq::lock, Channel::lock. A context belongs to the process that opened it: what a child
-// of fork() does with one fails, or, to destroy, does nothing.
+// Lock order: Context::control (everything but posting and polling), Qp::send, Qp::receive, VectorWatcher's, Cq::lock,
+// Channel::lock. A context belongs to the process that opened it: in a child of fork() calls fail, and destruction has
+// no effect.
 #pragma once
 
 #include <atomic>
@@ -38,25 +38,26 @@ struct Cq;
 class VectorWatcher;
 
 inline constexpr uint8_t kPort = 1;
-inline constexpr uint16_t kFullPkey = 0xffff;  // the one partition of RoCE
+inline constexpr uint16_t kFullPkey = 0xffff;  // the only partition of RoCE
 
 // One line to stderr, if VIREO_LOG is set.
 void Log(const std::string& text);
-// The errno that says most about `error`, which is logged.
+// Logs `error` and returns the closest errno.
 int ErrnoOf(const host::Error& error);
-// Sets errno; for verbs that give a pointer.
+// Sets errno and returns null; for verbs that return a pointer.
 std::nullptr_t Null(int error);
 inline std::nullptr_t Null(const host::Error& error) { return Null(ErrnoOf(error)); }
-// Sets errno; for verbs that give -1.
-int Minus(int error);
+// Sets errno and returns -1.
+int MinusOne(int error);
 
-// The services that VIREO_SOCKET names now.
+// The socket paths in VIREO_SOCKET.
 std::vector<std::string> Sockets();
 
 struct Device {
   ibv_device device{};
-  // libmlx5 and libefa take each device for one of libibverbs' own and look at what follows: it must not be theirs.
-  uint8_t beyond[256]{};
+  // libmlx5 and libefa cast every ibv_device to libibverbs' private structure and compare members behind it: zeros must
+  // be there.
+  uint8_t padding[256]{};
   std::string socket;
   service::SharedDevice::Info info;
 };
@@ -65,22 +66,22 @@ struct Context {
   verbs_context extended{};  // ends with the ibv_context
   service::SharedDevice* shared = nullptr;
   std::shared_ptr<verbs::Device> device;
-  uint32_t generation = 0;  // of the process that it belongs to
+  uint32_t fork_depth = 0;  // of the owning process
   std::mutex control;
-  std::optional<uint32_t> gid_table_length;  // as the device said
+  std::optional<uint32_t> gid_table_length;  // cached
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unique_ptr<VectorWatcher> watcher;
   bool link_up = false;
 
   ~Context();
-  bool IsOurs() const;
+  bool IsOwnedByThisProcess() const;
   // The entry of the GID table, or null.
   const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
 };
 Context& Of(ibv_context* context);
-// How many forks lie between the first process and this one.
-uint32_t ProcessGeneration();
+// Number of forks between the first process and this one.
+uint32_t ForkDepth();
 
 struct Pd {
   ibv_pd pd{};
@@ -100,8 +101,8 @@ struct Ah {
   std::shared_ptr<verbs::AddressHandle> impl;
 };
 
-// Where completion events wait. `channel.fd` is one end of a socket pair in which one byte lies while any wait, so that
-// it can be polled and made non-blocking as the kernel's.
+// A completion channel: a queue of completion events. `channel.fd` is one end of a socket pair that holds one byte (the
+// token) while events are pending, so that it can be polled and made non-blocking like the kernel's.
 struct Channel {
   ibv_comp_channel channel{};
   std::mutex lock;
@@ -111,13 +112,13 @@ struct Channel {
 
   ~Channel();
   void Push(Cq& cq);
-  // The next one; 0 or an errno.
+  // Takes the next event; 0 or an errno.
   int Take(Cq*& cq);
-  // Throws away the events of a CQ.
-  void Forget(const Cq& cq);
+  // Discards the events of a CQ.
+  void Discard(const Cq& cq);
 
  private:
-  void Show();
+  void SendToken();
 };
 
 struct Cq {
@@ -125,15 +126,16 @@ struct Cq {
   std::shared_ptr<verbs::CompletionQueue> impl;
   Channel* channel = nullptr;
   uint16_t vector = 0;
-  std::mutex lock;  // of impl and of what follows
+  std::mutex lock;  // of impl and the following members
   bool armed = false;
   uint64_t taken_when_armed = 0;  // impl->taken() then
-  // Of the completions that impl keeps, so many (the oldest) were there when it armed: the device tells of later ones.
-  size_t rest = 0;
-  // Since its last event was read, a program polled, and the last time it took as many as it wanted: there may be more.
-  std::atomic<bool> left_some = false;
+  // Number of (oldest) completions kept by impl that were already there at arming: the device notifies only of later
+  // ones.
+  size_t unnotified = 0;
+  // Since its last event was read, the program's last poll was full: completions may be left.
+  std::atomic<bool> last_poll_full = false;
   timespec polled_at{};                  // when it took `current`
-  uint32_t events_read = 0;              // completion events that a program has got; under Channel::lock
+  uint32_t events_read = 0;              // completion events read by the program; under Channel::lock
   uint32_t async_events_read = 0;        // under Context::control
   std::unique_lock<std::mutex> polling;  // from start_poll to end_poll
   size_t polled_count = 0;               // since start_poll
@@ -142,16 +144,17 @@ struct Cq {
 
   Context& context() { return Of(ex.context); }
   ibv_cq* base() { return reinterpret_cast<ibv_cq*>(&ex); }
-  // The vector spoke: for this CQ or for another one, of this process or of others.
+  // The vector has fired: for this CQ or another one, of this or another process.
   void OnInterrupt();
-  // A program took `count` completions, with `lock` held; whether it had room for no more.
+  // Call with `lock` held after the program polled `count` completions; `was_full`: as many as requested.
   //
-  // verbs promise an event for the next completion after arming only. Adapters compare what the program had polled when
-  // it armed, so programs get one for what is there already, too, and rely on it: perftest with -e takes an event,
-  // arms, polls 16 once, and sleeps though more are there. But an event without a completion is none of what they do:
-  // it would come if arming itself told of what the next poll takes (ib_read_lat ends then). So an event follows when a
-  // poll after arming leaves some of them, or when a program arms after a poll that left some.
-  void OnPolled(size_t count, bool took_all_it_could);
+  // Verbs guarantee an event only for the next completion after arming. Real adapters compare with the consumer index
+  // at arming, so programs also get an event for completions already there, and rely on it: perftest with -e takes an
+  // event, arms, polls 16 once, and sleeps although more are there. But adapters never raise an event without a
+  // completion, which would happen if arming itself raised one for completions that the next poll takes (ib_read_lat
+  // exits then). So an event is raised when a poll after arming leaves some of them, or when a program arms after a
+  // poll that left some.
+  void OnPolled(size_t count, bool was_full);
 };
 
 // A work request under construction by ibv_wr_*.
@@ -169,7 +172,7 @@ struct Qp {
   std::mutex send, receive;
   uint32_t async_events_read = 0;         // under Context::control
   std::unique_lock<std::mutex> building;  // from wr_start to wr_complete or wr_abort
-  std::vector<WorkRequest> work;          // reused: `work_count` count
+  std::vector<WorkRequest> work;          // reused: the first `work_count` are valid
   size_t work_count = 0;
   int work_error = 0;
 
@@ -185,7 +188,7 @@ inline Cq& Of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
 inline Qp& Of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
 inline Qp& Of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
 
-// A thread that waits for interrupts of the vectors in use and tells their CQs; begins with the first one.
+// A thread that waits for interrupts of the vectors in use and calls OnInterrupt of their CQs.
 class VectorWatcher {
  public:
   explicit VectorWatcher(Context& context);
@@ -193,7 +196,7 @@ class VectorWatcher {
   // The vector that the fewest CQs use. Callers hold Context::control, as for Add.
   uint16_t Choose() const;
   int Add(Cq& cq);  // 0 or an errno
-  // After it, the thread knows nothing of the CQ.
+  // On return, the thread does not access the CQ any more.
   void Remove(Cq& cq);
 
  private:
@@ -207,7 +210,7 @@ class VectorWatcher {
   mutable std::mutex lock_;
   std::vector<Vector> vectors_;
   int wake_ = -1;
-  bool ends_ = false;
+  bool stop_ = false;
   std::thread thread_;
 };
 
@@ -215,7 +218,7 @@ class VectorWatcher {
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, size_t bytes);
 int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
                   size_t bytes);
-// The host's clock: raw_clock, with which timestamps of completions can be compared.
+// raw_clock is the host's clock, the clock of completion timestamps.
 int QueryRtValues(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init);
 ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init);
@@ -227,8 +230,8 @@ int PostSrqRecv(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad);
 void SetWrApi(Qp& qp);
 void SetCqApi(Cq& cq);
 
-// The address as the device takes it; 0 or an errno. Where the MAC address does not follow from the GID it is left 0,
-// for the service to find out.
+// Converts to the device's format; 0 or an errno. A MAC address that cannot be derived from the GID is left 0: the
+// service resolves it.
 int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& out);
 void FromAhAttr(const spec::RdmaAhAttr& in, ibv_ah_attr& out);
 ibv_wc ToWc(const spec::RdmaCqReq& completion);

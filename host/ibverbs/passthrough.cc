@@ -18,7 +18,7 @@ bool IsActive() {
 
 void* NextSymbol(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name); next != nullptr) return next;
-  // A plugin that brought libibverbs along keeps it to itself (as Python's modules do).
+  // A plugin may have loaded libibverbs with RTLD_LOCAL (as Python modules do).
   static void* const library = dlopen("libibverbs.so.1", RTLD_NOW);
   void* next = library == nullptr ? nullptr : dlsym(library, name);
   if (next == nullptr) {

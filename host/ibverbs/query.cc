@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs may ask about device, port and GID table.
+// Queries of device, port and GID table.
 #include <endian.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 int Int(uint64_t value) { return static_cast<int>(std::min<uint64_t>(value, std::numeric_limits<int>::max())); }
 
-// perftest chooses its defaults and its way to post by this number: VIREO_VENDOR_PART_ID makes it take others.
+// perftest selects its defaults and its posting method by this number. VIREO_VENDOR_PART_ID overrides it.
 uint32_t VendorPartId() {
   constexpr uint32_t kVirtioNet = 0x1041;
   const char* variable = std::getenv("VIREO_VENDOR_PART_ID");
@@ -29,7 +29,7 @@ ibv_device_attr Attributes(Context& context) {
   const spec::RdmaAckQueryDevice& device = context.device->attributes();
   const service::SharedDevice::Info& info = context.shared->info();
   constexpr uint32_t kVirtioVendor = 0x1af4;
-  constexpr uint32_t kSpecialQps = 2;  // QP 0 and QP 1 are not for programs
+  constexpr uint32_t kSpecialQps = 2;  // QP 0 and QP 1
   ibv_device_attr out{};
   std::memcpy(out.fw_ver, "vireo", sizeof "vireo");
   out.node_guid = htobe64(info.node_guid);
@@ -62,7 +62,7 @@ ibv_device_attr Attributes(Context& context) {
   return out;
 }
 
-// Lanes and speed of each, as ibv_port_attr has them, that make up a rate.
+// A rate as lanes and lane speed, in the encodings of ibv_port_attr.
 struct Link {
   uint8_t width, speed;
 };
@@ -88,11 +88,11 @@ int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, 
   out.orig_attr = Attributes(Of(context));
   out.device_cap_flags_ex = out.orig_attr.device_cap_flags;
   out.phys_port_cnt_ex = kPort;
-  // Completions are stamped on the host (completion.cc), in nanoseconds.
+  // Completions are timestamped by the host (completion.cc), in nanoseconds.
   out.completion_timestamp_mask = ~uint64_t{0};
   constexpr uint64_t kNanosecondsInKhz = 1'000'000;
   out.hca_core_clock = kNanosecondsInKhz;
-  // A program that knows more than we do finds zeros there.
+  // Zero the fields of newer versions of the structure.
   std::memset(static_cast<void*>(attributes), 0, bytes);
   std::memcpy(static_cast<void*>(attributes), &out, std::min(bytes, sizeof out));
   return 0;
@@ -101,7 +101,7 @@ int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, 
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, size_t bytes) {
   if (port != kPort) return EINVAL;
   Context& ours = Of(context);
-  if (!ours.IsOurs()) return EIO;
+  if (!ours.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(ours.control);
   Result<spec::RdmaAckQueryPort> device = ours.device->QueryPort();
   if (!device.ok()) return ErrnoOf(device.error());
@@ -129,10 +129,9 @@ int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, siz
 
 namespace {
 
-// The device is asked once: programs walk through the table entry by entry, and a question takes longer than all else
-// of that. 0, or an errno.
+// Cached: programs read the table entry by entry, and a command to the device is slow. 0, or an errno.
 int GidTableLength(Context& context, uint32_t& length) {
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(context.control);
   if (!context.gid_table_length.has_value()) {
     Result<spec::RdmaAckQueryPort> port = context.device->QueryPort();
@@ -143,7 +142,7 @@ int GidTableLength(Context& context, uint32_t& length) {
   return 0;
 }
 
-// 0, or an errno. An entry that is not in use: zeros, and ENODATA if the caller wants to know.
+// 0, or an errno. For an unused entry: zeros, and ENODATA unless `may_be_empty`.
 int QueryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry& out, bool may_be_empty) {
   if (port != kPort) return EINVAL;
   uint32_t length = 0;
@@ -180,19 +179,20 @@ VIREO_API int ibv_query_port(ibv_context* context, uint8_t port, _compat_ibv_por
 VIREO_API int ibv_query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) {
   VIREO_PASS(ibv_query_gid, context, port, index, gid);
   ibv_gid_entry entry;
-  // Programs walk through the whole table and give up at the first error.
-  if (int error = QueryGid(context, port, static_cast<uint32_t>(index), entry, true); error != 0) return Minus(error);
+  // Programs read the whole table and stop at the first error.
+  if (int error = QueryGid(context, port, static_cast<uint32_t>(index), entry, true); error != 0)
+    return MinusOne(error);
   *gid = entry.gid;
   return 0;
 }
 
-// Of libibverbs' private symbols the one that programs use: ibv_devinfo and pyverbs.
+// A private symbol of libibverbs that ibv_devinfo and pyverbs use.
 VIREO_API int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned int index, unsigned int* type);
 VIREO_API int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned int index, unsigned int* type) {
   VIREO_PASS(ibv_query_gid_type, context, port, index, type);
   ibv_gid_entry entry;
-  if (int error = QueryGid(context, port, index, entry, true); error != 0) return Minus(error);
-  // libibverbs' own numbers here (enum ibv_gid_type_sysfs): 0 is InfiniBand or RoCE v1, 1 is RoCE v2.
+  if (int error = QueryGid(context, port, index, entry, true); error != 0) return MinusOne(error);
+  // libibverbs' internal values (enum ibv_gid_type_sysfs): 0 is InfiniBand or RoCE v1, 1 is RoCE v2.
   *type = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? 1 : 0;
   return 0;
 }
@@ -226,12 +226,12 @@ VIREO_API ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entr
 
 VIREO_API int ibv_query_pkey(ibv_context* context, uint8_t port, int index, __be16* pkey) {
   VIREO_PASS(ibv_query_pkey, context, port, index, pkey);
-  if (port != kPort || index != 0) return Minus(EINVAL);
+  if (port != kPort || index != 0) return MinusOne(EINVAL);
   *pkey = htobe16(kFullPkey);
   return 0;
 }
 
 VIREO_API int ibv_get_pkey_index(ibv_context* context, uint8_t port, __be16 pkey) {
   VIREO_PASS(ibv_get_pkey_index, context, port, pkey);
-  return port == kPort && pkey == htobe16(kFullPkey) ? 0 : Minus(EINVAL);
+  return port == kPort && pkey == htobe16(kFullPkey) ? 0 : MinusOne(EINVAL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: life, attributes, and posting by lists of work requests. ibv_wr_* is in wr_api.cc.
+// Queue pairs: creation, attributes, destruction, and posting of work request lists. ibv_wr_* is in wr_api.cc.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +26,7 @@ uint64_t SendOperations(ibv_qp_type type) {
 
 Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
   Context& context = Of(pd->context);
-  if (!context.IsOurs()) return Null(EIO);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
   if (init.srq != nullptr) return Null(EOPNOTSUPP);
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UC && init.qp_type != IBV_QPT_UD) return Null(EOPNOTSUPP);
   if (init.send_cq == nullptr || init.recv_cq == nullptr) return Null(EINVAL);
@@ -64,7 +64,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
 void Discard(Cq& cq, uint32_t qpn) {
   std::lock_guard guard(cq.lock);
   if (Status discarded = cq.impl->Discard(qpn); !discarded.ok()) Log(ToString(discarded.error()));
-  cq.rest = std::min(cq.rest, cq.impl->kept());
+  cq.unnotified = std::min(cq.unnotified, cq.impl->kept());
 }
 
 void DiscardCompletions(Cq* send_cq, Cq* recv_cq, uint32_t qpn) {
@@ -72,9 +72,9 @@ void DiscardCompletions(Cq* send_cq, Cq* recv_cq, uint32_t qpn) {
   if (recv_cq != send_cq) Discard(*recv_cq, qpn);
 }
 
-// Attributes that the device does not know, or that have one value only. 0 or an errno; what is left of `mask` is the
-// device's.
-int CheckOwn(const Qp& qp, const ibv_qp_attr& attributes, int& mask) {
+// Handles attributes that the device does not have, or that have a single valid value. 0 or an errno; the remaining
+// `mask` is for the device.
+int CheckFixedAttributes(const Qp& qp, const ibv_qp_attr& attributes, int& mask) {
   const bool begins =
       (mask & IBV_QP_STATE) != 0 && attributes.qp_state == IBV_QPS_INIT && qp.ex.qp_base.state == IBV_QPS_RESET;
   if (begins && (mask & (IBV_QP_PKEY_INDEX | IBV_QP_PORT)) != (IBV_QP_PKEY_INDEX | IBV_QP_PORT)) return EINVAL;
@@ -82,7 +82,7 @@ int CheckOwn(const Qp& qp, const ibv_qp_attr& attributes, int& mask) {
   if ((mask & IBV_QP_PORT) != 0 && attributes.port_num != kPort) return EINVAL;
   if ((mask & IBV_QP_PATH_MIG_STATE) != 0 && attributes.path_mig_state != IBV_MIG_MIGRATED) return EOPNOTSUPP;
   if ((mask & (IBV_QP_ALT_PATH | IBV_QP_CAP)) != 0) return EOPNOTSUPP;
-  // The device says when a queue is drained, asked or not.
+  // The device always reports a drained send queue.
   mask &= ~(IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_PATH_MIG_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
   return 0;
 }
@@ -109,9 +109,9 @@ constexpr struct {
 
 int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
   Context& context = qp.context();
-  if (!context.IsOurs()) return EIO;
+  if (!context.IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(context.control);
-  if (int error = CheckOwn(qp, in, mask); error != 0) return error;
+  if (int error = CheckFixedAttributes(qp, in, mask); error != 0) return error;
   uint32_t device_mask = 0;
   for (const auto& entry : kMasks) {
     if ((mask & entry.verbs) == 0) continue;
@@ -129,7 +129,7 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
                             .retry_cnt = in.retry_cnt,
                             .rnr_retry = in.rnr_retry,
                             .qkey = in.qkey,
-                            // Programs draw PSNs as they like; 24 bits count [as the kernel's providers do]
+                            // only 24 bits of a program's PSN are used [as in the kernel's providers]
                             .rq_psn = in.rq_psn & 0xffffff,
                             .sq_psn = in.sq_psn & 0xffffff,
                             .dest_qp_num = in.dest_qp_num,
@@ -153,7 +153,7 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
   return 0;
 }
 
-// What a send work request may be. 0 or an errno.
+// Checks a send work request. 0 or an errno.
 int CheckSend(const Qp& qp, const ibv_send_wr& request) {
   const ibv_qp& base = qp.ex.qp_base;
   if (base.state == IBV_QPS_RESET || base.state == IBV_QPS_INIT || base.state == IBV_QPS_RTR) return EINVAL;
@@ -211,7 +211,7 @@ int PostOne(Qp& qp, const ibv_send_wr& request) {
 
 int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   Qp& ours = Of(qp);
-  if (!ours.context().IsOurs()) {
+  if (!ours.context().IsOwnedByThisProcess()) {
     *bad = request;
     return EIO;
   }
@@ -229,7 +229,7 @@ int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
 int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Qp& ours = Of(qp);
   *bad = request;
-  if (!ours.context().IsOurs()) return EIO;
+  if (!ours.context().IsOwnedByThisProcess()) return EIO;
   ours.context().shared->SpendCall();
   std::lock_guard guard(ours.receive);
   std::array<spec::RdmaSge, 32> elements;
@@ -253,7 +253,7 @@ ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init) {
   }
   if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return Null(EOPNOTSUPP);
   const bool has_wr_api = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-  // One that is promised and missing would be a call to address 0.
+  // A missing operation would be a call through a null pointer.
   if (has_wr_api && (init->send_ops_flags & ~SendOperations(init->qp_type)) != 0) return Null(EOPNOTSUPP);
   Qp* qp = CreateQp(init->pd, {.qp_context = init->qp_context,
                                .send_cq = init->send_cq,
@@ -290,7 +290,7 @@ VIREO_API int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 VIREO_API int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init) {
   VIREO_PASS(ibv_query_qp, qp, attributes, mask, init);
   Qp& ours = Of(qp);
-  if (!ours.context().IsOurs()) return EIO;
+  if (!ours.context().IsOwnedByThisProcess()) return EIO;
   std::lock_guard guard(ours.context().control);
   auto answer = ours.impl->Query();
   if (!answer.ok()) return ErrnoOf(answer.error());
@@ -322,14 +322,14 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
   VIREO_PASS(ibv_destroy_qp, qp);
   Qp& ours = Of(qp);
   Context& context = ours.context();
-  if (!context.IsOurs()) return 0;
+  if (!context.IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(context.control);
-    context.qps.erase(qp->qp_num);  // no event finds it any more
+    context.qps.erase(qp->qp_num);  // no more events
     ours.impl.reset();
     DiscardCompletions(&Of(qp->send_cq), &Of(qp->recv_cq), qp->qp_num);
   }
-  // Who has read events still has the pointer.
+  // Wait until all read events are acknowledged: their readers hold the pointer.
   pthread_mutex_lock(&qp->mutex);
   while (qp->events_completed != ours.async_events_read) pthread_cond_wait(&qp->cond, &qp->mutex);
   pthread_mutex_unlock(&qp->mutex);

@@ -21,7 +21,7 @@ namespace {
 
 struct sigaction former {};
 
-// The code of the vDSO, libc's way to the system's clocks: it reads the counter, and means the real one.
+// The code of the vDSO, by which libc reads the system's clocks: it needs the real counter.
 std::span<const uint8_t> Vdso() {
   const auto* const start =
       reinterpret_cast<const uint8_t*>(getauxval(AT_SYSINFO_EHDR));  // NOLINT(performance-no-int-to-ptr)
@@ -47,7 +47,7 @@ uint64_t CounterFor(const uint8_t* instruction) {
   }
   static_assert(kTscHz == 1'000'000'000);
   service::ClientClock& clock = service::ClientClock::OfProcess();
-  constexpr unsigned kEffort = 200;  // a signal and its return
+  constexpr unsigned kEffort = 200;  // cost of a signal and its return
   return clock.monotonic_base_ns() + clock.Read(kEffort);
 }
 
@@ -55,8 +55,7 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* const instruction =
       reinterpret_cast<const uint8_t*>(registers[REG_RIP]);  // NOLINT(performance-no-int-to-ptr)
-  // A general protection fault: only then there is an instruction to look at. Intel SDM, volume 2: RDTSC is 0f 31,
-  // RDTSCP 0f 01 f9.
+  // Only a general protection fault is at a readable instruction. Intel SDM, volume 2: RDTSC is 0f 31, RDTSCP 0f 01 f9.
   if (info->si_code == SI_KERNEL && instruction[0] == 0x0f) {
     const bool is_rdtsc = instruction[1] == 0x31;
     const bool is_rdtscp = instruction[1] == 0x01 && instruction[2] == 0xf9;
@@ -64,14 +63,14 @@ void OnFault(int signal, siginfo_t* info, void* context) {
       const uint64_t value = CounterFor(instruction);
       registers[REG_RAX] = static_cast<greg_t>(value & 0xffff'ffff);
       registers[REG_RDX] = static_cast<greg_t>(value >> 32);
-      if (is_rdtscp) registers[REG_RCX] = 0;  // the number of the processor: there is one
+      if (is_rdtscp) registers[REG_RCX] = 0;  // processor number: always 0
       registers[REG_RIP] += is_rdtscp ? 3 : 2;
       return;
     }
   }
   if ((former.sa_flags & SA_SIGINFO) != 0) return former.sa_sigaction(signal, info, context);
   if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) return former.sa_handler(signal);
-  // The instruction faults once more, and the system does what it does.
+  // The instruction faults again, with the default or previous action.
   sigaction(signal, &former, nullptr);
 }
 
@@ -89,18 +88,18 @@ void TrapTsc() {
     vdso = Vdso();
     struct sigaction action {};
     action.sa_sigaction = OnFault;
-    // Within the handler a fault is a fault of the program.
+    // SA_NODEFER: a fault inside the previous handler must not be blocked.
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
     return sigaction(SIGSEGV, &action, &former) == 0;
   }();
   if (is_handled) SetTsc(PR_TSC_SIGSEGV);
 }
 
-TscForOthers::TscForOthers() {
+TscTrapSuspension::TscTrapSuspension() {
   was_trapped_ = service::ClientClock::OfProcess().is_attached() && IsTrapped();
   if (was_trapped_) SetTsc(PR_TSC_ENABLE);
 }
-TscForOthers::~TscForOthers() {
+TscTrapSuspension::~TscTrapSuspension() {
   if (was_trapped_) SetTsc(PR_TSC_SIGSEGV);
 }
 
@@ -111,8 +110,8 @@ TscForOthers::~TscForOthers() {
 namespace vireo::ibverbs {
 
 void TrapTsc() {}
-TscForOthers::TscForOthers() { static_cast<void>(was_trapped_); }
-TscForOthers::~TscForOthers() = default;
+TscTrapSuspension::TscTrapSuspension() { static_cast<void>(was_trapped_); }
+TscTrapSuspension::~TscTrapSuspension() = default;
 
 }  // namespace vireo::ibverbs
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processor's time stamp counter as a program sees it where time is simulated: kTscHz, counting with
-// CLOCK_MONOTONIC. Programs read it by an instruction of their own (perftest does, for every message), so that no
-// function can be put in its place: the instruction is forbidden to the thread (PR_SET_TSC), and the signal that comes
-// of it carries it out. What is not such an instruction goes to the handler of SIGSEGV that there was before; a program
-// that sets one of its own later than it looks for devices takes this one away.
+// Emulates the time stamp counter for programs in simulated time: kTscHz, in step with CLOCK_MONOTONIC. Programs
+// execute RDTSC inline (perftest does, for every message), so no function can be intercepted: the instruction is
+// disabled for the thread (PR_SET_TSC), and the SIGSEGV handler emulates it. Other faults go to the previous SIGSEGV
+// handler. A program that installs its own handler after device discovery disables the emulation.
 //
-// On x86-64; elsewhere these do nothing.
+// x86-64 only; no effect on other processors.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +13,17 @@ namespace vireo::ibverbs {
 
 inline constexpr uint64_t kTscHz = 1'000'000'000;
 
-// For the calling thread, and those that it starts from now on.
+// For the calling thread and the threads that it starts later.
 void TrapTsc();
 
-// The kernel passes the prohibition on to what a process executes, where nobody could carry the instruction out: while
-// one of these lives, there is none in this thread.
-class TscForOthers {
+// Re-enables the instruction in this thread during its lifetime. Needed around exec: the kernel passes PR_SET_TSC on to
+// executed programs, which have no handler.
+class TscTrapSuspension {
  public:
-  TscForOthers();
-  ~TscForOthers();
-  TscForOthers(const TscForOthers&) = delete;
-  TscForOthers& operator=(const TscForOthers&) = delete;
+  TscTrapSuspension();
+  ~TscTrapSuspension();
+  TscTrapSuspension(const TscTrapSuspension&) = delete;
+  TscTrapSuspension& operator=(const TscTrapSuspension&) = delete;
 
  private:
   bool was_trapped_ = false;

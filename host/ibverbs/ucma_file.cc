@@ -51,7 +51,7 @@ std::vector<uint8_t> MakeCommand(uint32_t number, const T& body, size_t out) {
 
 uint32_t NumberOf(std::span<const uint8_t> command) { return Field<rdma_ucm_cmd_hdr>(command, 0).cmd; }
 
-// Where a command has its ID, from the command's begin; nothing: it has none, or it is one that no NIC offers.
+// Offset of the ID in a command; none: the command has no ID, or is not supported.
 std::optional<size_t> IdOffset(uint32_t number) {
   switch (number) {
     case RDMA_USER_CM_CMD_DESTROY_ID: return kHeader + offsetof(rdma_ucm_destroy_id, id);
@@ -75,7 +75,7 @@ std::optional<size_t> IdOffset(uint32_t number) {
   }
 }
 
-// Nothing: no address, or one of a family that nobody knows; the NIC that is asked says what is wrong.
+// None: no address, or of an unknown family; the NIC reports the error.
 std::optional<UcmaAddress> AddressAt(std::span<const uint8_t> command, size_t offset) {
   return command.size() <= offset ? std::nullopt : service::FromSockaddr(command.subspan(offset));
 }
@@ -85,7 +85,7 @@ size_t BoundAddressOffset(uint32_t number) {
          (number == RDMA_USER_CM_CMD_BIND_IP ? offsetof(rdma_ucm_bind_ip, addr) : offsetof(rdma_ucm_bind, addr));
 }
 
-// Of the networks that the NICs' addresses would lie in if they said so.
+// Same network, with assumed prefix lengths: /24 for IPv4, /64 for IPv6.
 bool IsInNetworkOf(const service::cm::Gid& own, const service::cm::Gid& destination) {
   constexpr service::cm::Gid kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   const bool is_ipv4 = std::equal(kMapped.begin(), kMapped.begin() + 12, destination.begin());
@@ -104,29 +104,29 @@ bool IsReadable(int fd) {
 
 }  // namespace
 
-// An ID as one NIC knows it.
-struct UcmaFile::Place {
+// The number of an ID on one NIC.
+struct UcmaFile::NicId {
   size_t nic = 0;
   uint32_t id = 0;
 
-  bool operator<(const Place& other) const { return std::pair(nic, id) < std::pair(other.nic, other.id); }
+  bool operator<(const NicId& other) const { return std::pair(nic, id) < std::pair(other.nic, other.id); }
 };
 
 struct UcmaFile::Id {
-  std::vector<Place> places;   // not empty; one, when it is known which NIC it is on
-  Bytes create;                // the command; the following are what came after it
+  std::vector<NicId> nic_ids;  // not empty; one if bound to a NIC
+  Bytes create;                // commands for Recreate: CREATE_ID
   std::vector<Bytes> options;  // SET_OPTION
-  Bytes bind;                  // to no address in particular, with a port
+  Bytes bind;                  // BIND to a wildcard address, with a port
 };
 
-// The process's IDs: of all its files, since an ID can go from one to another. Values, so that of two threads that use
-// an ID in wrong ways at once nothing worse comes than what they asked for.
+// IDs of all files of the process, because an ID can migrate between files. Copied by value, so that concurrent misuse
+// of an ID by two threads is memory-safe.
 class UcmaFile::Ids {
  public:
   uint32_t Add(Id id) {
     const std::lock_guard guard(lock_);
     while (ids_.contains(next_)) ++next_;
-    for (const Place& place : id.places) numbers_[place] = next_;
+    for (const NicId& nic_id : id.nic_ids) numbers_[nic_id] = next_;
     ids_[next_] = std::move(id);
     return next_++;
   }
@@ -135,36 +135,36 @@ class UcmaFile::Ids {
     const auto found = ids_.find(number);
     return found == ids_.end() ? std::nullopt : std::optional(found->second);
   }
-  std::optional<uint32_t> NumberAt(const Place& place) const {
+  std::optional<uint32_t> NumberAt(const NicId& nic_id) const {
     const std::lock_guard guard(lock_);
-    const auto found = numbers_.find(place);
+    const auto found = numbers_.find(nic_id);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
   }
   void Set(uint32_t number, Id id) {
     const std::lock_guard guard(lock_);
     const auto found = ids_.find(number);
     if (found == ids_.end()) return;
-    for (const Place& place : found->second.places) numbers_.erase(place);
-    for (const Place& place : id.places) numbers_[place] = number;
+    for (const NicId& nic_id : found->second.nic_ids) numbers_.erase(nic_id);
+    for (const NicId& nic_id : id.nic_ids) numbers_[nic_id] = number;
     found->second = std::move(id);
   }
   void Remove(uint32_t number) {
     const std::lock_guard guard(lock_);
     const auto found = ids_.find(number);
     if (found == ids_.end()) return;
-    for (const Place& place : found->second.places) numbers_.erase(place);
+    for (const NicId& nic_id : found->second.nic_ids) numbers_.erase(nic_id);
     ids_.erase(found);
   }
 
  private:
   mutable std::mutex lock_;
   std::map<uint32_t, Id> ids_;
-  std::map<Place, uint32_t> numbers_;
+  std::map<NicId, uint32_t> numbers_;
   uint32_t next_ = 0;
 };
 
-// Never destroyed, as the files.
-UcmaFile::Ids& UcmaFile::TheIds() {
+// Never destroyed, like the files.
+UcmaFile::Ids& UcmaFile::ProcessIds() {
   static Ids* const ids = new Ids;
   return *ids;
 }
@@ -193,34 +193,34 @@ int UcmaFile::Exchange(size_t nic, std::span<const uint8_t> command, Bytes& resp
   while (true) {
     const ssize_t got = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      // A command that was sent is carried out: signals do not end it.
+      // A sent command is executed: signals do not cancel it.
       if (!AwaitReadable(fd) && errno != EINTR) return kLost;
       continue;
     }
     UcmaMessage message;
-    if (got < static_cast<ssize_t>(sizeof message)) return kLost;  // the service is gone
+    if (got < static_cast<ssize_t>(sizeof message)) return kLost;  // closed by the service
     std::memcpy(&message, bytes.data(), sizeof message);
-    if (message.type == UcmaMessage::Type::kToken) continue;  // another follows the answer, if it still means anything
+    if (message.type == UcmaMessage::Type::kToken) continue;  // if events are still pending, another follows the answer
     response.assign(bytes.begin() + sizeof message, bytes.begin() + got);
     return message.result;
   }
 }
 
-int UcmaFile::At(const Place& place, std::span<const uint8_t> command, Bytes& response) {
+int UcmaFile::Forward(const NicId& nic_id, std::span<const uint8_t> command, Bytes& response) {
   Bytes own(command.begin(), command.end());
-  if (const auto offset = IdOffset(NumberOf(command)); offset.has_value()) SetField(own, *offset, place.id);
-  const int result = Exchange(place.nic, own, response);
-  if (result == kLost) Lose(place.nic);
+  if (const auto offset = IdOffset(NumberOf(command)); offset.has_value()) SetField(own, *offset, nic_id.id);
+  const int result = Exchange(nic_id.nic, own, response);
+  if (result == kLost) RemoveNic(nic_id.nic);
   return result == kLost ? -ENODEV : result;
 }
 
-int UcmaFile::At(const Place& place, std::span<const uint8_t> command) {
+int UcmaFile::Forward(const NicId& nic_id, std::span<const uint8_t> command) {
   Bytes ignored;
-  return At(place, command, ignored);
+  return Forward(nic_id, command, ignored);
 }
 
-// The last one stays, so that the file is readable and every command says what happened.
-void UcmaFile::Lose(size_t nic) {
+// Keeps the last NIC, so that the file stays readable and every command returns -ENODEV.
+void UcmaFile::RemoveNic(size_t nic) {
   if (nics_.size() > 1) nics_.erase(nic);
 }
 
@@ -230,19 +230,19 @@ int UcmaFile::Command(std::span<const uint8_t> command, UcmaFile* from, Bytes& r
   std::map<size_t, uint32_t> numbers;
   if (number == RDMA_USER_CM_CMD_MIGRATE_ID) {
     if (from == nullptr) return -EBADF;
-    numbers = from->Numbers();  // before our lock: it may be the same file, or ask for ours
+    numbers = from->Numbers();  // before taking our lock: it may be the same file, or query ours
   }
   const std::lock_guard guard(lock_);
   if (nics_.empty()) return -ENODEV;
   if (number == RDMA_USER_CM_CMD_CREATE_ID) return Create(command, response);
   if (number == RDMA_USER_CM_CMD_GET_EVENT) return GetEvent(command, response);
   const auto offset = IdOffset(number);
-  // One that nobody understands: any NIC says so.
+  // Malformed or unknown: any NIC returns the error.
   if (!offset.has_value() || command.size() < *offset + sizeof(uint32_t)) {
-    return At({.nic = nics_.begin()->first, .id = 0}, command, response);
+    return Forward({.nic = nics_.begin()->first, .id = 0}, command, response);
   }
   const auto which = Field<uint32_t>(command, *offset);
-  std::optional<Id> id = TheIds().Find(which);
+  std::optional<Id> id = ProcessIds().Find(which);
   if (!id.has_value()) return -ENOENT;
   switch (number) {
     case RDMA_USER_CM_CMD_DESTROY_ID: return Destroy(which, *id, command, response);
@@ -253,11 +253,11 @@ int UcmaFile::Command(std::span<const uint8_t> command, UcmaFile* from, Bytes& r
     case RDMA_USER_CM_CMD_RESOLVE_ADDR: return Resolve(which, std::move(*id), command);
     case RDMA_USER_CM_CMD_LISTEN: return Listen(which, std::move(*id), command);
     case RDMA_USER_CM_CMD_MIGRATE_ID: return Migrate(command, numbers, response);
-    default: return At(id->places.front(), command, response);
+    default: return Forward(id->nic_ids.front(), command, response);
   }
 }
 
-// --- Life of an ID
+// --- Creation, options and destruction of IDs
 
 int UcmaFile::Create(std::span<const uint8_t> command, Bytes& response) {
   Id id;
@@ -267,79 +267,80 @@ int UcmaFile::Create(std::span<const uint8_t> command, Bytes& response) {
   for (const auto& [nic, unused] : nics_) nics.push_back(nic);
   int result = -ENODEV;
   for (const size_t nic : nics) {
-    const int made = At({.nic = nic, .id = 0}, command, response);
-    if (made == -ENODEV) continue;  // it is gone
+    const int made = Forward({.nic = nic, .id = 0}, command, response);
+    if (made == -ENODEV) continue;  // the NIC is lost
     result = made;
     if (made != 0) break;
-    id.places.push_back({.nic = nic, .id = Field<uint32_t>(response, 0)});
+    id.nic_ids.push_back({.nic = nic, .id = Field<uint32_t>(response, 0)});
   }
   if (result != 0) {
-    for (const Place& place : id.places) DestroyAt(place);
+    for (const NicId& nic_id : id.nic_ids) DestroyAt(nic_id);
     response.clear();
     return result;
   }
-  SetField(response, offsetof(rdma_ucm_create_id_resp, id), TheIds().Add(std::move(id)));
+  SetField(response, offsetof(rdma_ucm_create_id_resp, id), ProcessIds().Add(std::move(id)));
   return 0;
 }
 
-int UcmaFile::DestroyAt(const Place& place) {
-  return At(place, MakeCommand(RDMA_USER_CM_CMD_DESTROY_ID, rdma_ucm_destroy_id{}, sizeof(rdma_ucm_destroy_id_resp)));
+int UcmaFile::DestroyAt(const NicId& nic_id) {
+  return Forward(nic_id,
+                 MakeCommand(RDMA_USER_CM_CMD_DESTROY_ID, rdma_ucm_destroy_id{}, sizeof(rdma_ucm_destroy_id_resp)));
 }
 
 int UcmaFile::Destroy(uint32_t number, const Id& id, std::span<const uint8_t> command, Bytes& response) {
   constexpr size_t kReported = offsetof(rdma_ucm_destroy_id_resp, events_reported);
   uint32_t reported = 0;
   int result = -ENODEV;
-  for (const Place& place : id.places) {
-    const int done = At(place, command, response);
+  for (const NicId& nic_id : id.nic_ids) {
+    const int done = Forward(nic_id, command, response);
     if (done == -ENODEV) continue;
     result = done;
     if (done != 0) break;
     reported += Field<uint32_t>(response, kReported);
   }
-  if (result == 0 || result == -ENODEV) TheIds().Remove(number);
+  if (result == 0 || result == -ENODEV) ProcessIds().Remove(number);
   if (result == 0) SetField(response, kReported, reported);
   return result;
 }
 
-void UcmaFile::Settle(uint32_t number, Id& id, size_t nic) {
-  for (const Place& place : id.places) {
-    if (place.nic != nic) DestroyAt(place);
+void UcmaFile::BindToNic(uint32_t number, Id& id, size_t nic) {
+  for (const NicId& nic_id : id.nic_ids) {
+    if (nic_id.nic != nic) DestroyAt(nic_id);
   }
-  std::erase_if(id.places, [nic](const Place& place) { return place.nic != nic; });
-  TheIds().Set(number, id);
+  std::erase_if(id.nic_ids, [nic](const NicId& nic_id) { return nic_id.nic != nic; });
+  ProcessIds().Set(number, id);
 }
 
-int UcmaFile::SettleBy(uint32_t number, Id& id, std::optional<size_t> nic, std::span<const uint8_t> command) {
-  const auto place = std::ranges::find(id.places, nic.value_or(id.places.front().nic), &Place::nic);
-  if (place == id.places.end()) return -ENODEV;
-  const int result = At(*place, command);
-  if (result == 0) Settle(number, id, place->nic);
+int UcmaFile::ForwardAndBind(uint32_t number, Id& id, std::optional<size_t> nic, std::span<const uint8_t> command) {
+  const auto nic_id = std::ranges::find(id.nic_ids, nic.value_or(id.nic_ids.front().nic), &NicId::nic);
+  if (nic_id == id.nic_ids.end()) return -ENODEV;
+  const int result = Forward(*nic_id, command);
+  if (result == 0) BindToNic(number, id, nic_id->nic);
   return result;
 }
 
-int UcmaFile::Renew(uint32_t number, Id& id, size_t count) {
+int UcmaFile::Recreate(uint32_t number, Id& id, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    Place& place = id.places[i];
-    DestroyAt(place);
+    NicId& nic_id = id.nic_ids[i];
+    DestroyAt(nic_id);
     Bytes response;
-    if (const int made = At(place, id.create, response); made != 0) return made;
-    place.id = Field<uint32_t>(response, 0);
+    if (const int made = Forward(nic_id, id.create, response); made != 0) return made;
+    nic_id.id = Field<uint32_t>(response, 0);
     for (const Bytes& option : id.options) {
-      if (const int set = At(place, option); set != 0) return set;
+      if (const int set = Forward(nic_id, option); set != 0) return set;
     }
   }
-  TheIds().Set(number, id);
+  ProcessIds().Set(number, id);
   return 0;
 }
 
 int UcmaFile::SetOption(uint32_t number, Id id, std::span<const uint8_t> command) {
-  for (const Place& place : id.places) {
-    if (const int result = At(place, command); result != 0) return result;
+  for (const NicId& nic_id : id.nic_ids) {
+    if (const int result = Forward(nic_id, command); result != 0) return result;
   }
-  if (id.places.size() > 1) {
+  if (id.nic_ids.size() > 1) {
     id.options.emplace_back(command.begin(), command.end());
-    TheIds().Set(number, std::move(id));
+    ProcessIds().Set(number, std::move(id));
   }
   return 0;
 }
@@ -347,15 +348,15 @@ int UcmaFile::SetOption(uint32_t number, Id id, std::span<const uint8_t> command
 int UcmaFile::Migrate(std::span<const uint8_t> command, const std::map<size_t, uint32_t>& numbers, Bytes& response) {
   constexpr size_t kFile = kHeader + offsetof(rdma_ucm_migrate_id, fd);
   constexpr size_t kReported = offsetof(rdma_ucm_migrate_resp, events_reported);
-  const std::optional<Id> id = TheIds().Find(Field<uint32_t>(command, kHeader + offsetof(rdma_ucm_migrate_id, id)));
+  const std::optional<Id> id = ProcessIds().Find(Field<uint32_t>(command, kHeader + offsetof(rdma_ucm_migrate_id, id)));
   if (!id.has_value()) return -ENOENT;
   Bytes own(command.begin(), command.end());
   uint32_t reported = 0;
-  for (const Place& place : id->places) {
-    const auto from = numbers.find(place.nic);
+  for (const NicId& nic_id : id->nic_ids) {
+    const auto from = numbers.find(nic_id.nic);
     if (from == numbers.end()) return -ENODEV;
     SetField(own, kFile, from->second);
-    if (const int result = At(place, own, response); result != 0) return result;
+    if (const int result = Forward(nic_id, own, response); result != 0) return result;
     reported += Field<uint32_t>(response, kReported);
   }
   SetField(response, kReported, reported);
@@ -376,7 +377,7 @@ std::map<size_t, uint32_t> UcmaFile::Numbers() {
 }
 
 int UcmaFile::GetEvent(std::span<const uint8_t> command, Bytes& response) {
-  // Those first that say that they have one. Those that do not may: what says so can be on its way.
+  // NICs with a readable socket first. The others may have an event, too: its token may be in flight.
   std::vector<size_t> order;
   order.reserve(nics_.size());
   for (const auto& [nic, state] : nics_) order.push_back(nic);
@@ -386,19 +387,19 @@ int UcmaFile::GetEvent(std::span<const uint8_t> command, Bytes& response) {
     while (true) {
       const int result = Exchange(nic, command, response);
       if (result == kLost) {
-        Lose(nic);
-        if (nics_.contains(nic)) return -ENODEV;  // it was the last one
+        RemoveNic(nic);
+        if (nics_.contains(nic)) return -ENODEV;  // the last NIC
       }
       if (result == kLost || result == -EAGAIN) break;
       if (result != 0) return result;
       constexpr size_t kId = offsetof(rdma_ucm_event_resp, id);
-      const Place place{.nic = nic, .id = Field<uint32_t>(response, kId)};
+      const NicId nic_id{.nic = nic, .id = Field<uint32_t>(response, kId)};
       const bool is_request = Field<uint32_t>(response, offsetof(rdma_ucm_event_resp, event)) ==
                               static_cast<uint32_t>(service::UcmaEvent::kConnectRequest);
       const std::optional<uint32_t> number =
-          is_request ? TheIds().Add({.places = {place}, .create = {}, .options = {}, .bind = {}})
-                     : TheIds().NumberAt(place);
-      if (!number.has_value()) continue;  // of an ID that is no longer there
+          is_request ? ProcessIds().Add({.nic_ids = {nic_id}, .create = {}, .options = {}, .bind = {}})
+                     : ProcessIds().NumberAt(nic_id);
+      if (!number.has_value()) continue;  // the ID was destroyed
       SetField(response, kId, *number);
       return 0;
     }
@@ -408,7 +409,7 @@ int UcmaFile::GetEvent(std::span<const uint8_t> command, Bytes& response) {
 
 // --- Addresses
 
-std::optional<size_t> UcmaFile::Having(const UcmaAddress& address) const {
+std::optional<size_t> UcmaFile::NicOf(const UcmaAddress& address) const {
   for (const auto& [nic, state] : nics_) {
     if (std::ranges::find(state.gids, address.gid) != state.gids.end()) return nic;
   }
@@ -418,7 +419,7 @@ std::optional<size_t> UcmaFile::Having(const UcmaAddress& address) const {
 size_t UcmaFile::RouteTo(const UcmaAddress& destination) {
   const size_t first = nics_.begin()->first;
   if (destination.is_any() || destination.is_loopback()) return first;
-  if (const auto own = Having(destination); own.has_value()) return *own;
+  if (const auto own = NicOf(destination); own.has_value()) return *own;
   for (const auto& [nic, state] : nics_) {
     if (destination.scope != 0 && destination.scope == state.ifindex) return nic;
   }
@@ -438,47 +439,47 @@ size_t UcmaFile::RouteTo(const UcmaAddress& destination) {
   return best.value_or(first);
 }
 
-std::optional<uint16_t> UcmaFile::PortAt(const Place& place) {
+std::optional<uint16_t> UcmaFile::PortAt(const NicId& nic_id) {
   Bytes response;
   const Bytes command = MakeCommand(RDMA_USER_CM_CMD_QUERY_ROUTE, rdma_ucm_query{}, sizeof(rdma_ucm_query_route_resp));
-  if (At(place, command, response) != 0) return std::nullopt;
+  if (Forward(nic_id, command, response) != 0) return std::nullopt;
   return Field<uint16_t>(response, offsetof(rdma_ucm_query_route_resp, src_addr) + kPortOfSockaddr);
 }
 
 int UcmaFile::Bind(uint32_t number, Id id, std::span<const uint8_t> command) {
-  if (id.places.size() == 1) return At(id.places.front(), command);
+  if (id.nic_ids.size() == 1) return Forward(id.nic_ids.front(), command);
   const auto address = AddressAt(command, BoundAddressOffset(NumberOf(command)));
   if (address.has_value() && address->is_any()) return BindEverywhere(number, id, command);
-  return SettleBy(number, id, address.has_value() ? Having(*address) : std::nullopt, command);
+  return ForwardAndBind(number, id, address.has_value() ? NicOf(*address) : std::nullopt, command);
 }
 
 int UcmaFile::BindEverywhere(uint32_t number, Id& id, std::span<const uint8_t> command) {
   const size_t port_at = BoundAddressOffset(NumberOf(command)) + kPortOfSockaddr;
   const bool has_port = Field<uint16_t>(command, port_at) != 0;
-  // A port that the first NIC chose may be in use on another one.
+  // A port chosen by the first NIC may be in use on another one: retry with another port.
   constexpr int kChoices = 100;
   for (int choice = 0; choice < kChoices; ++choice) {
     Bytes own(command.begin(), command.end());
     size_t bound = 0;
     int result = 0;
-    for (; bound < id.places.size(); ++bound) {
-      result = At(id.places[bound], own);
+    for (; bound < id.nic_ids.size(); ++bound) {
+      result = Forward(id.nic_ids[bound], own);
       if (result != 0) break;
-      if (bound == 0 && !has_port) SetField(own, port_at, PortAt(id.places[0]).value_or(0));
+      if (bound == 0 && !has_port) SetField(own, port_at, PortAt(id.nic_ids[0]).value_or(0));
     }
     if (result == 0) {
       id.bind = std::move(own);
-      TheIds().Set(number, id);
+      ProcessIds().Set(number, id);
       return 0;
     }
-    if (const int renewed = Renew(number, id, bound); renewed != 0) return renewed;
+    if (const int recreated = Recreate(number, id, bound); recreated != 0) return recreated;
     if (has_port || bound == 0) return result;
   }
   return -EADDRNOTAVAIL;
 }
 
 int UcmaFile::Resolve(uint32_t number, Id id, std::span<const uint8_t> command) {
-  if (id.places.size() == 1) return At(id.places.front(), command);
+  if (id.nic_ids.size() == 1) return Forward(id.nic_ids.front(), command);
   const bool is_ip = NumberOf(command) == RDMA_USER_CM_CMD_RESOLVE_IP;
   const auto source = AddressAt(
       command, kHeader + (is_ip ? offsetof(rdma_ucm_resolve_ip, src_addr) : offsetof(rdma_ucm_resolve_addr, src_addr)));
@@ -486,28 +487,28 @@ int UcmaFile::Resolve(uint32_t number, Id id, std::span<const uint8_t> command) 
       command, kHeader + (is_ip ? offsetof(rdma_ucm_resolve_ip, dst_addr) : offsetof(rdma_ucm_resolve_addr, dst_addr)));
   std::optional<size_t> nic;
   if (source.has_value() && !source->is_any()) {
-    nic = Having(*source);
+    nic = NicOf(*source);
   } else if (destination.has_value()) {
     nic = RouteTo(*destination);
   }
-  return SettleBy(number, id, nic, command);
+  return ForwardAndBind(number, id, nic, command);
 }
 
 int UcmaFile::Listen(uint32_t number, Id id, std::span<const uint8_t> command) {
-  if (id.places.size() == 1) return At(id.places.front(), command);
+  if (id.nic_ids.size() == 1) return Forward(id.nic_ids.front(), command);
   if (id.bind.empty()) {
-    // As the kernel: at 0.0.0.0 and a port of its choice.
+    // As in the kernel: 0.0.0.0 and an ephemeral port.
     rdma_ucm_bind_ip bind{};
     bind.addr.sin6_family = AF_INET;
     const Bytes any = MakeCommand(RDMA_USER_CM_CMD_BIND_IP, bind, 0);
     if (const int result = BindEverywhere(number, id, any); result != 0) return result;
   }
-  for (size_t listening = 0; listening < id.places.size(); ++listening) {
-    const int result = At(id.places[listening], command);
+  for (size_t listening = 0; listening < id.nic_ids.size(); ++listening) {
+    const int result = Forward(id.nic_ids[listening], command);
     if (result == 0) continue;
-    if (listening != 0) {  // then it is only bound, as before
+    if (listening != 0) {  // undo: bound on all NICs, listening on none
       const Bytes bind = id.bind;
-      if (const int renewed = Renew(number, id, id.places.size()); renewed != 0) return renewed;
+      if (const int recreated = Recreate(number, id, id.nic_ids.size()); recreated != 0) return recreated;
       if (const int bound = BindEverywhere(number, id, bind); bound != 0) return bound;
     }
     return result;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes /dev/infiniband/rdma_cm be there for librdmacm as it is: opening it gives a descriptor that behaves as the
-// device does (ucma_file.h). poll(), select() and fcntl() need no help: it is readable when an event waits (or, for a
-// moment, another thread's answer; who then reads the event waits or is told EAGAIN, as after any race).
+// Emulates /dev/infiniband/rdma_cm for an unmodified librdmacm: opening it returns a descriptor that behaves like the
+// device (ucma_file.h). poll(), select() and fcntl() are not intercepted: the descriptor is readable when an event is
+// pending (or, briefly, another thread's answer; reading the event then blocks or fails with EAGAIN, as after any
+// race).
 //
 // Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path); fstat, fstat64 (a character device);
-// write (commands); close; dup, which nobody does, is not. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so that librdmacm
-// does not ask the kernel for its device. Everything else goes to libc. A file is found by its descriptor: a table
-// under a lock that a command holds only to find it. A command that is under way when another thread closes the
-// descriptor goes on, as in the kernel (rping ends while its thread waits for an event).
+// write (commands); close. dup is not, because librdmacm does not use it. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so
+// that librdmacm does not query the kernel for its device. Everything else goes to libc. A file is found by its
+// descriptor: a table under a lock that a command holds only to find it. A command in progress when another thread
+// closes the descriptor continues, as in the kernel (rping exits while its thread waits for an event).
 #include "host/ibverbs/ucma_overlay.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// After libc's own.
+// After libc's headers.
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -46,11 +47,11 @@ namespace {
 
 constexpr std::string_view kPath = "/dev/infiniband/rdma_cm";
 
-// Never destroyed: programs close descriptors from their own destructors.
+// Never destroyed: programs close descriptors in static destructors.
 struct Files {
   std::mutex lock;
   std::map<int, std::shared_ptr<UcmaFile>> open;
-  std::atomic<size_t> count = 0;  // without the lock: almost no program has any
+  std::atomic<size_t> count = 0;  // read without the lock: most programs have none
 };
 Files& TheFiles() {
   static Files* const files = new Files;
@@ -82,10 +83,10 @@ int OpenDevice(int flags) {
   return fd;
 }
 
-void Forget(int fd) {
+void RemoveFile(int fd) {
   Files& files = TheFiles();
   if (files.count.load(std::memory_order_acquire) == 0) return;
-  decltype(files.open)::node_type gone;  // ends without the lock: it closes
+  decltype(files.open)::node_type gone;  // destroyed without the lock, because that closes descriptors
   const std::lock_guard guard(files.lock);
   gone = files.open.extract(fd);
   files.count.store(files.open.size(), std::memory_order_release);
@@ -104,7 +105,7 @@ int Command(const std::shared_ptr<UcmaFile>& file, const void* buffer, size_t by
   if (bytes < kBody || bytes > service::kUcmaCommandBytesMax) return -EINVAL;
   std::vector<uint8_t> command(static_cast<const uint8_t*>(buffer), static_cast<const uint8_t*>(buffer) + bytes);
   std::memcpy(&header, command.data(), sizeof header);
-  // What the kernel would reach by addresses.
+  // Data that the kernel would read by address.
   if (header.cmd == RDMA_USER_CM_CMD_SET_OPTION) {
     const auto address = Field<uint64_t>(command, kBody + offsetof(rdma_ucm_set_option, optval));
     const auto length = Field<uint32_t>(command, kBody + offsetof(rdma_ucm_set_option, optlen));
@@ -117,10 +118,10 @@ int Command(const std::shared_ptr<UcmaFile>& file, const void* buffer, size_t by
     from = Find(Field<int>(command, kBody + offsetof(rdma_ucm_migrate_id, fd)));
   std::vector<uint8_t> response;
   const int result = file->Command(command, from.get(), response);
-  // Nothing in the system shows that a program can be connected to now.
+  // Logged because nothing else in the system shows that a program is listening.
   if (result == 0 && header.cmd == RDMA_USER_CM_CMD_LISTEN) LogUcma("rdma_cm listens");
   if (result == 0 && !response.empty()) {
-    // Every structure with an answer begins with its address, but for the first.
+    // Every structure with a response starts with its address, except the first.
     const size_t at = header.cmd == RDMA_USER_CM_CMD_CREATE_ID ? offsetof(rdma_ucm_create_id, response) : 0;
     auto* const to =
         reinterpret_cast<void*>(Field<uint64_t>(command, kBody + at));  // NOLINT(performance-no-int-to-ptr)
@@ -142,17 +143,17 @@ ssize_t WriteDevice(const std::shared_ptr<UcmaFile>& file, const void* buffer, s
       errno = -result;
       return -1;
     }
-    if (!file->AwaitEvent()) return -1;  // EINTR: as a read that waits
+    if (!file->AwaitEvent()) return -1;  // EINTR, like a blocking read
   }
 }
 
-// What tells librdmacm that this is the device: its kind. Its number is asked for only where sysfs has one.
-void Disguise(auto* status) {
+// librdmacm recognizes the device by its type, a character device. It checks the device number only if sysfs has one.
+void FakeCharacterDevice(auto* status) {
   status->st_mode = S_IFCHR | 0666;
   status->st_rdev = 0;
 }
 
-// Only then the caller gave a mode.
+// The caller passed a mode.
 bool HasMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
 }  // namespace
@@ -186,7 +187,7 @@ namespace overlay = vireo::ibverbs;
     static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name); \
     return next(folder, path, flags, mode);                                          \
   }
-// What open() becomes in programs that are built with _FORTIFY_SOURCE.
+// open() in programs built with _FORTIFY_SOURCE.
 #define VIREO_OPEN_2(name)                                                 \
   VIREO_UCMA_API int name(const char* path, int flags) {                   \
     if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);        \
@@ -194,7 +195,7 @@ namespace overlay = vireo::ibverbs;
     return next(path, flags);                                              \
   }
 
-// The analyzer of clang 14 does not see va_start in an expanded macro.
+// clang 14's analyzer misses va_start in an expanded macro.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp,clang-analyzer-valist.Uninitialized)
 VIREO_OPEN(open)
 VIREO_OPEN(open64)
@@ -207,14 +208,14 @@ VIREO_OPEN_2(__open64_2)
 VIREO_UCMA_API int fstat(int fd, struct stat* status) {
   static auto* const next = overlay::Next<int(int, struct stat*)>("fstat");
   const int result = next(fd, status);
-  if (result == 0 && overlay::Find(fd) != nullptr) overlay::Disguise(status);
+  if (result == 0 && overlay::Find(fd) != nullptr) overlay::FakeCharacterDevice(status);
   return result;
 }
 
 VIREO_UCMA_API int fstat64(int fd, struct stat64* status) {
   static auto* const next = overlay::Next<int(int, struct stat64*)>("fstat64");
   const int result = next(fd, status);
-  if (result == 0 && overlay::Find(fd) != nullptr) overlay::Disguise(status);
+  if (result == 0 && overlay::Find(fd) != nullptr) overlay::FakeCharacterDevice(status);
   return result;
 }
 
@@ -225,7 +226,7 @@ VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
 }
 
 VIREO_UCMA_API int close(int fd) {
-  overlay::Forget(fd);
+  overlay::RemoveFile(fd);
   static auto* const next = overlay::Next<int(int)>("close");
   return next(fd);
 }

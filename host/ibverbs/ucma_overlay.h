@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the overlay's rdma_cm (ucma_overlay.cc, ucma_file.h) needs of the rest of it.
+// Functions of the overlay that its rdma_cm (ucma_overlay.cc, ucma_file.h) uses.
 #pragma once
 
 #include <array>
@@ -11,20 +11,20 @@
 
 namespace vireo::ibverbs {
 
-// A NIC, by a new channel to its connection manager (host/service/ucma_protocol.h): a SOCK_SEQPACKET socket that is
-// closed on exec.
+// A NIC and a new channel to its connection manager (host/service/ucma_protocol.h): a close-on-exec SOCK_SEQPACKET
+// socket.
 struct UcmaNic {
-  size_t number = 0;  // of the NIC: the same each time, as long as the process lives
+  size_t number = 0;  // of the NIC: constant within the process
   host::FileDescriptor socket;
   uint32_t ifindex = 0;
   std::vector<std::array<uint8_t, 16>> gids;
 };
 
-// All that this process sees, in its order. None, and errno: there is none.
+// All NICs of this process, in device order. Empty, and errno: there is none.
 std::vector<UcmaNic> OpenUcmaNics();
-// Whether the overlay works in this process.
+// The overlay is active in this process.
 bool IsUcmaActive();
-// One line for who looks for it (VIREO_LOG).
+// Logs one line (VIREO_LOG).
 void LogUcma(const char* text);
 
 }  // namespace vireo::ibverbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm's channels, one from each service that VIREO_SOCKET names.
+// Opens rdma_cm channels, one per service in VIREO_SOCKET.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -35,8 +35,8 @@ std::vector<UcmaNic> OpenUcmaNics() {
   int error = ENODEV;
   for (const std::string& socket : Sockets()) {
     const size_t number = NumberOf(socket);
-    if (std::ranges::find(nics, number, &UcmaNic::number) != nics.end()) continue;  // named twice
-    // The channel lives on without the connection over which it was asked for.
+    if (std::ranges::find(nics, number, &UcmaNic::number) != nics.end()) continue;  // duplicate
+    // The channel stays open without the connection that requested it.
     auto shared = service::SharedDevice::Connect(socket);
     if (!shared.ok()) {
       error = ErrnoOf(shared.error());

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device does not have. Verbs that programs reach through verbs_context need no word here: an empty slot is
-// EOPNOTSUPP by itself.
+// Verbs that the device does not support. Those called through verbs_context need no stub: an empty slot is EOPNOTSUPP.
 #include "host/ibverbs/objects.h"
 
 namespace vireo::ibverbs {
 
-// Never called by programs that keep the rules: there are no SRQs. A table entry may not be null.
+// Never called, because SRQs cannot be created; the table entry must not be null.
 int PostSrqRecv(ibv_srq* /*srq*/, ibv_recv_wr* request, ibv_recv_wr** bad) {
   *bad = request;
   return EOPNOTSUPP;
@@ -43,7 +42,7 @@ VIREO_API int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
   return EOPNOTSUPP;
 }
 
-// --- Memory of other devices
+// --- Memory of other devices (dma-buf)
 VIREO_API ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access) {
   VIREO_PASS(ibv_reg_dmabuf_mr, pd, offset, length, iova, fd, access);
   return Null(EOPNOTSUPP);
@@ -70,7 +69,7 @@ VIREO_API ibv_dm* ibv_import_dm(ibv_context* context, uint32_t handle) {
 }
 VIREO_API void ibv_unimport_dm(ibv_dm* dm) { VIREO_PASS(ibv_unimport_dm, dm); }
 
-// --- Enhanced connection establishment: nothing to agree about
+// --- Enhanced connection establishment: no options to negotiate
 VIREO_API int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
   VIREO_PASS(ibv_set_ece, qp, ece);
   return EOPNOTSUPP;
@@ -81,10 +80,10 @@ VIREO_API int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
 }
 VIREO_API int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, uint32_t flags) {
   VIREO_PASS(ibv_query_qp_data_in_order, qp, opcode, flags);
-  return 0;  // not promised
+  return 0;  // not guaranteed
 }
 
-// --- fork(): pages are reached by address at the time of access, so there is nothing to prepare.
+// --- fork(): pages are accessed by address at the time of access, so no preparation is needed.
 VIREO_API int ibv_fork_init() {
   VIREO_PASS(ibv_fork_init);
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ibv_wr_*: work requests built piece by piece between wr_start and wr_complete, which posts all of them or none.
+// ibv_wr_*: work requests built between wr_start and wr_complete, which posts all of them or none.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace vireo::ibverbs {
 namespace {
 
-// The one that is being built; null after an error, which wr_complete reports.
+// The work request being built; null after an error, which wr_complete reports.
 WorkRequest* Current(Qp& qp) {
   if (qp.work_error != 0) return nullptr;
   if (qp.work_count == 0) {
@@ -28,7 +28,7 @@ WorkRequest* Begin(ibv_qp_ex* ex, spec::IbWrOpcode opcode) {
   }
   if (qp.work_count == qp.work.size()) qp.work.emplace_back();
   WorkRequest& work = qp.work[qp.work_count++];
-  // Inline is what wr_set_inline_data makes it, not the flag.
+  // Inline data is selected by wr_set_inline_data, not by the flag.
   work.request = {.wr_id = ex->wr_id, .opcode = opcode, .flags = static_cast<uint8_t>(ex->wr_flags & kFlags)};
   work.sg_list.clear();
   work.inline_data.clear();
@@ -86,7 +86,7 @@ void SetWrApi(Qp& qp) {
     Qp& ours = Of(current);
     ours.building = std::unique_lock(ours.send);
     ours.work_count = 0;
-    ours.work_error = ours.context().IsOurs() ? 0 : EIO;
+    ours.work_error = ours.context().IsOwnedByThisProcess() ? 0 : EIO;
   };
   ex.wr_complete = [](ibv_qp_ex* current) {
     std::unique_lock<std::mutex> guard = std::move(Of(current).building);

@@ -34,13 +34,13 @@ bool Connection::is_owner() const { return ::getpid() == owner_; }
 
 Status Connection::health() const {
   if (!is_owner()) return Error{ErrorCode::kBadState, "the device belongs to the process that opened it"};
-  if (is_lost_) return Error{ErrorCode::kLost, "the service is gone"};
+  if (is_lost_) return Error{ErrorCode::kLost, "connection to the service lost"};
   return {};
 }
 
-Error Connection::Lose(const std::string& why) {
+Error Connection::MarkLost(const std::string& why) {
   is_lost_ = true;
-  return {ErrorCode::kLost, "the service is gone: " + why};
+  return {ErrorCode::kLost, "connection to the service lost: " + why};
 }
 
 Result<std::vector<uint8_t>> Connection::CallBytes(std::span<uint8_t> message, size_t payload_bytes,
@@ -81,20 +81,20 @@ Result<std::vector<uint8_t>> Connection::Exchange(std::span<uint8_t> message, si
   header.serial = ++serial_;
   std::memcpy(message.data(), &header, sizeof header);
   const std::span<const int> sent_fds(&fd, fd >= 0 ? 1 : 0);
-  if (!SendPacket(socket_.get(), message, more, sent_fds)) return Lose(std::strerror(errno));
+  if (!SendPacket(socket_.get(), message, more, sent_fds)) return MarkLost(std::strerror(errno));
 
   std::vector<uint8_t> buffer(kMaxMessageBytes);
   Packet packet = ReceivePacket(socket_.get(), buffer, true);
-  if (packet.received != Received::kPacket) return Lose("it closed the connection");
-  if (packet.bytes < sizeof(Answer) || packet.bytes > buffer.size()) return Lose("an answer of a wrong length");
+  if (packet.received != Received::kPacket) return MarkLost("closed by the service");
+  if (packet.bytes < sizeof(Answer) || packet.bytes > buffer.size()) return MarkLost("answer of a wrong length");
   const auto answer = Get<Answer>(buffer);
-  if (answer.bytes != packet.bytes || answer.serial != header.serial) return Lose("an answer to something else");
+  if (answer.bytes != packet.bytes || answer.serial != header.serial) return MarkLost("answer to another request");
   const auto payload = std::span(buffer).subspan(sizeof(Answer), packet.bytes - sizeof(Answer));
   if (answer.error != 0) {
     return Error{static_cast<ErrorCode>(answer.error - 1), std::string(payload.begin(), payload.end()),
                  static_cast<spec::RdmaError>(answer.rdma)};
   }
-  if (payload.size() < payload_bytes) return Lose("an answer that is too short");
+  if (payload.size() < payload_bytes) return MarkLost("answer too short");
   if (fds != nullptr) *fds = std::move(packet.fds);
   return std::vector<uint8_t>(payload.begin(), payload.end());
 }
@@ -102,7 +102,7 @@ Result<std::vector<uint8_t>> Connection::Exchange(std::span<uint8_t> message, si
 void Connection::Ring(DoorbellWrite doorbell) {
   if (is_lost_) return;
   doorbell.header.bytes = sizeof doorbell;
-  // Without the lock: a message is whole or not there, and order among doorbells of different queues means nothing.
+  // No lock: packets are atomic, and the order of doorbells of different queues is irrelevant.
   if (!SendPacket(socket_.get(), BytesOf(doorbell))) is_lost_ = true;
 }
 
@@ -169,7 +169,7 @@ Result<std::unique_ptr<SharedDevice>> SharedDevice::Connect(const std::string& s
   if (!socket.ok()) return socket.error();
   std::unique_ptr<SharedDevice> device(new SharedDevice());
   device->connection_ = std::make_shared<Connection>(std::move(socket).value(), ::getpid());
-  if (Status greeted = device->Greet(); !greeted.ok()) return greeted.error();
+  if (Status greeted = device->Handshake(); !greeted.ok()) return greeted.error();
   Result<std::unique_ptr<ContextFunction>> function = ContextFunction::Create(device->connection_, device->vectors_);
   if (!function.ok()) return function.error();
   device->function_ = std::move(function).value();
@@ -178,9 +178,9 @@ Result<std::unique_ptr<SharedDevice>> SharedDevice::Connect(const std::string& s
   return device;
 }
 
-Status SharedDevice::Greet() {
+Status SharedDevice::Handshake() {
 #ifdef PR_SET_PTRACER
-  // Where only parents may look into a process (Yama), the service may look into this one.
+  // Where Yama restricts ptrace to parents, allow the service to access this process.
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (::getsockopt(connection_->socket(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0) {
@@ -190,10 +190,10 @@ Status SharedDevice::Greet() {
   Hello hello;
   const char* const dma = std::getenv("VIREO_DMA");  // NOLINT(concurrency-mt-unsafe)
   hello.force_agent = dma != nullptr && std::string_view(dma) == "agent" ? 1 : 0;
-  // Bytes that the process of another number does not happen to have at this address.
+  // Random bytes, to detect that the pid means another process to the service.
   std::array<uint8_t, sizeof hello.probe> probe{};
   if (::getrandom(probe.data(), probe.size(), 0) != static_cast<ssize_t>(probe.size())) {
-    return Error{ErrorCode::kNoMemory, "the system has no random numbers"};
+    return Error{ErrorCode::kNoMemory, "the system has no random number source"};
   }
   std::ranges::copy(probe, hello.probe);
   hello.probe_address = reinterpret_cast<uintptr_t>(probe.data());
@@ -201,49 +201,49 @@ Status SharedDevice::Greet() {
   Result<std::vector<uint8_t>> answer = connection_->Call(hello, sizeof(HelloAnswer), {}, -1, &fds);
   if (!answer.ok()) return answer.error();
 
-  const auto greeting = Get<HelloAnswer>(*answer);
-  if (greeting.version != kProtocolVersion) {
-    return Error{ErrorCode::kUnsupported, "the service speaks version " + std::to_string(greeting.version)};
+  const auto hello_answer = Get<HelloAnswer>(*answer);
+  if (hello_answer.version != kProtocolVersion) {
+    return Error{ErrorCode::kUnsupported, "the service has protocol version " + std::to_string(hello_answer.version)};
   }
-  const size_t agent_fds = greeting.uses_agent != 0 ? 1 : 0;
-  if (fds.size() != 1 + agent_fds + (greeting.has_clock != 0 ? 1 : 0) || greeting.gids > kMaxGids ||
-      answer->size() != sizeof greeting + greeting.gids * sizeof(HelloGid)) {
-    return Error{ErrorCode::kMisbehaved, "the service's greeting contradicts itself"};
+  const size_t agent_fds = hello_answer.uses_agent != 0 ? 1 : 0;
+  if (fds.size() != 1 + agent_fds + (hello_answer.has_clock != 0 ? 1 : 0) || hello_answer.gids > kMaxGids ||
+      answer->size() != sizeof hello_answer + hello_answer.gids * sizeof(HelloGid)) {
+    return Error{ErrorCode::kMisbehaved, "the service's hello answer is inconsistent"};
   }
   events_ = std::move(fds[0]);
-  profile_ = static_cast<spec::Profile>(greeting.profile);
-  vectors_ = greeting.vectors;
-  first_queue_ = greeting.first_queue;
-  ring_packed_ = greeting.ring_packed != 0;
-  ring_event_idx_ = greeting.ring_event_idx != 0;
-  ring_indirect_ = greeting.ring_indirect != 0;
-  sends_position_ = greeting.sends_position != 0;
-  info_.name.assign(greeting.name, ::strnlen(greeting.name, sizeof greeting.name));
-  info_.netdev.assign(greeting.netdev, ::strnlen(greeting.netdev, sizeof greeting.netdev));
-  info_.ifindex = greeting.ifindex;
-  std::ranges::copy(greeting.mac, info_.mac);
-  info_.node_guid = greeting.node_guid;
-  info_.active_mtu = static_cast<spec::IbMtu>(greeting.active_mtu);
-  info_.link_mbps = greeting.link_mbps;
-  info_.link_up = greeting.link_up != 0;
-  info_.max_cqs = greeting.max_cqs;
-  info_.max_qps = greeting.max_qps;
-  info_.uses_agent = greeting.uses_agent != 0;
-  info_.has_clock = greeting.has_clock != 0;
-  info_.call_cost_ns = greeting.call_cost_ns;
+  profile_ = static_cast<spec::Profile>(hello_answer.profile);
+  vectors_ = hello_answer.vectors;
+  first_queue_ = hello_answer.first_queue;
+  ring_packed_ = hello_answer.ring_packed != 0;
+  ring_event_idx_ = hello_answer.ring_event_idx != 0;
+  ring_indirect_ = hello_answer.ring_indirect != 0;
+  sends_position_ = hello_answer.sends_position != 0;
+  info_.name.assign(hello_answer.name, ::strnlen(hello_answer.name, sizeof hello_answer.name));
+  info_.netdev.assign(hello_answer.netdev, ::strnlen(hello_answer.netdev, sizeof hello_answer.netdev));
+  info_.ifindex = hello_answer.ifindex;
+  std::ranges::copy(hello_answer.mac, info_.mac);
+  info_.node_guid = hello_answer.node_guid;
+  info_.active_mtu = static_cast<spec::IbMtu>(hello_answer.active_mtu);
+  info_.link_mbps = hello_answer.link_mbps;
+  info_.link_up = hello_answer.link_up != 0;
+  info_.max_cqs = hello_answer.max_cqs;
+  info_.max_qps = hello_answer.max_qps;
+  info_.uses_agent = hello_answer.uses_agent != 0;
+  info_.has_clock = hello_answer.has_clock != 0;
+  info_.call_cost_ns = hello_answer.call_cost_ns;
   if (info_.has_clock) {
     ClientClock& clock = ClientClock::OfProcess();
     if (Status attached = clock.Attach(fds.back().get(), connection_); !attached.ok()) return attached;
     connection_->SetClock(clock);
   }
-  for (size_t i = 0; i < greeting.gids; ++i) {
-    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof greeting + i * sizeof(HelloGid)));
+  for (size_t i = 0; i < hello_answer.gids; ++i) {
+    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof hello_answer + i * sizeof(HelloGid)));
     Info::Gid& gid = info_.gids.emplace_back();
     gid.index = entry.index;
     gid.type = static_cast<spec::RdmaGidType>(entry.type);
     std::ranges::copy(entry.gid, gid.gid);
   }
-  if (greeting.uses_agent != 0) {
+  if (hello_answer.uses_agent != 0) {
     Result<std::unique_ptr<MemoryAgent>> agent = MemoryAgent::Start(std::move(fds[1]));
     if (!agent.ok()) return agent.error();
     agent_ = std::move(agent).value();
@@ -262,7 +262,7 @@ int SharedDevice::vector_fd(uint16_t vector) {
 void SharedDevice::SpendCall() {
   if (!info_.has_clock) return;
   const uint64_t until_ns = ClientClock::OfProcess().NowNs() + info_.call_cost_ns;
-  // A service that is gone: the call finds out itself.
+  // If the connection is lost, the next call reports it.
   static_cast<void>(connection_->Await(until_ns, until_ns, false));
 }
 
@@ -277,7 +277,7 @@ Result<int> SharedDevice::OpenUcma() {
   std::vector<host::FileDescriptor> fds;
   Result<std::vector<uint8_t>> opened = connection_->Call(service::OpenUcma{}, 0, {}, -1, &fds);
   if (!opened.ok()) return opened.error();
-  if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service gave no descriptor for a channel"};
+  if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service sent no descriptor for a channel"};
   return fds[0].Release();
 }
 
@@ -314,7 +314,7 @@ Result<uint16_t> SharedDevice::MaxQueueSize(uint16_t index) {
 Result<host::Queue> SharedDevice::OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
                                             uint16_t indirect_segments) {
   if (vector.has_value()) {
-    // Also makes Wait listen to it.
+    // Also adds it to the vectors that Wait waits for.
     if (Result<int> fd = function_->VectorFd(*vector); !fd.ok()) return fd.error();
   }
   const host::RingOptions options{.event_idx = ring_event_idx_,
@@ -340,7 +340,7 @@ Result<host::Queue> SharedDevice::OpenQueue(uint16_t index, uint16_t size, std::
 }
 
 Result<std::vector<host::Token>> SharedDevice::StopQueue(host::Queue& queue, bool destroyed) {
-  // The service has reset the queues of what it destroyed, and their numbers may be another's by now.
+  // The service resets the queues of a destroyed object, and their numbers may already be reused.
   if (!destroyed) {
     ResetQueue message;
     message.index = queue.index;
@@ -356,7 +356,7 @@ Result<std::optional<host::DeviceEvent>> SharedDevice::PollEvent() {
   std::array<uint8_t, spec::RdmaEvent::kBytes> bytes{};
   const Packet packet = ReceivePacket(events_.get(), bytes, false);
   if (packet.received == Received::kNothing) return std::optional<host::DeviceEvent>();
-  if (packet.received == Received::kClosed) return Error{ErrorCode::kLost, "the service is gone"};
+  if (packet.received == Received::kClosed) return Error{ErrorCode::kLost, "connection to the service lost"};
   using Kind = host::DeviceEvent::Kind;
   if (packet.bytes == bytes.size()) {
     return std::optional(host::DeviceEvent{Kind::kRdma, spec::RdmaEvent::Decode(bytes.data())});

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process's share of a NIC that a service owns: a RoCE device for host/verbs. Commands are messages to the service;
-// rings and work requests lie in memory that both see, so posting and polling say nothing to it but doorbells.
+// One process's share of a NIC that a service owns: a RoCE device for host/verbs. Commands are messages to the service.
+// Rings and work requests lie in shared memory, so posting sends only doorbells to the service, and polling sends
+// nothing.
 //
-// It belongs to the process that connected: in a child of fork() every call fails with kBadState, and destroying it
-// there disturbs nothing. Threads: as host::RoceDevice.
+// Belongs to the process that connected: in a child of fork() every call fails with kBadState, and destroying it there
+// has no effect on the parent. Threads: as host::RoceDevice.
 #pragma once
 
 #include <sys/types.h>
@@ -30,24 +31,25 @@ template <typename T>
 using Result = host::Result<T>;
 using host::Status;
 
-// The connection to the service: requests, one at a time, from any thread.
+// The connection to the service. Thread-safe; one request at a time.
 class Connection {
  public:
   Connection(host::FileDescriptor socket, pid_t owner) : socket_(std::move(socket)), owner_(owner) {}
 
-  // Sends `message` (its header is filled in) with `more` behind it and `fd` along, and waits for the answer; its
-  // payload has `payload_bytes`. Descriptors that came with it go to `fds`. What the service refused is its error;
-  // kLost: it is gone.
+  // Sends `message` (its header is filled in) followed by `more`, with `fd` attached, and waits for the answer with a
+  // payload of at least `payload_bytes`. Descriptors of the answer go to `fds`. Returns the service's error if it
+  // refused; kLost: the connection is closed.
   template <typename Message>
   Result<std::vector<uint8_t>> Call(Message message, size_t payload_bytes, std::span<const uint8_t> more = {},
                                     int fd = -1, std::vector<host::FileDescriptor>* fds = nullptr) {
     return CallBytes({reinterpret_cast<uint8_t*>(&message), sizeof message}, payload_bytes, more, fd, fds);
   }
-  // From now on the process's time is simulated: each request waits until the process has its turn.
+  // From now on the process's time is simulated: each request waits until simulated time has reached the process's
+  // time.
   void SetClock(ClientClock& clock) { clock_ = &clock; }
   // See service::Await. With a clock only.
   Status Await(uint64_t from_ns, uint64_t until_ns, bool ends_at_write);
-  // No answer comes.
+  // Sends a doorbell; there is no answer.
   void Ring(DoorbellWrite doorbell);
 
   bool is_owner() const;
@@ -60,7 +62,7 @@ class Connection {
   Result<std::vector<uint8_t>> Exchange(std::span<uint8_t> message, size_t payload_bytes, std::span<const uint8_t> more,
                                         int fd, std::vector<host::FileDescriptor>* fds);
   Status AwaitLocked(uint64_t from_ns, uint64_t until_ns, bool ends_at_write);
-  host::Error Lose(const std::string& why);
+  host::Error MarkLost(const std::string& why);
 
   host::FileDescriptor socket_;
   const pid_t owner_;
@@ -74,7 +76,7 @@ class SharedDevice final : public host::RoceDevice {
  public:
   struct Info {
     std::string name;    // "vireo0"
-    std::string netdev;  // "vnet0"; for information, there is no such interface
+    std::string netdev;  // "vnet0"; informational, no such interface exists
     uint32_t ifindex = 0;
     uint8_t mac[6]{};
     struct Gid {
@@ -83,43 +85,44 @@ class SharedDevice final : public host::RoceDevice {
       spec::RdmaGidType type = spec::RdmaGidType::kRoceV2;
     };
     std::vector<Gid> gids;   // entries in use
-    uint64_t node_guid = 0;  // as a number; network order has its most significant byte first
+    uint64_t node_guid = 0;  // host byte order
     spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
     uint32_t link_mbps = 0;
     bool link_up = false;
     uint32_t max_cqs = 0;
-    uint32_t max_qps = 0;     // the device's, QP 0 and QP 1 included
+    uint32_t max_qps = 0;     // of the device, QP 0 and QP 1 included
     bool uses_agent = false;  // a thread of this process serves the device's memory accesses
     bool has_clock = false;   // this process's time is simulated (client_clock.h)
     uint32_t call_cost_ns = 0;
   };
 
-  // kLost: nobody listens there; kUnsupported: another version of the protocol. VIREO_DMA=agent in the environment: see
-  // Info::uses_agent; else that is chosen only where the service may not read this process's memory.
+  // kLost: connection refused; kUnsupported: another version of the protocol. The agent (Info::uses_agent) is used if
+  // the service may not access this process's memory, or with VIREO_DMA=agent in the environment.
   static Result<std::unique_ptr<SharedDevice>> Connect(const std::string& socket_path);
   ~SharedDevice() override;
   SharedDevice(const SharedDevice&) = delete;
   SharedDevice& operator=(const SharedDevice&) = delete;
 
   const Info& info() const { return info_; }
-  // The vector's eventfd: non-blocking, readable when an interrupt came. An interrupt may come without cause. The
-  // device keeps it; -1: there is no such vector, or the service is gone.
+  // The vector's eventfd: non-blocking, readable after an interrupt. Spurious interrupts are possible. The device owns
+  // it; -1: no such vector, or the connection is lost.
   int vector_fd(uint16_t vector);
-  // Readable while an event waits (or the service is gone): PollEvent takes it. The device keeps it.
+  // Readable while an event is pending (or the connection is lost): PollEvent returns it. The device owns it.
   int event_fd() const { return events_.get(); }
-  // A call that reaches the data path takes its time; without a clock, none. Returns when the simulation is there.
+  // Charges the simulated cost of a data path call and returns when the simulation has reached that time. No effect
+  // without a clock.
   void SpendCall();
-  // With a clock: after a look at a queue that found nothing. Until the device has written, but a microsecond at most:
-  // a program may look at something else than queues.
+  // With a clock: call it after an empty poll. Waits until the device writes, at most one microsecond, because the
+  // program may poll other things than queues.
   void AwaitWrite();
   // A new channel to the service's connection manager (ucma_protocol.h); the caller owns the descriptor.
   Result<int> OpenUcma();
 
   const spec::ProfileConstants& constants() const override;
   host::RoceCommands& roce() override { return *commands_; }
-  // AllocateDma: from one memory file, all of which queues may name in their descriptors. MapDma: any memory of this
-  // process. Wait sleeps until an interrupt of a vector whose vector_fd() was asked for, or that a queue uses; it takes
-  // it from the eventfd and keeps it for TakeInterrupt. Registers: there are none.
+  // AllocateDma allocates from one memory file, all of which queues may reference in their descriptors. MapDma maps any
+  // memory of this process. Wait sleeps until an interrupt of a vector whose vector_fd() was requested, or that a queue
+  // uses; it clears the eventfd and records the interrupt for TakeInterrupt. No registers.
   host::PciFunction& function() override;
 
   Result<uint16_t> CompletionQueueIndex(uint32_t cqn) const override;
@@ -135,7 +138,7 @@ class SharedDevice final : public host::RoceDevice {
  private:
   class Commands;
   SharedDevice();
-  Status Greet();
+  Status Handshake();
 
   std::shared_ptr<Connection> connection_;
   host::FileDescriptor events_;

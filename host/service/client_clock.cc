@@ -14,11 +14,11 @@ namespace vireo::service {
 
 namespace {
 
-// There from the start, without a call that makes it: allocators look at clocks in the middle of malloc, so nothing
-// here may allocate. It outlives every static object that looks at it: its destructor never runs.
+// Constant-initialized: allocators read clocks inside malloc, so nothing here may allocate. Never destroyed, so it
+// outlives every static object that reads it.
 union Clock {
   constexpr Clock() : clock() {}
-  ~Clock() {}  // NOLINT(modernize-use-equals-default): that one would not be there
+  ~Clock() {}  // NOLINT(modernize-use-equals-default): a defaulted one would be deleted
   ClientClock clock;
 };
 constinit Clock of_process;
@@ -49,7 +49,7 @@ uint64_t ClientClock::PageNs() const {
 
 uint64_t ClientClock::NowNs() const { return std::max(PageNs(), local_ns_.load(std::memory_order_relaxed)); }
 
-void ClientClock::Raise(uint64_t to_ns) {
+void ClientClock::AdvanceLocal(uint64_t to_ns) {
   uint64_t have = local_ns_.load(std::memory_order_relaxed);
   while (have < to_ns && !local_ns_.compare_exchange_weak(have, to_ns, std::memory_order_relaxed)) {
   }
@@ -58,8 +58,8 @@ void ClientClock::Raise(uint64_t to_ns) {
 uint64_t ClientClock::Read(unsigned effort) {
   const uint64_t page_ns = PageNs();
   const uint64_t now_ns = std::max(page_ns, local_ns_.load(std::memory_order_relaxed)) + kReadNs;
-  Raise(now_ns);
-  // The simulation has not moved since it said until when nothing happens there: the program may be ahead so far.
+  AdvanceLocal(now_ns);
+  // Simulated time has not changed since the last horizon was received: the program may run ahead up to it.
   const bool is_known = answered_ns_.load(std::memory_order_relaxed) == page_ns;
   const bool is_long = effort_.fetch_add(effort, std::memory_order_relaxed) + effort >= kEffortMax;
   if (is_long || !is_known || now_ns > horizon_ns_.load(std::memory_order_relaxed)) Await(now_ns);
@@ -67,12 +67,12 @@ uint64_t ClientClock::Read(unsigned effort) {
 }
 
 bool ClientClock::SleepUntil(uint64_t until_ns) {
-  Raise(until_ns);
+  AdvanceLocal(until_ns);
   return Await(until_ns);
 }
 
 bool ClientClock::Await(uint64_t until_ns) {
-  const int error = errno;  // what looks at a clock leaves it alone
+  const int error = errno;  // clock functions preserve errno
   std::shared_ptr<Connection> connection;
   {
     const std::lock_guard lock(mutex_);
@@ -88,7 +88,7 @@ bool ClientClock::Await(uint64_t until_ns) {
 }
 
 void ClientClock::OnAnswer(const AwaitAnswer& answer) {
-  Raise(answer.now_ns);
+  AdvanceLocal(answer.now_ns);
   effort_.store(0, std::memory_order_relaxed);
   horizon_ns_.store(answer.horizon_ns, std::memory_order_relaxed);
   answered_ns_.store(answer.now_ns, std::memory_order_relaxed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of this process where its services show simulated time (program_clock.h): the simulation's, and ahead of it
-// by what the process has spent since it last met the device. One per process; from the first connection to such a
-// service on it lasts as long as the process, also in children of fork().
+// The time of this process with services that provide simulated time (program_clock.h): the simulation's time, plus the
+// time that the process has spent since it last synchronized with the simulation. One per process; starts with the
+// first connection to such a service and lasts as long as the process, also in children of fork().
 //
-// For any thread. Nothing waits for a lock that a thread holds while it waits for time.
+// Thread-safe. No lock is held while waiting for time.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@ class Connection;
 
 class ClientClock {
  public:
-  // A look at a clock takes so much of the process's time, so that a loop that waits for a time ends.
+  // Simulated cost of reading a clock, so that a loop that polls the clock terminates.
   static constexpr uint64_t kReadNs = 20;
-  // So much effort, or less, between two meetings with the simulation: some 0.1 ms of a processor's time.
+  // Maximum effort between two synchronizations with the simulation: about 0.1 ms of processor time.
   static constexpr unsigned kEffortMax = 4000;
 
   static ClientClock& OfProcess();
 
-  // From now on time is the service's. kNoMemory: the page cannot be mapped. All pages are one service's.
+  // From now on time is the service's. kNoMemory: the page cannot be mapped. All pages must come from the same service.
   host::Status Attach(int page, const std::shared_ptr<Connection>& connection);
   bool is_attached() const { return page_.load(std::memory_order_acquire) != nullptr; }
 
@@ -37,12 +37,12 @@ class ClientClock {
   uint64_t NowNs() const;
   uint64_t realtime_base_ns() const { return page_.load(std::memory_order_acquire)->realtime_base_ns; }
   uint64_t monotonic_base_ns() const { return page_.load(std::memory_order_acquire)->monotonic_base_ns; }
-  // The program looks at a clock, in a way that takes as long as `effort` calls of a function. Lets the simulation
-  // catch up if something may have happened there, and often enough that a loop of looks is not taken for one that
-  // waits for memory.
+  // Reads the clock for the program; `effort` is the real cost of the read, in function calls. Lets the simulation
+  // catch up if an event may be due there, and often enough that a loop of clock reads is not mistaken for one that
+  // polls memory.
   uint64_t Read(unsigned effort = 1);
-  // Returns when simulated time is there. False: there is no connection (in a child, or all are closed) over which it
-  // could be awaited; time has gone on for this process alone.
+  // Returns when simulated time has reached `until_ns`. False: no connection to wait on (in a child, or all are
+  // closed); time has advanced for this process only.
   bool SleepUntil(uint64_t until_ns);
 
   // For Connection.
@@ -50,7 +50,7 @@ class ClientClock {
 
  private:
   bool Await(uint64_t until_ns);
-  void Raise(uint64_t to_ns);
+  void AdvanceLocal(uint64_t to_ns);
   uint64_t PageNs() const;
 
   std::atomic<const ClockPage*> page_ = nullptr;

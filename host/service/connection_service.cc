@@ -13,9 +13,9 @@
 namespace vireo::service {
 namespace {
 
-// perftest connects a second time as soon as the first connection has told it what to connect; its server may not
-// listen again by then, and a client that is refused crashes and leaves its server waiting. On a wire between two
-// machines that hardly happens: here programs meet in the time that it takes to start one.
+// perftest connects a second time as soon as the first connection has exchanged the parameters. Its server may not be
+// listening again by then, and a rejected client crashes and leaves its server waiting. Between two machines that race
+// is rare; here the client reconnects before the server's next listen.
 constexpr uint64_t kRefusalDelayNs = 500'000'000;
 
 class ConnectionService final : public UcmaServer {
@@ -79,14 +79,15 @@ class ConnectionService final : public UcmaServer {
   cm::ConnectionManager manager_;
   Ucma ucma_;
   std::map<int, std::unique_ptr<UcmaChannel>> channels_;  // by socket
-  bool is_failed_ = false;                                // QP 1 has gone to error: what is connected stays so
+  bool is_failed_ = false;                                // QP 1 is in the error state; established connections stay
 };
 
 }  // namespace
 
 host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint64_t seed) {
   if (!service.options().neighbors && !service.options().discovers_neighbors) {
-    return host::Error{host::ErrorCode::kInvalidArgument, "connection management without knowing the neighbours"};
+    return host::Error{host::ErrorCode::kInvalidArgument,
+                       "connection management requires ServiceOptions::neighbors or discovers_neighbors"};
   }
   cm::Gsi::Options options;
   for (const GidEntry& entry : service.options().gids) {

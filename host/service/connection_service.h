@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection manager of one NIC for the service's clients: QP 1, the state machines of cm/, and a channel for each
+// The connection manager of one NIC for the service's clients: QP 1, the state machines of cm/, and a channel per
 // client that opened one.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace vireo::service {
 
-// Takes QP 1 of the service's device. `seed`: of the numbers of connections, first PSNs and ports. For
-// Service::SetUcmaServer; the service outlives it.
+// Takes QP 1 of the service's device. `seed`: for connection IDs, first PSNs and ports. For Service::SetUcmaServer; the
+// service outlives it.
 host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint64_t seed);
 
 }  // namespace vireo::service

@@ -61,14 +61,14 @@ Context::Context(Service& service, host::FileDescriptor socket) : service_(servi
 void Context::End() {
   if (std::exchange(is_ended_, true)) return;
   if (clock_client_.has_value()) service_.options_.clock->Detach(*clock_client_);
-  waiting_.reset();
+  pending_request_.reset();
   service_.loop_.Unwatch(socket_.get());
   if (process_.is_open()) service_.loop_.Unwatch(process_.get());
 }
 
 Context::~Context() {
   End();
-  bool let_go = true;
+  bool released = true;
   const auto reset_qp = [this](uint32_t qpn) {
     uint8_t request[spec::RdmaCmdDestroyQp::kBytes];
     spec::RdmaCmdDestroyQp{.qpn = qpn}.Encode(request);
@@ -79,11 +79,11 @@ Context::~Context() {
     spec::RdmaCmdDestroyCq{.cqn = cqn}.Encode(request);
     return StopQueuesOf(RdmaCtrlCmd::kDestroyCq, request);
   };
-  let_go = objects_.EndAll(service_.device()->base().roce(), reset_qp, reset_cq);
+  released = objects_.EndAll(service_.device()->base().roce(), reset_qp, reset_cq);
   for (const Vector& vector : vectors_) {
     if (vector.device_vector.has_value()) --service_.vector_uses_[*vector.device_vector];
   }
-  if (!let_go || !queues_.empty()) {
+  if (!released || !queues_.empty()) {
     service_.kept_.push_back(std::make_shared<ContextMemory>(std::move(memory_)));
   }
 }
@@ -91,10 +91,10 @@ Context::~Context() {
 // --- Messages
 
 void Context::Receive() {
-  // A client that rings without end leaves room for others.
+  // Bounds the messages per call, so that a client that floods doorbells does not starve others.
   constexpr int kMessagesAtATime = 64;
-  std::array<uint8_t, kMaxMessageBytes> buffer;  // NOLINT: what is received is all that is read
-  for (int i = 0; i < kMessagesAtATime && !is_ended_ && !waiting_.has_value(); ++i) {
+  std::array<uint8_t, kMaxMessageBytes> buffer;  // NOLINT: only received bytes are read
+  for (int i = 0; i < kMessagesAtATime && !is_ended_ && !pending_request_.has_value(); ++i) {
     Packet packet = ReceivePacket(socket_.get(), buffer, false);
     if (packet.received == Received::kNothing) return;
     if (packet.received == Received::kClosed || packet.bytes > buffer.size() ||
@@ -110,7 +110,7 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescr
   const std::optional<size_t> bytes = BytesOfType(header.type);
   if (!bytes.has_value() || header.bytes != message.size() || header.reserved != 0) return false;
   if (header.type == MessageType::kExecute ? message.size() < *bytes : message.size() != *bytes) return false;
-  if ((header.type == MessageType::kHello) == is_greeted_) return false;
+  if ((header.type == MessageType::kHello) == has_hello_) return false;
   if (clock_client_.has_value()) {
     if (header.type == MessageType::kAwait) return OnAwait(Get<Await>(message));
     service_.options_.clock->OnMessage(*clock_client_);
@@ -122,8 +122,8 @@ bool Context::Take(std::span<const uint8_t> message, std::vector<host::FileDescr
   searched_.reset();
   const Result<Reply> reply = Serve(message, fds);
   if (!reply.ok() && searched_.has_value()) {
-    waiting_.emplace(Waiting{*searched_, {message.begin(), message.end()}, std::move(fds)});
-    service_.loop_.Unwatch(socket_.get());  // nothing is read meanwhile; that the client ends, its process tells
+    pending_request_.emplace(PendingRequest{*searched_, {message.begin(), message.end()}, std::move(fds)});
+    service_.loop_.Unwatch(socket_.get());  // no requests are read meanwhile; process_ reports the client's end
     return true;
   }
   return Answer(header.serial, reply);
@@ -152,15 +152,15 @@ bool Context::Answer(uint64_t serial, const Result<Reply>& reply) {
 }
 
 void Context::Resume() {
-  if (!waiting_.has_value()) return;
-  const bool is_found = service_.FindNeighbor(waiting_->gid).has_value();
-  if (!is_found && service_.IsSearching(waiting_->gid)) return;
-  Waiting waiting = std::move(*waiting_);
-  waiting_.reset();
+  if (!pending_request_.has_value()) return;
+  const bool is_found = service_.FindNeighbor(pending_request_->gid).has_value();
+  if (!is_found && service_.IsSearching(pending_request_->gid)) return;
+  PendingRequest waiting = std::move(*pending_request_);
+  pending_request_.reset();
   service_.loop_.Watch(socket_.get(), [this] { Receive(); });
-  is_given_up_ = !is_found;
+  has_search_ended_ = !is_found;
   if (!Take(waiting.message, std::move(waiting.fds))) End();
-  is_given_up_ = false;
+  has_search_ended_ = false;
 }
 
 Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::span<const host::FileDescriptor> fds) {
@@ -175,7 +175,8 @@ Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::spa
     case MessageType::kResetQueue: return OnResetQueue(Get<ResetQueue>(message));
     case MessageType::kVectorFd: return OnVectorFd(Get<VectorFd>(message));
     case MessageType::kOpenUcma: return OnOpenUcma();
-    case MessageType::kAwait: return Error{ErrorCode::kUnsupported, "programs see the system's time"};
+    case MessageType::kAwait:
+      return Error{ErrorCode::kUnsupported, "the service has no clock: programs use the system's time"};
     case MessageType::kDoorbell: break;
   }
   return Error{ErrorCode::kInvalidArgument, "no such request"};
@@ -189,8 +190,8 @@ bool Context::OnAwait(const Await& message) {
   return true;
 }
 
-// Directly if the system allows it: what the client has at the address must be what it says it has there, because a
-// process number means another process in another namespace.
+// Uses direct access if the system allows it. The bytes at the probe address must match, because a pid may mean another
+// process in another namespace.
 bool Context::FindMemory(const Hello& message) {
   if (message.force_agent != 0 || pid_ <= 0) return false;
   std::shared_ptr<MemoryAccess> direct = MakeProcessMemory(pid_);
@@ -205,12 +206,12 @@ bool Context::FindMemory(const Hello& message) {
 
 Result<Context::Reply> Context::OnHello(const Hello& message) {
   if (message.version != kProtocolVersion) {
-    return Error{ErrorCode::kUnsupported, "the service speaks version " + std::to_string(kProtocolVersion)};
+    return Error{ErrorCode::kUnsupported, "the service has protocol version " + std::to_string(kProtocolVersion)};
   }
   ucred peer{};
   socklen_t peer_bytes = sizeof peer;
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) == 0) pid_ = peer.pid;
-  // A child of the client may hold the socket open after its end.
+  // A child of the client may hold the socket open after the client's end.
   if (pid_ > 0 && pid_ != ::getpid()) {
     // The C library's function has no C++ declaration before 2.37.
     process_ = host::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
@@ -230,7 +231,7 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
     sent_agent_ = std::move(agent->second);
     reply.fds.push_back(sent_agent_.get());
   }
-  is_greeted_ = true;
+  has_hello_ = true;
   if (service_.options_.clock != nullptr) {
     reply.fds.push_back(service_.options_.clock->page());
     clock_client_ = service_.options_.clock->Attach(pid_);
@@ -287,7 +288,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   if (rest.size() != uint64_t{execute.request_bytes} + (in_file ? 0 : execute.tail_bytes) ||
       execute.tail_bytes > kMaxTailBytes || execute.response_bytes > kMaxMessageBytes / 2 ||
       execute.ctrl_class != service_.net().constants().net_ctrl_class_roce) {
-    return Error{ErrorCode::kInvalidArgument, "a command whose parts do not add up"};
+    return Error{ErrorCode::kInvalidArgument, "a command whose lengths are inconsistent"};
   }
   std::vector<uint8_t> file_tail;
   if (in_file) {
@@ -298,7 +299,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
     for (size_t done = 0; done < file_tail.size();) {
       const ssize_t got =
           ::pread(fds[0].get(), file_tail.data() + done, file_tail.size() - done, static_cast<off_t>(done));
-      if (got <= 0) return Error{ErrorCode::kInvalidArgument, "a page list that is shorter than it says"};
+      if (got <= 0) return Error{ErrorCode::kInvalidArgument, "a page list shorter than declared"};
       done += static_cast<size_t>(got);
     }
   }
@@ -310,7 +311,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   if (Status allowed = objects_.Check(command, memory_); !allowed.ok()) return allowed.error();
   std::vector<uint8_t> request(command.request.begin(), command.request.end());
   const auto find = [this](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
-    if (is_given_up_) return std::nullopt;
+    if (has_search_ended_) return std::nullopt;
     const auto mac = service_.FindNeighbor(gid);
     if (!mac.has_value() && service_.IsSearching(gid)) searched_ = gid;
     return mac;
@@ -323,12 +324,12 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   if (!done.ok()) return done.error();
   objects_.Note(command, reply.payload, memory_);
   if (!StopQueuesOf(command.command, command.request)) {
-    return Error{ErrorCode::kTimeout, "the object is gone, but the device has not let go of its queues"};
+    return Error{ErrorCode::kTimeout, "the object is destroyed, but the device has not released its queues"};
   }
   return reply;
 }
 
-// The queues of an object end with it, before its number can be another's.
+// Resets the queues of a destroyed object before its number can be reused.
 bool Context::StopQueuesOf(RdmaCtrlCmd command, std::span<const uint8_t> request) {
   const host::VirtioNetDevice& net = service_.net();
   bool is_stopped = true;
@@ -374,7 +375,7 @@ Result<uint16_t> Context::OwnQueue(uint32_t index) const {
   if (user.has_value() && (user->is_cq ? objects_.OwnsCq(user->number) : objects_.OwnsQp(user->number))) {
     return static_cast<uint16_t>(index);
   }
-  return Error{ErrorCode::kInvalidArgument, "queue " + std::to_string(index) + " is none of this client's"};
+  return Error{ErrorCode::kInvalidArgument, "queue " + std::to_string(index) + " is not a queue of this client"};
 }
 
 Result<Context::Reply> Context::OnMaxQueueSize(const MaxQueueSize& message) {
@@ -397,7 +398,7 @@ Result<Context::Reply> Context::OnEnableQueue(const EnableQueue& message) {
                  "vector " + std::to_string(message.vector) + " of " + std::to_string(vectors_.size())};
   }
   host::VirtioNetDevice& net = service_.net();
-  // virtio 1.3, 2.7 and 2.8.10: what driver and device read and write there.
+  // virtio 1.3, 2.7 and 2.8.10: sizes of the ring areas.
   const bool is_packed = net.features().Has(spec::VirtioFeature::kRingPacked);
   const uint64_t size = message.size;
   const uint64_t driver_bytes = is_packed ? 4 : 6 + 2 * size;
@@ -405,7 +406,7 @@ Result<Context::Reply> Context::OnEnableQueue(const EnableQueue& message) {
   ContextMemory::Use memory = memory_.Find(message.descriptors, 16 * size);
   if (memory == nullptr || memory_.Find(message.driver, driver_bytes) != memory ||
       memory_.Find(message.device, device_bytes) != memory) {
-    return Error{ErrorCode::kInvalidArgument, "a ring outside of the memory that this client has mapped"};
+    return Error{ErrorCode::kInvalidArgument, "a ring outside this client's mapped memory"};
   }
   std::optional<uint16_t> vector;
   if (message.vector != kNoVector) {
@@ -414,7 +415,7 @@ Result<Context::Reply> Context::OnEnableQueue(const EnableQueue& message) {
     vector = static_cast<uint16_t>(service_.first_vector_ + *own.device_vector);
   }
   if (net.constants().rdma_last_command >= static_cast<uint8_t>(RdmaCtrlCmd::kSetWindow)) {
-    // Descriptors may name nothing but the memory in which the ring lies. A reset of the queue ends the window.
+    // Descriptors may reference only the mapping that contains the ring. A queue reset ends the window.
     const Status bounded = net.roce().SetWindow({.vq_index = *index,
                                                  .flags = spec::RdmaWindowFlags::kEnable,
                                                  .base = memory->address(),
@@ -437,7 +438,7 @@ Result<Context::Reply> Context::OnEnableQueue(const EnableQueue& message) {
 }
 
 bool Context::StopQueue(uint16_t index, bool destroyed) {
-  if (!service_.StopQueue(index, destroyed)) return false;  // it keeps its memory
+  if (!service_.StopQueue(index, destroyed)) return false;  // the queue's memory stays mapped
   queues_.erase(index);
   return true;
 }
@@ -446,7 +447,7 @@ Result<Context::Reply> Context::OnResetQueue(const ResetQueue& message) {
   const Result<uint16_t> index = OwnQueue(message.index);
   if (!index.ok()) return index.error();
   if (!queues_.contains(*index)) return Error{ErrorCode::kBadState, "the queue is not enabled"};
-  if (!StopQueue(*index, false)) return Error{ErrorCode::kTimeout, "the device has not let go of the queue"};
+  if (!StopQueue(*index, false)) return Error{ErrorCode::kTimeout, "the device has not released the queue"};
   return Reply{};
 }
 
@@ -486,7 +487,7 @@ Result<Context::Reply> Context::OnVectorFd(const VectorFd& message) {
 
 void Context::OnInterrupt(uint16_t device_vector) {
   for (const Vector& vector : vectors_) {
-    // A counter that is full wakes as well as one that is not.
+    // EAGAIN is harmless: a saturated counter is readable, too.
     if (vector.device_vector == device_vector) static_cast<void>(::eventfd_write(vector.fd.get(), 1));
   }
 }
@@ -504,7 +505,7 @@ void Context::OnEvent(const host::DeviceEvent& event) {
   rdma.lost = add(rdma.lost, lost_events_);
   std::array<uint8_t, spec::RdmaEvent::kBytes> bytes{};
   rdma.Encode(bytes.data());
-  // A client that reads none loses some, and learns how many.
+  // If the client does not read events, some are dropped and counted in the next one.
   lost_events_ = SendPacket(events_.get(), bytes, {}, {}, false) ? 0 : add(lost_events_, 1);
 }
 

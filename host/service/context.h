@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client of the service: its connection, and all that ends with it. Used by Service only.
+// One client of the service: its connection and all its resources, which are freed when it disconnects. Used by Service
+// only.
 #pragma once
 
 #include <sys/types.h>
@@ -36,11 +37,11 @@ class Context {
   pid_t process() const { return pid_; }  // 0: not known (yet)
   const ContextObjects& objects() const { return objects_; }
 
-  // The device's vector, counted from the first that contexts may have, has fired.
+  // Handles an interrupt of a device vector, counted from the first one for contexts.
   void OnInterrupt(uint16_t device_vector);
-  // Of an object of this context, or of the device.
+  // Handles an event of an object of this context, or of the device.
   void OnEvent(const host::DeviceEvent& event);
-  // What waits for a destination to be found, if anything does, goes on when it is, or nobody searches any more.
+  // Continues the request that waits for address resolution, if there is one and the search has ended.
   void Resume();
 
  private:
@@ -53,8 +54,9 @@ class Context {
     host::FileDescriptor fd;
     std::optional<uint16_t> device_vector;
   };
-  // A message whose destination is searched for on the link. Until it is answered no other one is taken.
-  struct Waiting {
+  // A request that waits for the resolution of its destination's MAC address. No other request is read until it is
+  // answered.
+  struct PendingRequest {
     std::array<uint8_t, 16> gid{};
     std::vector<uint8_t> message;
     std::vector<host::FileDescriptor> fds;
@@ -65,7 +67,7 @@ class Context {
   };
 
   void Receive();
-  // False: it was no message.
+  // False: malformed message.
   bool Take(std::span<const uint8_t> message, std::vector<host::FileDescriptor> fds);
   bool Answer(uint64_t serial, const host::Result<Reply>& reply);
   bool OnAwait(const Await& message);
@@ -86,16 +88,16 @@ class Context {
   bool StopQueuesOf(spec::RdmaCtrlCmd command, std::span<const uint8_t> request);
   bool StopQueue(uint16_t index, bool destroyed);
   host::Status MakeVector(Vector& vector);
-  // Says good-bye: the service destroys it later.
+  // Marks the context for removal: the service destroys it later.
   void End();
 
   Service& service_;
   host::FileDescriptor socket_;
   host::FileDescriptor process_;  // readable when the client's process has ended
   host::FileDescriptor events_;
-  host::FileDescriptor sent_;  // ends of pairs that the answer takes along
+  host::FileDescriptor sent_;  // client's ends of socket pairs, sent with the answer
   host::FileDescriptor sent_agent_;
-  bool is_greeted_ = false;
+  bool has_hello_ = false;
   bool is_ended_ = false;
   pid_t pid_ = 0;
   std::optional<ProgramClock::Client> clock_client_;
@@ -105,9 +107,9 @@ class Context {
   ContextObjects objects_;
   std::map<uint16_t, Queue> queues_;  // enabled
   std::vector<Vector> vectors_;
-  std::optional<std::array<uint8_t, 16>> searched_;  // what the last command failed for, and may be found
-  std::optional<Waiting> waiting_;
-  bool is_given_up_ = false;  // the search for it is over: no other one begins
+  std::optional<std::array<uint8_t, 16>> searched_;  // GID that the last command failed for, resolution in progress
+  std::optional<PendingRequest> pending_request_;
+  bool has_search_ended_ = false;  // of pending_request_: do not start another search
 };
 
 }  // namespace vireo::service

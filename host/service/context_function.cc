@@ -26,7 +26,7 @@ using host::Error;
 using host::ErrorCode;
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kGrain = 64;  // a cache line of its own for every block
+constexpr uint64_t kGrain = 64;  // cache line: blocks do not share one
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -44,8 +44,8 @@ class ContextFunction::Arena {
   Arena& operator=(const Arena&) = delete;
 
   uint8_t* memory() const { return memory_; }
-  uint64_t address() const { return address_; }  // the device's
-  // The offset of so many zeros, or nothing.
+  uint64_t address() const { return address_; }  // device address
+  // Allocates zeroed bytes and returns their offset; none if the arena is full.
   std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
   void Free(uint64_t offset, uint64_t bytes);
 
@@ -57,7 +57,7 @@ class ContextFunction::Arena {
   uint8_t* memory_ = nullptr;
   uint64_t address_ = 0;
   std::mutex mutex_;                   // of free_
-  std::map<uint64_t, uint64_t> free_;  // bytes, by offset; neighbours are one
+  std::map<uint64_t, uint64_t> free_;  // free blocks: bytes, by offset; adjacent ones are merged
 };
 
 Result<std::shared_ptr<ContextFunction::Arena>> ContextFunction::Arena::Make(std::shared_ptr<Connection> connection) {
@@ -68,7 +68,7 @@ Result<std::shared_ptr<ContextFunction::Arena>> ContextFunction::Arena::Make(std
   arena->file_ = host::FileDescriptor(::memfd_create("vireo-queues", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int file = arena->file_.get();
   if (file < 0) return fail("memory file");
-  // The service maps it and must not lose it.
+  // The service maps the file: it must not shrink.
   if (::ftruncate(file, static_cast<off_t>(kArenaBytes)) != 0 || ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return fail("size of the memory file");
   }
@@ -102,9 +102,9 @@ std::optional<uint64_t> ContextFunction::Arena::Take(uint64_t bytes, uint64_t al
 }
 
 void ContextFunction::Arena::Free(uint64_t offset, uint64_t bytes) {
-  // A child of fork() sees the same file: what it lets go of is still its parent's.
+  // A child of fork() shares the file: its blocks still belong to the parent.
   if (!connection_->is_owner()) return;
-  // Whole pages go back to the system.
+  // Return whole pages to the system.
   const uint64_t first_page = RoundUp(offset, kPageBytes);
   const uint64_t last_page = (offset + bytes) / kPageBytes * kPageBytes;
   if (first_page < last_page) {
@@ -146,7 +146,7 @@ class ContextFunction::UserMemory final : public host::DmaMemory {
   UserMemory(std::shared_ptr<Connection> connection, uint8_t* data, uint64_t address, size_t bytes)
       : DmaMemory(data, address, bytes), connection_(std::move(connection)) {}
   ~UserMemory() override {
-    // A service that refuses keeps it mapped until the context ends.
+    // If the service refuses, it stays mapped until the context ends.
     Unmap message;
     message.address = address();
     static_cast<void>(connection_->Call(message, 0));
@@ -179,7 +179,7 @@ Result<host::DmaBuffer> ContextFunction::AllocateDma(size_t bytes, size_t alignm
 
 Result<host::DmaBuffer> ContextFunction::MapDma(uint8_t* memory, size_t bytes) {
   if (bytes == 0 || bytes % kPageBytes != 0 || reinterpret_cast<uintptr_t>(memory) % kPageBytes != 0) {
-    return Error{ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"};
+    return Error{ErrorCode::kInvalidArgument, "memory to map must be page-aligned"};
   }
   MapUser message;
   message.address = reinterpret_cast<uintptr_t>(memory);
@@ -227,13 +227,13 @@ Result<int> ContextFunction::VectorFd(uint16_t vector) {
     std::vector<host::FileDescriptor> fds;
     Result<std::vector<uint8_t>> got = connection_->Call(message, 0, {}, -1, &fds);
     if (!got.ok()) return got.error();
-    if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service gave no descriptor for a vector"};
+    if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service sent no descriptor for a vector"};
     fd = std::move(fds[0]);
   }
   return fd.get();
 }
 
-// The counter is taken, so that a message that nobody asks for does not keep the next Wait awake.
+// Clear the eventfd counter, so that a message that is never taken does not wake the next Wait.
 bool ContextFunction::Harvest(Vector& vector) {
   uint64_t count = 0;
   if (!vector.fd.is_open() || ::read(vector.fd.get(), &count, sizeof count) != sizeof count) return false;
@@ -260,7 +260,7 @@ void ContextFunction::Wait(uint64_t deadline_ns) {
     for (Vector& vector : vectors_) Harvest(vector);
     return;
   }
-  std::vector<pollfd> fds{{.fd = connection_->socket(), .events = 0, .revents = 0}};  // tells when it is closed
+  std::vector<pollfd> fds{{.fd = connection_->socket(), .events = 0, .revents = 0}};  // reports when it is closed
   for (const Vector& vector : vectors_) {
     if (vector.fd.is_open()) fds.push_back({.fd = vector.fd.get(), .events = POLLIN, .revents = 0});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client of the service has in place of a PCI function: memory that the device sees, doorbells, a clock, and
-// interrupts. It has no registers: reads give all ones, writes to configuration space are lost.
+// The PciFunction of a service's client: DMA memory, doorbells, time and interrupts, through the service. No registers:
+// reads return all ones, writes to configuration space are dropped.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace vireo::service {
 
 class ContextFunction final : public host::PciFunction {
  public:
-  // All memory that AllocateDma gives comes from one file of so many bytes, so that one address window bounds what the
-  // descriptors of a context's queues may name. It costs what is in use.
+  // AllocateDma allocates from one memory file of this size, so that one address window bounds the descriptors of a
+  // context's queues. Only used pages take memory.
   static constexpr uint64_t kArenaBytes = uint64_t{1} << 30;
 
   // kNoMemory, kLost. DMA memory may outlive it.
@@ -33,7 +33,7 @@ class ContextFunction final : public host::PciFunction {
   Result<host::DmaBuffer> AllocateDma(size_t bytes, size_t alignment) override;
   Result<host::DmaBuffer> MapDma(uint8_t* memory, size_t bytes) override;
   unsigned MsixVectors() const override { return static_cast<unsigned>(vectors_.size()); }
-  // The service has done it.
+  // No effect: the service has enabled MSI-X.
   Status EnableMsix(unsigned count) override;
   bool TakeInterrupt(unsigned vector) override;
   uint64_t NowNs() override;

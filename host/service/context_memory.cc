@@ -18,7 +18,7 @@ using host::Error;
 using host::ErrorCode;
 
 constexpr uint64_t kPageBytes = 4096;
-// More than any process has; sums of two stay far from wrapping.
+// Above any user-space address; the sum of two does not overflow.
 constexpr uint64_t kLastAddress = uint64_t{1} << 57;
 
 bool IsPages(uint64_t first, uint64_t bytes) {
@@ -26,14 +26,14 @@ bool IsPages(uint64_t first, uint64_t bytes) {
          first <= kLastAddress - bytes;
 }
 
-Error NoPages() { return {ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"}; }
+Error NotPageAligned() { return {ErrorCode::kInvalidArgument, "memory to map must be page-aligned"}; }
 
 }  // namespace
 
 bool IsMemoryFile(int file, int seals) {
   const int have = ::fcntl(file, F_GET_SEALS);
   struct stat info {};
-  // Huge pages may be missing when they are touched, which would end this process.
+  // Not hugetlbfs: a huge page may be unavailable at first access, which would kill this process (SIGBUS).
   return have >= 0 && (have & seals) == seals && ::fstat(file, &info) == 0 &&
          static_cast<uint64_t>(info.st_blksize) == kPageBytes;
 }
@@ -44,12 +44,12 @@ ContextMemory::Mapping::~Mapping() {
 }
 
 host::Result<uint64_t> ContextMemory::MapFile(host::PciFunction& function, int file, uint64_t offset, uint64_t bytes) {
-  if (!IsPages(offset, bytes)) return NoPages();
+  if (!IsPages(offset, bytes)) return NotPageAligned();
   struct stat info {};
-  // A file that shrinks would take pages from under this process.
+  // If the file shrinks, access to its pages kills this process (SIGBUS).
   if (!IsMemoryFile(file, F_SEAL_SHRINK) || ::fstat(file, &info) != 0 ||
       static_cast<uint64_t>(info.st_size) < offset + bytes) {
-    return Error{ErrorCode::kInvalidArgument, "not a memory file of that size that cannot shrink"};
+    return Error{ErrorCode::kInvalidArgument, "not a memory file of that size with F_SEAL_SHRINK"};
   }
   void* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(offset));
@@ -66,7 +66,7 @@ host::Result<uint64_t> ContextMemory::MapFile(host::PciFunction& function, int f
 
 host::Result<uint64_t> ContextMemory::MapUser(host::PciFunction& function, std::shared_ptr<MemoryAccess> access,
                                               uint64_t address, uint64_t bytes) {
-  if (!IsPages(address, bytes)) return NoPages();
+  if (!IsPages(address, bytes)) return NotPageAligned();
   auto mapping = std::make_shared<Mapping>();
   host::Result<host::DmaBuffer> shown =
       function.MapForeign(MakeForeignMemory(std::move(access), address), address, bytes);
@@ -77,7 +77,7 @@ host::Result<uint64_t> ContextMemory::MapUser(host::PciFunction& function, std::
 
 host::Result<uint64_t> ContextMemory::Add(Use mapping) {
   if (mappings_.size() >= kMaxMappings) {
-    return Error{ErrorCode::kNoMemory, "a client may map " + std::to_string(kMaxMappings) + " pieces of memory"};
+    return Error{ErrorCode::kNoMemory, "a client may have at most " + std::to_string(kMaxMappings) + " mappings"};
   }
   const uint64_t address = mapping->address();
   mappings_[address] = std::move(mapping);

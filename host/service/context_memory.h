@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a context has shown to the device. A mapping that a region or a queue uses stays.
+// The memory that a context has mapped for the device. A mapping in use by a region or a queue cannot be unmapped.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,17 @@ class ContextMemory {
     std::span<uint8_t> pages_;  // of a file, in this process
     host::DmaBuffer device_;
   };
-  // Who holds one uses it.
+  // Reference to a mapping; the mapping is in use while one exists.
   using Use = std::shared_ptr<Mapping>;
 
-  // Both give the device address. kInvalidArgument: not whole pages, or not that kind of file; kNoMemory.
+  // Both return the device address. kInvalidArgument: not page-aligned, or not a valid memory file; kNoMemory.
   host::Result<uint64_t> MapFile(host::PciFunction& function, int file, uint64_t offset, uint64_t bytes);
   host::Result<uint64_t> MapUser(host::PciFunction& function, std::shared_ptr<MemoryAccess> access, uint64_t address,
                                  uint64_t bytes);
-  // kInvalidArgument: nothing starts there; kBadState: in use.
+  // kInvalidArgument: no mapping starts at `address`; kBadState: in use.
   host::Status Unmap(uint64_t address);
 
-  // The mapping in which all of these bytes lie, or null.
+  // The mapping that contains the whole range, or null.
   Use Find(uint64_t address, uint64_t bytes) const;
   size_t size() const { return mappings_.size(); }
 
@@ -50,7 +50,7 @@ class ContextMemory {
   std::map<uint64_t, Use> mappings_;  // by device address
 };
 
-// True: a memory file of this system, so that reading it does not wait for anybody; with `seals`, one that has them.
+// True for a memfd with all of `seals`: reading it never blocks on another process.
 bool IsMemoryFile(int file, int seals);
 
 }  // namespace vireo::service

@@ -26,7 +26,7 @@ constexpr Sizes SizesOf() {
   return {Request::kBytes, Response::kBytes};
 }
 
-// Of the commands that a context may send.
+// Sizes of the commands that a context may send.
 std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
   switch (command) {
     case RdmaCtrlCmd::kQueryDevice: return SizesOf<NoPayload, spec::RdmaAckQueryDevice>();
@@ -112,12 +112,12 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
   }
 }
 
-// Every byte that the region covers must be memory that the context has mapped. What else is wrong, the device says.
+// Every byte of the region must lie in the context's mapped memory. All other checks are the device's.
 Status ContextObjects::CheckPages(const spec::RdmaCmdRegUserMr& request, std::span<const uint8_t> tail,
                                   const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const {
   const unsigned shift = request.page_shift == 0 ? unsigned{spec::kRdmaPageShiftDefault} : request.page_shift;
   if (shift < spec::kRdmaPageShiftDefault || shift > 63) {
-    return Refuse(RdmaError::kInvalidPageSize, "a page size that there is not");
+    return Refuse(RdmaError::kInvalidPageSize, "invalid page size");
   }
   if (tail.size() != size_t{request.npages} * sizeof(uint64_t)) {
     return Error{ErrorCode::kInvalidArgument, "a page list of a wrong size"};

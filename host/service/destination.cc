@@ -17,7 +17,7 @@ Status FillIn(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
   const auto mac = neighbors ? neighbors(gid) : std::nullopt;
   if (!mac.has_value()) {
     return Error{.code = ErrorCode::kRefused,
-                 .text = "nobody on the link has the destination's GID",
+                 .text = "no host on the link has the destination's GID",
                  .rdma = spec::RdmaError::kInvalidAddress};
   }
   std::ranges::copy(*mac, path.dmac);

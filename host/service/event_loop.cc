@@ -65,11 +65,11 @@ bool EventLoop::Find() {
 int EventLoop::Poll(uint64_t timeout_ns) {
   if (timeout_ns != 0 && found_ == 0) Sleep(timeout_ns);
   if (!Find()) return 0;
-  // A callback may poll, too.
+  // Copy: a callback may call Poll, too.
   const auto events = events_;
   const size_t count = std::exchange(found_, 0);
   for (size_t i = 0; i < count; ++i) {
-    const uint64_t key = events[i].data.u64;  // the structure is packed: nobody may refer to it
+    const uint64_t key = events[i].data.u64;  // the structure is packed: no references to its members
     const auto found = watchers_.find(key);
     if (found == watchers_.end()) continue;
     // A copy: the callback may unwatch itself.

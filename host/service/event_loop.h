@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for file descriptors and calls who watches them. One thread.
+// Waits for file descriptors (epoll) and calls their watchers. Not thread-safe.
 #pragma once
 
 #include <sys/epoll.h>
@@ -14,27 +14,27 @@
 
 namespace vireo::service {
 
-// Of CLOCK_MONOTONIC: the clock of all deadlines that programs see.
+// CLOCK_MONOTONIC, the clock of all deadlines of programs.
 uint64_t MonotonicNs();
 
 class EventLoop {
  public:
   static constexpr uint64_t kForeverNs = ~uint64_t{0};
 
-  EventLoop();  // ends the program if the system has no epoll
+  EventLoop();  // aborts if epoll is not available
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // `on_readable` is called in each Poll in which `fd` can be read, has an error or was closed at its other end. A
-  // callback may watch and unwatch anything, itself included; what it unwatched is not called any more.
+  // Poll calls `on_readable` while `fd` is readable, has an error or was closed by its peer. A callback may watch and
+  // unwatch any descriptor, including its own; a removed watcher is not called any more.
   void Watch(int fd, std::function<void()> on_readable);
-  // Before `fd` is closed.
+  // Call it before `fd` is closed.
   void Unwatch(int fd);
-  // Sleeps until something is there, at most `timeout_ns` (0: does not), and calls its watchers. Returns how many.
+  // Waits up to `timeout_ns` (0: does not wait) for events and calls their watchers. Returns the number of events.
   int Poll(uint64_t timeout_ns);
-  // The same without calling anybody.
+  // The same without calling watchers.
   void Sleep(uint64_t timeout_ns) const;
-  // Looks whether something is there, without calling anybody: the next Poll calls the watchers of what was found.
+  // Checks for events without calling watchers: the next Poll calls the watchers of the events found.
   bool Find();
 
  private:
@@ -45,7 +45,7 @@ class EventLoop {
   host::FileDescriptor epoll_;
   std::array<epoll_event, 16> events_{};
   size_t found_ = 0;  // events whose watchers have not been called
-  // A descriptor's number may be used again within one Poll; these are not.
+  // Descriptor numbers may be reused within one Poll; watcher numbers are not.
   uint64_t next_watcher_ = 0;
   std::unordered_map<uint64_t, Watcher> watchers_;
   std::unordered_map<int, uint64_t> by_fd_;

@@ -29,10 +29,10 @@ class ProcessMemory final : public MemoryAccess {
   template <typename Call>
   bool Copy(Call call, uint64_t address, uint8_t* data, size_t bytes) {
     const iovec local{data, bytes};
-    const iovec remote{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): not ours
+    const iovec remote{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): the client's
     for (;;) {
       const ssize_t done = call(pid_, &local, 1, &remote, 1, 0);
-      // All or nothing: what is short ran into a page that is not there.
+      // A short transfer means an unmapped page: fail.
       if (done >= 0) return static_cast<size_t>(done) == bytes;
       if (errno != EINTR) return false;
     }
@@ -49,7 +49,7 @@ class AgentMemory final : public MemoryAccess {
     while (!data.empty()) {
       const std::span<uint8_t> part = data.first(std::min(data.size(), kAgentChunkBytes));
       const AgentRequest request{.address = address, .bytes = static_cast<uint32_t>(part.size()), .is_write = 0};
-      if (!Ask(request, {}, part.size())) return false;
+      if (!Request(request, {}, part.size())) return false;
       std::copy_n(buffer_.begin() + sizeof(AgentAnswer), part.size(), part.begin());
       data = data.subspan(part.size());
       address += part.size();
@@ -60,7 +60,7 @@ class AgentMemory final : public MemoryAccess {
     while (!data.empty()) {
       const std::span<const uint8_t> part = data.first(std::min(data.size(), kAgentChunkBytes));
       const AgentRequest request{.address = address, .bytes = static_cast<uint32_t>(part.size()), .is_write = 1};
-      if (!Ask(request, part, 0)) return false;
+      if (!Request(request, part, 0)) return false;
       data = data.subspan(part.size());
       address += part.size();
     }
@@ -68,7 +68,7 @@ class AgentMemory final : public MemoryAccess {
   }
 
  private:
-  bool Ask(const AgentRequest& request, std::span<const uint8_t> data, size_t answer_bytes) {
+  bool Request(const AgentRequest& request, std::span<const uint8_t> data, size_t answer_bytes) {
     if (!socket_.is_open()) return false;
     pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     int ready = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a client's process, reached in one of two ways: by the system's calls for it, or by a thread of the client
-// that is asked through a socket. Offsets of the memory objects count from an address of the client.
+// Memory of a client's process, accessed by system calls or by a thread of the client (agent) over a socket. Offsets of
+// the memory objects count from an address of the client.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace vireo::service {
 
-// The way to one client's memory. False: it could not be done; part of a write may have been.
+// Access to one client's memory. False: it failed; a write may be partly done.
 class MemoryAccess {
  public:
   virtual ~MemoryAccess() = default;
@@ -22,16 +22,16 @@ class MemoryAccess {
   virtual bool Write(uint64_t address, std::span<const uint8_t> data) = 0;
 };
 
-// process_vm_readv and process_vm_writev: needs the rights of a debugger (ptrace(2), access mode). For a `pid` that is
-// known to live: the number of a process that ended may be another's.
+// process_vm_readv and process_vm_writev: requires ptrace permission (ptrace(2), access mode). `pid` must be a running
+// process: the pid of an ended process may be reused.
 std::unique_ptr<MemoryAccess> MakeProcessMemory(pid_t pid);
 
-// The client's thread at the other end of `socket` (protocol.h, AgentRequest). An agent that does not answer for
-// kAgentTimeoutMs, or breaks the protocol, is asked no more.
+// The client's agent at the other end of `socket` (protocol.h, AgentRequest). After a timeout or a protocol violation
+// the agent is not used any more.
 inline constexpr int kAgentTimeoutMs = 10'000;
 std::unique_ptr<MemoryAccess> MakeAgentMemory(host::FileDescriptor socket, int timeout_ms = kAgentTimeoutMs);
 
-// The memory from `address` on, for PciFunction::MapForeign.
+// The memory from `address`, for PciFunction::MapForeign.
 std::unique_ptr<host::ForeignMemory> MakeForeignMemory(std::shared_ptr<MemoryAccess> access, uint64_t address);
 
 }  // namespace vireo::service

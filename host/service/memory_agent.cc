@@ -16,12 +16,12 @@ namespace vireo::service {
 
 host::Result<std::unique_ptr<MemoryAgent>> MemoryAgent::Start(host::FileDescriptor socket) {
   std::unique_ptr<MemoryAgent> agent(new MemoryAgent(std::move(socket)));
-  // The program's signals are for its own threads.
+  // Block signals: they are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool is_started = true;
-  try {  // the one way in which std::thread tells
+  try {  // std::thread reports failure only by exception
     agent->thread_ = std::thread([raw = agent.get()] { raw->Serve(); });
   } catch (const std::system_error&) {
     is_started = false;
@@ -38,13 +38,13 @@ MemoryAgent::~MemoryAgent() {
 }
 
 void MemoryAgent::Abandon() {
-  // The thread is the parent's; a std::thread that is neither joined nor detached would end the program.
+  // The thread exists only in the parent; destroying a joinable std::thread would terminate the program.
   if (thread_.joinable()) thread_.detach();
 }
 
 void MemoryAgent::Serve() {
   for (;;) {
-    // First only the request, to know where the data of a write goes; then all of it, straight to that place.
+    // Peek the request first, to know the destination of a write's data; then receive the data directly into it.
     std::array<uint8_t, sizeof(AgentRequest)> bytes{};
     const ssize_t peeked = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_PEEK);
     if (peeked < 0 && errno == EINTR) continue;

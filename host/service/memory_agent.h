@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's thread that reads and writes this process's memory for the service, where the service may not do it
-// itself. An address that is not mapped is answered with "no": the system copies, so nothing faults here.
+// The client's thread that reads and writes this process's memory for the service, if the service may not access it. An
+// unmapped address is reported as a failure: the kernel copies, so there is no page fault here.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace vireo::service {
 
 class MemoryAgent {
  public:
-  // All signals are blocked in the thread. kNoMemory: the system gives no thread.
+  // All signals are blocked in the thread. kNoMemory: no thread could be started.
   static host::Result<std::unique_ptr<MemoryAgent>> Start(host::FileDescriptor socket);
   ~MemoryAgent();
-  // In a child of fork(), which has no such thread.
+  // For a child of fork(), which does not have the thread.
   void Abandon();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unix SOCK_SEQPACKET sockets: whole messages, with file descriptors. Descriptors that come are closed on exec.
+// Unix SOCK_SEQPACKET sockets: whole messages, with file descriptors. Received descriptors are close-on-exec.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace vireo::service {
 
-// Both block, but for the first one on demand.
+// Both ends block; the first one does not with `nonblocking_first`.
 host::Result<std::pair<host::FileDescriptor, host::FileDescriptor>> PacketPair(bool nonblocking_first);
 
-// One message of two parts. False: the peer is gone, or (`wait` false) does not take it now; errno says which.
+// Sends one message of two parts. False, and errno: the peer closed the socket, or (`wait` false) its buffer is full.
 bool SendPacket(int socket, std::span<const uint8_t> first, std::span<const uint8_t> second = {},
                 std::span<const int> fds = {}, bool wait = true);
 
 enum class Received : uint8_t { kPacket, kNothing, kClosed };
-// The next message. kNothing: none waits (`wait` false). What does not fit into `buffer`, or has more descriptors than
-// kMaxMessageFds, is cut: `bytes` is then larger than the buffer, or `fds` is empty.
+// The next message. kNothing: none is pending (`wait` false). A message longer than `buffer`, or with more than
+// kMaxMessageFds descriptors, is truncated: `bytes` is then larger than the buffer, or `fds` is empty.
 struct Packet {
   Received received = Received::kClosed;
   size_t bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock that programs share with their device where they see simulated time instead of the system's. The service
-// tells it who its clients are and what they ask for; who runs the simulation implements it and decides when time goes
-// on. Simulated times are in nanoseconds. One thread: the service's.
+// The clock of programs that run in simulated time instead of the system's. The service reports its clients and their
+// requests; the simulator implements it and decides when time advances. Times are simulated nanoseconds. Called from
+// the service's thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -19,20 +19,20 @@ class ProgramClock {
   using OnAnswer = std::function<void(const AwaitAnswer&)>;
 
   virtual ~ProgramClock() = default;
-  // The memory file of the ClockPage; it stays the clock's, and is sealed so that clients only read it.
+  // The memory file of the ClockPage; owned by the clock, and sealed so that clients can only read it.
   virtual int page() const = 0;
-  // What a client's call that reaches the device's data path takes of its time.
+  // Simulated cost of a client's data path call.
   virtual uint32_t call_cost_ns() const = 0;
 
-  // A context of process `pid`; 0: not known, then only its calls count.
+  // Adds a context of process `pid`. 0: unknown; then only its calls take simulated time.
   virtual Client Attach(pid_t pid) = 0;
-  // It is forgotten, with what it awaits.
+  // Removes the client and its pending Await.
   virtual void Detach(Client client) = 0;
-  // It said something that the device may hear of.
+  // The client sent a message that may reach the device.
   virtual void OnMessage(Client client) = 0;
-  // Something is about to be said to it, in a time that may have gone on: the page shows it from now on.
+  // Call before sending to a client: updates the page to the current simulated time.
   virtual void Publish() = 0;
-  // Calls `answer` when what `message` awaits is there; never from within this call.
+  // Calls `answer` when the condition of `message` is met; never from within this call.
   virtual void OnAwait(Client client, const Await& message, OnAnswer answer) = 0;
 };
 

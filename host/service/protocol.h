@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What service and client say to each other: one message per packet of a Unix SOCK_SEQPACKET socket, file descriptors
-// by SCM_RIGHTS. Both ends run on one machine, so structures are copied as they lie in memory: little-endian, without
-// padding, every reserved byte 0.
+// The protocol between service and client: one message per packet of a Unix SOCK_SEQPACKET socket, file descriptors by
+// SCM_RIGHTS. Both ends run on one machine, so structures are sent as in memory: little-endian, without padding,
+// reserved bytes 0.
 //
-// A client says kHello first. It then has at most one request under way; each gets one answer, in order: Answer, and
-// behind it the payload that the request's comment names, or the text of the error. A doorbell has no answer. A request
-// that asks for what it may not have is answered with an error; one that is no message at all (unknown type, wrong
-// length, not greeted) ends the connection.
+// A client sends kHello first. It may have one request outstanding; each request has one answer, in order: Answer,
+// followed by the payload that the request's comment names, or by the error text. A doorbell has no answer. A request
+// that is not permitted is answered with an error; a malformed one (unknown type, wrong length, before kHello) closes
+// the connection.
 #pragma once
 
 #include <bit>
@@ -21,10 +21,10 @@ namespace vireo::service {
 static_assert(std::endian::native == std::endian::little);
 
 inline constexpr uint32_t kProtocolVersion = 2;
-// Longest message. Longer page lists go by a memory file.
+// Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
-inline constexpr size_t kMaxGids = 128;  // in a greeting
+inline constexpr size_t kMaxGids = 128;  // in a HelloAnswer
 
 enum class MessageType : uint16_t {
   kHello = 1,
@@ -41,18 +41,18 @@ enum class MessageType : uint16_t {
   kAwait = 12,
 };
 
-// Every request begins with it.
+// Every request starts with it.
 struct Header {
   MessageType type{};
   uint16_t reserved = 0;
   uint32_t bytes = 0;   // of the whole message
-  uint64_t serial = 0;  // comes back in the answer
+  uint64_t serial = 0;  // repeated in the answer
 };
 
 struct Answer {
   uint64_t serial = 0;
   uint32_t bytes = 0;  // of the whole message
-  uint8_t error = 0;   // 0: it was done; else 1 + host::ErrorCode, and text follows
+  uint8_t error = 0;   // 0: success; else 1 + host::ErrorCode, and text follows
   uint8_t rdma = 0;    // spec::RdmaError: the device's reason, if there is one
   uint16_t reserved = 0;
 };
@@ -61,13 +61,13 @@ struct Answer {
 struct Hello {
   Header header{.type = MessageType::kHello};
   uint32_t version = kProtocolVersion;
-  uint32_t force_agent = 0;  // 1: do not try to reach the client's memory directly
-  // Where the client has these bytes; the service tries to read them there, and to write them back.
+  uint32_t force_agent = 0;  // 1: do not access the client's memory directly
+  // Address of these bytes in the client; the service tries to read them there, and to write them back.
   uint64_t probe_address = 0;
   uint8_t probe[16]{};
 };
-// Payload; HelloGid `gids` times behind it. Fds: the events' socket; with uses_agent, the agent's socket; with
-// has_clock, the memory file of the ClockPage, which can be read only.
+// Payload, followed by `gids` HelloGid entries. Fds: the events' socket; with uses_agent, the agent's socket; with
+// has_clock, the read-only memory file of the ClockPage.
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
   uint8_t profile = 0;  // spec::Profile
@@ -86,11 +86,11 @@ struct HelloAnswer {
   uint32_t link_mbps = 0;
   uint32_t gids = 0;
   uint32_t call_cost_ns = 0;  // with has_clock
-  uint64_t node_guid = 0;     // as a number: its most significant byte comes first on the wire
+  uint64_t node_guid = 0;     // little-endian, unlike on the wire
   uint8_t mac[6]{};
-  uint8_t has_clock = 0;  // programs see simulated time
+  uint8_t has_clock = 0;  // programs run in simulated time
   uint8_t reserved = 0;
-  char name[32]{};  // both end with a 0
+  char name[32]{};  // both null-terminated
   char netdev[32]{};
 };
 struct HelloGid {
@@ -101,7 +101,7 @@ struct HelloGid {
 };
 
 // --- kExecute: a RoCE command for the control queue. `request_bytes` and `tail_bytes` follow; with tail_in_file, the
-// tail is the begin of the memory file that comes along. Payload: the response.
+// tail is at the start of the attached memory file. Payload: the response.
 struct Execute {
   Header header{.type = MessageType::kExecute};
   uint8_t ctrl_class = 0;
@@ -114,8 +114,8 @@ struct Execute {
 };
 inline constexpr uint32_t kMaxTailBytes = 64U << 20;
 
-// --- kMap: part of a memory file that cannot shrink (F_SEAL_SHRINK), in pages; the file comes along. kMapUser: memory
-// of the client, in pages. Payload of both: MapAnswer.
+// --- kMap: page-aligned part of the attached memory file, which has F_SEAL_SHRINK. kMapUser: page-aligned memory of
+// the client. Payload of both: MapAnswer.
 struct Map {
   Header header{.type = MessageType::kMap};
   uint64_t offset = 0;
@@ -127,9 +127,9 @@ struct MapUser {
   uint64_t bytes = 0;
 };
 struct MapAnswer {
-  uint64_t address = 0;  // where the device finds it
+  uint64_t address = 0;  // device address
 };
-// --- kUnmap: what starts at this device address. kBadState while a region or queue uses it.
+// --- kUnmap: the mapping that starts at this device address. kBadState while a region or queue uses it.
 struct Unmap {
   Header header{.type = MessageType::kUnmap};
   uint64_t address = 0;
@@ -145,7 +145,7 @@ struct MaxQueueSizeAnswer {
   uint32_t size = 0;
 };
 
-// --- kEnableQueue: ring and buffers lie in one piece of mapped memory. Payload: EnableQueueAnswer.
+// --- kEnableQueue: ring and buffers lie in one mapping. Payload: EnableQueueAnswer.
 inline constexpr uint32_t kNoVector = ~uint32_t{0};
 struct EnableQueue {
   Header header{.type = MessageType::kEnableQueue};
@@ -183,7 +183,7 @@ struct OpenUcma {
 };
 
 // --- kDoorbell: a write of `width` bytes to the notification address, or the arm register, of a queue that the context
-// has enabled. One that is not is ignored, as the device would do.
+// has enabled. Others are ignored, as by the device.
 struct DoorbellWrite {
   Header header{.type = MessageType::kDoorbell};
   uint64_t offset = 0;
@@ -193,22 +193,22 @@ struct DoorbellWrite {
   uint8_t reserved[6]{};
 };
 
-// --- kAwait, where the greeting has a clock: the answer comes when simulated time has reached from_ns and then
-// until_ns; with ends_at_write, also as soon as the device has written to memory that the service maps for its clients
-// (their queues). While a client computes (program_clock.h), simulated time stands still. Payload: AwaitAnswer.
+// --- kAwait, if HelloAnswer has a clock: answered when simulated time has reached from_ns and then until_ns; with
+// ends_at_write, also as soon as the device writes to memory that the service maps for its clients (their queues).
+// While a client computes (program_clock.h), simulated time does not advance. Payload: AwaitAnswer.
 struct Await {
   Header header{.type = MessageType::kAwait};
   uint64_t from_ns = 0;
   uint64_t until_ns = 0;
-  int32_t thread = 0;  // gettid() of the caller, which does nothing else meanwhile
+  int32_t thread = 0;  // gettid() of the caller, which is blocked meanwhile
   uint32_t ends_at_write = 0;
 };
 struct AwaitAnswer {
   uint64_t now_ns = 0;
-  // Until then nothing happens in the simulation unless a client makes it; at least now_ns.
+  // Time of the next simulation event, unless a client causes an earlier one; at least now_ns.
   uint64_t horizon_ns = 0;
 };
-// What the clock's file begins with. Atomic; the bases never change, and are whole seconds.
+// Start of the clock's file. Accessed atomically; the bases are constant, in whole seconds.
 struct ClockPage {
   uint64_t now_ns = 0;             // simulated
   uint64_t realtime_base_ns = 0;   // CLOCK_REALTIME when now_ns was 0
@@ -216,12 +216,12 @@ struct ClockPage {
 };
 inline constexpr size_t kClockPageBytes = 4096;
 
-// --- The events' socket carries encoded spec::RdmaEvent, or one of these bytes alone.
+// --- A message on the events' socket is an encoded spec::RdmaEvent, or one of these bytes.
 inline constexpr uint8_t kEventConfigChanged = 1;
 inline constexpr uint8_t kEventNeedsReset = 2;
 
-// --- The agent's socket: the service asks, the client's thread answers, one at a time. A write's data follows the
-// request, a read's data the answer.
+// --- The agent's socket: the service sends requests, the client's agent thread answers, one at a time. A write's data
+// follows the request, a read's data the answer.
 inline constexpr size_t kAgentChunkBytes = 32 * 1024;
 struct AgentRequest {
   uint64_t address = 0;
@@ -236,7 +236,7 @@ struct AgentAnswer {
 template <typename Message>
 concept WireMessage = std::is_trivially_copyable_v<Message> && sizeof(Message) % alignof(Message) == 0;
 
-// The message at the begin of `bytes`, of which there are enough.
+// The message at the start of `bytes`, which must be long enough.
 template <WireMessage Message>
 Message Get(std::span<const uint8_t> bytes) {
   Message message;

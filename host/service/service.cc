@@ -24,7 +24,7 @@ Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, Even
                                                const ServiceOptions& options) {
   if (options.gids.size() > kMaxGids || options.name.size() >= sizeof HelloAnswer::name ||
       options.netdev.size() >= sizeof HelloAnswer::netdev) {
-    return Error{ErrorCode::kInvalidArgument, "more GIDs, or longer names, than a greeting has room for"};
+    return Error{ErrorCode::kInvalidArgument, "too many GIDs, or names too long"};
   }
   Result<std::shared_ptr<verbs::Device>> device = verbs::Device::Open(function, options.driver);
   if (!device.ok()) return device.error();
@@ -45,49 +45,49 @@ Status Service::SetUp() {
     std::ranges::copy(entry.gid, request.gid);
     if (Status added = device_->base().roce().AddGid(request); !added.ok()) return added;
   }
-  // Vector 0 tells of the configuration, 1 is the driver's own: contexts share the rest.
+  // Vector 0 is for configuration changes, 1 for the driver's own queues; contexts share the rest.
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
   if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
-  return options_.discovers_neighbors ? SetUpNeighborhood() : Status();
+  return options_.discovers_neighbors ? SetUpNeighborDiscovery() : Status();
 }
 
-Status Service::SetUpNeighborhood() {
-  // Solicitations come to groups.
+Status Service::SetUpNeighborDiscovery() {
+  // Receive multicast: neighbour solicitations are multicast.
   if (host::NetCommands* const commands = net().net(); commands != nullptr) {
     Status set = commands->SetRxMode(spec::NetCtrlRxCmd::kAllmulti, true);
     if (!set.ok() && set.error().code != ErrorCode::kUnsupported) return set;
   }
-  Neighborhood::Mac mac;
+  NeighborDiscovery::Mac mac;
   std::ranges::copy(net_config_.mac, mac.begin());
-  std::vector<Neighborhood::Gid> own;
+  std::vector<NeighborDiscovery::Gid> own;
   for (const GidEntry& entry : options_.gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
-  // What does not fit is lost, as on any link: who needs an answer asks again.
-  neighborhood_ = std::make_unique<Neighborhood>(mac, std::move(own), [this](std::span<const uint8_t> frame) {
-    static_cast<void>(net().transmit(0).Send(frame));
-  });
+  // Frames are dropped if the queue is full: requests are retransmitted.
+  neighbor_discovery_ = std::make_unique<NeighborDiscovery>(
+      mac, std::move(own),
+      [this](std::span<const uint8_t> frame) { static_cast<void>(net().transmit(0).Send(frame)); });
   return {};
 }
 
 void Service::TakeFrames() {
-  // At most a ring full at a time.
+  // At most one ring of frames per call.
   for (int i = 0; i < options_.driver.net_queue_size; ++i) {
     const Result<std::optional<host::ReceivedFrame>> frame = net().receive(0).Receive();
     if (!frame.ok() || !frame->has_value()) break;
-    neighborhood_->OnFrame((*frame)->bytes);
+    neighbor_discovery_->OnFrame((*frame)->bytes);
   }
-  neighborhood_->Tick(MonotonicNs());
+  neighbor_discovery_->Tick(MonotonicNs());
 }
 
 std::optional<std::array<uint8_t, 6>> Service::FindNeighbor(const std::array<uint8_t, 16>& gid) {
   if (options_.neighbors) {
     if (const auto mac = options_.neighbors(gid); mac.has_value()) return mac;
   }
-  return neighborhood_ == nullptr ? std::nullopt : neighborhood_->Find(gid, MonotonicNs());
+  return neighbor_discovery_ == nullptr ? std::nullopt : neighbor_discovery_->Find(gid, MonotonicNs());
 }
 
 bool Service::IsSearching(const std::array<uint8_t, 16>& gid) const {
-  return neighborhood_ != nullptr && neighborhood_->IsSearching(gid);
+  return neighbor_discovery_ != nullptr && neighbor_discovery_->IsSearching(gid);
 }
 
 Service::~Service() {
@@ -97,7 +97,7 @@ Service::~Service() {
   }
   ucma_.reset();
   contexts_.clear();
-  device_.reset();  // resets it; then nobody uses what was kept
+  device_.reset();  // resets the device; after that kept_ is unused
 }
 
 Status Service::Listen(const std::string& path) {
@@ -142,7 +142,7 @@ void Service::Progress() {
     if (!event.ok() || !event->has_value()) break;
     RouteEvent(**event);
   }
-  if (neighborhood_ != nullptr) {
+  if (neighbor_discovery_ != nullptr) {
     TakeFrames();
     for (const auto& context : contexts_) context->Resume();
   }
@@ -150,7 +150,8 @@ void Service::Progress() {
 }
 
 uint64_t Service::NextDeadlineNs() const {
-  const uint64_t asking = neighborhood_ == nullptr ? EventLoop::kForeverNs : neighborhood_->NextDeadlineNs();
+  const uint64_t asking =
+      neighbor_discovery_ == nullptr ? EventLoop::kForeverNs : neighbor_discovery_->NextDeadlineNs();
   return std::min(asking, ucma_ == nullptr ? EventLoop::kForeverNs : ucma_->NextDeadlineNs());
 }
 
@@ -158,7 +159,7 @@ void Service::RouteEvent(const host::DeviceEvent& event) {
   using Type = spec::RdmaEventType;
   std::optional<QueueUser> user;
   if (event.kind == host::DeviceEvent::Kind::kConfigChanged) {
-    // Programs that come later are told what is so then.
+    // For clients that connect later.
     if (const Result<spec::NetConfig> config = net().ReadNetConfig(); config.ok()) net_config_ = *config;
   }
   if (event.kind == host::DeviceEvent::Kind::kRdma) {
@@ -171,7 +172,7 @@ void Service::RouteEvent(const host::DeviceEvent& event) {
       case Type::kSqDrained: user = QueueUser{.is_cq = false, .number = event.rdma.element}; break;
       case Type::kVqErr:
         user = UserOf(event.rdma.element);
-        if (!user.has_value()) return;  // one of the driver's own
+        if (!user.has_value()) return;  // one of the driver's own queues
         break;
       default: break;
     }
@@ -200,9 +201,9 @@ std::optional<Service::QueueUser> Service::UserOf(uint32_t queue) const {
 
 bool Service::StopQueue(uint16_t queue, bool destroyed) {
   // As VirtioNetDevice::StopQueue.
-  const bool let_go =
+  const bool released =
       destroyed && !net().constants().rdma_needs_ring_reset && !net().features().Has(spec::VirtioFeature::kRingReset);
-  return let_go || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
+  return released || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
 }
 
 uint16_t Service::TakeVector() {

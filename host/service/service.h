@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of one NIC for many processes, what the kernel's RDMA stack is elsewhere: it brings the device up, keeps
-// the control queue, the GID table and the GSI queue pair, and gives each client process a context (protocol.h) with
-// objects, queues and vectors of its own. Clients are not trusted: one that breaks rules is refused or dropped, and no
-// other notices. One limit: a client whose memory is reached through its own thread can hold everybody up for
-// kAgentTimeoutMs, once.
+// Owns one NIC and shares it among processes, like the kernel's RDMA stack. Initializes the device, owns the control
+// queue, the GID table and the GSI queue pair, and provides each client process with a context (protocol.h): its own
+// objects, queues and vectors. Clients are not trusted: a misbehaving client is refused or disconnected without effect
+// on others. One exception: a client whose memory is accessed through its agent can stall all others once, for
+// kAgentTimeoutMs.
 //
-// No threads: the caller runs an EventLoop, and calls Progress() when the device may have done something. Calls into
-// the device wait in the function's time (a simulation runs meanwhile).
+// No threads: the caller runs an EventLoop, and calls Progress() after device activity. Device commands wait in the
+// function's time (a simulation runs meanwhile).
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
-#include "host/service/neighborhood.h"
+#include "host/service/neighbor_discovery.h"
 #include "host/service/program_clock.h"
 #include "host/verbs/device.h"
 
@@ -39,14 +39,14 @@ struct ServiceOptions {
   std::string name = "vireo0";  // up to 31 characters, like netdev
   std::string netdev = "vnet0";
   uint32_t ifindex = 1;
-  uint32_t link_mbps = 0;      // told to clients if the device does not say it; 0: not known
+  uint32_t link_mbps = 0;      // reported to clients if the device does not report a speed; 0: unknown
   std::vector<GidEntry> gids;  // up to kMaxGids; written to the device
-  Neighbors neighbors;         // for clients that know a destination by its GID only
-  // Whom `neighbors` does not know is asked for on the wire, by ARP and neighbour solicitation; and who asks for the
-  // NIC's addresses is answered. Takes the device's net queues.
+  Neighbors neighbors;         // resolves GIDs for clients that do not know the MAC address
+  // Resolve GIDs that `neighbors` does not know on the wire, by ARP and neighbour discovery, and answer requests for
+  // the NIC's addresses. Uses the device's net queues.
   bool discovers_neighbors = false;
   host::DeviceOptions driver;
-  // Programs see its time; outlives the service. Null: they see the system's.
+  // Clock of the programs; outlives the service. Null: they use the system's time.
   ProgramClock* clock = nullptr;
 };
 
@@ -56,10 +56,10 @@ class UcmaServer {
   virtual ~UcmaServer() = default;
   // A client opened a channel (SharedDevice::OpenUcma); `channel` is the service's end, non-blocking.
   virtual void OnChannel(host::FileDescriptor channel) = 0;
-  // The device may have done something, or time has passed.
+  // Call it after device activity, and by NextDeadlineNs() at the latest.
   virtual void Progress() = 0;
-  // When Progress shall be called at the latest, in nanoseconds of CLOCK_MONOTONIC: it serves programs, whose time that
-  // is. EventLoop::kForeverNs: whenever something happens.
+  // Latest time for the next Progress, in nanoseconds of CLOCK_MONOTONIC, the clock of programs. EventLoop::kForeverNs:
+  // no deadline.
   virtual uint64_t NextDeadlineNs() const = 0;
 };
 
@@ -68,44 +68,44 @@ class Service {
   // Opens `function` as a RoCE device and writes its GID table. Both outlive it. Errors as VirtioNetDevice::Open.
   static host::Result<std::unique_ptr<Service>> Open(host::PciFunction& function, EventLoop& loop,
                                                      const ServiceOptions& options);
-  // Ends all contexts and resets the device.
+  // Closes all contexts and resets the device.
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Clients may connect to a socket at `path`, which is removed at the end.
+  // Accepts clients on a socket at `path`, which is removed by the destructor.
   host::Status Listen(const std::string& path);
-  // What `socket` says is a client's; for who has connected one in another way.
+  // Adds a client that is already connected by `socket`.
   void Adopt(host::FileDescriptor socket);
 
-  // Passes on the device's interrupts and events, and forgets clients that are gone.
+  // Forwards the device's interrupts and events, and removes disconnected clients.
   void Progress();
-  // Until when nothing has to be done if nothing happens: see UcmaServer.
+  // Latest time for the next Progress: see UcmaServer.
   uint64_t NextDeadlineNs() const;
 
-  // It may use everything below, and goes before the device does.
+  // The server may use the functions below, and is destroyed before the device.
   void SetUcmaServer(std::unique_ptr<UcmaServer> server) { ucma_ = std::move(server); }
   const std::shared_ptr<verbs::Device>& device() const { return device_; }
   EventLoop& loop() { return loop_; }
   const ServiceOptions& options() const { return options_; }
-  // The MAC address of the host with a GID. None: nobody has it; or, if IsSearching() says so, nobody is known yet.
+  // The MAC address of the host with a GID. None: not found, or, if IsSearching(), not found yet.
   std::optional<std::array<uint8_t, 6>> FindNeighbor(const std::array<uint8_t, 16>& gid);
-  // Whether FindNeighbor may find this one later, until Neighborhood::kSearchNs after the first time.
+  // A search for this GID is in progress: FindNeighbor may find it later. Lasts NeighborDiscovery::kSearchNs at most.
   bool IsSearching(const std::array<uint8_t, 16>& gid) const;
   const spec::NetConfig& net_config() const { return net_config_; }
   spec::IbMtu active_mtu() const;
-  uint64_t node_guid() const;  // as a number
+  uint64_t node_guid() const;  // host byte order
   uint32_t link_mbps() const;  // 0: not known
 
   size_t contexts() const { return contexts_.size(); }
-  // Of clients that are there.
+  // The pids of connected clients.
   std::vector<pid_t> processes() const;
-  // Memory of clients that ended while the device did not let go of it.
+  // Memory of former clients that the device has not released.
   size_t kept() const { return kept_.size(); }
 
  private:
   friend class Context;
-  // What a queue is for.
+  // The object that a queue belongs to.
   struct QueueUser {
     bool is_cq = false;
     uint32_t number = 0;  // CQN or QPN
@@ -115,17 +115,17 @@ class Service {
   host::Status SetUp();
   void Accept();
   void Reap();
-  host::Status SetUpNeighborhood();
+  host::Status SetUpNeighborDiscovery();
   void TakeFrames();
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
   std::optional<QueueUser> UserOf(uint32_t queue) const;
-  // The queue's object is destroyed, or the queue is to stop. False: the device may still use its ring.
+  // Stops a queue; `destroyed`: its object is already destroyed. False: the device may still use its ring.
   bool StopQueue(uint16_t queue, bool destroyed);
 
-  // Vectors that contexts may have: the device's from first_vector_ on.
+  // Number of vectors for contexts: the device's from first_vector_.
   uint16_t vectors() const { return static_cast<uint16_t>(vector_uses_.size()); }
-  uint16_t TakeVector();  // one that the fewest have
+  uint16_t TakeVector();  // the least used one
 
   EventLoop& loop_;
   const ServiceOptions options_;
@@ -138,7 +138,7 @@ class Service {
   host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
-  std::unique_ptr<Neighborhood> neighborhood_;  // null: nobody is asked
+  std::unique_ptr<NeighborDiscovery> neighbor_discovery_;  // null: no discovery on the wire
 };
 
 }  // namespace vireo::service

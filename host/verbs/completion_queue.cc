@@ -14,7 +14,7 @@ Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr
                                                                  std::optional<uint16_t> vector) {
   Result<uint32_t> cqn = device->base().roce().CreateCq(cqe);
   if (!cqn.ok()) return cqn.error();
-  // From here on the destructor ends what was begun.
+  // From here on the destructor cleans up.
   std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn));
   Device& owner = *cq->device_;
   Result<uint16_t> index = owner.base().CompletionQueueIndex(*cqn);
@@ -27,15 +27,16 @@ Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr
   if (!memory.ok()) return memory.error();
   cq->queue_->memory = std::move(memory).value();
   for (size_t slot = 0; slot < entries; ++slot) {
-    if (Status given = cq->GiveBuffer(slot); !given.ok()) return given.error();
+    if (Status posted = cq->PostBuffer(slot); !posted.ok()) return posted.error();
   }
-  static_cast<void>(cq->queue_->queue.ring->Publish());  // the device looks when it has a completion
+  static_cast<void>(
+      cq->queue_->queue.ring->Publish());  // no doorbell: the device reads the ring when it has a completion
   return cq;
 }
 
 CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_->base().roce().DestroyCq(cqn_)); }
 
-Status CompletionQueue::GiveBuffer(host::Token slot) {
+Status CompletionQueue::PostBuffer(host::Token slot) {
   const host::Segment segment{.address = queue_->memory->address() + slot * kSlotBytes,
                               .bytes = spec::RdmaCqReq::kBytes};
   return queue_->queue.ring->Add({}, {&segment, 1}, slot);
@@ -51,7 +52,7 @@ Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
   }
   completion = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
   ++taken_;
-  if (Status given = GiveBuffer((*used)->token); !given.ok()) return given.error();
+  if (Status posted = PostBuffer((*used)->token); !posted.ok()) return posted.error();
   return true;
 }
 

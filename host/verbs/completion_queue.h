@@ -21,24 +21,24 @@ class CompletionQueue {
   uint32_t cqn() const { return cqn_; }
   std::optional<uint16_t> vector() const { return queue_->queue.vector; }
 
-  // Takes completions, oldest first, as many as there are and `completions` has room for; gives their number. Does not
-  // wait. kMisbehaved: the device broke a rule of the ring, or wrote less than a completion.
+  // Polls up to completions.size() completions, oldest first; returns their number. Does not block. kMisbehaved: the
+  // device violated the ring protocol, or wrote less than a completion.
   Result<size_t> Poll(std::span<spec::RdmaCqReq> completions);
-  // The next one within the function's time; none if `deadline_ns` comes first. Arms, looks and sleeps, if the queue
-  // has a vector; else it looks again and again.
+  // Blocks for the next completion; none if the function's time reaches `deadline_ns` first. Arms, polls and sleeps if
+  // the queue has a vector; else polls repeatedly.
   Result<std::optional<spec::RdmaCqReq>> Wait(uint64_t deadline_ns);
 
-  // Asks for one notification: at the next completion, or at the next solicited or failed one. One that came since the
-  // last Poll counts (in profile rfc-v2 not: there, poll once more before sleeping).
+  // Requests one notification: at the next completion, or at the next solicited or failed one. A completion since the
+  // last Poll counts (but not in profile rfc-v2: there, poll once more before sleeping).
   Status Arm(bool solicited_only = false);
 
-  // Takes all completions out of the ring and keeps them for Poll. Arm says nothing of those that are kept: look at
-  // kept() before. Errors as Poll.
+  // Moves all completions from the ring to an internal queue for Poll. Arm does not notify of these: check kept()
+  // first. Errors as Poll.
   Status Collect();
   size_t kept() const { return kept_.size(); }
-  // How many completions have ever been taken out of the ring, polled or kept.
+  // Total number of completions taken from the ring, polled or kept.
   uint64_t taken() const { return taken_; }
-  // The same, and throws away those of a queue pair: after it was destroyed, or went back to RESET.
+  // Collects, then discards the completions of a queue pair: call it after the QP was destroyed or reset.
   Status Discard(uint32_t qpn);
 
  private:
@@ -47,13 +47,13 @@ class CompletionQueue {
   CompletionQueue(std::shared_ptr<Device> device, uint32_t cqn) : device_(std::move(device)), cqn_(cqn) {}
   static Result<std::shared_ptr<CompletionQueue>> Create(std::shared_ptr<Device> device, uint32_t cqe,
                                                          std::optional<uint16_t> vector);
-  Status GiveBuffer(host::Token slot);
+  Status PostBuffer(host::Token slot);
 
   std::shared_ptr<Device> device_;
   uint32_t cqn_;
   std::optional<Device::WorkQueue> queue_;
   uint64_t taken_ = 0;
-  std::deque<spec::RdmaCqReq> kept_;  // older than what is in the ring
+  std::deque<spec::RdmaCqReq> kept_;  // older than the completions in the ring
 };
 
 }  // namespace vireo::verbs

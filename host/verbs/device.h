@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA verbs in C++ over a virtio-net RoCE device: the device, and what is made from it. Names and rules are those of
-// IBTA vol. 1, chapters 10 and 11, and of libibverbs where they agree.
+// RDMA verbs in C++ over a virtio-net RoCE device: the device and the objects created from it. Names and rules are
+// those of IBTA vol. 1, chapters 10 and 11, and of libibverbs where they agree.
 //
-// Objects are shared pointers, because they need each other: a queue pair keeps its protection domain and completion
-// queues alive, a memory region its domain, and everything the device. An object ends when the last pointer to it goes;
-// then the device touches none of its memory any more. If the device does not answer at that moment, the memory is
-// kept until the device object goes, which resets the device.
+// Objects are reference-counted: a queue pair holds its protection domain and completion queues, a memory region its
+// domain, and all of them the device. An object is destroyed with its last reference; after that the device does not
+// access its memory. If the device does not answer the destroy command, the memory is kept until the device object is
+// destroyed, which resets the device.
 //
-// One thread at a time for everything but posting and polling: each queue pair and each completion queue may be used
-// by a thread of its own. Failures are values: Error::rdma is the device's reason.
+// Not thread-safe, except posting and polling: different threads may use different queue pairs and completion queues.
+// Errors are returned as values; Error::rdma is the device's reason.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ class ProtectionDomain;
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  // Opens the function as a RoCE device; kUnsupported or kNoDevice if it is none. `options.roce` does not count.
+  // Opens the function as a RoCE device; kUnsupported or kNoDevice if it is none. `options.roce` is ignored.
   static Result<std::shared_ptr<Device>> Open(host::PciFunction& function, host::DeviceOptions options = {});
-  // The verbs on a RoCE device that is up already.
+  // Verbs on a RoCE device that is already running.
   static Result<std::shared_ptr<Device>> Attach(std::unique_ptr<host::RoceDevice> base);
-  // Everything made from it is gone by then.
+  // All objects created from it are destroyed before.
   ~Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -48,16 +48,16 @@ class Device : public std::enable_shared_from_this<Device> {
   Status DelGid(uint16_t index) { return base_->roce().DelGid(index); }
 
   Result<std::shared_ptr<ProtectionDomain>> CreatePd();
-  // Room for `cqe` completions. `vector`: for notifications, below base().vectors(); none: it is only polled.
+  // `cqe`: capacity in completions. `vector`: for notifications, below base().vectors(); none: polling only.
   Result<std::shared_ptr<CompletionQueue>> CreateCq(uint32_t cqe, std::optional<uint16_t> vector = std::nullopt);
 
-  // The next asynchronous event, or none; does not wait.
+  // The next asynchronous event, or none; does not block.
   Result<std::optional<host::DeviceEvent>> PollEvent() { return base_->PollEvent(); }
 
   host::PciFunction& function() { return base_->function(); }
-  // What the verbs stand on.
+  // The underlying RoCE device.
   host::RoceDevice& base() { return *base_; }
-  // The same device as a network device: its queues, its configuration. Only if Open made it.
+  // The same device as a network device: its queues, its configuration. Only if created by Open.
   host::VirtioNetDevice& net() { return *net_; }
 
  private:
@@ -66,19 +66,20 @@ class Device : public std::enable_shared_from_this<Device> {
   Device(std::unique_ptr<host::RoceDevice> base, const spec::RdmaAckQueryDevice& attributes)
       : attributes_(attributes), base_(std::move(base)) {}
 
-  // A virtqueue with the memory that its buffers lie in.
+  // A virtqueue and the memory of its buffers.
   struct WorkQueue {
     host::Queue queue;
     host::DmaBuffer memory;
   };
   Result<host::Queue> OpenQueue(uint16_t index, uint32_t entries, std::optional<uint16_t> vector);
-  // Stops a virtqueue whose object has been destroyed (`status` is how that went). What cannot be stopped is kept.
+  // Stops a virtqueue whose object has been destroyed (`status`: result of the destroy command). If that fails, its
+  // memory is kept.
   void Close(std::optional<WorkQueue> queue, const Status& status);
 
   spec::RdmaAckQueryDevice attributes_;
-  std::vector<WorkQueue> kept_;  // the device may still use it; goes after the device, which stands behind it
+  std::vector<WorkQueue> kept_;  // the device may still use them; declared first, so freed after base_ resets it
   std::unique_ptr<host::RoceDevice> base_;
-  host::VirtioNetDevice* net_ = nullptr;  // base_, if it is one
+  host::VirtioNetDevice* net_ = nullptr;  // base_, if it is a VirtioNetDevice
 };
 
 }  // namespace vireo::verbs

@@ -8,7 +8,7 @@
 
 namespace vireo::verbs {
 
-// The end of an object that holds no memory of the device's: what the device answers changes nothing for the caller.
+// The object owns no DMA memory, so the result of the command is irrelevant.
 MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().base().roce().DeregMr(mrn_)); }
 AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().base().roce().DestroyAh(pd_->pdn(), handle_)); }
 ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->base().roce().DestroyPd(pdn_)); }

@@ -14,7 +14,8 @@ class ProtectionDomain;
 class QueuePair;
 struct QueuePairOptions;
 
-// Memory that work requests and peers may name. It stays its owner's; it must outlive the region.
+// A memory region: memory that work requests and peers may access. The caller owns the memory, which must outlive the
+// region.
 class MemoryRegion {
  public:
   ~MemoryRegion();
@@ -23,7 +24,7 @@ class MemoryRegion {
 
   uint32_t lkey() const { return lkey_; }
   uint32_t rkey() const { return rkey_; }
-  uint64_t address() const { return address_; }  // first one, as SGEs and peers name it
+  uint64_t address() const { return address_; }  // virtual address of the first byte, for SGEs and peers
   uint64_t length() const { return length_; }    // bytes
   // Part of it as a scatter/gather element; `offset` + `bytes` is at most length().
   spec::RdmaSge Sge(uint64_t offset, uint32_t bytes) const {
@@ -41,7 +42,7 @@ class MemoryRegion {
   uint64_t address_, length_;
 };
 
-// The path to a peer, for UD.
+// An address handle: the path to a peer, for UD.
 class AddressHandle {
  public:
   ~AddressHandle();
@@ -65,17 +66,17 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   uint32_t pdn() const { return pdn_; }
   Device& device() { return *device_; }
 
-  // `access`: spec::IbAccessFlags. All of `memory`, under the addresses that begin with `virtual_address`, any number
-  // that is congruent to the memory's own modulo 4096 (or the device refuses it).
+  // Registers all of `memory` at `virtual_address`, which must be congruent to memory.address() modulo 4096 (else the
+  // device refuses it). `access`: spec::IbAccessFlags.
   Result<std::shared_ptr<MemoryRegion>> Register(const host::DmaMemory& memory, uint32_t access,
                                                  uint64_t virtual_address);
   Result<std::shared_ptr<MemoryRegion>> Register(const host::DmaMemory& memory, uint32_t access) {
     return Register(memory, access, memory.address());
   }
-  // Pages of 2^page_shift bytes at any addresses; page_shift 0: 4096 bytes.
+  // Registers pages of 2^page_shift bytes at any device addresses; page_shift 0: 4096 bytes.
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
                                                  uint8_t page_shift, std::span<const uint64_t> pages);
-  // The whole address space, by device addresses; for trusted users.
+  // Registers the whole device address space; for trusted users.
   Result<std::shared_ptr<MemoryRegion>> RegisterAll(uint32_t access);
 
   Result<std::shared_ptr<AddressHandle>> CreateAh(const spec::RdmaAhAttr& attributes);

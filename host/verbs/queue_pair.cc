@@ -27,7 +27,7 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
                                               .max_inline_data = options.max_inline_data}};
   Result<uint32_t> qpn = base.roce().CreateQp(request);
   if (!qpn.ok()) return qpn.error();
-  // From here on the destructor ends what was begun.
+  // From here on the destructor cleans up.
   std::shared_ptr<QueuePair> qp(new QueuePair(std::move(pd), options, *qpn));
   Result<uint16_t> send = base.SendQueueIndex(*qpn);
   if (!send.ok()) return send.error();
@@ -72,7 +72,7 @@ Status QueuePair::Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask) {
   if (!modified.ok() || (attr_mask & Mask::kState) == 0 || attributes.qp_state != spec::IbQpState::kReset) {
     return modified;
   }
-  // The device has let go of both queues, and takes nothing from them before they are reset.
+  // The device has released both queues, and reads nothing from them until they are reset.
   Status reopened = Reopen(send_);
   return reopened.ok() ? Reopen(recv_) : reopened;
 }
@@ -82,7 +82,7 @@ Status QueuePair::Reopen(Half& half) {
   Device& device = pd_->device();
   const uint16_t index = half.work->queue.index;
   Result<std::vector<host::Token>> stopped = device.base().StopQueue(half.work->queue, false);
-  // In rfc-v2 without ring_reset the command has done it.
+  // In rfc-v2 without ring_reset the command has reset the queue.
   if (!stopped.ok() && stopped.error().code == ErrorCode::kUnsupported) {
     stopped = device.base().StopQueue(half.work->queue, true);
   }

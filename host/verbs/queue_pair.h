@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: their states, and posting of work requests.
+// Queue pairs: state transitions, and posting of work requests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct QueuePairOptions {
   spec::IbQpType type = spec::IbQpType::kRc;
   std::shared_ptr<CompletionQueue> send_cq{};
   std::shared_ptr<CompletionQueue> recv_cq{};  // may be the same
-  uint32_t max_send_wr = 64;                   // outstanding; a ring has a power of two of them
+  uint32_t max_send_wr = 64;                   // outstanding; the ring is rounded up to a power of two
   uint32_t max_recv_wr = 64;
   uint32_t max_send_sge = 1;  // per work request
   uint32_t max_recv_sge = 1;
@@ -24,22 +24,22 @@ struct QueuePairOptions {
   bool signal_all = false;       // every send work request completes with a CQE
 };
 
-// A send work request. What an operation does not use is ignored.
+// A send work request. Fields that the opcode does not use are ignored.
 struct SendRequest {
   uint64_t wr_id = 0;
   spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
   uint8_t flags = spec::IbSendFlags::kSignaled;  // spec::IbSendFlags
   uint8_t imm_data[4]{};                         // network order
   std::span<const spec::RdmaSge> sg_list{};
-  std::span<const uint8_t> inline_data{};  // with flag inline: in place of sg_list
+  std::span<const uint8_t> inline_data{};  // with flag inline: replaces sg_list
   uint64_t remote_addr = 0;                // RDMA READ, WRITE
   uint32_t rkey = 0;
   uint32_t remote_qpn = 0;            // UD, GSI
-  uint32_t remote_qkey = 0;           // UD, GSI: that of the receiver; from 2^31 on the QP's own instead
+  uint32_t remote_qkey = 0;           // UD, GSI: the receiver's; with bit 31 set, the QP's own Q_Key is sent
   const AddressHandle* ah = nullptr;  // UD, GSI; outlives the work request
 };
 
-// UD, GSI: the first spec::kRdmaUdGrhBytes of the elements are for the header, and count in byte_len.
+// UD, GSI: the first spec::kRdmaUdGrhBytes of the elements receive the header, and count in byte_len.
 struct RecvRequest {
   uint64_t wr_id = 0;
   std::span<const spec::RdmaSge> sg_list{};
@@ -54,11 +54,12 @@ class QueuePair {
   uint32_t qpn() const { return qpn_; }
   spec::IbQpType type() const { return type_; }
 
-  // The command as it is; qpn is set here. `attr_mask`: spec::IbQpAttrMask. To RESET: what was posted is forgotten, and
-  // nobody may post meanwhile; completions that were written before stay in their queues (CompletionQueue::Discard).
+  // Sends the command as given; qpn is filled in. `attr_mask`: spec::IbQpAttrMask. To RESET: outstanding work requests
+  // are discarded, and posting is not allowed meanwhile; earlier completions stay in their queues
+  // (CompletionQueue::Discard).
   Status Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask);
   Result<spec::RdmaAckQueryQp> Query();
-  // What brings a connected QP (RC, UC) from RESET to RTS, in three steps of Modify.
+  // Takes a connected QP (RC, UC) from RESET to RTS with three Modify calls.
   struct Connection {
     uint32_t dest_qpn = 0;
     uint32_t local_psn = 0;   // of the first packet sent
@@ -74,18 +75,18 @@ class QueuePair {
     uint8_t max_dest_rd_atomic = 1;
   };
   Status Connect(const Connection& connection);
-  // What brings a datagram QP (UD, GSI) from RESET to RTS, likewise.
+  // Takes a datagram QP (UD, GSI) from RESET to RTS likewise.
   struct Datagrams {
     uint32_t qkey = 0;       // of this QP; spec::kGsiQkey for GSI
     uint32_t local_psn = 0;  // of the first packet sent
   };
   Status Start(const Datagrams& datagrams);
 
-  // Neither waits. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
-  // than the QP was made for. What else is wrong with a work request, its completion says.
+  // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
+  // than the QP was created for. Other errors of a work request are reported by its completion.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
-  // So many send work requests can be posted now without kNoSpace.
+  // Number of send work requests that can be posted now without kNoSpace.
   Result<size_t> SendRoom();
 
  private:
@@ -109,11 +110,11 @@ class QueuePair {
     std::vector<host::Token> free_slots;
   };
   Status Open(Half& half, uint16_t index, uint32_t entries, uint32_t max_sge, size_t fixed_bytes);
-  // A stopped virtqueue begins anew.
+  // Re-enables a stopped virtqueue, empty.
   Status Reopen(Half& half);
-  // Takes back the slots of work requests that are complete.
+  // Frees the slots of completed work requests.
   Status Reclaim(Half& half);
-  // A free slot; takes back those whose work requests are complete. kNoSpace.
+  // Allocates a slot; reclaims completed ones if needed. kNoSpace.
   Result<host::Token> TakeSlot(Half& half, const char* what);
   Status Post(Half& half, host::Token slot, size_t bytes);
 

@@ -48,7 +48,7 @@ void Bench::Settle() {
   for (int i = 0; i < 10'000; ++i) {
     if (!control->Poll()) return;
   }
-  ADD_FAILURE() << "the firmware never comes to rest";
+  ADD_FAILURE() << "the firmware does not become idle";
 }
 
 void Bench::Restart() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A firmware on a mock device, and a driver that speaks to it through the control queue.
+// The firmware on a mock device, and a driver that sends commands through the control queue.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using spec::RdmaError;
 constexpr uint32_t Bit(spec::NetFeature feature) { return static_cast<uint32_t>(feature); }
 constexpr uint32_t Bit(spec::VirtioFeature feature) { return static_cast<uint32_t>(feature); }
 
-// What came back: the ack byte, and what stands behind it.
+// The answer to a command: the ack byte, and the response.
 struct Answer {
   std::vector<uint8_t> bytes;
 
@@ -47,13 +47,13 @@ std::vector<uint8_t> BytesOf(const T& value) {
 }
 
 inline constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
-// `count` pages from `first` on, as the tail of reg_user_mr.
+// The tail of reg_user_mr: `count` pages from address `first`.
 std::vector<uint8_t> PageList(uint64_t first, uint64_t count, uint8_t shift = spec::kRdmaPageShiftDefault);
 
 struct BenchOptions {
   spec::Profile profile = spec::Profile::kVireo;
   const spec::Config* config = &spec::kNic1;
-  // Besides version_1, ctrl_vq, and with roce also net_f_roce and ring_reset.
+  // In addition to version_1 and ctrl_vq, and with roce net_f_roce and ring_reset.
   std::set<uint32_t> features{};
   bool has_roce = true;
   bool has_ring_reset = true;
@@ -66,9 +66,9 @@ class Bench {
   explicit Bench(const BenchOptions& options = {});
   Bench(const Bench&) = delete;
 
-  // Features, DRIVER_OK, and what the firmware does then.
+  // Negotiates features, sets DRIVER_OK, and runs the firmware until idle.
   void BringUp();
-  // Lets the firmware work until nothing waits. A defect (never done) is a failure of the test.
+  // Runs the firmware until it is idle. The test fails if it never is.
   void Settle();
   // Device reset by the driver, then BringUp.
   void Restart();
@@ -76,7 +76,7 @@ class Bench {
   uint8_t roce_class() const { return constants().net_ctrl_class_roce; }
   const spec::ProfileConstants& constants() const { return spec::ConstantsOf(options.profile); }
 
-  // One command; `writable` is the room for ack and response.
+  // Sends one command; `writable` is the room for ack and response.
   Answer Send(uint8_t ctrl_class, uint8_t command, const std::vector<uint8_t>& request, uint32_t writable = 256,
               uint64_t fails_from = ~uint64_t{0});
   Answer Roce(RdmaCtrlCmd command, const std::vector<uint8_t>& request = {}, uint32_t writable = 256) {
@@ -89,26 +89,26 @@ class Bench {
     return answer.ok();
   }
 
-  // Commands that have to work; the handle they give.
+  // Commands that must succeed; return the handle.
   uint32_t CreatePd();
   uint32_t CreateCq(uint32_t cqe = 16);
   spec::RdmaAckGetDmaMr GetDmaMr(uint32_t pdn, uint32_t access = 0);
   spec::RdmaAckRegUserMr RegUserMr(const spec::RdmaCmdRegUserMr& request, const std::vector<uint8_t>& pages);
   uint32_t CreateQp(const spec::RdmaCmdCreateQp& request);
-  uint32_t CreateQp(IbQpType type);  // with a PD and CQ of its own
+  uint32_t CreateQp(IbQpType type);  // with a new PD and CQ
   uint32_t CreateAh(uint32_t pdn);
   void AddGid(uint16_t index, uint8_t last_byte, bool ipv4 = true);
   // Enables the virtqueues of a QP and of its CQs.
   void EnableQueues(uint32_t qpn);
-  // Takes a QP from RESET to the state along the usual way. GID 0 must exist.
+  // Takes a QP from RESET to `state` by the usual transitions. GID 0 must exist.
   void Bring(uint32_t qpn, IbQpState state);
   spec::RdmaAckQueryQp QueryQp(uint32_t qpn);
 
-  // Requests that every check accepts in the state before.
+  // Valid requests in the preceding state.
   spec::RdmaCmdModifyQp ToInit(uint32_t qpn) const;
   spec::RdmaCmdModifyQp ToRtr(uint32_t qpn) const;
   spec::RdmaCmdModifyQp ToRts(uint32_t qpn) const;
-  spec::RdmaCmdModifyQp ToState(uint32_t qpn, IbQpState state) const;  // with nothing else
+  spec::RdmaCmdModifyQp ToState(uint32_t qpn, IbQpState state) const;  // no other attributes
   RdmaError Modify(const spec::RdmaCmdModifyQp& request) {
     return Roce(RdmaCtrlCmd::kModifyQp, BytesOf(request)).error();
   }
@@ -134,7 +134,7 @@ class Bench {
   std::unique_ptr<firmware::Firmware> control;
 };
 
-// A test that also fails if the firmware did to the device what the contract does not allow.
+// A test that also fails on device accesses that violate the contract.
 class FirmwareTest : public ::testing::Test {
  protected:
   void Use(const BenchOptions& options) {

@@ -32,7 +32,7 @@ uint32_t SlowFindRun(const std::vector<bool>& bits, uint32_t count, uint32_t lim
   return firmware::kNone;
 }
 
-TEST(FirmwareBitmap, SearchesAsASimpleOneDoes) {
+TEST(FirmwareBitmap, FindRunMatchesTheReference) {
   auto random = sim::MakeRandom("bitmap");
   for (int round = 0; round < 300; ++round) {
     firmware::Bitmap<kBits> map;
@@ -63,7 +63,7 @@ TEST(FirmwareBitmap, SearchesAsASimpleOneDoes) {
   }
 }
 
-TEST(FirmwareBitmap, EdgesOfWords) {
+TEST(FirmwareBitmap, WordBoundaries) {
   firmware::Bitmap<96> map;
   for (uint32_t i = 0; i < 96; ++i) map.Set(i);
   EXPECT_EQ(map.FindClear(0, 96, 0), firmware::kNone);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every code of errors.toml that a command can get, each reached by the test of its name; each time nothing is left
-// behind.
+// Every code of errors.toml that a command can return, each reached by the test of its name, without side effects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@ using Mask = spec::IbQpAttrMask;
 
 class ErrorCodes : public FirmwareTest {
  protected:
-  // The command is refused with this code, and with `err` by a device of profile rfc-v2; nothing changes.
+  // Expects the command to be refused with this code, or with `err` in profile rfc-v2, without side effects.
   void Refused(RdmaError expected, RdmaCtrlCmd command, const std::vector<uint8_t>& request, uint32_t writable = 256,
                uint64_t fails_from = ~uint64_t{0}) {
     const auto before = device().Snapshot();
@@ -75,8 +74,7 @@ class ErrorCodes : public FirmwareTest {
   }                                                                                           \
   void ErrorCodesOf##name::Body()
 
-// --- Any command
-// -------------------------------------------------------------------------------------------------------
+// --- Any command -----------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(UnsupportedCommand) {
   for (unsigned command = bench().constants().rdma_last_command + 1u; command < 256; ++command) {
@@ -99,7 +97,7 @@ VIREO_ERROR_TEST(RequestTooShort) {
       Refused(RdmaError::kRequestTooShort, RdmaCtrlCmd{info.command}, std::vector<uint8_t>(bytes), 1);
     }
   }
-  // The page list (which the RFC's kernel driver leaves out).
+  // The page list (omitted by the RFC's kernel driver).
   const spec::RdmaCmdRegUserMr request{.pdn = bench().CreatePd(), .length = 3 * kPageBytes, .npages = 3};
   for (size_t bytes = 0; bytes < 24; ++bytes) {
     auto pages = PageList(0x1000, 3);
@@ -120,21 +118,21 @@ VIREO_ERROR_TEST(ResponseTooShort) {
     for (uint32_t writable = 1; writable < 1u + info.response_bytes; ++writable) {
       Refused(RdmaError::kResponseTooShort, RdmaCtrlCmd{info.command}, request, writable);
     }
-    // No room for an ack: used with length 0, and not carried out.
+    // No room for an ack: used with length 0, and not executed.
     const auto before = device().Snapshot();
     EXPECT_TRUE(bench().Send(bench().roce_class(), info.command, request, 0).is_empty());
     EXPECT_EQ(device().Snapshot(), before);
   }
-  EXPECT_EQ(bench().CreatePd(), 0u) << "a PD was created for nobody";
+  EXPECT_EQ(bench().CreatePd(), 0u) << "a PD was leaked";
 }
 
 VIREO_ERROR_TEST(DmaError) {
-  // The beginning: whose command it is remains unknown.
+  // The header cannot be read: the command is unknown.
   for (const auto& info : spec::kNetCtrlRoceCommands) {
     if (info.command > bench().constants().rdma_last_command) continue;
     Refused(RdmaError::kDmaError, RdmaCtrlCmd{info.command}, std::vector<uint8_t>(info.request_bytes), 256, 0);
   }
-  // Each chunk of a page list.
+  // Every chunk of a page list.
   const spec::RdmaCmdRegUserMr request{.pdn = bench().CreatePd(), .length = 200 * kPageBytes, .npages = 200};
   const auto bytes = WithPages(request, PageList(0x1000, 200));
   for (uint64_t fails_from : {512u, 513u, 1000u, 1024u, 1600u}) {
@@ -143,7 +141,7 @@ VIREO_ERROR_TEST(DmaError) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kRegUserMr, bytes).ok());
 }
 
-// Nothing but a broken device leads here, and then the firmware serves nothing more: see life_test.cc.
+// Only a broken device causes this, and the firmware then stops: see lifecycle_test.cc.
 VIREO_ERROR_TEST(Internal) {
   device().is_table_stuck = true;
   const Answer answer = bench().Roce(RdmaCtrlCmd::kCreateCq, BytesOf(spec::RdmaCmdCreateCq{.cqe = 1}));
@@ -151,8 +149,7 @@ VIREO_ERROR_TEST(Internal) {
   EXPECT_TRUE(bench().control->fatal());
 }
 
-// --- Handles
-// -----------------------------------------------------------------------------------------------------------
+// --- Handles ---------------------------------------------------------------------------------------------------------
 
 constexpr uint32_t kStrangers[] = {1, spec::kNic1.num_pds, 64, 0x10000, 0x1000000, 0xffffffff};
 
@@ -254,13 +251,13 @@ VIREO_ERROR_TEST(BadVqIndex) {
 }
 
 VIREO_ERROR_TEST(HandleBusy) {
-  // A CQ with a QP, in either role.
+  // A CQ used by a QP, as send or receive CQ.
   auto qp = GoodQp();
   qp.recv_cqn = bench().CreateCq();
   const uint32_t qpn = bench().CreateQp(qp);
   Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDestroyCq, spec::RdmaCmdDestroyCq{.cqn = qp.send_cqn});
   Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDestroyCq, spec::RdmaCmdDestroyCq{.cqn = qp.recv_cqn});
-  // A PD with a QP, a memory region, an address handle.
+  // A PD used by a QP, a memory region, an address handle.
   Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDestroyPd, spec::RdmaCmdDestroyPd{.pdn = qp.pdn});
   const uint32_t mr_pd = bench().CreatePd();
   const auto mr = bench().GetDmaMr(mr_pd);
@@ -277,7 +274,7 @@ VIREO_ERROR_TEST(HandleBusy) {
   for (uint32_t cqn : {qp.send_cqn, qp.recv_cqn}) {
     Accepted(RdmaCtrlCmd::kDestroyCq, spec::RdmaCmdDestroyCq{.cqn = cqn});
   }
-  // The one GSI QP.
+  // The only GSI QP.
   auto gsi = GoodQp();
   gsi.qp_type = IbQpType::kGsi;
   EXPECT_EQ(bench().CreateQp(gsi), spec::kGsiQpn);
@@ -286,8 +283,7 @@ VIREO_ERROR_TEST(HandleBusy) {
   EXPECT_EQ(bench().CreateQp(gsi), spec::kGsiQpn);
 }
 
-// --- Parameters
-// --------------------------------------------------------------------------------------------------------
+// --- Parameters ------------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(InvalidParameter) {
   Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kCreateCq, spec::RdmaCmdCreateCq{.cqe = 0});
@@ -371,8 +367,7 @@ VIREO_ERROR_TEST(CapInlineExceeded) {
   }
 }
 
-// --- Attributes
-// --------------------------------------------------------------------------------------------------------
+// --- Attributes ------------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(CurStateMismatch) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
@@ -455,8 +450,7 @@ VIREO_ERROR_TEST(QueueNotReady) {
   Accepted(RdmaCtrlCmd::kModifyQp, bench().ToRtr(qpn));
 }
 
-// --- Memory regions
-// ----------------------------------------------------------------------------------------------------
+// --- Memory regions --------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(InvalidLength) {
   const uint32_t pdn = bench().CreatePd();
@@ -473,7 +467,7 @@ VIREO_ERROR_TEST(InvalidLength) {
 }
 
 VIREO_ERROR_TEST(InvalidPageSize) {
-  if (!is_vireo()) return;  // rfc-v2 has one
+  if (!is_vireo()) return;  // rfc-v2 has a single page size
   const uint32_t pdn = bench().CreatePd();
   for (unsigned shift = 1; shift < 256; ++shift) {
     if (shift >= spec::kRdmaPageShiftMin && shift <= spec::kRdmaPageShiftMax) continue;
@@ -520,8 +514,7 @@ VIREO_ERROR_TEST(UnalignedPage) {
           WithPages({.pdn = pdn, .length = 1, .npages = 1, .page_shift = 21}, PageList(0x1000, 1)));
 }
 
-// --- GIDs and windows
-// --------------------------------------------------------------------------------------------------
+// --- GIDs and windows ------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(UnsupportedGidType) {
   if (!is_vireo()) return;
@@ -569,13 +562,13 @@ VIREO_ERROR_TEST(GidDuplicate) {
   SetGid(request.gid, 1);
   Refused(RdmaError::kGidDuplicate, RdmaCtrlCmd::kAddGid, request);
   if (!is_vireo()) return;
-  request.gid_type = spec::RdmaGidType::kRoceV2;  // the same as not saying
+  request.gid_type = spec::RdmaGidType::kRoceV2;  // the default type
   Refused(RdmaError::kGidDuplicate, RdmaCtrlCmd::kAddGid, request);
   request.flags = 1;
   request.vlan = 7;
   Accepted(RdmaCtrlCmd::kAddGid, request);
   request.index = 1;
-  request.vlan = 0x2007;  // another priority is no other VLAN
+  request.vlan = 0x2007;  // the same VLAN with another priority
   Refused(RdmaError::kGidDuplicate, RdmaCtrlCmd::kAddGid, request);
 }
 
@@ -591,8 +584,7 @@ VIREO_ERROR_TEST(InvalidWindow) {
   refuse(2, ~uint64_t{0});
 }
 
-// --- Resources: the last one is given, the next refused, and one that comes back is given again
-// -------------------------
+// --- Resources: the last one is allocated, the next refused, and a freed one is reused -------------------------------
 
 VIREO_ERROR_TEST(NoFreePd) {
   for (uint32_t i = 0; i < spec::kNic1.num_pds; ++i) bench().CreatePd();
@@ -617,7 +609,7 @@ VIREO_ERROR_TEST(NoFreeQp) {
   Refused(RdmaError::kNoFreeQp, RdmaCtrlCmd::kCreateQp, request);
   auto gsi = request;
   gsi.qp_type = IbQpType::kGsi;
-  EXPECT_EQ(bench().CreateQp(gsi), spec::kGsiQpn) << "its number is its own";
+  EXPECT_EQ(bench().CreateQp(gsi), spec::kGsiQpn) << "its number is reserved";
   Accepted(RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = 9});
   EXPECT_EQ(bench().CreateQp(request), 9u);
 }
@@ -628,7 +620,7 @@ VIREO_ERROR_TEST(NoFreeMr) {
   Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kGetDmaMr, spec::RdmaCmdGetDmaMr{.pdn = pdn});
   const spec::RdmaCmdRegUserMr request{.pdn = pdn, .length = 200 * kPageBytes, .npages = 200};
   Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kRegUserMr, WithPages(request, PageList(0x1000, 200)));
-  // A page that is not aligned has the lower code.
+  // An unaligned page has the lower code.
   Refused(RdmaError::kUnalignedPage, RdmaCtrlCmd::kRegUserMr, WithPages(request, PageList(0x1001, 200)));
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = 63});
   bench().RegUserMr(request, PageList(0x1000, 200));
@@ -657,7 +649,7 @@ VIREO_ERROR_TEST(NoFreePages) {
           WithPages({.pdn = pdn, .length = 4096, .npages = 1}, PageList(0x1001, 1)));
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = a});
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = c});
-  // In pieces there would be room.
+  // Enough free pages, but not contiguous.
   Refused(RdmaError::kNoFreePages, RdmaCtrlCmd::kRegUserMr, request(all - 399));
   mrn(all - 400);
   mrn(100);
@@ -666,8 +658,7 @@ VIREO_ERROR_TEST(NoFreePages) {
   mrn(1);
 }
 
-// --- Which of several
-// ---------------------------------------------------------------------------------------------------
+// --- Precedence of several errors ------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(TheLowestOfSeveral) {
   const spec::RdmaCmdCreateQp everything{.pdn = 99,
@@ -724,10 +715,9 @@ VIREO_ERROR_TEST(TheLowestOfSeveral) {
   Accepted(RdmaCtrlCmd::kModifyQp, modify);
 }
 
-// --- The list is complete
-// -----------------------------------------------------------------------------------------------
+// --- The list is complete --------------------------------------------------------------------------------------------
 
-TEST(ErrorCodes, EachThatACommandCanGetHasATestOfItsName) {
+TEST(ErrorCodes, EveryCommandErrorHasATest) {
   std::set<std::string> tests;
   const auto& unit = *::testing::UnitTest::GetInstance();
   for (int i = 0; i < unit.total_test_suite_count(); ++i) tests.insert(unit.GetTestSuite(i)->name());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bad value of every field of every RoCE command, in an otherwise good request, and the code that it must give: for
-// firmware on a mock device and for whole NICs of configuration nic1. That no field is forgotten, fields_test.cc
-// checks.
+// One invalid value of every field of every RoCE command, in an otherwise valid request, and the expected code: for
+// firmware on a mock device and for complete NICs of configuration nic1. fields_test.cc checks that no field is
+// missing.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace vireo::verif {
 
-// What a bad value of one field must give. kOk: the field has no bad value, for the reason that is written beside it.
+// The expected code of an invalid value of one field. kOk: the field has no invalid value, for the stated reason.
 struct FieldRow {
   RdmaCtrlCmd command;
   const char* field;
   uint64_t value;
   RdmaError expected;
   const char* why_none = "";
-  // Which good request: for fields that only some transitions or types have.
+  // The base request: for fields that only some transitions or types have.
   const char* base = "";
 
-  // In which state the RC QP must be for it.
+  // The state of the RC QP for the request.
   IbQpState state() const {
     const std::string name = base;
     if (name == "to_rts" || name == "rate") return IbQpState::kRtr;
@@ -31,7 +31,7 @@ struct FieldRow {
   }
 };
 
-inline constexpr const char* kAnyNumber = "every number has a meaning";
+inline constexpr const char* kAnyNumber = "every value is valid";
 inline constexpr const char* kIgnored = "not read by this command";
 
 inline const std::vector<FieldRow> kFieldRows = {
@@ -68,7 +68,7 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kCreateQp, "max_recv_sge", 5, RdmaError::kCapSgeExceeded},
     {RdmaCtrlCmd::kCreateQp, "max_inline_data", 513, RdmaError::kCapInlineExceeded},
     {RdmaCtrlCmd::kModifyQp, "qpn", 9, RdmaError::kBadQpn},
-    {RdmaCtrlCmd::kModifyQp, "attr_mask", 0, RdmaError::kOk, "nothing to change", "rts"},
+    {RdmaCtrlCmd::kModifyQp, "attr_mask", 0, RdmaError::kOk, "empty mask: no change", "rts"},
     {RdmaCtrlCmd::kModifyQp, "attr_mask", 1, RdmaError::kMissingAttribute},
     {RdmaCtrlCmd::kModifyQp, "attr_mask", 0xffffffff, RdmaError::kAttributeNotAllowed, "", "named"},
     {RdmaCtrlCmd::kModifyQp, "qp_state", 5, RdmaError::kInvalidStateTransition},
@@ -100,7 +100,7 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kModifyQp, "traffic_class", 0xff, RdmaError::kOk, kAnyNumber},
     {RdmaCtrlCmd::kModifyQp, "dmac", 0xff, RdmaError::kOk, "the driver resolves it"},
     {RdmaCtrlCmd::kQueryQp, "qpn", 9, RdmaError::kBadQpn},
-    {RdmaCtrlCmd::kQueryQp, "attr_mask", 0xffffffff, RdmaError::kOk, "everything is given whatever it says"},
+    {RdmaCtrlCmd::kQueryQp, "attr_mask", 0xffffffff, RdmaError::kOk, "all attributes are returned for every mask"},
     {RdmaCtrlCmd::kDestroyQp, "qpn", 9, RdmaError::kBadQpn},
     {RdmaCtrlCmd::kCreateAh, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kCreateAh, "dgid", 0xfd, RdmaError::kInvalidAddress},
@@ -129,16 +129,16 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kSetWindow, "length", 0, RdmaError::kInvalidWindow},
 };
 
-// What the good requests name: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; there is
-// a GSI QP.
+// Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI
+// QP exists.
 struct FieldHandles {
-  uint32_t free_pd = 0, free_cq = 0;  // nothing needs them
+  uint32_t free_pd = 0, free_cq = 0;  // unused
   uint32_t rc = 0, ah = 0, mrn = 0;
-  // Good requests, each after the one before; the UD QP's.
+  // Valid consecutive requests; the last one for the UD QP.
   spec::RdmaCmdModifyQp to_rtr{}, to_rts{}, ud_to_init{};
 };
 
-// The bytes of a structure whose `field` is changed; of an array its first element.
+// The bytes of a structure with `field` changed; of an array, its first element.
 template <typename T>
 std::vector<uint8_t> Changed(T request, const std::string& field, uint64_t value) {
   bool done = field.empty();
@@ -151,7 +151,7 @@ std::vector<uint8_t> Changed(T request, const std::string& field, uint64_t value
   return BytesOf(request);
 }
 
-// The good request of a row, with `field` changed to the row's value; empty: as it is.
+// The valid request of a row, with `field` changed to the row's value; empty: unchanged.
 inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const FieldRow& row, const std::string& field) {
   using Mask = spec::IbQpAttrMask;
   const std::string base = row.base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bad value of every field of every RoCE command, in an otherwise good request, and the code that it must give. A
-// field of the contract without a row here fails the test.
+// One invalid value of every field of every RoCE command, in an otherwise valid request, and the expected code. A field
+// of the contract without a row fails the test.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace vireo::verif {
 namespace {
 
-// The objects that the good requests name: PD 0 and 1 with an AH in 0, CQ 0 and 1, GID 0, QP 2 (RC, INIT), the GSI QP.
+// Objects of the valid requests: PD 0 and 1 with an AH in 0, CQ 0 and 1, GID 0, QP 2 (RC, INIT), the GSI QP.
 struct World {
   explicit World(Bench& given) : bench(given) {
     bench.AddGid(0, 1);
@@ -34,7 +34,7 @@ struct World {
 
 class Fields : public FirmwareTest {
  protected:
-  // The good request of a row, with its field changed.
+  // The valid request of a row, with its field changed.
   std::vector<uint8_t> Request(World& world, const FieldRow& row, const std::string& field) {
     const FieldHandles handles = {.free_pd = world.free_pd,
                                   .free_cq = world.free_cq,
@@ -54,7 +54,7 @@ class Fields : public FirmwareTest {
   }
 };
 
-TEST_F(Fields, ABadValueGivesItsCodeAndChangesNothing) {
+TEST_F(Fields, BadValueReturnsItsCodeAndChangesNothing) {
   for (const auto& row : kFieldRows) {
     SCOPED_TRACE(std::string(spec::ToString(row.command)) + "." + row.field + " = " + std::to_string(row.value));
     for (const bool changed : {false, true}) {
@@ -63,7 +63,7 @@ TEST_F(Fields, ABadValueGivesItsCodeAndChangesNothing) {
       const auto request = Request(world, row, changed ? row.field : "");
       const auto before = device().Snapshot();
       const auto error = bench().Roce(row.command, request).error();
-      EXPECT_EQ(error, changed ? row.expected : RdmaError::kOk) << (changed ? "changed" : "the good request");
+      EXPECT_EQ(error, changed ? row.expected : RdmaError::kOk) << (changed ? "changed" : "the valid request");
       if (error != RdmaError::kOk) {
         EXPECT_EQ(device().Snapshot(), before);
       }
@@ -133,7 +133,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     if (row.command == RdmaCtrlCmd::kCreateAh) fill(spec::RdmaCmdCreateAh{});
     if (row.command == RdmaCtrlCmd::kAddGid) fill(spec::RdmaCmdAddGid{});
     if (row.command == RdmaCtrlCmd::kSetWindow) fill(spec::RdmaCmdSetWindow{});
-    request.resize(request.size() + 700, 0xff);  // longer is fine
+    request.resize(request.size() + 700, 0xff);  // longer requests are valid
     EXPECT_EQ(bench().Roce(row.command, request).error(), RdmaError::kOk) << spec::ToString(row.command);
   }
   EXPECT_EQ(done.size(), 16u);

@@ -10,7 +10,7 @@ namespace {
 
 using spec::MgmtTable;
 
-// Asked at every access, so there is a row for every word.
+// Called at every access, so it is a table with a row per word.
 const spec::RegisterInfo* InfoOf(uint32_t offset) {
   static const std::vector<const spec::RegisterInfo*> by_word = [] {
     std::vector<const spec::RegisterInfo*> words;
@@ -38,7 +38,7 @@ MockDevice::MockDevice(const spec::Config& config, spec::Profile profile)
     for (uint32_t i = 0; i < info.count; ++i) registers_[info.offset + 4 * i] = info.has_reset ? info.reset : 0;
   }
   registers_[spec::kMgmtAbiProfileRegister] = static_cast<uint32_t>(profile);
-  // The configuration's members after the name, which is how csr.toml orders them.
+  // The configuration's members after the name, in the order of csr.toml.
   const uint32_t* parameters = &config_.datapath_bits;
   const size_t count = (sizeof(config_) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t);
   for (size_t i = 0; i < count; ++i) {
@@ -106,7 +106,7 @@ void MockDevice::ResetDevice() {
   queue_resets_.clear();
   idle_polls_ = 0;
   for (auto& word : {0u, 4u, 8u, 12u}) registers_[spec::kMgmtDriverFeaturesRegister + word] = 0;
-  // Common configuration is the device's own.
+  // The common configuration belongs to the device.
   for (auto it = tables_.begin(); it != tables_.end();) {
     const auto key = (it++)->first;
     if (key.first != MgmtTable::kVirtqueue) continue;
@@ -256,7 +256,7 @@ void MockDevice::Write(uint32_t offset, uint32_t value) {
       if (spec::MgmtInterruptCause::FromWord(value).device_reset && reset_pending_) {
         reset_pending_ = false;
         if (!tables_.empty()) {
-          Violation("reset said to be done with entry " + std::to_string(tables_.begin()->first.second) + " of table " +
+          Violation("reset done with entry " + std::to_string(tables_.begin()->first.second) + " of table " +
                     spec::ToString(tables_.begin()->first.first) + " not clear");
         }
       }
@@ -348,7 +348,7 @@ void MockDevice::DoTable() {
   }
 }
 
-// What belongs to the engine or the host stays, but for what the entry asks for.
+// Fields owned by the engine or the host are kept, except where the entry requests a change.
 void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
   const uint32_t index = key.second;
   switch (key.first) {
@@ -421,7 +421,7 @@ void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
 void MockDevice::StartQp(uint32_t value) {
   const auto command = spec::MgmtQpCommand::FromWord(value);
   if (qp_busy_ && qp_command_.operation != spec::QpOperation::kDrain && !is_qp_stuck) {
-    Violation("qp_command while busy with another than a drain");
+    Violation("qp_command while busy with an operation other than a drain");
   }
   if (qp_busy_ && keeps_drains) return;
   if (!Qp(command.qpn).valid) Violation("qp_command for QP " + std::to_string(command.qpn) + ", which does not exist");
@@ -476,8 +476,8 @@ void MockDevice::Fetch(uint32_t offset) {
   if (drains_at_fetch) SetSendOutstanding(*drains_at_fetch, 0);
   drains_at_fetch.reset();
   const auto& request = requests_.front();
-  if (offset >= request.readable.size()) Violation("mailbox_fetch behind the request");
-  std::fill(mailbox_window_.begin(), mailbox_window_.end(), 0xee);  // what must not be used
+  if (offset >= request.readable.size()) Violation("mailbox_fetch beyond the request");
+  std::fill(mailbox_window_.begin(), mailbox_window_.end(), 0xee);  // poison: must not be used
   const size_t end = std::min<size_t>(request.readable.size(), offset + mailbox_window_.size());
   mailbox_dma_error_ = end > request.fails_from;
   if (!mailbox_dma_error_ && offset < end) {
@@ -493,7 +493,7 @@ void MockDevice::Complete(uint32_t count) {
     Violation("mailbox_complete without a request or while busy");
     return;
   }
-  if (count > requests_.front().writable) Violation("mailbox_complete with more than the driver gave room for");
+  if (count > requests_.front().writable) Violation("mailbox_complete with more bytes than writable");
   answers.emplace_back(mailbox_window_.begin(), mailbox_window_.begin() + count);
   mailbox_busy_ = true;
   mailbox_completing_ = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device behind the management registers, as csr.toml and tables.toml describe it, without a datapath: a mailbox
-// with commands that a test posts, table storage with both owners' fields, QP operations that take as long as a test
-// wants.
+// A mock of the device behind the management registers, as specified by csr.toml and tables.toml, without a datapath: a
+// mailbox with commands posted by the test, table storage with both owners' fields, QP operations with configurable
+// delay.
 //
-// It watches the firmware: an access that the contract does not allow becomes an entry of violations().
+// Firmware accesses that violate the contract are recorded in violations().
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace vireo::verif {
 struct MailboxRequest {
   std::vector<uint8_t> readable{};
   uint32_t writable = 0;
-  // Fetches that touch a byte from here on fail.
+  // Fetches of bytes from this offset fail.
   uint64_t fails_from = ~uint64_t{0};
 };
 
@@ -40,7 +40,7 @@ class MockDevice {
   using Tables = std::map<TableKey, std::vector<uint8_t>>;
   struct State {
     Tables tables;
-    std::map<uint32_t, uint32_t> registers;  // those that firmware sets and the datapath obeys
+    std::map<uint32_t, uint32_t> registers;  // written by firmware for the datapath
     friend bool operator==(const State&, const State&) = default;
   };
 
@@ -48,21 +48,21 @@ class MockDevice {
 
   firmware::Csr MakeCsr();
 
-  // --- The driver's and the host's side ---
+  // --- Driver and host ---
   void SetFeatures(const std::set<uint32_t>& bits);  // and FEATURES_OK
   void SetDriverOk();
   void EnableQueue(uint32_t index, uint16_t size = 64);
-  void ResetQueue(uint32_t index);  // queue_reset = 1; the answer is in queue_resets_done
+  void ResetQueue(uint32_t index);  // queue_reset = 1; completion is in queue_resets_done
   void ResetDevice();               // device_status = 0
   bool IsResetPending() const { return reset_pending_; }
   void SetLink(bool up);
   void RaiseFatal(spec::FatalCause cause);
   void Post(const MailboxRequest& request);
   bool HasRequest() const { return !requests_.empty(); }
-  // The answers so far, oldest first.
+  // All answers, oldest first.
   std::vector<std::vector<uint8_t>> answers;
 
-  // --- The datapath's side ---
+  // --- Datapath ---
   template <typename Entry>
   Entry Get(spec::MgmtTable table, uint32_t index) const {
     const auto found = tables_.find({table, index});
@@ -79,7 +79,7 @@ class MockDevice {
   void SetEngineState(uint32_t qpn, spec::IbQpState state);
   void SetSendOutstanding(uint32_t qpn, uint16_t count);
 
-  // --- What the test sees ---
+  // --- Observed by the test ---
   const Tables& tables() const { return tables_; }
   State Snapshot() const;
   void Force(uint32_t offset, uint32_t value) { registers_[offset] = value; }
@@ -96,7 +96,7 @@ class MockDevice {
   uint64_t fetches = 0;
   const std::vector<std::string>& violations() const { return violations_; }
 
-  // --- How it behaves ---
+  // --- Behaviour ---
   uint32_t table_delay = 1;  // reads of a busy bit until it clears
   uint32_t qp_delay = 3;
   uint32_t mailbox_delay = 2;
@@ -108,10 +108,10 @@ class MockDevice {
   bool is_complete_stuck = false;
   bool is_never_idle = false;
   bool is_never_quiet = false;
-  bool keeps_drains = false;  // a drain under way is not given up for another operation
+  bool keeps_drains = false;  // an outstanding drain is not aborted by another operation
   std::set<spec::MgmtTable> missing_tables;
   std::set<TableKey> corrupt_entries;       // have bad parity until they are written
-  std::optional<uint32_t> drains_at_fetch;  // the QP that is drained when the firmware next fetches from the mailbox
+  std::optional<uint32_t> drains_at_fetch;  // QP whose drain completes at the next mailbox fetch
   // Number of table operations after which the tables are stuck.
   std::optional<uint64_t> tables_stick_after;
 

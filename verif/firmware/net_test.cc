@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// virtio-net's own commands: what they do, when they are refused, that a refused one changes nothing.
+// virtio-net commands: effects, refusals, and that a refused command has no side effects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +44,7 @@ std::vector<uint8_t> Join(std::initializer_list<std::vector<uint8_t>> parts) {
   return bytes;
 }
 
-// --- rx
-// ----------------------------------------------------------------------------------------------------------------
+// --- rx --------------------------------------------------------------------------------------------------------------
 
 TEST_F(Net, EveryRxModeIsSetAndCleared) {
   using Cmd = spec::NetCtrlRxCmd;
@@ -76,8 +75,7 @@ TEST_F(Net, RxExtraNeedsItsFeature) {
   for (unsigned command = 2; command < 256; ++command) Refused(NetCtrlClass::kRx, command, {1});
 }
 
-// --- mac
-// ---------------------------------------------------------------------------------------------------------------
+// --- mac -------------------------------------------------------------------------------------------------------------
 
 std::vector<uint8_t> MacList(uint32_t entries, uint8_t first_byte) {
   auto bytes = BytesOf(spec::NetCtrlMac{.entries = entries});
@@ -106,7 +104,7 @@ TEST_F(Net, TheMacTableIsReplacedAsAWhole) {
   EXPECT_EQ(set(60, 4).size(), 64u);
   EXPECT_FALSE(RxMode().all_unicast);
   EXPECT_FALSE(RxMode().all_multicast);
-  // What does not fit is let in by kind.
+  // On overflow all frames of that kind are received.
   EXPECT_EQ(set(60, 5).size(), 60u);
   EXPECT_FALSE(RxMode().all_unicast);
   EXPECT_TRUE(RxMode().all_multicast);
@@ -121,13 +119,13 @@ TEST_F(Net, TheMacTableIsReplacedAsAWhole) {
   EXPECT_FALSE(RxMode().all_multicast);
 }
 
-TEST_F(Net, ADriverThatCannotSayWhatItWantsGetsEverything) {
+TEST_F(Net, WithoutCtrlRxTheDeviceIsPromiscuous) {
   EXPECT_FALSE(RxMode().promiscuous);
   UseNet({Bit(NetFeature::kCtrlVlan)});
   EXPECT_EQ(RxMode(), (spec::MgmtRxMode{.promiscuous = true, .vlan_filter = true}));
 }
 
-TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
+TEST_F(Net, TruncatedMacTableChangesNothing) {
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kTableSet, Join({MacList(3, 2), MacList(3, 3)})));
   const auto whole = Join({MacList(90, 2), MacList(90, 3)});
   for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
@@ -137,7 +135,7 @@ TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
   auto endless = whole;
   std::fill(endless.begin(), endless.begin() + 4, 0xff);
   Refused(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kTableSet, endless);
-  // A read that fails in the second chunk.
+  // Fetch error in the second chunk.
   const auto list = Join({MacList(0, 2), MacList(64, 3), std::vector<uint8_t>(600)});
   const auto long_list = Join({MacList(30, 2), MacList(34, 3), std::vector<uint8_t>(600)});
   const auto before = device().Snapshot();
@@ -149,7 +147,7 @@ TEST_F(Net, AMacTableThatIsCutShortChangesNothing) {
   }
 }
 
-TEST_F(Net, TheMacAddressIsSetAndComesBackWithAReset) {
+TEST_F(Net, MacAddressIsSetAndRestoredByReset) {
   const uint32_t low = device().Register(spec::kMgmtMacLowRegister),
                  high = device().Register(spec::kMgmtMacHighRegister);
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMac, spec::NetCtrlMacCmd::kAddrSet, {2, 3, 4, 5, 6, 7}));
@@ -161,10 +159,9 @@ TEST_F(Net, TheMacAddressIsSetAndComesBackWithAReset) {
   EXPECT_EQ(device().Register(spec::kMgmtMacHighRegister), high);
 }
 
-// --- vlan, announce
-// ----------------------------------------------------------------------------------------------------
+// --- vlan, announce --------------------------------------------------------------------------------------------------
 
-TEST_F(Net, VlansJoinAndLeave) {
+TEST_F(Net, VlansAreAddedAndDeleted) {
   using Cmd = spec::NetCtrlVlanCmd;
   EXPECT_TRUE(RxMode().vlan_filter);
   const auto members = [&](uint32_t index) {
@@ -200,8 +197,7 @@ TEST_F(Net, AnnounceIsAcknowledged) {
   Refused(NetCtrlClass::kAnnounce, spec::NetCtrlAnnounceCmd::kAck, {});
 }
 
-// --- mq
-// ----------------------------------------------------------------------------------------------------------------
+// --- mq --------------------------------------------------------------------------------------------------------------
 
 TEST_F(Net, QueuePairs) {
   const auto set = [](uint16_t pairs) { return BytesOf(spec::NetCtrlMqPairsSet{.virtqueue_pairs = pairs}); };
@@ -249,7 +245,7 @@ TEST_F(Net, RssIsConfigured) {
     EXPECT_EQ(device().Get<spec::TableRss>(MgmtTable::kRss, 1 + i / 32).pair[i % 32], i % 16);
   }
   EXPECT_EQ(device().Register(spec::kMgmtActiveQueuePairsRegister), 16u);
-  // The command that was sent last decides.
+  // The last command applies.
   EXPECT_TRUE(bench().Net(NetCtrlClass::kMq, spec::NetCtrlMqCmd::kVqPairsSet, {4, 0}));
   EXPECT_FALSE(device().Get<spec::TableRssConfig>(MgmtTable::kRss, 0).steer);
 }
@@ -299,14 +295,13 @@ TEST_F(Net, HashIsConfigured) {
   Refused(NetCtrlClass::kMq, spec::NetCtrlMqCmd::kHashConfig, request(3, 40, 40));
 }
 
-// --- guest_offloads, notf_coal
-// -----------------------------------------------------------------------------------------
+// --- guest_offloads, notf_coal ---------------------------------------------------------------------------------------
 
 TEST_F(Net, GuestOffloadsAreThoseThatWereAccepted) {
   using Flags = spec::NetGuestOffloads;
   const uint64_t all = Flags::kGuestCsum | Flags::kGuestTso4 | Flags::kGuestUso6 | Flags::kGuestUdpTunnelGsoMapped;
   const auto set = [](uint64_t offloads) { return BytesOf(spec::NetCtrlGuestOffloads{.offloads = offloads}); };
-  EXPECT_EQ(bench().Queue(0).guest_offloads, all) << "after negotiation all are on";
+  EXPECT_EQ(bench().Queue(0).guest_offloads, all) << "all enabled after negotiation";
   EXPECT_TRUE(bench().Net(NetCtrlClass::kGuestOffloads, spec::NetCtrlGuestOffloadsCmd::kSet, set(Flags::kGuestTso4)));
   for (uint32_t pair = 0; pair < 16; ++pair) {
     EXPECT_EQ(bench().Queue(2 * pair).guest_offloads, Flags::kGuestTso4);
@@ -319,7 +314,7 @@ TEST_F(Net, GuestOffloadsAreThoseThatWereAccepted) {
   Refused(NetCtrlClass::kGuestOffloads, spec::NetCtrlGuestOffloadsCmd::kSet, set(0));
 }
 
-TEST_F(Net, InTheRfcBit55IsNotAnOffload) {
+TEST_F(Net, RfcV2Bit55IsNotAnOffload) {
   auto features = kEverything;
   features.insert(spec::ConstantsOf(spec::Profile::kRfcV2).net_f_roce);
   UseNet(features, spec::Profile::kRfcV2);
@@ -328,13 +323,13 @@ TEST_F(Net, InTheRfcBit55IsNotAnOffload) {
           BytesOf(spec::NetCtrlGuestOffloads{.offloads = spec::NetGuestOffloads::kGuestUso6}));
 }
 
-TEST_F(Net, CoalescingOfAllAndOfOne) {
+TEST_F(Net, CoalescingOfAllQueuesAndOfOne) {
   using Cmd = spec::NetCtrlNotfCoalCmd;
   const auto get = [&](uint16_t index) {
     const Answer answer = bench().Send(static_cast<uint8_t>(NetCtrlClass::kNotfCoal), static_cast<uint8_t>(Cmd::kVqGet),
                                        BytesOf(spec::NetCtrlCoalVqGet{.vq_index = index}), 9);
     EXPECT_EQ(answer.bytes.size(), 9u);
-    EXPECT_EQ(answer.bytes.back(), 0) << "this response stands before the ack byte";
+    EXPECT_EQ(answer.bytes.back(), 0) << "this response precedes the ack byte";
     return spec::NetCtrlCoal::Decode(answer.bytes.data());
   };
   for (uint32_t index = 0; index < 32; ++index) device().EnableQueue(index);
@@ -349,7 +344,7 @@ TEST_F(Net, CoalescingOfAllAndOfOne) {
   EXPECT_EQ(get(4), (spec::NetCtrlCoal{.max_packets = 8, .max_usecs = 9}));
   EXPECT_EQ(get(6), (spec::NetCtrlCoal{.max_packets = 6, .max_usecs = 7}));
   EXPECT_EQ(bench().Queue(4).guest_offloads, bench().Queue(6).guest_offloads);
-  // Reset of one queue: back to what all have.
+  // Reset of one queue restores the default of all queues.
   device().ResetQueue(4);
   bench().Settle();
   EXPECT_EQ(bench().Queue(4).coal_max_packets, 6u);
@@ -370,8 +365,7 @@ TEST_F(Net, CoalescingOfAllAndOfOne) {
   Refused(NetCtrlClass::kNotfCoal, Cmd::kTxSet, std::vector<uint8_t>(8));
 }
 
-// --- What no class has
-// -------------------------------------------------------------------------------------------------
+// --- Unknown classes and commands ------------------------------------------------------------------------------------
 
 TEST_F(Net, UnknownClassesAndCommandsAreRefused) {
   for (unsigned ctrl_class = 0; ctrl_class < 256; ++ctrl_class) {
@@ -383,9 +377,9 @@ TEST_F(Net, UnknownClassesAndCommandsAreRefused) {
   }
 }
 
-TEST_F(Net, ClassSixIsRoceInTheRfc) {
+TEST_F(Net, Class6IsRoceInRfcV2) {
   auto features = kEverything;
-  features.erase(spec::ConstantsOf(spec::Profile::kRfcV2).net_f_roce);  // the number is another feature's today
+  features.erase(spec::ConstantsOf(spec::Profile::kRfcV2).net_f_roce);  // today the bit is another feature
   UseNet(features, spec::Profile::kRfcV2);
   EXPECT_EQ(bench().roce_class(), static_cast<uint8_t>(NetCtrlClass::kNotfCoal));
   const Answer answer = bench().Roce(RdmaCtrlCmd::kQueryPort);
@@ -411,7 +405,7 @@ TEST_F(Net, ARequestWithoutAHeaderIsRefused) {
   }
 }
 
-TEST_F(Net, WithoutRoomForAnAckNothingIsDone) {
+TEST_F(Net, CommandWithoutRoomForAckIsNotExecuted) {
   const auto before = device().Snapshot();
   EXPECT_TRUE(bench().Send(static_cast<uint8_t>(NetCtrlClass::kRx), 0, {1}, 0).is_empty());
   EXPECT_TRUE(device().Snapshot() == before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every RoCE command but those on QPs does when it works, with what lands in the tables.
+// Effects of every successful RoCE command except those on QPs, in responses and tables.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 using Objects = FirmwareTest;
 using Access = spec::IbAccessFlags;
 
-TEST_F(Objects, QueryDeviceGivesTheLimitsOfTheConfiguration) {
+TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   Use({.config = &spec::kNic100});
   const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
   const auto& config = spec::kNic100;
@@ -33,7 +33,7 @@ TEST_F(Objects, QueryDeviceGivesTheLimitsOfTheConfiguration) {
   EXPECT_LE(device.local_ca_ack_delay, 31);
 }
 
-TEST_F(Objects, QueryDeviceOfTheRfcHasOnePageSizeAndNoAdditions) {
+TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   Use({.profile = spec::Profile::kRfcV2});
   const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
   EXPECT_EQ(device.page_size_cap, uint64_t{1} << spec::kRdmaPageShiftDefault);
@@ -47,7 +47,7 @@ TEST_F(Objects, QueryPort) {
   EXPECT_EQ(port.max_msg_sz, 1u << 31);
 }
 
-TEST_F(Objects, CreateCqTellsTheDatapathItsVirtqueue) {
+TEST_F(Objects, CreateCqSetsItsVirtqueue) {
   const uint32_t cqn = bench().CreateCq(200);
   EXPECT_EQ(device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn),
             (spec::TableCqContext{.valid = true, .vq_index = static_cast<uint16_t>(bench().CqQueue(cqn)), .cqe = 200}));
@@ -71,7 +71,7 @@ TEST_F(Objects, DestroyCqStopsItsVirtqueueUntilItIsReset) {
   EXPECT_TRUE(device().events.empty());
 }
 
-TEST_F(Objects, DestroyCqWithoutRingResetPutsThePositionsBack) {
+TEST_F(Objects, DestroyCqWithoutRingResetClearsThePositions) {
   Use({.profile = spec::Profile::kRfcV2, .has_ring_reset = false});
   const uint32_t cqn = bench().CreateCq();
   const uint32_t index = bench().CqQueue(cqn);
@@ -92,9 +92,9 @@ TEST_F(Objects, ACqThatIsCreatedOnAStoppedVirtqueueLeavesItStopped) {
   for (uint32_t i = 0; i < spec::kNic1.num_cqs; ++i) cqs.push_back(bench().CreateCq());
   device().EnableQueue(bench().CqQueue(cqs[3]));
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqs[3]})).ok());
-  EXPECT_EQ(bench().CreateCq(), cqs[3]) << "the only one that is free";
+  EXPECT_EQ(bench().CreateCq(), cqs[3]) << "the only free one";
   EXPECT_TRUE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
-  // The reset that is due does not harm the new one.
+  // The pending reset does not affect the new CQ.
   device().ResetQueue(bench().CqQueue(cqs[3]));
   bench().Settle();
   EXPECT_FALSE(bench().Queue(bench().CqQueue(cqs[3])).stopped);
@@ -142,14 +142,14 @@ TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {
   for (int i = 0; i < 64 * 300; ++i) {
     const auto mr = bench().GetDmaMr(pdn);
     EXPECT_NE(spec::RdmaKey::FromWord(mr.lkey).key, 0);
-    EXPECT_NE(mr.lkey, last_key[mr.mrn]) << "a stale key would open the next region";
+    EXPECT_NE(mr.lkey, last_key[mr.mrn]) << "a stale key would give access to the next region";
     last_key[mr.mrn] = mr.lkey;
     ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
   }
   EXPECT_EQ(last_key.size(), spec::kNic1.num_mrs);
 }
 
-TEST_F(Objects, KeysOutliveAReset) {
+TEST_F(Objects, KeysAreNotReusedAfterAReset) {
   std::set<uint32_t> keys;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(keys.insert(bench().GetDmaMr(bench().CreatePd()).rkey).second);
@@ -200,7 +200,7 @@ TEST_F(Objects, EveryPageSizeOfTheDeviceWorks) {
   }
 }
 
-TEST_F(Objects, InTheRfcThePageSizeIsFixed) {
+TEST_F(Objects, RfcV2PageSizeIsFixed) {
   Use({.profile = spec::Profile::kRfcV2});
   const auto mr = bench().RegUserMr({.pdn = bench().CreatePd(), .length = 8192, .npages = 2, .page_shift = 21},
                                     PageList(0x1000, 2));
@@ -259,7 +259,7 @@ TEST_F(Objects, AddGidAndDelGid) {
   spec::TableGid expected{.valid = true, .vlan_present = true, .ipv4 = true, .vlan = 0xeffe};
   SetGid(expected.gid, 1);
   EXPECT_EQ(device().Get<spec::TableGid>(MgmtTable::kGid, 7), expected);
-  // The same address once more in another VLAN, and without.
+  // The same address in another VLAN, and without a VLAN.
   request.index = 6;
   request.vlan = 5;
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kAddGid, BytesOf(request)).ok());
@@ -270,7 +270,7 @@ TEST_F(Objects, AddGidAndDelGid) {
   EXPECT_FALSE(device().tables().contains({MgmtTable::kGid, 7}));
 }
 
-TEST_F(Objects, InTheRfcAGidHasNoTypeAndNoVlan) {
+TEST_F(Objects, RfcV2GidHasNoTypeAndNoVlan) {
   Use({.profile = spec::Profile::kRfcV2});
   spec::RdmaCmdAddGid request{.index = 0, .gid_type = spec::RdmaGidType::kIbRoceV1, .flags = 0xff, .vlan = 0xfff};
   SetGid(request.gid, 1);
@@ -280,7 +280,7 @@ TEST_F(Objects, InTheRfcAGidHasNoTypeAndNoVlan) {
   EXPECT_EQ(entry.vlan, 0);
 }
 
-TEST_F(Objects, AWindowIsSetAndLifted) {
+TEST_F(Objects, WindowIsSetAndRemoved) {
   const uint32_t index = bench().EventQueue();
   const auto set = [&](uint64_t base, uint64_t length, uint8_t flags) {
     EXPECT_TRUE(
@@ -301,7 +301,7 @@ TEST_F(Objects, AWindowIsSetAndLifted) {
   EXPECT_FALSE(device().tables().contains({MgmtTable::kWindow, index}));
 }
 
-TEST_F(Objects, VirtqueuesAreCountedFromTheNegotiatedPairs) {
+TEST_F(Objects, VirtqueueIndicesDependOnNegotiatedPairs) {
   Use({.config = &spec::kNic100, .features = {Bit(spec::NetFeature::kMq)}});
   EXPECT_EQ(bench().pairs(), 16u);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);

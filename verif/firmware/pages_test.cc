@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page lists of every length: they come through the mailbox in chunks, and either all of a list takes effect or
-// nothing.
+// Page lists of every length: fetched through the mailbox in chunks, and applied atomically.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -37,9 +36,8 @@ class Pages : public FirmwareTest {
   uint32_t pdn_ = 0;
 };
 
-// A chunk of the mailbox is 512 bytes: the list begins at byte 34, so that entry 59 lies in two chunks, as does every
-// 64th after it.
-TEST_F(Pages, EveryEntryArrives) {
+// A mailbox chunk is 512 bytes and the list starts at byte 34, so entry 59, and every 64th after it, spans two chunks.
+TEST_F(Pages, EveryEntryIsWritten) {
   std::vector<std::pair<spec::TableMr, uint64_t>> regions;
   uint64_t address = 0x1000;
   for (uint32_t npages :
@@ -60,7 +58,7 @@ TEST_F(Pages, TheWholeTableInOneRegion) {
   Check(mr, 0x4000'0000);
 }
 
-TEST_F(Pages, AFailureAnywhereLeavesNothing) {
+TEST_F(Pages, FailureAtAnyEntryIsRolledBack) {
   Register(10, 0x1000);
   constexpr uint32_t npages = 200;
   const auto good = Request(npages, PageList(0x7000'0000, npages));
@@ -78,11 +76,11 @@ TEST_F(Pages, AFailureAnywhereLeavesNothing) {
               RdmaError::kDmaError);
     ASSERT_TRUE(device().Snapshot() == before) << fails_from;
   }
-  // And what was reserved for them is free: the next one follows the first.
+  // The reserved entries are free again: the next region follows the first.
   EXPECT_EQ(Register(npages, 0x7000'0000).first_translation, 10u);
 }
 
-TEST_F(Pages, TheLowestHoleThatIsLargeEnoughIsTaken) {
+TEST_F(Pages, FirstFitAllocation) {
   std::vector<uint32_t> mrns;
   for (uint32_t npages : {100u, 50u, 100u, 70u, 100u}) {
     mrns.push_back(
@@ -97,7 +95,7 @@ TEST_F(Pages, TheLowestHoleThatIsLargeEnoughIsTaken) {
   EXPECT_EQ(Register(19, 0).first_translation, 301u);
 }
 
-// The bytes of a list are read once: what the driver changes meanwhile has no effect on what was checked.
+// The list is read once: later changes by the driver do not affect checked values (TOCTOU).
 TEST_F(Pages, EachChunkIsFetchedOnce) {
   device().fetches = 0;
   Register(64 * 8 - 5, 0x1000);

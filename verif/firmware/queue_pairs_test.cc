@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QPs: states, attributes, draining, stopping, and what query says.
+// QPs: states, attributes, draining, stopping, and query.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using spec::QpOperation;
 constexpr IbQpState kStates[] = {IbQpState::kReset, IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,
                                  IbQpState::kSqd,   IbQpState::kSqe,  IbQpState::kErr};
 constexpr IbQpType kTypes[] = {IbQpType::kRc, IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi};
-// Every attribute with a good value; the mask decides.
+// Valid values of all attributes; the mask selects.
 spec::RdmaCmdModifyQp GoodAttributes(uint32_t qpn) {
   spec::RdmaCmdModifyQp request{.qpn = qpn,
                                 .path_mtu = spec::IbMtu::kMtu512,
@@ -37,14 +37,14 @@ spec::RdmaCmdModifyQp GoodAttributes(uint32_t qpn) {
   return request;
 }
 
-// One QP of each type, put into a state over and over again.
+// One QP of each type, taken into each state repeatedly.
 class Transitions : public FirmwareTest {
  protected:
   void SetUp() override {
     bench().AddGid(0, 1);
     for (const auto type : kTypes) qpns_.push_back(bench().CreateQp(type));
   }
-  // Back to RESET with its queues as new, then to the state.
+  // To RESET, with re-enabled queues, then to `state`.
   void Put(uint32_t qpn, IbQpState state) {
     ASSERT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
     for (uint32_t index : {bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}) device().ResetQueue(index);
@@ -55,7 +55,7 @@ class Transitions : public FirmwareTest {
   std::vector<uint32_t> qpns_;
 };
 
-TEST_F(Transitions, OnlyThoseOfIbtaAreLegal) {
+TEST_F(Transitions, OnlyIbtaTransitionsAreLegal) {
   int legal = 0;
   for (size_t i = 0; i < std::size(kTypes); ++i) {
     for (const auto from : kStates) {
@@ -79,7 +79,7 @@ TEST_F(Transitions, OnlyThoseOfIbtaAreLegal) {
       }
     }
   }
-  // 9 of the table for each type, and RESET and ERR from each of the 7 states.
+  // 9 transitions of the table per type, plus RESET and ERR from each of the 7 states.
   EXPECT_EQ(legal, 4 * (9 + 2 * 7));
 }
 
@@ -120,12 +120,12 @@ TEST_F(Transitions, EveryAttributeIsRequiredAllowedOrRefused) {
   EXPECT_EQ(required, 6 + 4 + 0 + 0 + 5 + 1 + 1 + 1 + 4);
 }
 
-TEST_F(Transitions, WithoutStateTheQpStaysInItsOwn) {
+TEST_F(Transitions, ModifyWithoutStateKeepsTheState) {
   for (size_t i = 0; i < std::size(kTypes); ++i) {
     for (const auto from : kStates) {
       Put(qpns_[i], from);
       auto request = GoodAttributes(qpns_[i]);
-      request.qp_state = IbQpState::kErr;  // not named, so not read
+      request.qp_state = IbQpState::kErr;  // not in the mask, so ignored
       const bool legal = QpRuleOf(kTypes[i], from, from) != nullptr;
       EXPECT_EQ(bench().Modify(request), legal ? RdmaError::kOk : RdmaError::kInvalidStateTransition);
       EXPECT_EQ(device().Qp(qpns_[i]).engine_state, from);
@@ -135,7 +135,7 @@ TEST_F(Transitions, WithoutStateTheQpStaysInItsOwn) {
 
 // --- Create and query ------------------------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, CreateQpTellsTheDatapathEverything) {
+TEST_F(QueuePairs, CreateQpWritesTheContext) {
   const uint32_t send_cqn = bench().CreateCq(), recv_cqn = bench().CreateCq(), pdn = bench().CreatePd();
   const uint32_t qpn = bench().CreateQp({.pdn = pdn,
                                          .qp_type = IbQpType::kUc,
@@ -179,12 +179,12 @@ TEST_F(QueuePairs, TheLargestQueueOfNic100Fits) {
   EXPECT_EQ(bench().QueryQp(qpn).cap.max_recv_wr, spec::kNic100.max_queue_entries);
 }
 
-TEST_F(QueuePairs, TheGsiQpHasItsNumber) {
+TEST_F(QueuePairs, GsiQpIsQp1) {
   EXPECT_EQ(bench().CreateQp(IbQpType::kGsi), spec::kGsiQpn);
   EXPECT_NE(bench().CreateQp(IbQpType::kUd), spec::kGsiQpn);
 }
 
-TEST_F(QueuePairs, QueryReturnsWhatWasSetRc) {
+TEST_F(QueuePairs, QueryReturnsRcAttributes) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   EXPECT_EQ(bench().QueryQp(qpn).path_mtu, spec::IbMtu{});
@@ -205,7 +205,7 @@ TEST_F(QueuePairs, QueryReturnsWhatWasSetRc) {
       .cap = {.max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 64},
       .ah_attr = bench().ToRtr(qpn).ah_attr};
   EXPECT_EQ(bench().QueryQp(qpn), expected);
-  // The datapath moves on.
+  // The datapath makes progress.
   auto context = device().Qp(qpn);
   context.next_psn = 0x654400;
   context.expected_psn = 0xabce00;
@@ -215,7 +215,7 @@ TEST_F(QueuePairs, QueryReturnsWhatWasSetRc) {
   EXPECT_EQ(bench().QueryQp(qpn), expected);
 }
 
-TEST_F(QueuePairs, QueryReturnsWhatWasSetUd) {
+TEST_F(QueuePairs, QueryReturnsUdAttributes) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kRts);
   EXPECT_EQ(
@@ -225,7 +225,7 @@ TEST_F(QueuePairs, QueryReturnsWhatWasSetUd) {
           .qkey = 0x11111111,
           .sq_psn = 0x654321,
           .cap = {.max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 64}}));
-  EXPECT_EQ(device().Qp(qpn).path_mtu, spec::IbMtu::kMtu4096) << "what the link carries";
+  EXPECT_EQ(device().Qp(qpn).path_mtu, spec::IbMtu::kMtu4096) << "the link's MTU";
 }
 
 TEST_F(QueuePairs, TheContextHoldsTheResolvedPath) {
@@ -239,7 +239,7 @@ TEST_F(QueuePairs, TheContextHoldsTheResolvedPath) {
   EXPECT_EQ(device().Qp(qpn).path, path);
 }
 
-TEST_F(QueuePairs, AttributesChangeWithoutTouchingWhatTheEngineKeeps) {
+TEST_F(QueuePairs, ModifyKeepsTheEnginesState) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -257,7 +257,7 @@ TEST_F(QueuePairs, AttributesChangeWithoutTouchingWhatTheEngineKeeps) {
   EXPECT_EQ(device().Qp(qpn), context);
 }
 
-TEST_F(QueuePairs, RtsGivesTheRequesterItsFirstPsnAndItsRetries) {
+TEST_F(QueuePairs, RtsSetsFirstPsnAndRetries) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -293,17 +293,16 @@ TEST_F(QueuePairs, PathMtuIsBoundedByTheLink) {
   }
 }
 
-// --- What the transport is asked for
-// -----------------------------------------------------------------------------------
+// --- Operations of the transport -------------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, EachChangeOfStateStartsTheOperationThatItNeedsAndWaits) {
+TEST_F(QueuePairs, StateChangesWaitForTheirOperation) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   device().qp_delay = 20;
   bench().Bring(qpn, IbQpState::kSqd);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kErr)), RdmaError::kOk);
-  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kErr) << "the answer came before the flush was done";
+  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kErr) << "answered before the flush was complete";
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
   EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kReset);
   const std::vector<QpOperationRecord> expected = {
@@ -313,7 +312,7 @@ TEST_F(QueuePairs, EachChangeOfStateStartsTheOperationThatItNeedsAndWaits) {
   EXPECT_EQ(device().qp_operations, expected);
 }
 
-TEST_F(QueuePairs, ResetForgetsAttributesAndStopsBothQueues) {
+TEST_F(QueuePairs, ResetClearsAttributesAndStopsBothQueues) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   const auto fresh = device().Qp(qpn);
@@ -326,12 +325,12 @@ TEST_F(QueuePairs, ResetForgetsAttributesAndStopsBothQueues) {
     EXPECT_EQ(bench().Queue(index).owner, qpn);
   }
   EXPECT_FALSE(bench().Queue(bench().CqQueue(device().Qp(qpn).send_cqn)).stopped);
-  // Until the driver has reset them, the QP does not come up again.
+  // Until the driver has reset them, the QP cannot reach RTR.
   EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kOk);
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kQueueNotReady);
 }
 
-TEST_F(QueuePairs, ResetOfAQpThatWasResetAndResetQueuesGoOn) {
+TEST_F(QueuePairs, QpWorksAgainAfterQpResetAndQueueReset) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -339,12 +338,12 @@ TEST_F(QueuePairs, ResetOfAQpThatWasResetAndResetQueuesGoOn) {
   for (uint32_t index : {bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}) device().ResetQueue(index);
   bench().Settle();
   EXPECT_EQ(device().queue_resets_done, (std::vector<uint32_t>{bench().SendQueue(qpn), bench().ReceiveQueue(qpn)}));
-  EXPECT_TRUE(device().events.empty()) << "a QP in RESET has nothing to lose";
+  EXPECT_TRUE(device().events.empty()) << "no event for a QP in RESET";
   bench().Bring(qpn, IbQpState::kRts);
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kRts);
 }
 
-TEST_F(QueuePairs, ResetOfAFreshQpLeavesItsQueuesAlone) {
+TEST_F(QueuePairs, ResetOfANewQpKeepsItsQueues) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().EnableQueues(qpn);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
@@ -367,12 +366,12 @@ TEST_F(QueuePairs, DestroyWithWorkInFlightStopsAndWaits) {
   EXPECT_TRUE(bench().Queue(bench().SendQueue(qpn)).stopped);
   EXPECT_TRUE(bench().Queue(bench().ReceiveQueue(qpn)).stopped);
   EXPECT_TRUE(device().events.empty());
-  // Nothing holds CQ and PD any more.
+  // CQ and PD are no longer in use.
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = context.send_cqn})).ok());
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = context.pdn})).ok());
 }
 
-TEST_F(QueuePairs, DestroyWithoutRingResetPutsThePositionsBack) {
+TEST_F(QueuePairs, DestroyWithoutRingResetClearsThePositions) {
   Use({.profile = spec::Profile::kRfcV2, .has_ring_reset = false});
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kRts);
@@ -386,7 +385,7 @@ TEST_F(QueuePairs, DestroyWithoutRingResetPutsThePositionsBack) {
   EXPECT_TRUE(queue.enabled);
 }
 
-TEST_F(QueuePairs, AnErrorOfTheEnginesOwnIsSeenAndLeftByReset) {
+TEST_F(QueuePairs, EngineErrorIsReportedAndClearedByReset) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -398,17 +397,16 @@ TEST_F(QueuePairs, AnErrorOfTheEnginesOwnIsSeenAndLeftByReset) {
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kReset);
 }
 
-TEST_F(QueuePairs, SendQueueErrorIsLeftByRts) {
+TEST_F(QueuePairs, RtsClearsSendQueueError) {
   const uint32_t qpn = bench().CreateQp(IbQpType::kUd);
   bench().Bring(qpn, IbQpState::kSqe);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
   EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts);
 }
 
-// --- Virtqueues for RTR
-// ------------------------------------------------------------------------------------------------
+// --- Virtqueues for RTR ----------------------------------------------------------------------------------------------
 
-TEST_F(QueuePairs, RtrNeedsTheVirtqueuesOfEveryDirectionThatIsUsed) {
+TEST_F(QueuePairs, RtrRequiresVirtqueuesOfUsedDirections) {
   bench().AddGid(0, 1);
   for (uint32_t send_wr : {0u, 4u}) {
     for (uint32_t recv_wr : {0u, 4u}) {
@@ -435,7 +433,7 @@ TEST_F(QueuePairs, RtrNeedsTheVirtqueuesOfEveryDirectionThatIsUsed) {
   }
 }
 
-TEST_F(QueuePairs, RtrNeedsACqThatWorks) {
+TEST_F(QueuePairs, RtrRequiresAWorkingCq) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kInit);
@@ -445,7 +443,7 @@ TEST_F(QueuePairs, RtrNeedsACqThatWorks) {
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kQueueNotReady);
   cq.failed = false;
   device().Set(MgmtTable::kCqContext, device().Qp(qpn).send_cqn, cq);
-  // A virtqueue that the engine stopped (vq_err) is not enabled in effect.
+  // A virtqueue that the engine stopped (vq_err) does not count as enabled.
   const uint32_t index = bench().SendQueue(qpn);
   auto queue = bench().Queue(index);
   queue.failed = true;
@@ -456,8 +454,7 @@ TEST_F(QueuePairs, RtrNeedsACqThatWorks) {
   EXPECT_EQ(bench().Modify(bench().ToRtr(qpn)), RdmaError::kOk);
 }
 
-// --- Draining
-// ----------------------------------------------------------------------------------------------------------
+// --- Draining --------------------------------------------------------------------------------------------------------
 
 spec::RdmaEvent Drained(uint32_t qpn) { return {.event_type = spec::RdmaEventType::kSqDrained, .element = qpn}; }
 
@@ -473,7 +470,7 @@ class Draining : public FirmwareTest {
   }
 };
 
-TEST_F(Draining, TheAnswerDoesNotWaitAndAnEventTellsTheEnd) {
+TEST_F(Draining, CommandDoesNotWaitAndEventReportsTheEnd) {
   const uint32_t qpn = Begin(3);
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kSqd);
   EXPECT_EQ(bench().QueryQp(qpn).sq_draining, 1);
@@ -496,18 +493,18 @@ TEST_F(Draining, NothingChangesBeforeTheQueueIsDrained) {
   EXPECT_EQ(bench().QueryQp(qpn).timeout, 3);
 }
 
-// The driver can see by query that it is drained before the event is there.
-TEST_F(Draining, BackToRtsEndsItAndTheEventIsNotLost) {
+// Query can report the end of draining before the event.
+TEST_F(Draining, RtsEndsDrainingWithoutLosingTheEvent) {
   const uint32_t qpn = Begin(1);
-  // Drained between the firmware's last look and its handling of the command.
+  // The drain completes between the firmware's last poll and the command.
   device().drains_at_fetch = qpn;
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kRts)), RdmaError::kOk);
   bench().Settle();
   EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{Drained(qpn)});
-  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts) << "a drain that is watched no longer must not come back";
+  EXPECT_EQ(device().Qp(qpn).engine_state, IbQpState::kRts) << "the aborted drain must not take effect";
 }
 
-TEST_F(Draining, OneThatNeverEndsHoldsNobodyUp) {
+TEST_F(Draining, EndlessDrainBlocksNoOtherCommand) {
   const uint32_t stuck = Begin(1);
   const uint32_t other = bench().CreateQp(IbQpType::kRc);
   bench().Bring(other, IbQpState::kRts);
@@ -522,7 +519,7 @@ TEST_F(Draining, OneThatNeverEndsHoldsNobodyUp) {
   EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{Drained(stuck)});
 }
 
-TEST_F(Draining, SeveralAreToldOfEach) {
+TEST_F(Draining, EveryDrainIsReported) {
   const uint32_t a = Begin(1), b = Begin(1), c = Begin(1);
   device().SetSendOutstanding(b, 0);
   for (int i = 0; i < 10; ++i) bench().Settle();
@@ -534,7 +531,7 @@ TEST_F(Draining, SeveralAreToldOfEach) {
   EXPECT_EQ(device().events, (std::vector<spec::RdmaEvent>{Drained(b), Drained(c), Drained(a)}));
 }
 
-TEST_F(Draining, ADestroyedResetOrFailedQpIsNotToldOf) {
+TEST_F(Draining, NoEventOfADestroyedResetOrFailedQp) {
   const uint32_t a = Begin(1), b = Begin(1), c = Begin(1), d = Begin(1);
   device().qp_operations.clear();
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = a})).ok());
@@ -544,7 +541,7 @@ TEST_F(Draining, ADestroyedResetOrFailedQpIsNotToldOf) {
     const auto last = std::find_if(device().qp_operations.rbegin(), device().qp_operations.rend(),
                                    [qpn](const auto& record) { return record.qpn == qpn; });
     ASSERT_NE(last, device().qp_operations.rend());
-    EXPECT_NE(last->operation, QpOperation::kDrain) << "its drain was begun again";
+    EXPECT_NE(last->operation, QpOperation::kDrain) << "its drain was restarted";
   }
   device().SetEngineState(c, IbQpState::kErr);
   for (int i = 0; i < 10; ++i) bench().Settle();
@@ -552,8 +549,8 @@ TEST_F(Draining, ADestroyedResetOrFailedQpIsNotToldOf) {
   EXPECT_EQ(device().Qp(b).engine_state, IbQpState::kReset);
 }
 
-// Should a device not give a drain up for another operation, then the other waits for it, within the bound.
-TEST_F(Draining, ADeviceThatKeepsADrainIsWaitedForWithinTheBound) {
+// If the device does not abort a drain for another operation, that operation waits for it, within the bound.
+TEST_F(Draining, WaitForADrainIsBounded) {
   device().keeps_drains = true;
   const uint32_t a = Begin(1);
   const uint32_t b = bench().CreateQp(IbQpType::kUd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random commands, good and bad, against the reference; and a twin that gets only the accepted ones: whatever a refused
-// command left behind would show as a difference between the two.
+// Random valid and invalid commands against the reference, and against a second instance that receives only the
+// accepted ones: side effects of refused commands show as a difference between the two.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -40,8 +40,8 @@ class Stream {
     std::printf("\nstates entered:");
     for (const auto& [state, count] : states_) std::printf(" %s %d", spec::ToString(state), count);
     std::printf("\n");
-    EXPECT_EQ(states_.size(), 6u) << "all but sqe";
-    // Every code of a command but those of a broken device and of features must have been among them.
+    EXPECT_EQ(states_.size(), 6u) << "all states but sqe";
+    // All command error codes must occur, except those of a broken device and of features.
     for (unsigned value = 2; value < 128; ++value) {
       const RdmaError code{static_cast<uint8_t>(value)};
       if (spec::ToString(code) == nullptr || code == RdmaError::kFeatureNotNegotiated || code == RdmaError::kInternal)
@@ -58,7 +58,7 @@ class Stream {
   bool is_vireo() const { return bench_.options.profile == spec::Profile::kVireo; }
   uint32_t Below(uint64_t bound) { return static_cast<uint32_t>(sim::UniformBelow(random_, bound)); }
   bool Chance(uint64_t one_in) { return Below(one_in) == 0; }
-  // A key of the map, or now and then a stranger.
+  // A key of the map, or occasionally an unknown one.
   template <typename Container>
   uint32_t Pick(const Container& container) {
     if (container.empty() || Chance(40)) return Chance(4) ? static_cast<uint32_t>(random_()) : Below(70);
@@ -86,7 +86,7 @@ class Stream {
     return path;
   }
 
-  // What driver and datapath do besides, the same to both.
+  // Concurrent actions of driver and datapath, equal for both instances.
   void Disturb() {
     if (Chance(20'000)) {
       reference_ = Reference(spec::kNic1, bench_.options.profile, bench_.device.Register(spec::kMgmtMtuRegister));
@@ -133,7 +133,7 @@ class Stream {
     spec::RdmaCmdModifyQp request{.qpn = Pick(reference_.qps)};
     const auto found = reference_.qps.find(request.qpn);
     const ReferenceQp qp = found == reference_.qps.end() ? ReferenceQp{} : found->second;
-    // Mostly onwards along the usual way.
+    // Mostly the usual next state.
     static constexpr IbQpState next[] = {IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts,  IbQpState::kSqd,
                                          IbQpState::kRts,  IbQpState::kRts, IbQpState::kReset};
     request.qp_state = Chance(4) ? IbQpState{static_cast<uint8_t>(Below(8))} : next[static_cast<unsigned>(qp.state)];
@@ -158,7 +158,7 @@ class Stream {
     request.dest_qp_num = Below(1u << 24);
     request.qp_access_flags = Chance(30) ? Below(16) : Below(8);
     request.ah_attr = Path();
-    if (Chance(10)) {  // one that is out of range
+    if (Chance(10)) {  // out of range
       switch (Below(8)) {
         case 0: request.path_mtu = spec::IbMtu{static_cast<uint8_t>(6 * Below(2))}; break;
         case 1: request.max_rd_atomic = 200; break;
@@ -255,7 +255,7 @@ class Stream {
   }
 
   void Command() {
-    // Creation more often than the end, so that tables fill; from time to time the other way round.
+    // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
     RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 19))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
@@ -267,7 +267,7 @@ class Stream {
     if (Chance(100)) request.resize(Below(request.size() + 20));
     uint32_t writable = Chance(100) ? Below(140) : 200;
     if (writable == 0) writable = 1;
-    // A list whose last chunk cannot be read; nothing else is wrong with it.
+    // An otherwise valid list whose last chunk cannot be read.
     uint64_t fails_from = ~uint64_t{0};
     RdmaError expected = reference_.Expect(command, request, writable);
     if (command == RdmaCtrlCmd::kRegUserMr && expected == RdmaError::kOk && request.size() > 600 && Chance(3)) {
@@ -281,7 +281,7 @@ class Stream {
     ASSERT_FALSE(answer.is_empty());
     const RdmaError ack = expected == RdmaError::kOk || is_vireo() ? expected : RdmaError::kErr;
     ASSERT_EQ(answer.error(), ack) << "command " << static_cast<int>(command) << " gave "
-                                   << static_cast<int>(answer.bytes[0]) << ", the reference says "
+                                   << static_cast<int>(answer.bytes[0]) << ", the reference expects "
                                    << spec::ToString(expected);
     if (expected != RdmaError::kOk) {
       ASSERT_EQ(answer.bytes.size(), 1u);
@@ -297,7 +297,7 @@ class Stream {
     const std::string defect = reference_.Accept(command, request, {answer.bytes.begin() + 1, answer.bytes.end()});
     ASSERT_EQ(defect, "");
     const Answer twin = twin_.Send(bench_.roce_class(), static_cast<uint8_t>(command), request, writable);
-    ASSERT_EQ(twin.bytes, answer.bytes) << "a refused command before has left a trace";
+    ASSERT_EQ(twin.bytes, answer.bytes) << "an earlier refused command had side effects";
     bench_.device.answers.clear();
     twin_.device.answers.clear();
     bench_.device.qp_operations.clear();

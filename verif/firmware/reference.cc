@@ -10,7 +10,7 @@ using spec::IbQpType;
 using spec::RdmaCtrlCmd;
 using spec::RdmaError;
 using Mask = spec::IbQpAttrMask;
-__extension__ typedef unsigned __int128 Wide;  // so that nothing runs past 2^64 unseen
+__extension__ typedef unsigned __int128 Wide;  // detects overflow of 64 bits
 
 const QpRule* QpRuleOf(IbQpType type, IbQpState from, IbQpState to) {
   struct Row {
@@ -120,7 +120,7 @@ void Reference::CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t
   if (shift < 12 || shift > largest_shift) codes.insert(RdmaError::kInvalidPageSize);
   if (request.npages > config_.num_translations) codes.insert(RdmaError::kPageListTooLong);
   if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
-  if (!codes.empty() && *codes.begin() < RdmaError::kNoFreeMr) return;  // nothing below can be lower
+  if (!codes.empty() && *codes.begin() < RdmaError::kNoFreeMr) return;  // later checks have higher codes
   const auto first_page = request.virt_addr >> shift;
   const auto end_page = (end + (uint64_t{1} << shift) - 1) >> shift;
   if (end_page - first_page != request.npages) {

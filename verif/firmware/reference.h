@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contract says about RoCE commands, as simply as possible and without any code of the firmware: for a request
-// all codes that apply are collected, and the lowest is the answer.
+// A simple reference of the contract's RoCE commands, independent of the firmware's code: collects all applicable error
+// codes of a request and returns the lowest.
 #pragma once
 
 #include <array>
@@ -14,13 +14,12 @@
 
 namespace vireo::verif {
 
-// A change of state that IBTA knows (vol. 1, 10.3.1 and 11.2.5.2), for one kind of QP; attributes as
-// spec::IbQpAttrMask.
+// A state transition defined by IBTA (vol. 1, 10.3.1 and 11.2.5.2), for one QP type; attributes as spec::IbQpAttrMask.
 struct QpRule {
   uint32_t required = 0;
-  uint32_t allowed = 0;  // besides the required ones, `state` and `cur_state`
+  uint32_t allowed = 0;  // in addition to the required ones, `state` and `cur_state`
 };
-// Null: there is no such change.
+// Null: no such transition.
 const QpRule* QpRuleOf(spec::IbQpType type, spec::IbQpState from, spec::IbQpState to);
 
 struct ReferenceQueue {
@@ -38,16 +37,16 @@ struct ReferenceQp {
 
 class Reference {
  public:
-  // Net queue pairs: 1. Ring reset is accepted.
+  // Assumes one network queue pair, and accepted ring_reset.
   Reference(const spec::Config& config, spec::Profile profile, uint32_t mtu);
 
-  // The code of a command of the RoCE class; `request` without header. The bus does not fail.
+  // The expected code of a RoCE command; `request` without header. Assumes no bus errors.
   spec::RdmaError Expect(spec::RdmaCtrlCmd command, const std::vector<uint8_t>& request, uint32_t writable) const;
-  // It was accepted with this response (without the ack byte). An empty string, or what is wrong with the response.
+  // Applies an accepted command and checks its response (without the ack byte). Returns an empty string, or the error.
   std::string Accept(spec::RdmaCtrlCmd command, const std::vector<uint8_t>& request,
                      const std::vector<uint8_t>& response);
 
-  // What the driver does to a virtqueue.
+  // Driver actions on virtqueues.
   void EnableQueue(uint32_t index) { queues[index].enabled = true; }
   void ResetQueue(uint32_t index);
 

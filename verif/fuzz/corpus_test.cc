@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzing target as an ordinary test, built by any compiler: its seeds, small changes of them by chance
-// (VIREO_FUZZ_INPUTS=N: so many), and every input that once broke something.
+// A fuzzing target as an ordinary test, for any compiler: its seeds, random mutations of them (VIREO_FUZZ_INPUTS=N sets
+// the number), and every regression input.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,23 +21,23 @@ namespace {
 
 void RunInput(const Bytes& input) { EXPECT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0); }
 
-TEST(Corpus, SeedsAreSurvived) {
+TEST(Corpus, SeedsPass) {
   const auto seeds = Seeds();
   ASSERT_FALSE(seeds.empty());
-  EXPECT_TRUE(seeds == Seeds()) << "seeds must be the same at every call";
+  EXPECT_TRUE(seeds == Seeds()) << "Seeds() must be deterministic";
   for (size_t i = 0; i < seeds.size(); ++i) {
     SCOPED_TRACE("seed " + std::to_string(i));
     ASSERT_NO_FATAL_FAILURE(RunInput(seeds[i]));
   }
 }
 
-TEST(Corpus, SmallChangesOfSeedsAreSurvived) {
+TEST(Corpus, MutatedSeedsPass) {
   auto random = MakeRandom("fuzz");
   const auto seeds = Seeds();
   uint64_t inputs = VIREO_FUZZ_CHANGES;
   if (const char* text = std::getenv("VIREO_FUZZ_INPUTS"); text != nullptr) {
     inputs = std::strtoull(text, nullptr, 10);
-    ASSERT_NE(inputs, 0U) << "VIREO_FUZZ_INPUTS is a number from 1";
+    ASSERT_NE(inputs, 0U) << "VIREO_FUZZ_INPUTS must be a number from 1";
   }
   const std::clock_t begin = std::clock();
   ASSERT_NO_FATAL_FAILURE(RunInput({}));
@@ -58,12 +58,12 @@ TEST(Corpus, SmallChangesOfSeedsAreSurvived) {
     }
   }
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  fmt::print("{} inputs survived, {:.1f} s of CPU\n", inputs, seconds);
+  fmt::print("{} inputs passed, {:.1f} s of CPU\n", inputs, seconds);
 }
 
-TEST(Corpus, WhatWasFoundBeforeIsSurvived) {
+TEST(Corpus, RegressionInputsPass) {
   const std::filesystem::path folder = VIREO_FUZZ_REGRESS;
-  if (!std::filesystem::exists(folder)) return;  // nothing was found
+  if (!std::filesystem::exists(folder)) return;  // no regression inputs
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     SCOPED_TRACE(entry.path().string());

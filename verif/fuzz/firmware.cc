@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control commands into the firmware on a mock device, with what driver and datapath do between them. Every RoCE
-// command must be answered with the code that the reference (written without any of firmware's code) says; one that is
-// refused must leave the device's tables as they were; and the mock device must see no access that the contract does
-// not allow.
+// Control commands into the firmware on a mock device, interleaved with actions of driver and datapath. Every RoCE
+// command must return the code of the reference (independent of the firmware's code); a refused one must not change the
+// device's tables; and no device access may violate the contract.
 //
-// Input: a byte of Flags, then steps: a byte Step, and what it needs. Handles and indices in seeds are those that come
-// out, numbers that mean nothing else are refused by both.
+// Input: a byte of Flags, then steps: a byte Step and its operands. Handles and indices in seeds are those that the
+// firmware returns; both refuse unknown numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 enum Flags : uint8_t {
   kRfcV2 = 1,
-  kNet = 2,  // with all features of net commands; then the reference, which knows one pair of net queues, is not asked
+  kNet = 2,  // with all features of net commands; no reference check, because the reference has one network queue pair
 };
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
@@ -33,7 +32,7 @@ enum class Step : uint8_t {
   kRestart,
   kCount,
 };
-// How a request differs from one of the right length with room for its answer.
+// How a request differs from one with the right length and room for its response.
 enum Shape : uint8_t { kOwnLength = 1, kOwnRoom = 2, kReadFails = 4 };
 constexpr size_t kMostSteps = 200;
 constexpr size_t kMostPages = 24;
@@ -97,7 +96,7 @@ class Run {
       Append(request, input_.Fill(8 * std::min<uint64_t>(pages, kMostPages)));
     }
     const uint32_t room = (shape & kOwnRoom) != 0 ? 1 + input_.Byte() % 0x90U : kRoom;
-    // A request that cannot be read is refused whatever it is; which code comes first depends on where.
+    // An unreadable request is always refused; the code depends on the failing offset.
     const uint64_t fails_from = (shape & kReadFails) != 0 ? input_.Byte() : ~uint64_t{0};
     const MockDevice::Tables before = bench_.device.tables();
     const Answer answer = bench_.Send(bench_.roce_class(), number, request, room, fails_from);
@@ -105,18 +104,18 @@ class Run {
     if (!answer.ok()) {
       EXPECT_EQ(answer.bytes.size(), 1U);
       EXPECT_NE(spec::ToString(answer.error()), nullptr);
-      EXPECT_TRUE(bench_.device.tables() == before) << "command " << unsigned{number} << " left a trace";
+      EXPECT_TRUE(bench_.device.tables() == before) << "command " << unsigned{number} << " changed the tables";
     }
     bench_.device.answers.clear();
     bench_.device.qp_operations.clear();
     if (!has_reference_) return;
     const RdmaError expected = reference_.Expect(command, request, room);
     if (fails_from < 2 + request.size()) {
-      // Not read as far as that: nobody may say yes but to what does not need it.
+      // If the failing offset was not read, only commands that do not need it may succeed.
       if (!answer.ok()) return;
     }
     const RdmaError ack = expected == RdmaError::kOk || is_vireo() ? expected : RdmaError::kErr;
-    ASSERT_EQ(answer.error(), ack) << "command " << unsigned{number} << "; the reference says "
+    ASSERT_EQ(answer.error(), ack) << "command " << unsigned{number} << "; the reference expects "
                                    << spec::ToString(expected);
     if (!answer.ok()) return;
     ASSERT_EQ(reference_.Accept(command, request, {answer.bytes.begin() + 1, answer.bytes.end()}), "");
@@ -124,7 +123,7 @@ class Run {
   void EnableQueue() {
     const uint32_t index = input_.U16() % reference_.QueueCount();
     auto& queue = reference_.queues[index];
-    // A driver does that once, until a reset.
+    // A driver enables a queue once until its reset.
     if (queue.enabled || bench_.Queue(index).enabled) return;
     reference_.EnableQueue(index);
     bench_.device.EnableQueue(index);
@@ -136,7 +135,7 @@ class Run {
     bench_.device.ResetQueue(index);
     bench_.Settle();
   }
-  // What the engines may do to a queue pair that works.
+  // Possible actions of the engines on an active queue pair.
   void Datapath() {
     const uint32_t qpn = input_.Byte();
     const uint8_t what = input_.Byte();
@@ -181,10 +180,10 @@ void Queue(Bytes& seed, Step step, uint32_t index) {
   Put(seed, index, 2);
 }
 
-// A queue pair's way to RTS and back, with everything that it needs.
-Bytes LifeOf(IbQpType type, uint8_t flags) {
+// A queue pair from creation to RTS and back, with all required objects.
+Bytes LifecycleOf(IbQpType type, uint8_t flags) {
   Bytes seed = {flags};
-  // The numbers are those of a firmware that has just started.
+  // Handle numbers as after start.
   Bench bench(BenchOptions{});
   bench.AddGid(0, 1);
   const uint32_t qpn = bench.CreateQp(type);
@@ -254,7 +253,7 @@ Bytes Objects(uint8_t flags) {
   return seed;
 }
 
-// Of every net command one, as long as virtio has it.
+// One of every net command, with virtio's length.
 Bytes NetCommands() {
   Bytes seed = {kNet};
   const auto add = [&](uint8_t ctrl_class, uint8_t command, const Bytes& request) {
@@ -288,7 +287,7 @@ Bytes NetCommands() {
 std::vector<Bytes> Seeds() {
   std::vector<Bytes> seeds;
   for (const uint8_t flags : std::initializer_list<uint8_t>{0, 1}) {
-    for (const auto type : {IbQpType::kRc, IbQpType::kUc, IbQpType::kUd}) seeds.push_back(LifeOf(type, flags));
+    for (const auto type : {IbQpType::kRc, IbQpType::kUc, IbQpType::kUd}) seeds.push_back(LifecycleOf(type, flags));
     seeds.push_back(Objects(flags));
   }
   seeds.push_back(NetCommands());

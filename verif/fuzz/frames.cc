@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames from the wire into a NIC that has a queue pair in some state for them, while a connection beside it goes on:
-// see NicWorld. Nothing may hang, no DMA leave the windows, no byte change that a peer may not write. On lockstep,
-// model and RTL must do the same in every cycle.
+// Frames from the wire to a victim queue pair in some state, while a background connection is active: see NicWorld. No
+// hang, no DMA outside the windows, no change of memory that a peer may not write. In lockstep, model and RTL must
+// match in every cycle.
 //
-// Input: a byte that says which queue pair there is, then steps: a byte Step and what it needs. QPN, first PSN, key and
-// address of the victim are filled in, so that an input means the same whichever ones they are.
+// Input: a byte that selects the victim queue pair, then steps: a byte Step and its operands. QPN, first PSN, key and
+// address of the victim are filled in, so that inputs do not depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
   kPacket,   // opcode, PSN, Packet, payload bytes (2), 16 bytes of extended headers
-  kFrame,    // Frame, length (2), so many bytes
+  kFrame,    // Frame, length (2), bytes
   kReceive,  // the victim posts a receive of (2) bytes
   kSend,     // the victim posts: opcode, (2) bytes
   kTime,     // 0.1 us times the byte
@@ -34,7 +34,7 @@ enum Packet : uint8_t {
   kBadKey = 4,
   kOwnReth = 8,  // address, key and length as in the input
   kPads = 0x30,
-  kStranger = 0x40,  // to a queue pair that is not there
+  kStranger = 0x40,  // to a nonexistent queue pair
   kBadIcrc = 0x80,
 };
 enum Frame : uint8_t { kForUs = 1, kForVictim = 2, kMadeRight = 4, kBadFcs = 8 };
@@ -76,7 +76,7 @@ class Run {
     if (type == spec::IbQpType::kUd) {
       ASSERT_TRUE(victim_->Start({.qkey = kQkey, .local_psn = kFirstPsn}).ok());
     } else {
-      // Nobody is at the other end: what the victim sends gets the answers that the input has.
+      // There is no peer: the input contains the answers to the victim's packets.
       const verbs::Status connected =
           victim_->Connect({.dest_qpn = 0x3456,
                             .local_psn = kFirstPsn,
@@ -90,7 +90,7 @@ class Run {
       ASSERT_TRUE(connected.ok()) << host::ToString(connected.error());
     }
     using Mask = spec::IbQpAttrMask;
-    // A few are not where they could do something.
+    // A few stay in states without traffic.
     if ((kind & 0x18) == 0x18) {
       const auto state = (kind & 0x20) != 0 ? spec::IbQpState::kErr : spec::IbQpState::kSqd;
       ASSERT_TRUE(victim_->Modify({.qp_state = state}, Mask::kState).ok());
@@ -99,7 +99,7 @@ class Run {
   void Receive() {
     const uint32_t bytes = input_.U16() % 3000;
     const spec::RdmaSge sge = world_.region().Sge(0, bytes);
-    static_cast<void>(victim_->PostRecv({.wr_id = 1, .sg_list = std::span(&sge, 1)}));  // it may be full, or dead
+    static_cast<void>(victim_->PostRecv({.wr_id = 1, .sg_list = std::span(&sge, 1)}));  // may be full, or in ERR
   }
   void Send() {
     const auto opcode = static_cast<spec::IbWrOpcode>(input_.Byte() % 8);
@@ -192,7 +192,7 @@ class Run {
     if ((flags & kMadeRight) != 0) FixAll(frame);
     Throw(std::move(frame), (flags & kBadFcs) != 0);
   }
-  // Who forges a good frame to somebody may do to him what he likes, so it is to the victim or to nobody.
+  // A valid forged frame may legally change its target, so frames go to the victim or to a nonexistent QP only.
   void Throw(Bytes frame, bool bad_fcs) {
     const auto roce = FindRoce(frame);
     if (roce.has_value() && !bad_fcs && MayBeAccepted(frame) && roce->bth.dest_qp != victim_->qpn() &&
@@ -201,7 +201,7 @@ class Run {
     }
     const uint64_t wire_bytes = frame.size() + kPreambleBytes + kFcsBytes + kInterframeGapBytes;
     world_.system().topology().station(0).mac().OnFrame({std::move(frame), bad_fcs, ""});
-    // So that the good ones' frames find room in the receive buffer.
+    // Leave room in the receive buffer for the background connection.
     world_.system().topology().RunFor(wire_bytes * 8 * 1'000'000 / spec::kNic1.link_mbps * 3);
   }
 
@@ -236,7 +236,7 @@ std::vector<Bytes> Seeds() {
   AddPacket(send, Op::kRcSendOnly, 0, kAckReq | kSolicited, 100, 0);
   AddPacket(send, Op::kRcSendFirst, 1, 0, 1024, 0);
   AddPacket(send, Op::kRcSendLast, 2, kAckReq, 8, 0);
-  AddPacket(send, Op::kRcSendOnly, 3, kAckReq, 8, 0);  // no receive for it
+  AddPacket(send, Op::kRcSendOnly, 3, kAckReq, 8, 0);  // no receive posted
   Bytes& answers = seeds.emplace_back(Bytes{0});
   for (const uint8_t opcode : std::initializer_list<uint8_t>{0, 1, 2, 4})
     Append(answers, Bytes{static_cast<uint8_t>(Step::kSend), opcode, 200, 1});

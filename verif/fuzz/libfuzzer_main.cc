@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a target needs beside libFuzzer's own main(): an expectation that fails ends the program as libFuzzer wants it,
-// and `--write-seeds FOLDER` writes the target's seeds into a folder that exists, then ends.
+// Additions to libFuzzer's main(): a failed expectation aborts the program, as libFuzzer requires, and `--write-seeds
+// FOLDER` writes the target's seeds into an existing folder and exits.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 #include "verif/fuzz/target.h"
 
-// Libraries that link SystemC want it; nobody calls it: see systemc_test_main.cc.
+// Referenced by SystemC libraries, but never called: see systemc_test_main.cc.
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Management datagrams into a connection manager, and what its users may ask for between them. Every MAD that it sends
-// must parse and encode again to the same bytes; its timers must come to an end; what is destroyed must be gone.
+// Management datagrams into a connection manager, interleaved with its users' calls. Every MAD that it sends must parse
+// and encode to the same bytes; its timers must terminate; destroyed connections must be freed.
 //
-// Input: steps, each a byte Step and what it needs.
+// Input: steps, each a byte Step and its operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace vireo::sim {
 namespace {
 
-using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
+using namespace service::cm;  // NOLINT(google-build-using-namespace): namespace under test
 
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
-  kRaw,      // Aim, length, so many bytes
-  kReflect,  // what it sent first and nobody has seen comes back
+  kRaw,      // Aim, length, bytes
+  kReflect,  // returns its oldest undelivered MAD
   kTime,     // to the next deadline
   kConnect,
   kResolve,
-  kAccept,  // and from here on: a connection
+  kAccept,  // from here on, with a connection as operand
   kReady,
   kEstablish,
   kReject,
@@ -36,12 +36,12 @@ enum class Step : uint8_t {
   kDestroy,
   kCount,
 };
-// What a raw MAD gets so that it is not dropped at once.
+// Fields set in a raw MAD so that it is not dropped immediately.
 enum Aim : uint8_t {
   kHeader = 1,    // the constants of the header
-  kLocalId = 2,   // `remote` is a connection of ours
-  kSamePeer = 4,  // `local` is what the peer of an earlier MAD called itself
-  kService = 8,   // REQ, SIDR_REQ: a service that exists
+  kLocalId = 2,   // `remote` is an id of this manager
+  kSamePeer = 4,  // `local` is the peer's id of an earlier MAD
+  kService = 8,   // REQ, SIDR_REQ: an existing service
 };
 constexpr uint64_t kServiceId = 0x0106'1c06;
 constexpr size_t kMostSteps = 300;
@@ -52,7 +52,7 @@ template <typename Message>
 Mad Again(MadView mad, uint64_t transaction_id) {
   return Encode(Decode<Message>(mad), transaction_id);
 }
-// What is left of a MAD of this attribute when reserved bits are 0 and nothing else is lost.
+// Normalizes a MAD of this attribute: reserved bits 0, all else unchanged.
 Mad Normal(Attribute attribute, MadView mad, uint64_t transaction_id) {
   switch (attribute) {
     case Attribute::kReq: return Again<Req>(mad, transaction_id);
@@ -91,14 +91,14 @@ struct Side final : MadTransport, Handler {
   void OnCmEvent(uint32_t id, const Event& event) override {
     EXPECT_TRUE(manager.Query(id).has_value());
     EXPECT_LE(event.private_data.size(), kMessageBytes);
-    uint32_t sum = 0;  // so that every byte is read
+    uint32_t sum = 0;  // reads every byte
     for (const uint8_t byte : event.private_data) sum += byte;
     last_sum = sum;
   }
 
   uint64_t now = 1;
   uint32_t last_sum = 0;
-  std::vector<uint32_t> ids;  // that there were
+  std::vector<uint32_t> ids;  // all ids so far
   std::deque<std::pair<Path, Mad>> sent;
   ConnectionManager manager;
 };
@@ -112,10 +112,10 @@ class Run {
       Do(static_cast<Step>(input_.Byte() % static_cast<unsigned>(Step::kCount)));
     }
     for (const uint32_t id : side_.ids) side_.manager.Destroy(id);
-    // A connection that ends waits for its packets to die, and no longer.
+    // Closed connections leave TIMEWAIT after a bounded time.
     constexpr int kMostDeadlines = 100'000;
     for (int i = 0; side_.manager.NextDeadline().has_value(); ++i) {
-      ASSERT_LT(i, kMostDeadlines) << "there is always something to do";
+      ASSERT_LT(i, kMostDeadlines) << "deadlines never end";
       PassTime();
     }
     EXPECT_EQ(side_.manager.connections(), 0U);
@@ -184,7 +184,7 @@ class Run {
         if (id.ok()) side_.ids.push_back(*id);
         return;
       }
-      // Whatever the state: it is done or refused.
+      // In every state: succeeds or is refused.
       case Step::kAccept: {
         const uint32_t id = Id();
         const Bytes data = PrivateData();
@@ -228,7 +228,7 @@ std::vector<Bytes> Seeds() {
   for (const char* const name : {"cm_rping.pcap", "cm_udaddy.pcap"}) {
     const auto mads = RecordedMads(name);
     for (const Mad& mad : mads) AddRaw(seeds.emplace_back(), mad, 0);
-    // All of them as if this were the one that is spoken to, whoever that was; it accepts.
+    // All MADs, both directions, as if sent to this side; it accepts.
     Bytes& passive = seeds.emplace_back();
     for (const Mad& mad : mads) {
       AddRaw(passive, mad, kLocalId | kSamePeer | kService);
@@ -244,7 +244,7 @@ std::vector<Bytes> Seeds() {
     }
     AddStep(active, Step::kDisconnect, {0});
   }
-  // With itself.
+  // Loopback.
   Bytes& loop = seeds.emplace_back();
   AddStep(loop, Step::kConnect, {0});
   AddStep(loop, Step::kReflect);

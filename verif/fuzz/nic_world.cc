@@ -37,7 +37,7 @@ void NicWorld::Build() {
   vault_.reset();
   good_.reset();
   system_.reset();
-  // The peer does nothing unusual, so it need not be the device that is tested: a model is faster than RTL.
+  // The peer is not under test: always the model, which is faster than RTL.
   std::vector<HostOptions> hosts(2);
   for (size_t i = 0; i < hosts.size(); ++i) {
     hosts[i].device = i == 0 ? VIREO_FUZZ_DEVICE : "model";
@@ -133,7 +133,7 @@ void NicWorld::ExpectGood() {
   const Picoseconds deadline = system_->scheduler().now() + kPatience;
   std::array<spec::RdmaCqReq, 16> completions;
   while (!outstanding_[0].empty() || !outstanding_[1].empty()) {
-    ASSERT_LT(system_->scheduler().now(), deadline) << "a write of the good ones hangs";
+    ASSERT_LT(system_->scheduler().now(), deadline) << "a WRITE of the background connection hangs";
     system_->topology().RunFor(2 * kMicrosecond);
     for (size_t i = 0; i < 2; ++i) {
       const auto polled = good_->side.at(i).cq->Poll(completions);
@@ -146,7 +146,7 @@ void NicWorld::ExpectGood() {
       }
     }
   }
-  // What was acknowledged is in memory a little later.
+  // Acknowledged data reaches memory slightly later.
   system_->topology().RunFor(20 * kMicrosecond);
   for (size_t i = 0; i < 2; ++i) {
     const auto& memory = good_->side.at(i).memory;
@@ -156,7 +156,7 @@ void NicWorld::ExpectGood() {
     return std::equal(before_.begin() + static_cast<ptrdiff_t>(from), before_.begin() + static_cast<ptrdiff_t>(end),
                       memory_->data() + from);
   };
-  EXPECT_TRUE(is_kept(0, kPage)) << "in front of the region";
+  EXPECT_TRUE(is_kept(0, kPage)) << "before the region";
   EXPECT_TRUE(is_kept(kPage + kRegionBytes, kPages * kPage)) << "behind the region";
   EXPECT_EQ(system_->Complaints(), "");
 }

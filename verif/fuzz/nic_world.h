@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts with a NIC each for targets that attack one of them, host 0, and a connection between them that must not
-// notice: WRITEs both ways whose completions must come and whose bytes must arrive. Building it takes long, so it stays
-// from one input to the next, and is built anew after every kInputs of them.
+// Two hosts with a NIC each, for targets that attack host 0, and a background connection between them that must not be
+// affected: WRITEs in both directions whose completions and data must arrive. Building it is slow, so it is reused and
+// rebuilt after every kInputs inputs.
 #pragma once
 
 #include <array>
@@ -19,27 +19,26 @@ class NicWorld {
   static constexpr uint64_t kInputs = 500;
   static constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 
-  // The one world with this kind of rings, for the next input. Its device is what the target was compiled for
-  // (VIREO_FUZZ_DEVICE).
+  // The shared world with this ring format, for the next input. Its device is set at compile time (VIREO_FUZZ_DEVICE).
   static NicWorld& Next(bool packed = false);
 
   RdmaSystem& system() { return *system_; }
   RdmaHost& attacked() { return system_->host(0); }
 
-  // Starts one WRITE each way.
+  // Starts one background WRITE in each direction.
   void PostGood();
-  // They complete, and all memory is as it should be: in the good ones' and outside of what an attack may reach. Broken
-  // rules, DMA outside of windows, and differences between model and RTL count.
+  // Expects them to complete, and correct memory contents: of the background connection, and of all memory that an
+  // attack may not reach. Also fails on protocol violations, DMA outside windows, and differences between model and
+  // RTL.
   void ExpectGood();
-  // A queue pair for victims on host 0. Not connected.
+  // Creates an unconnected victim queue pair on host 0.
   std::shared_ptr<verbs::QueuePair> MakeVictim(spec::IbQpType type);
-  // What peers may read and write: not quite three pages.
+  // The region that peers may read and write: slightly less than three pages.
   const verbs::MemoryRegion& region() const { return *region_; }
-  // Device addresses on host 0 for who is not allowed there: a page that no device may touch, and the good ones'
-  // memory.
+  // Forbidden device addresses on host 0: a page that no device may access, and the background connection's memory.
   uint64_t vault() const { return vault_->address(); }
   uint64_t good_address() const { return good_->side[0].memory->address(); }
-  // What DMA has done with that memory, and what it had to do for the WRITEs that were started, if none was sent twice.
+  // DMA traffic of that memory, and the expected traffic of the started WRITEs without retransmissions.
   HostMemory::Traffic good_traffic();
   const HostMemory::Traffic& posted() const { return posted_; }
   void PollVictims();

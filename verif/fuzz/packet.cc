@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A received frame through everything that reads frames without any state: the receive parser, the net classifier, the
-// fault injector's reader, and the codecs of the contract. Two readers must agree, what parses must encode again to the
-// same bytes, and a frame with one bit of its protected part changed must not be taken.
+// A received frame through all stateless frame parsers: the receive parser, the net classifier, the fault injector's
+// parser, and the contract's codecs. Parsers must agree, parsed headers must encode to the same bytes, and a frame with
+// a bit flipped in its protected part must not be accepted.
 //
 // Input: a byte of Flags, two bytes that choose a bit, then the frame without check sequence.
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ namespace vireo::sim {
 namespace {
 
 enum Flags : uint8_t { kMacError = 1, kMakeRight = 2 };
-constexpr size_t kMaxFrame = 16'383;  // that the classifier is made for
+constexpr size_t kMaxFrame = 16'383;  // the classifier's limit
 constexpr size_t kTagBytes = 4;       // IEEE 802.1Q
 
-// Every combination of bits is a header, and none is lost.
+// Every bit pattern is a valid header and round-trips.
 template <typename Header>
 void ExpectCodec(std::span<const uint8_t> bytes) {
   if (bytes.size() < Header::kBytes) return;
@@ -47,7 +47,7 @@ void ExpectPacket(Bytes frame, const model::RxToken& token, uint16_t bit) {
   if (!token.is_ipv6) {
     EXPECT_TRUE(MayBeAccepted(frame));
   }
-  // From the destination queue pair on, everything is protected, the ICRC itself included. [IBTA vol. 1, A17.3.3]
+  // Everything from the destination queue pair on is protected, including the ICRC. [IBTA vol. 1, A17.3.3]
   constexpr size_t kFirst = 5;
   const size_t bits = 8 * (end - token.bth_offset - kFirst);
   const size_t flipped = 8 * (token.bth_offset + kFirst) + bit % bits;
@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     EXPECT_NE(token.verdict, spec::RxVerdict::kRoce);
   }
   if (token.verdict == spec::RxVerdict::kRoce) ExpectPacket(frame, token, bit);
-  // What nothing protects is not taken, whoever reads it.
+  // Unprotected frames are accepted by no parser.
   if (!MayBeAccepted(frame) && !token.is_ipv6) {
     EXPECT_NE(token.verdict, spec::RxVerdict::kRoce);
   }

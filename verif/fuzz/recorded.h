@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Linux sent, as seeds.
+// Frames recorded from Linux, as seeds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace vireo::sim {
 
-// Of every recorded file the first frame of each opcode and length.
+// The first frame of each opcode and length of every capture file.
 inline std::vector<std::vector<uint8_t>> RecordedFrames() {
   std::vector<std::vector<uint8_t>> frames;
   std::set<std::pair<unsigned, size_t>> seen;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a client into the service that owns a NIC (the model). Every answer must be one: its length, its serial,
-// an error with text. What makes no sense ends the connection; and when a client is gone, all that it had is free
-// again, which a client after it shows.
+// Messages of a client into the service that owns a NIC (the model). Every answer must be valid: length, serial, error
+// text. Malformed messages close the connection; and all resources of a disconnected client are freed, which the next
+// client checks.
 //
-// Input: steps: a byte, the message's type; Shape; then what the type needs. Handles and addresses that the service
-// gave are filled in, so that an input means the same whichever they are. The client's memory is never reached: it says
-// that its own thread does that, and that thread is gone.
+// Input: steps: a byte, the message's type; Shape; then the operands of the type. Handles and addresses from the
+// service are filled in, so that inputs do not depend on them. The client's memory is never accessed: the client
+// requests the agent, and has none.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -30,9 +30,9 @@ using service::MessageType;
 using spec::RdmaCtrlCmd;
 
 enum Shape : uint8_t {
-  kRaw = 1,          // length, so many bytes behind the header, nothing filled in
+  kRaw = 1,          // length, bytes after the header, nothing filled in
   kWrongLength = 2,  // in the header
-  kHandle = 4,       // commands: what a command before gave stands in the first 4 bytes; which one, a byte says
+  kHandle = 4,       // commands: the first 4 bytes are an earlier handle, selected by a byte
   kNoFile = 8,
   kUnsealed = 16,
 };
@@ -85,7 +85,7 @@ class Client {
     socket_ = std::move(pair->second);
     world_.service().Adopt(std::move(pair->first));
   }
-  // The answer's payload; none if it is an error, or the client is dropped.
+  // The answer's payload; none on an error, or if the client is disconnected.
   std::optional<Bytes> Ask(const Bytes& message, int fd = -1) {
     if (!service::SendPacket(socket_.get(), message, {}, std::span<const int>(&fd, fd >= 0 ? 1 : 0), false)) {
       is_dropped_ = true;
@@ -107,7 +107,7 @@ class Client {
       if (answer.error == 0) {
         payload.emplace(buffer.begin() + sizeof answer, buffer.begin() + static_cast<ptrdiff_t>(packet.bytes));
       } else {
-        EXPECT_GT(packet.bytes, sizeof answer) << "no text";
+        EXPECT_GT(packet.bytes, sizeof answer) << "no error text";
       }
     }
   }
@@ -143,7 +143,7 @@ class Run {
     service::Service& service = World::Get().service();
     const Picoseconds deadline = World::Get().scheduler().now() + 1'000'000'000'000;
     while (service.contexts() != 0) {
-      ASSERT_LT(World::Get().scheduler().now(), deadline) << "a client that is gone stays";
+      ASSERT_LT(World::Get().scheduler().now(), deadline) << "a disconnected client is not removed";
       World::Get().loop().Poll(0);
       World::Get().topology().RunFor(1'000'000);
       service.Progress();
@@ -153,14 +153,14 @@ class Run {
   }
 
  private:
-  // Creates as much as there is of what is scarce.
+  // Allocates all of the scarce resources.
   static void NextClient() {
     Client next;
     ASSERT_TRUE(next.Ask(MessageOf(Greeting())).has_value());
     for (uint32_t i = 0; i < spec::kNic1.num_pds - 1; ++i) {
       service::Execute command{.ctrl_class = RoceClass(), .command = static_cast<uint8_t>(RdmaCtrlCmd::kCreatePd)};
       command.response_bytes = spec::RdmaAckCreatePd::kBytes;
-      ASSERT_TRUE(next.Ask(MessageOf(command)).has_value()) << "a protection domain is missing, of all " << i;
+      ASSERT_TRUE(next.Ask(MessageOf(command)).has_value()) << "a protection domain was leaked, of all " << i;
     }
   }
 

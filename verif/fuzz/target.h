@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzing target: one source file that defines Seeds() and LLVMFuzzerTestOneInput(), and says what must hold with
-// GoogleTest's expectations. It is linked twice: with libFuzzer (libfuzzer_main.cc; the first expectation that fails
-// ends the run, and the input is kept), and as an ordinary test of its seeds and of inputs that were found before
-// (corpus_test.cc). docs/fuzzing.md tells how to run them.
+// A fuzzing target: one source file that defines Seeds() and LLVMFuzzerTestOneInput(), with GoogleTest expectations.
+// Linked twice: with libFuzzer (libfuzzer_main.cc; the first failed expectation ends the run, and the input is kept),
+// and as an ordinary test of its seeds and regression inputs (corpus_test.cc). See docs/fuzzing.md.
 //
-// An input must do the same whenever it is run: what a target keeps from one input to the next (a simulation that takes
-// long to build) may show in no expectation. One thread.
+// Inputs must be deterministic: state kept between inputs (a simulation that is slow to build) must not affect
+// expectations. Single-threaded.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +18,10 @@ namespace vireo::sim {
 
 using Bytes = std::vector<uint8_t>;
 
-// Good inputs from which mutation starts. Same at every call.
+// Valid inputs as the start of mutation. Deterministic.
 std::vector<Bytes> Seeds();
 
-// Reads an input from its front. Behind its end everything is 0.
+// Reads an input from its front. Beyond its end all bytes are 0.
 class InputReader {
  public:
   explicit InputReader(std::span<const uint8_t> bytes) : rest_(bytes) {}
@@ -37,13 +36,13 @@ class InputReader {
   uint16_t U16() { return static_cast<uint16_t>(Byte() | Byte() << 8); }
   uint32_t U32() { return U16() | static_cast<uint32_t>(U16()) << 16; }
   uint64_t U64() { return U32() | uint64_t{U32()} << 32; }
-  // So many, or as many as there are.
+  // Up to `count` bytes.
   std::span<const uint8_t> Take(size_t count) {
     const auto taken = rest_.first(std::min(count, rest_.size()));
     rest_ = rest_.subspan(taken.size());
     return taken;
   }
-  // Exactly so many, filled up with 0.
+  // Exactly `count` bytes, padded with 0.
   Bytes Fill(size_t count) {
     const auto taken = Take(count);
     Bytes bytes(taken.begin(), taken.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a topology file: read, or refused with its place in the text. What is read keeps to the limits of
-// docs/topology.md; a comment before it changes nothing but the place, a key that nobody knows makes it an error, and
-// written down again it is read as the same. The faults of its links, tried on frames, let go of all of them.
+// The text of a topology file: parsed, or rejected with line and column. Parsed values keep to the limits of
+// docs/topology.md; a preceding comment changes only the line, an unknown key is an error, and the written topology
+// parses to the same. The link faults, applied to frames, retain none of them.
 //
 // Input: the text.
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@ HostOptions Every() {
   return every;
 }
 
-// Behind "x.toml:LINE:COLUMN: " there is something; gives the line.
+// Checks that text follows "x.toml:LINE:COLUMN: "; returns the line.
 uint64_t CheckError(const std::string& error) {
   std::string_view rest = error;
   EXPECT_TRUE(rest.starts_with(kFile + ":")) << error;
@@ -94,7 +94,7 @@ void CheckLimits(const Simulation& simulation) {
   EXPECT_GE(simulation.system.network_switch.queue_bytes, 1U);
 }
 
-// --- Written down again
+// --- Writing
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
@@ -164,7 +164,7 @@ std::string Write(const Simulation& simulation) {
                             network_switch.latency_ns, network_switch.queue_bytes);
 }
 
-// --- What its faults do to frames
+// --- Faults on frames
 
 class Arrivals final : public FrameReceiver {
  public:
@@ -256,14 +256,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto read = ParseTopology(text, kFile, every);
   const uint64_t line = read.ok() ? 0 : CheckError(read.error().text);
   EXPECT_LE(line, static_cast<uint64_t>(std::ranges::count(text, '\n')) + 1) << read.error().text;
-  // A mark of the byte order may only be the first thing.
+  // A byte order mark is valid only at the start.
   if (!text.starts_with("\xef")) {
     const auto commented = ParseTopology("# one\n\n" + text, kFile, every);
     EXPECT_EQ(commented.ok(), read.ok());
     if (!commented.ok() && !read.ok()) {
-      // What is missing in the file as a whole is missing in its first line.
+      // A key missing in the whole file is reported in line 1.
       const uint64_t moved = CheckError(commented.error().text);
-      // toml++ looks for what is no UTF-8 in blocks, so which of two errors comes first may change.
+      // toml++ checks UTF-8 in blocks, so the order of two errors may change.
       const bool is_ascii = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
       EXPECT_TRUE(!is_ascii || moved == line + 2 || (moved == 1 && line == 1)) << read.error().text;
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as programs write them to rdma_cm's device, on two NICs with a wire between their connection managers: no
-// command may do anything but work or give an errno; none answers with more bytes than it was given room for; and when
-// the files are closed, nothing is left of them.
+// Commands to rdma_cm's device, on two NICs whose connection managers are connected by a wire: every command succeeds
+// or returns an errno; no response exceeds its room; and closed files are freed completely.
 //
-// Input: steps, each a byte Step and what it needs.
+// Input: steps, each a byte Step and its operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +20,8 @@ namespace {
 
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
-  kCommand,  // file, command, room in 16 bytes, length, so many bytes
-  kRaw,      // file, length, so many bytes with a header of their own
+  kCommand,  // file, command, room in units of 16 bytes, length, bytes
+  kRaw,      // file, length, bytes including the header
   kDeliver,
   kTime,   // a second
   kClose,  // file: closed and opened again
@@ -57,10 +56,10 @@ class Run : public UcmaWorld {
     }
     for (auto& file : files_) file.reset();
     for (UcmaHost& host : hosts_) EXPECT_EQ(host.ucma.ids(), 0U);
-    // Connections that nobody wants any more end by themselves.
+    // Abandoned connections end by timeout.
     constexpr int kMostSeconds = 100'000;
     for (int i = 0; hosts_[0].manager.NextDeadline().has_value() || hosts_[1].manager.NextDeadline().has_value(); ++i) {
-      ASSERT_LT(i, kMostSeconds) << "there is always something to do";
+      ASSERT_LT(i, kMostSeconds) << "deadlines never end";
       now_ += 1'000'000'000;
       for (UcmaHost& host : hosts_) host.manager.Tick();
       Deliver();
@@ -91,7 +90,7 @@ class Run : public UcmaWorld {
     header.out = static_cast<uint16_t>(input_.Byte() * 16);
     const Bytes body = input_.Fill(input_.U16() % 512);
     header.in = static_cast<uint16_t>(body.size());
-    // The option's bytes stand behind the command.
+    // The option's bytes follow the command.
     if (header.cmd == RDMA_USER_CM_CMD_SET_OPTION)
       header.in = std::min<uint16_t>(header.in, sizeof(rdma_ucm_set_option));
     Bytes command(sizeof header);
@@ -104,7 +103,7 @@ class Run : public UcmaWorld {
   std::array<std::unique_ptr<service::UcmaFile>, kFiles> files_;
 };
 
-// Makes a seed of what a program would say.
+// Builds a seed from a program's commands.
 class Script {
  public:
   template <typename Command>
@@ -134,7 +133,7 @@ class Script {
  private:
   uint64_t uids_ = 0x1000;
   std::array<uint32_t, 2> next_id_ = FirstIds();
-  // What the first program gets.
+  // The first program's IDs.
   static std::array<uint32_t, 2> FirstIds() {
     UcmaWorldOfSeeds world;
     return {world.first.Create(1), world.second.Create(1)};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a vfio-user client, and what stands between them, into the server's end of the socket; a NIC (the model)
-// is behind it. Every reply must be to a command that was sent and say what its header says; what makes no sense ends
-// the connection; what comes next finds a function that works.
+// Messages and arbitrary bytes of a vfio-user client into the server's end of the socket, with a NIC (the model) behind
+// it. Every reply must match a sent command and its own header; malformed data closes the connection; the next client
+// finds a working function.
 //
-// Input: a byte that says how the client negotiates, then steps: a byte Step and what it needs. The client answers the
+// Input: a byte that selects the client's negotiation, then steps: a byte Step and its operands. The client answers the
 // device's DMA messages with zeros, or not at all.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ using host::vfio_user::Message;
 
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
-  kMessage,  // command, flags, length (2), so many bytes
-  kBytes,    // length, so many bytes, whatever they are
+  kMessage,  // command, flags, length (2), bytes
+  kBytes,    // length, arbitrary bytes
   kMapFile,  // address in pages, pages, offset in quarter pages
   kConfig,   // offset (2), bytes, value (4); write
   kBar,      // region, offset (3), bytes, value (8); write
@@ -94,7 +94,7 @@ class Run {
     }
     Serve();
     connection_.reset();
-    // Nothing of it is left: the next one's function is whole.
+    // No state is left: the next client has a working function.
     world_.system->Reset(0);
     EXPECT_EQ(world_.port->function.ReadConfig(0, 2), spec::kPciVendorId);
     EXPECT_EQ(world_.system->Complaints(), "");
@@ -111,7 +111,7 @@ class Run {
       }
       case Step::kBytes: {
         const auto bytes = input_.Take(input_.Byte());
-        // What was announced and does not come keeps what follows.
+        // A truncated message swallows the following bytes.
         is_garbled_ = true;
         static_cast<void>(::send(client_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
         return Serve();
@@ -156,12 +156,12 @@ class Run {
     header.id = ++sent_;
     header.command = static_cast<uint16_t>(command);
     header.flags = flags;
-    // A socket that takes nothing any more belongs to a server that has ended it.
+    // A send error means that the server has closed the socket.
     static_cast<void>(
         host::vfio_user::SendMessage(client_.get(), header, payload, {}, std::span<const int>(&fd, fd >= 0 ? 1 : 0)));
     Serve();
   }
-  // The server does what there is to do, and the client reads what it says.
+  // Runs the server until idle, and reads its messages.
   void Serve() {
     for (int i = 0; i < 4 && !connection_->is_over(); ++i) {
       world_.loop.Poll(0);
@@ -192,7 +192,7 @@ class Run {
   void AnswerDma(int socket, const Message& message) {
     if (!answers_dma_ || message.payload.size() < sizeof(host::vfio_user::DmaAccess)) return;
     const auto access = host::vfio_user::Get<host::vfio_user::DmaAccess>(message.payload);
-    if (access.count > 16 * 1024) return;  // more than the socket is sure to take
+    if (access.count > 16 * 1024) return;  // beyond the socket's guaranteed buffer
     Header header = message.header;
     header.flags = Header::kReply;
     const Bytes zeros(message.command() == Command::kDmaRead ? access.count : 0);
@@ -220,9 +220,9 @@ void AddMessage(Bytes& seed, Command command, std::span<const uint8_t> payload, 
 }  // namespace
 
 std::vector<Bytes> Seeds() {
-  using namespace host::vfio_user;  // NOLINT(google-build-using-namespace): all of it is the subject
+  using namespace host::vfio_user;  // NOLINT(google-build-using-namespace): namespace under test
   std::vector<Bytes> seeds;
-  // As QEMU begins.
+  // QEMU's initial sequence.
   for (const uint8_t how : std::initializer_list<uint8_t>{0x80, 0x81, 0x82, 3}) {
     Bytes& seed = seeds.emplace_back(Bytes{how});
     AddMessage(seed, Command::kGetInfo, BytesOf(DeviceInfo{}));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings, descriptors, work requests and doorbells as a hostile program writes them into the send, receive and
-// completion queue of its own queue pair, while a connection beside it goes on: see NicWorld. Each queue is confined to
-// the program's memory, as a service does it. Nothing may hang, no DMA leave that memory, no byte of others change, and
-// when the queue pair is gone everything is free again. On lockstep, model and RTL must do the same in every cycle.
+// Rings, descriptors, work requests and doorbells of a hostile program in the send, receive and completion queue of its
+// own queue pair, while a background connection is active: see NicWorld. Each queue is confined to the program's
+// memory, as by the service. No hang, no DMA outside that memory, no change of other memory, and all resources are
+// freed with the queue pair. In lockstep, model and RTL must match in every cycle.
 //
-// Input: a byte, whose lowest bit says packed rings; then steps: a byte Step and what it needs. Addresses, keys and
-// numbers that host and NIC chose are filled in, so that an input means the same whichever they are.
+// Input: a byte, whose lowest bit selects packed rings; then steps: a byte Step and its operands. Addresses, keys and
+// numbers chosen by host and NIC are filled in, so that inputs do not depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,17 +27,17 @@ using DescFlags = spec::VirtqDescFlags;
 // The kind of step is the byte modulo their number.
 enum class Step : uint8_t {
   kDescriptor,  // queue, place, Place, offset (2), length (4), flags (2), link (2)
-  kGood,        // queue, slot, a Request: a descriptor at the next place that leads to a work request, made available
+  kGood,        // queue, slot, a Request: makes a descriptor of a work request available
   kAvailable,   // split: queue, place, entry (2)
   kIndex,       // split: queue, what is added (2)
-  kContent,     // slot, offset, length, so many bytes
+  kContent,     // slot, offset, length, bytes
   kDoorbell,    // queue, Doorbell, and for a wild one offset (2), width, value (8)
   kPeer,        // the far end posts: opcode, bytes (2)
   kTime,        // 0.1 us times the byte
   kCount,
 };
 enum class Place : uint8_t { kArena, kVault, kOthers, kRings, kEnd, kAnywhere, kCount };
-// Of a work request: what is not as it should be.
+// Deviations of a work request.
 enum Request : uint8_t {
   kForeignLocal = 1,
   kForeignKey = 2,
@@ -66,18 +66,18 @@ class Run {
       ASSERT_FALSE(world_.system().is_mismatched());
     }
     ASSERT_NO_FATAL_FAILURE(world_.ExpectGood());
-    // The good ones' memory was read and written by them alone.
+    // The background connection's memory was accessed only by that connection.
     const HostMemory::Traffic after = world_.good_traffic(), all = world_.posted();
     EXPECT_EQ(after.read_bytes - before.read_bytes, all.read_bytes - posted.read_bytes);
     EXPECT_EQ(after.written_bytes - before.written_bytes, all.written_bytes - posted.written_bytes);
     Topology& topology = world_.system().topology();
-    ASSERT_TRUE(topology.RunUntilQuiet(world_.system().scheduler().now() + kPatience)) << "not quiet";
+    ASSERT_TRUE(topology.RunUntilQuiet(world_.system().scheduler().now() + kPatience)) << "not idle";
     ExpectStatuses();
     ASSERT_NO_FATAL_FAILURE(world_.PollVictims());
-    // The queue pair must go, with whatever was under way: the next input finds out.
+    // The queue pair must be destroyed with all its outstanding work: the next input checks it.
     queues_.clear();
     pair_.reset();
-    ASSERT_TRUE(topology.RunUntilQuiet(world_.system().scheduler().now() + kPatience)) << "not quiet at the end";
+    ASSERT_TRUE(topology.RunUntilQuiet(world_.system().scheduler().now() + kPatience)) << "not idle at the end";
     EXPECT_EQ(world_.system().Complaints(), "");
   }
 
@@ -86,7 +86,7 @@ class Run {
     RawRing ring;
     uint8_t bar = 0;
     uint64_t doorbell = 0;
-    uint64_t position = 0;  // of the next good entry
+    uint64_t position = 0;  // of the next valid entry
   };
 
   void MakeQueues() {
@@ -173,7 +173,7 @@ class Run {
     one.link = input_.U16();
     PutDescriptor(queue.ring, at, one);
   }
-  // Of the send and receive queue; the completion queue is full of good entries.
+  // Of the send and receive queue; the completion queue is full of valid entries.
   void GoodEntry() {
     const size_t number = input_.Byte() % 2;
     Queue& queue = queues_[number];
@@ -215,7 +215,7 @@ class Run {
   static void Publish(const Queue& queue) {
     if (!queue.ring.packed) Put16(queue.ring.available + spec::VirtqAvail::kIdxOffset, queue.position);
   }
-  // Its page is all that it can reach.
+  // Only its doorbell page is accessible.
   void Ring() {
     const Queue& queue = NextQueue();
     const uint8_t kind = input_.Byte();
@@ -237,14 +237,14 @@ class Run {
     const auto opcode = static_cast<spec::IbWrOpcode>(input_.Byte() % 5);
     const uint32_t bytes = input_.U16() % 3000;
     const spec::RdmaSge sge = far().region->Sge(0, bytes);
-    // It may be full, or have ended.
+    // May be full, or in ERR.
     static_cast<void>(far().qp->PostSend({.wr_id = 3,
                                           .opcode = opcode,
                                           .sg_list = std::span(&sge, 1),
                                           .remote_addr = near().region->address() + kArenaBytes / 2,
                                           .rkey = near().region->rkey()}));
   }
-  // What the far end is told makes sense; what the near one is told may lie in a ring that it has spoilt.
+  // The far end's completions must be valid; the near end's ring may be corrupted by the attack.
   void ExpectStatuses() {
     std::array<spec::RdmaCqReq, kEntries> completions;
     const auto polled = far().cq->Poll(completions);
@@ -278,7 +278,7 @@ std::vector<Bytes> Seeds() {
   std::vector<Bytes> seeds;
   for (const uint8_t packed : std::initializer_list<uint8_t>{0, 1}) {
     const auto begin = [&]() -> Bytes& { return seeds.emplace_back(Bytes{packed}); };
-    // What works: every operation, receives, arms.
+    // Valid traffic: every operation, receives, arms.
     Bytes& good = begin();
     for (const uint8_t opcode : std::initializer_list<uint8_t>{0, 1, 4, 0x80}) {
       AddStep(good, Step::kGood, {0, opcode, static_cast<uint8_t>(opcode < 8 ? opcode << 4 : opcode)});
@@ -290,7 +290,7 @@ std::vector<Bytes> Seeds() {
     AddStep(good, Step::kPeer, {2, 100, 0});
     AddStep(good, Step::kTime, {100});
     AddStep(good, Step::kPeer, {0, 100, 0});
-    // Work requests that are refused, here and at the peer.
+    // Work requests that fail, locally and at the peer.
     for (const uint8_t wrong : std::initializer_list<uint8_t>{kForeignLocal, kForeignKey, kForeignRemote, kLong, 0x70,
                                                               kForeignLocal | 0x40}) {
       Bytes& bad = begin();
@@ -301,7 +301,7 @@ std::vector<Bytes> Seeds() {
       AddStep(bad, Step::kGood, {0, 2, wrong});
       AddStep(bad, Step::kDoorbell, {0, 0});
     }
-    // Descriptors of every place.
+    // Descriptors to every place.
     for (uint8_t place = 0; place < static_cast<uint8_t>(Place::kCount); ++place) {
       Bytes& wild = begin();
       for (const uint8_t queue : std::initializer_list<uint8_t>{0, 1, 2}) {

@@ -125,7 +125,7 @@ std::vector<std::string> FindLayeringErrors(const std::vector<SourceFile>& sourc
       }
       const std::string other = Layer(target);
       if (other != folder && !allowed.contains(other) && !allowed.contains(TopFolder(target))) {
-        errors.push_back(source.path + ":" + std::to_string(number) + ": " + folder + " may not see " + other + " (" +
+        errors.push_back(source.path + ":" + std::to_string(number) + ": " + folder + " must not depend on " + other + " (" +
                          target + ")");
       }
     }

@@ -18,7 +18,7 @@ TEST(Layering, NoFolderSeesWhatItMayNot) {
 
 TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
   EXPECT_EQ(ErrorsOf("model/rdma/a.cc", "\n#include \"sim/common/pcap.h\"\n"),
-            std::vector<std::string>{"model/rdma/a.cc:2: model may not see sim/common (sim/common/pcap.h)"});
+            std::vector<std::string>{"model/rdma/a.cc:2: model must not depend on sim/common (sim/common/pcap.h)"});
   EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"model/rdma/icrc.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("firmware/app/a.cc", "#include \"host/driver/a.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("fpga/boards/x/top.sv", "`include \"verif/sva/a.svh\"").size(), 1u);
@@ -31,7 +31,7 @@ TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
 
 TEST(Layering, RefusesAnIncludeAgainstTheInnerOrder) {
   EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"host/verbs/device.h\""),
-            std::vector<std::string>{"host/driver/a.cc:1: host/driver may not see host/verbs (host/verbs/device.h)"});
+            std::vector<std::string>{"host/driver/a.cc:1: host/driver must not depend on host/verbs (host/verbs/device.h)"});
   EXPECT_EQ(ErrorsOf("host/verbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("host/ibverbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 0u);
   EXPECT_EQ(ErrorsOf("sim/nic/a.cc", "#include \"sim/device/model_nic.h\"").size(), 1u);

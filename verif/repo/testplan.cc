@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks docs/testplan.toml against the tests that ctest knows: every requirement names at least one test, every named
-// test exists, and every line of the error table (spec/errors.toml) has a requirement. usage: vireo_testplan PLAN CTEST
+// Checks docs/testplan.toml against the tests listed by ctest: every requirement names at least one test, every named
+// test exists, and every row of the error table (spec/errors.toml) has a requirement. usage: vireo_testplan PLAN CTEST
 // BUILD_FOLDER
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Names of all tests that `ctest -N` lists; empty if it could not be run.
+// Names of all tests listed by `ctest -N`; empty if it failed.
 std::set<std::string> ListTests(const std::string& ctest, const std::string& build) {
   const std::string command = fmt::format("'{}' --test-dir '{}' -N", ctest, build);
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"),
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "ctest lists no tests in {}\n", argv[3]);
     return 1;
   }
-  std::set<std::string> codes;  // that no requirement has named yet
+  std::set<std::string> codes;  // without a requirement so far
   constexpr unsigned kCodes = 1U << 8 * sizeof(vireo::spec::RdmaError);
   for (unsigned value = 1; value < kCodes; ++value) {  // 0 is no error
     const char* name = vireo::spec::ToString(static_cast<vireo::spec::RdmaError>(value));

@@ -20,9 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kCannotBeHad = 77;  // build_guest.py
+constexpr int kUnavailable = 77;  // build_guest.py
 constexpr auto kBuildPatience = std::chrono::minutes(10);
-constexpr auto kBootPatience = std::chrono::minutes(3);  // some seconds, on a machine that does nothing else
+constexpr auto kBootPatience = std::chrono::minutes(3);  // takes seconds on an idle machine
 
 bool IsReadable(int fd, steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
@@ -40,10 +40,10 @@ std::string TextOf(const std::string& path) {
 Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire) {
   Program build({"python3", VIREO_BUILD_GUEST, VIREO_GUEST_DIRECTORY}, {}, /*yields=*/false);
   if (!build.HasEnded(static_cast<int>(milliseconds(kBuildPatience).count()))) {
-    return {.guest = nullptr, .reason = "building the guest takes too long:\n" + build.Output()};
+    return {.guest = nullptr, .reason = "building the guest timed out:\n" + build.Output()};
   }
   if (const int status = build.Wait(); status != 0) {
-    return {.guest = nullptr, .cannot_be_had = status == kCannotBeHad, .reason = build.Output()};
+    return {.guest = nullptr, .is_unavailable = status == kUnavailable, .reason = build.Output()};
   }
 
   std::unique_ptr<Guest> guest(new Guest());
@@ -54,9 +54,9 @@ Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire)
   if (!listener.ok()) return {.guest = nullptr, .reason = host::ToString(listener.error())};
   const std::string port = std::to_string(guest->tcp_port_);
   const std::string files = VIREO_GUEST_DIRECTORY;
-  // no_timer_check: on a busy machine the kernel's test whether timer interrupts come takes a late one for none, and
-  // gives up. A kernel with a PVH entry needs no BIOS to unpack it. TCG needs no rights and no hardware; -cpu max has
-  // SSE 4.2 and more, for checksums.
+  // no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
+  // with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for
+  // checksums.
   const std::vector<std::string> command = {
       "qemu-system-x86_64",
       "-M",
@@ -122,7 +122,7 @@ std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds pa
   return ReadAnswer(patience);
 }
 
-// Lines of output with a blank before them; then "= STATUS".
+// Output lines, each with a leading blank, followed by "= STATUS".
 std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds patience) {
   const auto deadline = steady_clock::now() + patience;
   Answer answer;
@@ -136,7 +136,7 @@ std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds patience) {
       }
       answer.output += line.substr(line.empty() ? 0 : 1) + "\n";
     }
-    std::array<char, 4096> buffer;  // NOLINT: what is read is all that is looked at
+    std::array<char, 4096> buffer;  // NOLINT: only received bytes are read
     if (!IsReadable(console_.get(), deadline)) return std::nullopt;
     const ssize_t got = read(console_.get(), buffer.data(), buffer.size());
     if (got <= 0) return std::nullopt;

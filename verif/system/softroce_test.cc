@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified RDMA programs, one on a simulated NIC and the other in a Linux with Soft-RoCE: does a stack that others
-// wrote understand ours, and does ours understand it? One guest for all; docs/interop.md.
+// Interoperability with Soft-RoCE: unmodified RDMA programs, one on a simulated NIC and the other in a Linux guest. One
+// guest for all cases; see docs/interop.md.
 //
-// VIREO_SYSTEM=full runs every combination; else those that differ in kind.
+// VIREO_SYSTEM=full runs every combination; else a representative subset.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,33 +24,33 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr auto kGuestPatience = seconds(60);                         // for what the guest's shell does by itself
+constexpr auto kGuestPatience = seconds(60);                         // for shell commands in the guest
 constexpr auto kProgramPatience = seconds(kPatienceSeconds);         // for programs
-constexpr auto kAnswerPatience = kProgramPatience + kGuestPatience;  // until `timeout` in the guest has ended them
+constexpr auto kAnswerPatience = kProgramPatience + kGuestPatience;  // until the guest's `timeout` has killed them
 
 enum class Meet : uint8_t { kTcp, kRdmaCm };
 
-// A program and what it checks. Words: $PORT; $A the server's address (of the network by which they meet, as the one
-// who is asked sees it); $GID the index of the address's kind, the same on both sides; $MTU of the path; $KIND ip or
-// ipv6.
+// A program and its check. Placeholders: $PORT; $A the server's address (in the network by which they connect, from the
+// program's point of view); $GID the GID index of the address family, the same on both sides; $MTU of the path; $KIND
+// ip or ipv6.
 struct RdmaProgram {
   const char* name;
   Meet meet;
   const char* server;
   const char* client;
-  bool runs_with_loss;        // it is of a reliable service, and its ends wait for each other before they go
-  const char* output;         // of the client, a part
-  bool forgets_dreq = false;  // its client does not wait for the answer to its DREQ
+  bool runs_with_loss;        // reliable service, and both ends wait for each other before they exit
+  const char* output;         // substring of the client's output
+  bool forgets_dreq = false;  // its client exits without waiting for DREP
 };
 
 #define VIREO_SAME(command) Meet::kTcp, command " -p $PORT", command " -p $PORT $A"
 
-// A pingpong that has its last message destroys its queue pair at once: if the acknowledge of that message is lost, its
-// peer asks in vain. So the pingpongs run without loss only.
+// A pingpong destroys its queue pair right after its last message: if the acknowledge of that message is lost, its
+// peer's retries fail. So the pingpongs run without loss only.
 //
-// The pingpongs wait for events: a guest with one processor that polls keeps its own stack waiting. -c and -V compare
-// every byte; what travels with the others is covered by the ICRC, which both sides check. perftest waits 1 s (-u 18)
-// for acknowledges: a guest is slow. It asks its device for as many outstanding reads as the other one can do (-o).
+// The pingpongs use events: polling in a guest with one processor starves its RDMA stack. -c and -V compare every byte;
+// the payload of the others is covered by the ICRC, which both sides check. perftest's ACK timeout is 1 s (-u 18)
+// because a guest is slow. -o limits outstanding reads to what both devices support.
 constexpr RdmaProgram kPrograms[] = {
     {"RcPingpong", VIREO_SAME("ibv_rc_pingpong -g $GID -m $MTU -n 20 -s 8192 -e -c"), false, "20 iters in"},
     {"UcPingpong", VIREO_SAME("ibv_uc_pingpong -g $GID -m $MTU -n 20 -s 8192 -e"), false, "20 iters in"},
@@ -66,8 +66,8 @@ constexpr RdmaProgram kPrograms[] = {
 
 struct Loss {
   const char* name;
-  const char* netem;   // of what the guest sends; null: none
-  const char* faults;  // of our wire, both ways; null: none
+  const char* netem;   // on the guest's transmit side; null: none
+  const char* faults;  // on the simulated wire, both directions; null: none
 };
 constexpr Loss kLosses[] = {
     {"NoLoss", nullptr, nullptr},
@@ -75,7 +75,7 @@ constexpr Loss kLosses[] = {
     {"Netem5Percent", "loss 5%", nullptr},
     {"Wire1Percent", nullptr, "drop rate=0.01"},
     {"Wire5Percent", nullptr, "drop rate=0.05"},
-    // Of each direction the third message to QP1: the DREQ of a guest that is the client, after REQ and RTU.
+    // Drops the third message to QP1 in each direction: the DREQ of a guest client, after REQ and RTU.
     {"LostDreq", nullptr, "drop opcode=ud_send_only qp=1 nth=3"},
 };
 
@@ -103,12 +103,12 @@ bool IsFull() {
 
 bool MakesSense(const Case& one) {
   const std::string loss = one.loss->name;
-  // Once for a simulator: its wire counts on.
+  // Once per simulator: the wire's counters are not reset.
   if (loss == "LostDreq") return one.program->forgets_dreq && !one.guest_serves && !one.ipv6;
   return one.program->runs_with_loss || loss == "NoLoss";
 }
 
-// Without VIREO_SYSTEM=full: everything on the model once, and what differs in kind.
+// The subset without VIREO_SYSTEM=full: everything once on the model, and representative cases on the others.
 bool IsQuick(const Case& one) {
   const std::string program = one.program->name, loss = one.loss->name, device = one.device;
   const bool is_plain = loss == "NoLoss";
@@ -128,7 +128,7 @@ bool IsQuick(const Case& one) {
   return loss == "Netem5Percent" && device == "model" && (program == "WriteBw" || program == "Rping");
 }
 
-// Neighbours in this list share a simulator where they can.
+// Adjacent cases share a simulator where possible.
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const char* device : {"model", "rtl", "lockstep"}) {
@@ -161,19 +161,19 @@ class SoftRoce : public testing::TestWithParam<Case> {
     std::error_code error;
     std::filesystem::remove_all(World().directory, error);
     for (const auto& [device, score] : World().scores) {
-      std::printf("soft-roce: %-8s %3u of %3u passed, %u of them without a good-bye of the guest's\n", device.c_str(),
+      std::printf("soft-roce: %-8s %3u of %3u passed, %u of them with a lost DREQ of the guest\n", device.c_str(),
                   score.passed, score.total, score.lost_good_byes);
     }
   }
 
   void SetUp() override {
     if (World().guest == nullptr) {
-      if (World().cannot_be_had.empty()) Boot();
-      if (!World().cannot_be_had.empty()) GTEST_SKIP() << World().cannot_be_had;
+      if (World().is_unavailable.empty()) Boot();
+      if (!World().is_unavailable.empty()) GTEST_SKIP() << World().is_unavailable;
       ASSERT_NE(World().guest, nullptr);
     }
-    // A simulator for each kind of device and wire; the guest's wire is the same. Both ends have one MTU: connection
-    // managers take the first one's word for the path's. The headers of RoCE take less than 100 bytes.
+    // One simulator per device and wire configuration; the guest's end stays. Both ends have the same MTU, because
+    // connection managers use the initiator's path MTU. RoCE headers take less than 100 bytes.
     const Case& one = GetParam();
     const std::string mtu = one.mtu == 4096 ? "4400" : "1500";
     const std::string faults = one.loss->faults == nullptr ? "" : one.loss->faults;
@@ -196,12 +196,12 @@ class SoftRoce : public testing::TestWithParam<Case> {
     if (!IsSkipped() && !HasFailure()) ++World().scores[GetParam().device].passed;
   }
 
-  // The line's output; a failure if it does not end well.
+  // Returns the line's output; a non-zero status is a test failure.
   static std::string InGuest(const std::string& line, std::chrono::milliseconds patience = kGuestPatience) {
     const auto answer = World().guest->Run(line, patience);
     if (!answer.has_value()) {
       ADD_FAILURE() << "the guest does not answer: " << line << "\nIts kernel: " << World().guest->Log();
-      World().guest.reset();  // the next case boots another one
+      World().guest.reset();  // the next case boots a new one
       return "";
     }
     EXPECT_EQ(answer->status, 0) << line << "\n" << answer->output;
@@ -217,7 +217,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
     }
     return line;
   }
-  // Of the server, for who runs in the guest or here.
+  // The server's address, for a program in the guest or on this machine.
   static std::string ServerAddress(bool for_guest) {
     const Case& one = GetParam();
     if (one.program->meet == Meet::kTcp) {
@@ -229,7 +229,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
     } else {
       address = one.ipv6 ? "fe80::56:49ff:fe52:1" : "10.0.0.1";
     }
-    return one.ipv6 && for_guest ? address + "%eth0" : address;  // link-local: Linux wants to know on which link
+    return one.ipv6 && for_guest ? address + "%eth0" : address;  // link-local: Linux requires the scope
   }
   static std::map<std::string, std::string> Values(bool for_guest, unsigned port) {
     const Case& one = GetParam();
@@ -251,7 +251,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
                                     ? "cat /proc/net/tcp /proc/net/tcp6 | grep '" + std::string(hex) + ".* 0A '"
                                     : "rdma resource show cm_id | grep LISTEN";
     InGuest(limit + Words(program.server, Values(true, port)) + " >/run/server 2>&1 & server=$!");
-    // Nobody is told that somebody listens.
+    // Poll: there is no notification of a listening port.
     InGuest("until " + listens + " >/run/none || ! kill -0 $server; do usleep 20000; done");
     if (HasFailure()) return;
     Program client(WordsOf(Words(program.client, Values(false, port))), OnOurs());
@@ -261,19 +261,19 @@ class SoftRoce : public testing::TestWithParam<Case> {
     if (HasFailure()) ADD_FAILURE() << "here:\n" << client.Output() << "guest:\n" << output;
   }
 
-  // DREQs of the guest's that nobody answered, since it started, as its kernel counts.
+  // Number of the guest's unanswered DREQs since boot, from its kernel's counters.
   static long UnansweredDreqs() {
     std::istringstream counts(InGuest("cd /sys/class/infiniband/rxe0/ports/1 && cat cm_tx_msgs/dreq cm_rx_msgs/drep"));
     long sent = -1, answered = -1;
     counts >> sent >> answered;
-    EXPECT_TRUE(sent >= 0 && answered >= 0) << "a kernel that does not count messages of its connection manager";
+    EXPECT_TRUE(sent >= 0 && answered >= 0) << "the guest's kernel has no CM message counters";
     return sent - answered;
   }
-  // Linux repeats a DREQ no more once the program has destroyed its identifier [drivers/infiniband/core/cm.c,
-  // cm_destroy_id], and a client that forgets_dreq does that at once. If the DREQ is lost its peer waits for ever, on
-  // any NIC: of such a server nothing is asked but that it has done its work, which its client has seen.
+  // Linux stops retransmitting a DREQ once the program has destroyed its identifier [drivers/infiniband/core/cm.c,
+  // cm_destroy_id], and a client with forgets_dreq does so immediately. If the DREQ is lost, its peer waits forever, on
+  // any NIC: such a server passes if its client has checked its work.
   static bool IsGoodByeLost(Program& server, long unanswered_before) {
-    constexpr int kLongEnoughMs = 10'000;  // for a DREQ that has arrived
+    constexpr int kLongEnoughMs = 10'000;  // to exit after a received DREQ
     return UnansweredDreqs() > unanswered_before && !server.HasEnded(kLongEnoughMs) &&
            UnansweredDreqs() > unanswered_before;
   }
@@ -302,9 +302,9 @@ class SoftRoce : public testing::TestWithParam<Case> {
   struct Score {
     unsigned passed = 0, total = 0, lost_good_byes = 0;
   };
-  // What all cases share.
+  // State shared by all cases.
   struct Shared {
-    std::string directory, cannot_be_had;
+    std::string directory, is_unavailable;
     std::unique_ptr<Guest> guest;
     std::unique_ptr<SimulatorProcess> simulator;
     std::string device, faults, mtu;  // of the simulator
@@ -317,15 +317,15 @@ class SoftRoce : public testing::TestWithParam<Case> {
   static std::string Wire() { return World().directory + "/wire"; }
   static void Boot() {
     Guest::Booted booted = Guest::Boot(World().directory, Wire());
-    if (booted.cannot_be_had) World().cannot_be_had = booted.reason;
-    if (booted.guest == nullptr && !booted.cannot_be_had) ADD_FAILURE() << booted.reason;
+    if (booted.is_unavailable) World().is_unavailable = booted.reason;
+    if (booted.guest == nullptr && !booted.is_unavailable) ADD_FAILURE() << booted.reason;
     World().guest = std::move(booted.guest);
     if (World().guest != nullptr) {
       std::printf("soft-roce: the guest started in %.1f s\n",
                   static_cast<double>(World().guest->boot_time().count()) / 1000);
     }
   }
-  // Nothing but what the device says makes a simulator end with another status than 0: in lockstep, a difference.
+  // The simulator exits with another status than 0 only for device errors: in lockstep, a difference.
   static void StopSimulator() {
     if (World().simulator != nullptr) {
       EXPECT_EQ(World().simulator->Stop(), 0) << World().device;
@@ -334,7 +334,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(SoftRoce, Understands) {
+TEST_P(SoftRoce, Interoperates) {
   if (GetParam().guest_serves) {
     GuestServes();
   } else {

@@ -14,11 +14,13 @@ using host::Result;
 using host::Status;
 using Kind = Event::Kind;
 
-// A peer that asks for answers within microseconds would only be sent storms.
+// Lower limit of the peer's timeouts: prevents retransmission storms.
 constexpr uint8_t kTimeoutFloor = 8;
 
-Error NoSuch(uint32_t id) { return {ErrorCode::kInvalidArgument, "no connection " + std::to_string(id)}; }
-Error Wrong(const char* what) { return {ErrorCode::kBadState, std::string(what) + " in this state of the connection"}; }
+Error NoConnection(uint32_t id) { return {ErrorCode::kInvalidArgument, "no connection " + std::to_string(id)}; }
+Error BadState(const char* what) {
+  return {ErrorCode::kBadState, std::string(what) + " not allowed in this state of the connection"};
+}
 
 template <typename Message>
 Status Fill(Message& message, std::span<const uint8_t> data) {
@@ -38,7 +40,7 @@ void PutGuid(uint64_t guid, std::span<uint8_t> bytes) {
 
 struct ConnectionManager::Connection {
   uint32_t id = 0;
-  Handler* handler = nullptr;  // null: destroyed, only its end is awaited
+  Handler* handler = nullptr;  // null: destroyed by the user, waiting for the close handshake
   Path path;
   State state = State::kIdle;
   uint64_t tid = 0;
@@ -51,10 +53,10 @@ struct ConnectionManager::Connection {
   uint8_t responder_resources = 0, initiator_depth = 0;
   uint8_t max_retries = 0;
   uint64_t interval_ns = 0;
-  Mad sent{};  // that a repeated message is answered with, or that is repeated
+  Mad sent{};  // last message: retransmitted, or repeated as the answer to a duplicate
   unsigned retries_left = 0;
   std::optional<uint64_t> deadline;
-  bool tell_established = false;  // with the next Tick
+  bool report_established = false;  // by the next Tick
 };
 
 ConnectionManager::ConnectionManager(MadTransport& transport, Clock clock, const Options& options)
@@ -67,8 +69,8 @@ ConnectionManager::Connection* ConnectionManager::Find(uint32_t id) const {
   return found == connections_.end() ? nullptr : found->second.get();
 }
 
-// The connection that a message means: both ids are right (a remote one that is not known yet, is), and it comes from
-// where the peer is.
+// The connection of a message: both ids match (a remote id that is not known yet matches any), and the source GID is
+// the peer's.
 ConnectionManager::Connection* ConnectionManager::FindPeer(uint32_t local, uint32_t remote, const Path& path) const {
   Connection* const c = Find(local);
   if (c == nullptr || c->path.dgid != path.dgid || (c->remote_id != 0 && c->remote_id != remote)) return nullptr;
@@ -85,7 +87,7 @@ ConnectionManager::Connection& ConnectionManager::Add(Handler* handler, const Pa
   c->path = path;
   c->tid = random_();
   c->max_retries = options_.max_retries;
-  // The peer's time, and that of two packets.
+  // The peer's response time plus two packet lifetimes.
   c->interval_ns = TimeoutNs(options_.response_timeout) + 2 * TimeoutNs(options_.packet_life_time);
   return *c;
 }
@@ -101,12 +103,12 @@ void ConnectionManager::SendUntilAnswered(Connection& c, const Mad& mad) {
   Send(c.path, mad);
 }
 
-void ConnectionManager::Settle(Connection& c) { c.deadline.reset(); }
+void ConnectionManager::StopTimer(Connection& c) { c.deadline.reset(); }
 
 void ConnectionManager::SendRej(const Connection& c, Answered answered, RejectReason reason,
                                 std::span<const uint8_t> private_data) {
   Rej rej{.local_comm_id = c.id, .remote_comm_id = c.remote_id, .answered = answered, .reason = reason};
-  // Of a connection that timed out the peer may not know our id yet, but it knows our GUID. [IBTA 12.6.7.2]
+  // After a timeout the peer may not know our id yet, but it knows our GUID. [IBTA 12.6.7.2]
   if (reason == RejectReason::kTimeout) {
     rej.info_length = 8;
     PutGuid(options_.node_guid, rej.info);
@@ -132,7 +134,7 @@ void ConnectionManager::EnterTimewait(Connection& c) {
   c.deadline = clock_() + TimeoutNs(c.ack_timeout);
 }
 
-void ConnectionManager::Tell(Connection& c, const Event& event) {
+void ConnectionManager::Notify(Connection& c, const Event& event) {
   if (c.handler != nullptr) {
     c.handler->OnCmEvent(c.id, event);
   } else if (c.state == State::kTimewait || c.state == State::kIdle) {
@@ -141,13 +143,13 @@ void ConnectionManager::Tell(Connection& c, const Event& event) {
 }
 
 uint8_t ConnectionManager::AckTimeout(uint8_t packet_life_time) const {
-  // Twice the life of a packet, and the delay of the CA; sums of powers, rounded up. [IBTA 12.7.34]
+  // Twice the packet lifetime plus the CA's delay: a sum of powers of 2, rounded up. [IBTA 12.7.34]
   const int life = packet_life_time + 1, delay = options_.target_ack_delay;
   const int larger = std::max(life, delay), smaller = std::min(life, delay);
   return static_cast<uint8_t>(std::min(larger + (smaller >= larger - 1 ? 1 : 0), 31));
 }
 
-// --- What users ask for
+// --- Calls of users
 
 Result<uint32_t> ConnectionManager::Connect(Handler& handler, const Path& path, const ConnectParameters& parameters) {
   Req req;
@@ -204,8 +206,8 @@ Result<uint32_t> ConnectionManager::Resolve(Handler& handler, const Path& path, 
 
 Status ConnectionManager::Accept(uint32_t id, const AcceptParameters& parameters) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
-  if (c->state != State::kReqReceived) return Wrong("accept");
+  if (c == nullptr) return NoConnection(id);
+  if (c->state != State::kReqReceived) return BadState("accept");
   Rep rep;
   if (Status filled = Fill(rep, parameters.private_data); !filled.ok()) return filled;
   c->local_qpn = parameters.qpn;
@@ -230,8 +232,8 @@ Status ConnectionManager::Accept(uint32_t id, const AcceptParameters& parameters
 
 Status ConnectionManager::Ready(uint32_t id) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
-  if (c->state != State::kRepReceived) return Wrong("ready to use");
+  if (c == nullptr) return NoConnection(id);
+  if (c->state != State::kRepReceived) return BadState("ready");
   c->state = State::kEstablished;
   c->sent = Encode(Rtu{.local_comm_id = c->id, .remote_comm_id = c->remote_id}, c->tid);
   Send(c->path, c->sent);
@@ -240,18 +242,18 @@ Status ConnectionManager::Ready(uint32_t id) {
 
 Status ConnectionManager::Establish(uint32_t id) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
+  if (c == nullptr) return NoConnection(id);
   if (c->state == State::kEstablished) return {};
-  if (c->state != State::kRepSent && c->state != State::kMraRepReceived) return Wrong("establish");
+  if (c->state != State::kRepSent && c->state != State::kMraRepReceived) return BadState("establish");
   c->state = State::kEstablished;
-  c->tell_established = true;
+  c->report_established = true;
   c->deadline = clock_();
   return {};
 }
 
 Status ConnectionManager::Reject(uint32_t id, RejectReason reason, std::span<const uint8_t> private_data) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
+  if (c == nullptr) return NoConnection(id);
   if (private_data.size() > Rej::kPrivateBytes) {
     return Error{ErrorCode::kInvalidArgument, "more private data than a REJ holds"};
   }
@@ -263,9 +265,9 @@ Status ConnectionManager::Reject(uint32_t id, RejectReason reason, std::span<con
     case State::kRepReceived: answered = Answered::kRep; break;
     case State::kRepSent:
     case State::kMraRepReceived: answered = Answered::kOther; break;
-    default: return Wrong("reject");
+    default: return BadState("reject");
   }
-  Settle(*c);
+  StopTimer(*c);
   SendRej(*c, answered, reason, private_data);
   c->state = State::kIdle;
   return {};
@@ -273,15 +275,15 @@ Status ConnectionManager::Reject(uint32_t id, RejectReason reason, std::span<con
 
 Status ConnectionManager::Disconnect(uint32_t id) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
+  if (c == nullptr) return NoConnection(id);
   if (c->state == State::kDreqReceived) {
     SendDrep(*c, c->tid);
     EnterTimewait(*c);
     return {};
   }
-  if (c->state != State::kEstablished) return Wrong("disconnect");
+  if (c->state != State::kEstablished) return BadState("disconnect");
   c->state = State::kDreqSent;
-  c->tell_established = false;
+  c->report_established = false;
   c->tid = random_();
   SendUntilAnswered(
       *c, Encode(Dreq{.local_comm_id = c->id, .remote_comm_id = c->remote_id, .remote_qpn = c->remote_qpn}, c->tid));
@@ -291,8 +293,8 @@ Status ConnectionManager::Disconnect(uint32_t id) {
 Status ConnectionManager::SidrReply(uint32_t id, SidrStatus status, uint32_t qpn, uint32_t qkey,
                                     std::span<const uint8_t> private_data) {
   Connection* const c = Find(id);
-  if (c == nullptr) return NoSuch(id);
-  if (c->state != State::kSidrReqReceived) return Wrong("answer to SIDR");
+  if (c == nullptr) return NoConnection(id);
+  if (c->state != State::kSidrReqReceived) return BadState("SIDR reply");
   SidrRep rep{.request_id = c->remote_id, .status = status, .service_id = c->service_id};
   if (Status filled = Fill(rep, private_data); !filled.ok()) return filled;
   if (status == SidrStatus::kValid) {
@@ -317,11 +319,11 @@ void ConnectionManager::Destroy(uint32_t id) {
     case State::kRepSent:
     case State::kMraRepReceived: SendRej(*c, Answered::kOther, RejectReason::kConsumer, {}); break;
     case State::kEstablished: (void)Disconnect(id); return;
-    case State::kDreqSent: return;  // goes on until it is answered
+    case State::kDreqSent: return;  // retransmitted until it is answered
     case State::kDreqReceived: SendDrep(*c, c->tid); break;
     case State::kSidrReqReceived: (void)SidrReply(id, SidrStatus::kReject, 0, 0, {}); break;
     case State::kIdle:
-    case State::kTimewait:  // a DREQ for it is answered without it
+    case State::kTimewait:  // a DREQ for an unknown connection is answered, too
     case State::kSidrReqSent:
     case State::kSidrRepSent: break;
   }
@@ -344,52 +346,52 @@ std::optional<ConnectionManager::QpAttributes> ConnectionManager::Query(uint32_t
                       .rnr_retry_count = c->rnr_retry_count};
 }
 
-// --- What time brings
+// --- Timers
 
 std::optional<uint64_t> ConnectionManager::NextDeadline() const {
   std::optional<uint64_t> earliest;
   for (const auto& [id, c] : connections_) {
     if (c->deadline.has_value() && (!earliest.has_value() || *c->deadline < *earliest)) earliest = c->deadline;
   }
-  for (const Early& one : early_) {
-    const uint64_t due = one.asks_again ? 0 : one.refused_at_ns;
+  for (const QueuedRequest& one : queued_) {
+    const uint64_t due = one.retry ? 0 : one.expires_at_ns;
     if (!earliest.has_value() || due < *earliest) earliest = due;
   }
   return earliest;
 }
 
 void ConnectionManager::OnServiceAdded() {
-  for (Early& one : early_) one.asks_again = true;
+  for (QueuedRequest& one : queued_) one.retry = true;
 }
 
-bool ConnectionManager::Waits(const Path& path, MadView mad) {
+bool ConnectionManager::QueueRequest(const Path& path, MadView mad) {
   constexpr size_t kMostAtOnce = 256;
   const uint64_t now = clock_();
-  const uint64_t refused_at = refused_at_ns_.value_or(now + options_.refusal_delay_ns);
-  if (refused_at <= now || early_.size() == kMostAtOnce) return false;
-  const bool is_known = std::ranges::any_of(early_, [&](const Early& one) {
-    return one.path.dgid == path.dgid && std::ranges::equal(one.mad, mad);  // the peer asks again
+  const uint64_t expires_at = expires_at_ns_.value_or(now + options_.refusal_delay_ns);
+  if (expires_at <= now || queued_.size() == kMostAtOnce) return false;
+  const bool is_known = std::ranges::any_of(queued_, [&](const QueuedRequest& one) {
+    return one.path.dgid == path.dgid && std::ranges::equal(one.mad, mad);  // a retransmission
   });
   if (is_known) return true;
-  Early& one = early_.emplace_back();
+  QueuedRequest& one = queued_.emplace_back();
   one.path = path;
-  one.refused_at_ns = refused_at;
+  one.expires_at_ns = expires_at;
   std::ranges::copy(mad, one.mad.begin());
   return true;
 }
 
-void ConnectionManager::AskAgain(uint64_t now_ns) {
-  std::vector<Early> due;
-  std::erase_if(early_, [&](const Early& one) {
-    const bool is_due = one.asks_again || one.refused_at_ns <= now_ns;
+void ConnectionManager::RetryQueued(uint64_t now_ns) {
+  std::vector<QueuedRequest> due;
+  std::erase_if(queued_, [&](const QueuedRequest& one) {
+    const bool is_due = one.retry || one.expires_at_ns <= now_ns;
     if (is_due) due.push_back(one);
     return is_due;
   });
-  for (const Early& one : due) {
-    refused_at_ns_ = one.refused_at_ns;
+  for (const QueuedRequest& one : due) {
+    expires_at_ns_ = one.expires_at_ns;
     OnMad(one.path, one.mad);
   }
-  refused_at_ns_.reset();
+  expires_at_ns_.reset();
 }
 
 void ConnectionManager::Tick() {
@@ -402,16 +404,16 @@ void ConnectionManager::Tick() {
     Connection* const c = Find(id);
     if (c != nullptr && c->deadline.has_value() && *c->deadline <= now) OnDeadline(*c);
   }
-  AskAgain(now);
+  RetryQueued(now);
 }
 
 void ConnectionManager::OnDeadline(Connection& c) {
-  Settle(c);
+  StopTimer(c);
   switch (c.state) {
     case State::kEstablished:
-      if (!std::exchange(c.tell_established, false)) return;
-      return Tell(c, {.kind = Kind::kEstablished});
-    case State::kTimewait: c.state = State::kIdle; return Tell(c, {.kind = Kind::kTimewaitExit});
+      if (!std::exchange(c.report_established, false)) return;
+      return Notify(c, {.kind = Kind::kEstablished});
+    case State::kTimewait: c.state = State::kIdle; return Notify(c, {.kind = Kind::kTimewaitExit});
     case State::kReqSent:
     case State::kRepSent:
     case State::kDreqSent:
@@ -422,10 +424,10 @@ void ConnectionManager::OnDeadline(Connection& c) {
         return Send(c.path, c.sent);
       }
       break;
-    default: break;  // an MRA's time is over
+    default: break;  // the time of an MRA has expired
   }
   switch (c.state) {
-    case State::kDreqSent: EnterTimewait(c); return Tell(c, {.kind = Kind::kDisconnected, .status = -ETIMEDOUT});
+    case State::kDreqSent: EnterTimewait(c); return Notify(c, {.kind = Kind::kDisconnected, .status = -ETIMEDOUT});
     case State::kReqSent:
     case State::kMraReqReceived: SendRej(c, Answered::kReq, RejectReason::kTimeout, {}); break;
     case State::kRepSent:
@@ -433,10 +435,10 @@ void ConnectionManager::OnDeadline(Connection& c) {
     default: break;
   }
   c.state = State::kIdle;
-  Tell(c, {.kind = Kind::kUnreachable, .status = -ETIMEDOUT});
+  Notify(c, {.kind = Kind::kUnreachable, .status = -ETIMEDOUT});
 }
 
-// --- What comes
+// --- Received messages
 
 void ConnectionManager::OnMad(const Path& path, MadView mad) {
   const auto header = Parse(mad);
@@ -457,7 +459,7 @@ void ConnectionManager::OnMad(const Path& path, MadView mad) {
 
 void ConnectionManager::OnReq(const Path& path, MadView mad, uint64_t tid) {
   const auto req = Decode<Req>(mad);
-  if (req.local_comm_id == 0) return;  // our mark of an id that is not known; nobody gives it
+  if (req.local_comm_id == 0) return;  // invalid: 0 means "not known" here
   const auto reject = [&](RejectReason reason) {
     Rej rej{.remote_comm_id = req.local_comm_id, .answered = Answered::kReq, .reason = reason};
     Send(path, Encode(rej, tid));
@@ -465,7 +467,7 @@ void ConnectionManager::OnReq(const Path& path, MadView mad, uint64_t tid) {
   uint32_t stale = 0;
   for (const auto& [id, c] : connections_) {
     if (c->remote_guid != req.local_ca_guid || c->state == State::kIdle) continue;
-    // On one NIC that talks to itself, the side that sent this REQ does not know the peer's id yet.
+    // On a connection of a NIC to itself, the side that sent this REQ does not know the peer's id yet.
     if (c->remote_id == req.local_comm_id) {
       switch (c->state) {
         case State::kReqReceived: return SendMra(*c, Answered::kReq);
@@ -477,7 +479,7 @@ void ConnectionManager::OnReq(const Path& path, MadView mad, uint64_t tid) {
     }
     if (c->remote_qpn == req.local_qpn && c->state != State::kTimewait) stale = id;
   }
-  if (stale != 0) {  // the peer gave this QP to a new connection: the old one is dead [IBTA 12.9.8.3.1]
+  if (stale != 0) {  // the peer reuses this QP for a new connection: the old one is stale [IBTA 12.9.8.3.1]
     reject(RejectReason::kStaleConnection);
     (void)Disconnect(stale);
     return;
@@ -518,12 +520,13 @@ void ConnectionManager::OnReq(const Path& path, MadView mad, uint64_t tid) {
                                     .rnr_retry_count = req.rnr_retry_count,
                                     .private_data = req.private_data}};
   const Answer answer = acceptor_ ? acceptor_(incoming) : Answer{};
-  Connection* const made = Find(id);  // the acceptor may have ended it
+  Connection* const made = Find(id);  // the acceptor may have destroyed it
   if (answer.verdict == Answer::Verdict::kTaken) {
     if (made != nullptr) made->handler = answer.handler;
     return;
   }
-  if (answer.verdict == Answer::Verdict::kNoService && !Waits(path, mad)) reject(RejectReason::kInvalidServiceId);
+  if (answer.verdict == Answer::Verdict::kNoService && !QueueRequest(path, mad))
+    reject(RejectReason::kInvalidServiceId);
   Remove(id);
 }
 
@@ -556,18 +559,18 @@ void ConnectionManager::OnRej(const Path& path, MadView mad) {
     case State::kReqReceived:
     case State::kRepSent:
     case State::kMraRepReceived:
-      Settle(*c);
+      StopTimer(*c);
       c->state = State::kIdle;
       break;
     case State::kRepReceived:
     case State::kEstablished:
     case State::kDreqSent:
-      c->tell_established = false;
+      c->report_established = false;
       EnterTimewait(*c);
       break;
     default: return;
   }
-  Tell(*c, {.kind = Kind::kRejected, .status = static_cast<int>(rej.reason), .private_data = rej.private_data});
+  Notify(*c, {.kind = Kind::kRejected, .status = static_cast<int>(rej.reason), .private_data = rej.private_data});
 }
 
 void ConnectionManager::OnRep(const Path& path, MadView mad, uint64_t tid) {
@@ -584,12 +587,12 @@ void ConnectionManager::OnRep(const Path& path, MadView mad, uint64_t tid) {
     case State::kReqSent:
     case State::kMraReqReceived: break;
     case State::kRepReceived: return SendMra(*c, Answered::kRep);
-    case State::kEstablished:  // the RTU was lost; the passive side never sent one
+    case State::kEstablished:  // the RTU was lost (active side); the passive side never sent one
       if (Parse(c->sent)->attribute == Attribute::kRtu) Send(c->path, c->sent);
       return;
     default: return;
   }
-  Settle(*c);
+  StopTimer(*c);
   c->state = State::kRepReceived;
   c->remote_id = rep.local_comm_id;
   c->remote_guid = rep.local_ca_guid;
@@ -598,30 +601,30 @@ void ConnectionManager::OnRep(const Path& path, MadView mad, uint64_t tid) {
   c->rnr_retry_count = rep.rnr_retry_count;
   c->responder_resources = rep.initiator_depth;
   c->initiator_depth = rep.responder_resources;
-  Tell(*c, {.kind = Kind::kReply,
-            .remote_qpn = rep.local_qpn,
-            .qkey = rep.local_qkey,
-            .responder_resources = rep.initiator_depth,
-            .initiator_depth = rep.responder_resources,
-            .flow_control = rep.flow_control,
-            .srq = rep.srq,
-            .rnr_retry_count = rep.rnr_retry_count,
-            .private_data = rep.private_data});
+  Notify(*c, {.kind = Kind::kReply,
+              .remote_qpn = rep.local_qpn,
+              .qkey = rep.local_qkey,
+              .responder_resources = rep.initiator_depth,
+              .initiator_depth = rep.responder_resources,
+              .flow_control = rep.flow_control,
+              .srq = rep.srq,
+              .rnr_retry_count = rep.rnr_retry_count,
+              .private_data = rep.private_data});
 }
 
 void ConnectionManager::OnRtu(const Path& path, MadView mad) {
   const auto rtu = Decode<Rtu>(mad);
   Connection* const c = FindPeer(rtu.remote_comm_id, rtu.local_comm_id, path);
   if (c == nullptr || (c->state != State::kRepSent && c->state != State::kMraRepReceived)) return;
-  Settle(*c);
+  StopTimer(*c);
   c->state = State::kEstablished;
-  Tell(*c, {.kind = Kind::kEstablished, .private_data = rtu.private_data});
+  Notify(*c, {.kind = Kind::kEstablished, .private_data = rtu.private_data});
 }
 
 void ConnectionManager::OnDreq(const Path& path, MadView mad, uint64_t tid) {
   const auto dreq = Decode<Dreq>(mad);
   Connection* const c = FindPeer(dreq.remote_comm_id, dreq.local_comm_id, path);
-  if (c == nullptr) {  // it ended here: so it may there
+  if (c == nullptr) {  // already closed here: let the peer close, too
     const Drep drep{.local_comm_id = dreq.remote_comm_id, .remote_comm_id = dreq.local_comm_id};
     return Send(path, Encode(drep, tid));
   }
@@ -634,16 +637,16 @@ void ConnectionManager::OnDreq(const Path& path, MadView mad, uint64_t tid) {
     default: return;
   }
   if (dreq.remote_qpn != c->local_qpn) return;
-  Settle(*c);
-  c->tell_established = false;
+  StopTimer(*c);
+  c->report_established = false;
   const bool both = c->state == State::kDreqSent;
   c->tid = tid;
   c->state = State::kDreqReceived;
-  if (both || c->handler == nullptr) {  // the user has said so already
+  if (both || c->handler == nullptr) {  // the user has already disconnected
     SendDrep(*c, tid);
     EnterTimewait(*c);
   }
-  Tell(*c, {.kind = Kind::kDisconnected, .private_data = dreq.private_data});
+  Notify(*c, {.kind = Kind::kDisconnected, .private_data = dreq.private_data});
 }
 
 void ConnectionManager::OnDrep(const Path& path, MadView mad) {
@@ -651,7 +654,7 @@ void ConnectionManager::OnDrep(const Path& path, MadView mad) {
   Connection* const c = FindPeer(drep.remote_comm_id, drep.local_comm_id, path);
   if (c == nullptr || c->state != State::kDreqSent) return;
   EnterTimewait(*c);
-  Tell(*c, {.kind = Kind::kDisconnected, .private_data = drep.private_data});
+  Notify(*c, {.kind = Kind::kDisconnected, .private_data = drep.private_data});
 }
 
 void ConnectionManager::OnSidrReq(const Path& path, MadView mad, uint64_t tid) {
@@ -679,7 +682,7 @@ void ConnectionManager::OnSidrReq(const Path& path, MadView mad, uint64_t tid) {
     if (made != nullptr) made->handler = answer.handler;
     return;
   }
-  if (answer.verdict == Answer::Verdict::kNoService && !Waits(path, mad)) {
+  if (answer.verdict == Answer::Verdict::kNoService && !QueueRequest(path, mad)) {
     (void)SidrReply(id, SidrStatus::kUnsupported, 0, 0, {});
   }
   Remove(id);
@@ -689,14 +692,14 @@ void ConnectionManager::OnSidrRep(const Path& path, MadView mad) {
   const auto rep = Decode<SidrRep>(mad);
   Connection* const c = Find(rep.request_id);
   if (c == nullptr || c->state != State::kSidrReqSent || c->path.dgid != path.dgid) return;
-  Settle(*c);
+  StopTimer(*c);
   c->state = State::kIdle;
   c->remote_qpn = rep.qpn;
-  Tell(*c, {.kind = Kind::kSidrReply,
-            .status = static_cast<int>(rep.status),
-            .remote_qpn = rep.qpn,
-            .qkey = rep.qkey,
-            .private_data = rep.private_data});
+  Notify(*c, {.kind = Kind::kSidrReply,
+              .status = static_cast<int>(rep.status),
+              .remote_qpn = rep.qpn,
+              .qkey = rep.qkey,
+              .private_data = rep.private_data});
 }
 
 }  // namespace vireo::service::cm

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communication management: makes and ends connections of RC queue pairs, and finds the queue pairs of datagram
-// services (SIDR), with the messages of messages.h. What IBTA vol. 1 chapter 12 calls the communication manager; state
-// names and what happens in a doubtful state are those of its tables and of Linux' ib_cm, which is the peer.
+// Communication management (IBTA vol. 1, chapter 12): establishes and closes connections of RC queue pairs, and
+// resolves service IDs to datagram queue pairs (SIDR), with the messages of messages.h. State names follow IBTA's state
+// tables; where these are ambiguous, the behaviour follows Linux' ib_cm, the usual peer.
 //
-// It moves no queue pair: its user asks for attributes (QpAttributes) and does that. It knows no addresses but GIDs.
-// Not there: LAP and APR (alternate paths), redirection, reliable datagrams.
+// Does not modify queue pairs: its user does, with QpAttributes. Addresses are GIDs only. Not supported: LAP and APR
+// (alternate paths), redirection, reliable datagrams.
 //
-// One thread. Handlers are called from OnMad and Tick, never from a user's own call; they may call back everything,
-// Destroy of the same connection included. Errors: kInvalidArgument (no such id, private data too long), kBadState.
+// Not thread-safe. Handlers are called from OnMad and Tick only, never from within a user's call; they may call every
+// function, including Destroy of the same connection. Errors: kInvalidArgument (no such id, private data too long),
+// kBadState.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 
 namespace vireo::service::cm {
 
-// From one of this NIC's GIDs to another's. QP 1 is the MAD's, any other the connection's.
+// A path from one of this NIC's GIDs to a peer's.
 struct Path {
   uint8_t sgid_index = 0;
   Gid sgid{}, dgid{};
@@ -37,12 +38,12 @@ struct Path {
 class MadTransport {
  public:
   virtual ~MadTransport() = default;
-  // To QP 1 of path.dgid. A datagram: it may be lost, and then that is nobody's error. Does not call OnMad.
+  // Sends to QP 1 of path.dgid, unreliably: loss is not reported. Does not call OnMad.
   virtual void SendMad(const Path& path, MadView mad) = 0;
 };
 
 enum class State : uint8_t {
-  kIdle,  // rejected, unreachable, or over
+  kIdle,  // rejected, unreachable, or closed
   kReqSent,
   kMraReqReceived,
   kReqReceived,
@@ -79,12 +80,12 @@ struct AcceptParameters {
   std::span<const uint8_t> private_data{};
 };
 
-// Seen from here: responder_resources is what this side's responder needs.
+// From this side's view: responder_resources is what this side's responder needs.
 struct Event {
   enum class Kind : uint8_t {
-    kRequest,      // REQ or SIDR_REQ; by the acceptor only
+    kRequest,      // REQ or SIDR_REQ; passed to the acceptor only
     kReply,        // REP
-    kEstablished,  // RTU, or what Establish() was told
+    kEstablished,  // RTU received, or after Establish()
     kRejected,     // `status`: RejectReason
     kUnreachable,  // no answer to REQ, REP or SIDR_REQ: -ETIMEDOUT
     kDisconnected,
@@ -108,7 +109,7 @@ class Handler {
   ~Handler() = default;
 };
 
-// What a REQ or SIDR_REQ asks for.
+// The contents of a REQ or SIDR_REQ.
 struct Incoming {
   uint32_t id = 0;  // of the new connection
   bool is_sidr = false;
@@ -121,45 +122,45 @@ class ConnectionManager {
  public:
   struct Options {
     uint64_t node_guid = 0;
-    uint64_t seed = 0;                 // of the numbers of connections
-    uint8_t response_timeout = 20;     // exponent: this and the peer's answer to a message
+    uint64_t seed = 0;                 // of connection IDs
+    uint8_t response_timeout = 20;     // exponent: of this side's and the peer's answer to a message
     uint8_t max_retries = 15;          // 4 bits
-    uint8_t packet_life_time = 16;     // exponent, what Linux takes for RoCE
+    uint8_t packet_life_time = 16;     // exponent, as Linux uses for RoCE
     uint8_t target_ack_delay = 15;     // exponent
-    uint8_t mra_service_timeout = 24;  // exponent: time that an MRA asks for
-    // How long a request for a service that is not there waits for it before it is refused.
+    uint8_t mra_service_timeout = 24;  // exponent: the time requested by an MRA
+    // How long a request for an unknown service is queued before it is rejected.
     uint64_t refusal_delay_ns = 0;
   };
-  // Nanoseconds of the time in which the users live: those that accept are processes, so not a simulation's time.
+  // Nanoseconds of the users' clock: acceptors are processes, so this is not the simulation's time.
   using Clock = std::function<uint64_t()>;
   struct Answer {
     enum class Verdict : uint8_t { kTaken, kNoService, kIgnored } verdict = Verdict::kNoService;
     Handler* handler = nullptr;  // of the connection, if taken; outlives it
   };
-  // kIgnored: as if it had not come; the peer asks again.
+  // kIgnored: dropped; the peer retries.
   using Acceptor = std::function<Answer(const Incoming&)>;
 
   ConnectionManager(MadTransport& transport, Clock clock, const Options& options);
   ~ConnectionManager();
   void SetAcceptor(Acceptor acceptor) { acceptor_ = std::move(acceptor); }
-  // There may be a service that was not there: with the next Tick, those who wait for one ask again.
+  // A service was added: the next Tick retries queued requests.
   void OnServiceAdded();
 
-  // Sends REQ (SIDR_REQ). The handler outlives the connection. Gives its id.
+  // Sends REQ (SIDR_REQ) and returns the connection's id. The handler must outlive the connection.
   host::Result<uint32_t> Connect(Handler& handler, const Path& path, const ConnectParameters& parameters);
   host::Result<uint32_t> Resolve(Handler& handler, const Path& path, uint64_t service_id,
                                  std::span<const uint8_t> private_data);
   host::Status Accept(uint32_t id, const AcceptParameters& parameters);  // REP
   host::Status Ready(uint32_t id);                                       // RTU, after a kReply
-  // Data came on the connection before the RTU did. kEstablished follows with the next Tick. Nothing if it is
-  // established already.
+  // Data arrived on the connection before the RTU. kEstablished follows with the next Tick. No effect if already
+  // established.
   host::Status Establish(uint32_t id);
   host::Status Reject(uint32_t id, RejectReason reason, std::span<const uint8_t> private_data);
-  // DREQ, or DREP if the peer was first.
+  // Sends DREQ, or DREP if the peer has sent DREQ.
   host::Status Disconnect(uint32_t id);
   host::Status SidrReply(uint32_t id, SidrStatus status, uint32_t qpn, uint32_t qkey,
                          std::span<const uint8_t> private_data);
-  // The handler hears no more. The peer is told, whatever the state.
+  // Ends the connection: no more events to the handler. The peer is notified in every state.
   void Destroy(uint32_t id);
 
   // For INIT_QP_ATTR. [IBTA 12.9.8, table of QP attributes]
@@ -172,12 +173,12 @@ class ConnectionManager {
     uint8_t timeout = 0, retry_count = 0, rnr_retry_count = 0;
   };
   std::optional<QpAttributes> Query(uint32_t id) const;
-  uint8_t AckTimeout(uint8_t packet_life_time) const;  // exponent, with this CA's delay
+  uint8_t AckTimeout(uint8_t packet_life_time) const;  // exponent, this CA's delay included
   const Options& options() const { return options_; }
 
-  // A MAD came; `path` is that of an answer to it. What is not understood is dropped.
+  // Handles a received MAD; `path` is the path of an answer. Unknown messages are dropped.
   void OnMad(const Path& path, MadView mad);
-  // The clock's time of the earliest thing to do; none: nothing.
+  // The clock's time of the next deadline; none: no deadline.
   std::optional<uint64_t> NextDeadline() const;
   void Tick();
 
@@ -185,11 +186,11 @@ class ConnectionManager {
 
  private:
   struct Connection;
-  struct Early {  // a request that waits for its service
+  struct QueuedRequest {  // for a service that does not exist yet
     Path path;
     Mad mad{};
-    uint64_t refused_at_ns = 0;
-    bool asks_again = false;
+    uint64_t expires_at_ns = 0;
+    bool retry = false;
   };
 
   Connection* Find(uint32_t id) const;
@@ -197,17 +198,17 @@ class ConnectionManager {
   Connection& Add(Handler* handler, const Path& path);
   void Remove(uint32_t id);
   void Send(const Path& path, const Mad& mad);
-  // Sends it, and again and again until Settle or the retries are used up.
+  // Sends it, and retransmits until StopTimer or until the retries are exhausted.
   void SendUntilAnswered(Connection& c, const Mad& mad);
-  static void Settle(Connection& c);
+  static void StopTimer(Connection& c);
   void SendRej(const Connection& c, Answered answered, RejectReason reason, std::span<const uint8_t> private_data);
   void SendMra(const Connection& c, Answered answered);
   void SendDrep(const Connection& c, uint64_t tid);
   void EnterTimewait(Connection& c);
-  void Tell(Connection& c, const Event& event);  // the last thing that is done with c
+  void Notify(Connection& c, const Event& event);  // may destroy c
   void OnDeadline(Connection& c);
-  bool Waits(const Path& path, MadView mad);  // false: it has waited long enough
-  void AskAgain(uint64_t now_ns);
+  bool QueueRequest(const Path& path, MadView mad);  // false: expired, or the queue is full
+  void RetryQueued(uint64_t now_ns);
 
   void OnReq(const Path& path, MadView mad, uint64_t tid);
   void OnMra(const Path& path, MadView mad);
@@ -225,8 +226,8 @@ class ConnectionManager {
   Acceptor acceptor_;
   std::mt19937_64 random_;
   std::map<uint32_t, std::unique_ptr<Connection>> connections_;
-  std::vector<Early> early_;
-  std::optional<uint64_t> refused_at_ns_;  // of the one that asks again now
+  std::vector<QueuedRequest> queued_;
+  std::optional<uint64_t> expires_at_ns_;  // of the queued request that is being retried
 };
 
 }  // namespace vireo::service::cm

@@ -13,11 +13,11 @@ using host::Result;
 using host::Status;
 
 constexpr size_t kReceiveBytes = spec::kRdmaUdGrhBytes + kMadBytes;
-constexpr uint64_t kIsSend = uint64_t{1} << 32;  // of wr_id; the rest is the slot
-constexpr uint8_t kDscp = 0xfc;                  // of a traffic class; the rest is ECN, which is the network's
+constexpr uint64_t kIsSend = uint64_t{1} << 32;  // flag of wr_id; the low bits are the slot
+constexpr uint8_t kDscp = 0xfc;                  // of a traffic class; the other bits are ECN, set by the network
 
-// The path back from the header that a datagram came with. None: no IP header.
-std::optional<Path> PathBack(std::span<const uint8_t, spec::kRdmaUdGrhBytes> header) {
+// The reverse path, from the IP header of a received datagram. None: no IP header.
+std::optional<Path> ReversePath(std::span<const uint8_t, spec::kRdmaUdGrhBytes> header) {
   Path path;
   const uint8_t* const ipv4 = header.data() + spec::kRdmaUdGrhBytes - spec::Ipv4::kBytes;
   if (header[0] >> 4 == 6) {
@@ -90,7 +90,7 @@ std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
   if (const auto found = handles_.find(key); found != handles_.end()) return found->second;
   const auto mac = options_.neighbors(path.dgid);
   if (!mac.has_value()) return nullptr;
-  if (handles_.size() >= options_.handles) {  // those that no work request uses; the next datagram makes them again
+  if (handles_.size() >= options_.handles) {  // evict unused handles; the next datagram recreates them
     std::erase_if(handles_, [](const auto& handle) { return handle.second.use_count() == 1; });
   }
   spec::RdmaAhAttr attributes;
@@ -106,7 +106,7 @@ std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
 }
 
 void Gsi::SendMad(const Path& path, MadView mad) {
-  Waiting what{.path = path, .mad = {}};
+  QueuedMad what{.path = path, .mad = {}};
   std::ranges::copy(mad, what.mad.begin());
   auto& queue = FindOwn(path.dgid) != nullptr ? loop_ : waiting_;
   if (queue.size() >= kWaitingMax) {
@@ -118,7 +118,7 @@ void Gsi::SendMad(const Path& path, MadView mad) {
   }
 }
 
-void Gsi::Post(const Waiting& what) {
+void Gsi::Post(const QueuedMad& what) {
   auto handle = Handle(what.path);
   if (handle == nullptr) {
     ++dropped_;
@@ -143,7 +143,7 @@ void Gsi::Post(const Waiting& what) {
 
 void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
   const std::span<const uint8_t, kReceiveBytes> bytes(memory_->data() + slot * kReceiveBytes, kReceiveBytes);
-  auto path = PathBack(bytes.first<spec::kRdmaUdGrhBytes>());
+  auto path = ReversePath(bytes.first<spec::kRdmaUdGrhBytes>());
   const LocalGid* const own = path.has_value() ? FindOwn(path->sgid) : nullptr;
   if (completion.status != spec::IbWcStatus::kSuccess || completion.byte_len != kReceiveBytes ||
       completion.src_qp != spec::kGsiQpn || own == nullptr) {
@@ -151,15 +151,15 @@ void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
     return;
   }
   path->sgid_index = own->index;
-  Mad mad;  // its own: the receiver may make the slot free
+  Mad mad;  // copy: the receiver may free the slot
   std::ranges::copy(bytes.subspan<spec::kRdmaUdGrhBytes>(), mad.begin());
   if (receiver_) receiver_(*path, mad);
 }
 
 Status Gsi::Poll() {
-  // Only those that wait now: answers to them may wait for the next Poll.
+  // Only those pending now: answers to them wait for the next Poll.
   for (size_t left = loop_.size(); left > 0; --left) {
-    Waiting what = loop_.front();
+    QueuedMad what = loop_.front();
     loop_.pop_front();
     Path back = what.path;
     std::swap(back.sgid, back.dgid);
@@ -181,7 +181,7 @@ Status Gsi::Poll() {
       }
       Deliver(slot, completion);
       if (completion.status == spec::IbWcStatus::kWrFlushErr) {
-        return Error{ErrorCode::kBadState, "QP 1 has gone to error"};
+        return Error{ErrorCode::kBadState, "QP 1 is in the error state"};
       }
       if (Status posted = Receive(slot); !posted.ok()) return posted;
     }

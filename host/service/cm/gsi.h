@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Management datagrams over queue pair 1 of a NIC: sends them, and hands on what comes. What it sends to one of the
-// NIC's own GIDs does not go to the wire (the device does not loop back) but comes back by itself.
+// Sends and receives management datagrams (MADs) on queue pair 1 of a NIC. MADs to one of the NIC's own GIDs are looped
+// back in software, because the device does not loop back.
 //
-// A datagram is dropped, and counted, if its destination's MAC address is not known, more than kWaitingMax wait for a
-// work request, or it is no MAD: wrong length, not from QP 1, not to one of this NIC's GIDs.
+// A datagram is dropped, and counted, if its destination's MAC address is unknown, more than kWaitingMax wait for a
+// work request, or it is not a valid MAD: wrong length, not from QP 1, not to one of this NIC's GIDs.
 //
-// One thread; Poll() is for the interrupt of `vector`, or to be called again and again.
+// Not thread-safe. Call Poll() on the interrupt of `vector`, or periodically.
 #pragma once
 
 #include <array>
@@ -40,35 +40,35 @@ class Gsi final : public MadTransport {
     std::optional<uint16_t> vector;  // for its completion queue
     uint32_t receives = 64;
     uint32_t sends = 32;
-    size_t handles = 32;  // address handles kept
+    size_t handles = 32;  // cached address handles
   };
   static constexpr size_t kWaitingMax = 1024;
   using Receiver = std::function<void(const Path&, MadView)>;
 
-  // Takes QP 1 of the device. It must go before the device does.
+  // Takes QP 1 of the device. Must be destroyed before the device.
   static host::Result<std::unique_ptr<Gsi>> Create(const std::shared_ptr<verbs::Device>& device, Options options);
   ~Gsi() override;
   void SetReceiver(Receiver receiver) { receiver_ = std::move(receiver); }
 
   void SendMad(const Path& path, MadView mad) override;
-  // Hands on what has come, sends what waited, and asks for the next interrupt. What fails is the device's end.
+  // Delivers received MADs, sends waiting ones, and arms the next interrupt. An error is a fatal device error.
   host::Status Poll();
-  // Something waits that no interrupt will tell of: Poll() again.
+  // Looped-back MADs are pending, for which there is no interrupt: call Poll() again.
   bool IsPending() const { return !loop_.empty(); }
   uint64_t dropped() const { return dropped_; }
   const verbs::QueuePair& qp() const { return *qp_; }
 
  private:
-  struct Waiting {
+  struct QueuedMad {
     Path path;
     Mad mad;
   };
-  using HandleKey = std::tuple<uint8_t, Gid, uint8_t, uint8_t, uint32_t>;  // all that a handle is made from
+  using HandleKey = std::tuple<uint8_t, Gid, uint8_t, uint8_t, uint32_t>;  // all attributes of a handle
   explicit Gsi(Options options) : options_(std::move(options)) {}
   host::Status Open(const std::shared_ptr<verbs::Device>& device);
   host::Status Receive(uint32_t slot);
   std::shared_ptr<verbs::AddressHandle> Handle(const Path& path);
-  void Post(const Waiting& what);
+  void Post(const QueuedMad& what);
   void Deliver(uint32_t slot, const spec::RdmaCqReq& completion);
   const LocalGid* FindOwn(const Gid& gid) const;
 
@@ -79,11 +79,11 @@ class Gsi final : public MadTransport {
   host::DmaBuffer memory_;
   std::shared_ptr<verbs::MemoryRegion> region_;
   std::map<HandleKey, std::shared_ptr<verbs::AddressHandle>> handles_;
-  std::vector<std::shared_ptr<verbs::AddressHandle>> used_;  // by send slot, while it is under way
+  std::vector<std::shared_ptr<verbs::AddressHandle>> used_;  // by send slot, while the send is outstanding
   std::vector<uint32_t> free_sends_;
-  std::deque<Waiting> waiting_, loop_;
+  std::deque<QueuedMad> waiting_, loop_;
   uint64_t dropped_ = 0;
-  std::shared_ptr<verbs::QueuePair> qp_;  // goes first
+  std::shared_ptr<verbs::QueuePair> qp_;  // destroyed first
 };
 
 }  // namespace vireo::service::cm

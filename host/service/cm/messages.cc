@@ -7,7 +7,7 @@
 namespace vireo::service::cm {
 namespace {
 
-// Both directions go through one list of fields (Visit below), in the order of the wire, most significant bit first.
+// Encoder and decoder share one field list (Visit below), in wire order, most significant bit first.
 class Writer {
  public:
   explicit Writer(std::span<uint8_t> bytes) : bytes_(bytes) {}

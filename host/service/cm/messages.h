@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of communication management as they travel on QP 1: management datagrams (MADs) of 256 bytes.
-// Sources: IBTA Architecture Specification vol. 1 (1.6), 13.4.3 (MAD header), 12.6 and 12.11 (messages), Annex A11 (the
-// address header that RDMA IP CM puts in front of private data).
+// The wire format of communication management messages on QP 1: management datagrams (MADs) of 256 bytes. Sources: IBTA
+// Architecture Specification vol. 1 (1.6), 13.4.3 (MAD header), 12.6 and 12.11 (messages), Annex A11 (the address
+// header that RDMA IP CM puts in front of private data).
 //
-// They are described here and not in spec/, because spec/ has the numbers that two parts of Vireo must agree on: the
-// device carries a MAD as any datagram and never looks into it. The other reader is a peer's Linux.
+// They are not in spec/, because spec/ holds only numbers that two parts of Vireo share: the device does not parse
+// MADs. The peer is Linux.
 //
-// Codecs check nothing but the header (Parse): every combination of bits is a message. Numbers are in host order, GIDs
-// and private data bytes as on the wire. Reserved bits are sent as 0 and ignored.
+// Codecs check only the header (Parse); every other bit pattern is valid. Numbers are in host byte order, GIDs and
+// private data as on the wire. Reserved bits are sent as 0 and ignored.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ enum class Attribute : uint16_t {
   kSidrRep = 0x18,
 };
 
-// IBTA 12.6.7.2. Others are passed on as numbers.
+// IBTA 12.6.7.2. Other values are passed through.
 enum class RejectReason : uint16_t {
   kNoQp = 1,
   kNoResources = 3,
@@ -49,13 +49,13 @@ enum class RejectReason : uint16_t {
   kVendorOption = 35,
 };
 
-// Which message a REJ or MRA answers.
+// The message that a REJ or MRA answers.
 enum class Answered : uint8_t { kReq = 0, kRep = 1, kOther = 2 };
 
 // IBTA 12.11.2.
 enum class SidrStatus : uint8_t { kValid = 0, kUnsupported = 1, kReject = 2, kNoQp = 3, kRedirect = 4, kVersion = 5 };
 
-// 5 bits mean 4.096 us times 2^n. [IBTA 12.7.3]
+// Timeout encoding: 4.096 us times 2^n, n of 5 bits. [IBTA 12.7.3]
 constexpr uint64_t TimeoutNs(uint8_t exponent) { return uint64_t{4096} << (exponent & 0x1f); }
 
 // IBTA 13.4.3. The first three are constants that Parse checks.
@@ -63,7 +63,7 @@ struct MadHeader {
   static constexpr size_t kBytes = 24;
   uint8_t base_version = 1;
   uint8_t mgmt_class = 7;     // communication management
-  uint8_t class_version = 2;  // of it
+  uint8_t class_version = 2;  // of communication management
   uint8_t method = 3;         // Send()
   uint16_t status = 0;
   uint16_t class_specific = 0;
@@ -75,7 +75,7 @@ struct MadHeader {
 
 inline constexpr size_t kMessageBytes = kMadBytes - MadHeader::kBytes;
 
-// One path in a REQ. RoCE has no LIDs: permissive ones, 0xffff. [what Linux sends]
+// One path in a REQ. RoCE has no LIDs: permissive LIDs, 0xffff. [as Linux sends]
 struct ReqPath {
   uint16_t local_lid = 0, remote_lid = 0;
   Gid local_gid{}, remote_gid{};
@@ -132,7 +132,7 @@ struct Rej {  // 12.6.7
   static constexpr size_t kPrivateBytes = 148, kInfoBytes = 72;
   uint32_t local_comm_id = 0, remote_comm_id = 0;  // 0: not known to the sender
   Answered answered = Answered::kReq;
-  uint8_t info_length = 0;  // of info that counts, 7 bits
+  uint8_t info_length = 0;  // valid bytes of info, 7 bits
   RejectReason reason = RejectReason::kConsumer;
   std::array<uint8_t, kInfoBytes> info{};
   std::array<uint8_t, kPrivateBytes> private_data{};
@@ -210,13 +210,13 @@ struct IpHeader {
   Gid source{}, destination{};  // IPv4 in the last 4 bytes, the others 0
 };
 
-// The header, if the MAD is one of communication management in the version that is spoken; the attribute may be any.
+// The header, if the MAD is a communication management MAD of the supported version; any attribute.
 std::optional<MadHeader> Parse(MadView mad);
 
-// A whole MAD; the attribute is the message's.
+// Encodes a whole MAD with the attribute of Message.
 template <typename Message>
 Mad Encode(const Message& message, uint64_t transaction_id);
-// What follows the header, which says that it is a Message.
+// Decodes the message after the header. The caller has checked that the attribute is that of Message.
 template <typename Message>
 Message Decode(MadView mad);
 

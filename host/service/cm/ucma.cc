@@ -14,7 +14,7 @@ namespace {
 using State = UcmaId::State;
 using Kind = cm::Event::Kind;
 
-// What Linux gives by default to those who do not care (ip_local_port_range).
+// Linux' default ephemeral port range (ip_local_port_range).
 constexpr uint16_t kEphemeralFirst = 32768, kEphemeralLast = 60999;
 
 }  // namespace
@@ -91,7 +91,7 @@ int Ucma::Bind(UcmaId& id, const UcmaAddress& address) {
     constexpr uint32_t kPorts = kEphemeralLast - kEphemeralFirst + 1;
     const auto start = static_cast<uint32_t>(random_() % kPorts);
     uint32_t tried = 0;
-    // A port of one's own, whatever the address.
+    // A port that is free on all addresses.
     const auto is_taken = [&](uint16_t port) {
       return std::ranges::any_of(ids_, [&](const auto& other) {
         return other.second->owns_port && other.second->space == id.space && other.second->source.port == port;
@@ -118,14 +118,14 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
     const UcmaAddress any{.family = destination.family};
     UcmaAddress from = source.value_or(any);
     if (source.has_value() && source->family != destination.family) return -EINVAL;
-    if (from.family == AF_INET && from.is_any()) from.gid = cm::Gid{};  // any form of it
+    if (from.family == AF_INET && from.is_any()) from.gid = cm::Gid{};  // every form of 0.0.0.0
     if (const int error = Bind(id, from); error != 0) return error;
   }
   if (!id.Is(State::kBound)) return -EINVAL;
   if (id.source.family != destination.family) return -EINVAL;
   id.destination = destination;
 
-  // A GID of the destination's kind: mapped IPv4 speaks to mapped IPv4.
+  // A source GID of the destination's family: IPv4-mapped or not.
   const auto is_mapped = [](const cm::Gid& gid) {
     return std::all_of(gid.begin(), gid.begin() + 10, [](uint8_t byte) { return byte == 0; }) && gid[10] == 0xff;
   };
@@ -145,7 +145,7 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
     return 0;
   }
   if (to_self) id.destination.gid = own->gid;
-  std::erase_if(resolving_, [&id](const Resolving& one) { return one.id == id.number; });  // this one counts
+  std::erase_if(resolving_, [&id](const Resolving& one) { return one.id == id.number; });  // replaced by this one
   const Reach reach = OwnGid(id.destination) != nullptr ? Reach::kThere : neighbors_(id.destination.gid);
   if (reach == Reach::kSearching) {
     resolving_.push_back({.id = id.number, .own = own});
@@ -182,7 +182,7 @@ void Ucma::ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach) {
 void Ucma::ResolveWaiting() {
   std::erase_if(resolving_, [this](const Resolving& one) {
     UcmaId* const id = Find(one.id);
-    // Destroyed meanwhile, or in use for something else.
+    // Destroyed meanwhile, or no longer resolving.
     if (id == nullptr || !id->Is(State::kBound)) return true;
     const Reach reach = neighbors_(id->destination.gid);
     if (reach == Reach::kSearching) return false;
@@ -233,7 +233,7 @@ cm::ConnectionManager::Answer Ucma::OnIncoming(const cm::Incoming& incoming) {
   child.responder_resources = incoming.event.responder_resources;
   cm::Event event = incoming.event;
   event.private_data = data.subspan(cm::IpHeader::kBytes);
-  // It counts for the listener, under whose uid it comes.
+  // Counted and reported for the listener, with its uid.
   Report(*listener, static_cast<uint32_t>(UcmaEvent::kConnectRequest), 0, event, child.number + 1);
   return {.verdict = Verdict::kTaken, .handler = &child};
 }
@@ -262,7 +262,7 @@ void Ucma::Report(UcmaId& id, uint32_t event, int status) { Report(id, event, st
 
 // `child`: its number + 1; 0: none.
 void Ucma::Report(UcmaId& id, uint32_t event, int status, const cm::Event& what, uint32_t child) {
-  // Of a connection that the program has not accepted it knows nothing; its accept will fail.
+  // No events of a connection that the program has not accepted yet; its accept will fail.
   const bool is_passive_unknown = !id.owns_port && id.uid == 0;
   if (is_passive_unknown) return;
   rdma_ucm_event_resp response{};
@@ -316,13 +316,13 @@ void UcmaFile::Queue(Pending event) {
 }
 
 void UcmaFile::DropEvents(uint32_t id) {
-  std::vector<uint32_t> unheard;
+  std::vector<uint32_t> unreported;
   std::erase_if(events_, [&](const Pending& event) {
     if (event.id != id) return false;
-    if (event.child != 0) unheard.push_back(event.child - 1);
+    if (event.child != 0) unreported.push_back(event.child - 1);
     return true;
   });
-  for (const uint32_t child : unheard) {
+  for (const uint32_t child : unreported) {
     if (UcmaId* const made = ucma_.Find(child); made != nullptr) ucma_.Destroy(*made);
   }
 }

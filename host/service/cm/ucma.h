@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Linux' rdma_ucm and rdma_cm are to a program: the commands of /dev/infiniband/rdma_cm (<rdma/rdma_user_cm.h>,
-// ABI 4), for one NIC and any number of open files. Below it is cm::ConnectionManager.
+// The counterpart of Linux' rdma_ucm and rdma_cm: the commands of /dev/infiniband/rdma_cm (<rdma/rdma_user_cm.h>, ABI
+// 4), for one NIC and any number of open files. Built on cm::ConnectionManager.
 //
-// Port spaces TCP (RC) and UDP (UD by SIDR) on the NIC's IPv4 and IPv6 addresses; space IB with a queue pair type, too,
-// but no addresses of family AF_IB: librdmacm then takes IP. No multicast (-EOPNOTSUPP). Ports belong to the NIC: all
-// its files share them. IDs are unique among them.
+// Port spaces TCP (RC) and UDP (UD by SIDR) on the NIC's IPv4 and IPv6 addresses; also port space IB with a queue pair
+// type, but no AF_IB addresses: librdmacm then uses IP. No multicast (-EOPNOTSUPP). Ports and IDs are per NIC, shared
+// by all its files.
 //
-// Errors are what Linux gives, as -errno. One thread. A file's `on_event` is called when an event waits where none did;
-// it must not call back.
+// Errors are those of Linux, as -errno. Not thread-safe. A file's `on_event` is called when its event queue becomes
+// non-empty; it must not call back.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct UcmaId final : cm::Handler {
   enum class State : uint8_t { kIdle, kBound, kAddressResolved, kRouteResolved, kConnect, kListen, kDisconnected };
 
   uint32_t number = 0;
-  uint64_t uid = 0;  // the program's; 0: it does not know this one yet
+  uint64_t uid = 0;  // set by the program; 0: not yet reported to it
   UcmaFile* file = nullptr;
   uint16_t space = 0;
   bool is_datagram = false;
@@ -51,22 +51,22 @@ struct UcmaId final : cm::Handler {
   uint32_t qpn = 0, qkey = 0;
   bool srq = false;
   uint8_t responder_resources = 0;
-  uint32_t backlog = 0;  // requests that may still wait
+  uint32_t backlog = 0;  // free entries of the listen backlog
   uint32_t events_reported = 0;
 
   void OnCmEvent(uint32_t id, const cm::Event& event) override;
   bool Is(State is) const { return state == is; }
 };
 
-// One open file. Closed by its destructor: all its IDs end.
+// One open file. The destructor closes it and destroys its IDs.
 class UcmaFile {
  public:
   ~UcmaFile();
   UcmaFile(const UcmaFile&) = delete;
   UcmaFile& operator=(const UcmaFile&) = delete;
 
-  // A command, and the option's bytes behind it. 0 or -errno; GET_EVENT without an event: -EAGAIN. `response` is
-  // replaced; it is empty if it failed.
+  // Executes a command, with the option's bytes behind it. 0 or -errno; GET_EVENT without an event: -EAGAIN. `response`
+  // is overwritten; empty on failure.
   int Write(std::span<const uint8_t> command, std::vector<uint8_t>& response);
   bool HasEvent() const { return !events_.empty(); }
   uint32_t number() const { return number_; }
@@ -75,15 +75,15 @@ class UcmaFile {
   friend class Ucma;
   friend struct UcmaId;
   struct Pending {
-    uint32_t id = 0;     // that counts it
-    uint32_t child = 0;  // of a request: the new ID
+    uint32_t id = 0;     // whose events_reported counts it
+    uint32_t child = 0;  // of a connect request: the new ID + 1; 0: none
     std::vector<uint8_t> response;
   };
   UcmaFile(Ucma& ucma, uint32_t number, std::function<void()> on_event)
       : ucma_(ucma), number_(number), on_event_(std::move(on_event)) {}
 
   void Queue(Pending event);
-  void DropEvents(uint32_t id);  // and the new IDs that nobody has heard of
+  void DropEvents(uint32_t id);  // and destroys unreported new IDs
   struct Call {                  // a command without its header
     std::span<const uint8_t> in;
     std::span<const uint8_t> option;
@@ -93,7 +93,7 @@ class UcmaFile {
   using Command = int (UcmaFile::*)(const Call&);
   static const Command kCommands[];
 
-  // The ID, if it is this file's. Else null, and *error is set.
+  // The ID if it belongs to this file, else null with *error set.
   UcmaId* Find(uint32_t number, int* error);
 
   int CreateId(const Call& call);
@@ -126,8 +126,8 @@ class UcmaFile {
 class Ucma {
  public:
   struct Identity {
-    uint64_t node_guid = 0;     // as a number
-    uint32_t device_index = 0;  // what ibv_get_device_index() says
+    uint64_t node_guid = 0;     // host byte order
+    uint32_t device_index = 0;  // as ibv_get_device_index() returns
     struct Gid {
       uint8_t index = 0;
       cm::Gid gid{};
@@ -137,16 +137,16 @@ class Ucma {
     uint32_t link_mbps = 0;
     uint64_t seed = 0;  // of first PSNs and ports
   };
-  // Whether a peer with this GID can be reached; kSearching: that is being found out, ask again.
+  // Reachability of a peer; kSearching: address resolution in progress, query again.
   enum class Reach : uint8_t { kNowhere, kThere, kSearching };
   using Neighbors = std::function<Reach(const cm::Gid&)>;
 
-  // Becomes the manager's acceptor. The manager outlives it, it its files.
+  // Installs itself as the manager's acceptor. Must outlive its files; the manager must outlive it.
   Ucma(cm::ConnectionManager& manager, Identity identity, Neighbors neighbors);
   ~Ucma();
   std::unique_ptr<UcmaFile> Open(std::function<void()> on_event);
   size_t ids() const { return ids_.size(); }
-  // Asks again about those that are searched for. To be called whenever something may have been found.
+  // Retries pending address resolutions. Call it whenever a neighbour may have been found.
   void ResolveWaiting();
 
  private:
@@ -160,7 +160,7 @@ class Ucma {
   int Bind(UcmaId& id, const UcmaAddress& address);
   int CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) const;
   int Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const UcmaAddress& destination);
-  uint32_t ReachOf(const cm::Gid& gid) const;  // as kUcmaReach answers
+  uint32_t ReachOf(const cm::Gid& gid) const;  // in the encoding of kUcmaReach
   void ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach);
   const Identity::Gid* OwnGid(const UcmaAddress& address) const;
   uint8_t PacketLifeTime(const UcmaId& id) const;
@@ -180,7 +180,7 @@ class Ucma {
     uint32_t id = 0;
     const Identity::Gid* own = nullptr;
   };
-  std::vector<Resolving> resolving_;  // IDs whose destinations are searched for
+  std::vector<Resolving> resolving_;  // IDs with address resolution in progress
 };
 
 }  // namespace vireo::service

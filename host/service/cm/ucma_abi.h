@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user-space ABI of Linux' rdma_cm, with what its header leaves to librdmacm.
+// The user-space ABI of Linux' rdma_cm, including constants that only librdmacm's headers define.
 #pragma once
 
-// Before Linux' own, which leave out what libc has.
+// Before Linux' headers, which omit definitions that libc has made.
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -24,7 +24,7 @@ enum class UcmaEvent : uint32_t {
   kTimewaitExit = 15,
 };
 
-// <infiniband/verbs.h>; Linux gives its own the same numbers.
+// <infiniband/verbs.h>; the kernel uses the same values.
 inline constexpr uint8_t kQpTypeRc = 2, kQpTypeUd = 4;
 inline constexpr uint32_t kQpStateInit = 1, kQpStateRtr = 2, kQpStateRts = 3, kQpStateError = 6;
 inline constexpr uint32_t kAsyncCommEst = 4;

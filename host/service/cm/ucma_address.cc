@@ -11,7 +11,7 @@ namespace vireo::service {
 namespace {
 
 constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-constexpr uint16_t kAfIb = 27;  // <linux/socket.h>, not in all of libc's
+constexpr uint16_t kAfIb = 27;  // <linux/socket.h>; missing in some libc versions
 
 cm::Gid Mapped(const uint8_t* four) {
   cm::Gid gid{};
@@ -78,8 +78,8 @@ size_t ToSockaddr(const UcmaAddress& address, std::span<uint8_t> bytes) {
 }
 
 void ToSockaddrIb(const cm::Gid& gid, uint16_t pkey, uint64_t service_id, std::span<uint8_t, kSockaddrIbBytes> bytes) {
-  // sib_family, sib_pkey, sib_flowinfo, sib_addr, sib_sid, sib_sid_mask, sib_scope_id; network order but the first and
-  // the last. [librdmacm, <infiniband/ib.h>]
+  // sib_family, sib_pkey, sib_flowinfo, sib_addr, sib_sid, sib_sid_mask, sib_scope_id; network byte order except the
+  // first and the last. [librdmacm, <infiniband/ib.h>]
   std::ranges::fill(bytes, uint8_t{0});
   std::memcpy(bytes.data(), &kAfIb, sizeof kAfIb);
   bytes[2] = static_cast<uint8_t>(pkey >> 8);

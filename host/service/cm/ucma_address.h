@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP addresses as rdma_cm has them: as sockets' addresses in commands, as GIDs below.
+// IP addresses of rdma_cm: socket addresses in commands, GIDs below.
 #pragma once
 
 #include <netinet/in.h>
@@ -23,11 +23,11 @@ struct UcmaAddress {
   bool is_loopback() const;
 };
 
-// From struct sockaddr_in or sockaddr_in6, by its family. None: another family, or cut off.
+// From struct sockaddr_in or sockaddr_in6, by its family. None: another family, or truncated.
 std::optional<UcmaAddress> FromSockaddr(std::span<const uint8_t> bytes);
-// Gives the bytes used; the rest is left alone. Nothing for AF_UNSPEC. `bytes` has room for sockaddr_in6.
+// Returns the number of bytes written; 0 for AF_UNSPEC. `bytes` holds at least a sockaddr_in6.
 size_t ToSockaddr(const UcmaAddress& address, std::span<uint8_t> bytes);
-// As struct sockaddr_ib (48 bytes), what a query for GIDs answers.
+// Writes struct sockaddr_ib (48 bytes), the answer to a query for GIDs.
 inline constexpr size_t kSockaddrIbBytes = 48;
 void ToSockaddrIb(const cm::Gid& gid, uint16_t pkey, uint64_t service_id, std::span<uint8_t, kSockaddrIbBytes> bytes);
 

@@ -36,7 +36,7 @@ UcmaChannel::~UcmaChannel() {
 
 void UcmaChannel::OnEvent() {
   if (is_answering_ || token_sent_) return;
-  // If it cannot be sent the client is gone, which Serve will see.
+  // A failure means that the client closed the socket, which Serve detects.
   token_sent_ = Send(socket_, {.type = UcmaMessage::Type::kToken}, {});
 }
 
@@ -45,7 +45,7 @@ bool UcmaChannel::Answer(std::span<const uint8_t> command) {
   is_answering_ = true;
   const int result = file_->Write(command, response);
   is_answering_ = false;
-  // A client that does not read its answers is none.
+  // A client that does not read its answers violates the protocol.
   if (!Send(socket_, {.type = UcmaMessage::Type::kAnswer, .result = result}, response)) return false;
   token_sent_ = false;
   if (file_->HasEvent()) OnEvent();
@@ -53,7 +53,7 @@ bool UcmaChannel::Answer(std::span<const uint8_t> command) {
 }
 
 bool UcmaChannel::Serve() {
-  // One byte more than a command has, to see one that is too long.
+  // One byte more than the longest command, to detect longer ones.
   std::array<uint8_t, kUcmaCommandBytesMax + 1> command;
   while (true) {
     const ssize_t bytes = recv(socket_, command.data(), command.size(), MSG_DONTWAIT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins one client's socket (ucma_protocol.h) and its UcmaFile. One thread; for an event loop.
+// Connects one client's socket (ucma_protocol.h) to its UcmaFile. For an event loop; not thread-safe.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@ namespace vireo::service {
 
 class UcmaChannel {
  public:
-  // Takes the socket over: SOCK_SEQPACKET. `ucma` outlives it.
+  // Takes ownership of the SOCK_SEQPACKET socket. `ucma` must outlive it.
   UcmaChannel(Ucma& ucma, int socket);
   ~UcmaChannel();
   UcmaChannel(const UcmaChannel&) = delete;
   UcmaChannel& operator=(const UcmaChannel&) = delete;
 
   int socket() const { return socket_; }
-  // For when the socket is readable; does not wait. False: the client is gone, or sent what no client sends; destroy
-  // the channel.
+  // Call it when the socket is readable; does not block. False: the client closed the socket or violated the protocol;
+  // destroy the channel.
   bool Serve();
 
  private:

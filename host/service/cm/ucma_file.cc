@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands. [<rdma/rdma_user_cm.h>; what each does and refuses: Linux, drivers/infiniband/core/ucma.c and cma.c]
+// The commands of rdma_cm. [<rdma/rdma_user_cm.h>; semantics and errors: Linux, drivers/infiniband/core/ucma.c, cma.c]
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -18,7 +18,7 @@ using State = UcmaId::State;
 constexpr uint32_t kMaxBacklog = 1024;  // Linux' default
 constexpr uint8_t kIbRateDefault = 0;   // IB_RATE_PORT_CURRENT
 
-// False: too short. `least`: bytes that programs made for an older ABI give.
+// False: too short. `least`: length in the oldest supported ABI.
 template <typename T>
 bool Take(std::span<const uint8_t> in, T& command, size_t least = sizeof(T)) {
   if (in.size() < least) return false;
@@ -26,14 +26,14 @@ bool Take(std::span<const uint8_t> in, T& command, size_t least = sizeof(T)) {
   return true;
 }
 
-// Of a kernel structure in place: unaligned fields are copied as bytes.
+// Accesses a kernel structure in place: unaligned fields are copied as bytes.
 template <typename T>
 std::span<const uint8_t> BytesOf(const T& value) {
   return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
 }
 
 template <typename T>
-int Give(std::vector<uint8_t>& response, size_t out, const T& answer, size_t least = sizeof(T)) {
+int WriteResponse(std::vector<uint8_t>& response, size_t out, const T& answer, size_t least = sizeof(T)) {
   if (out < least) return -ENOSPC;
   const auto bytes = BytesOf(answer);
   response.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(out, sizeof answer)));
@@ -59,7 +59,7 @@ uint64_t ServiceId(const UcmaId& id, const UcmaAddress& address) { return uint64
 uint64_t ToNetwork64(uint64_t value) { return __builtin_bswap64(value); }
 
 ib_user_path_rec PathRecord(const UcmaId& id, uint8_t mtu, uint32_t mbps, uint8_t life_time) {
-  constexpr uint8_t kExactly = 2;  // of selectors
+  constexpr uint8_t kExactly = 2;  // selector value "exactly"
   ib_user_path_rec path{};
   std::ranges::copy(id.path.dgid, path.dgid);
   std::ranges::copy(id.path.sgid, path.sgid);
@@ -78,7 +78,7 @@ ib_user_path_rec PathRecord(const UcmaId& id, uint8_t mtu, uint32_t mbps, uint8_
 
 }  // namespace
 
-// By RDMA_USER_CM_CMD_*; null: Linux has none either.
+// By RDMA_USER_CM_CMD_*; null: not in Linux either.
 const UcmaFile::Command UcmaFile::kCommands[] = {&UcmaFile::CreateId,     &UcmaFile::DestroyId,
                                                  &UcmaFile::BindIp,       &UcmaFile::ResolveIp,
                                                  &UcmaFile::ResolveRoute, &UcmaFile::QueryRoute,
@@ -97,13 +97,13 @@ int UcmaFile::Write(std::span<const uint8_t> command, std::vector<uint8_t>& resp
   response.clear();
   rdma_ucm_cmd_hdr header;
   if (!Take(command, header)) return -EINVAL;
-  if (header.cmd == kUcmaFileNumber) return Give(response, header.out, number_);
+  if (header.cmd == kUcmaFileNumber) return WriteResponse(response, header.out, number_);
   if (header.cmd >= std::size(kCommands) && header.cmd != kUcmaReach) return -EINVAL;
   if (sizeof header + header.in > command.size()) return -EINVAL;
   if (header.cmd == kUcmaReach) {
     cm::Gid gid;
     if (!Take(command.subspan(sizeof header, header.in), gid)) return -EINVAL;
-    return Give(response, header.out, ucma_.ReachOf(gid));
+    return WriteResponse(response, header.out, ucma_.ReachOf(gid));
   }
   const Command handler = kCommands[header.cmd];
   if (handler == nullptr) return -ENOSYS;
@@ -123,7 +123,7 @@ UcmaId* UcmaFile::Find(uint32_t number, int* error) {
 
 int UcmaFile::Unsupported(const Call& /*call*/) { return -EOPNOTSUPP; }
 
-// --- Life of an ID
+// --- Creation and destruction of IDs
 
 int UcmaFile::CreateId(const Call& call) {
   rdma_ucm_create_id command;
@@ -141,7 +141,7 @@ int UcmaFile::CreateId(const Call& call) {
   }
   UcmaId& id = ucma_.Create(*this, command.ps, is_datagram);
   id.uid = command.uid;
-  return Give(call.response, call.out, rdma_ucm_create_id_resp{.id = id.number});
+  return WriteResponse(call.response, call.out, rdma_ucm_create_id_resp{.id = id.number});
 }
 
 int UcmaFile::DestroyId(const Call& call) {
@@ -153,14 +153,14 @@ int UcmaFile::DestroyId(const Call& call) {
   if (id == nullptr) return error;
   const rdma_ucm_destroy_id_resp answer{.events_reported = id->events_reported};
   ucma_.Destroy(*id);
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::MigrateId(const Call& call) {
   rdma_ucm_migrate_id command;
   if (!Take(call.in, command)) return -EINVAL;
   if (call.out < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
-  // It is the new file that asks; `fd` is the one where the ID is.
+  // The new file sends the command; `fd` is the file that has the ID.
   const auto from = ucma_.files_.find(command.fd);
   if (from == ucma_.files_.end()) return -EBADF;
   int error = 0;
@@ -182,13 +182,13 @@ int UcmaFile::MigrateId(const Call& call) {
       Queue(std::move(event));
     }
   }
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::GetEvent(const Call& call) {
   rdma_ucm_get_event command;
   if (!Take(call.in, command)) return -EINVAL;
-  // What came after ABI 4's beginning may be missing.
+  // Fields added to ABI 4 later may be missing.
   if (call.out < offsetof(rdma_ucm_event_resp, reserved)) return -ENOSPC;
   if (events_.empty()) return -EAGAIN;
   const Pending event = std::move(events_.front());
@@ -229,7 +229,7 @@ int UcmaFile::Bind(const Call& call) {
 
 namespace {
 
-// A source address may be left out. False: it is there, and of no family that is known.
+// A source address is optional. False: present, but of an unknown family.
 bool SourceOf(std::span<const uint8_t> bytes, std::optional<UcmaAddress>& source) {
   sa_family_t family = AF_UNSPEC;
   if (bytes.size() >= sizeof family) std::memcpy(&family, bytes.data(), sizeof family);
@@ -299,11 +299,11 @@ int UcmaFile::QueryRoute(const Call& call) {
     answer.port_num = 1;
     answer.ib_route[0] = PathRecord(*id, static_cast<uint8_t>(ucma_.identity_.active_mtu), ucma_.identity_.link_mbps,
                                     ucma_.PacketLifeTime(*id));
-    // Before its route is resolved, an ID has addresses but no path.
+    // Before ROUTE_RESOLVED, an ID has addresses but no path.
     const bool has_path = id->state >= State::kRouteResolved && !id->Is(State::kListen);
     answer.num_paths = has_path ? 1 : 0;
   }
-  return Give(call.response, call.out, answer, kLeast);
+  return WriteResponse(call.response, call.out, answer, kLeast);
 }
 
 int UcmaFile::Query(const Call& call) {
@@ -322,7 +322,7 @@ int UcmaFile::Query(const Call& call) {
     if (!has_path || call.out < sizeof head + sizeof(ib_path_rec_data)) return 0;
     ib_path_rec_data data{};
     data.flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
-    // A PathRecord as subnet administration has it. [IBTA vol. 1, 15.2.5.16]
+    // A PathRecord of subnet administration. [IBTA vol. 1, 15.2.5.16]
     uint8_t record[sizeof data.path_rec]{};
     const auto path =
         PathRecord(*id, static_cast<uint8_t>(identity.active_mtu), identity.link_mbps, ucma_.PacketLifeTime(*id));
@@ -365,7 +365,7 @@ int UcmaFile::Query(const Call& call) {
     ToSockaddrIb(id->path.dgid, spec::kPkeyDefault, ServiceId(*id, id->destination), bytes);
     std::memcpy(&answer.dst_addr, bytes, sizeof bytes);
   }
-  return Give(call.response, call.out, answer, offsetof(rdma_ucm_query_addr_resp, ibdev_index));
+  return WriteResponse(call.response, call.out, answer, offsetof(rdma_ucm_query_addr_resp, ibdev_index));
 }
 
 // --- Connections
@@ -442,7 +442,7 @@ int UcmaFile::Accept(const Call& call) {
   if (id == nullptr) return error;
   if (!id->Is(State::kConnect)) return -EINVAL;
   const auto& param = command.conn_param;
-  // Without parameters: the active side is ready.
+  // Without parameters: the active side sends RTU.
   if (param.valid == 0) return id->is_datagram ? -EINVAL : ToErrno(ucma_.manager_.Ready(id->connection));
   const std::span<const uint8_t> data(param.private_data, param.private_data_len);
   host::Status done;
@@ -489,7 +489,7 @@ int UcmaFile::Disconnect(const Call& call) {
   UcmaId* const id = Find(command.id, &error);
   if (id == nullptr) return error;
   if (id->connection == 0 || id->is_datagram) return -EINVAL;
-  // Of a connection that is over already Linux says nothing.
+  // Linux reports no error for a closed connection.
   (void)ucma_.manager_.Disconnect(id->connection);
   return 0;
 }
@@ -520,13 +520,13 @@ int UcmaFile::InitQpAttr(const Call& call) {
     answer.qp_attr_mask = qp_mask::kState | qp_mask::kPkeyIndex | qp_mask::kPort | qp_mask::kQkey;
     answer.port_num = 1;
     answer.qkey = id->qkey;
-    return Give(call.response, call.out, answer);
+    return WriteResponse(call.response, call.out, answer);
   }
   const auto known = id->connection == 0 ? std::nullopt : ucma_.manager_.Query(id->connection);
   if (!known.has_value()) {
     answer.qp_attr_mask = qp_mask::kState | qp_mask::kPkeyIndex | qp_mask::kPort | qp_mask::kAccessFlags;
     answer.port_num = 1;
-    return Give(call.response, call.out, answer);
+    return WriteResponse(call.response, call.out, answer);
   }
   const bool is_asked = known->state == cm::State::kReqSent || known->state == cm::State::kMraReqReceived;
   const bool has_peer = known->state == cm::State::kReqReceived || known->state == cm::State::kRepReceived ||
@@ -562,7 +562,7 @@ int UcmaFile::InitQpAttr(const Call& call) {
       break;
     default: return -EINVAL;
   }
-  return Give(call.response, call.out, answer);
+  return WriteResponse(call.response, call.out, answer);
 }
 
 int UcmaFile::SetOption(const Call& call) {
@@ -572,7 +572,7 @@ int UcmaFile::SetOption(const Call& call) {
   int error = 0;
   UcmaId* const id = Find(command.id, &error);
   if (id == nullptr) return error;
-  // RDMA_OPTION_IB_PATH too: a path comes from RESOLVE_ROUTE.
+  // RDMA_OPTION_IB_PATH is not supported: the path comes from RESOLVE_ROUTE.
   if (command.level != RDMA_OPTION_ID) return -ENOSYS;
   const auto option = call.option.first(command.optlen);
   int number = 0;
@@ -585,7 +585,7 @@ int UcmaFile::SetOption(const Call& call) {
     case RDMA_OPTION_ID_AFONLY:
       if (option.size() != sizeof number) return -EINVAL;
       std::memcpy(&number, option.data(), sizeof number);
-      // Before it has a port; Linux lets a bound ID still take up reuse.
+      // Only before a port is bound; as in Linux, REUSEADDR may be set later.
       if (!id->Is(State::kIdle) && !(command.optname == RDMA_OPTION_ID_REUSEADDR && number != 0)) return -EINVAL;
       (command.optname == RDMA_OPTION_ID_REUSEADDR ? id->reuse_address : id->family_only) = number != 0;
       return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control commands against the mock device: bytes out, bytes in, and everything that can go wrong between.
+// Control commands against the mock device: encoding, decoding, and all error cases.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +28,7 @@ Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-// A structure whose every byte differs from its neighbours.
+// A structure in which adjacent bytes differ.
 template <typename Struct>
 Struct Patterned(uint8_t start) {
   uint8_t bytes[Struct::kBytes];
@@ -51,7 +51,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
     options.offered = AllMockFeatures();
     options.vectors = GetParam().vectors;
     if (GetParam().packed) options.offered.set(static_cast<size_t>(spec::VirtioFeature::kRingPacked));
-    if (vireo()) {  // withheld in the other
+    if (vireo()) {  // reused by RoCE in rfc-v2
       options.offered.set(static_cast<size_t>(spec::NetFeature::kNotfCoal));
       options.offered.set(static_cast<size_t>(spec::NetFeature::kVqNotfCoal));
     }
@@ -83,7 +83,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
   host::RoceCommands& roce() { return device_->roce(); }
   host::NetCommands& net() { return *device_->net(); }
 
-  // The last command was this one, with this request, and had room for ack and this many bytes.
+  // Checks the last command: class, number and request, with room for the ack and `response_bytes`.
   void ExpectSent(uint8_t ctrl_class, uint8_t command, const Bytes& request, uint64_t response_bytes) {
     ASSERT_EQ(requests_.size(), 1U);
     EXPECT_EQ(requests_[0], (Bytes{ctrl_class, command} + request));
@@ -116,7 +116,7 @@ class ControlTest : public testing::TestWithParam<ControlCase> {
   std::set<RdmaCtrlCmd> seen_;
 };
 
-TEST_P(ControlTest, EveryRoceCommandSendsItsRequestAndReadsItsResponse) {
+TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
   const auto device_ack = Patterned<spec::RdmaAckQueryDevice>(1);
   Answer(device_ack);
   EXPECT_EQ(roce().QueryDevice().value(), device_ack);
@@ -225,7 +225,7 @@ TEST_P(ControlTest, EveryRoceCommandSendsItsRequestAndReadsItsResponse) {
       << "a command of the profile is missing";
 }
 
-TEST_P(ControlTest, AdditionsOfVireoAreNotSentInRfcV2) {
+TEST_P(ControlTest, RfcV2DoesNotSendVireoExtensions) {
   spec::RdmaCmdRegUserMr mr;
   mr.page_shift = 21;
   spec::RdmaCmdAddGid gid;
@@ -247,7 +247,7 @@ TEST_P(ControlTest, AdditionsOfVireoAreNotSentInRfcV2) {
   gid.gid_type = spec::RdmaGidType::kIbRoceV1;
   EXPECT_EQ(roce().AddGid(gid).error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(requests_.empty());
-  // What means the same is sent as 0.
+  // Values that equal the default are sent as 0.
   mr.page_shift = spec::kRdmaPageShiftDefault;
   ASSERT_TRUE(roce().RegUserMr(mr, {}).ok());
   EXPECT_EQ(requests_[0][2 + spec::RdmaCmdRegUserMr::kPageShiftOffset], 0);
@@ -257,7 +257,7 @@ TEST_P(ControlTest, AdditionsOfVireoAreNotSentInRfcV2) {
   EXPECT_EQ(requests_[1][2 + spec::RdmaCmdAddGid::kGidTypeOffset], 0);
 }
 
-TEST_P(ControlTest, ALongPageListGetsALargerBuffer) {
+TEST_P(ControlTest, LongPageListUsesALargerBuffer) {
   std::vector<uint64_t> pages(70'000);
   for (size_t i = 0; i < pages.size(); ++i) pages[i] = i << 12;
   Answer(spec::RdmaAckRegUserMr{.mrn = 1, .lkey = 2, .rkey = 3});
@@ -270,7 +270,7 @@ TEST_P(ControlTest, ALongPageListGetsALargerBuffer) {
   EXPECT_TRUE(roce().CreatePd().ok());
 }
 
-TEST_P(ControlTest, ARefusalCarriesItsReasonInVireoAndNoneInRfcV2) {
+TEST_P(ControlTest, RefusalHasReasonOnlyInVireo) {
   for (const RdmaError code : {RdmaError::kErr, RdmaError::kBadPdn, RdmaError::kHandleBusy, RdmaError::kNoFreePages}) {
     answer_ = {static_cast<uint8_t>(code)};
     const auto ack = roce().CreatePd();
@@ -282,13 +282,13 @@ TEST_P(ControlTest, ARefusalCarriesItsReasonInVireoAndNoneInRfcV2) {
   }
 }
 
-TEST_P(ControlTest, ARefusalWithoutRoomForTheResponseIsARefusal) {
-  // The device writes nothing but the ack byte when it refuses.
+TEST_P(ControlTest, RefusalWithAckOnlyIsReported) {
+  // A refusal has only the ack byte.
   answer_ = {static_cast<uint8_t>(RdmaError::kInternal)};
   EXPECT_EQ(roce().QueryDevice().error().code, ErrorCode::kRefused);
 }
 
-TEST_P(ControlTest, RefusalsOfOtherClassesHaveNoReason) {
+TEST_P(ControlTest, RefusalOfOtherClassesHasNoReason) {
   answer_ = {17};
   const host::Status status = net().AddVlan(1);
   ASSERT_FALSE(status.ok());
@@ -311,31 +311,31 @@ TEST_P(ControlTest, AnAnswerWithoutAckIsAnError) {
   EXPECT_TRUE(roce().DestroyPd(1).ok());
 }
 
-TEST_P(ControlTest, AnAnswerThatIsOnlyClaimedIsNotSuccess) {
+TEST_P(ControlTest, UnwrittenAnswerIsNotSuccess) {
   answer_ = {};
   mock_->control_length = 1;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kRefused);
 }
 
-TEST_P(ControlTest, AnAnswerLongerThanItsRoomBreaksTheQueue) {
+TEST_P(ControlTest, OversizedAnswerBreaksTheQueue) {
   mock_->control_length = 2;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kMisbehaved);
   mock_->control_length = -1;
   EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kMisbehaved) << "broken until reset";
 }
 
-TEST_P(ControlTest, ADeafDeviceTimesOutAndALateAnswerIsDiscarded) {
-  mock_->deaf = true;
+TEST_P(ControlTest, CommandTimesOutAndLateAnswerIsDiscarded) {
+  mock_->unresponsive = true;
   const uint64_t start = mock_->NowNs();
   const auto pd = roce().CreatePd();
   ASSERT_FALSE(pd.ok());
   EXPECT_EQ(pd.error().code, ErrorCode::kTimeout);
   EXPECT_GE(mock_->NowNs() - start, 10'000U);
   EXPECT_LT(mock_->NowNs() - start, 20'000U);
-  EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kBadState) << "the first one is still with the device";
+  EXPECT_EQ(roce().DestroyPd(1).error().code, ErrorCode::kBadState) << "the first one is still outstanding";
   EXPECT_TRUE(requests_.empty());
 
-  mock_->deaf = false;
+  mock_->unresponsive = false;
   Answer(spec::RdmaAckCreatePd{.pdn = 111});
   mock_->Wait(0);
   ASSERT_EQ(requests_.size(), 1U);
@@ -343,13 +343,13 @@ TEST_P(ControlTest, ADeafDeviceTimesOutAndALateAnswerIsDiscarded) {
   EXPECT_EQ(roce().CreatePd().value(), 222U);
 }
 
-TEST_P(ControlTest, ALostFunctionEndsTheWait) {
-  mock_->deaf = true;
+TEST_P(ControlTest, LostFunctionAbortsTheWait) {
+  mock_->unresponsive = true;
   mock_->LoseFunction();
   EXPECT_EQ(roce().CreatePd().error().code, ErrorCode::kLost);
 }
 
-TEST_P(ControlTest, ManyCommandsInARow) {
+TEST_P(ControlTest, ManyConsecutiveCommands) {
   for (uint32_t i = 0; i < 70'000; ++i) {
     Answer(spec::RdmaAckCreatePd{.pdn = i});
     ASSERT_EQ(roce().CreatePd().value(), i);
@@ -357,7 +357,7 @@ TEST_P(ControlTest, ManyCommandsInARow) {
   requests_.clear();
 }
 
-TEST_P(ControlTest, NetCommandsSendTheirRequests) {
+TEST_P(ControlTest, NetCommandsEncodeTheirRequests) {
   using spec::NetCtrlClass;
   const auto number = [](auto value) { return static_cast<uint8_t>(value); };
   EXPECT_TRUE(net().SetQueuePairs(1).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole driver against the mock device: bringing up in both profiles, frames, events, queues on demand, and
+// The whole driver against the mock device: initialization in both profiles, frames, events, queues of CQs and QPs, and
 // recovery.
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ class DeviceTest : public testing::Test {
 
 // --- Bringing up -----------------------------------------------------------------------------------------------------
 
-TEST_F(DeviceTest, ComesUpWithEverythingItNeeds) {
+TEST_F(DeviceTest, OpenEnablesAllQueues) {
   Open();
   EXPECT_EQ(mock_->status(),
             DeviceStatus::kAcknowledge | DeviceStatus::kDriver | DeviceStatus::kFeaturesOk | DeviceStatus::kDriverOk);
@@ -79,25 +79,25 @@ TEST_F(DeviceTest, ComesUpWithEverythingItNeeds) {
     EXPECT_TRUE(mock_->queue(index).enabled) << index;
   }
   EXPECT_FALSE(mock_->queue(3).enabled);
-  // Receive and event buffers are there.
+  // Receive and event buffers are posted.
   EXPECT_EQ(mock_->queue(0).ring->AvailableEnd(), 256U);
   EXPECT_EQ(mock_->queue(mock_->event_index()).ring->AvailableEnd(), 64U);
 }
 
-TEST_F(DeviceTest, DestroyingResetsTheDevice) {
+TEST_F(DeviceTest, DestructorResetsTheDevice) {
   Open();
   device_.reset();
   EXPECT_EQ(mock_->status(), 0);
 }
 
-TEST_F(DeviceTest, ADeviceThatDoesNotResetLosesTheBus) {
+TEST_F(DeviceTest, ResetTimeoutDisablesBusMastering) {
   Open();
   mock_->never_resets = true;
   device_.reset();
   EXPECT_FALSE(mock_->bus_master());
 }
 
-TEST_F(DeviceTest, TheProfileFollowsTheFeatureBit) {
+TEST_F(DeviceTest, ProfileFollowsTheFeatureBit) {
   mock_options_.profile = spec::Profile::kRfcV2;
   Open();
   EXPECT_EQ(device_->profile(), spec::Profile::kRfcV2);
@@ -108,15 +108,15 @@ TEST_F(DeviceTest, TheProfileFollowsTheFeatureBit) {
   EXPECT_FALSE(device_->PollEvent().value().has_value());
 }
 
-TEST_F(DeviceTest, TheProfileCanBeDemanded) {
+TEST_F(DeviceTest, ProfileCanBeRequired) {
   options_.profile = spec::Profile::kRfcV2;
   options_.roce = DeviceOptions::Roce::kRequired;
-  ExpectRefused(ErrorCode::kUnsupported, "no RoCE of the wanted profile");
+  ExpectRefused(ErrorCode::kUnsupported, "no RoCE of the requested profile");
   EXPECT_EQ(mock_->status(), DeviceStatus::kFailed);
 }
 
-TEST_F(DeviceTest, GuestUso6IsNotMistakenForTheRfc) {
-  // A stock device: bit 55 as virtio means it, and no RoCE limits where the RFC has them.
+TEST_F(DeviceTest, GuestUso6IsNotMistakenForRfcV2) {
+  // A device without RoCE: bit 55 is virtio's, and there are no RoCE limits at the RFC's offset.
   mock_options_.roce = false;
   Offer(NetFeature::kGuestUso6);
   Offer(NetFeature::kGuestCsum);
@@ -125,7 +125,7 @@ TEST_F(DeviceTest, GuestUso6IsNotMistakenForTheRfc) {
   EXPECT_FALSE(device_->features().Has(NetFeature::kGuestUso6));
   EXPECT_EQ(device_->profile(), spec::Profile::kVireo);
   device_.reset();
-  // With tunnel types in the bytes of max_rdma_qps.
+  // With tunnel types at the offset of max_rdma_qps.
   mock_.reset();
   Offer(NetFeature::kHashTunnel);
   MakeMock();
@@ -134,8 +134,8 @@ TEST_F(DeviceTest, GuestUso6IsNotMistakenForTheRfc) {
   EXPECT_FALSE(device_->has_roce());
 }
 
-TEST_F(DeviceTest, AFeatureThatTheRfcWithholdsTellsAStockDeviceFromTheRfc) {
-  // Whatever stands in the bytes of the limits: with hash_tunnel it is a stock device's.
+TEST_F(DeviceTest, ReusedFeatureBitDistinguishesStockDeviceFromRfcV2) {
+  // With hash_tunnel it is a device without RoCE, whatever the bytes of the limits are.
   mock_options_.profile = spec::Profile::kRfcV2;
   mock_options_.roce = false;
   Offer(NetFeature::kGuestUso6);
@@ -146,7 +146,7 @@ TEST_F(DeviceTest, AFeatureThatTheRfcWithholdsTellsAStockDeviceFromTheRfc) {
   EXPECT_FALSE(device_->has_roce());
 }
 
-TEST_F(DeviceTest, RoceCanBeLeftAlone) {
+TEST_F(DeviceTest, RoceCanBeDisabled) {
   options_.roce = DeviceOptions::Roce::kOff;
   Open();
   EXPECT_FALSE(device_->has_roce());
@@ -154,7 +154,7 @@ TEST_F(DeviceTest, RoceCanBeLeftAlone) {
   EXPECT_NE(device_->net(), nullptr);
 }
 
-TEST_F(DeviceTest, RoceCanBeDemanded) {
+TEST_F(DeviceTest, RoceCanBeRequired) {
   mock_options_.roce = false;
   options_.roce = DeviceOptions::Roce::kRequired;
   ExpectRefused(ErrorCode::kUnsupported, "offers no RoCE");
@@ -165,7 +165,7 @@ TEST_F(DeviceTest, RoceWithoutRingResetIsRefusedInVireo) {
   ExpectRefused(ErrorCode::kUnsupported, "ring_reset");
 }
 
-TEST_F(DeviceTest, RoceWithoutRingResetIsGoodInRfcV2) {
+TEST_F(DeviceTest, RoceWithoutRingResetIsAcceptedInRfcV2) {
   mock_options_.profile = spec::Profile::kRfcV2;
   Offer(VirtioFeature::kRingReset, false);
   Open();
@@ -199,7 +199,7 @@ TEST_F(DeviceTest, ARefusedHandshakeLeavesTheDeviceFailed) {
   EXPECT_EQ(mock_->status(), DeviceStatus::kFailed);
 }
 
-TEST_F(DeviceTest, ARequiredFeatureBringsWhatItNeeds) {
+TEST_F(DeviceTest, RequiredFeatureAddsItsDependencies) {
   options_.wanted = {};
   options_.roce = DeviceOptions::Roce::kOff;
   options_.required = {NetFeature::kMq};
@@ -207,14 +207,14 @@ TEST_F(DeviceTest, ARequiredFeatureBringsWhatItNeeds) {
   EXPECT_TRUE(device_->features().Has(NetFeature::kCtrlVq));
 }
 
-TEST_F(DeviceTest, ARequiredFeatureWithoutWhatItNeedsIsRefused) {
+TEST_F(DeviceTest, RequiredFeatureWithMissingDependencyIsRefused) {
   options_.required = {NetFeature::kMq};
   options_.roce = DeviceOptions::Roce::kOff;
   Offer(NetFeature::kCtrlVq, false);
   ExpectRefused(ErrorCode::kUnsupported, "mq is required and needs ctrl_vq");
 }
 
-TEST_F(DeviceTest, AWantedFeatureWithoutWhatItNeedsIsLeftOut) {
+TEST_F(DeviceTest, WantedFeatureWithMissingDependencyIsDropped) {
   options_.roce = DeviceOptions::Roce::kOff;
   Offer(NetFeature::kCtrlVq, false);
   Open();
@@ -223,12 +223,12 @@ TEST_F(DeviceTest, AWantedFeatureWithoutWhatItNeedsIsLeftOut) {
   EXPECT_EQ(device_->net(), nullptr);
 }
 
-TEST_F(DeviceTest, AFeatureThatTheDriverDoesNotKnowIsRefused) {
+TEST_F(DeviceTest, UnknownFeatureIsRefused) {
   options_.wanted.Add(NetFeature::kRss);
-  ExpectRefused(ErrorCode::kInvalidArgument, "cannot handle rss");
+  ExpectRefused(ErrorCode::kInvalidArgument, "does not support rss");
 }
 
-TEST_F(DeviceTest, SeveralPairsMoveTheQueueIndices) {
+TEST_F(DeviceTest, QueueIndicesDependOnPairCount) {
   mock_options_.net_pairs = 4;
   options_.queue_pairs = 3;
   std::vector<std::vector<uint8_t>> requests;
@@ -258,7 +258,7 @@ TEST_F(DeviceTest, SeveralPairsMoveTheQueueIndices) {
   EXPECT_EQ(requests[0], (std::vector<uint8_t>{4, 0, 3, 0}));
 }
 
-TEST_F(DeviceTest, WithoutMqTheFormulasCountOnePair) {
+TEST_F(DeviceTest, WithoutMqQueueIndicesCountOnePair) {
   mock_options_.net_pairs = 4;
   Offer(NetFeature::kMq, false);
   Open();
@@ -269,10 +269,10 @@ TEST_F(DeviceTest, WithoutMqTheFormulasCountOnePair) {
 
 TEST_F(DeviceTest, MorePairsThanTheDeviceHasAreRefused) {
   options_.queue_pairs = 2;
-  ExpectRefused(ErrorCode::kUnsupported, "2 queue pairs are wanted, the device has 1");
+  ExpectRefused(ErrorCode::kUnsupported, "2 queue pairs requested, the device has 1");
 }
 
-TEST_F(DeviceTest, QueueSizesAreCutDownToWhatTheFormatAndTheDeviceAllow) {
+TEST_F(DeviceTest, QueueSizesAreLimitedByFormatAndDevice) {
   mock_options_.max_queue_size = 100;
   Open();
   EXPECT_EQ(mock_->queue(0).size, 64);
@@ -311,7 +311,7 @@ TEST_F(DeviceTest, FewVectorsAreShared) {
   }
 }
 
-TEST_F(DeviceTest, AVectorThatTheDeviceRefusesIsAnError) {
+TEST_F(DeviceTest, RefusedVectorIsAnError) {
   mock_options_.device_vectors = 2;
   ExpectRefused(ErrorCode::kRefused, "no resources for vector 2");
 }
@@ -354,7 +354,7 @@ class FrameTest : public DeviceTest, public testing::WithParamInterface<FrameCas
   std::mt19937_64 random_ = MakeRandom("frames");
 };
 
-TEST_P(FrameTest, FramesOfEverySizeComeBackAsTheyWere) {
+TEST_P(FrameTest, FramesOfEverySizeLoopBackUnchanged) {
   OpenFor(9000);
   for (size_t bytes = 60; bytes <= 9000; bytes += bytes < 2100 ? 1 : 97) {
     const std::vector<uint8_t> frame = Frame(bytes);
@@ -421,20 +421,20 @@ TEST_P(FrameTest, FramesThatDoNotFitAreRefused) {
   EXPECT_TRUE(device_->transmit(0).Send(Frame(1514)).ok());
 }
 
-TEST_P(FrameTest, AFullTransmitQueueSaysSoAndGoesOnLater) {
+TEST_P(FrameTest, FullTransmitQueueReturnsNoSpaceAndRecovers) {
   OpenFor(1514);
-  mock_->deaf = true;
+  mock_->unresponsive = true;
   const uint16_t size = mock_->queue(1).size;
   for (uint16_t i = 0; i < size; ++i) ASSERT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
   EXPECT_EQ(device_->transmit(0).Send(Frame(60)).error().code, ErrorCode::kNoSpace);
   EXPECT_EQ(device_->transmit(0).Reclaim().value(), size);
-  mock_->deaf = false;
+  mock_->unresponsive = false;
   mock_->loopback = false;
   mock_->Wait(0);
   EXPECT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
 }
 
-TEST_P(FrameTest, ALyingPacketHeaderIsRefusedAndTheQueueRestarts) {
+TEST_P(FrameTest, InvalidPacketHeaderBreaksTheQueueUntilRestart) {
   OpenFor(1514);
   for (const uint16_t lie : {uint16_t{0}, uint16_t{257}, uint16_t{0xffff}}) {
     mock_->on_receive_header = [lie](spec::NetHdr& header) { header.num_buffers = lie; };
@@ -442,7 +442,7 @@ TEST_P(FrameTest, ALyingPacketHeaderIsRefusedAndTheQueueRestarts) {
     ASSERT_TRUE(device_->transmit(0).Send(frame).ok());
     const auto received = ReceiveOne();
     if (!GetParam().mergeable) {
-      // It means nothing then, and is ignored.
+      // Ignored without mrg_rxbuf.
       EXPECT_EQ(received.value().value().bytes, frame);
       continue;
     }
@@ -467,7 +467,7 @@ TEST_P(FrameTest, APacketWithoutHeaderIsRefused) {
 
 TEST_P(FrameTest, ABrokenRingRestarts) {
   OpenFor(1514);
-  mock_->queue(0).ring->UseAnything(0xfffe, 0, 1);
+  mock_->queue(0).ring->UseRaw(0xfffe, 0, 1);
   EXPECT_EQ(ReceiveOne().error().code, ErrorCode::kMisbehaved);
   ASSERT_TRUE(device_->RestartPair(0).ok());
   for (int i = 0; i < 1000; ++i) {
@@ -477,19 +477,19 @@ TEST_P(FrameTest, ABrokenRingRestarts) {
   }
 }
 
-TEST_P(FrameTest, ARestartWithFramesUnderWayLosesNoBuffer) {
+TEST_P(FrameTest, RestartWithFramesInFlightLeaksNoBuffer) {
   OpenFor(1514);
   for (int round = 0; round < 5; ++round) {
-    mock_->deaf = true;
+    mock_->unresponsive = true;
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(device_->transmit(0).Send(Frame(60)).ok());
     ASSERT_TRUE(device_->RestartPair(0).ok());
-    mock_->deaf = false;
+    mock_->unresponsive = false;
     EXPECT_EQ(device_->transmit(0).Reclaim().value(), 0);
     EXPECT_EQ(mock_->queue(0).ring->AvailableEnd(), mock_->queue(0).size);
   }
 }
 
-TEST_P(FrameTest, APacketWhoseBuffersComeOneByOneIsPutTogether) {
+TEST_P(FrameTest, PacketInSeveralBuffersIsReassembled) {
   if (!GetParam().mergeable) return;
   OpenFor(3000);
   const std::vector<uint8_t> frame = Frame(2500);
@@ -565,7 +565,7 @@ TEST_F(DeviceTest, AQueueCannotBeOpenedTwiceOrWithAnUnusedVector) {
   EXPECT_TRUE(device_->StopQueue(*queue, false).ok());
 }
 
-TEST_F(DeviceTest, InRfcV2WithoutRingResetTheEndOfTheObjectFreesItsQueue) {
+TEST_F(DeviceTest, RfcV2WithoutRingResetDestroyFreesTheQueue) {
   mock_options_.profile = spec::Profile::kRfcV2;
   Offer(VirtioFeature::kRingReset, false);
   Open();
@@ -587,12 +587,12 @@ class EventTest : public DeviceTest, public testing::WithParamInterface<unsigned
   void SetUp() override {
     mock_options_.vectors = GetParam();
     Open();
-    // What bringing up may have left is no event of the test.
+    // Discard events of the initialization.
     EXPECT_FALSE(device_->PollEvent().value().has_value());
   }
 };
 
-TEST_P(EventTest, RdmaEventsComeInOrderAndBuffersAreReused) {
+TEST_P(EventTest, RdmaEventsAreInOrderAndBuffersAreReused) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < 1000; ++i) {
     for (uint32_t burst = 0; burst < 1 + i % 5; ++burst) {
@@ -619,7 +619,7 @@ TEST_P(EventTest, AShortEventIsAnError) {
   EXPECT_EQ(device_->PollEvent().error().code, ErrorCode::kMisbehaved);
 }
 
-TEST_P(EventTest, AChangedConfigurationIsToldOnce) {
+TEST_P(EventTest, ConfigChangeIsReportedOnce) {
   mock_->ChangeConfig();
   EXPECT_EQ(device_->PollEvent().value().value().kind, DeviceEvent::Kind::kConfigChanged);
   EXPECT_EQ(device_->ReadNetConfig().value().status & spec::NetStatus::kLinkUp, 0);
@@ -628,13 +628,13 @@ TEST_P(EventTest, AChangedConfigurationIsToldOnce) {
   EXPECT_EQ(device_->PollEvent().value().value().kind, DeviceEvent::Kind::kConfigChanged);
 }
 
-TEST_P(EventTest, NeedsResetIsToldOnce) {
+TEST_P(EventTest, NeedsResetIsReportedOnce) {
   mock_->NeedReset();
   EXPECT_EQ(device_->PollEvent().value().value().kind, DeviceEvent::Kind::kNeedsReset);
   EXPECT_FALSE(device_->PollEvent().value().has_value());
 }
 
-TEST_P(EventTest, CommandsAndFramesDoNotSwallowEvents) {
+TEST_P(EventTest, CommandsAndFramesLoseNoEvents) {
   mock_->ChangeConfig();
   EXPECT_TRUE(device_->net()->AddVlan(1).ok());
   ASSERT_TRUE(device_->transmit(0).Send(std::vector<uint8_t>(60)).ok());

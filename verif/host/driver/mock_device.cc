@@ -50,8 +50,8 @@ host::Result<host::DmaBuffer> MockDevice::AllocateDma(size_t bytes, size_t align
   if (bytes == 0 || alignment == 0 || alignment > kPage || (alignment & (alignment - 1)) != 0) {
     Violation("AllocateDma(" + std::to_string(bytes) + ", " + std::to_string(alignment) + ")");
   }
-  // Exactly as aligned as asked for, with the end of the memory where the end of the buffer is: the sanitizer sees what
-  // goes over.
+  // Exactly the requested alignment, with the end of the allocation at the end of the buffer, so that the sanitizer
+  // detects overruns.
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   auto* data = static_cast<uint8_t*>(
       std::aligned_alloc(std::max(alignment, alignof(std::max_align_t)), std::max(rounded, alignof(std::max_align_t))));
@@ -159,7 +159,7 @@ bool MockDevice::bus_master() const {
 }
 
 host::Status MockDevice::health() const {
-  if (lost_) return host::Error{host::ErrorCode::kLost, "the test took the device away"};
+  if (lost_) return host::Error{host::ErrorCode::kLost, "function removed by the test"};
   return {};
 }
 
@@ -264,7 +264,7 @@ void MockDevice::WriteNotify(uint64_t offset, unsigned bytes, uint64_t value) {
 }
 
 uint64_t MockDevice::ReadCommon(uint64_t offset, unsigned bytes) {
-  if (offset + bytes > common_length) Violation("read behind the common configuration");
+  if (offset + bytes > common_length) Violation("read beyond the common configuration");
   const auto width = [&](unsigned expected) {
     if (bytes != expected)
       Violation("common configuration read of " + std::to_string(bytes) + " bytes at " + std::to_string(offset));
@@ -307,7 +307,7 @@ uint64_t MockDevice::ReadCommon(uint64_t offset, unsigned bytes) {
 }
 
 void MockDevice::WriteCommon(uint64_t offset, unsigned bytes, uint32_t value) {
-  if (offset + bytes > common_length) Violation("write behind the common configuration");
+  if (offset + bytes > common_length) Violation("write beyond the common configuration");
   const auto width = [&](unsigned expected) {
     if (bytes != expected)
       Violation("common configuration write of " + std::to_string(bytes) + " bytes at " + std::to_string(offset));
@@ -402,7 +402,7 @@ void MockDevice::EnableSelected() {
                             .device = queue.device,
                             .event_idx = Has(VirtioFeature::kRingEventIdx),
                             .indirect = Has(VirtioFeature::kRingIndirectDesc)};
-  // Bytes and alignment of each area, as virtio.toml says them.
+  // Size and alignment of each area, from virtio.toml.
   const uint64_t size = queue.size;
   const uint64_t driver_bytes = packed
                                     ? spec::PvirtqEventSuppress::kBytes
@@ -439,13 +439,13 @@ void MockDevice::WriteStatus(uint8_t value) {
       ring_violations_.insert(ring_violations_.end(), broken.begin(), broken.end());
       queue.ring.reset();
     }
-    // A status of 0 says that the reset is complete: there is nothing to wait for then.
+    // Status 0 means that the reset is complete.
     resetting_ = status_ == 0 ? 0 : options_.reset_reads + 1;
     if (resetting_ == 0) ClearState();
     return;
   }
   if (resetting_ > 0) Violation("status written during a reset");
-  if ((status_ & ~value & ~DeviceStatus::kDeviceNeedsReset) != 0) Violation("status bits taken back");
+  if ((status_ & ~value & ~DeviceStatus::kDeviceNeedsReset) != 0) Violation("status bits cleared");
   const auto added = static_cast<uint8_t>(value & ~status_);
   if ((added & DeviceStatus::kDriver) != 0 && (status_ & DeviceStatus::kAcknowledge) == 0)
     Violation("driver before acknowledge");
@@ -501,7 +501,7 @@ void MockDevice::Wait(uint64_t deadline_ns) {
 // --- Work ------------------------------------------------------------------------------------------------------------
 
 void MockDevice::Work() {
-  if (deaf || (status_ & DeviceStatus::kDriverOk) == 0) return;
+  if (unresponsive || (status_ & DeviceStatus::kDriverOk) == 0) return;
   for (unsigned index = 0; index < queues_.size(); ++index) {
     Queue& queue = queues_[index];
     if (!queue.enabled || !queue.kicked || queue.ring == nullptr) continue;
@@ -509,7 +509,7 @@ void MockDevice::Work() {
     for (;;) {
       std::optional<MockChain> chain = queue.ring->Fetch();
       if (!chain.has_value()) {
-        queue.ring->WantDoorbell();
+        queue.ring->EnableDoorbell();
         if (queue.ring->AvailableEnd() == queue.ring->fetched() || !queue.ring->violations().empty()) break;
         continue;
       }
@@ -547,7 +547,7 @@ uint32_t MockDevice::Scatter(const MockChain& chain, const std::vector<uint8_t>&
 void MockDevice::UseChain(unsigned index, const MockChain& chain, uint32_t written) {
   Queue& queue = queues_[index];
   queue.ring->Use(chain, written);
-  if (queue.ring->Show() && queue.vector != spec::kVirtioMsiNoVector) Message(queue.vector);
+  if (queue.ring->PublishUsed() && queue.vector != spec::kVirtioMsiNoVector) Message(queue.vector);
 }
 
 void MockDevice::Control(const MockChain& chain) {
@@ -569,11 +569,11 @@ void MockDevice::Deliver(unsigned rx_index, const std::vector<uint8_t>& packet) 
   Queue& queue = queues_[rx_index];
   if (queue.ring == nullptr) return;
   while (std::optional<MockChain> chain = queue.ring->Fetch()) queue.chains.push_back(*chain);
-  queue.ring->WantDoorbell();
+  queue.ring->EnableDoorbell();
   uint64_t room = 0;
   size_t count = 0;
   while (room < packet.size()) {
-    if (count == queue.chains.size()) return;  // no buffers: the packet is lost
+    if (count == queue.chains.size()) return;  // no buffers: drop the packet
     room += queue.chains[count++].Room();
     if (!Has(NetFeature::kMrgRxbuf)) break;
   }
@@ -593,13 +593,13 @@ void MockDevice::Deliver(unsigned rx_index, const std::vector<uint8_t>& packet) 
     done += step;
   }
   queue.chains.erase(queue.chains.begin(), queue.chains.begin() + static_cast<ptrdiff_t>(count));
-  if (queue.ring->Show() && queue.vector != spec::kVirtioMsiNoVector) Message(queue.vector);
+  if (queue.ring->PublishUsed() && queue.vector != spec::kVirtioMsiNoVector) Message(queue.vector);
 }
 
 bool MockDevice::SendEvent(const spec::RdmaEvent& event) {
   Queue& queue = queues_[event_index()];
   while (std::optional<MockChain> chain = queue.ring->Fetch()) queue.chains.push_back(*chain);
-  queue.ring->WantDoorbell();
+  queue.ring->EnableDoorbell();
   if (queue.chains.empty()) return false;
   std::vector<uint8_t> bytes(spec::RdmaEvent::kBytes);
   event.Encode(bytes.data());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtio-net RoCE device without any time or hardware: registers, queues and loopback in memory, to test the driver
-// against. It is strict: what the driver must not do is written down in violations(). It is obedient: a test can make
-// it slow, deaf or malicious.
+// A mock virtio-net RoCE device for tests of the driver: registers, queues and loopback in memory. Protocol violations
+// of the driver are recorded in violations(). A test can make the device slow, unresponsive or malicious.
 //
-// The device works only inside Wait (a doorbell just remembers). Time moves by a little with every register access, and
-// in Wait to the deadline if nothing happens.
+// The device works only inside Wait (a doorbell is only recorded). Time advances slightly with every register access,
+// and in Wait to the deadline if nothing happens.
 #pragma once
 
 #include <bitset>
@@ -24,20 +23,20 @@ using MockFeatures = std::bitset<spec::kVirtioFeatureBits>;
 
 struct MockDeviceOptions {
   spec::Profile profile = spec::Profile::kVireo;
-  bool roce = true;  // offers the profile's bit
+  bool roce = true;  // offers the profile's RoCE feature bit
   MockFeatures offered;
   uint16_t net_pairs = 1;
   uint32_t qps = 4;
   uint32_t cqs = 4;
   uint16_t max_queue_size = 256;
   unsigned vectors = 8;            // of the function
-  unsigned device_vectors = 2048;  // what the device has resources for
+  unsigned device_vectors = 2048;  // supported by the device
   uint16_t mtu = 1500;
   bool refuse_features = false;
-  unsigned reset_reads = 3;  // status or queue_reset must be read so often until a reset is complete
+  unsigned reset_reads = 3;  // reads of status or queue_reset until a reset is complete
 };
 
-// What a good device of this profile offers: everything the driver knows.
+// All features that the driver supports in this profile.
 MockFeatures AllMockFeatures();
 
 class MockDevice final : public host::PciFunction, public DeviceMemory {
@@ -85,21 +84,20 @@ class MockDevice final : public host::PciFunction, public DeviceMemory {
   unsigned control_index() const;
   unsigned event_index() const;
 
-  // Answers a control request (header, request, tail) with what follows: ack byte, response. `room` is the writable
-  // size.
+  // Returns the answer (ack byte, response) to a control request (header, request, tail). `room` is the writable size.
   using ControlHandler = std::function<std::vector<uint8_t>(const std::vector<uint8_t>& request, uint64_t room)>;
   ControlHandler on_control;
-  // Bytes the device claims to have written to a control answer; -1: what it did write.
+  // Number of bytes reported as written to a control answer; -1: the number actually written.
   int64_t control_length = -1;
   bool never_resets = false;    // neither the device nor a queue completes a reset
-  bool deaf = false;            // does nothing for any queue
-  bool loopback = true;         // what is sent on a transmit queue comes back on the pair's receive queue
-  unsigned unstable_reads = 0;  // so many reads of the device configuration change its generation
-  std::function<void(spec::NetHdr&)> on_receive_header;  // spoils the header of a packet
+  bool unresponsive = false;    // ignores all queues
+  bool loopback = true;         // frames of a transmit queue return on the pair's receive queue
+  unsigned unstable_reads = 0;  // number of reads of the device configuration that change its generation
+  std::function<void(spec::NetHdr&)> on_receive_header;  // modifies the header of a packet
 
-  // Writes a used element and interrupts if the driver wants it.
+  // Writes a used element, and interrupts unless suppressed.
   void UseChain(unsigned queue, const MockChain& chain, uint32_t written);
-  // Puts an event on the event queue; false if there is no buffer.
+  // Writes an event to the event queue; false if there is no buffer.
   bool SendEvent(const spec::RdmaEvent& event);
   void ChangeConfig();  // link status flips, with interrupt
   void NeedReset();
@@ -116,10 +114,10 @@ class MockDevice final : public host::PciFunction, public DeviceMemory {
   uint64_t messages(unsigned vector) const { return messages_[vector]; }
   size_t live_allocations() const { return memory_.size(); }
   uint16_t config_vector() const { return config_vector_; }
-  uint16_t override_num_queues = 0;  // not 0: what num_queues reads
+  uint16_t override_num_queues = 0;  // not 0: value of num_queues
   uint64_t common_length = spec::kBarVirtioCfgBytes;
 
-  // Broken rules, of the device and its rings.
+  // Protocol violations, at the device and its rings.
   std::vector<std::string> violations() const;
 
  private:
@@ -173,7 +171,7 @@ class MockDevice final : public host::PciFunction, public DeviceMemory {
   uint64_t now_ns_ = 1000;
   bool lost_ = false;
   std::vector<std::string> violations_;
-  std::vector<std::string> ring_violations_;  // of rings that are gone
+  std::vector<std::string> ring_violations_;  // of former rings
 };
 
 }  // namespace vireo::sim

@@ -75,7 +75,7 @@ class MockSplitRing final : public MockRing {
     Write(chain.id, written);
   }
 
-  bool Show() override {
+  bool PublishUsed() override {
     __atomic_thread_fence(__ATOMIC_RELEASE);
     Store16(setup_.device + VirtqUsed::kIdxOffset, static_cast<uint16_t>(used_));
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -83,41 +83,41 @@ class MockSplitRing final : public MockRing {
     if (setup_.event_idx) {
       if (Load16(setup_.driver + VirtqAvail::kFlagsOffset) != 0) Violation("avail.flags is not 0 with event_idx");
       const uint16_t event = Load16(setup_.driver + VirtqAvail::kBytes + sizeof(uint16_t) * uint64_t{setup_.size});
-      for (uint64_t entry = shown_; entry < used_; ++entry) wanted |= static_cast<uint16_t>(entry) == event;
-    } else if (shown_ < used_) {
+      for (uint64_t entry = published_; entry < used_; ++entry) wanted |= static_cast<uint16_t>(entry) == event;
+    } else if (published_ < used_) {
       wanted = (Load16(setup_.driver + VirtqAvail::kFlagsOffset) & spec::VirtqAvailFlags::kNoInterrupt) == 0;
     }
-    shown_ = used_;
+    published_ = used_;
     return wanted;
   }
 
-  void WantNoDoorbell() override {
+  void DisableDoorbell() override {
     if (setup_.event_idx) {
-      WantDoorbellAt(fetched_ + 65535);
+      EnableDoorbellAt(fetched_ + 65535);
     } else {
       Store16(setup_.device + VirtqUsed::kFlagsOffset, spec::VirtqUsedFlags::kNoNotify);
     }
   }
 
-  void WantDoorbell() override {
+  void EnableDoorbell() override {
     if (setup_.event_idx) {
-      WantDoorbellAt(fetched_);
+      EnableDoorbellAt(fetched_);
     } else {
       Store16(setup_.device + VirtqUsed::kFlagsOffset, 0);
       __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
   }
 
-  void WantDoorbellAt(uint64_t at) override {
+  void EnableDoorbellAt(uint64_t at) override {
     Store16(setup_.device + VirtqUsed::kBytes + VirtqUsedElem::kBytes * uint64_t{setup_.size},
             static_cast<uint16_t>(at));
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
   }
 
-  void UseAnything(uint32_t id, uint32_t written, uint16_t entries) override {
+  void UseRaw(uint32_t id, uint32_t written, uint16_t entries) override {
     Write(id, written);
     used_ += entries - 1U;
-    Show();
+    PublishUsed();
   }
 
  private:
@@ -147,7 +147,7 @@ class MockSplitRing final : public MockRing {
       }
       at = descriptor.next;
     }
-    Violation("table without end");
+    Violation("endless indirect table");
   }
 
   void Write(uint32_t id, uint32_t written) {
@@ -157,7 +157,7 @@ class MockSplitRing final : public MockRing {
   }
 
   uint64_t used_ = 0;
-  uint64_t shown_ = 0;
+  uint64_t published_ = 0;
   std::set<uint16_t> in_use_;
   std::map<uint16_t, uint16_t> chain_of_;
 };
@@ -210,47 +210,47 @@ class MockPackedRing final : public MockRing {
     Write(chain.id, written, chain.Room() > 0, chain.descriptors);
   }
 
-  bool Show() override {
+  bool PublishUsed() override {
     if (hidden_flags_.has_value()) {
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      Store16(Address(shown_) + PvirtqDesc::kFlagsOffset, *hidden_flags_);
+      Store16(Address(published_) + PvirtqDesc::kFlagsOffset, *hidden_flags_);
       hidden_flags_.reset();
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     const PvirtqEventSuppress event = PvirtqEventSuppress::FromWord(Load32(setup_.driver));
     bool wanted = false;
     switch (event.desc_event_flags) {
-      case RingEventFlags::kEnable: wanted = used_ > shown_; break;
+      case RingEventFlags::kEnable: wanted = used_ > published_; break;
       case RingEventFlags::kDisable: break;
       case RingEventFlags::kDesc:
         if (!setup_.event_idx) Violation("event flag desc without event_idx");
-        for (uint64_t at = shown_; at < used_; ++at) {
+        for (uint64_t at = published_; at < used_; ++at) {
           wanted |= at % setup_.size == event.desc_event_off && Wrap(at) == event.desc_event_wrap;
         }
         break;
       default: Violation("reserved event flags");
     }
-    shown_ = used_;
+    published_ = used_;
     return wanted;
   }
 
-  void WantNoDoorbell() override { Want({.desc_event_flags = RingEventFlags::kDisable}); }
-  void WantDoorbell() override {
+  void DisableDoorbell() override { Want({.desc_event_flags = RingEventFlags::kDisable}); }
+  void EnableDoorbell() override {
     if (setup_.event_idx) {
-      WantDoorbellAt(fetched_);
+      EnableDoorbellAt(fetched_);
     } else {
       Want({.desc_event_flags = RingEventFlags::kEnable});
     }
   }
-  void WantDoorbellAt(uint64_t at) override {
+  void EnableDoorbellAt(uint64_t at) override {
     Want({.desc_event_off = static_cast<uint16_t>(at % setup_.size),
           .desc_event_wrap = Wrap(at),
           .desc_event_flags = RingEventFlags::kDesc});
   }
 
-  void UseAnything(uint32_t id, uint32_t written, uint16_t entries) override {
+  void UseRaw(uint32_t id, uint32_t written, uint16_t entries) override {
     Write(static_cast<uint16_t>(id), written, true, entries);
-    Show();
+    PublishUsed();
   }
 
  private:
@@ -296,7 +296,7 @@ class MockPackedRing final : public MockRing {
     uint8_t bytes[PvirtqDesc::kBytes];
     PvirtqDesc{.addr = 0, .len = written, .id = id, .flags = flags}.Encode(bytes);
     std::memcpy(to, bytes, PvirtqDesc::kFlagsOffset);
-    if (used_ == shown_) {
+    if (used_ == published_) {
       hidden_flags_ = flags;
     } else {
       Store16(Address(used_) + PvirtqDesc::kFlagsOffset, flags);
@@ -305,8 +305,8 @@ class MockPackedRing final : public MockRing {
   }
 
   uint64_t used_ = 0;
-  uint64_t shown_ = 0;
-  std::optional<uint16_t> hidden_flags_;  // of the element at shown_
+  uint64_t published_ = 0;
+  std::optional<uint16_t> hidden_flags_;  // of the element at published_
   std::set<uint16_t> in_use_;
 };
 
@@ -334,7 +334,7 @@ void MockRing::Store32(uint64_t address, uint32_t value) {
 void MockRing::CheckSegments(const std::vector<MockSegment>& segments) {
   bool writable = false;
   for (const MockSegment& segment : segments) {
-    if (writable && !segment.writable) Violation("a readable segment behind a writable one");
+    if (writable && !segment.writable) Violation("a readable segment after a writable one");
     writable |= segment.writable;
     if (segment.bytes == 0) Violation("an empty segment");
     if (memory_.At(segment.address, segment.bytes) == nullptr) Violation("a segment outside DMA memory");

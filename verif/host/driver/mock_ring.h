@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's side of a virtqueue, written from the standard to judge the driver: slow, obvious, and without any code
-// of the driver. It checks what it reads; a rule that the driver breaks is written down in violations().
+// The device side of a virtqueue, a reference for the driver's tests: written from the standard, without the driver's
+// code. Checks all that it reads; violations by the driver are recorded in violations().
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace vireo::sim {
 
-// Memory as the device sees it.
+// Memory by device address.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  // Where `bytes` bytes at a device address are; null if any of them is not the device's to touch.
+  // Host pointer to `bytes` bytes at a device address; null if any of them is not mapped for the device.
   virtual uint8_t* At(uint64_t address, uint64_t bytes) = 0;
 };
 
@@ -60,18 +60,19 @@ class MockRing {
   virtual uint64_t AvailableEnd() = 0;
   uint64_t fetched() const { return fetched_; }
 
-  // Writes a used element. The driver sees it, and all before it, at Show.
+  // Writes a used element. PublishUsed makes it visible to the driver.
   virtual void Use(const MockChain& chain, uint32_t written) = 0;
-  // True if the driver wants an interrupt for what is shown.
-  virtual bool Show() = 0;
+  // Makes all used elements visible. True if the driver requested an interrupt for them.
+  virtual bool PublishUsed() = 0;
 
-  // Doorbells: never (a hint; with event_idx, as far away as possible), always, or when entry `at` becomes available.
-  virtual void WantNoDoorbell() = 0;
-  virtual void WantDoorbell() = 0;
-  virtual void WantDoorbellAt(uint64_t at) = 0;
+  // Doorbell suppression: no doorbells (a hint; with event_idx, the furthest event), all, or when entry `at` becomes
+  // available.
+  virtual void DisableDoorbell() = 0;
+  virtual void EnableDoorbell() = 0;
+  virtual void EnableDoorbellAt(uint64_t at) = 0;
 
-  // A used element of the test's invention, shown at once.
-  virtual void UseAnything(uint32_t id, uint32_t written, uint16_t entries) = 0;
+  // Writes an arbitrary used element and publishes it.
+  virtual void UseRaw(uint32_t id, uint32_t written, uint16_t entries) = 0;
 
   const std::vector<std::string>& violations() const { return violations_; }
 

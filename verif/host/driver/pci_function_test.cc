@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver may rely on, whatever is behind the seam: the same tests for every kind of function, on the probe
-// NIC.
+// Conformance tests of PciFunction: the same tests for every implementation, on the probe NIC.
 #include "host/driver/pci_function.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ class World {
  public:
   virtual ~World() = default;
   virtual host::PciFunction& function() = 0;
-  // Of function()'s clock, that nothing takes if it works.
+  // Timeout by function()'s clock; never reached if the test passes.
   virtual uint64_t patience_ns() const = 0;
 };
 
@@ -86,13 +85,13 @@ class PciFunction : public testing::TestWithParam<Kind> {
     function().WriteConfig(spec::PciHeader::kCommandOffset, 2,
                            spec::PciCommand::kBusMaster | spec::PciCommand::kMemorySpace);
   }
-  // The probe copies, and says so with vector 0.
+  // The probe copies, and interrupts with vector 0.
   void Copy(uint64_t from, uint64_t to, uint64_t bytes) {
     function().WriteBar(0, 0x00, 8, from);
     function().WriteBar(0, 0x08, 8, to);
     function().WriteBar(0, 0x10, 4, bytes);
   }
-  // As a driver waits: looks, then waits.
+  // Waits like a driver: poll, then Wait.
   bool WaitFor(unsigned vector, uint64_t ns) {
     const uint64_t deadline = function().NowNs() + ns;
     while (!function().TakeInterrupt(vector)) {
@@ -106,7 +105,7 @@ class PciFunction : public testing::TestWithParam<Kind> {
   std::unique_ptr<World> world_ = GetParam().make();
 };
 
-TEST_P(PciFunction, HasTheBarsAndRegionsThatADriverLooksFor) {
+TEST_P(PciFunction, ExposesBarsAndCapabilityRegions) {
   EXPECT_EQ(function().BarBytes(0), spec::kBarVirtioBytes);
   EXPECT_EQ(function().BarBytes(1), 0u);
   EXPECT_EQ(function().BarBytes(2), spec::kBarMsixBytes);
@@ -130,7 +129,7 @@ TEST_P(PciFunction, AReadReturnsAfterAllEarlierWrites) {
   EXPECT_TRUE(function().health().ok());
 }
 
-TEST_P(PciFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
+TEST_P(PciFunction, InterruptsOnlyForEnabledVectorsAndAfterTheirData) {
   EnableDma();
   auto memory = function().AllocateDma(8192, 4096);
   ASSERT_TRUE(memory.ok());
@@ -147,7 +146,7 @@ TEST_P(PciFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
     EXPECT_TRUE(std::equal(data, data + 1000, data + 4096));
     EXPECT_FALSE(function().TakeInterrupt(0));
   }
-  // One vector less, none, and again.
+  // Fewer vectors, none, and all again.
   ASSERT_TRUE(function().EnableMsix(1).ok());
   Copy(address, address + 4096, 10);
   EXPECT_TRUE(WaitFor(0));
@@ -159,14 +158,14 @@ TEST_P(PciFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
   EXPECT_TRUE(WaitFor(0));
 }
 
-TEST_P(PciFunction, BadNumbersOfVectorsAreRefused) {
+TEST_P(PciFunction, InvalidVectorCountsAreRefused) {
   EXPECT_EQ(function().EnableMsix(9).error().code, host::ErrorCode::kInvalidArgument);
   EXPECT_TRUE(function().EnableMsix(8).ok());
   EXPECT_FALSE(function().TakeInterrupt(8));
   EXPECT_FALSE(function().TakeInterrupt(~0U));
 }
 
-TEST_P(PciFunction, WaitReturnsForAMessageElseAtItsDeadline) {
+TEST_P(PciFunction, WaitReturnsAtInterruptOrDeadline) {
   EnableDma();
   ASSERT_TRUE(function().EnableMsix(8).ok());
   auto memory = function().AllocateDma(8192, 64);
@@ -174,17 +173,17 @@ TEST_P(PciFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   const uint64_t start = function().NowNs();
   function().Wait(start + 12'345);
   EXPECT_GE(function().NowNs(), start + 12'345);
-  // The deadline is over: time moves all the same.
+  // A deadline in the past: time advances nevertheless.
   const uint64_t later = function().NowNs();
   function().Wait(0);
   EXPECT_GT(function().NowNs(), later);
-  // A message ends it early; what arrived before the Wait too.
+  // An interrupt ends it early, also one that arrived before the Wait.
   Copy((*memory)->address(), (*memory)->address() + 4096, 64);
   const uint64_t asked = function().NowNs();
   function().Wait(asked + world_->patience_ns());
   EXPECT_LT(function().NowNs(), asked + world_->patience_ns());
   EXPECT_TRUE(function().TakeInterrupt(0));
-  // One that nobody takes does not keep others from sleeping.
+  // An interrupt that is not taken does not wake later Waits.
   Copy((*memory)->address(), (*memory)->address() + 4096, 64);
   function().Wait(function().NowNs() + world_->patience_ns());
   const uint64_t then = function().NowNs();
@@ -193,7 +192,7 @@ TEST_P(PciFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   EXPECT_TRUE(function().TakeInterrupt(0));
 }
 
-TEST_P(PciFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
+TEST_P(PciFunction, ConfigurationAccessWindowReachesTheBars) {
   const uint32_t at = spec::kPciCapAtPciCfg;
   const auto choose = [&](uint32_t bar, uint32_t offset, uint32_t length) {
     function().WriteConfig(at + spec::VirtioPciCap::kBarOffset, 1, bar);
@@ -212,7 +211,7 @@ TEST_P(PciFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
   EXPECT_EQ(function().ReadBar(0, 0, 4), 0x12345678u);
 }
 
-TEST_P(PciFunction, MemoryIsSharedWhetherItWasThereBeforeOrNot) {
+TEST_P(PciFunction, AllocatedAndMappedMemoryIsShared) {
   EnableDma();
   ASSERT_TRUE(function().EnableMsix(1).ok());
   auto* const own = static_cast<uint8_t*>(std::aligned_alloc(4096, 8192));
@@ -228,7 +227,7 @@ TEST_P(PciFunction, MemoryIsSharedWhetherItWasThereBeforeOrNot) {
     ASSERT_TRUE(mapped.ok());
     EXPECT_EQ((*mapped)->data(), own);
     for (size_t i = 0; i < 1000; ++i) (*memory)->data()[i] = static_cast<uint8_t>(i * 5 + 1);
-    // There, across a page's end, and back.
+    // Copy across a page boundary, and back.
     Copy((*memory)->address(), (*mapped)->address() + 3600, 1000);
     ASSERT_TRUE(WaitFor(0));
     EXPECT_TRUE(std::equal(own + 3600, own + 4600, (*memory)->data()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that drive NICs of a simulator process: the driver's whole bring-up, verbs traffic between two of them,
-// death and reconnection.
+// Processes that drive NICs of a simulator process over vfio-user: initialization, verbs traffic between two of them,
+// process exit and reconnection.
 #include "host/driver/vfio_user_function.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ bool Fail(const char* what, const host::Error& error) {
 
 enum class Kind { kFile, kOrdinary };
 
-// One side of an RC connection, driver and all.
+// One side of an RC connection, with its driver.
 struct Side {
   ~Side() {
     qp.reset();
@@ -64,7 +64,7 @@ struct Side {
     auto made_pd = device->CreatePd();
     if (!made_pd.ok()) return Fail("PD", made_pd.error());
     pd = *made_pd;
-    // With a vector, so that waiting is sleeping.
+    // With a vector, so that Wait sleeps.
     auto made_cq = device->CreateCq(64, uint16_t{2});
     if (!made_cq.ok()) return Fail("CQ", made_cq.error());
     cq = *made_cq;
@@ -126,7 +126,7 @@ struct Side {
   uint8_t* own = nullptr;
 };
 
-// Takes a SEND into the first half of its memory, and finds a WRITE in the other, for each size.
+// For each size: receives a SEND into the first half of its memory, and checks a WRITE into the second half.
 bool Serve(const std::string& socket, Kind kind, Pipe& pipe) {
   Side self;
   PeerInfo peer;
@@ -194,7 +194,7 @@ struct Way {
 };
 class VfioUserTraffic : public testing::TestWithParam<Way> {};
 
-TEST_P(VfioUserTraffic, TwoProcessesDriveANicEachAndWriteAndSend) {
+TEST_P(VfioUserTraffic, TwoProcessesExchangeWriteAndSend) {
   SimulatorProcess simulator({"--export", "vfio-user", "--device", GetParam().device});
   ASSERT_TRUE(simulator.is_ready());
   Exchange(simulator, GetParam().kind);
@@ -206,9 +206,9 @@ INSTANTIATE_TEST_SUITE_P(Ways, VfioUserTraffic,
                                          Way{"Lockstep", Kind::kFile, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// --- Death
+// --- Process exit
 
-TEST(VfioUserDeath, AKilledDriverLeavesANicThatTheNextOneCanUse) {
+TEST(VfioUserFailure, NicIsUsableAfterItsDriverIsKilled) {
   SimulatorProcess simulator({"--export", "vfio-user"});
   ASSERT_TRUE(simulator.is_ready());
   for (const Kind kind : {Kind::kFile, Kind::kOrdinary}) {
@@ -232,7 +232,7 @@ TEST(VfioUserDeath, AKilledDriverLeavesANicThatTheNextOneCanUse) {
                                      .sg_list = {&sge, 1},
                                      .remote_addr = other.address,
                                      .rkey = other.rkey};
-      // Death comes in the middle of traffic.
+      // Kill it in the middle of traffic.
       for (int i = 0; i < 8; ++i) {
         if (!self.qp->PostSend(write).ok()) return false;
       }
@@ -245,12 +245,12 @@ TEST(VfioUserDeath, AKilledDriverLeavesANicThatTheNextOneCanUse) {
     victim.Kill();
     peer.Kill();
   }
-  // At once, whether or not the server has seen that they are dead.
+  // Immediately, whether or not the server has detected their exit.
   Exchange(simulator, Kind::kFile);
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-TEST(VfioUserDeath, OneDriverAtATimeAndTheSimulatorsEndIsNoticed) {
+TEST(VfioUserFailure, SecondDriverIsRefusedAndServerExitIsDetected) {
   SimulatorProcess simulator({"--export", "vfio-user", "--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = VfioUserFunction::Connect(Socket(simulator, 0));
@@ -278,7 +278,7 @@ TEST(VfioUserDeath, OneDriverAtATimeAndTheSimulatorsEndIsNoticed) {
   memory->reset();
 }
 
-TEST(VfioUserDeath, NobodyListens) {
+TEST(VfioUserFailure, ConnectFailsWithoutAServer) {
   EXPECT_EQ(VfioUserFunction::Connect("/nonexistent/nic0.vfio").error().code, host::ErrorCode::kLost);
   EXPECT_EQ(VfioUserFunction::Connect("").error().code, host::ErrorCode::kInvalidArgument);
   EXPECT_EQ(VfioUserFunction::Connect(std::string(200, 'a')).error().code, host::ErrorCode::kInvalidArgument);

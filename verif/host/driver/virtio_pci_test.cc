@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PCI transport against the mock device: finding the registers in good and bad capability lists, the states, the
-// configuration, and queues.
+// The PCI transport against the mock device: valid and invalid capability lists, initialization, configuration, and
+// queues.
 #include <gtest/gtest.h>
 
 #include "host/driver/packed_ring.h"
@@ -86,12 +86,12 @@ TEST_F(CapabilityWalk, AnEmptyListIsRefused) {
   ExpectRefused("no usable capability common_cfg");
 }
 
-TEST_F(CapabilityWalk, ALoopEnds) {
+TEST_F(CapabilityWalk, LoopIsRefused) {
   Byte(spec::kPciCapAtPm + 1) = spec::kPciCapAtMsix;
   ExpectRefused("loops at 0x98");
 }
 
-TEST_F(CapabilityWalk, ACapabilityThatPointsToItselfEnds) {
+TEST_F(CapabilityWalk, SelfReferenceIsRefused) {
   Byte(kCommon + VirtioPciCap::kCapNextOffset) = kCommon;
   ExpectRefused("loops at 0x40");
 }
@@ -107,11 +107,11 @@ TEST_F(CapabilityWalk, TheLowBitsOfPointersAreReserved) {
   EXPECT_TRUE(host::FindVirtioLayout(device_).ok());
 }
 
-TEST_F(CapabilityWalk, AVendorCapabilityAtTheVeryEndIsNotReadBeyondIt) {
+TEST_F(CapabilityWalk, VendorCapabilityAtEndOfSpaceIsNotOverread) {
   Byte(spec::kPciCapAtPm + 1) = 0xfc;
   Byte(0xfc) = static_cast<uint8_t>(spec::PciCapabilityId::kVendorSpecific);
   Byte(0xfd) = 0;
-  EXPECT_TRUE(host::FindVirtioLayout(device_).ok());  // skipped: the good ones came before
+  EXPECT_TRUE(host::FindVirtioLayout(device_).ok());  // skipped: valid ones precede it
   EXPECT_EQ(device_.violations(), std::vector<std::string>());
 }
 
@@ -132,7 +132,7 @@ TEST_F(CapabilityWalk, ALongerCapabilityIsAccepted) {
 
 TEST_F(CapabilityWalk, ALengthBeyondTheConfigurationSpaceIsRefused) {
   Byte(kDevice + VirtioPciCap::kCapLenOffset) = 0xff;
-  ExpectRefused("device_cfg at 0x74: ends behind the configuration space");
+  ExpectRefused("device_cfg at 0x74: ends beyond the configuration space");
 }
 
 TEST_F(CapabilityWalk, AReservedBarIsRefused) {
@@ -172,7 +172,7 @@ TEST_F(CapabilityWalk, AMisalignedOffsetIsRefused) {
   ExpectRefused("common_cfg at 0x40: offset 0x2 is not aligned");
 }
 
-TEST_F(CapabilityWalk, AMultiplierThatIsNoPowerOfTwoIsRefused) {
+TEST_F(CapabilityWalk, MultiplierMustBeAPowerOfTwo) {
   Put32(kNotify + spec::VirtioPciNotifyCap::kNotifyOffMultiplierOffset, 12);
   ExpectRefused("notify_off_multiplier 12");
 }
@@ -182,8 +182,8 @@ TEST_F(CapabilityWalk, AMultiplierOfOneIsRefused) {
   ExpectRefused("notify_off_multiplier 1");
 }
 
-TEST_F(CapabilityWalk, TheFirstGoodOneOfSeveralIsTaken) {
-  // The window capability becomes a second device_cfg; the first one is bad.
+TEST_F(CapabilityWalk, FirstValidCapabilityIsUsed) {
+  // The window capability becomes a second device_cfg; the first one is invalid.
   Byte(kDevice + VirtioPciCap::kBarOffset) = 7;
   Byte(spec::kPciCapAtPciCfg + VirtioPciCap::kCfgTypeOffset) = static_cast<uint8_t>(spec::VirtioPciCfgType::kDeviceCfg);
   Put32(spec::kPciCapAtPciCfg + VirtioPciCap::kOffsetOffset, 0x3000);
@@ -197,19 +197,19 @@ TEST_F(CapabilityWalk, TheFirstGoodOneOfSeveralIsTaken) {
   EXPECT_EQ(layout->device.offset, spec::kBarVirtioDeviceCfg);
 }
 
-TEST_F(CapabilityWalk, AMissingKindIsNamed) {
+TEST_F(CapabilityWalk, MissingCapabilityIsNamed) {
   Byte(kNotify + VirtioPciCap::kCfgTypeOffset) = 0x77;
   ExpectRefused("no usable capability notify_cfg");
 }
 
-TEST_F(CapabilityWalk, ALostFunctionIsLost) {
+TEST_F(CapabilityWalk, LostFunctionIsReported) {
   device_.LoseFunction();
   const auto layout = host::FindVirtioLayout(device_);
   ASSERT_FALSE(layout.ok());
   EXPECT_EQ(layout.error().code, ErrorCode::kLost);
 }
 
-TEST_F(CapabilityWalk, EveryRandomListEndsWithoutAViolation) {
+TEST_F(CapabilityWalk, RandomListsTerminateWithoutViolation) {
   std::vector<uint8_t> good = device_.config_space();
   uint32_t state = 1;
   for (int round = 0; round < 20000; ++round) {
@@ -235,7 +235,7 @@ TEST_F(CapabilityWalk, EveryRandomListEndsWithoutAViolation) {
 
 class Transport : public testing::Test {
  protected:
-  // A device of these options, reset and acknowledged.
+  // A device with these options, reset and acknowledged.
   VirtioPci& Start(const MockDeviceOptions& options) {
     device_ = std::make_unique<MockDevice>(options);
     pci_.emplace(VirtioPci::Open(*device_).value());
@@ -253,7 +253,7 @@ class Transport : public testing::Test {
   const FeatureSet kBasic = {VirtioFeature::kVersion1, VirtioFeature::kRingReset, NetFeature::kMac};
 };
 
-TEST_F(Transport, TheHandshakeGoesThroughItsStates) {
+TEST_F(Transport, HandshakeFollowsTheStateSequence) {
   VirtioPci& pci = Start(GoodOptions());
   EXPECT_TRUE(device_->bus_master());
   EXPECT_EQ(device_->status(), DeviceStatus::kAcknowledge | DeviceStatus::kDriver);
@@ -299,7 +299,7 @@ TEST_F(Transport, FeaturesThatAreNotOfferedAreNotSent) {
   EXPECT_TRUE(device_->accepted().none());
 }
 
-TEST_F(Transport, ARefusedSetOfFeaturesIsAnError) {
+TEST_F(Transport, RefusedFeaturesAreAnError) {
   MockDeviceOptions options = GoodOptions();
   options.refuse_features = true;
   VirtioPci& pci = Start(options);
@@ -328,7 +328,7 @@ TEST_F(Transport, AFeatureWithoutItsRegisterIsRefused) {
   EXPECT_NE(status.error().text.find("ring_reset"), std::string::npos);
 }
 
-TEST_F(Transport, AResetThatNeverEndsTimesOut) {
+TEST_F(Transport, ResetTimesOut) {
   device_ = std::make_unique<MockDevice>(GoodOptions());
   device_->never_resets = true;
   pci_.emplace(VirtioPci::Open(*device_).value());
@@ -341,7 +341,7 @@ TEST_F(Transport, AResetThatNeverEndsTimesOut) {
   EXPECT_LT(device_->NowNs() - start, 2 * kTimeoutNs);
 }
 
-TEST_F(Transport, ALostFunctionEndsEveryWait) {
+TEST_F(Transport, LostFunctionAbortsEveryWait) {
   VirtioPci& pci = Start(GoodOptions());
   device_->LoseFunction();
   EXPECT_EQ(pci.Reset(kTimeoutNs).error().code, ErrorCode::kLost);
@@ -351,7 +351,7 @@ TEST_F(Transport, ALostFunctionEndsEveryWait) {
 
 // --- Device configuration --------------------------------------------------------------------------------------------
 
-TEST_F(Transport, TheDeviceConfigurationIsReadInFieldsOfTheirWidth) {
+TEST_F(Transport, DeviceConfigurationIsReadWithFieldWidths) {
   VirtioPci& pci = Start(GoodOptions());
   const auto config = pci.ReadDeviceConfig<spec::NetConfig>(0);
   ASSERT_TRUE(config.ok());
@@ -370,7 +370,7 @@ TEST_F(Transport, AChangingConfigurationIsReadAgain) {
   EXPECT_EQ(device_->unstable_reads, 0U);
 }
 
-TEST_F(Transport, AConfigurationThatNeverRestsIsAnError) {
+TEST_F(Transport, EverChangingConfigurationIsAnError) {
   VirtioPci& pci = Start(GoodOptions());
   device_->unstable_reads = 1'000'000;
   EXPECT_EQ(pci.ReadDeviceConfig<spec::NetConfig>(0).error().code, ErrorCode::kMisbehaved);
@@ -395,7 +395,7 @@ class TransportQueues : public Transport {
   std::unique_ptr<host::Virtqueue> Ring(uint16_t size) { return host::SplitRing::Create(*device_, size, {}).value(); }
 };
 
-TEST_F(TransportQueues, AQueueIsToldItsRingAndVector) {
+TEST_F(TransportQueues, EnableWritesRingAndVector) {
   VirtioPci& pci = Bring(GoodOptions());
   EXPECT_EQ(pci.NumQueues(), 2 + 1 + 4 + 8 + 1);
   EXPECT_EQ(pci.MaxQueueSize(1).value(), 256);
@@ -412,7 +412,7 @@ TEST_F(TransportQueues, AQueueIsToldItsRingAndVector) {
   EXPECT_EQ(pci.EnableQueue(1, *ring, 3).error().code, ErrorCode::kBadState);
 }
 
-TEST_F(TransportQueues, WhatTheDeviceDoesNotHaveIsRefused) {
+TEST_F(TransportQueues, InvalidQueueSizeAndVectorAreRefused) {
   MockDeviceOptions options = GoodOptions();
   options.device_vectors = 4;
   VirtioPci& pci = Bring(options);
@@ -456,7 +456,7 @@ TEST_F(TransportQueues, AQueueIsResetAndEnabledAgain) {
   EXPECT_TRUE(device_->queue(2).enabled);
 }
 
-TEST_F(TransportQueues, AQueueResetThatNeverEndsTimesOut) {
+TEST_F(TransportQueues, QueueResetTimesOut) {
   VirtioPci& pci = Bring(GoodOptions());
   const auto ring = Ring(16);
   ASSERT_TRUE(pci.EnableQueue(0, *ring, std::nullopt).ok());
@@ -545,7 +545,7 @@ TEST_F(TransportQueues, ArmingACqSendsItsPositionAndFlags) {
 
 // --- Features --------------------------------------------------------------------------------------------------------
 
-TEST(Features, RequirementsOfTheContractAreKnown) {
+TEST(Features, RequirementsMatchTheContract) {
   using host::FindUnmetRequirement;
   EXPECT_FALSE(FindUnmetRequirement({}, spec::Profile::kVireo).has_value());
   EXPECT_FALSE(FindUnmetRequirement({NetFeature::kMq, NetFeature::kCtrlVq}, spec::Profile::kVireo).has_value());
@@ -559,7 +559,7 @@ TEST(Features, RequirementsOfTheContractAreKnown) {
           .has_value());
 }
 
-TEST(Features, RoceNeedsWhatItsProfileSays) {
+TEST(Features, RoceRequirementsDependOnTheProfile) {
   using host::FindUnmetRequirement;
   FeatureSet set = {VirtioFeature::kVersion1, NetFeature::kCtrlVq};
   set.Add(host::Feature(spec::kVireoConstants.net_f_roce));
@@ -572,11 +572,11 @@ TEST(Features, RoceNeedsWhatItsProfileSays) {
   FeatureSet rfc = {VirtioFeature::kVersion1, NetFeature::kCtrlVq};
   rfc.Add(host::Feature(spec::kRfcV2Constants.net_f_roce));
   EXPECT_FALSE(FindUnmetRequirement(rfc, spec::Profile::kRfcV2).has_value());
-  // The same bit is guest_uso6 to the other profile, which needs guest_csum.
+  // In the other profile the same bit is guest_uso6, which requires guest_csum.
   EXPECT_TRUE(FindUnmetRequirement(rfc, spec::Profile::kVireo).has_value());
 }
 
-TEST(Features, NamesAreTheContracts) {
+TEST(Features, NamesMatchTheContract) {
   FeatureSet set = {NetFeature::kMac, VirtioFeature::kAdminVq};
   set.Add(host::Feature(uint8_t{55}));
   set.Add(host::Feature(uint8_t{58}));

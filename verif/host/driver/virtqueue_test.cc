@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ring formats against the device's side of mock_ring: what goes in comes out once, notifications are neither lost
-// nor forbidden, and nothing that a malicious device writes is believed.
+// Both ring formats against mock_ring's device side: every buffer is returned once, notifications are neither lost nor
+// spurious, and the driver rejects invalid values of a malicious device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string NameOf(const testing::TestParamInfo<RingCase>& info) {
          (ring.indirect_segments > 0 ? "Indirect" : "") + (ring.event_idx ? "EventIdx" : "");
 }
 
-// A ring with both of its sides, and memory for buffers.
+// A ring with driver and device side, and memory for buffers.
 class RingBench {
  public:
   static constexpr uint32_t kPoolBytes = 1 << 16;
@@ -52,7 +52,7 @@ class RingBench {
     Restart();
   }
 
-  // The device as after reset, at the same ring.
+  // Resets the device side; same ring.
   void Restart() {
     const host::RingAddresses at = driver_->addresses();
     const MockRingSetup setup{.size = case_.size,
@@ -93,12 +93,12 @@ class VirtqueueTest : public testing::TestWithParam<RingCase> {};
 
 // --- Random operations -----------------------------------------------------------------------------------------------
 
-// One run of random operations, in which both sides are watched by a plain account of what must be true.
+// One run of random operations; a simple reference tracks the expected state of both sides.
 class RandomRun {
  public:
   explicit RandomRun(const RingCase& ring_case)
       : bench_(ring_case), random_(MakeRandom(testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    // One buffer, of up to 5 segments, stays with the device for the whole run, while the others lap it.
+    // One buffer, of up to 5 segments, stays outstanding for the whole run, while the others wrap around it.
     keeps_one_ = ring_case.size > 5;
   }
 
@@ -116,9 +116,9 @@ class RandomRun {
   }
 
   void Finish() {
-    // What has not been harvested comes back now, once, oldest first.
+    // Unharvested tokens are returned now, once, oldest first.
     std::vector<Token> expected;
-    for (const auto& [token, buffer] : outstanding_) expected.push_back(token);  // tokens grow with time
+    for (const auto& [token, buffer] : outstanding_) expected.push_back(token);  // tokens are ascending
     EXPECT_EQ(bench_.driver().outstanding(), expected.size());
     EXPECT_EQ(bench_.driver().Detach(), expected);
     EXPECT_EQ(bench_.driver().outstanding(), 0);
@@ -174,13 +174,14 @@ class RandomRun {
     const uint64_t before = device.AvailableEnd();
     const bool kick = bench_.driver().Publish();
     const uint64_t after = device.AvailableEnd();
-    // Entries are chains in a split ring and descriptors in a packed one; either way some appear if something was
+    // Entries are chains in a split ring and descriptors in a packed one; in both, new ones appear if buffers were
     // added.
     EXPECT_EQ(after > before, !unpublished_.empty());
     bool expected = false;
     const uint64_t modulus = bench_.ring_case().packed ? 2 * uint64_t{bench_.ring_case().size} : 65536;
     for (uint64_t entry = before; entry < after; ++entry) {
-      expected |= wish_ == Wish::kAlways || (wish_ == Wish::kAt && (entry + 65536 * modulus - wish_at_) % modulus == 0);
+      expected |= doorbell_mode_ == DoorbellMode::kAlways ||
+                  (doorbell_mode_ == DoorbellMode::kAt && (entry + 65536 * modulus - doorbell_at_) % modulus == 0);
     }
     EXPECT_EQ(kick, expected);
     kicked_ |= kick;
@@ -190,7 +191,7 @@ class RandomRun {
 
   void Fetch() {
     if (asleep_ && !kicked_) {
-      // The device must have been woken for whatever there is.
+      // The device must have been notified of all published buffers.
       EXPECT_TRUE(published_.empty());
       return;
     }
@@ -211,21 +212,22 @@ class RandomRun {
     if (asleep_) return;
     switch (Pick(3)) {
       case 0:
-        device.WantDoorbell();
-        wish_ = bench_.ring_case().event_idx ? Wish::kAt : Wish::kAlways;
-        wish_at_ = device.fetched();
+        device.EnableDoorbell();
+        doorbell_mode_ = bench_.ring_case().event_idx ? DoorbellMode::kAt : DoorbellMode::kAlways;
+        doorbell_at_ = device.fetched();
         asleep_ = device.AvailableEnd() == device.fetched();
         break;
       case 1:
-        device.WantNoDoorbell();
-        wish_ = bench_.ring_case().event_idx && !bench_.ring_case().packed ? Wish::kAt : Wish::kNever;
-        wish_at_ = device.fetched() + 65535;
+        device.DisableDoorbell();
+        doorbell_mode_ =
+            bench_.ring_case().event_idx && !bench_.ring_case().packed ? DoorbellMode::kAt : DoorbellMode::kNever;
+        doorbell_at_ = device.fetched() + 65535;
         break;
       case 2:
         if (!bench_.ring_case().event_idx) return;
-        wish_ = Wish::kAt;
-        wish_at_ = device.fetched() + Pick(bench_.ring_case().size);
-        device.WantDoorbellAt(wish_at_);
+        doorbell_mode_ = DoorbellMode::kAt;
+        doorbell_at_ = device.fetched() + Pick(bench_.ring_case().size);
+        device.EnableDoorbellAt(doorbell_at_);
         break;
     }
   }
@@ -245,7 +247,7 @@ class RandomRun {
       used_.push_back({done.token, written});
       ++used_since_disable_;
     }
-    const bool interrupt = bench_.device().Show();
+    const bool interrupt = bench_.device().PublishUsed();
     if (must_interrupt_) {
       EXPECT_TRUE(interrupt);
     }
@@ -297,11 +299,12 @@ class RandomRun {
   std::deque<UsedBuffer> used_;
   uint64_t completed_ = 0;
 
-  enum class Wish { kNever, kAlways, kAt };
-  // A new ring is all zeros: without event_idx that is "always", with it entry 0 in a split ring and "always" in a
-  // packed one.
-  Wish wish_ = bench_.ring_case().event_idx && !bench_.ring_case().packed ? Wish::kAt : Wish::kAlways;
-  uint64_t wish_at_ = 0;
+  enum class DoorbellMode { kNever, kAlways, kAt };
+  // A new ring is all zeros: without event_idx that means "always", with event_idx "at entry 0" in a split ring and
+  // "always" in a packed one.
+  DoorbellMode doorbell_mode_ =
+      bench_.ring_case().event_idx && !bench_.ring_case().packed ? DoorbellMode::kAt : DoorbellMode::kAlways;
+  uint64_t doorbell_at_ = 0;
   bool asleep_ = false;
   bool kicked_ = false;
 
@@ -310,7 +313,7 @@ class RandomRun {
   uint64_t used_since_disable_ = 0;
 };
 
-TEST_P(VirtqueueTest, RandomOperationsLoseNothingAndNotifyExactly) {
+TEST_P(VirtqueueTest, RandomOperationsLoseNoBufferAndNotifyExactly) {
   constexpr int kSteps = 200'000;
   RandomRun run(GetParam());
   for (int i = 0; i < kSteps && !HasFailure(); ++i) run.Step();
@@ -319,7 +322,7 @@ TEST_P(VirtqueueTest, RandomOperationsLoseNothingAndNotifyExactly) {
 }
 
 TEST_P(VirtqueueTest, IndicesWrapManyTimes) {
-  // 5 laps of a 16-bit index at least; of a packed ring's wrap counter many more.
+  // At least 5 wraps of a 16-bit index; many more of a packed ring's wrap counter.
   constexpr Token kBuffers = 350'000;
   RingBench bench(GetParam());
   Token added = 0;
@@ -338,7 +341,7 @@ TEST_P(VirtqueueTest, IndicesWrapManyTimes) {
     while (std::optional<MockChain> chain = bench.device().Fetch()) chains.push_back(*chain);
     ASSERT_FALSE(chains.empty());
     for (const MockChain& chain : chains) bench.device().Use(chain, static_cast<uint32_t>(chain.Room()));
-    bench.device().Show();
+    bench.device().PublishUsed();
     for (const MockChain& chain : chains) {
       const auto used = bench.driver().Harvest();
       ASSERT_TRUE(used.ok() && used->has_value());
@@ -350,9 +353,9 @@ TEST_P(VirtqueueTest, IndicesWrapManyTimes) {
   EXPECT_EQ(bench.device().violations(), std::vector<std::string>());
 }
 
-// Two threads: here the memory barriers and the look-once-more rules are at work. A lost notification is a hang, which
-// the deadline turns into a failure.
-TEST_P(VirtqueueTest, NeitherSideMissesANotificationOfTheOther) {
+// Two threads, to test the memory barriers and the recheck rules. A lost notification is a hang, which the deadline
+// detects.
+TEST_P(VirtqueueTest, NoNotificationIsLost) {
   constexpr Token kBuffers = 30'000;
   RingBench bench(GetParam());
   std::atomic<bool> doorbell = false;
@@ -370,12 +373,12 @@ TEST_P(VirtqueueTest, NeitherSideMissesANotificationOfTheOther) {
   std::thread device([&] {
     MockRing& ring = bench.device();
     while (!stop) {
-      ring.WantNoDoorbell();
+      ring.DisableDoorbell();
       while (std::optional<MockChain> chain = ring.Fetch()) {
         ring.Use(*chain, static_cast<uint32_t>(chain->Room()));
-        if (ring.Show()) interrupt = true;
+        if (ring.PublishUsed()) interrupt = true;
       }
-      ring.WantDoorbell();
+      ring.EnableDoorbell();
       if (ring.AvailableEnd() != ring.fetched()) continue;
       if (!wait_for(doorbell)) return;
     }
@@ -411,11 +414,11 @@ TEST_P(VirtqueueTest, NeitherSideMissesANotificationOfTheOther) {
   EXPECT_EQ(bench.device().violations(), std::vector<std::string>());
 }
 
-// The same with one buffer at a time and both sides as close together as chance brings them: the device uses the buffer
-// in the moment in which the driver asks for the interrupt and looks once more.
+// The same with one buffer at a time and both sides racing: the device uses the buffer while the driver enables the
+// interrupt and rechecks.
 class InterruptRaceTest : public testing::TestWithParam<RingCase> {};
 
-TEST_P(InterruptRaceTest, AskingForAnInterruptWhileABufferIsUsedLosesNothing) {
+TEST_P(InterruptRaceTest, EnableInterruptsRacesWithUsedBuffer) {
   constexpr Token kBuffers = 20'000;
   RingBench bench(GetParam());
   std::atomic<Token> given = 0;
@@ -429,7 +432,7 @@ TEST_P(InterruptRaceTest, AskingForAnInterruptWhileABufferIsUsedLosesNothing) {
       }
       const MockChain chain = bench.device().Fetch().value();
       bench.device().Use(chain, 0);
-      if (bench.device().Show()) interrupts = token + 1;
+      if (bench.device().PublishUsed()) interrupts = token + 1;
     }
   });
   std::mt19937_64 random = MakeRandom("race");
@@ -448,7 +451,7 @@ TEST_P(InterruptRaceTest, AskingForAnInterruptWhileABufferIsUsedLosesNothing) {
         hung = std::chrono::steady_clock::now() > deadline;
       }
     }
-    // The used buffer or its interrupt was there; either way it can be harvested.
+    // Either the used buffer was found or the interrupt came; in both cases it can be harvested.
     const auto used = bench.driver().Harvest();
     ASSERT_TRUE(used.ok());
     hung |= !used->has_value();
@@ -470,7 +473,7 @@ TEST_P(VirtqueueTest, NothingIsVisibleBeforePublish) {
   EXPECT_FALSE(bench.driver().Publish());  // nothing new
 }
 
-TEST_P(VirtqueueTest, AFullRingSaysNoSpaceAndChangesNothing) {
+TEST_P(VirtqueueTest, FullRingReturnsNoSpace) {
   RingBench bench(GetParam());
   for (Token token = 0; token < GetParam().size; ++token) ASSERT_TRUE(bench.AddReadable(token).ok());
   const host::Status full = bench.AddReadable(9999);
@@ -482,7 +485,7 @@ TEST_P(VirtqueueTest, AFullRingSaysNoSpaceAndChangesNothing) {
   EXPECT_EQ(std::count(tokens.begin(), tokens.end(), Token{9999}), 0);
 }
 
-TEST_P(VirtqueueTest, BuffersThatCannotBeAreRefused) {
+TEST_P(VirtqueueTest, InvalidBuffersAreRefused) {
   RingBench bench(GetParam());
   const auto code = [&](std::vector<Segment> out, std::vector<Segment> in) {
     const host::Status status = bench.driver().Add(out, in, 0);
@@ -499,7 +502,7 @@ TEST_P(VirtqueueTest, BuffersThatCannotBeAreRefused) {
   EXPECT_EQ(bench.driver().outstanding(), 0);
 }
 
-TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
+TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndClearsTheRing) {
   RingBench bench(GetParam());
   for (int round = 0; round < 3; ++round) {
     std::vector<Token> expected;
@@ -512,7 +515,7 @@ TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
     std::optional<MockChain> first = bench.device().Fetch();
     if (first.has_value()) {
       bench.device().Use(*first, 3);
-      bench.device().Show();
+      bench.device().PublishUsed();
       const auto used = bench.driver().Harvest();
       ASSERT_TRUE(used.ok() && used->has_value());
       EXPECT_EQ((*used)->written, 3U);
@@ -520,7 +523,7 @@ TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
     }
     if (std::optional<MockChain> second = bench.device().Fetch()) {
       bench.device().Use(*second, 0);
-      bench.device().Show();
+      bench.device().PublishUsed();
     }
     EXPECT_EQ(bench.driver().Detach(), expected);
     EXPECT_EQ(bench.device().violations(), std::vector<std::string>());
@@ -528,7 +531,7 @@ TEST_P(VirtqueueTest, DetachReturnsEveryTokenOnceAndTheRingStartsAnew) {
   }
 }
 
-TEST_P(VirtqueueTest, UsedPositionAndNotificationDataTellTheRingPositions) {
+TEST_P(VirtqueueTest, UsedPositionAndNotificationDataMatchTheRing) {
   RingBench bench(GetParam());
   const uint32_t size = GetParam().size;
   for (uint32_t i = 0; i < 5 * size + 3; ++i) {
@@ -543,14 +546,14 @@ TEST_P(VirtqueueTest, UsedPositionAndNotificationDataTellTheRingPositions) {
     std::optional<MockChain> chain = bench.device().Fetch();
     ASSERT_TRUE(chain.has_value());
     bench.device().Use(*chain, 0);
-    bench.device().Show();
+    bench.device().PublishUsed();
     ASSERT_TRUE(bench.driver().Harvest().value().has_value());
   }
 }
 
 // --- Malicious devices -----------------------------------------------------------------------------------------------
 
-// The ring refuses, stays refusing, and is good again after Detach.
+// The ring is broken, stays broken, and works again after Detach.
 void ExpectBroken(RingBench& bench, const std::string& why) {
   const auto used = bench.driver().Harvest();
   ASSERT_FALSE(used.ok()) << why;
@@ -573,7 +576,7 @@ void ExpectBroken(RingBench& bench, const std::string& why) {
   std::optional<MockChain> chain = bench.device().Fetch();
   ASSERT_TRUE(chain.has_value());
   bench.device().Use(*chain, 0);
-  bench.device().Show();
+  bench.device().PublishUsed();
   const auto good = bench.driver().Harvest();
   ASSERT_TRUE(good.ok() && good->has_value());
   EXPECT_EQ((*good)->token, 7U);
@@ -583,8 +586,8 @@ class MaliciousDeviceTest : public testing::TestWithParam<RingCase> {
  protected:
   MaliciousDeviceTest() : bench_(GetParam()) {}
 
-  // The device has one buffer of 8 writable bytes; returns its id.
-  uint16_t GiveOne() {
+  // Makes one buffer of 8 writable bytes available; returns its id.
+  uint16_t AddOne() {
     EXPECT_TRUE(bench_.AddWritable(1).ok());
     bench_.driver().Publish();
     return bench_.device().Fetch().value().id;
@@ -593,21 +596,21 @@ class MaliciousDeviceTest : public testing::TestWithParam<RingCase> {
 };
 
 TEST_P(MaliciousDeviceTest, AnIdBeyondTheRingIsRefused) {
-  GiveOne();
-  bench_.device().UseAnything(GetParam().size, 0, 1);
+  AddOne();
+  bench_.device().UseRaw(GetParam().size, 0, 1);
   ExpectBroken(bench_, "used buffer " + std::to_string(GetParam().size) + " of");
 }
 
 TEST_P(MaliciousDeviceTest, AnIdFarBeyondTheRingIsRefused) {
-  GiveOne();
-  bench_.device().UseAnything(0xffff'ffff, 0, 1);
+  AddOne();
+  bench_.device().UseRaw(0xffff'ffff, 0, 1);
   ExpectBroken(bench_, "used buffer");
 }
 
 TEST_P(MaliciousDeviceTest, AnIdThatIsNotOutstandingIsRefused) {
-  const uint16_t id = GiveOne();
-  bench_.device().UseAnything((id + 1U) % GetParam().size, 0, 1);
-  ExpectBroken(bench_, "which the device does not have");
+  const uint16_t id = AddOne();
+  bench_.device().UseRaw((id + 1U) % GetParam().size, 0, 1);
+  ExpectBroken(bench_, "which is not outstanding");
 }
 
 TEST_P(MaliciousDeviceTest, TheSameBufferTwiceIsRefused) {
@@ -615,59 +618,59 @@ TEST_P(MaliciousDeviceTest, TheSameBufferTwiceIsRefused) {
   ASSERT_TRUE(bench_.AddWritable(2).ok());
   bench_.driver().Publish();
   const uint16_t id = bench_.device().Fetch().value().id;
-  bench_.device().UseAnything(id, 0, 1);
-  bench_.device().UseAnything(id, 0, 1);
+  bench_.device().UseRaw(id, 0, 1);
+  bench_.device().UseRaw(id, 0, 1);
   const auto first = bench_.driver().Harvest();
   ASSERT_TRUE(first.ok() && first->has_value());
-  ExpectBroken(bench_, "which the device does not have");
+  ExpectBroken(bench_, "which is not outstanding");
 }
 
 TEST_P(MaliciousDeviceTest, ABufferThatIsNotPublishedIsRefused) {
-  const uint16_t id = GiveOne();
+  const uint16_t id = AddOne();
   ASSERT_TRUE(bench_.AddWritable(2).ok());
-  // The driver hands ids out in some order; whichever the second one has, it is not published.
+  // The order of ids is the driver's choice; the second buffer's id, whatever it is, is not published.
   for (uint32_t other = 0; other < GetParam().size; ++other) {
     if (other == id) continue;
     RingBench fresh(GetParam());
     ASSERT_TRUE(fresh.AddWritable(1).ok());
     fresh.driver().Publish();
     ASSERT_TRUE(fresh.AddWritable(2).ok());
-    fresh.device().UseAnything(other, 0, 1);
+    fresh.device().UseRaw(other, 0, 1);
     ExpectBroken(fresh, "used buffer " + std::to_string(other));
     if (other > 4) break;
   }
 }
 
-TEST_P(MaliciousDeviceTest, TheUnpublishedBufferItselfIsNamedInTheError) {
-  const uint16_t first = GiveOne();
+TEST_P(MaliciousDeviceTest, UnpublishedBufferIsNamedInTheError) {
+  const uint16_t first = AddOne();
   ASSERT_TRUE(bench_.AddWritable(2).ok());
-  // Split rings chain free descriptors upwards from 0, packed rings give ids out upwards from 0.
-  bench_.device().UseAnything(first + 1U, 0, 1);
-  ExpectBroken(bench_, "which was not yet made available");
+  // Both formats allocate ids upwards from 0.
+  bench_.device().UseRaw(first + 1U, 0, 1);
+  ExpectBroken(bench_, "which was not made available");
 }
 
 TEST_P(MaliciousDeviceTest, MoreBytesThanTheBufferHasAreRefused) {
-  const uint16_t id = GiveOne();
-  bench_.device().UseAnything(id, 9, 1);
+  const uint16_t id = AddOne();
+  bench_.device().UseRaw(id, 9, 1);
   ExpectBroken(bench_, "with 9 bytes written of 8");
 }
 
 TEST_P(MaliciousDeviceTest, BytesInAReadableBufferAreRefused) {
   ASSERT_TRUE(bench_.AddReadable(1).ok());
   bench_.driver().Publish();
-  bench_.device().UseAnything(bench_.device().Fetch().value().id, 1, 1);
+  bench_.device().UseRaw(bench_.device().Fetch().value().id, 1, 1);
   ExpectBroken(bench_, "with 1 bytes written of 0");
 }
 
 TEST_P(MaliciousDeviceTest, AllBytesOfABufferAreAccepted) {
-  const uint16_t id = GiveOne();
-  bench_.device().UseAnything(id, 8, 1);
+  const uint16_t id = AddOne();
+  bench_.device().UseRaw(id, 8, 1);
   const auto used = bench_.driver().Harvest();
   ASSERT_TRUE(used.ok() && used->has_value());
   EXPECT_EQ((*used)->written, 8U);
 }
 
-// What only split rings have: an index, and links between descriptors.
+// Split rings only: the used index, and links between descriptors.
 class MaliciousSplitDeviceTest : public MaliciousDeviceTest {};
 
 TEST_P(MaliciousSplitDeviceTest, AnIndexThatRunsAheadIsRefused) {
@@ -675,22 +678,22 @@ TEST_P(MaliciousSplitDeviceTest, AnIndexThatRunsAheadIsRefused) {
     RingBench bench(GetParam());
     ASSERT_TRUE(bench.AddWritable(1).ok());
     bench.driver().Publish();
-    ASSERT_TRUE(bench.AddWritable(2).ok());  // does not count: the device has not seen it
-    bench.device().UseAnything(0, 0, jump);
+    ASSERT_TRUE(bench.AddWritable(2).ok());  // not published, so not counted
+    bench.device().UseRaw(0, 0, jump);
     ExpectBroken(bench, "but the device has 1 buffers");
   }
 }
 
-TEST_P(MaliciousSplitDeviceTest, ADescriptorInsideAChainIsNoBuffer) {
+TEST_P(MaliciousSplitDeviceTest, NonHeadDescriptorIsRefused) {
   const std::vector<Segment> segments(3, bench_.Piece(0, 8));
   ASSERT_TRUE(bench_.driver().Add({}, segments, 1).ok());
   bench_.driver().Publish();
   const uint16_t head = bench_.device().Fetch().value().id;
-  bench_.device().UseAnything(head + 1U, 0, 1);
-  ExpectBroken(bench_, "which the device does not have");
+  bench_.device().UseRaw(head + 1U, 0, 1);
+  ExpectBroken(bench_, "which is not outstanding");
 }
 
-TEST_P(MaliciousSplitDeviceTest, ChangedLinksInTheDescriptorTableDoNotMisleadTheDriver) {
+TEST_P(MaliciousSplitDeviceTest, CorruptedDescriptorLinksAreIgnored) {
   const std::vector<Segment> segments(3, bench_.Piece(0, 8));
   ASSERT_TRUE(bench_.driver().Add({}, segments, 1).ok());
   bench_.driver().Publish();
@@ -699,7 +702,7 @@ TEST_P(MaliciousSplitDeviceTest, ChangedLinksInTheDescriptorTableDoNotMisleadThe
       bench_.function().At(bench_.driver().addresses().descriptors, spec::VirtqDesc::kBytes * GetParam().size);
   std::fill_n(table, spec::VirtqDesc::kBytes * GetParam().size, uint8_t{0xff});
   bench_.device().Use(chain, 0);
-  bench_.device().Show();
+  bench_.device().PublishUsed();
   ASSERT_TRUE(bench_.driver().Harvest().value().has_value());
   EXPECT_EQ(bench_.driver().free_descriptors(), GetParam().size);
   for (Token token = 0; token < GetParam().size; ++token) ASSERT_TRUE(bench_.AddReadable(token).ok());
@@ -735,7 +738,7 @@ INSTANTIATE_TEST_SUITE_P(Rings, MaliciousDeviceTest,
 INSTANTIATE_TEST_SUITE_P(Rings, MaliciousSplitDeviceTest,
                          testing::Values(RingCase{false, 0, false, 8}, RingCase{false, 0, true, 8}), NameOf);
 
-TEST(RingCreation, RefusesSizesThatTheFormatDoesNotHave) {
+TEST(RingCreation, RefusesInvalidSizes) {
   MockDevice device(MockDeviceOptions{});
   for (const uint16_t size : std::initializer_list<uint16_t>{0, 3, 6, 255, 0xffff, 0xc000}) {
     const auto ring = host::SplitRing::Create(device, size, {});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator that looks at a clock, as some do to know how long memory has not been used: preloaded into a program,
-// it is in the middle of whatever the overlay does when a clock is looked at.
+// An allocator that reads a clock, as some do to age unused memory. Preloaded into a program, it calls the overlay's
+// clock functions from within malloc.
 #include <cstddef>
 #include <ctime>
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's own, behind what is defined here
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's names
 extern "C" void* __libc_malloc(size_t bytes);
 
 extern "C" void* malloc(size_t bytes) noexcept {

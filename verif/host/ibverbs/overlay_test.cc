@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overlay's functions, called as a program calls them, over a simulated NIC that talks to itself: what is refused
-// and how, events, and what the programs of programs_test do not reach.
+// The overlay's functions on a simulated NIC in loopback: error cases, events, and functions that the programs of
+// programs_test do not use.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -159,7 +159,7 @@ class Overlay : public testing::Test {
 };
 std::unique_ptr<SimulatorProcess> Overlay::simulator_;
 
-TEST_F(Overlay, MemoryThatIsNotThereIsRefused) {
+TEST_F(Overlay, UnmappedMemoryIsRefused) {
   const auto error_of = [this](void* address, size_t bytes, int access) {
     errno = 0;
     ibv_mr* mr = ibv_reg_mr(pd_, address, bytes, access);
@@ -180,7 +180,7 @@ TEST_F(Overlay, MemoryThatIsNotThereIsRefused) {
   EXPECT_EQ(error_of(memory_, kBytes, IBV_ACCESS_REMOTE_READ), EFAULT);
 }
 
-TEST_F(Overlay, ARegionMayHaveOtherAddressesThanItsMemory) {
+TEST_F(Overlay, RegionMayHaveAnotherIova) {
   EXPECT_EQ(ibv_reg_mr_iova(pd_, memory_, 4096, 0x1001, kAll), nullptr);
   EXPECT_EQ(errno, EINVAL);
   Pair pair = MakePair();
@@ -205,7 +205,7 @@ TEST_F(Overlay, ARegionMayHaveOtherAddressesThanItsMemory) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AFailedReregistrationLeavesTheRegion) {
+TEST_F(Overlay, FailedReregistrationKeepsTheRegion) {
   Pair pair = MakePair();
   const uint32_t rkey = pair.mr->rkey;
   EXPECT_EQ(ibv_rereg_mr(pair.mr, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
@@ -215,14 +215,14 @@ TEST_F(Overlay, AFailedReregistrationLeavesTheRegion) {
   EXPECT_EQ(errno, EFAULT);
   ASSERT_EQ(Write(pair, 100, rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
-  // And one that works takes the right away.
+  // A successful one removes the access right.
   ASSERT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_LOCAL_WRITE), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
   Destroy(pair);
 }
 
-TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
+TEST_F(Overlay, CqParametersAreCheckedAndCqInUseIsBusy) {
   ibv_device_attr device;
   ASSERT_EQ(ibv_query_device(context_, &device), 0);
   for (const auto& [cqe, vector] :
@@ -243,7 +243,7 @@ TEST_F(Overlay, CompletionQueuesAreCheckedAndOutliveWhatUsesThem) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, QueuePairsOfOtherKindsAreRefused) {
+TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
   ibv_cq* cq = ibv_create_cq(context_, 8, nullptr, nullptr, 0);
   const auto error_of = [&](ibv_qp_type type, uint64_t operations, const ibv_qp_cap* cap = nullptr) {
     ibv_qp_init_attr_ex init = QpAttributes(cq, type);
@@ -272,7 +272,7 @@ TEST_F(Overlay, QueuePairsOfOtherKindsAreRefused) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
+TEST_F(Overlay, UnusedGidsAreZerosOrNoData) {
   ibv_port_attr port;
   ASSERT_EQ(ibv_query_port(context_, 1, &port), 0);
   EXPECT_NE(ibv_query_port(context_, 2, &port), 0);
@@ -294,8 +294,8 @@ TEST_F(Overlay, EmptyGidsAreZerosOrNoData) {
   EXPECT_EQ(ibv_query_pkey(context_, 1, 1, &pkey), -1);
 }
 
-// Else a look at the table takes a command for each entry. So it works without the device.
-TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
+// Cached, because otherwise reading the table takes a command per entry.
+TEST_F(Overlay, GidTableLengthIsCached) {
   SimulatorProcess other;
   ASSERT_TRUE(other.is_ready());
   setenv("VIREO_SOCKET", other.socket(0).c_str(), 1);
@@ -316,7 +316,7 @@ TEST_F(Overlay, TheDeviceIsAskedOnceForTheLengthOfItsGidTable) {
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 
-TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
+TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
   void* cq_context = nullptr;
@@ -333,20 +333,20 @@ TEST_F(Overlay, AChannelIsReadableFromTheCompletionUntilTheEventIsTaken) {
   EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
   EXPECT_EQ(Next(pair.cq).wr_id, 77U);
   ibv_ack_cq_events(pair.cq, 1);
-  // Without a new request, none comes.
+  // Without arming again, there is no event.
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
   EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
-  // One that nobody reads does not hold up the end of its CQ.
+  // An unread event does not block the destruction of its CQ.
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
   Destroy(pair);
 }
 
-// As perftest does with -e: it takes an event, arms, polls once for less than there may be, and sleeps. Others poll
-// first and arm then. Either way all completions must be found without another look. By both ways to poll.
-TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
+// Like perftest -e: takes an event, arms, polls once for fewer than may be there, and sleeps. Others poll first, then
+// arm. In both orders, and with both polling interfaces, all completions must be found without extra polls.
+TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
   constexpr int kWrites = 4;  // as the send queue holds
   Pair pair = MakePair();
   auto* const cq_ex = reinterpret_cast<ibv_cq_ex*>(pair.cq);
@@ -372,7 +372,7 @@ TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
       volatile uint8_t* const last = &memory_[kBytes / 2];
       for (int i = 0; i < kWrites; ++i) ASSERT_EQ(Write(pair, i + 1 == kWrites ? 1 : 0, pair.mr->rkey), 0);
       while (*last != memory_[0]) usleep(1000);
-      usleep(50'000);  // so all of them are there, or a test that passes shows less
+      usleep(50'000);  // all completions arrive; otherwise the test is weaker, but does not fail
       int taken = 0;
       while (taken < kWrites && !HasFailure()) {
         ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs)) << "after " << taken;
@@ -391,8 +391,8 @@ TEST_F(Overlay, AnEventFollowsForTheCompletionsThatAPollLeaves) {
   Destroy(pair);
 }
 
-// One that was polled after arming, or asked for by nobody, leaves no event behind (ib_read_lat would end).
-TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
+// A completion that was polled after arming, or without arming, raises no event (ib_read_lat would exit).
+TEST_F(Overlay, NoEventIfAllWasPolled) {
   Pair pair = MakePair();
   ibv_cq* cq = nullptr;
   void* cq_context = nullptr;
@@ -402,7 +402,7 @@ TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
     ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
     ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
     ibv_ack_cq_events(cq, 1);
-    ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // it is there, and not polled: the next poll is still to come
+    ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // pending, not polled yet
     EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
     ibv_wc wc;
     EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 1);
@@ -413,8 +413,9 @@ TEST_F(Overlay, NoEventFollowsWhereAllWasPolled) {
   Destroy(pair);
 }
 
-// Of the completions that a poll left nobody knows which were solicited: who asks for those only hears of the next.
-TEST_F(Overlay, OfTheRestNoEventTellsWhoAsksForSolicitedOnly) {
+// Which of the completions left by a poll were solicited is unknown: after arming for solicited ones, only new ones
+// raise an event.
+TEST_F(Overlay, NoEventForLeftCompletionsIfArmedForSolicitedOnly) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   memory_[0] = 0x77;
@@ -433,11 +434,11 @@ TEST_F(Overlay, OfTheRestNoEventTellsWhoAsksForSolicitedOnly) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
+TEST_F(Overlay, ResetDiscardsCompletions) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // so it is there
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // the completion has arrived
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RESET;
   ASSERT_EQ(ibv_modify_qp(pair.qp[0], &attributes, IBV_QP_STATE), 0);
@@ -445,7 +446,7 @@ TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
   ibv_wc wc;
   EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
   EXPECT_EQ(Write(pair, 100, pair.mr->rkey), EINVAL);
-  // They work again, from the beginning.
+  // Both work again after reconnecting.
   Connect(pair.qp[0], pair.qp[1]->qp_num);
   Connect(pair.qp[1], pair.qp[0]->qp_num);
   std::memset(memory_, 0x17, 100);
@@ -455,7 +456,7 @@ TEST_F(Overlay, BackInResetAQueuePairHasNoCompletions) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, WorkRequestsThatCannotBeAreRefusedOneByOne) {
+TEST_F(Overlay, InvalidWorkRequestsAreRefused) {
   Pair pair = MakePair();
   std::array<ibv_sge, 3> sges{};
   std::array<ibv_send_wr, 2> requests{};
@@ -487,7 +488,7 @@ TEST_F(Overlay, WorkRequestsThatCannotBeAreRefusedOneByOne) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, TheBuilderPostsAllOrNothing) {
+TEST_F(Overlay, WrApiPostsAllOrNothing) {
   Pair pair = MakePair();
   ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.qp[0]);
   ASSERT_NE(qp, nullptr);
@@ -518,11 +519,11 @@ TEST_F(Overlay, TheBuilderPostsAllOrNothing) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AnAsynchronousEventNamesItsQueuePairWhichWaitsForTheAck) {
+TEST_F(Overlay, AsyncEventNamesItsQueuePair) {
   Pair pair = MakePair();
   ibv_async_event event;
   ASSERT_EQ(fcntl(context_->async_fd, F_SETFL, O_NONBLOCK), 0);
-  const auto access_error = [&] {  // there may be others before: communication established
+  const auto access_error = [&] {  // skip earlier events: communication established
     while (IsReadable(context_->async_fd, kPatienceMs)) {
       if (ibv_get_async_event(context_, &event) != 0) continue;
       if (event.event_type == IBV_EVENT_QP_ACCESS_ERR) return true;
@@ -544,7 +545,7 @@ TEST_F(Overlay, AnAsynchronousEventNamesItsQueuePairWhichWaitsForTheAck) {
   Destroy(pair);
 }
 
-TEST_F(Overlay, AnAddressComesOutOfWhatWasReceived) {
+TEST_F(Overlay, AddressHandleFromReceivedCompletion) {
   ibv_wc wc{};
   wc.wc_flags = IBV_WC_GRH;
   std::array<uint8_t, 40> area{};
@@ -570,17 +571,17 @@ TEST_F(Overlay, AnAddressComesOutOfWhatWasReceived) {
   ibv_ah* ah = ibv_create_ah_from_wc(pd_, &wc, grh, 1);
   ASSERT_NE(ah, nullptr);
   EXPECT_EQ(ibv_destroy_ah(ah), 0);
-  header[11] ^= 1;  // no longer an IPv4 header, and an IPv6 header for nobody here
+  header[11] ^= 1;  // neither an IPv4 header, nor an IPv6 header to this NIC
   EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
   wc.wc_flags = 0;
   EXPECT_NE(ibv_init_ah_from_wc(context_, 1, &wc, grh, &attributes), 0);
 }
 
-TEST_F(Overlay, AChildOpensTheDeviceAnewAndDisturbsNothing) {
+TEST_F(Overlay, ForkedChildOpensItsOwnContext) {
   Pair pair = MakePair();
   const pid_t child = fork();
   if (child == 0) {
-    // What it has from its parent it can only give up.
+    // The child can only release inherited objects.
     ibv_port_attr port;
     if (ibv_query_port(context_, 1, &port) == 0 || Write(pair, 1, pair.mr->rkey) == 0) _exit(1);
     if (ibv_destroy_qp(pair.qp[0]) != 0 || ibv_close_device(context_) != 0) _exit(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of unmodified programs, a server on one NIC and a client on the other: every one on the model and in RTL, what
-// is quick in lockstep too.
+// Pairs of unmodified programs, a server on one NIC and a client on the other: all on model and RTL, the fast ones also
+// in lockstep.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,9 +19,9 @@ constexpr ProgramRow kPingpongs[] = {
     {"Rc", VIREO_TCP("ibv_rc_pingpong -g 1 -n 20 -c"), "20 iters in", "mrl"},
     {"RcByLinkLocalAddresses", VIREO_TCP("ibv_rc_pingpong -g 0 -n 20"), "GID fe80::", "mrl"},
     {"RcByEvents", VIREO_TCP("ibv_rc_pingpong -g 1 -n 50 -e -c"), "50 iters in", "mrl"},
-    {"RcByNewPostSend", VIREO_TCP("ibv_rc_pingpong -g 1 -n 50 -N -c"), "50 iters in", "mr"},
+    {"RcByWrApi", VIREO_TCP("ibv_rc_pingpong -g 1 -n 50 -N -c"), "50 iters in", "mr"},
     {"RcWithTimestamps", VIREO_TCP("ibv_rc_pingpong -g 1 -n 20 -t"), "Average receive completion clock cycles"},
-    {"RcOfMebibytes", VIREO_TCP("ibv_rc_pingpong -g 1 -n 3 -s 1048576 -c"), "3 iters in"},
+    {"RcOf1MiB", VIREO_TCP("ibv_rc_pingpong -g 1 -n 3 -s 1048576 -c"), "3 iters in"},
     {"RcInPacketsOf256", VIREO_TCP("ibv_rc_pingpong -g 1 -n 5 -s 65536 -m 256 -c"), "5 iters in"},
     {"RcInPacketsOf512", VIREO_TCP("ibv_rc_pingpong -g 1 -n 5 -s 65536 -m 512 -c"), "5 iters in"},
     {"RcInPacketsOf2048", VIREO_TCP("ibv_rc_pingpong -g 1 -n 5 -s 65536 -m 2048 -c"), "5 iters in"},
@@ -33,17 +33,17 @@ constexpr ProgramRow kPingpongs[] = {
     {"UdByEvents", VIREO_TCP("ibv_ud_pingpong -g 1 -n 50 -s 1000 -e"), "50 iters in"},
 };
 
-// -F: processors of unequal clocks are no matter. The last size of -a is 8 MiB.
+// -F: ignore different processor clocks. The last size of -a is 8 MiB.
 constexpr ProgramRow kPerftest[] = {
     {"WriteBw", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), " 4096       10 ", "mrl"},
     {"WriteBwByWrApi", VIREO_TCP("ib_write_bw -F -n 10 -s 4096"), "ibv_wr* API     : ON", "mr", true},
     {"WriteBwOfAllSizes", VIREO_TCP("ib_write_bw -F -n 5 -a"), " 8388608    5 ", "mR"},
-    // More of them are complete at a time than a poll takes.
+    // More completions at a time than one poll takes.
     {"SendBwOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 500 -s 64 -q 8 -e"), "Test with events."},
     {"WriteBwUc", VIREO_TCP("ib_write_bw -F -n 20 -s 1024 -c UC"), "Connection type : UC"},
-    {"WriteBwBothWaysOnQps", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "Number of qps   : 4"},
-    {"WriteBwBothWaysOnQpsByWrApi", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "ibv_wr* API     : ON", "mr",
-     true},
+    {"WriteBwBidirectionalOnQps", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "Number of qps   : 4"},
+    {"WriteBwBidirectionalOnQpsByWrApi", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "ibv_wr* API     : ON",
+     "mr", true},
     {"WriteBwByRdmaCm", VIREO_CM("ib_write_bw -F -n 20 -s 4096 -R"), "rdma_cm QPs\t : ON"},
     {"WriteBwByRdmaCmAndWrApi", VIREO_CM("ib_write_bw -F -n 20 -s 4096 -R"), "ibv_wr* API     : ON", "mr", true},
     {"WriteLat", VIREO_TCP("ib_write_lat -F -n 10 -s 64"), " 64      10 "},
@@ -55,8 +55,8 @@ constexpr ProgramRow kPerftest[] = {
     {"SendBwByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 4096"), "ibv_wr* API     : ON", "mr", true},
     {"SendBwOfAllSizes", VIREO_TCP("ib_send_bw -F -n 10 -a"), " 8388608    10 ", "mR"},
     {"SendBwByEvents", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -e"), "Test with events."},
-    {"SendBwBothWays", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -b"), "Send Bidirectional BW Test"},
-    {"SendBwBothWaysOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 300 -s 64 -b -q 4 -e"), "Test with events."},
+    {"SendBwBidirectional", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -b"), "Send Bidirectional BW Test"},
+    {"SendBwBidirectionalOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 300 -s 64 -b -q 4 -e"), "Test with events."},
     {"SendBwOnQps", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -q 4"), "Number of qps   : 4"},
     {"SendBwUc", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -c UC"), "Connection type : UC"},
     {"SendBwUd", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "Connection type : UD"},
@@ -74,7 +74,7 @@ constexpr ProgramRow kPerftest[] = {
     {"ReadBw", VIREO_TCP("ib_read_bw -F -n 10 -s 4096"), " 4096       10 ", "mr"},
     {"ReadBwByWrApi", VIREO_TCP("ib_read_bw -F -n 10 -s 4096"), "ibv_wr* API     : ON", "mr", true},
     {"ReadBwOfAllSizes", VIREO_TCP("ib_read_bw -F -n 5 -a"), " 8388608    5 ", "mR"},
-    {"ReadBwBothWaysOnQps", VIREO_TCP("ib_read_bw -F -n 20 -s 4096 -b -q 4"), "Number of qps   : 4"},
+    {"ReadBwBidirectionalOnQps", VIREO_TCP("ib_read_bw -F -n 20 -s 4096 -b -q 4"), "Number of qps   : 4"},
     {"ReadBwByRdmaCm", VIREO_CM("ib_read_bw -F -n 20 -s 4096 -R"), "rdma_cm QPs\t : ON"},
     {"ReadBwByEvents", VIREO_TCP("ib_read_bw -F -n 300 -s 64 -q 4 -e"), "Test with events."},
     {"ReadLatOfAllSizes", VIREO_TCP("ib_read_lat -F -n 5 -a"), " 8388608 5 ", "mR"},
@@ -87,18 +87,17 @@ constexpr ProgramRow kPerftest[] = {
 constexpr ProgramRow kRdmaCm[] = {
     {"Rping", ProgramRow::Meet::kRdmaCm, "rping -s -a 10.0.0.1 -p $PORT -C 3 -V",
      "rping -c -a 10.0.0.1 -p $PORT -C 3 -V -v", "ping data: rdma-ping-2:", "mrl"},
-    {"RpingOfItsOwnSize", ProgramRow::Meet::kRdmaCm, "rping -s -a 10.0.0.1 -p $PORT -C 10 -S 4000 -V",
+    {"RpingOf4000Bytes", ProgramRow::Meet::kRdmaCm, "rping -s -a 10.0.0.1 -p $PORT -C 10 -S 4000 -V",
      "rping -c -a 10.0.0.1 -p $PORT -C 10 -S 4000 -V -v", "ping data: rdma-ping-9:"},
-    {"RpingByQpOfItsOwn", ProgramRow::Meet::kRdmaCm, "rping -s -q -a 10.0.0.1 -p $PORT -C 3",
+    {"RpingWithOwnQp", ProgramRow::Meet::kRdmaCm, "rping -s -q -a 10.0.0.1 -p $PORT -C 3",
      "rping -c -q -a 10.0.0.1 -p $PORT -C 3 -v", "ping data: rdma-ping-2:"},
     {"Ucmatose", VIREO_CM_S("ucmatose", "ucmatose"), "return status 0", "mr"},
-    {"UcmatoseOfConnectionsThatMigrate", VIREO_CM_S("ucmatose -c 4 -C 5 -m", "ucmatose -c 4 -C 5 -m"),
-     "return status 0"},
+    {"UcmatoseWithMigration", VIREO_CM_S("ucmatose -c 4 -C 5 -m", "ucmatose -c 4 -C 5 -m"), "return status 0"},
     // Its -p is the port space.
     {"Udaddy", ProgramRow::Meet::kRdmaCm, "udaddy", "udaddy -s 10.0.0.1", "return status 0", "mr"},
     {"RdmaServer", VIREO_CM_S("rdma_server", "rdma_client"), "rdma_client: end 0"},
     {"Rstream", VIREO_CM_S("rstream -S 1024 -I 5 -C 5", "rstream -S 1024 -I 5 -C 5"), "custom    1k      5       5 "},
-    {"RstreamThatBlocks", VIREO_CM_S("rstream -T b -S 65536 -I 5 -C 5", "rstream -T b -S 65536 -I 5 -C 5"),
+    {"RstreamBlocking", VIREO_CM_S("rstream -T b -S 65536 -I 5 -C 5", "rstream -T b -S 65536 -I 5 -C 5"),
      "custom    64k     5       5 "},
     {"Rcopy", ProgramRow::Meet::kRdmaCm, "rcopy -p $PORT", "rcopy $FILE 10.0.0.1:$COPY -p $PORT", "200000 bytes in",
      "mr", false, ProgramRow::Server::kStays},
@@ -109,7 +108,7 @@ struct Case {
   const char* device;
   bool only_if_all = false;
 };
-// Names, not addresses of strings, in the test's output.
+// Prints names instead of pointers in the test's output.
 void PrintTo(const Case& one, std::ostream* out) { *out << one.row->name << " on " << one.device; }
 
 template <size_t kRows>
@@ -132,7 +131,7 @@ std::string NameOf(const testing::TestParamInfo<Case>& info) {
 
 class Pairs : public testing::TestWithParam<Case> {
  protected:
-  // Nothing but what the device says makes a simulator end with another status than 0: in lockstep, a difference.
+  // The simulator exits with another status than 0 only for device errors: in lockstep, a difference.
   static void TearDownTestSuite() {
     for (auto& [device, simulator] : Simulators()) EXPECT_EQ(simulator.Stop(), 0) << device;
     Simulators().clear();
@@ -153,7 +152,7 @@ class Pairs : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(Pairs, EndWell) { ProgramPair(*GetParam().row, *simulator_).ExpectGoodEnd(); }
+TEST_P(Pairs, Succeed) { ProgramPair(*GetParam().row, *simulator_).ExpectGoodEnd(); }
 
 INSTANTIATE_TEST_SUITE_P(Pingpong, Pairs, testing::ValuesIn(CasesOf(kPingpongs)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Perftest, Pairs, testing::ValuesIn(CasesOf(kPerftest)), NameOf);

@@ -23,7 +23,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr int kLookMs = 10;  // nobody is told that somebody listens, or that a file grew
+constexpr int kLookMs = 10;  // poll interval: there is no notification of a listening port or a growing file
 
 }  // namespace
 
@@ -131,7 +131,7 @@ bool AreAllProgramsWanted() {
 
 void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {
   SCOPED_TRACE(server_dies ? "the server dies" : "the client dies");
-  // It says a line for each second of traffic. The other needs a processor to learn what happened, whoever else runs.
+  // Prints a line per second of traffic. Normal priority, so that the other one detects the failure on a busy machine.
   TcpPair pair(simulator, "stdbuf -oL " + command + " --run_infinitely -D 1", {}, /*yields=*/false);
   ASSERT_NE(pair.client, nullptr);
   ASSERT_TRUE(AwaitOutput(" 4096 ", *pair.client)) << pair.client->Output();
@@ -140,7 +140,7 @@ void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& 
   victim.Kill();
   EXPECT_EQ(victim.Wait(), 128 + SIGKILL);
   EXPECT_GT(other.Wait(), 0);
-  // IBV_WC_RETRY_EXC_ERR; or, if the memory was gone before the connection, IBV_WC_REM_OP_ERR.
+  // IBV_WC_RETRY_EXC_ERR; or IBV_WC_REM_OP_ERR, if the memory was freed before the connection.
   const std::string output = other.Output();
   EXPECT_TRUE(output.find("Failed status 12") != std::string::npos ||
               output.find("Failed status 11") != std::string::npos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of a test that use simulated NICs. Every wait ends after kPatienceSeconds.
+// Runs programs on simulated NICs for tests. All waits time out after kPatienceSeconds.
 #pragma once
 
 #include <sys/types.h>
@@ -17,29 +17,29 @@ namespace vireo::sim {
 
 inline constexpr int kPatienceSeconds = 120;
 
-// What a program's environment has beside the test's own.
+// Environment variables of a program, in addition to the test's own.
 using Environment = std::map<std::string, std::string>;
-// Of one that sees the NICs behind these sockets, separated by ':' (cosim/simulator/overlay.h), with `more`.
+// Environment of a program that uses the NICs behind these sockets, separated by ':' (cosim/simulator/overlay.h), with
+// `more`.
 Environment Seeing(const std::string& sockets, const Environment& more = {});
 
-// A program that runs. One that still does at the end is killed.
+// A running program. The destructor kills it.
 class Program {
  public:
-  // Finds the program as a shell does. One that yields runs when nobody else wants the processor: while it polls it
-  // does not starve the simulator.
+  // Searches PATH. With `yields` it runs at idle priority, so that its polling does not starve the simulator.
   Program(const std::vector<std::string>& command, const Environment& environment, bool yields = true);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return process_.has_value() ? process_->pid() : -1; }
-  // Its exit code, or 128 + signal; -1: it did not end in time.
+  // Waits for its exit code, or 128 + signal; -1: timeout.
   int Wait();
-  // True: it ended within so many milliseconds.
+  // True: it exited within `milliseconds`.
   bool HasEnded(int milliseconds);
-  // SIGKILL: it can say good-bye to nobody. Its end is Wait()'s.
+  // SIGKILL: no cleanup. Wait() collects its exit.
   void Kill();
-  // What it has written to stdout and stderr.
+  // Its stdout and stderr so far.
   std::string Output() const;
 
  private:
@@ -47,47 +47,47 @@ class Program {
   std::optional<ChildProcess> process_;
 };
 
-// The words of a command line without quotes.
+// Splits a command line without quotes into words.
 std::vector<std::string> WordsOf(const std::string& command);
 
-// A program on NIC 0 and one on NIC 1 that meet over TCP: `line` with the port behind it, and for the client, which
-// starts when the server listens, its address too.
+// A server on NIC 0 and a client on NIC 1 that connect over TCP: the command with the port appended, and for the
+// client, which starts when the server listens, also the address.
 struct TcpPair {
   TcpPair(const SimulatorProcess& simulator, std::string line, const Environment& more = {}, bool yields = true);
-  // Both ended, and well; if not, the test fails with what they wrote.
+  // Expects both to exit successfully; else the test fails with their output.
   void ExpectGoodEnd();
 
   const std::string command;
   const unsigned port;
   Program server;
-  std::unique_ptr<Program> client;  // null: the server does not listen, and the test has failed
+  std::unique_ptr<Program> client;  // null: the server does not listen; the test has failed
 };
 
-// What the kernel has for a process.
+// Resources of a process.
 struct Footprint {
   size_t descriptors = 0, threads = 0, mappings = 0;
   size_t resident_kib = 0;
 };
-// Zeros: there is no such process.
+// All zero if there is no such process.
 Footprint FootprintOf(pid_t pid);
 
-// When it has let go of all but so many descriptors: of a program's end it may learn a little later than we do. If it
-// does not in time, the test fails.
+// Waits until the simulator has closed all but `descriptors` descriptors, because it may detect a program's exit with
+// delay. On timeout the test fails.
 Footprint AwaitQuiet(const SimulatorProcess& simulator, size_t descriptors);
 
-// Whether the environment asks for the programs that the test suite has no time for, on RTL; and what to say if not.
+// VIREO_PROGRAMS_ALL=1 enables programs that take too long on RTL for the usual run; and the message if it is not set.
 bool AreAllProgramsWanted();
-inline constexpr const char* kOnlyIfAll = "not in the usual run, for its time on RTL: VIREO_PROGRAMS_ALL=1 runs it";
+inline constexpr const char* kOnlyIfAll = "too slow on RTL for the usual run: VIREO_PROGRAMS_ALL=1 enables it";
 
-// Of two programs of perftest that are in the middle of traffic one dies: the other ends too, and says why. `command`:
-// of messages of 4096 bytes.
+// Kills one of two perftest programs in the middle of traffic and expects the other one to exit with an error status.
+// `command`: with messages of 4096 bytes.
 void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies);
 
-// A TCP port that nobody used a moment ago.
+// An unused TCP port.
 unsigned FreePort();
-// Until somebody listens there; false: `program` ended before, or nobody does in time.
+// Waits until the port is listening; false: `program` exited, or timeout.
 bool AwaitListener(unsigned port, Program& program);
-// Until `program` has written `text`; false as above.
+// Waits until `program` has written `text`; false as above.
 bool AwaitOutput(const std::string& text, Program& program);
 
 }  // namespace vireo::sim

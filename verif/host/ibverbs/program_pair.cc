@@ -33,7 +33,7 @@ ProgramPair::ProgramPair(const ProgramRow& row, const SimulatorProcess& simulato
     for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<char>(i * 7 + i / 251);
     std::ofstream(directory_ / "file", std::ios::binary) << content_;
   }
-  // perftest connects twice: its server must listen again before the service refuses its client.
+  // perftest connects twice: its server must listen again before the service rejects its client.
   const bool by_tcp = row_.meet == ProgramRow::Meet::kTcp;
   server_ = std::make_unique<Program>(Words(row_.server), On(0, more), /*yields=*/by_tcp);
   if (!(by_tcp ? AwaitListener(port_, *server_) : AwaitOutput("rdma_cm listens", *server_))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of unmodified programs, a server on NIC 0 and a client on NIC 1, from a line of a table.
+// A pair of unmodified programs, a server on NIC 0 and a client on NIC 1, from a table row.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace vireo::sim {
 
 struct ProgramRow {
   enum class Meet : uint8_t { kTcp, kRdmaCm };
-  enum class Server : uint8_t { kEnds, kStays };  // with its client; or it waits for another one
+  enum class Server : uint8_t { kEnds, kStays };  // exits with its client, or waits for another one
 
   const char* name;
   Meet meet;
-  // $PORT: one that nobody uses; $FILE, $COPY: a file, and the name of one that is not there. Words have no spaces.
+  // $PORT: an unused port; $FILE, $COPY: a file, and the name of a file to create. No quoting.
   const char* server;
   const char* client;
-  const char* output;  // of the client, a part
-  // Which simulators, each by its letter: model, rtl, lockstep. R: on RTL only where VIREO_PROGRAMS_ALL=1 asks for it,
-  // because it takes most of a minute.
+  const char* output;  // substring of the client's output
+  // Devices by first letter: model, rtl, lockstep. R: on RTL only with VIREO_PROGRAMS_ALL=1, because it takes most of a
+  // minute.
   const char* devices = "mr";
-  bool wr_api = false;  // perftest posts by ibv_wr_* to devices that it knows by their part number
+  bool wr_api = false;  // perftest posts with ibv_wr_* on devices with known part numbers
   Server end = Server::kEnds;
 };
 
-// Of the same command line with the server's address for the client.
+// Rows with the same command line for both, plus the server's address for the client.
 #define VIREO_TCP(command) ProgramRow::Meet::kTcp, command " -p $PORT", command " -p $PORT 127.0.0.1"
 #define VIREO_CM(command) ProgramRow::Meet::kRdmaCm, command " -p $PORT", command " -p $PORT 10.0.0.1"
 #define VIREO_CM_S(server, client) ProgramRow::Meet::kRdmaCm, server " -p $PORT", client " -p $PORT -s 10.0.0.1"
 
-// A run of a row on a simulator that lives on.
+// Runs a row on a simulator that is shared by several runs.
 class ProgramPair {
  public:
   // Starts the server, and the client when the server listens.
@@ -44,7 +44,7 @@ class ProgramPair {
   ProgramPair(const ProgramPair&) = delete;
   ProgramPair& operator=(const ProgramPair&) = delete;
 
-  // Both end, and well, and the client wrote what it should; if not, the test fails with what they wrote.
+  // Expects both to exit successfully and the client to print `output`; else the test fails with their output.
   void ExpectGoodEnd();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified programs of rdma-core that ask about simulated NICs. Pairs of them are in pairs_test.cc.
+// Unmodified rdma-core programs that query simulated NICs. Pairs of programs are in pairs_test.cc.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ class Programs : public testing::Test {
 };
 std::unique_ptr<SimulatorProcess> Programs::simulator_;
 
-TEST_F(Programs, EveryNamedSocketIsADevice) {
+TEST_F(Programs, EverySocketIsADevice) {
   Program devices({"ibv_devices"}, Seeing(simulator_->socket(1) + "::/nonexistent:" + simulator_->socket(0)));
   ASSERT_EQ(devices.Wait(), 0);
   const std::string output = devices.Output();
@@ -39,14 +39,14 @@ TEST_F(Programs, EveryNamedSocketIsADevice) {
   EXPECT_EQ(std::ranges::count(output, '\n'), 4) << output;  // 2 lines of headings
 }
 
-TEST_F(Programs, WithoutASocketTheOverlayIsNotThere) {
+TEST_F(Programs, OverlayIsInactiveWithoutASocket) {
   Program plain({"ibv_devices"}, {{"VIREO_SOCKET", ""}});
   Program preloaded({"ibv_devices"}, Seeing(""));
   EXPECT_EQ(plain.Wait(), preloaded.Wait());
   EXPECT_EQ(plain.Output(), preloaded.Output());
 }
 
-TEST_F(Programs, AnAllocatorMayLookAtClocks) {
+TEST_F(Programs, AllocatorMayReadClocks) {
   Environment environment = Seeing(simulator_->socket(0));
   environment["LD_PRELOAD"] += std::string(":") + VIREO_CLOCK_ALLOCATOR;
   Program devices({"ibv_devices"}, environment);
@@ -54,7 +54,7 @@ TEST_F(Programs, AnAllocatorMayLookAtClocks) {
   EXPECT_NE(devices.Output().find("vireo0"), std::string::npos) << devices.Output();
 }
 
-TEST_F(Programs, IbvDevinfoSaysAll) {
+TEST_F(Programs, IbvDevinfo) {
   Program devinfo({"ibv_devinfo", "-v"}, Seeing(simulator_->socket(0), {{"VIREO_VENDOR_PART_ID", "4119"}}));
   ASSERT_EQ(devinfo.Wait(), 0) << devinfo.Output();
   const std::string output = devinfo.Output();
@@ -65,15 +65,15 @@ TEST_F(Programs, IbvDevinfoSaysAll) {
   }
 }
 
-// Until it is stopped: that there is a device to watch is all that it says.
+// Runs until it is stopped; prints only that it watches a device.
 TEST_F(Programs, IbvAsyncwatch) {
   Program watch({"stdbuf", "-oL", "ibv_asyncwatch"}, Seeing(simulator_->socket(0)));
   EXPECT_TRUE(AwaitOutput("vireo0: async event FD", watch)) << watch.Output();
   EXPECT_FALSE(watch.HasEnded(0)) << watch.Output();
 }
 
-// A link that goes and comes again under a connection: who watches the devices is told, and the connection goes on.
-TEST(Link, IbvAsyncwatchSeesItGoAndCome) {
+// Link down and up during a connection: ibv_asyncwatch reports both, and the connection continues.
+TEST(Link, IbvAsyncwatchReportsLinkDownAndUp) {
   std::string path = testing::TempDir() + "vireo_link_XXXXXX";
   host::FileDescriptor file(mkstemp(path.data()));
   const std::string text =
@@ -98,8 +98,8 @@ TEST(Link, IbvAsyncwatchSeesItGoAndCome) {
   unlink(path.c_str());
 }
 
-// RoCE has no addresses but GIDs: without one, programs are refused, as by any RoCE device.
-TEST_F(Programs, WithoutAGidNothingConnects) {
+// RoCE requires a GID: without one, programs fail, as on any RoCE device.
+TEST_F(Programs, ConnectionWithoutAGidFails) {
   const unsigned port = FreePort();
   const std::vector<std::string> command = {"ibv_rc_pingpong", "-p", std::to_string(port)};
   Program server(command, Seeing(simulator_->socket(0)));
@@ -112,7 +112,7 @@ TEST_F(Programs, WithoutAGidNothingConnects) {
   EXPECT_NE(server.Output().find("Failed to modify QP to RTR"), std::string::npos) << server.Output();
 }
 
-// A server that sees NICs 0 and 1 and binds to no address, or to the second's; clients that see all three NICs.
+// A server on NICs 0 and 1, bound to the wildcard address or to the second NIC's; clients on any of three NICs.
 TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
   SimulatorProcess simulator({"--nics", "3"});
   ASSERT_TRUE(simulator.is_ready());
@@ -137,7 +137,7 @@ TEST(ProgramsOnSeveralNics, RdmaCmChoosesTheNicByAddress) {
     EXPECT_EQ(server.Wait(), 0) << server.Output();
     EXPECT_NE(client.Output().find("ping data: rdma-ping-2:"), std::string::npos) << client.Output();
   }
-  // Nobody listens on the first NIC.
+  // No listener on the first NIC.
   const std::string port = " -C 1 -p " + std::to_string(FreePort());
   Program server(WordsOf("rping -s -a 10.0.0.2" + port), Seeing(first_two, {{"VIREO_LOG", "1"}}));
   ASSERT_TRUE(AwaitOutput("rdma_cm listens", server)) << server.Output();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma-core's own tests, as its Python bindings bring them along, with both ends on one NIC. What must pass is in
-// pyverbs_pass_list.txt.
+// rdma-core's own tests of its Python bindings, with both ends on one NIC. pyverbs_pass_list.txt lists those that must
+// pass.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,9 +23,9 @@ class Pyverbs : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { ASSERT_TRUE(simulator_.is_ready()); }
 
-  // The exit status of the run; what it says in `output`.
+  // Returns the exit status of the run, and its output in `output`.
   int Run(const std::string& list, const std::vector<std::string>& names, std::string& output) {
-    // Debian builds pyverbs for its own Python, which need not be the first in PATH.
+    // Debian builds pyverbs for its system Python, which need not be the first in PATH.
     std::vector<std::string> command = {"/usr/bin/python3",
                                         kDirectory + "/run_pyverbs.py",
                                         "--list",
@@ -46,21 +46,21 @@ class Pyverbs : public testing::TestWithParam<const char*> {
   SimulatorProcess simulator_{{"--nics", "1", "--device", GetParam()}};
 };
 
-TEST_P(Pyverbs, WhatIsOnTheListPasses) {
-  // All takes RTL some minutes; what moves data and connects is what differs there.
+TEST_P(Pyverbs, PassListPasses) {
+  // The whole list takes minutes on RTL: only tests of data transfer and connections run there.
   const std::vector<std::string> in_rtl = {"tests.test_cq_events", "tests.test_rdmacm"};
   std::string output;
   EXPECT_EQ(Run(kPassList, std::string(GetParam()) == "rtl" ? in_rtl : std::vector<std::string>(), output), 0)
       << output;
-  std::printf("%s", output.c_str());  // what passes and is not on the list
+  std::printf("%s", output.c_str());  // reports passing tests that are not on the list
   EXPECT_EQ(simulator_.Stop(), 0);
 }
 INSTANTIATE_TEST_SUITE_P(Devices, Pyverbs, testing::Values("model", "rtl"),
                          [](const auto& info) { return std::string(info.param) == "rtl" ? "OnRtl" : "OnModel"; });
 
-// That the list is kept: neither a skipped test nor one that is not there is one that passed.
+// The list is enforced: a skipped or missing test does not count as passed.
 class PyverbsList : public Pyverbs {};
-TEST_P(PyverbsList, WhatDoesNotPassIsFound) {
+TEST_P(PyverbsList, MissingAndSkippedTestsAreDetected) {
   const std::string list = std::filesystem::temp_directory_path() / ("vireo_list_" + std::to_string(getpid()));
   for (const char* test :
        {"tests.test_pd.PDTest.test_there_is_none", "tests.test_atomic.AtomicTest.test_atomic_fetch_and_add"}) {

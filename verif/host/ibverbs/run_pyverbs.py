@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs rdma-core's own test suite, which python3-pyverbs brings along, on one device, and compares what passed with a
-list. A skipped test is not one that passed: the suite skips whatever a device says that it does not support.
+"""Runs rdma-core's own test suite, from python3-pyverbs, on one device, and compares the passed tests with a list. A
+skipped test does not count as passed: the suite skips what a device does not support.
 
-Exit status: 0: everything on the list passed, and nothing failed but what the list lets fail; 1: not so. For the Python that pyverbs is built for.
+Exit status: 0: all tests on the list passed, and no others failed but those marked `fails`; else 1. Run it with the
+Python that pyverbs is built for.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-# Debian's, from 12 on.
+# Path on Debian 12 and later.
 SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
 
 
@@ -30,7 +31,7 @@ def copy_suite(suite, to):
 
 
 class Result(unittest.TextTestResult):
-    """Remembers what passed; a test passes whole or not at all, subtests included."""
+    """Records passed tests; a test passes only if all its subtests pass."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -44,9 +45,9 @@ class Result(unittest.TextTestResult):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", type=pathlib.Path, default=SUITE)
-    parser.add_argument("--list", type=pathlib.Path, required=True, help="names that must pass, a line each; `fails NAME` may; #")
+    parser.add_argument("--list", type=pathlib.Path, required=True, help="tests that must pass, one per line; `fails NAME`: may fail; # comment")
     parser.add_argument("--device", required=True)
-    parser.add_argument("--gid", required=True, help="index of the GID that is the address")
+    parser.add_argument("--gid", required=True, help="index of the GID of the address")
     parser.add_argument("--address", required=True, help="of the device, for rdma_cm")
     parser.add_argument("names", nargs="*", help="modules, classes or tests; default: all")
     args = parser.parse_args()
@@ -57,12 +58,12 @@ def main():
     if args.names:
         wanted = {test for test in wanted if any(test == n or test.startswith(n + ".") for n in args.names)}
     if not args.suite.is_dir():
-        print(f"{args.suite} is not there: python3-pyverbs is not installed, or without its documentation")
+        print(f"{args.suite} not found: python3-pyverbs is not installed, or without its documentation")
         return 1
 
     with tempfile.TemporaryDirectory() as scratch:
         copy_suite(args.suite, pathlib.Path(scratch) / "tests")
-        # As the suite's own run_tests.py does it.
+        # As in the suite's run_tests.py.
         sys.path[:0] = [scratch, f"{scratch}/tests"]
         sys.argv[1:] = ["--dev", args.device, "--gid", args.gid]
         from args_parser import parser as suite_parser
@@ -71,8 +72,8 @@ def main():
         import tests
         import tests.base
 
-        # The suite asks sysfs for the device's network interface and `ip` for its address. This device has none that
-        # the kernel knows of: the address is told instead.
+        # The suite reads the device's network interface from sysfs and its address from `ip`. This device has no kernel
+        # interface: the address is set here.
         def get_ip_mac(self, dev, port, index):
             self.args.append([dev, port, index, args.address, None])
 
@@ -96,4 +97,4 @@ def main():
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # pyverbs closes what is left open in any order, when Python ends
+    os._exit(code)  # skip finalization: pyverbs closes open objects in random order

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed traffic of unmodified programs for long, with programs that are killed in it: it makes the simulator no larger.
-// VIREO_SOAK_SECONDS says for how long; `./vireo soak` runs this with the address sanitizer.
+// Soak test: mixed traffic of unmodified programs, some of which are killed; the simulator must not grow.
+// VIREO_SOAK_SECONDS sets the duration; `./vireo soak` runs this with the address sanitizer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ constexpr ProgramRow kRows[] = {
 };
 constexpr size_t kAtOnce = 3;
 constexpr size_t kEveryKill = 4;  // rounds
-// Until every row has run: what is under way at most, and the allocator's tables for it, has been seen then.
+// Warm-up until every row has run: peak concurrency and the allocator's tables are reached then.
 constexpr size_t kWarmRounds = (std::size(kRows) + kAtOnce - 1) / kAtOnce + 2;
 constexpr size_t kGrowthKib = 8192;
 
@@ -51,12 +51,12 @@ struct Count {
   double seconds = 0;
 };
 
-TEST(Soak, MixedTrafficForLongMakesTheSimulatorNoLarger) {
+TEST(Soak, MixedTrafficDoesNotLeak) {
   const char* const text = std::getenv("VIREO_SOAK_SECONDS");
   const double length = text == nullptr ? 5 : std::strtod(text, nullptr);
   constexpr double kLooks = 20;
   const double interval = std::max(length / kLooks, 2.0);
-  // Of a build with the address sanitizer: what was freed comes back soon, or its size would be all that is seen.
+  // With the address sanitizer: a small quarantine, or its size would dominate the measurement.
   setenv("ASAN_OPTIONS", "quarantine_size_mb=4", 0);
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready()) << simulator.error();
@@ -109,7 +109,7 @@ TEST(Soak, MixedTrafficForLongMakesTheSimulatorNoLarger) {
     std::printf("%-22s %6zu %18.2f\n", kRows[row].name, count.runs,
                 count.runs == 0 ? 0.0 : count.seconds / static_cast<double>(count.runs));
   }
-  std::printf("%-22s %6zu\n", "one of which is killed", killed);
+  std::printf("%-22s %6zu\n", "one of them killed", killed);
   std::printf("%zu programs in %.0f s; the simulator: %zu KiB after %zu rounds, %zu KiB after %zu\n", programs,
               Since(begin), before.resident_kib, kWarmRounds, after.resident_kib, rounds);
   if (HasFailure()) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that come and go, many at once, and that are killed: nothing of them stays, and nobody else is disturbed.
+// Stress tests: programs that start and exit, many at once, and that are killed. No leaks, and no effect on other
+// programs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ namespace {
 
 // --- Start and stop
 
-// How many lines of the files, processes' command lines included, name `text`.
+// Number of processes whose command line contains `text`.
 size_t ProcessesWith(const std::string& text) {
   size_t count = 0;
   std::error_code error;
@@ -41,7 +42,7 @@ size_t UnixSocketsBelow(const std::string& directory) {
   return count;
 }
 
-TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
+TEST(StressStartStop, HundredSimulationsLeakNoProcessFileOrSocket) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo_life_XXXXXX").string();
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
   const std::filesystem::path top = pattern, temporary = top / "tmp", home = top / "up";
@@ -57,7 +58,7 @@ TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
   for (int cycle = 0; cycle < 100 && !HasFailure(); ++cycle) {
     SCOPED_TRACE(cycle);
     vireo("up" + where);
-    // Who ends a simulation in the middle of something: every fourth has a program on it that does not end by itself.
+    // Stop a simulation in use: every fourth one has a program on it that runs until stopped.
     std::unique_ptr<Program> program;
     if (cycle % 4 == 0) {
       program = std::make_unique<Program>(std::vector<std::string>{"stdbuf", "-oL", "ibv_asyncwatch"},
@@ -75,7 +76,7 @@ TEST(StressLife, AHundredSimulationsLeaveNoProcessFileOrSocket) {
   std::filesystem::remove_all(top);
 }
 
-TEST(StressLife, AHundredProgramsLeaveNothingInTheSimulator) {
+TEST(StressStartStop, HundredProgramsLeakNothing) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   const size_t descriptors = FootprintOf(simulator.pid()).descriptors;
@@ -87,28 +88,28 @@ TEST(StressLife, AHundredProgramsLeaveNothingInTheSimulator) {
   run(50);
   const Footprint after = AwaitQuiet(simulator, descriptors);
   EXPECT_EQ(after.threads, before.threads);
-  EXPECT_LE(after.mappings, before.mappings + 8);  // the allocator's own
+  EXPECT_LE(after.mappings, before.mappings + 8);  // of the allocator
   EXPECT_LE(after.resident_kib, before.resident_kib + 1024);
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-// --- Many, and death
+// --- Many programs, and killed programs
 
 class Stress : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { ASSERT_TRUE(simulator_.is_ready()); }
-  // Nothing but a device that does what it must not ends a simulator with another status.
+  // The simulator exits with another status only for device errors.
   void TearDown() override { EXPECT_EQ(simulator_.Stop(), 0); }
 
   SimulatorProcess simulator_{{"--device", GetParam()}};
 };
 
-TEST_P(Stress, SixtyFourConnectionsAtOnce) {
+TEST_P(Stress, SixtyFourConcurrentConnections) {
   TcpPair(simulator_, "ib_send_bw -F -n 5 -s 1000 -e -q 64", {}, /*yields=*/false).ExpectGoodEnd();
 }
 
-// Of as many programs: 64 servers on one NIC, 64 clients on the other.
-TEST(StressMany, SixtyFourPairsOfProgramsAtOnce) {
+// 64 server programs on one NIC, 64 client programs on the other.
+TEST(StressMany, SixtyFourConcurrentProgramPairs) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   std::vector<std::unique_ptr<TcpPair>> pairs;
@@ -126,9 +127,9 @@ struct Death {
 };
 void PrintTo(const Death& death, std::ostream* out) { *out << death.device; }
 
-// Again and again: the small NIC has 14 queue pairs, of which each takes 5.
-class StressDeath : public testing::TestWithParam<Death> {};
-TEST_P(StressDeath, AProgramThatIsKilledTakesNothingWithIt) {
+// Repeatedly: the small NIC has 14 queue pairs, of which each program takes 5.
+class StressKill : public testing::TestWithParam<Death> {};
+TEST_P(StressKill, KilledProgramLeaksNothing) {
   if (GetParam().only_if_all && !AreAllProgramsWanted()) GTEST_SKIP() << kOnlyIfAll;
   SimulatorProcess small({"--device", GetParam().device, "--config", "nic1"});
   ASSERT_TRUE(small.is_ready());
@@ -141,7 +142,7 @@ TEST_P(StressDeath, AProgramThatIsKilledTakesNothingWithIt) {
   EXPECT_EQ(small.Stop(), 0);
 }
 
-// Nobody, if somebody else may use what was built and reach the sockets; empty: one user is all that there is.
+// The prefix that runs a command as user nobody, if that user can access the build and the sockets; else empty.
 std::string OtherUser(const SimulatorProcess& simulator) {
   if (geteuid() != 0) return "";
   chmod(simulator.directory().c_str(), 0711);
@@ -151,10 +152,10 @@ std::string OtherUser(const SimulatorProcess& simulator) {
   return devices.Wait() == 0 && devices.Output().find("vireo0") != std::string::npos ? become : "";
 }
 
-// A writer, a reader and a pingpong share each NIC, and where there are several users, two do.
-TEST_P(Stress, UsersOfOneNicDoNotDisturbEachOther) {
+// A writer, a reader and a pingpong share each NIC, as two users where possible.
+TEST_P(Stress, UsersOfOneNicAreIsolated) {
   const std::string other = OtherUser(simulator_);
-  if (other.empty()) std::printf("one user only: this machine lets no other one use the build\n");
+  if (other.empty()) std::printf("one user only: other users cannot access the build\n");
   TcpPair write(simulator_, "ib_write_bw -F -b -q 2 -n 50 -s 16384");
   TcpPair read(simulator_, other + "ib_read_bw -F -n 50 -s 16384");
   TcpPair ping(simulator_, other + "ibv_rc_pingpong -g 1 -e -c -n 50");
@@ -163,7 +164,7 @@ TEST_P(Stress, UsersOfOneNicDoNotDisturbEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, Stress, testing::Values("model", "rtl"),
                          [](const auto& info) { return std::string(info.param); });
-INSTANTIATE_TEST_SUITE_P(Devices, StressDeath, testing::Values(Death{"model", false}, Death{"rtl", true}),
+INSTANTIATE_TEST_SUITE_P(Devices, StressKill, testing::Values(Death{"model", false}, Death{"rtl", true}),
                          [](const auto& info) { return std::string(info.param.device); });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm of a program that sees two NICs: which of them an ID comes to be on, and what is joined until then.
+// rdma_cm with two NICs: which NIC an ID is bound to, and its behaviour on both before that.
 #include "host/ibverbs/ucma_file.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Services {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
-  // While the thread does nothing.
+  // Runs `act` while the thread is idle.
   void With(const std::function<void(UcmaWorld&)>& act) {
     const std::lock_guard guard(lock_);
     act(world_);
@@ -107,7 +107,7 @@ struct Opened final : CommandWriter {
   int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) override {
     return file.Command(command, from, response);
   }
-  // Waits for it.
+  // Blocks for the next event.
   rdma_ucm_event_resp NextEvent() {
     EXPECT_TRUE(file.AwaitEvent());
     for (int looks = 0; looks < 1000; ++looks) {
@@ -133,7 +133,7 @@ struct Opened final : CommandWriter {
     EXPECT_EQ(is.id, id);
     EXPECT_EQ(is.status, status);
   }
-  // Which NIC an ID is on; 0: on none.
+  // The NIC of an ID; 0: none.
   uint64_t NicOf(uint32_t id) {
     const uint64_t guid = __builtin_bswap64(Route(id).node_guid);
     return guid == 0 ? 0 : guid - kGuid;
@@ -158,7 +158,7 @@ class UcmaFileTest : public testing::Test {
   Opened program_{services_};
 };
 
-TEST_F(UcmaFileTest, AnIdGoesToTheNicThatHasTheAddressThatItIsBoundTo) {
+TEST_F(UcmaFileTest, BoundAddressSelectsTheNic) {
   for (const uint8_t nic : {uint8_t{2}, uint8_t{1}}) {
     const uint32_t id = program_.Create(7);
     ExpectIds(1, 1);
@@ -177,7 +177,7 @@ TEST_F(UcmaFileTest, AnIdGoesToTheNicThatHasTheAddressThatItIsBoundTo) {
   EXPECT_EQ(program_.NicOf(id), 2U);
 }
 
-TEST_F(UcmaFileTest, AnIdGoesWhereItsRouteGoes) {
+TEST_F(UcmaFileTest, RouteSelectsTheNic) {
   const auto nic_to = [this](const sockaddr_in6& to, const sockaddr_in6& from = {}) {
     const uint32_t id = program_.Create(7);
     EXPECT_EQ(program_.ResolveIp(id, to, from), 0);
@@ -192,38 +192,38 @@ TEST_F(UcmaFileTest, AnIdGoesWhereItsRouteGoes) {
     reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr = htonl(ipv4);
     return address;
   };
-  // Its own address, and the source's.
+  // A NIC's own address, and a given source address.
   EXPECT_EQ(nic_to(V4(1, 1000)), 1U);
   EXPECT_EQ(nic_to(V4(2, 1000)), 2U);
   EXPECT_EQ(nic_to(V4(1, 1000), V4(2, 0)), 2U);
   EXPECT_EQ(nic_to(V4(2, 1000), V4(1, 0)), 1U);
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0101), V4(2, 0)), 2U);
-  // Reached from both.
+  // Reachable from both.
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0102)), 1U);
   EXPECT_EQ(nic_to(V4(0, 1000, true)), 1U);
-  // From the second only, or, as long as the first is not sure, there rather.
+  // Reachable from the second only, or preferred there while the first is still resolving.
   services_.With([](UcmaWorld& world) { world.host(0).is_searching = true; });
   EXPECT_EQ(nic_to(elsewhere(0x0a00'0102)), 2U);
   services_.With([](UcmaWorld& world) { world.host(0).is_searching = false; });
-  // By the scope of a link.
+  // By scope ID.
   sockaddr_in6 scoped = V6(1, 1000);
   scoped.sin6_addr.s6_addr[9] = 0x77;
   scoped.sin6_scope_id = 2;
   EXPECT_EQ(nic_to(scoped), 2U);
   scoped.sin6_scope_id = 1;
   EXPECT_EQ(nic_to(scoped), 1U);
-  // Nowhere.
+  // Unreachable.
   const uint32_t id = program_.Create(7);
   EXPECT_EQ(program_.ResolveIp(id, V4(3, 1000)), 0);
   program_.ExpectNext(kAddrError, 7, id, static_cast<uint32_t>(-EHOSTUNREACH));
-  // From an address that nobody has.
+  // From an unknown source address.
   const uint32_t other = program_.Create(7);
   EXPECT_EQ(program_.ResolveIp(other, V4(1, 1000), V4(3, 0)), -EADDRNOTAVAIL);
   ExpectIds(2, 1);
 }
 
 // The second NIC is in the destination's network, the first is not.
-TEST_F(UcmaFileTest, AmongNicsThatReachItTheOneInItsNetworkIsTaken) {
+TEST_F(UcmaFileTest, NicInTheDestinationsNetworkIsPreferred) {
   std::vector<ibverbs::UcmaNic> nics = services_.Open({0, 1});
   nics[0].gids[1][13] = 9;
   struct Other final : CommandWriter {
@@ -239,7 +239,7 @@ TEST_F(UcmaFileTest, AmongNicsThatReachItTheOneInItsNetworkIsTaken) {
   EXPECT_EQ(__builtin_bswap64(other.Route(id).node_guid) - kGuid, 2U);
 }
 
-TEST_F(UcmaFileTest, WhoIsBoundToNoAddressListensOnEveryNic) {
+TEST_F(UcmaFileTest, WildcardAddressListensOnEveryNic) {
   for (const uint16_t port : {uint16_t{0}, uint16_t{4711}}) {
     const uint32_t listener = program_.Create(7);
     if (port != 0) {
@@ -276,8 +276,7 @@ TEST_F(UcmaFileTest, WhoIsBoundToNoAddressListensOnEveryNic) {
   }
 }
 
-// A port that is in use on one NIC is free for nobody on all, and what was bound before that was found out is free
-// again.
+// A port in use on one NIC cannot be bound on all, and the partial bind is undone.
 TEST_F(UcmaFileTest, APortIsBoundOnAllNicsOrOnNone) {
   Opened second(services_, {1});
   const uint32_t other = second.Create(9);
@@ -290,13 +289,13 @@ TEST_F(UcmaFileTest, APortIsBoundOnAllNicsOrOnNone) {
   const uint32_t free = first.Create(9);
   ASSERT_EQ(first.SetOption(free, RDMA_OPTION_ID_REUSEADDR, {1, 0, 0, 0}), 0);
   EXPECT_EQ(first.Bind(free, V4(1, 4711)), 0);
-  // The option is still set: two of them may have one port then.
+  // The option is still set: two IDs may share a port.
   EXPECT_EQ(program_.Bind(id, V4(1, 4711)), 0);
   EXPECT_EQ(program_.NicOf(id), 1U);
 }
 
-// The first NIC chooses as it would by itself; the second has that one in use.
-TEST_F(UcmaFileTest, APortThatIsChosenIsFreeOnAllNics) {
+// The first NIC chooses a port that is in use on the second.
+TEST_F(UcmaFileTest, EphemeralPortIsFreeOnAllNics) {
   uint16_t first_choice = 0;
   {
     Services alike;
@@ -311,13 +310,13 @@ TEST_F(UcmaFileTest, APortThatIsChosenIsFreeOnAllNics) {
   ASSERT_EQ(program_.Bind(id, V4(0, 0, true)), 0);
   const uint16_t chosen = PortOf(program_.Route(id).src_addr);
   EXPECT_NE(chosen, first_choice);
-  // On the second, too.
+  // Also in use on the second.
   EXPECT_EQ(second.Bind(second.Create(10), V4(2, chosen)), -EADDRNOTAVAIL);
   ExpectIds(1, 3);
 }
 
-// One that cannot listen on the second NIC does not on the first, but is bound as before.
-TEST_F(UcmaFileTest, WhoCannotListenOnAllNicsListensOnNone) {
+// If listening fails on the second NIC, it is undone on the first; the ID stays bound.
+TEST_F(UcmaFileTest, ListensOnAllNicsOrNone) {
   Opened second(services_, {1});
   const uint32_t other = second.Create(9), id = program_.Create(7);
   ASSERT_EQ(second.SetOption(other, RDMA_OPTION_ID_REUSEADDR, {1, 0, 0, 0}), 0);
@@ -335,12 +334,12 @@ TEST_F(UcmaFileTest, WhoCannotListenOnAllNicsListensOnNone) {
   services_.With([](UcmaWorld& world) { world.PassTime(); });
   EXPECT_EQ(client.NextEvent().event, kRejected);
   EXPECT_FALSE(program_.IsReadable());
-  // The other one gone, it can.
+  // After the other one is destroyed, it succeeds.
   (void)second.Destroy(other);
   EXPECT_EQ(program_.Listen(id), 0);
 }
 
-TEST_F(UcmaFileTest, AListenerMovesWithItsRequestsOfAllNics) {
+TEST_F(UcmaFileTest, MigrationMovesListenerAndItsRequests) {
   const uint32_t listener = program_.Create(7);
   ASSERT_EQ(program_.Bind(listener, V4(0, 4711, true)), 0);
   ASSERT_EQ(program_.Listen(listener), 0);
@@ -366,11 +365,11 @@ TEST_F(UcmaFileTest, AListenerMovesWithItsRequestsOfAllNics) {
   EXPECT_EQ(request.event, kConnectRequest);
   EXPECT_NE(request.id, taken);
   EXPECT_NE(to.NicOf(request.id), program_.NicOf(taken));
-  EXPECT_EQ(program_.Listen(listener), -EINVAL) << "it is the other file's";
+  EXPECT_EQ(program_.Listen(listener), -EINVAL) << "it belongs to the other file";
   EXPECT_EQ(to.Destroy(listener), 2U);
 }
 
-TEST_F(UcmaFileTest, ANicThatGoesTakesItsIdsAndNoOthers) {
+TEST_F(UcmaFileTest, LostNicFailsOnlyItsIds) {
   const uint32_t first = program_.Create(1), second = program_.Create(2), both = program_.Create(3);
   ASSERT_EQ(program_.Bind(first, V4(1, 1)), 0);
   ASSERT_EQ(program_.Bind(second, V4(2, 1)), 0);
@@ -388,7 +387,7 @@ TEST_F(UcmaFileTest, ANicThatGoesTakesItsIdsAndNoOthers) {
   (void)program_.Event(-ENODEV);
 }
 
-TEST_F(UcmaFileTest, NonsenseIsAnError) {
+TEST_F(UcmaFileTest, MalformedCommandIsAnError) {
   std::vector<uint8_t> response;
   EXPECT_EQ(program_.Listen(12345), -ENOENT);
   EXPECT_EQ(program_.Write(CommandWriter::Bytes(99, uint32_t{0}, 0), response), -EINVAL);

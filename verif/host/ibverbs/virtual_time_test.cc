@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that see simulated time: unmodified ones print the NIC's figures, the same in each run and on each device;
-// and the overlay's clocks, in this process.
+// Programs in simulated time: unmodified benchmarks print the NIC's figures, equal in each run and on each device; and
+// the overlay's clocks.
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 namespace vireo::sim {
 namespace {
 
-// The numbers that perftest prints for one size, and nothing if it printed none.
+// The numbers in perftest's output for one size; empty if there are none.
 std::vector<double> FiguresOf(const std::string& output) {
   std::istringstream lines(output);
   std::string line;
@@ -33,12 +33,12 @@ std::vector<double> FiguresOf(const std::string& output) {
 
 enum class Meet : uint8_t { kTcp, kRdmaCm };
 
-// The client's figures, in a simulation of its own.
+// The client's figures, in a new simulation.
 std::vector<double> Measure(const std::string& command, const std::string& device, Meet meet = Meet::kTcp) {
   SimulatorProcess simulator({"--device", device, "--virtual-time", "--seed", "7"});
   if (!simulator.is_ready()) return {};
   const unsigned port = FreePort();
-  // Addresses are part of what a run is: `vireo pair` fixes them too.
+  // Fix addresses (no ASLR) for reproducibility, as `vireo pair` does.
   std::vector<std::string> words = WordsOf("setarch -R " + command + " -F -p " + std::to_string(port));
   const Environment log = {{"VIREO_LOG", "1"}};
   Program server(words, Seeing(simulator.socket(0), log), /*yields=*/false);
@@ -51,25 +51,26 @@ std::vector<double> Measure(const std::string& command, const std::string& devic
   return FiguresOf(client.Output());
 }
 
-// Of figures in [first, first + count). A starved machine has moved averages by 0.3 parts in 1000 (docs/programs.md).
+// Compares figures [first, first + count). A starved machine has moved averages by 0.3 parts in 1000
+// (docs/programs.md).
 void ExpectSame(const std::vector<double>& one, const std::vector<double>& other, size_t first, size_t count) {
   ASSERT_EQ(one.size(), other.size());
   for (size_t i = first; i < first + count; ++i)
     EXPECT_NEAR(one.at(i), other.at(i), 0.005 * one.at(i)) << "column " << i;
 }
-constexpr size_t kAverageMib = 3;                      // of a bandwidth test; messages behind it
-constexpr size_t kTypicalUs = 4, kLatencyColumns = 2;  // of a latency test, and the average
+constexpr size_t kAverageMib = 3;                      // of a bandwidth test; the message rate follows
+constexpr size_t kTypicalUs = 4, kLatencyColumns = 2;  // of a latency test; the average follows
 
-TEST(VirtualTime, BandwidthIsTheWiresInEveryRun) {
+TEST(VirtualTime, BandwidthIsLineRateInEveryRun) {
   const std::vector<double> figures = Measure("ib_write_bw -s 65536 -n 200", "model");
   ASSERT_EQ(figures.size(), 5u);  // bytes, iterations, MiB/s peak and average, messages
-  // 100 Gb/s are 11921 MiB/s, of which headers, preamble and gaps take 3 % and the first and last message some more.
+  // 100 Gb/s are 11921 MiB/s; headers, preamble and gaps take 3 %, and the first and last message slightly more.
   EXPECT_GT(figures[3], 0.93 * 11921);
   EXPECT_LT(figures[3], 0.98 * 11921);
   ExpectSame(figures, Measure("ib_write_bw -s 65536 -n 200", "model"), kAverageMib, 2);
 }
 
-// Waits by memory, by queues that are polled, and by both.
+// Programs that poll memory, poll queues, and both.
 TEST(VirtualTime, LatencyIsTheSameInEveryRun) {
   for (const char* command : {"ib_write_lat -n 30", "ib_send_lat -n 30", "ib_read_lat -n 30"}) {
     const std::vector<double> figures = Measure(command, "model");
@@ -87,8 +88,8 @@ TEST(VirtualTime, ModelAndRtlGiveTheSameFigures) {
   ExpectSame(model, Measure("ib_send_lat -n 10", "rtl"), kTypicalUs, kLatencyColumns);
 }
 
-// The connection's timers are the system's, what is measured on it is the NIC's: the same as without them.
-TEST(VirtualTime, ConnectionsByRdmaCmMeasureTheSameNic) {
+// Connection management uses real time, the measurement simulated time: same results as without rdma_cm.
+TEST(VirtualTime, RdmaCmConnectionsMeasureTheSame) {
   const std::vector<double> by_tcp = Measure("ib_send_lat -n 30", "model");
   ASSERT_EQ(by_tcp.size(), 9u);
   const std::vector<double> by_cm = Measure("ib_send_lat -n 30 -R", "model", Meet::kRdmaCm);
@@ -96,8 +97,8 @@ TEST(VirtualTime, ConnectionsByRdmaCmMeasureTheSameNic) {
   EXPECT_NEAR(by_cm[kTypicalUs], by_tcp[kTypicalUs], 0.05 * by_tcp[kTypicalUs]);
 }
 
-// A child has a time of its own, and sleeps as the system does, until it opens the device itself.
-TEST(VirtualTime, ChildrenOfForkGoOnByThemselvesAndWithTheSimulation) {
+// A forked child has its own time until it opens the device itself.
+TEST(VirtualTime, ForkedChildUsesItsOwnTimeUntilItOpensTheDevice) {
   SimulatorProcess simulator({"--virtual-time"});
   ASSERT_TRUE(simulator.is_ready());
   constexpr const char* kScript =
@@ -116,9 +117,9 @@ TEST(VirtualTime, ChildrenOfForkGoOnByThemselvesAndWithTheSimulation) {
       "  c.usleep(us)\n"
       "  os._exit(0 if us <= (time.monotonic() - b) * 1e6 < us + 1e5 else 1)\n"
       "assert child(False, 200000) == 0\n"
-      "assert time.monotonic() - m < 0.1, time.monotonic() - m\n"  // it slept for itself
+      "assert time.monotonic() - m < 0.1, time.monotonic() - m\n"  // only the child's time advanced
       "assert child(True, 3600000000) == 0\n"
-      "assert 3600 <= time.monotonic() - m < 3601, time.monotonic() - m\n"  // and now for all
+      "assert 3600 <= time.monotonic() - m < 3601, time.monotonic() - m\n"  // simulated time advanced for all
       "c.sleep(10)\n"
       "assert 3610 <= time.monotonic() - m < 3611\n"
       "print('done')\n";
@@ -131,7 +132,7 @@ TEST(VirtualTime, ChildrenOfForkGoOnByThemselvesAndWithTheSimulation) {
 TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
   SimulatorProcess simulator({"--virtual-time"});
   ASSERT_TRUE(simulator.is_ready());
-  // A day is slept in no time; what tells time agrees, and what counts processor time is the system's.
+  // A day of sleep takes no real time; wall clocks agree, and CPU-time clocks are the system's.
   constexpr const char* kScript =
       "import ctypes, time\n"
       "lib = ctypes.CDLL('libibverbs.so.1'); n = ctypes.c_int()\n"
@@ -144,7 +145,7 @@ TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
       "assert 86400 <= time.monotonic() - m < 86400.1, time.monotonic() - m\n"
       "assert 86400 <= time.time() - r < 86400.1\n"
       "assert time.process_time() - c < 60\n"
-      "while time.monotonic() - m < 86400.2: pass\n"  // a loop that waits for a time ends
+      "while time.monotonic() - m < 86400.2: pass\n"  // a clock polling loop terminates
       "import subprocess; assert subprocess.run(['true']).returncode == 0\n"
       "assert ctypes.CDLL(None).system(b'true') == 0\n"
       "print('done')\n";
@@ -154,7 +155,7 @@ TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
-TEST(VirtualTime, WithoutItClocksAreTheSystems) {
+TEST(VirtualTime, ClocksAreTheSystemsWithoutVirtualTime) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   timespec before{}, after{};
@@ -167,7 +168,7 @@ TEST(VirtualTime, WithoutItClocksAreTheSystems) {
   EXPECT_LE(shown, after.tv_sec);
 }
 
-TEST(VirtualTime, ACostThatIsNoneIsRefused) {
+TEST(VirtualTime, InvalidCallCostIsRefused) {
   EXPECT_FALSE(SimulatorProcess({"--virtual-time", "--export", "vfio-user"}).is_ready());
   for (const char* cost : {"--virtual-time=0", "--virtual-time=-5", "--virtual-time=often"}) {
     EXPECT_FALSE(SimulatorProcess({cost}).is_ready()) << cost;

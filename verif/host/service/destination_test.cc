@@ -12,7 +12,7 @@ namespace {
 using service::FillInDestination;
 using spec::RdmaCtrlCmd;
 
-constexpr uint8_t kKnown = 0x77;  // last byte of the one GID that somebody has
+constexpr uint8_t kKnown = 0x77;  // last byte of the only GID that can be resolved
 const service::Neighbors kNeighbors = [](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
   if (gid[15] != kKnown) return std::nullopt;
   return std::array<uint8_t, 6>{2, 0, 0, 0, 0, 9};
@@ -31,7 +31,7 @@ spec::RdmaAhAttr PathTo(uint8_t last) {
   return path;
 }
 
-TEST(Destination, IsFilledInWhereItLacks) {
+TEST(Destination, MissingMacIsFilledIn) {
   auto create = Bytes(spec::RdmaCmdCreateAh{.pdn = 3, .ah_attr = PathTo(kKnown)});
   ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
   const auto created = spec::RdmaCmdCreateAh::Decode(create.data());
@@ -42,7 +42,7 @@ TEST(Destination, IsFilledInWhereItLacks) {
   EXPECT_EQ(spec::RdmaCmdModifyQp::Decode(modify.data()).ah_attr.dmac[5], 9);
 }
 
-TEST(Destination, StaysAsTheClientGaveIt) {
+TEST(Destination, MacOfTheClientIsKept) {
   spec::RdmaAhAttr path = PathTo(kKnown);
   path.dmac[0] = 6;
   auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = path});
@@ -51,7 +51,7 @@ TEST(Destination, StaysAsTheClientGaveIt) {
   EXPECT_EQ(create, before);
 }
 
-TEST(Destination, CommandsWithoutAPathStayAsTheyAre) {
+TEST(Destination, CommandsWithoutAPathAreUnchanged) {
   auto modify = Bytes(spec::RdmaCmdModifyQp{.qpn = 4, .attr_mask = spec::IbQpAttrMask::kState});
   auto before = modify;
   ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
@@ -62,7 +62,7 @@ TEST(Destination, CommandsWithoutAPathStayAsTheyAre) {
   EXPECT_EQ(destroy, before);
 }
 
-TEST(Destination, ThatNobodyIsIsRefused) {
+TEST(Destination, UnresolvableGidIsRefused) {
   auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = PathTo(1)});
   for (const service::Neighbors& neighbors : {kNeighbors, service::Neighbors()}) {
     const host::Status filled = FillInDestination(RdmaCtrlCmd::kCreateAh, create, neighbors);

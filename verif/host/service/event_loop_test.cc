@@ -14,7 +14,7 @@ host::FileDescriptor Event(unsigned count = 0) {
   return host::FileDescriptor(::eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
+TEST(EventLoop, CallsOnlyWatchersOfReadableDescriptors) {
   EventLoop loop;
   const host::FileDescriptor a = Event(), b = Event(1);
   int a_calls = 0, b_calls = 0;
@@ -29,8 +29,8 @@ TEST(EventLoop, CallsWhoCanReadAndNobodyElse) {
   EXPECT_EQ(b_calls, 2);
 }
 
-// Also if the descriptor's number is already another's.
-TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
+// Also if the descriptor's number has been reused.
+TEST(EventLoop, UnwatchedInTheSamePollIsNotCalled) {
   EventLoop loop;
   host::FileDescriptor a = Event(1), b = Event(1);
   std::vector<int> calls;
@@ -50,10 +50,10 @@ TEST(EventLoop, WhatWasUnwatchedInTheSamePollIsNotCalled) {
   loop.Poll(0);
   EXPECT_EQ(calls.size(), 1u);
   loop.Poll(0);
-  EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the one that is left, and the new one
+  EXPECT_EQ(calls.back() + calls[1], calls[0] + 3);  // the remaining one, and the new one
 }
 
-TEST(EventLoop, WhatWasFoundIsCalledOnceAndOnlyIfItIsStillWatched) {
+TEST(EventLoop, FoundEventsAreCalledOnceIfStillWatched) {
   EventLoop loop;
   const host::FileDescriptor a = Event(), b = Event(1);
   int a_calls = 0, b_calls = 0;
@@ -67,7 +67,7 @@ TEST(EventLoop, WhatWasFoundIsCalledOnceAndOnlyIfItIsStillWatched) {
   EXPECT_EQ(b_calls, 1);
   EXPECT_TRUE(loop.Find());
   loop.Unwatch(b.get());
-  ASSERT_EQ(::eventfd_write(a.get(), 1), 0);  // after the look: for the next one
+  ASSERT_EQ(::eventfd_write(a.get(), 1), 0);  // after Find: for the next one
   loop.Poll(0);
   EXPECT_EQ(b_calls, 1);
   EXPECT_EQ(loop.Poll(0), 1);
@@ -87,7 +87,7 @@ TEST(EventLoop, AWatcherMayUnwatchItself) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(EventLoop, SleepCallsNobody) {
+TEST(EventLoop, SleepCallsNoWatcher) {
   EventLoop loop;
   const host::FileDescriptor a = Event(1);
   int calls = 0;

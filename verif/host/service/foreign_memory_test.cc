@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process's memory, both ways; what is not there is an error and no more.
+// Access to another process's memory, by both methods; invalid accesses fail without other effects.
 #include "host/service/foreign_memory.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST_P(ForeignMemory, ReadsAndWritesAnyLength) {
   }
 }
 
-TEST_P(ForeignMemory, WhatIsNotThereOrForbiddenFailsAndTheNextAccessWorks) {
+TEST_P(ForeignMemory, UnmappedOrProtectedAccessFailsAndTheNextWorks) {
   void* const pages = ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
   auto* const first = static_cast<uint8_t*>(pages);
@@ -63,9 +63,9 @@ TEST_P(ForeignMemory, WhatIsNotThereOrForbiddenFailsAndTheNextAccessWorks) {
   auto memory = MakeForeignMemory(access_, reinterpret_cast<uintptr_t>(pages));
   std::vector<uint8_t> data(2 * kPage);
   EXPECT_TRUE(memory->Read(0, data));
-  EXPECT_FALSE(memory->Read(kPage, data));  // runs into the hole
+  EXPECT_FALSE(memory->Read(kPage, data));  // crosses into an unmapped page
   EXPECT_FALSE(memory->Read(2 * kPage, std::span(data).first(1)));
-  EXPECT_FALSE(memory->Write(0, data));  // runs into what may only be read
+  EXPECT_FALSE(memory->Write(0, data));  // crosses into a read-only page
   EXPECT_FALSE(memory->Write(kPage, std::span(data).first(1)));
   EXPECT_FALSE(memory->Write(2 * kPage, std::span(data).first(1)));
   EXPECT_TRUE(memory->Write(0, std::span(data).first(kPage)));
@@ -76,7 +76,7 @@ TEST_P(ForeignMemory, WhatIsNotThereOrForbiddenFailsAndTheNextAccessWorks) {
 INSTANTIATE_TEST_SUITE_P(Ways, ForeignMemory, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "Agent" : "Direct"); });
 
-TEST(AgentMemory, AnAgentThatHangsIsAskedNoMore) {
+TEST(AgentMemory, HangingAgentIsDropped) {
   auto pair = PacketPair(false);
   ASSERT_TRUE(pair.ok());
   auto access = MakeAgentMemory(std::move(pair->first), 20);
@@ -85,10 +85,10 @@ TEST(AgentMemory, AnAgentThatHangsIsAskedNoMore) {
   EXPECT_FALSE(access->Read(0x1000, data));
   std::array<uint8_t, 64> request{};
   EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).bytes, sizeof(AgentRequest));
-  EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).received, Received::kClosed);  // asked once
+  EXPECT_EQ(ReceivePacket(pair->second.get(), request, false).received, Received::kClosed);  // one request only
 }
 
-TEST(AgentMemory, AnAgentThatBreaksTheProtocolIsAskedNoMore) {
+TEST(AgentMemory, MisbehavingAgentIsDropped) {
   const std::vector<std::vector<uint8_t>> answers = {
       std::vector<uint8_t>(3),                              // shorter than an answer
       {1, 0, 0, 0, 0, 0, 0, 0},                             // done, without the data
@@ -106,7 +106,7 @@ TEST(AgentMemory, AnAgentThatBreaksTheProtocolIsAskedNoMore) {
   }
 }
 
-TEST(AgentMemory, AClientThatIsGoneIsNoMemory) {
+TEST(AgentMemory, ClosedAgentFails) {
   auto pair = PacketPair(false);
   ASSERT_TRUE(pair.ok());
   auto access = MakeAgentMemory(std::move(pair->first));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client process of a NIC's service that writes what it likes into its rings and work requests, and rings as fast as
-// it can, while two others talk over the same NICs: they notice nothing, and when it is killed everything is free
-// again. The simulator ends with an error if a NIC has left the memory that it was shown, and if model and RTL differ.
+// A hostile client process of a NIC's service that writes random data into its rings and work requests, and floods
+// doorbells, while two others communicate over the same NICs. They are not affected, and when the client is killed all
+// its resources are freed. The simulator exits with an error if a NIC accesses memory outside its mappings, or if model
+// and RTL differ.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +18,7 @@
 namespace vireo::sim {
 namespace {
 
-// A client's device that remembers where its queues lie.
+// A client's device that records the addresses of its queues.
 class WatchedDevice final : public host::RoceDevice {
  public:
   explicit WatchedDevice(std::unique_ptr<service::SharedDevice> base) : base_(std::move(base)) {}
@@ -60,7 +61,8 @@ class WatchedDevice final : public host::RoceDevice {
   std::unique_ptr<service::SharedDevice> base_;
 };
 
-// Queue pairs one after the other, each connected to itself, and attacked so many times. False: one was refused.
+// Creates queue pairs one after the other, each connected to itself, and attacks each several times. False: one was
+// refused.
 bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
   constexpr uint64_t kStepsPerLife = 400, kFirstSteps = 1200;
   auto shared = service::SharedDevice::Connect(socket);
@@ -71,7 +73,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
   const auto opened = verbs::Device::Attach(std::move(watched));
   if (!opened.ok()) return false;
   auto pd = (*opened)->CreatePd();
-  // Queues and all other memory of a client are one file, so this says where any of it is.
+  // Queues and all other memory of a client are one file, so this locates all of it.
   auto memory = device.function().AllocateDma(HostileProgram::kMemoryBytes, 4096);
   if (!pd.ok() || !memory.ok()) return false;
   const auto at = [&](uint64_t address) { return (*memory)->data() + (address - (*memory)->address()); };
@@ -79,7 +81,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
   const auto region = (*pd)->Register(**memory, Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead);
   if (!region.ok()) return false;
   auto random = MakeRandom("hostile client " + std::to_string(number));
-  // What the NIC calls memory begins there, keys are small numbers: others' are not far.
+  // Device addresses start there and keys are small numbers, so those of other clients are close.
   OthersThings others{
       .addresses = {(*memory)->address() - (uint64_t{1} << 30), (*memory)->address() + (uint64_t{1} << 30)},
       .keys = {}};
@@ -102,7 +104,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
                             .region = (*region)->Sge(0, HostileProgram::kMemoryBytes),
                             .remote_address = (*region)->address(),
                             .remote_key = (*region)->rkey()};
-    for (const size_t queue : {1, 2, 0}) {  // the completion queue came first
+    for (const size_t queue : {1, 2, 0}) {  // the completion queue was opened first
       const WatchedDevice::Opened& one = device.opened.at(queue);
       own.queues.push_back({.ring = {.index = one.index,
                                      .size = one.size,
@@ -125,7 +127,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
 
 class HostileClient : public testing::TestWithParam<const char*> {};
 
-TEST_P(HostileClient, HarmsNobodyOnTheSameNics) {
+TEST_P(HostileClient, DoesNotAffectOtherClients) {
   SimulatorProcess simulator({"--device", GetParam()});
   ASSERT_TRUE(simulator.is_ready());
   Pipe begun;
@@ -141,7 +143,7 @@ TEST_P(HostileClient, HarmsNobodyOnTheSameNics) {
     for (size_t end = 0; end < 2; ++end) pipe.Close(end);
     EXPECT_TRUE(active.Succeeds());
     EXPECT_TRUE(passive.Succeeds());
-    first.Kill();  // in the middle of it
+    first.Kill();  // in the middle of an attack
     second.Kill();
   }
   EXPECT_EQ(simulator.Stop(), 0);

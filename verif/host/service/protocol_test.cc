@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client may say that is wrong: nonsense ends its connection, a request for what it may not have is answered
-// with an error, and a neighbour notices neither.
+// Invalid messages of a client: a malformed message closes its connection, a forbidden request is answered with an
+// error, and other clients are not affected.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -42,7 +42,7 @@ host::FileDescriptor MemoryFile(size_t bytes, bool is_sealed) {
   return file;
 }
 
-// A client that says whatever the test wants.
+// A client that sends arbitrary messages.
 class RawClient {
  public:
   explicit RawClient(const std::string& path, bool is_greeting = true) {
@@ -57,7 +57,7 @@ class RawClient {
   void Say(const std::vector<uint8_t>& bytes, int fd = -1) {
     ASSERT_TRUE(service::SendPacket(socket_.get(), bytes, {}, std::span<const int>(&fd, fd >= 0 ? 1 : 0)));
   }
-  // Nothing if it was done, else the error; kLost if the service hung up.
+  // None on success, else the error; kLost if the service closed the connection.
   std::optional<ErrorCode> Ask(const std::vector<uint8_t>& bytes, int fd = -1) {
     Say(bytes, fd);
     std::array<uint8_t, service::kMaxMessageBytes> buffer{};
@@ -70,7 +70,7 @@ class RawClient {
       payload.assign(buffer.begin() + sizeof answer, buffer.begin() + static_cast<long>(packet.bytes));
       return std::nullopt;
     }
-    EXPECT_GT(packet.bytes, sizeof answer) << "no text";
+    EXPECT_GT(packet.bytes, sizeof answer) << "no error text";
     return static_cast<ErrorCode>(answer.error - 1);
   }
   std::vector<uint8_t> payload;
@@ -91,13 +91,13 @@ class ServiceProtocol : public testing::Test {
     EXPECT_TRUE(neighbour_->shared->roce().QueryQp(neighbour_->qp->qpn(), 0).ok());
     EXPECT_TRUE(neighbour_->device->CreatePd().ok());
   }
-  RawClient Greeted() { return RawClient(simulator_.socket(0)); }
+  RawClient ConnectedClient() { return RawClient(simulator_.socket(0)); }
 
   SimulatorProcess simulator_{{"--nics", "1"}};
   std::unique_ptr<Endpoint> neighbour_;
 };
 
-TEST_F(ServiceProtocol, NonsenseEndsTheConnection) {
+TEST_F(ServiceProtocol, MalformedMessageClosesTheConnection) {
   const std::vector<std::vector<uint8_t>> messages = {Bytes(service::Execute{}),      Bytes(service::Map{}),
                                                       Bytes(service::MapUser{}),      Bytes(service::Unmap{}),
                                                       Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
@@ -105,36 +105,37 @@ TEST_F(ServiceProtocol, NonsenseEndsTheConnection) {
                                                       Bytes(service::OpenUcma{}),     Bytes(service::DoorbellWrite{})};
   for (const auto& good : messages) {
     const auto type = static_cast<int>(Get<Header>(good).type);
-    // Before the greeting.
+    // Before kHello.
     EXPECT_EQ(RawClient(simulator_.socket(0), false).Ask(good), ErrorCode::kLost) << type;
-    // One byte less or more, with and without saying so.
-    for (const bool says_so : {false, true}) {
+    // One byte less or more, with and without a matching length in the header.
+    for (const bool in_header : {false, true}) {
       for (const int change : {-1, 1}) {
         std::vector<uint8_t> bad = good;
         bad.resize(good.size() + static_cast<size_t>(change));
         auto header = Get<Header>(good);
-        if (says_so) header.bytes = static_cast<uint32_t>(bad.size());
+        if (in_header) header.bytes = static_cast<uint32_t>(bad.size());
         std::memcpy(bad.data(), &header, sizeof header);
-        // A command has a variable length: its parts then do not add up.
-        const bool is_command = header.type == service::MessageType::kExecute && says_so && change > 0;
-        EXPECT_EQ(Greeted().Ask(bad), is_command ? ErrorCode::kInvalidArgument : ErrorCode::kLost) << type << change;
+        // A command has a variable length: its lengths are then inconsistent.
+        const bool is_command = header.type == service::MessageType::kExecute && in_header && change > 0;
+        EXPECT_EQ(ConnectedClient().Ask(bad), is_command ? ErrorCode::kInvalidArgument : ErrorCode::kLost)
+            << type << change;
       }
     }
     std::vector<uint8_t> bad = good;
     bad[offsetof(Header, reserved)] = 1;
-    EXPECT_EQ(Greeted().Ask(bad), ErrorCode::kLost) << type;
+    EXPECT_EQ(ConnectedClient().Ask(bad), ErrorCode::kLost) << type;
   }
   for (const int type : {0, 12, 0xffff}) {
     service::OpenUcma unknown;
     unknown.header.type = static_cast<service::MessageType>(type);
-    EXPECT_EQ(Greeted().Ask(Bytes(unknown)), ErrorCode::kLost) << type;
+    EXPECT_EQ(ConnectedClient().Ask(Bytes(unknown)), ErrorCode::kLost) << type;
   }
-  EXPECT_EQ(Greeted().Ask(Bytes(service::Hello{})), ErrorCode::kLost);  // a second time
-  EXPECT_EQ(Greeted().Ask({1}), ErrorCode::kLost);
-  EXPECT_EQ(Greeted().Ask(std::vector<uint8_t>(service::kMaxMessageBytes + 1)), ErrorCode::kLost);
+  EXPECT_EQ(ConnectedClient().Ask(Bytes(service::Hello{})), ErrorCode::kLost);  // a second time
+  EXPECT_EQ(ConnectedClient().Ask({1}), ErrorCode::kLost);
+  EXPECT_EQ(ConnectedClient().Ask(std::vector<uint8_t>(service::kMaxMessageBytes + 1)), ErrorCode::kLost);
 }
 
-TEST_F(ServiceProtocol, AnotherVersionIsToldSo) {
+TEST_F(ServiceProtocol, OtherVersionIsUnsupported) {
   RawClient client(simulator_.socket(0), false);
   service::Hello hello;
   hello.version = service::kProtocolVersion + 1;
@@ -143,8 +144,8 @@ TEST_F(ServiceProtocol, AnotherVersionIsToldSo) {
   EXPECT_EQ(client.Ask(Bytes(hello)), std::nullopt);
 }
 
-// A client that says it has bytes where it has not is not read directly.
-TEST_F(ServiceProtocol, ALyingProbeGetsTheAgent) {
+// If the probe bytes are not at the claimed address, the memory is not accessed directly.
+TEST_F(ServiceProtocol, FailedProbeSelectsTheAgent) {
   RawClient client(simulator_.socket(0), false);
   service::Hello hello;
   static std::array<uint8_t, 16> probe{};
@@ -158,8 +159,8 @@ TEST_F(ServiceProtocol, ALyingProbeGetsTheAgent) {
   EXPECT_EQ(Get<service::HelloAnswer>(honest.payload).uses_agent, 0);
 }
 
-TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
-  RawClient client = Greeted();
+TEST_F(ServiceProtocol, CommandWithInconsistentLengthsIsRefused) {
+  RawClient client = ConnectedClient();
   const auto roce_class = neighbour_->shared->constants().net_ctrl_class_roce;
   const auto command = [&](spec::RdmaCtrlCmd number, uint32_t request, uint32_t tail, uint32_t response, size_t more,
                            const std::function<void(service::Execute&)>& change = {}, int fd = -1) {
@@ -188,7 +189,7 @@ TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
   EXPECT_EQ(command(Cmd::kCreatePd, 0, ~0U, 4, 0), kBad);
   EXPECT_EQ(command(Cmd::kCreateCq, 3, 0, 4, 3), kBad);
   EXPECT_EQ(command(static_cast<Cmd>(0x55), 0, 0, 0, 0), ErrorCode::kRefused);
-  // A tail in a file: without one, with one that is no memory file, with one that is too short.
+  // A tail in a file: no file, not a memory file, a file that is too short.
   const auto in_file = [](auto& m) { m.tail_in_file = 1; };
   constexpr uint32_t kRequest = spec::RdmaCmdRegUserMr::kBytes, kResponse = spec::RdmaAckRegUserMr::kBytes;
   EXPECT_EQ(command(Cmd::kRegUserMr, kRequest, 8, kResponse, kRequest, in_file), kBad);
@@ -201,8 +202,8 @@ TEST_F(ServiceProtocol, ACommandWhosePartsDoNotFitIsRefused) {
             kBad);
 }
 
-TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
-  RawClient client = Greeted();
+TEST_F(ServiceProtocol, InvalidMappingsAreRefused) {
+  RawClient client = ConnectedClient();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
   const host::FileDescriptor sealed = MemoryFile(8192, true), open = MemoryFile(8192, false);
   const auto map = [&](uint64_t offset, uint64_t bytes, int fd) {
@@ -227,7 +228,7 @@ TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
     message.bytes = bytes;
     return client.Ask(Bytes(message));
   };
-  EXPECT_EQ(map_user(0x10000, 4096), std::nullopt);  // that nothing is there shows when it is used
+  EXPECT_EQ(map_user(0x10000, 4096), std::nullopt);  // an unmapped page fails only at its use
   EXPECT_EQ(map_user(0x10001, 4096), kBad);
   EXPECT_EQ(map_user(0x10000, 0), kBad);
   EXPECT_EQ(map_user(0x10000, 100), kBad);
@@ -239,8 +240,8 @@ TEST_F(ServiceProtocol, MemoryThatCannotBeMappedIsRefused) {
   EXPECT_EQ(client.Ask(Bytes(unmap)), kBad);
 }
 
-TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
-  RawClient client = Greeted();
+TEST_F(ServiceProtocol, InvalidQueuesAndVectorsAreRefused) {
+  RawClient client = ConnectedClient();
   constexpr auto kBad = ErrorCode::kInvalidArgument;
   const host::FileDescriptor file = MemoryFile(65536, true);
   service::Map map;
@@ -295,7 +296,7 @@ TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
   EXPECT_EQ(enable([](auto&) {}), ErrorCode::kBadState);  // enabled
   service::Unmap unmap;
   unmap.address = memory;
-  EXPECT_EQ(client.Ask(Bytes(unmap)), ErrorCode::kBadState);  // the queue lies there
+  EXPECT_EQ(client.Ask(Bytes(unmap)), ErrorCode::kBadState);  // in use by the queue
   EXPECT_EQ(client.Ask(Bytes(reset)), std::nullopt);
   EXPECT_EQ(client.Ask(Bytes(unmap)), std::nullopt);
 
@@ -307,9 +308,9 @@ TEST_F(ServiceProtocol, QueuesAndVectorsThatThereAreNotAreRefused) {
   EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);
 }
 
-// Doorbells of others are not passed on, and no register behind the doorbells can be written.
-TEST_F(ServiceProtocol, AForeignDoorbellIsIgnored) {
-  RawClient client = Greeted();
+// Doorbells of other clients' queues are dropped, and no other register can be written.
+TEST_F(ServiceProtocol, DoorbellOfAnotherClientIsIgnored) {
+  RawClient client = ConnectedClient();
   for (const int width : {0, 1, 2, 4, 8, 255}) {
     for (const uint64_t offset : {uint64_t{0}, uint64_t{0x4}, uint64_t{0x1000}, uint64_t{0x2004}, ~uint64_t{0}}) {
       service::DoorbellWrite doorbell;
@@ -319,10 +320,10 @@ TEST_F(ServiceProtocol, AForeignDoorbellIsIgnored) {
       client.Say(Bytes(doorbell));
     }
   }
-  EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);  // still served
+  EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);  // the connection still works
 }
 
-TEST(ServiceClient, SaysWhyItCannotConnect) {
+TEST(ServiceClient, ConnectReportsTheReason) {
   const auto none = service::SharedDevice::Connect("/nonexistent/socket");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kLost);
@@ -334,7 +335,7 @@ TEST(ServiceClient, SaysWhyItCannotConnect) {
   EXPECT_EQ(long_path.error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(ServiceClient, NoticesTheEndOfTheService) {
+TEST(ServiceClient, DetectsServiceExit) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);
@@ -346,7 +347,7 @@ TEST(ServiceClient, NoticesTheEndOfTheService) {
   EXPECT_EQ(self->cq->Wait(~uint64_t{0}).error().code, ErrorCode::kLost);
 }
 
-TEST(ServiceClient, BelongsToTheProcessThatConnected) {
+TEST(ServiceClient, IsInvalidInAForkedChild) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);

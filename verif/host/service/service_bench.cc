@@ -210,7 +210,7 @@ bool TalkTraffic(const std::string& socket, Pipe& pipe, bool is_agent) {
       if (self->memory[2 * kTrafficBytes + i] != Pattern(i, round + 100)) return false;
     }
   }
-  return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has seen everything
+  return pipe.Receive(1, ready) && ready == kSizes.size();  // the peer has checked everything
 }
 
 }  // namespace vireo::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the service are made of: client processes, and an endpoint of a connection.
+// Helpers of service tests: client processes, and an endpoint of a connection.
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +32,7 @@ class Pipe {
   bool Receive(size_t end, Message& message) {
     return Read(end, &message, sizeof message);
   }
-  // In a process that does not use this end: so that the other end learns when its user dies.
+  // Call it in a process that does not use this end, so that the other end detects the exit of its user.
   void Close(size_t end) { ends_[end].Close(); }
 
  private:
@@ -41,11 +41,11 @@ class Pipe {
   host::FileDescriptor ends_[2];
 };
 
-// Runs `body` in a forked process, which ends with 0 if it says true.
+// Runs `body` in a forked process, whose exit code is 0 if it returns true.
 class ClientProcess {
  public:
   explicit ClientProcess(const std::function<bool()>& body);
-  ~ClientProcess();  // kills it, if it has not ended
+  ~ClientProcess();  // kills it if it is still running
   ClientProcess(const ClientProcess&) = delete;
   ClientProcess& operator=(const ClientProcess&) = delete;
   void Kill();
@@ -55,7 +55,7 @@ class ClientProcess {
   pid_t pid_ = -1;
 };
 
-// What the other side must know.
+// Parameters for the other side.
 struct PeerInfo {
   uint8_t gid[16]{};
   uint8_t mac[6]{};
@@ -66,13 +66,13 @@ struct PeerInfo {
 
 // One side of an RC connection, with a region of ordinary memory.
 struct Endpoint {
-  // Null, with a message on standard error, if anything is refused.
+  // Null, with a message on standard error, on any failure.
   static std::unique_ptr<Endpoint> Open(const std::string& socket, size_t memory_bytes);
   ~Endpoint();
 
   PeerInfo info() const;
   bool Connect(const PeerInfo& peer, uint8_t timeout = 14, uint8_t retries = 7);
-  // The next completion; it must come in so many seconds and have this status.
+  // Waits for the next completion; it must arrive in time and be successful.
   bool Complete(spec::RdmaCqReq* completion = nullptr);
   spec::RdmaSge Sge(size_t offset, size_t bytes) const { return region->Sge(offset, static_cast<uint32_t>(bytes)); }
 
@@ -86,15 +86,14 @@ struct Endpoint {
   std::shared_ptr<verbs::MemoryRegion> region;
 };
 
-// Traffic between two clients, which either of them can fail. `is_agent`: memory must be reached through the client's
-// own thread, or else not. The passive side takes a SEND and finds a WRITE in the other half of its memory, for some
-// sizes.
+// Traffic between two clients; both sides check it. `is_agent`: whether memory must be accessed through the client's
+// agent. The passive side receives a SEND, and checks a WRITE into the other half of its memory, for several sizes.
 inline constexpr size_t kTrafficBytes = 65'536;  // the largest
 bool ServeTraffic(const std::string& socket, Pipe& pipe, bool is_agent);
 // The active side: a WRITE and a SEND for each size, and a READ of what it wrote.
 bool TalkTraffic(const std::string& socket, Pipe& pipe, bool is_agent);
 
-// A byte that depends on its place and on the round.
+// A data byte that depends on offset and round.
 constexpr uint8_t Pattern(size_t place, size_t round) {
   return static_cast<uint8_t>(place * 7 + place / 251 + round * 13 + 1);
 }

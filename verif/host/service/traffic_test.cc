@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that use simulated NICs through the service: traffic, death, and several on one NIC.
+// Processes that use simulated NICs through the service: traffic, process exit, and several clients of one NIC.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -46,9 +46,9 @@ INSTANTIATE_TEST_SUITE_P(Ways, ServiceTraffic,
                                          Way{"Lockstep", false, {0, 1}, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// --- Death
+// --- Process exit
 
-TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
+TEST(ServiceClientExit, PeerOfAKilledClientGetsAnErrorAndANewClientWorks) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   Pipe pipe, go;
@@ -70,14 +70,14 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
     const spec::RdmaSge sge = self->Sge(0, kTrafficBytes);
     const verbs::SendRequest write{
         .opcode = spec::IbWrOpcode::kRdmaWrite, .sg_list = {&sge, 1}, .remote_addr = other.address, .rkey = other.rkey};
-    // Never without traffic, so that death comes in the middle of it.
+    // Continuous traffic, so that the client is killed in the middle of it.
     for (int i = 0; i < 4; ++i) {
       if (!self->qp->PostSend(write).ok()) return false;
     }
     for (uint64_t count = 1;; ++count) {
       spec::RdmaCqReq completion;
       if (!self->Complete(&completion)) return false;
-      // The dying process's memory may be gone before its connection is: then the victim's NIC says so.
+      // The killed process's memory may be freed before its connection: then its NIC reports a remote error.
       if (completion.status == spec::IbWcStatus::kRetryExcErr || completion.status == spec::IbWcStatus::kRemOpErr) {
         return true;
       }
@@ -104,15 +104,15 @@ TEST(ServiceDeath, ThePeerOfAKilledClientIsToldAndANewClientWorks) {
   EXPECT_TRUE(passive.Succeeds());
 }
 
-// The small NIC has 16 of most things: whoever leaves one behind is found out soon.
-TEST(ServiceDeath, NothingIsLeftOfClientsThatEndWithoutAWord) {
+// The small NIC has 16 of most resources, so leaks are found quickly.
+TEST(ServiceClientExit, ResourcesOfExitedClientsAreFreed) {
   SimulatorProcess simulator({"--config", "nic1", "--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   for (int i = 0; i < 40; ++i) {
     ClientProcess client([&] {
       auto self = Endpoint::Open(simulator.socket(0), 8192);
       if (self == nullptr) return false;
-      self.release();  // NOLINT(bugprone-unused-return-value): nobody says good-bye
+      self.release();  // NOLINT(bugprone-unused-return-value): exit without cleanup
       return true;
     });
     ASSERT_TRUE(client.Succeeds()) << i;
@@ -121,7 +121,7 @@ TEST(ServiceDeath, NothingIsLeftOfClientsThatEndWithoutAWord) {
 
 // --- Several on one NIC
 
-TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
+TEST(ServiceSharing, ClientsAreIsolated) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096);
@@ -144,7 +144,8 @@ TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
   EXPECT_TRUE(refused(roce.CreateAh(first->pd->pdn(), {}), RdmaError::kBadPdn));
   EXPECT_TRUE(refused(roce.DestroyAh(second->pd->pdn(), 0), RdmaError::kBadAh));
   EXPECT_TRUE(refused(roce.DestroyAh(first->pd->pdn(), 0), RdmaError::kBadPdn));
-  // Whatever the first client's region is called: of all numbers, only the second's own goes.
+  // Whatever the number of the first client's region is: of all numbers, only the second client's own can be
+  // deregistered.
   int gone = 0;
   for (uint32_t mrn = 0; mrn < 64; ++mrn) {
     const host::Status ended = roce.DeregMr(mrn);
@@ -161,7 +162,7 @@ TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
   EXPECT_TRUE(refused(qp(pdn, first->cq->cqn(), cqn, kRc), RdmaError::kBadCqn));
   EXPECT_TRUE(refused(qp(pdn, cqn, first->cq->cqn(), kRc), RdmaError::kBadCqn));
   EXPECT_TRUE(refused(qp(pdn, cqn, cqn, spec::IbQpType::kGsi), RdmaError::kUnsupportedQpType));
-  // What is the service's own.
+  // Commands reserved for the service.
   EXPECT_TRUE(refused(roce.AddGid({.index = 5}), RdmaError::kUnsupportedCommand));
   EXPECT_TRUE(refused(roce.DelGid(0), RdmaError::kUnsupportedCommand));
   EXPECT_TRUE(refused(roce.SetWindow({.vq_index = 40}), RdmaError::kUnsupportedCommand));
@@ -179,7 +180,7 @@ TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
   host::Queue foreign{*queue, nullptr, host::Doorbell(second->shared->function(), 0, 0, 0, false), std::nullopt};
   EXPECT_FALSE(second->shared->StopQueue(foreign, false).ok());
 
-  // The first has noticed nothing; and its own are not refused.
+  // The first client is not affected, and its own commands are accepted.
   EXPECT_TRUE(first->shared->roce().QueryQp(first->qp->qpn(), 0).ok());
   EXPECT_TRUE(
       first->shared->roce()
@@ -188,25 +189,25 @@ TEST(ServiceSharing, ClientsOfOneNicHaveNumbersOfTheirOwnAndNoAccessToOthers) {
           .ok());
 }
 
-TEST(ServiceSharing, MemoryInUseStays) {
+TEST(ServiceSharing, MemoryInUseIsNotUnmapped) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096);
   ASSERT_NE(self, nullptr);
-  // A piece beside the endpoint's own.
+  // A region beside the endpoint's own.
   alignas(4096) static std::array<uint8_t, 4096> memory;
   auto mapping = self->shared->function().MapDma(memory.data(), memory.size());
   ASSERT_TRUE(mapping.ok());
   const std::array<uint64_t, 1> page = {(*mapping)->address()};
   auto region = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page);
   ASSERT_TRUE(region.ok());
-  mapping->reset();  // refused by the service, as the region uses it: the region still works
+  mapping->reset();  // refused by the service, because the region uses it: the region still works
   EXPECT_TRUE(self->shared->function().health().ok());
   auto second = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page);
   EXPECT_TRUE(second.ok());
 }
 
-TEST(ServiceSharing, AnEventComesToItsOwnerAlone) {
+TEST(ServiceSharing, EventGoesToItsOwnerOnly) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   auto first = Endpoint::Open(simulator.socket(0), 4096), second = Endpoint::Open(simulator.socket(0), 4096),
@@ -240,8 +241,8 @@ TEST(ServiceSharing, AnEventComesToItsOwnerAlone) {
   EXPECT_FALSE(none->has_value());
 }
 
-// A path without the MAC address: the service knows who is where, as a kernel's neighbour table does.
-TEST(ServiceSharing, ADestinationIsFoundByItsGid) {
+// A path without the MAC address: the service resolves it, like a kernel's neighbour table.
+TEST(ServiceSharing, DestinationIsResolvedByGid) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
   auto self = Endpoint::Open(simulator.socket(0), 4096), peer = Endpoint::Open(simulator.socket(1), 4096);
@@ -269,8 +270,8 @@ TEST(ServiceSharing, ADestinationIsFoundByItsGid) {
   EXPECT_EQ(nobody.error().rdma, spec::RdmaError::kInvalidAddress);
 }
 
-// Pages by a memory file: more than a message holds.
-TEST(ServiceSharing, ALongPageListArrives) {
+// A page list too long for a message: passed in a memory file.
+TEST(ServiceSharing, LongPageListIsPassedInAFile) {
   SimulatorProcess simulator({"--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
   constexpr size_t kBytes = size_t{64} << 20;

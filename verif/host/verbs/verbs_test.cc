@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs API against a device in memory: the bytes of work requests, the life of queues, and what is refused.
+// The verbs API against the mock device: work request encoding, creation and destruction of queues, and error cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class VerbsTest : public testing::Test {
     EXPECT_EQ(mock_->live_allocations(), 0U);
   }
 
-  // What every command is answered: ok, and numbers that can be told apart.
+  // The answer to every command: ok, and distinct numbers.
   std::vector<uint8_t> Answer(const std::vector<uint8_t>& request) {
     const auto command = static_cast<RdmaCtrlCmd>(request[1]);
     log_.push_back(spec::ToString(command));
@@ -91,7 +91,7 @@ class VerbsTest : public testing::Test {
   MockDevice::Queue& ReceiveQueue() { return mock_->queue(device_->net().ReceiveQueueIndex(2).value()); }
   unsigned CqIndex() { return device_->net().CompletionQueueIndex(1).value(); }
 
-  // The device completes a work request.
+  // Completes a work request as the device.
   void Complete(const spec::RdmaCqReq& completion, uint32_t written = spec::RdmaCqReq::kBytes) {
     auto& queue = mock_->queue(CqIndex());
     const auto chain = queue.ring->Fetch();
@@ -99,7 +99,7 @@ class VerbsTest : public testing::Test {
     ASSERT_EQ(chain->Room(), spec::RdmaCqReq::kBytes);
     completion.Encode(mock_->At(chain->segments[0].address, spec::RdmaCqReq::kBytes));
     queue.ring->Use(*chain, written);
-    queue.ring->Show();
+    queue.ring->PublishUsed();
   }
 
   std::unique_ptr<MockDevice> mock_;
@@ -110,10 +110,10 @@ class VerbsTest : public testing::Test {
   std::map<RdmaCtrlCmd, spec::RdmaError> refuse_;
 };
 
-TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
+TEST_F(VerbsTest, ObjectsAreDestroyedInDependencyOrder) {
   {
     Pair pair = MakePair();
-    pair.pd.reset();  // the queue pair keeps both
+    pair.pd.reset();  // the queue pair holds references to both
     pair.cq.reset();
     log_.clear();
   }
@@ -123,7 +123,7 @@ TEST_F(VerbsTest, ObjectsEndInTheOrderInWhichTheyNeedEachOther) {
   EXPECT_EQ(mock_->queue(CqIndex()).resets, 1U);
 }
 
-TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
+TEST_F(VerbsTest, ResetRestartsBothQueues) {
   Pair pair = MakePair({.max_send_wr = 2, .max_recv_wr = 2});
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(pair.qp->PostSend({}).ok());
@@ -131,7 +131,7 @@ TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
   }
   EXPECT_EQ(pair.qp->SendRoom().value(), 0U);
   ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
-  EXPECT_EQ(SendQueue().resets, 0U);  // only RESET stops them
+  EXPECT_EQ(SendQueue().resets, 0U);  // only RESET resets them
   ASSERT_TRUE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
   EXPECT_EQ(SendQueue().resets, 1U);
   EXPECT_EQ(ReceiveQueue().resets, 1U);
@@ -142,14 +142,14 @@ TEST_F(VerbsTest, BackInResetBothQueuesBeginAnew) {
   EXPECT_TRUE(ReceiveQueue().ring->Fetch().has_value());
 }
 
-TEST_F(VerbsTest, ARefusedResetLeavesTheQueuesAlone) {
+TEST_F(VerbsTest, RefusedResetKeepsTheQueues) {
   Pair pair = MakePair();
   refuse_[RdmaCtrlCmd::kModifyQp] = spec::RdmaError::kInternal;
   EXPECT_FALSE(pair.qp->Modify({.qp_state = spec::IbQpState::kReset}, spec::IbQpAttrMask::kState).ok());
   EXPECT_EQ(SendQueue().resets, 0U);
 }
 
-TEST_F(VerbsTest, CompletionsOfAQueuePairThatIsGoneAreThrownAway) {
+TEST_F(VerbsTest, CompletionsOfADestroyedQpAreDiscarded) {
   Pair pair = MakePair();
   for (uint32_t i = 0; i < 4; ++i) Complete({.wr_id = i, .qp_num = i % 2 == 0 ? 2U : 3U});
   EXPECT_EQ(pair.cq->kept(), 0U);
@@ -165,17 +165,17 @@ TEST_F(VerbsTest, CompletionsOfAQueuePairThatIsGoneAreThrownAway) {
   EXPECT_EQ(pair.cq->kept(), 0U);
 }
 
-TEST_F(VerbsTest, AQueuePairThatCannotBeDestroyedKeepsItsMemoryForTheDevice) {
+TEST_F(VerbsTest, FailedDestroyKeepsTheMemory) {
   const size_t before = mock_->live_allocations();
   {
     Pair pair = MakePair();
     refuse_[RdmaCtrlCmd::kDestroyQp] = spec::RdmaError::kInternal;
   }
   EXPECT_EQ(SendQueue().resets, 0U);
-  EXPECT_GT(mock_->live_allocations(), before);  // TearDown: and it goes with the device
+  EXPECT_GT(mock_->live_allocations(), before);  // TearDown checks that the device frees it
 }
 
-TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
+TEST_F(VerbsTest, FailedCreationCleansUp) {
   auto pd = device_->CreatePd().value();
   auto cq = device_->CreateCq(4).value();
   const size_t before = mock_->live_allocations();
@@ -183,7 +183,7 @@ TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
   EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq}).error().rdma, spec::RdmaError::kNoFreeQp);
   EXPECT_EQ(pd->CreateQp({.send_cq = cq}).error().code, ErrorCode::kInvalidArgument);
   refuse_.clear();
-  // More entries than the virtqueue holds: found after the device made the QP.
+  // More entries than the virtqueue holds: detected after the device has created the QP.
   log_.clear();
   EXPECT_EQ(pd->CreateQp({.send_cq = cq, .recv_cq = cq, .max_recv_wr = 1000}).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(log_, (std::vector<std::string>{"create_qp", "destroy_qp"}));
@@ -191,7 +191,7 @@ TEST_F(VerbsTest, AFailedCreationLeavesNothing) {
   EXPECT_EQ(mock_->live_allocations(), before);
 }
 
-TEST_F(VerbsTest, AWorkRequestLiesInMemoryAsTheContractSays) {
+TEST_F(VerbsTest, WorkRequestLayoutMatchesTheContract) {
   Pair pair = MakePair({.max_send_sge = 2});
   const std::array<spec::RdmaSge, 2> sges = {{{.addr = 0x1000, .length = 8, .lkey = 1}, {0x2000, 16, 2}}};
   ASSERT_TRUE(pair.qp
@@ -230,7 +230,7 @@ TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
   EXPECT_EQ(pair.qp->PostSend(request).error().code, ErrorCode::kInvalidArgument);
   request.inline_data = std::span(data).first(64);
   ASSERT_TRUE(pair.qp->PostSend(request).ok());
-  std::ranges::fill(data, uint8_t{0});  // the caller's own again
+  std::ranges::fill(data, uint8_t{0});  // the caller may reuse it
   const auto chain = SendQueue().ring->Fetch();
   ASSERT_EQ(chain->segments[0].bytes, spec::RdmaSqReq::kBytes);
   const auto wqe = spec::RdmaSqReq::Decode(mock_->At(chain->segments[0].address, spec::RdmaSqReq::kBytes));
@@ -240,13 +240,13 @@ TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
             (spec::RdmaSqReqUd{.remote_qpn = 11, .remote_qkey = 12, .ah = ah->handle()}));
 }
 
-TEST_F(VerbsTest, PostingStopsAtWhatTheQueuePairWasMadeForAndGoesOnWhenTheDeviceIsDone) {
+TEST_F(VerbsTest, PostingIsLimitedByCapacityUntilCompletion) {
   Pair pair = MakePair({.max_send_wr = 3, .max_recv_wr = 1});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.qp->PostSend({}).ok());
   EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
   const auto chain = SendQueue().ring->Fetch();
   SendQueue().ring->Use(*chain, 0);
-  SendQueue().ring->Show();
+  SendQueue().ring->PublishUsed();
   EXPECT_TRUE(pair.qp->PostSend({}).ok());
   EXPECT_EQ(pair.qp->PostSend({}).error().code, ErrorCode::kNoSpace);
 
@@ -259,7 +259,7 @@ TEST_F(VerbsTest, PostingStopsAtWhatTheQueuePairWasMadeForAndGoesOnWhenTheDevice
   EXPECT_EQ(spec::RdmaRqReq::Decode(mock_->At(receive->segments[0].address, spec::RdmaRqReq::kBytes)).wr_id, 5U);
 }
 
-TEST_F(VerbsTest, CompletionsComeInOrderAndTheirBuffersGoBack) {
+TEST_F(VerbsTest, CompletionsAreInOrderAndBuffersAreReposted) {
   Pair pair = MakePair();
   std::array<spec::RdmaCqReq, 4> completions;
   EXPECT_EQ(pair.cq->Poll(completions).value(), 0U);
@@ -273,7 +273,7 @@ TEST_F(VerbsTest, CompletionsComeInOrderAndTheirBuffersGoBack) {
   EXPECT_EQ(pair.cq->Poll(completions).error().code, ErrorCode::kMisbehaved);
 }
 
-TEST_F(VerbsTest, ArmingTellsTheDeviceWhatWasSeen) {
+TEST_F(VerbsTest, ArmSendsTheUsedPosition) {
   Pair pair = MakePair();
   Complete({});
   std::array<spec::RdmaCqReq, 1> completions;
@@ -295,7 +295,7 @@ TEST_F(VerbsTest, WaitingEndsAtTheDeadline) {
   EXPECT_EQ(pair.cq->Wait(deadline).value()->wr_id, 3U);
 }
 
-TEST_F(VerbsTest, ARegionNamesItsPages) {
+TEST_F(VerbsTest, RegisterSendsThePageList) {
   auto pd = device_->CreatePd().value();
   auto memory = mock_->AllocateDma(10'000, 4096).value();
   auto region = pd->Register(*memory, spec::IbAccessFlags::kLocalWrite, 0x7000'0000'0000).value();
@@ -316,7 +316,7 @@ TEST_F(VerbsTest, ARegionNamesItsPages) {
   EXPECT_EQ(log_, (std::vector<std::string>{"dereg_mr", "destroy_pd"}));
 }
 
-TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
+TEST_F(VerbsTest, ConnectGoesThroughAllStates) {
   Pair pair = MakePair();
   log_.clear();
   ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
@@ -328,7 +328,7 @@ TEST_F(VerbsTest, ConnectingGoesThroughAllStates) {
   EXPECT_NE(last.attr_mask & spec::IbQpAttrMask::kRetryCnt, 0U);
 }
 
-TEST_F(VerbsTest, AnUnreliableConnectionNamesWhatItHasOnly) {
+TEST_F(VerbsTest, UcConnectSetsOnlyUcAttributes) {
   using Mask = spec::IbQpAttrMask;
   Pair pair = MakePair({.type = spec::IbQpType::kUc});
   ASSERT_TRUE(pair.qp->Connect({.dest_qpn = 77, .local_psn = 5, .remote_psn = 6}).ok());
@@ -338,7 +338,7 @@ TEST_F(VerbsTest, AnUnreliableConnectionNamesWhatItHasOnly) {
   EXPECT_EQ(modifies_[2].attr_mask, Mask::kState | Mask::kSqPsn);
 }
 
-TEST_F(VerbsTest, DatagramsNeedAQKeyAndAPsn) {
+TEST_F(VerbsTest, StartSetsQkeyAndPsn) {
   using Mask = spec::IbQpAttrMask;
   for (const spec::IbQpType type : {spec::IbQpType::kUd, spec::IbQpType::kGsi}) {
     modifies_.clear();
@@ -356,7 +356,7 @@ TEST_F(VerbsTest, DatagramsNeedAQKeyAndAPsn) {
   }
 }
 
-TEST_F(VerbsTest, AGidTakesItsVlanAlong) {
+TEST_F(VerbsTest, AddGidIncludesTheVlan) {
   const uint8_t gid[16] = {0xfe, 0x80};
   ASSERT_TRUE(device_->AddGid(3, gid, uint16_t{0x2007}).ok());
   const auto request = Last<spec::RdmaCmdAddGid>(RdmaCtrlCmd::kAddGid);
@@ -366,7 +366,7 @@ TEST_F(VerbsTest, AGidTakesItsVlanAlong) {
   EXPECT_EQ(request.gid[0], 0xfe);
 }
 
-TEST(VerbsOpen, ADeviceWithoutRoceIsNoRdmaDevice) {
+TEST(VerbsOpen, DeviceWithoutRoceIsRefused) {
   MockDeviceOptions options;
   options.offered = AllMockFeatures();
   options.roce = false;

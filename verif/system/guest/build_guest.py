@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Builds the Soft-RoCE guest from Debian's packages: a kernel that QEMU starts without a boot loader, and an initramfs
-with the RDMA programs of this machine. The kernel's package is downloaded, not installed. Exit status 77: it cannot be
-had here (no network, no such package); the last line says why."""
+with the RDMA programs of this machine. The kernel's package is downloaded, not installed. Exit status 77: not available
+here (no network, no such package); the last line is the reason."""
 
 import argparse
 import hashlib
@@ -17,9 +17,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-CANNOT_BE_HAD = 77  # what test drivers take for "skipped" (automake's convention)
+UNAVAILABLE = 77  # "skipped", by automake's convention
 
-# In the order in which they are loaded; those that the kernel has built in are left out.
+# In load order; modules that are built into the kernel are skipped.
 MODULES = """virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net virtio_console
 crc32_generic crc32-pclmul udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
 sch_netem""".split()
@@ -27,13 +27,13 @@ sch_netem""".split()
 PROGRAMS = """ip tc rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
 ib_send_lat ib_read_bw ib_read_lat rping ucmatose udaddy""".split()
 
-# Loaded at run time, so that no program names them.
+# Loaded with dlopen, so ldd does not list them.
 LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libgcc_s.so.1"]
 PACKAGES = ["busybox-static", "iproute2", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
             "rdmacm-utils"]
 
 
-class CannotBeHad(Exception):
+class Unavailable(Exception):
     pass
 
 
@@ -42,18 +42,18 @@ def run(*command, **options):
 
 
 def kernel_package():
-    """Name and version of the newest generic kernel's package: the cloud kernel has no rdma_rxe."""
+    """Name and version of the newest generic kernel package; the cloud kernel has no rdma_rxe."""
     try:
         depends = run("apt-cache", "depends", "linux-image-amd64", stderr=subprocess.DEVNULL).decode()
         name = re.search(r"Depends: (linux-image-\S+)", depends)[1]
         shown = run("apt-cache", "show", "--no-all-versions", name, stderr=subprocess.DEVNULL).decode()
         return name, re.search(r"^Version: (\S+)", shown, re.M)[1]
     except (subprocess.CalledProcessError, FileNotFoundError, TypeError):
-        raise CannotBeHad("apt knows no linux-image-amd64 here; `apt-get update` gets the lists") from None
+        raise Unavailable("apt has no package linux-image-amd64; run `apt-get update`") from None
 
 
 def stamp(name, version):
-    """All that the result is made from."""
+    """A fingerprint of all inputs of the build."""
     installed = run("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Abbrev}\n", *PACKAGES).decode()
     sources = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in ("build_guest.py", "init"))).hexdigest()
     return f"{name} {version}\n{installed}{sources}\n"
@@ -63,7 +63,7 @@ def extract_vmlinux(vmlinuz):
     """The ELF file in a bzImage: with its PVH entry QEMU starts it at once. [Linux, Documentation/x86/boot.rst:
     setup_sects, payload_offset, payload_length; the payload's last 4 bytes are the size of what is in it]"""
     if vmlinuz[0x202:0x206] != b"HdrS":
-        raise CannotBeHad("the package's kernel is no bzImage")
+        raise Unavailable("the package's kernel is not a bzImage")
     sectors = vmlinuz[0x1F1] or 4
     offset, length = struct.unpack_from("<II", vmlinuz, 0x248)
     start = (sectors + 1) * 512 + offset
@@ -73,14 +73,14 @@ def extract_vmlinux(vmlinuz):
     elif payload.startswith(b"\x28\xb5\x2f\xfd"):
         kernel = run("zstd", "-dcq", input=payload)
     else:
-        raise CannotBeHad("the package's kernel is compressed in a way that is new here: neither xz nor zstd")
+        raise Unavailable("the package's kernel uses an unsupported compression (not xz or zstd)")
     if not kernel.startswith(b"\x7fELF"):
-        raise CannotBeHad("the package's kernel has no ELF file in it")
+        raise Unavailable("the package's kernel has no ELF file in it")
     return kernel
 
 
 def add_modules(tree, root):
-    """Copies what is to be loaded to /modules, numbered in order."""
+    """Copies the modules to /modules, numbered in load order."""
     folder = next((tree / "lib/modules").iterdir(), None) or next((tree / "usr/lib/modules").iterdir())
     built_in = {pathlib.Path(line).stem.replace("-", "_") for line in (folder / "modules.builtin").read_text().split()}
     files = {file.name.split(".")[0].replace("-", "_"): file for file in folder.rglob("*.ko*")}
@@ -92,7 +92,7 @@ def add_modules(tree, root):
         if name not in files:
             if name.startswith("crc32"):  # some kernels have them as libraries, which are always there
                 continue
-            raise CannotBeHad(f"the package's kernel has no module {module}")
+            raise Unavailable(f"the package's kernel has no module {module}")
         data = files[name].read_bytes()
         if files[name].suffix == ".xz":
             data = lzma.decompress(data)
@@ -106,11 +106,11 @@ def libraries_of(file):
 
 
 def add_programs(root):
-    """Programs, and their libraries at their paths."""
+    """Copies the programs, and their libraries at their original paths."""
     (root / "bin").mkdir()
     busybox = shutil.which("busybox")
     if busybox is None:
-        raise CannotBeHad("busybox-static is not installed")
+        raise Unavailable("busybox-static is not installed")
     shutil.copy2(busybox, root / "bin/busybox")
     for applet in run(busybox, "--list").decode().split():
         if applet != "busybox" and applet not in PROGRAMS:  # its `ip` and `tc` know less than the real ones
@@ -120,7 +120,7 @@ def add_programs(root):
     for program in PROGRAMS:
         path = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
         if path is None:
-            raise CannotBeHad(f"{program} is not installed")
+            raise Unavailable(f"{program} is not installed")
         shutil.copy2(path, root / "bin" / program)
         wanted += libraries_of(path)
     wanted += [library for file in list(wanted) for library in libraries_of(file)]
@@ -140,12 +140,12 @@ def pack(root, target):
 
 def download(name, version, folder):
     try:
-        # The download's own user (_apt) cannot write everywhere; apt then says so, and goes on as the caller.
+        # apt's sandbox user (_apt) may not be able to write to the folder.
         run("apt-get", "--quiet=2", "-o", "APT::Sandbox::User=root", "download", f"{name}={version}", cwd=folder,
             stderr=subprocess.PIPE)
     except subprocess.CalledProcessError as error:
         reason = error.stderr.decode().strip().splitlines()[-1:] or ["no reason given"]
-        raise CannotBeHad(f"{name} {version} cannot be downloaded: {reason[0]}") from None
+        raise Unavailable(f"{name} {version} cannot be downloaded: {reason[0]}") from None
     return next(folder.glob("*.deb"))
 
 
@@ -182,16 +182,16 @@ def build(target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", nargs="?", default="build/guest", type=pathlib.Path,
-                        help="where vmlinux and initramfs go, and are found again (default: %(default)s)")
+                        help="folder of vmlinux and initramfs (default: %(default)s)")
     directory = parser.parse_args().directory.resolve()
     try:
         for tool in ("qemu-system-x86_64", "cpio", "dpkg-deb", "apt-get"):
             if shutil.which(tool) is None:
-                raise CannotBeHad(f"{tool} is not installed; `./vireo setup` installs what docs/dependencies.md lists")
+                raise Unavailable(f"{tool} is not installed; `./vireo setup` installs what docs/dependencies.md lists")
         build(directory)
-    except CannotBeHad as error:
+    except Unavailable as error:
         print(f"no Soft-RoCE guest: {error}", file=sys.stderr)
-        return CANNOT_BE_HAD
+        return UNAVAILABLE
     print(directory)
     return 0
 

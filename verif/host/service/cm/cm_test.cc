@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connection managers back to back, with a wire between them that loses, repeats and delays; in simulated time.
+// Two connection managers connected by a wire that drops, duplicates and delays; in simulated time.
 #include "host/service/cm/cm.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace vireo::sim {
 namespace {
 
-using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
+using namespace service::cm;  // NOLINT(google-build-using-namespace): namespace under test
 using Kind = Event::Kind;
 using Verdict = ConnectionManager::Answer::Verdict;
 
@@ -25,9 +25,9 @@ constexpr uint64_t kRefusalNs = 1'000'000;
 
 Gid GidOf(uint8_t n) { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, n}; }
 
-// One side: remembers what it is told.
+// One side: records its events and sent MADs.
 struct Side final : MadTransport, Handler {
-  struct Told {
+  struct Reported {
     uint32_t id;
     Event event;
     std::vector<uint8_t> data;
@@ -57,24 +57,24 @@ struct Side final : MadTransport, Handler {
     if (on_event) on_event(id, event);
   }
   void Note(uint32_t id, const Event& event) {
-    told.push_back({id, event, {event.private_data.begin(), event.private_data.end()}});
+    events.push_back({id, event, {event.private_data.begin(), event.private_data.end()}});
   }
   std::vector<Kind> Kinds() const {
     std::vector<Kind> kinds;
-    for (const auto& one : told) kinds.push_back(one.event.kind);
+    for (const auto& one : events) kinds.push_back(one.event.kind);
     return kinds;
   }
 
   Verdict verdict = Verdict::kTaken;
   std::function<void(uint32_t, const Event&)> on_event;
-  std::vector<Told> told;
+  std::vector<Reported> events;
   std::deque<Sent> sent;
   ConnectionManager manager;
 };
 
 class Cm : public testing::Test {
  protected:
-  // What was sent arrives at the other side, and what that sends in turn, until nothing is under way.
+  // Delivers MADs in both directions until none is in flight.
   void Deliver() {
     for (bool more = true; more;) {
       more = false;
@@ -93,7 +93,7 @@ class Cm : public testing::Test {
     std::swap(back.sgid, back.dgid);
     side(to).manager.OnMad(back, one.mad);
   }
-  // The clock goes to the next deadline of either; false: there is none.
+  // Advances the clock to the next deadline of either side; false: there is none.
   bool Later() {
     const auto a = a_.manager.NextDeadline(), b = b_.manager.NextDeadline();
     if (!a.has_value() && !b.has_value()) return false;
@@ -117,19 +117,19 @@ class Cm : public testing::Test {
     return {.qpn = 0x22, .starting_psn = 0x654321, .responder_resources = 4, .initiator_depth = 2};
   }
   uint32_t Connect() { return a_.manager.Connect(a_, path_, Ask()).value(); }
-  // Gives the ids of both.
+  // Returns the ids of both sides.
   std::pair<uint32_t, uint32_t> Establish() {
     const uint32_t a = Connect();
     Deliver();
-    const uint32_t b = b_.told.back().id;
+    const uint32_t b = b_.events.back().id;
     EXPECT_TRUE(b_.manager.Accept(b, Take()).ok());
     Deliver();
     EXPECT_TRUE(a_.manager.Ready(a).ok());
     Deliver();
     EXPECT_EQ(b_.Kinds(), (std::vector{Kind::kRequest, Kind::kEstablished}));
     EXPECT_EQ(a_.Kinds(), (std::vector{Kind::kReply}));
-    a_.told.clear();
-    b_.told.clear();
+    a_.events.clear();
+    b_.events.clear();
     return {a, b};
   }
   static State StateOf(const Side& side, uint32_t id) { return side.manager.Query(id)->state; }
@@ -140,22 +140,22 @@ class Cm : public testing::Test {
   const Path path_{.sgid_index = 1, .sgid = GidOf(1), .dgid = GidOf(2)};
 };
 
-TEST_F(Cm, AConnectionIsMadeUsedAndEnded) {
+TEST_F(Cm, ConnectAndDisconnect) {
   const uint32_t a = Connect();
   EXPECT_EQ(StateOf(a_, a), State::kReqSent);
   Deliver();
-  ASSERT_EQ(b_.told.size(), 1U);
-  const Side::Told request = b_.told[0];
+  ASSERT_EQ(b_.events.size(), 1U);
+  const Side::Reported request = b_.events[0];
   EXPECT_EQ(request.event.remote_qpn, 0x11U);
-  EXPECT_EQ(request.event.responder_resources, 5U);  // seen from there: sides are exchanged
+  EXPECT_EQ(request.event.responder_resources, 5U);  // the peer's view: exchanged
   EXPECT_EQ(request.event.initiator_depth, 3U);
   EXPECT_TRUE(std::equal(kData.begin(), kData.end(), request.data.begin()));
   ASSERT_TRUE(b_.manager.Accept(request.id, Take()).ok());
   Deliver();
-  ASSERT_EQ(a_.told.size(), 1U);
-  EXPECT_EQ(a_.told[0].event.remote_qpn, 0x22U);
-  EXPECT_EQ(a_.told[0].event.responder_resources, 2U);
-  EXPECT_EQ(a_.told[0].event.initiator_depth, 4U);
+  ASSERT_EQ(a_.events.size(), 1U);
+  EXPECT_EQ(a_.events[0].event.remote_qpn, 0x22U);
+  EXPECT_EQ(a_.events[0].event.responder_resources, 2U);
+  EXPECT_EQ(a_.events[0].event.initiator_depth, 4U);
   ASSERT_TRUE(a_.manager.Ready(a).ok());
   Deliver();
 
@@ -173,16 +173,16 @@ TEST_F(Cm, AConnectionIsMadeUsedAndEnded) {
 
   ASSERT_TRUE(b_.manager.Disconnect(request.id).ok());
   Deliver();
-  EXPECT_EQ(a_.told.back().event.kind, Kind::kDisconnected);
-  EXPECT_EQ(b_.told.back().event.kind, Kind::kEstablished);  // not before A answers
+  EXPECT_EQ(a_.events.back().event.kind, Kind::kDisconnected);
+  EXPECT_EQ(b_.events.back().event.kind, Kind::kEstablished);  // not before A answers
   ASSERT_TRUE(a_.manager.Disconnect(a).ok());
   Deliver();
-  EXPECT_EQ(b_.told.back().event.kind, Kind::kDisconnected);
-  EXPECT_EQ(b_.told.back().event.status, 0);
+  EXPECT_EQ(b_.events.back().event.kind, Kind::kDisconnected);
+  EXPECT_EQ(b_.events.back().event.status, 0);
   while (Later()) {
   }
-  EXPECT_EQ(a_.told.back().event.kind, Kind::kTimewaitExit);
-  EXPECT_EQ(b_.told.back().event.kind, Kind::kTimewaitExit);
+  EXPECT_EQ(a_.events.back().event.kind, Kind::kTimewaitExit);
+  EXPECT_EQ(b_.events.back().event.kind, Kind::kTimewaitExit);
   a_.manager.Destroy(a);
   b_.manager.Destroy(request.id);
   EXPECT_EQ(a_.manager.connections() + b_.manager.connections(), 0U);
@@ -190,13 +190,13 @@ TEST_F(Cm, AConnectionIsMadeUsedAndEnded) {
   EXPECT_TRUE(b_.sent.empty());
 }
 
-TEST_F(Cm, WithoutAnAnswerItIsRetriedAndGivenUp) {
+TEST_F(Cm, UnansweredRequestIsRetriedAndTimesOut) {
   const uint32_t a = Connect();
   const uint64_t begin = now_;
   const uint64_t interval = *a_.manager.NextDeadline() - begin;
   EXPECT_EQ(interval, TimeoutNs(20) + 2 * TimeoutNs(16));
   size_t requests = 0;
-  while (a_.told.empty()) {
+  while (a_.events.empty()) {
     requests += static_cast<size_t>(
         std::ranges::count_if(a_.sent, [](const auto& one) { return Parse(one.mad)->attribute == Attribute::kReq; }));
     a_.sent.clear();
@@ -204,51 +204,51 @@ TEST_F(Cm, WithoutAnAnswerItIsRetriedAndGivenUp) {
   }
   EXPECT_EQ(requests, 16U);  // one and 15 retries
   EXPECT_EQ(now_ - begin, 16 * interval);
-  EXPECT_EQ(a_.told[0].event.kind, Kind::kUnreachable);
-  EXPECT_EQ(a_.told[0].event.status, -ETIMEDOUT);
-  ASSERT_EQ(a_.sent.size(), 1U);  // a REJ, should it have come
+  EXPECT_EQ(a_.events[0].event.kind, Kind::kUnreachable);
+  EXPECT_EQ(a_.events[0].event.status, -ETIMEDOUT);
+  ASSERT_EQ(a_.sent.size(), 1U);  // a REJ, in case the request arrived
   EXPECT_EQ(Decode<Rej>(a_.sent[0].mad).reason, RejectReason::kTimeout);
   EXPECT_EQ(StateOf(a_, a), State::kIdle);
   EXPECT_FALSE(Later());
 }
 
-TEST_F(Cm, ARejectionSaysWhy) {
+TEST_F(Cm, RejectCarriesItsReason) {
   const uint32_t none = a_.manager.Connect(a_, path_, {.service_id = kService + 1}).value();
   Deliver();
   now_ += kRefusalNs;
   b_.manager.Tick();
   Deliver();
-  ASSERT_EQ(a_.told.size(), 1U);
-  EXPECT_EQ(a_.told[0].event.kind, Kind::kRejected);
-  EXPECT_EQ(a_.told[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
+  ASSERT_EQ(a_.events.size(), 1U);
+  EXPECT_EQ(a_.events[0].event.kind, Kind::kRejected);
+  EXPECT_EQ(a_.events[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
   EXPECT_EQ(b_.manager.connections(), 0U);
   a_.manager.Destroy(none);
-  a_.told.clear();
+  a_.events.clear();
 
   (void)Connect();
   Deliver();
-  ASSERT_TRUE(b_.manager.Reject(b_.told.back().id, RejectReason::kConsumer, kData).ok());
+  ASSERT_TRUE(b_.manager.Reject(b_.events.back().id, RejectReason::kConsumer, kData).ok());
   Deliver();
-  EXPECT_EQ(a_.told.back().event.status, 28);
-  EXPECT_TRUE(std::equal(kData.begin(), kData.end(), a_.told.back().data.begin()));
-  EXPECT_EQ(b_.manager.Accept(b_.told.back().id, Take()).error().code, host::ErrorCode::kBadState);
+  EXPECT_EQ(a_.events.back().event.status, 28);
+  EXPECT_TRUE(std::equal(kData.begin(), kData.end(), a_.events.back().data.begin()));
+  EXPECT_EQ(b_.manager.Accept(b_.events.back().id, Take()).error().code, host::ErrorCode::kBadState);
 }
 
 TEST_F(Cm, TheActiveSideMayRejectAReply) {
   const uint32_t a = Connect();
   Deliver();
-  ASSERT_TRUE(b_.manager.Accept(b_.told.back().id, Take()).ok());
+  ASSERT_TRUE(b_.manager.Accept(b_.events.back().id, Take()).ok());
   Deliver();
   ASSERT_TRUE(a_.manager.Reject(a, RejectReason::kConsumer, {}).ok());
   Deliver();
-  EXPECT_EQ(b_.told.back().event.kind, Kind::kRejected);
+  EXPECT_EQ(b_.events.back().event.kind, Kind::kRejected);
 }
 
-TEST_F(Cm, ARequestWaitsForAServiceThatComesSoon) {
+TEST_F(Cm, RequestIsQueuedUntilTheServiceIsAdded) {
   for (const bool is_sidr : {false, true}) {
     SCOPED_TRACE(is_sidr);
     b_.verdict = Verdict::kNoService;
-    b_.told.clear();
+    b_.events.clear();
     if (is_sidr) {
       ASSERT_TRUE(a_.manager.Resolve(a_, path_, kService, kData).ok());
     } else {
@@ -256,46 +256,46 @@ TEST_F(Cm, ARequestWaitsForAServiceThatComesSoon) {
     }
     const Side::Sent request = a_.sent.front();
     Deliver();
-    Arrive(1, request);  // a second time: it waits already
+    Arrive(1, request);  // a duplicate: already queued
     b_.manager.OnServiceAdded();
-    b_.manager.Tick();  // another one
+    b_.manager.Tick();  // expired
     Deliver();
-    EXPECT_TRUE(a_.told.empty());
+    EXPECT_TRUE(a_.events.empty());
     b_.verdict = Verdict::kTaken;
     b_.manager.OnServiceAdded();
     EXPECT_LE(b_.manager.NextDeadline(), now_);
     b_.manager.Tick();
     EXPECT_EQ(b_.Kinds(), std::vector{Kind::kRequest});
-    EXPECT_TRUE(std::equal(kData.begin(), kData.end(), b_.told.back().data.begin()));
+    EXPECT_TRUE(std::equal(kData.begin(), kData.end(), b_.events.back().data.begin()));
     EXPECT_FALSE(b_.manager.NextDeadline().has_value());
   }
 }
 
-TEST_F(Cm, ARequestThatWaitedInVainIsRefused) {
+TEST_F(Cm, QueuedRequestExpires) {
   b_.verdict = Verdict::kNoService;
   (void)Connect();
   ASSERT_TRUE(a_.manager.Resolve(a_, path_, kService, kData).ok());
   Deliver();
   EXPECT_EQ(b_.manager.NextDeadline(), now_ + kRefusalNs);
   now_ += kRefusalNs - 1;
-  b_.manager.OnServiceAdded();  // one that does not help: the time goes on
+  b_.manager.OnServiceAdded();  // an unrelated service: the timer continues
   b_.manager.Tick();
   Deliver();
-  EXPECT_TRUE(a_.told.empty());
+  EXPECT_TRUE(a_.events.empty());
   ++now_;
   b_.manager.Tick();
   Deliver();
   EXPECT_EQ(a_.Kinds(), (std::vector{Kind::kRejected, Kind::kSidrReply}));
-  EXPECT_EQ(a_.told[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
-  EXPECT_EQ(a_.told[1].event.status, static_cast<int>(SidrStatus::kUnsupported));
+  EXPECT_EQ(a_.events[0].event.status, static_cast<int>(RejectReason::kInvalidServiceId));
+  EXPECT_EQ(a_.events[1].event.status, static_cast<int>(SidrStatus::kUnsupported));
   EXPECT_EQ(b_.manager.connections(), 0U);
 }
 
-TEST_F(Cm, AnIgnoredRequestComesAgain) {
+TEST_F(Cm, IgnoredRequestIsRetried) {
   b_.verdict = Verdict::kIgnored;
   (void)Connect();
   Deliver();
-  EXPECT_TRUE(a_.told.empty());
+  EXPECT_TRUE(a_.events.empty());
   EXPECT_EQ(b_.manager.connections(), 0U);
   b_.verdict = Verdict::kTaken;
   ASSERT_TRUE(Later());
@@ -303,21 +303,21 @@ TEST_F(Cm, AnIgnoredRequestComesAgain) {
   EXPECT_EQ(b_.Kinds(), std::vector{Kind::kRequest});
 }
 
-TEST_F(Cm, ARepeatedRequestIsAnsweredOnce) {
+TEST_F(Cm, DuplicateRequestIsAnsweredOnce) {
   const uint32_t a = Connect();
   const Side::Sent req = a_.sent.front();
   Deliver();
-  Arrive(1, req);  // the user thinks: more time is asked for
+  Arrive(1, req);  // the user has not answered yet: MRA
   ASSERT_EQ(b_.sent.size(), 1U);
   EXPECT_EQ(Parse(b_.sent[0].mad)->attribute, Attribute::kMra);
   Deliver();
   EXPECT_EQ(StateOf(a_, a), State::kMraReqReceived);
   EXPECT_GT(*a_.manager.NextDeadline() - now_, TimeoutNs(24));
-  const uint32_t b = b_.told.back().id;
+  const uint32_t b = b_.events.back().id;
   ASSERT_TRUE(b_.manager.Accept(b, Take()).ok());
   const Side::Sent rep = b_.sent.front();
   Deliver();
-  Arrive(1, req);  // the same REP again
+  Arrive(1, req);  // REP is repeated
   ASSERT_EQ(b_.sent.size(), 1U);
   EXPECT_EQ(b_.sent[0].mad, rep.mad);
   Deliver();
@@ -333,7 +333,7 @@ TEST_F(Cm, ARepeatedRequestIsAnsweredOnce) {
 TEST_F(Cm, DataBeforeTheRtuEstablishes) {
   const uint32_t a = Connect();
   Deliver();
-  const uint32_t b = b_.told.back().id;
+  const uint32_t b = b_.events.back().id;
   EXPECT_FALSE(b_.manager.Establish(b).ok());
   ASSERT_TRUE(b_.manager.Accept(b, Take()).ok());
   Deliver();
@@ -345,7 +345,7 @@ TEST_F(Cm, DataBeforeTheRtuEstablishes) {
   EXPECT_EQ(b_.Kinds(), (std::vector{Kind::kRequest, Kind::kEstablished}));  // once
 }
 
-TEST_F(Cm, BothSidesMayDisconnectAtOnce) {
+TEST_F(Cm, SimultaneousDisconnect) {
   const auto [a, b] = Establish();
   ASSERT_TRUE(a_.manager.Disconnect(a).ok());
   ASSERT_TRUE(b_.manager.Disconnect(b).ok());
@@ -355,19 +355,19 @@ TEST_F(Cm, BothSidesMayDisconnectAtOnce) {
   EXPECT_EQ(a_.manager.Disconnect(a).error().code, host::ErrorCode::kBadState);
 }
 
-TEST_F(Cm, AnUnansweredDisconnectEnds) {
+TEST_F(Cm, UnansweredDisconnectTimesOut) {
   const uint32_t a = Establish().first;
   ASSERT_TRUE(a_.manager.Disconnect(a).ok());
-  while (a_.told.empty()) {
+  while (a_.events.empty()) {
     a_.sent.clear();
     ASSERT_TRUE(Later());
   }
-  EXPECT_EQ(a_.told[0].event.kind, Kind::kDisconnected);
-  EXPECT_EQ(a_.told[0].event.status, -ETIMEDOUT);
+  EXPECT_EQ(a_.events[0].event.kind, Kind::kDisconnected);
+  EXPECT_EQ(a_.events[0].event.status, -ETIMEDOUT);
 }
 
-TEST_F(Cm, WhatIsDestroyedTellsThePeer) {
-  {  // established: and the DREQ is repeated if it is lost
+TEST_F(Cm, DestroyNotifiesThePeer) {
+  {  // established: a lost DREQ is retransmitted
     const auto [a, b] = Establish();
     a_.manager.Destroy(a);
     a_.sent.clear();
@@ -378,53 +378,53 @@ TEST_F(Cm, WhatIsDestroyedTellsThePeer) {
     Deliver();
     while (Later()) {
     }
-    EXPECT_TRUE(a_.told.empty());
+    EXPECT_TRUE(a_.events.empty());
     EXPECT_EQ(a_.manager.connections() + b_.manager.connections(), 0U);
-    b_.told.clear();
+    b_.events.clear();
   }
   {  // request sent
     const uint32_t a = Connect();
     Deliver();
     a_.manager.Destroy(a);
     Deliver();
-    EXPECT_EQ(b_.told.back().event.kind, Kind::kRejected);
-    EXPECT_EQ(b_.told.back().event.status, static_cast<int>(RejectReason::kTimeout));
-    b_.manager.Destroy(b_.told.back().id);
+    EXPECT_EQ(b_.events.back().event.kind, Kind::kRejected);
+    EXPECT_EQ(b_.events.back().event.status, static_cast<int>(RejectReason::kTimeout));
+    b_.manager.Destroy(b_.events.back().id);
   }
   {  // request received
     const uint32_t a = Connect();
     Deliver();
-    b_.manager.Destroy(b_.told.back().id);
+    b_.manager.Destroy(b_.events.back().id);
     Deliver();
-    EXPECT_EQ(a_.told.back().event.kind, Kind::kRejected);
+    EXPECT_EQ(a_.events.back().event.kind, Kind::kRejected);
     a_.manager.Destroy(a);
   }
   {  // reply sent, and received
     const uint32_t a = Connect();
     Deliver();
-    ASSERT_TRUE(b_.manager.Accept(b_.told.back().id, Take()).ok());
+    ASSERT_TRUE(b_.manager.Accept(b_.events.back().id, Take()).ok());
     Deliver();
-    b_.manager.Destroy(b_.told.back().id);
+    b_.manager.Destroy(b_.events.back().id);
     Deliver();
-    EXPECT_EQ(a_.told.back().event.kind, Kind::kRejected);
+    EXPECT_EQ(a_.events.back().event.kind, Kind::kRejected);
     a_.manager.Destroy(a);
   }
   EXPECT_EQ(a_.manager.connections() + b_.manager.connections(), 0U);
 }
 
-TEST_F(Cm, AReplyForNobodyIsRejected) {
+TEST_F(Cm, ReplyWithoutConnectionIsRejected) {
   const uint32_t a = Connect();
   Deliver();
-  ASSERT_TRUE(b_.manager.Accept(b_.told.back().id, Take()).ok());
+  ASSERT_TRUE(b_.manager.Accept(b_.events.back().id, Take()).ok());
   a_.manager.Destroy(a);
   a_.sent.clear();  // its REJ is lost
   Deliver();
-  EXPECT_EQ(b_.told.back().event.kind, Kind::kRejected);
-  EXPECT_EQ(b_.told.back().event.status, static_cast<int>(RejectReason::kInvalidCommId));
+  EXPECT_EQ(b_.events.back().event.kind, Kind::kRejected);
+  EXPECT_EQ(b_.events.back().event.status, static_cast<int>(RejectReason::kInvalidCommId));
 }
 
-// The peer has forgotten everything (its host was restarted) and uses the same queue pair again.
-TEST_F(Cm, AStaleConnectionIsFoundAndEnded) {
+// The peer has lost its state (host restart) and reuses the same queue pair.
+TEST_F(Cm, StaleConnectionIsClosed) {
   (void)Establish();
   Side fresh(1, &now_, 3);
   (void)fresh.manager.Connect(fresh, path_, Ask());
@@ -435,13 +435,13 @@ TEST_F(Cm, AStaleConnectionIsFoundAndEnded) {
   b_.sent.pop_front();
   const Side::Sent dreq = b_.sent.front();
   b_.sent.clear();
-  fresh.manager.OnMad({.sgid = GidOf(1), .dgid = GidOf(2)}, dreq.mad);  // it knows of none: DREP
+  fresh.manager.OnMad({.sgid = GidOf(1), .dgid = GidOf(2)}, dreq.mad);  // unknown connection: DREP
   EXPECT_EQ(Parse(fresh.sent.back().mad)->attribute, Attribute::kDrep);
   Arrive(1, fresh.sent.back());
   EXPECT_EQ(b_.Kinds(), std::vector{Kind::kDisconnected});
 }
 
-TEST_F(Cm, OnlyThePeerSpeaksForAConnection) {
+TEST_F(Cm, MessagesNotFromThePeerAreIgnored) {
   const auto [a, b] = Establish();
   const Dreq dreq{.local_comm_id = a, .remote_comm_id = b, .remote_qpn = 0x22};
   const Path other{.sgid = GidOf(2), .dgid = GidOf(3)}, peer{.sgid = GidOf(2), .dgid = GidOf(1)};
@@ -455,29 +455,29 @@ TEST_F(Cm, OnlyThePeerSpeaksForAConnection) {
   b_.manager.OnMad(other, Encode(Rej{.local_comm_id = a, .remote_comm_id = b}, 1));
   b_.manager.OnMad(peer, Encode(Drep{.local_comm_id = a, .remote_comm_id = b}, 1));
   b_.manager.OnMad(peer, Encode(Rep{.local_comm_id = a, .remote_comm_id = b}, 1));
-  EXPECT_TRUE(b_.told.empty());
+  EXPECT_TRUE(b_.events.empty());
   EXPECT_EQ(StateOf(b_, b), State::kEstablished);
 }
 
-TEST_F(Cm, DatagramServiceIsResolved) {
+TEST_F(Cm, SidrResolvesADatagramService) {
   const uint32_t a = a_.manager.Resolve(a_, path_, kService, kData).value();
   const Side::Sent req = a_.sent.front();
   Deliver();
-  const uint32_t b = b_.told.back().id;
+  const uint32_t b = b_.events.back().id;
   Arrive(1, req);
-  EXPECT_EQ(b_.told.size(), 1U);
+  EXPECT_EQ(b_.events.size(), 1U);
   ASSERT_TRUE(b_.manager.SidrReply(b, SidrStatus::kValid, 0x33, 0x1234567, kData).ok());
   EXPECT_FALSE(b_.manager.SidrReply(b, SidrStatus::kValid, 0x33, 0x1234567, kData).ok());
   b_.sent.clear();  // lost
   ASSERT_TRUE(Later());
   Deliver();
-  ASSERT_EQ(a_.told.size(), 1U);
-  EXPECT_EQ(a_.told[0].event.kind, Kind::kSidrReply);
-  EXPECT_EQ(a_.told[0].event.status, 0);
-  EXPECT_EQ(a_.told[0].event.remote_qpn, 0x33U);
-  EXPECT_EQ(a_.told[0].event.qkey, 0x1234567U);
-  EXPECT_TRUE(std::equal(kData.begin(), kData.end(), a_.told[0].data.begin()));
-  EXPECT_EQ(b_.told.size(), 1U);
+  ASSERT_EQ(a_.events.size(), 1U);
+  EXPECT_EQ(a_.events[0].event.kind, Kind::kSidrReply);
+  EXPECT_EQ(a_.events[0].event.status, 0);
+  EXPECT_EQ(a_.events[0].event.remote_qpn, 0x33U);
+  EXPECT_EQ(a_.events[0].event.qkey, 0x1234567U);
+  EXPECT_TRUE(std::equal(kData.begin(), kData.end(), a_.events[0].data.begin()));
+  EXPECT_EQ(b_.events.size(), 1U);
   a_.manager.Destroy(a);
 
   (void)a_.manager.Resolve(a_, path_, kService + 1, {});
@@ -485,15 +485,15 @@ TEST_F(Cm, DatagramServiceIsResolved) {
   now_ += kRefusalNs;
   b_.manager.Tick();
   Deliver();
-  EXPECT_EQ(a_.told.back().event.status, static_cast<int>(SidrStatus::kUnsupported));
+  EXPECT_EQ(a_.events.back().event.status, static_cast<int>(SidrStatus::kUnsupported));
   (void)a_.manager.Resolve(a_, path_, kService, {});
   Deliver();
-  b_.manager.Destroy(b_.told.back().id);
+  b_.manager.Destroy(b_.events.back().id);
   Deliver();
-  EXPECT_EQ(a_.told.back().event.status, static_cast<int>(SidrStatus::kReject));
+  EXPECT_EQ(a_.events.back().event.status, static_cast<int>(SidrStatus::kReject));
 }
 
-TEST_F(Cm, WhatCannotBeAskedIsRefused) {
+TEST_F(Cm, InvalidCallsAreRefused) {
   const std::vector<uint8_t> long_data(300);
   ConnectParameters ask = Ask();
   ask.private_data = std::span(long_data).first(Req::kPrivateBytes + 1);
@@ -510,8 +510,8 @@ TEST_F(Cm, WhatCannotBeAskedIsRefused) {
   a_.manager.Destroy(a + 1);
 }
 
-// Any bytes at all: nothing happens that was not asked for, whatever the state.
-TEST_F(Cm, RandomDatagramsAreSurvived) {
+// Random bytes in every state: no unexpected events.
+TEST_F(Cm, RandomDatagramsAreHarmless) {
   auto random = MakeRandom("random datagrams");
   const auto [a, b] = Establish();
   for (int i = 0; i < 20'000; ++i) {
@@ -521,15 +521,15 @@ TEST_F(Cm, RandomDatagramsAreSurvived) {
     for (size_t at = from; at < mad.size(); ++at) mad.at(at) = static_cast<uint8_t>(random() >> 40);
     Arrive(1, {.path = path_, .mad = mad});
     b_.sent.clear();
-    for (const auto& told : b_.told) b_.manager.Destroy(told.id);
-    b_.told.clear();
+    for (const auto& events : b_.events) b_.manager.Destroy(events.id);
+    b_.events.clear();
   }
   now_ += TimeoutNs(31);
   for (int i = 0; i < 40; ++i) {
     b_.manager.Tick();
     now_ += TimeoutNs(31);
   }
-  for (const auto& told : b_.told) b_.manager.Destroy(told.id);
+  for (const auto& events : b_.events) b_.manager.Destroy(events.id);
   b_.manager.Destroy(b);
   for (int i = 0; i < 40; ++i) {
     b_.manager.Tick();
@@ -538,8 +538,8 @@ TEST_F(Cm, RandomDatagramsAreSurvived) {
   EXPECT_EQ(b_.manager.connections(), 0U);
 }
 
-// Losses, repetitions and overtaking: every connection is made and ended as if there were none.
-TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
+// Loss, duplication and reordering: every connection is still established and closed.
+TEST_F(Cm, ToleratesLossDuplicationAndReordering) {
   auto random = MakeRandom("bad wire");
   for (int round = 0; round < 200; ++round) {
     a_.on_event = [this](uint32_t id, const Event& event) {
@@ -550,7 +550,7 @@ TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
     const auto step = [&] {
       for (size_t i = 0; i < 2; ++i) {
         for (const auto& one : side(i).sent) {
-          // Of eight, one is lost and one doubled. With more lost, some rounds would use up all retries.
+          // Of eight, one is dropped and one duplicated. With more loss, some rounds would exhaust the retries.
           const uint64_t fate = UniformBelow(random, 8);
           for (uint64_t copies = fate == 0 ? 0 : fate == 1 ? 2 : 1; copies > 0; --copies) wire.emplace_back(1 - i, one);
         }
@@ -572,7 +572,7 @@ TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
     };
     const uint32_t a = Connect();
     ASSERT_TRUE(until(b_, Kind::kRequest));
-    const uint32_t b = b_.told.back().id;
+    const uint32_t b = b_.events.back().id;
     ASSERT_TRUE(b_.manager.Accept(b, Take()).ok());
     ASSERT_TRUE(until(b_, Kind::kEstablished));
     EXPECT_EQ(a_.manager.Query(a)->sq_psn, 0x654321U);
@@ -583,11 +583,11 @@ TEST_F(Cm, ABadWireDelaysButDoesNotHarm) {
     EXPECT_EQ(std::ranges::count(b_.Kinds(), Kind::kEstablished), 1);
     a_.manager.Destroy(a);
     b_.manager.Destroy(b);
-    wire.clear();  // and nothing of this round reaches the next
+    wire.clear();  // no packets of this round in the next one
     a_.sent.clear();
     b_.sent.clear();
-    a_.told.clear();
-    b_.told.clear();
+    a_.events.clear();
+    b_.events.clear();
     EXPECT_EQ(a_.manager.connections() + b_.manager.connections(), 0U);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection management between two whole NICs: MADs through their queue pairs 1, on every kind of IP.
+// Connection management between two complete NICs: MADs through QP 1, over IPv4 and IPv6.
 #include "host/service/cm/gsi.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace vireo::sim {
 namespace {
 
-using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
+using namespace service::cm;  // NOLINT(google-build-using-namespace): namespace under test
 using Kind = Event::Kind;
 
 constexpr uint64_t kService = 0x0106'1c06;
@@ -72,7 +72,7 @@ class GsiTest : public testing::Test {
       EXPECT_EQ(system_->Complaints(), "");
     }
   }
-  // Both poll until it is so.
+  // Both poll until `done`.
   bool Until(const std::function<bool()>& done) {
     host::PciFunction& function = system_->host(0).function();
     const uint64_t deadline = function.NowNs() + kPatienceNs;
@@ -119,16 +119,16 @@ class GsiTest : public testing::Test {
   std::array<Side, 2> side_;
 };
 
-TEST_F(GsiTest, ConnectionsAreMadeOverIpv4AndIpv6) {
+TEST_F(GsiTest, ConnectsOverIpv4AndIpv6) {
   EXPECT_EQ(side_[0].gsi->qp().qpn(), spec::kGsiQpn);
   ConnectAndDisconnect(PathTo(1, RdmaHost::kIpv4Gid), 1);
-  ConnectAndDisconnect(PathTo(1, RdmaHost::kIpv6Gid), 1);  // and its address handle takes the other's place
-  ConnectAndDisconnect(PathTo(0, RdmaHost::kIpv4Gid), 0);  // the NIC with itself
+  ConnectAndDisconnect(PathTo(1, RdmaHost::kIpv6Gid), 1);  // its address handle replaces the other one in the cache
+  ConnectAndDisconnect(PathTo(0, RdmaHost::kIpv4Gid), 0);  // loopback
   EXPECT_EQ(side_[0].gsi->dropped() + side_[1].gsi->dropped(), 0U);
 }
 
-TEST_F(GsiTest, MoreThanTheQueueHoldsWaits) {
-  // Nobody listens: each is rejected.
+TEST_F(GsiTest, SendsBeyondQueueDepthAreQueued) {
+  // No listener: each is rejected.
   constexpr size_t kMany = 200;
   for (size_t i = 0; i < kMany; ++i) {
     ASSERT_TRUE(side_[0].manager->Connect(side_[0], PathTo(1, 0), {.service_id = 1, .qpn = 5}).ok());
@@ -137,8 +137,8 @@ TEST_F(GsiTest, MoreThanTheQueueHoldsWaits) {
   for (const auto& [id, kind] : side_[0].told) EXPECT_EQ(kind, Kind::kRejected);
 }
 
-TEST_F(GsiTest, WhatIsNoMadIsDropped) {
-  // To an address that nobody has.
+TEST_F(GsiTest, InvalidMadsAreDropped) {
+  // To an unused address.
   Path nowhere = PathTo(1, 0);
   nowhere.dgid[15] = 99;
   side_[0].gsi->SendMad(nowhere, Mad{});
@@ -154,7 +154,7 @@ TEST_F(GsiTest, WhatIsNoMadIsDropped) {
     const spec::RdmaSge sge = pair->side[0].region->Sge(0, bytes);
     auto request = pair->To(0, {.sg_list = {&sge, 1}});
     request.remote_qpn = spec::kGsiQpn;
-    // A privileged key cannot be named from here: the QP is started with it.
+    // A privileged Q_Key cannot be set per work request: it is the QP's own.
     request.remote_qkey = uint32_t{1} << 31;
     spec::RdmaCmdModifyQp key;
     key.qkey = spec::kGsiQkey;

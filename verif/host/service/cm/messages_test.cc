@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codecs against what two Linux hosts sent (rping, udaddy): every bit that was recorded is kept, and the fields
-// that tell of the programs are where the standard has them.
+// The codecs against MADs recorded from two Linux hosts (rping, udaddy): every recorded bit is preserved, and fields
+// set by the programs are at the offsets of the standard.
 #include "host/service/cm/messages.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace vireo::sim {
 namespace {
 
-using namespace service::cm;  // NOLINT(google-build-using-namespace): all of it is the subject
+using namespace service::cm;  // NOLINT(google-build-using-namespace): namespace under test
 
 template <typename Message>
 void ExpectKept(const Mad& mad) {
@@ -35,7 +35,7 @@ void ExpectKept(Attribute attribute, const Mad& mad) {
   }
 }
 
-TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
+TEST(CmMessages, RecordedMadsRoundTripExactly) {
   for (const char* const name : {"cm_rping.pcap", "cm_udaddy.pcap"}) {
     const auto mads = RecordedMads(name);
     ASSERT_GE(mads.size(), 5U) << name;
@@ -47,8 +47,8 @@ TEST(CmMessages, WhatLinuxSentIsKeptToTheBit) {
   }
 }
 
-// Values: Wireshark's reading of the same frames.
-TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
+// Values: as dissected by Wireshark.
+TEST(CmMessages, FieldOffsetsMatchIbta) {
   const auto mads = RecordedMads("cm_rping.pcap");
   ASSERT_EQ(mads.size(), 7U);
   const auto req = Decode<Req>(mads[0]);
@@ -70,7 +70,7 @@ TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
   EXPECT_EQ(req.primary.local_lid, 0xffffU);
   EXPECT_EQ(req.primary.local_gid, (Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 77, 2}));
   EXPECT_EQ(req.primary.remote_gid, (Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 77, 1}));
-  // Bytes a2 df c0 00; Wireshark 4.0 takes these two from one byte too far on.
+  // Bytes a2 df c0 00; Wireshark 4.0 reads these two fields at an offset one byte too high.
   EXPECT_EQ(req.primary.flow_label, 0xa2dfcU);
   EXPECT_EQ(req.primary.packet_rate, 0U);
   EXPECT_EQ(req.primary.hop_limit, 0x40U);
@@ -108,7 +108,7 @@ TEST(CmMessages, FieldsLieWhereTheStandardHasThem) {
   EXPECT_EQ(rej.reason, RejectReason::kInvalidServiceId);
 }
 
-// Values: the bytes of the recorded frames, by the standard's table.
+// Values: the bytes of the recorded frames, decoded by hand with the standard's table.
 TEST(CmMessages, DatagramServices) {
   const auto mads = RecordedMads("cm_udaddy.pcap");
   ASSERT_GE(mads.size(), 2U);
@@ -124,17 +124,17 @@ TEST(CmMessages, DatagramServices) {
   EXPECT_EQ(rep.qkey, 0x01234567U);
 }
 
-TEST(CmMessages, RandomBytesAreReadAndOnlyReservedOnesAreLost) {
+TEST(CmMessages, RandomBytesRoundTripExceptReservedBits) {
   auto random = MakeRandom("messages");
   for (int round = 0; round < 200; ++round) {
     Mad mad{};
     for (auto& byte : mad) byte = static_cast<uint8_t>(random() >> 32);
-    // What is written again reads the same, and is written the same.
+    // Encode and decode round-trip.
     const auto check = [&]<typename Message>(Message) {
       const Mad once = Encode(Decode<Message>(mad), 7);
       EXPECT_EQ(Encode(Decode<Message>(once), 7), once);
       EXPECT_EQ(Decode<Message>(once).private_data, Decode<Message>(mad).private_data);
-      // Private data ends where the MAD does.
+      // Private data ends at the end of the MAD.
       EXPECT_EQ(Decode<Message>(mad).private_data.back(), mad.back());
     };
     check(Req{});
@@ -149,7 +149,7 @@ TEST(CmMessages, RandomBytesAreReadAndOnlyReservedOnesAreLost) {
   }
 }
 
-TEST(CmMessages, AHeaderOfAnotherKindIsRefused) {
+TEST(CmMessages, OtherMadClassesAreRefused) {
   const Mad good = Encode(Rtu{}, 1);
   ASSERT_TRUE(Parse(good).has_value());
   for (size_t byte = 0; byte < 4; ++byte) {  // base version, class, class version, method

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management datagrams of a recorded file that are for QP 1, over IPv4 without a tag.
+// The MADs to QP 1 in a capture file, over untagged IPv4.
 #pragma once
 
 #include <gtest/gtest.h>

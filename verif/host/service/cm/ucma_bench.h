@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of rdma_cm's device are made of: two NICs whose connection managers are joined by a wire in memory, and a
-// program that writes commands as librdmacm does.
+// Helpers of rdma_cm tests: two NICs whose connection managers are connected by an in-memory wire, and a program that
+// writes commands like librdmacm.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -80,14 +80,14 @@ struct UcmaHost final : service::cm::MadTransport {
     std::ranges::copy(mad, copy.begin());
     sent.emplace_back(path, copy);
   }
-  uint8_t reaches = 0;        // one more
-  bool is_searching = false;  // it does not know yet who is there
+  uint8_t reaches = 0;        // last byte of one more reachable address
+  bool is_searching = false;  // address resolution in progress
   std::deque<std::pair<service::cm::Path, service::cm::Mad>> sent;
   service::cm::ConnectionManager manager;
   service::Ucma ucma;
 };
 
-// A program with the device open, whatever the device is: what librdmacm does with it.
+// A program with the device open, for any implementation of the device: issues librdmacm's commands.
 struct CommandWriter {
   virtual ~CommandWriter() = default;
   // 0 or -errno.
@@ -203,7 +203,7 @@ struct CommandWriter {
   }
 };
 
-// The device is one NIC's.
+// A program on one NIC's device.
 struct Program final : CommandWriter {
   explicit Program(UcmaHost& host) : file(host.ucma.Open([this] { ++wakeups; })) {}
   int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) override {
@@ -214,7 +214,7 @@ struct Program final : CommandWriter {
   int wakeups = 0;
 };
 
-// Hosts 1 and 2, and the wire. Time stands still but for PassTime.
+// Hosts 1 and 2, and the wire. Only PassTime advances time.
 class UcmaWorld {
  public:
   void Deliver() {
@@ -225,7 +225,7 @@ class UcmaWorld {
         while (!sent.empty()) {
           auto [path, mad] = sent.front();
           sent.pop_front();
-          // To itself, or to the other.
+          // Loopback, or to the other host.
           const bool to_self = path.dgid == path.sgid;
           std::swap(path.sgid, path.dgid);
           host(to_self ? i : 1 - i).manager.OnMad(path, mad);

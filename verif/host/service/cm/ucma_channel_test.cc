@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket that plays the device: answers, and the token that is there exactly while an event waits.
+// The socket protocol of the device: answers, and the token, which is present exactly while an event is pending.
 #include "host/service/cm/ucma_channel.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ class UcmaChannelTest : public testing::Test {
   std::unique_ptr<service::UcmaChannel> channel_;
 };
 
-TEST_F(UcmaChannelTest, ATokenIsThereWhileAnEventWaits) {
+TEST_F(UcmaChannelTest, TokenIndicatesAPendingEvent) {
   const uint32_t first = Create(), second = Create();
   EXPECT_FALSE(IsReadable());
   Resolve(first);
@@ -106,7 +106,7 @@ TEST_F(UcmaChannelTest, ATokenIsThereWhileAnEventWaits) {
   Resolve(second);
   ASSERT_TRUE(channel_->Serve());
   EXPECT_EQ(Receive()->head.type, UcmaMessage::Type::kAnswer);
-  EXPECT_TRUE(IsReadable());  // not taken: it stays, and the next answer comes behind it
+  EXPECT_TRUE(IsReadable());  // not read: it stays, and the next answer follows it
   for (const uint32_t id : {first, second}) {
     Send(RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}, sizeof(rdma_ucm_event_resp));
     ASSERT_TRUE(channel_->Serve());
@@ -125,7 +125,7 @@ TEST_F(UcmaChannelTest, ATokenIsThereWhileAnEventWaits) {
   EXPECT_EQ(Receive()->head.result, -EAGAIN);
 }
 
-TEST_F(UcmaChannelTest, AClientThatGoesLeavesNothing) {
+TEST_F(UcmaChannelTest, ClosedClientIsCleanedUp) {
   (void)Create();
   EXPECT_EQ(ucma_.ids(), 1U);
   close(client_);
@@ -135,7 +135,7 @@ TEST_F(UcmaChannelTest, AClientThatGoesLeavesNothing) {
   EXPECT_EQ(ucma_.ids(), 0U);
 }
 
-TEST_F(UcmaChannelTest, WhatIsNoCommandEndsIt) {
+TEST_F(UcmaChannelTest, MalformedCommandClosesTheChannel) {
   const std::vector<uint8_t> bytes(service::kUcmaCommandBytesMax + 1);
   ASSERT_EQ(send(client_, bytes.data(), 8, 0), 8);
   EXPECT_TRUE(channel_->Serve());  // CREATE_ID without a body: an error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overlay's part of rdma_cm in a process that takes it for the kernel: open, fstat, write, poll, close, as
-// librdmacm does them. Behind it a service in a thread of its own, one NIC that talks to itself.
+// The overlay's rdma_cm device as librdmacm uses it: open, fstat, write, poll, close. Behind it a service in another
+// thread, with one NIC in loopback.
 #include "host/ibverbs/ucma_overlay.h"
 
 #include <fcntl.h>
@@ -90,7 +90,7 @@ Service* the_service = nullptr;
 }  // namespace
 }  // namespace vireo::sim
 
-// What the rest of the overlay gives.
+// Stubs of the rest of the overlay.
 namespace vireo::ibverbs {
 bool IsUcmaActive() { return sim::the_service != nullptr; }
 void LogUcma(const char* /*text*/) {}
@@ -167,7 +167,7 @@ class UcmaOverlay : public testing::Test {
   Service service_;
 };
 
-TEST_F(UcmaOverlay, LooksLikeTheDevice) {
+TEST_F(UcmaOverlay, EmulatesTheDevice) {
   const int fd = open(kPath, O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
   EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
@@ -189,7 +189,7 @@ TEST_F(UcmaOverlay, LooksLikeTheDevice) {
   EXPECT_EQ(errno, EPROTONOSUPPORT);
 }
 
-TEST_F(UcmaOverlay, EverythingElseIsLibcs) {
+TEST_F(UcmaOverlay, OtherFilesPassThroughToLibc) {
   const int fd = open("/dev/null", O_RDWR);
   ASSERT_GE(fd, 0);
   EXPECT_EQ(::write(fd, "x", 1), 1);
@@ -200,7 +200,7 @@ TEST_F(UcmaOverlay, EverythingElseIsLibcs) {
   EXPECT_GE(udp, 0);
   close(udp);
   the_service = nullptr;
-  EXPECT_LT(open(kPath, O_RDWR), 0);  // there is no such device, and the overlay is not at work
+  EXPECT_LT(open(kPath, O_RDWR), 0);  // no such device, and the overlay is inactive
 }
 
 TEST_F(UcmaOverlay, TwoChannelsConnect) {
@@ -232,8 +232,8 @@ TEST_F(UcmaOverlay, TwoChannelsConnect) {
   connect.conn_param.qp_num = 5;
   connect.id = active;
   ASSERT_GT(Write(client, RDMA_USER_CM_CMD_CONNECT, connect), 0);
-  const uint32_t passive = Event(server, 4);  // waits for it
-  // To a channel of its own, as rdma_migrate_id does.
+  const uint32_t passive = Event(server, 4);  // blocks
+  // Migrate it to another channel, as rdma_migrate_id does.
   const int own = open(kPath, O_RDWR);
   rdma_ucm_migrate_resp moved{.events_reported = 99};
   rdma_ucm_migrate_id migrate{
@@ -254,13 +254,13 @@ TEST_F(UcmaOverlay, TwoChannelsConnect) {
   accept.id = active;
   ASSERT_GT(Write(client, RDMA_USER_CM_CMD_ACCEPT, accept), 0);
   EXPECT_EQ(Event(own, 9), passive);
-  close(client);  // as a program that dies
+  close(client);  // like a program that is killed
   EXPECT_EQ(Event(own, 10), passive);
   close(own);
   close(server);
 }
 
-TEST_F(UcmaOverlay, AThreadMayWaitForEventsWhileAnotherAsks) {
+TEST_F(UcmaOverlay, OneThreadWaitsForEventsWhileAnotherSendsCommands) {
   const int fd = open(kPath, O_RDWR);
   ASSERT_GE(fd, 0);
   constexpr int kMany = 200;

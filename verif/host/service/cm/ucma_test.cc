@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of /dev/infiniband/rdma_cm as librdmacm writes them: two NICs whose connection managers are joined by a
-// wire in memory, files on both. The sequences are those of rping, ucmatose and udaddy.
+// The commands of /dev/infiniband/rdma_cm as librdmacm writes them: two NICs whose connection managers are connected by
+// an in-memory wire, files on both. The sequences are those of rping, ucmatose and udaddy.
 #include "host/service/cm/ucma.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@
 namespace vireo::sim {
 namespace {
 
-using namespace service;  // NOLINT(google-build-using-namespace): all of it is the subject
+using namespace service;  // NOLINT(google-build-using-namespace): namespace under test
 
 class UcmaTest : public testing::Test, protected UcmaWorld {
  protected:
   static constexpr uint64_t kUid = 0x7f00'0000'1000;
 
-  // An ID of `program` with its route to `to` resolved.
+  // Creates an ID of `program` with a resolved route to `to`.
   uint32_t Resolved(Program& program, uint64_t uid, const sockaddr_in6& to, uint16_t space = RDMA_PS_TCP) {
     const uint32_t id = program.Create(uid, space);
     EXPECT_EQ(program.ResolveIp(id, to), 0);
@@ -123,7 +123,7 @@ TEST_F(UcmaTest, Rping) {
   ASSERT_EQ(server_.Disconnect(passive), 0);
   Deliver();
   client_.Expect(kDisconnected, kUid + 1, active);
-  ASSERT_EQ(client_.Disconnect(active), 0);  // rping does, in any case
+  ASSERT_EQ(client_.Disconnect(active), 0);  // rping always does
   PassTime();
   server_.Expect(kTimewaitExit, kUid + 2, passive);
   client_.Event(0);
@@ -136,7 +136,7 @@ TEST_F(UcmaTest, Rping) {
   EXPECT_EQ(host(0).manager.connections() + host(1).manager.connections(), 0U);
 }
 
-// udaddy: a datagram service, found by SIDR.
+// udaddy: a datagram service, resolved by SIDR.
 TEST_F(UcmaTest, Udaddy) {
   const uint32_t listener = server_.Create(kUid, RDMA_PS_UDP);
   ASSERT_EQ(server_.Bind(listener, V4(0, 7174, true)), 0);
@@ -168,7 +168,7 @@ TEST_F(UcmaTest, Udaddy) {
   client_.Expect(kUnreachable, kUid + 3, refused, 1);  // no such service
 }
 
-// ucmatose -c 8, and rdma_migrate_id: each connection's events go to a channel of its own.
+// ucmatose -c 8, and rdma_migrate_id: a separate event channel per connection.
 TEST_F(UcmaTest, SeveralConnectionsAndMigration) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(0, 7471, true)), 0);
@@ -192,20 +192,20 @@ TEST_F(UcmaTest, SeveralConnectionsAndMigration) {
   const rdma_ucm_migrate_id move{.response = 0, .id = passives[3], .fd = server_.file->number()};
   EXPECT_EQ(other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, move).events_reported, 0U);
   EXPECT_EQ(other.wakeups, 1);
-  other.Expect(kEstablished, kUid + 23, passives[3]);  // which had waited
+  other.Expect(kEstablished, kUid + 23, passives[3]);  // which was pending
   other.Event(-EAGAIN);
   for (uint32_t i = 0; i < 8; ++i) {
     if (i != 3) server_.Expect(kEstablished, kUid + 20 + i, passives[i]);
   }
   server_.Event(-EAGAIN);
-  EXPECT_EQ(server_.Disconnect(passives[3]), -EINVAL);  // no longer its own
+  EXPECT_EQ(server_.Disconnect(passives[3]), -EINVAL);  // no longer in this file
   EXPECT_EQ(other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, move, -EINVAL).events_reported, 0U);
   rdma_ucm_migrate_id wrong = move;
   wrong.fd = 999;
   other.Ask<rdma_ucm_migrate_resp>(RDMA_USER_CM_CMD_MIGRATE_ID, wrong, -EBADF);
 }
 
-TEST_F(UcmaTest, OneNicMayTalkToItself) {
+TEST_F(UcmaTest, LoopbackOnOneNic) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener), 0);
@@ -235,7 +235,7 @@ TEST_F(UcmaTest, Ipv6) {
   EXPECT_EQ(server_.Route(request.id).dst_addr.sin6_family, AF_INET6);
 }
 
-TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
+TEST_F(UcmaTest, NoListenerNoAnswerNoHost) {
   const uint32_t nobody = Resolved(client_, kUid, V4(1, 7174));
   ASSERT_EQ(client_.Connect(nobody, 1), 0);
   Deliver();
@@ -253,12 +253,12 @@ TEST_F(UcmaTest, NobodyListensNobodyAnswersNobodyIsThere) {
   const uint32_t absent = client_.Create(kUid + 2);
   ASSERT_EQ(client_.ResolveIp(absent, V4(77, 7174)), 0);
   client_.Expect(kAddrError, kUid + 2, absent, static_cast<uint32_t>(-EHOSTUNREACH));
-  ASSERT_EQ(client_.ResolveIp(absent, V4(1, 7174)), 0);  // and again
+  ASSERT_EQ(client_.ResolveIp(absent, V4(1, 7174)), 0);  // once more
   client_.Expect(kAddrResolved, kUid + 2, absent);
 }
 
-// Somebody outside has to be asked for on the wire.
-TEST_F(UcmaTest, AnAddressMayTakeTimeToResolve) {
+// An external host must be resolved on the wire.
+TEST_F(UcmaTest, AddressResolutionIsAsynchronous) {
   host(1).is_searching = true;
   const uint32_t found = client_.Create(kUid);
   const uint32_t lost = client_.Create(kUid + 1);
@@ -280,7 +280,7 @@ TEST_F(UcmaTest, AnAddressMayTakeTimeToResolve) {
   EXPECT_EQ(client_.ResolveRoute(found), 0);
 }
 
-TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
+TEST_F(UcmaTest, ProgramRejectsARequest) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener), 0);
@@ -304,7 +304,7 @@ TEST_F(UcmaTest, ARequestIsRejectedByItsProgram) {
   EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_REJECT, reject), -EINVAL);
 }
 
-TEST_F(UcmaTest, AFullBacklogLetsThePeerAskAgain) {
+TEST_F(UcmaTest, FullBacklogMakesThePeerRetry) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V4(1, 7174)), 0);
   ASSERT_EQ(server_.Listen(listener, 1), 0);
@@ -321,7 +321,7 @@ TEST_F(UcmaTest, AFullBacklogLetsThePeerAskAgain) {
   EXPECT_EQ(server_.Event().param.conn.qp_num, 2U);
 }
 
-TEST_F(UcmaTest, WhoClosesLeavesNothing) {
+TEST_F(UcmaTest, CloseFreesEverything) {
   {
     Program dying(host(0));
     const uint32_t listener = dying.Create(kUid);
@@ -339,7 +339,7 @@ TEST_F(UcmaTest, WhoClosesLeavesNothing) {
   EXPECT_EQ(server_.Bind(again, V4(1, 7174)), 0);  // the port is free
 }
 
-TEST_F(UcmaTest, PortsBelongToTheNic) {
+TEST_F(UcmaTest, PortsAreSharedByFilesOfTheNic) {
   Program other(host(0));
   const uint32_t a = server_.Create(1), b = other.Create(2), c = other.Create(3, RDMA_PS_UDP);
   ASSERT_EQ(server_.Bind(a, V4(1, 5000)), 0);
@@ -374,7 +374,7 @@ TEST_F(UcmaTest, Options) {
   EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_IB_PATH, {0}, RDMA_OPTION_IB), -ENOSYS);
   EXPECT_EQ(client_.SetOption(id, RDMA_OPTION_ID_TOS, std::vector<uint8_t>(4097)), -EINVAL);
   EXPECT_EQ(client_.SetOption(id + 1, RDMA_OPTION_ID_TOS, {32}), -ENOENT);
-  // An option that is not there.
+  // An unknown option.
   EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_SET_OPTION,
                        rdma_ucm_set_option{.optval = 0, .id = id, .level = 0, .optname = 0, .optlen = 1}),
             -EINVAL);
@@ -423,7 +423,7 @@ TEST_F(UcmaTest, Queries) {
   client_.Ask<rdma_ucm_query_addr_resp>(RDMA_USER_CM_CMD_QUERY, query, -ENOSYS);
 }
 
-TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
+TEST_F(UcmaTest, NewCommandsAcceptTheSameAddresses) {
   const uint32_t listener = server_.Create(kUid);
   rdma_ucm_bind bind{};
   bind.id = listener;
@@ -435,7 +435,7 @@ TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
   EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, bind), -EINVAL);
   bind.addr_size = sizeof(sockaddr_in);
   EXPECT_EQ(server_.Do(RDMA_USER_CM_CMD_BIND, bind), 0);
-  // What librdmacm tries first: addresses of InfiniBand.
+  // librdmacm first tries AF_IB addresses.
   rdma_ucm_create_id create{};
   create.uid = 1;
   create.ps = RDMA_PS_IB;
@@ -459,8 +459,8 @@ TEST_F(UcmaTest, NewCommandsTakeTheSameAddresses) {
   client_.Expect(kAddrResolved, kUid, resolve.id);
 }
 
-// Every command: cut off, for an ID that is not there or another file's, with too little room for its answer.
-TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
+// Every command: truncated, for an unknown ID or an ID of another file, with too little room for its response.
+TEST_F(UcmaTest, MalformedCommandsAreRefused) {
   Program other(host(1));
   const uint32_t foreign = other.Create(1);
   struct Case {
@@ -494,14 +494,14 @@ TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
           .cmd = one.number, .in = static_cast<uint16_t>(bytes), .out = static_cast<uint16_t>(out)};
       std::memcpy(body.data(), &header, sizeof header);
       std::memcpy(body.data() + 8 + one.id_at, &id, sizeof id);
-      // A connect says that its parameters are valid.
+      // Connect parameters must be marked valid.
       if (one.number == RDMA_USER_CM_CMD_CONNECT) body[8 + offsetof(rdma_ucm_conn_param, valid)] = 1;
       return client_.file->Write(body, response);
     };
     EXPECT_EQ(write(foreign, one.bytes - 1, one.out), -EINVAL) << "command " << one.number;
     EXPECT_EQ(write(0x7fff'ffff, one.bytes, one.out), -ENOENT) << "command " << one.number;
     EXPECT_EQ(write(foreign, one.bytes, one.out), -EINVAL) << "command " << one.number;
-    EXPECT_EQ(write(foreign, one.bytes + 1, one.out), -EINVAL) << "command " << one.number;  // more than there is
+    EXPECT_EQ(write(foreign, one.bytes + 1, one.out), -EINVAL) << "command " << one.number;  // longer than the write
     if (one.out != 0) {
       EXPECT_EQ(write(foreign, one.bytes, one.out - 1), -ENOSPC) << "command " << one.number;
     }
@@ -520,7 +520,7 @@ TEST_F(UcmaTest, WhatIsMalformedIsRefused) {
   EXPECT_EQ(host(1).ucma.ids(), 1U);
 }
 
-TEST_F(UcmaTest, WhatComesTooEarlyIsRefused) {
+TEST_F(UcmaTest, CommandsInTheWrongStateAreRefused) {
   const uint32_t id = client_.Create(kUid);
   EXPECT_EQ(client_.ResolveRoute(id), -EINVAL);
   EXPECT_EQ(client_.Connect(id, 1), -EINVAL);
@@ -541,7 +541,7 @@ TEST_F(UcmaTest, WhatComesTooEarlyIsRefused) {
   EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CONNECT, too_long), -EINVAL);
   too_long.conn_param.valid = 1;
   EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_CONNECT, too_long), 0);
-  client_.Attributes(resolved, kRtr, -EINVAL);  // the peer is not known yet
+  client_.Attributes(resolved, kRtr, -EINVAL);  // the peer is unknown before connect
   EXPECT_EQ(client_.Accept(resolved, 1, 1), -EINVAL);
   EXPECT_EQ(client_.Do(RDMA_USER_CM_CMD_NOTIFY, rdma_ucm_notify{.id = resolved, .event = 4}), -EINVAL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/service/neighborhood.h"
+#include "host/service/neighbor_discovery.h"
 
 #include <gtest/gtest.h>
 
@@ -13,32 +13,32 @@
 namespace vireo::sim {
 namespace {
 
-using service::Neighborhood;
-using Gid = Neighborhood::Gid;
+using service::NeighborDiscovery;
+using Gid = NeighborDiscovery::Gid;
 using Frame = std::vector<uint8_t>;
 
-constexpr Neighborhood::Mac kMac = {2, 0x56, 0x49, 0x52, 0, 1}, kPeerMac = {2, 0x56, 0x49, 0x52, 0xff, 1};
+constexpr NeighborDiscovery::Mac kMac = {2, 0x56, 0x49, 0x52, 0, 1}, kPeerMac = {2, 0x56, 0x49, 0x52, 0xff, 1};
 constexpr Gid kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
 constexpr Gid kPeerIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 200};
 constexpr Gid kIpv6 = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x56, 0x49, 0xff, 0xfe, 0x52, 0, 1};
 constexpr Gid kPeerIpv6 = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x56, 0x49, 0xff, 0xfe, 0x52, 0xff, 1};
 
-// Two hosts; what one sends waits until Pass() gives it to the other.
+// Two hosts; frames are queued until Pass() delivers them.
 struct Link {
   std::vector<Frame> from_here, from_peer;
-  Neighborhood here{kMac, {kIpv6, kIpv4}, [this](std::span<const uint8_t> frame) {
-                      from_here.emplace_back(frame.begin(), frame.end());
-                    }};
-  Neighborhood peer{kPeerMac, {kPeerIpv6, kPeerIpv4}, [this](std::span<const uint8_t> frame) {
-                      from_peer.emplace_back(frame.begin(), frame.end());
-                    }};
+  NeighborDiscovery here{kMac, {kIpv6, kIpv4}, [this](std::span<const uint8_t> frame) {
+                           from_here.emplace_back(frame.begin(), frame.end());
+                         }};
+  NeighborDiscovery peer{kPeerMac, {kPeerIpv6, kPeerIpv4}, [this](std::span<const uint8_t> frame) {
+                           from_peer.emplace_back(frame.begin(), frame.end());
+                         }};
   void Pass() {
     for (const Frame& frame : std::exchange(from_here, {})) peer.OnFrame(frame);
     for (const Frame& frame : std::exchange(from_peer, {})) here.OnFrame(frame);
   }
 };
 
-// As Linux sent it: request of 10.0.0.200 for 10.0.0.1.
+// Recorded from Linux: request of 10.0.0.200 for 10.0.0.1.
 const Frame kArpRequest = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0x56, 0x49, 0x52, 0xff, 1,    8,    6,
                            0,    1,    8,    0,    6,    4,    0, 1,    2,    0x56, 0x49, 0x52, 0xff, 1,
                            10,   0,    0,    200,  0,    0,    0, 0,    0,    0,    10,   0,    0,    1};
@@ -46,16 +46,16 @@ const Frame kArpReply = {2,  0x56, 0x49, 0x52, 0xff, 1,    2,    0x56, 0x49, 0x5
                          0,  1,    8,    0,    6,    4,    0,    2,    2,    0x56, 0x49, 0x52, 0, 1,
                          10, 0,    0,    1,    2,    0x56, 0x49, 0x52, 0xff, 1,    10,   0,    0, 200};
 
-TEST(Neighborhood, AnswersArpToTheByte) {
+TEST(NeighborDiscovery, ArpReplyMatchesByteForByte) {
   Link link;
   link.here.OnFrame(kArpRequest);
   ASSERT_EQ(link.from_here.size(), 1U);
   EXPECT_EQ(link.from_here[0], kArpReply);
-  // And knows who asked.
+  // The requester is cached.
   EXPECT_EQ(link.here.Find(kPeerIpv4, 0), kPeerMac);
 }
 
-TEST(Neighborhood, FindsByAsking) {
+TEST(NeighborDiscovery, FindSendsRequestsAndCachesTheReply) {
   for (const Gid& gid : {kPeerIpv4, kPeerIpv6}) {
     Link link;
     EXPECT_EQ(link.here.Find(gid, 0), std::nullopt);
@@ -63,56 +63,56 @@ TEST(Neighborhood, FindsByAsking) {
     link.Pass();
     EXPECT_EQ(link.here.Find(gid, 1), kPeerMac);
     EXPECT_FALSE(link.here.IsSearching(gid));
-    EXPECT_EQ(link.here.NextDeadlineNs(), Neighborhood::kForeverNs);
+    EXPECT_EQ(link.here.NextDeadlineNs(), NeighborDiscovery::kForeverNs);
     EXPECT_TRUE(link.from_here.empty());
   }
 }
 
-TEST(Neighborhood, KnowsItself) {
+TEST(NeighborDiscovery, FindsOwnAddresses) {
   Link link;
   EXPECT_EQ(link.here.Find(kIpv4, 0), kMac);
   EXPECT_EQ(link.here.Find(kIpv6, 0), kMac);
 }
 
-TEST(Neighborhood, AsksAgainAndGivesUp) {
+TEST(NeighborDiscovery, RetransmitsAndTimesOut) {
   Link link;
   constexpr uint64_t kStart = 77;
   EXPECT_EQ(link.here.Find(kPeerIpv4, kStart), std::nullopt);
-  EXPECT_EQ(link.here.NextDeadlineNs(), kStart + Neighborhood::kRepeatNs);
-  link.here.Tick(kStart + Neighborhood::kRepeatNs - 1);
+  EXPECT_EQ(link.here.NextDeadlineNs(), kStart + NeighborDiscovery::kRepeatNs);
+  link.here.Tick(kStart + NeighborDiscovery::kRepeatNs - 1);
   EXPECT_EQ(link.from_here.size(), 1U);
-  link.here.Tick(kStart + Neighborhood::kRepeatNs);
+  link.here.Tick(kStart + NeighborDiscovery::kRepeatNs);
   EXPECT_EQ(link.from_here.size(), 2U);
-  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + Neighborhood::kSearchNs - 1), std::nullopt);
+  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + NeighborDiscovery::kSearchNs - 1), std::nullopt);
   EXPECT_TRUE(link.here.IsSearching(kPeerIpv4));
-  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + Neighborhood::kSearchNs), std::nullopt);
+  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + NeighborDiscovery::kSearchNs), std::nullopt);
   EXPECT_FALSE(link.here.IsSearching(kPeerIpv4));
-  // Anew, if asked anew.
-  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + Neighborhood::kSearchNs), std::nullopt);
+  // A new Find starts a new search.
+  EXPECT_EQ(link.here.Find(kPeerIpv4, kStart + NeighborDiscovery::kSearchNs), std::nullopt);
   EXPECT_TRUE(link.here.IsSearching(kPeerIpv4));
 }
 
-TEST(Neighborhood, SearchesHaveALimitAndEnd) {
+TEST(NeighborDiscovery, SearchesAreLimitedAndExpire) {
   Link link;
   Gid gid = kPeerIpv4;
-  for (size_t i = 0; i <= Neighborhood::kSearchesMax; ++i) {
+  for (size_t i = 0; i <= NeighborDiscovery::kSearchesMax; ++i) {
     gid[14] = static_cast<uint8_t>(1 + i / 256);
     gid[15] = static_cast<uint8_t>(i);
     EXPECT_EQ(link.here.Find(gid, 0), std::nullopt);
-    EXPECT_EQ(link.here.IsSearching(gid), i < Neighborhood::kSearchesMax);
+    EXPECT_EQ(link.here.IsSearching(gid), i < NeighborDiscovery::kSearchesMax);
   }
-  link.here.Tick(2 * Neighborhood::kSearchNs);
-  EXPECT_EQ(link.here.NextDeadlineNs(), Neighborhood::kForeverNs);
+  link.here.Tick(2 * NeighborDiscovery::kSearchNs);
+  EXPECT_EQ(link.here.NextDeadlineNs(), NeighborDiscovery::kForeverNs);
 }
 
-TEST(Neighborhood, WithoutAnAddressOfTheKindNobodyIsAsked) {
-  Neighborhood only_ipv4(kMac, {kIpv4}, [](std::span<const uint8_t>) { ADD_FAILURE() << "a frame"; });
+TEST(NeighborDiscovery, NoRequestWithoutOwnAddressOfTheFamily) {
+  NeighborDiscovery only_ipv4(kMac, {kIpv4}, [](std::span<const uint8_t>) { ADD_FAILURE() << "a frame"; });
   EXPECT_EQ(only_ipv4.Find(kPeerIpv6, 0), std::nullopt);
   EXPECT_FALSE(only_ipv4.IsSearching(kPeerIpv6));
 }
 
-// Judged by another implementation of the Internet checksum, and by the rules' fixed places.
-TEST(Neighborhood, SolicitationsAreAsRfc4861Says) {
+// Checked with an independent Internet checksum, and at fixed offsets.
+TEST(NeighborDiscovery, SolicitationsFollowRfc4861) {
   Link link;
   link.here.Find(kPeerIpv6, 0);
   ASSERT_EQ(link.from_here.size(), 1U);
@@ -135,18 +135,18 @@ TEST(Neighborhood, SolicitationsAreAsRfc4861Says) {
   EXPECT_TRUE(std::ranges::equal(std::span(answer).first(6), kMac));
 }
 
-// Duplicate address detection, of somebody who has not got an address yet.
-TEST(Neighborhood, DefendsItsAddressAgainstTheUnspecified) {
+// Duplicate address detection by a host that has no address yet.
+TEST(NeighborDiscovery, AnswersDuplicateAddressDetection) {
   Link link;
-  Neighborhood unnamed(kPeerMac, {Gid{}}, [&](std::span<const uint8_t> frame) { link.here.OnFrame(frame); });
+  NeighborDiscovery unnamed(kPeerMac, {Gid{}}, [&](std::span<const uint8_t> frame) { link.here.OnFrame(frame); });
   unnamed.Find(kIpv6, 0);
   ASSERT_EQ(link.from_here.size(), 1U);
   EXPECT_TRUE(std::ranges::equal(std::span(link.from_here[0]).first(6), Mac{0x33, 0x33, 0, 0, 0, 1}));
   EXPECT_EQ(link.from_here[0][14 + 40 + 4], 0x20);  // override only
 }
 
-// Every byte of good frames changed, and every length: nothing is answered that should not be, nothing falls over.
-TEST(Neighborhood, BrokenFramesAreLeftAlone) {
+// Every byte of valid frames changed, and every length: no wrong answers, no crash.
+TEST(NeighborDiscovery, MalformedFramesAreIgnored) {
   Link source;
   source.peer.Find(kIpv6, 0);
   ASSERT_EQ(source.from_peer.size(), 1U);
@@ -165,7 +165,7 @@ TEST(Neighborhood, BrokenFramesAreLeftAlone) {
     link.here.OnFrame(bad);
     EXPECT_EQ(link.from_here.empty(), !(i >= 14 && i < 18)) << i;
   }
-  auto random = MakeRandom("neighborhood");
+  auto random = MakeRandom("neighbor_discovery");
   for (int i = 0; i < 20'000; ++i) {
     Link link;
     Frame frame = i % 2 == 0 ? kArpRequest : solicitation;
@@ -175,20 +175,20 @@ TEST(Neighborhood, BrokenFramesAreLeftAlone) {
   }
 }
 
-// A poisoner's favourite: nobody becomes a group, nobody takes one's own address, strangers are not remembered.
-TEST(Neighborhood, LearnsOnlyWhatItNeeds) {
+// Cache poisoning: multicast MACs, own addresses and unrelated hosts are not cached.
+TEST(NeighborDiscovery, CachesOnlyRequiredNeighbours) {
   Link link;
   Frame group = kArpRequest;
   group[22] = 0x33;
   link.here.OnFrame(group);
   EXPECT_EQ(link.here.Find(kPeerIpv4, 0), std::nullopt);
   Frame impostor = kArpRequest;
-  impostor[31] = 1;  // says that it is 10.0.0.1
+  impostor[31] = 1;  // claims to be 10.0.0.1
   link.here.OnFrame(impostor);
   EXPECT_EQ(link.here.Find(kIpv4, 0), kMac);
   Link other;
   Frame stranger = kArpRequest;
-  stranger[41] = 9;  // asks for 10.0.0.9
+  stranger[41] = 9;  // requests 10.0.0.9
   other.here.OnFrame(stranger);
   EXPECT_EQ(other.here.Find(kPeerIpv4, 0), std::nullopt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, negotiation, resets, link, and a device that misbehaves: the firmware gives up, it never hangs.
+// Start, negotiation, resets, link, and a misbehaving device: the firmware stops, it never hangs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace vireo::verif {
 namespace {
 
-using Life = FirmwareTest;
+using Lifecycle = FirmwareTest;
 using Mask = spec::IbQpAttrMask;
 using spec::QpOperation;
 
@@ -17,18 +17,17 @@ spec::MgmtControl ControlOf(const MockDevice& device) {
   return device.RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister);
 }
 
-// --- Start
-// -------------------------------------------------------------------------------------------------------------
+// --- Start -----------------------------------------------------------------------------------------------------------
 
-TEST_F(Life, StartSetsTheDeviceUp) {
+TEST_F(Lifecycle, StartInitializesTheDevice) {
   Use({.brings_up = false});
   EXPECT_EQ(ControlOf(device()), (spec::MgmtControl{.firmware_ready = true, .link_up = true}));
   const auto enable = device().RegisterAs<spec::MgmtInterruptCause>(spec::kMgmtInterruptEnableRegister);
   EXPECT_TRUE(enable.mailbox_request && enable.device_reset && enable.queue_reset && enable.qp_done && enable.fatal);
-  EXPECT_FALSE(bench().control->Poll()) << "nothing waits";
+  EXPECT_FALSE(bench().control->Poll()) << "idle";
 }
 
-TEST_F(Life, OptionsBecomeRegisters) {
+TEST_F(Lifecycle, OptionsAreWrittenToRegisters) {
   Use({.brings_up = false});
   firmware::Firmware other(device().MakeCsr(), {.has_mac = true, .mac = {2, 0, 0, 0, 0xab, 0xcd}, .mtu = 4200});
   ASSERT_TRUE(other.Start());
@@ -37,7 +36,7 @@ TEST_F(Life, OptionsBecomeRegisters) {
   EXPECT_EQ(device().Register(spec::kMgmtMtuRegister), 4200u);
 }
 
-TEST_F(Life, AnotherKindOfDeviceIsRefused) {
+TEST_F(Lifecycle, IncompatibleDeviceIsRefused) {
   MockDevice mock(spec::kNic1, spec::Profile::kVireo);
   const auto start_with = [&](uint32_t offset, uint32_t value) {
     const uint32_t old = mock.Register(offset);
@@ -54,14 +53,14 @@ TEST_F(Life, AnotherKindOfDeviceIsRefused) {
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, 0));
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, ~0u));
   EXPECT_FALSE(start_with(spec::kMgmtVersionRegister, 0x00020000));
-  // More than there is room for: parameters 3 to 10 of configs.toml.
+  // Parameters 3 to 10 of configs.toml beyond the firmware's limits.
   for (uint32_t parameter = 3; parameter <= 10; ++parameter) {
     EXPECT_FALSE(start_with(spec::kMgmtParameterRegister + 4 * parameter, 70000)) << parameter;
   }
   EXPECT_TRUE(start_with(spec::kMgmtVersionRegister, 0x00010005)) << "compatible additions";
 }
 
-TEST_F(Life, DriverOkStartsTheDatapath) {
+TEST_F(Lifecycle, DriverOkStartsTheDatapath) {
   Use({.brings_up = false});
   EXPECT_FALSE(ControlOf(device()).datapath_enable);
   bench().BringUp();
@@ -72,7 +71,7 @@ TEST_F(Life, DriverOkStartsTheDatapath) {
   EXPECT_EQ(bench().Queue(bench().EventQueue()).kind, spec::TableQueueKind::kEvent);
 }
 
-TEST_F(Life, CommandsWaitForTheFirmwareAndAreServedInOrder) {
+TEST_F(Lifecycle, CommandsAreServedInOrder) {
   for (int i = 0; i < 5; ++i) {
     device().Post({.readable = {bench().roce_class(), static_cast<uint8_t>(RdmaCtrlCmd::kCreatePd)}, .writable = 5});
   }
@@ -83,15 +82,14 @@ TEST_F(Life, CommandsWaitForTheFirmwareAndAreServedInOrder) {
   for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(spec::RdmaAckCreatePd::Decode(device().answers[i].data() + 1).pdn, i);
 }
 
-TEST_F(Life, TheStateFitsTheControlProcessor) {
+TEST_F(Lifecycle, StateFitsTheControlProcessorsMemory) {
   std::printf("state of the firmware: %zu bytes natively\n", firmware::kFirmwareBytes);
   EXPECT_LE(firmware::kFirmwareBytes, 32u * 1024);
 }
 
-// --- Device reset
-// ------------------------------------------------------------------------------------------------------
+// --- Device reset ----------------------------------------------------------------------------------------------------
 
-TEST_F(Life, AResetLeavesNothing) {
+TEST_F(Lifecycle, ResetClearsAllState) {
   for (const auto profile : {spec::Profile::kVireo, spec::Profile::kRfcV2}) {
     Use({.profile = profile,
          .features = {Bit(spec::NetFeature::kCtrlVlan), Bit(spec::NetFeature::kCtrlRx), Bit(spec::NetFeature::kRss),
@@ -124,14 +122,14 @@ TEST_F(Life, AResetLeavesNothing) {
     EXPECT_EQ(device().Register(spec::kMgmtRxModeRegister), 0u);
     EXPECT_EQ(ControlOf(device()), (spec::MgmtControl{.firmware_ready = true, .link_up = true}));
     bench().BringUp();
-    // As new, from the first number on.
+    // As after start: numbers start again.
     EXPECT_EQ(bench().CreatePd(), 0u);
     EXPECT_EQ(bench().CreateCq(), 0u);
     EXPECT_EQ(bench().CreateQp({.qp_type = IbQpType::kRc}), spec::kRdmaFirstQpn);
   }
 }
 
-TEST_F(Life, AResetWithARunningDrainIsNotHeldUp) {
+TEST_F(Lifecycle, ResetDoesNotWaitForADrain) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   bench().Bring(qpn, IbQpState::kRts);
@@ -142,7 +140,7 @@ TEST_F(Life, AResetWithARunningDrainIsNotHeldUp) {
   EXPECT_FALSE(bench().control->fatal());
 }
 
-TEST_F(Life, TheProfileMayChangeAcrossAReset) {
+TEST_F(Lifecycle, TheProfileMayChangeAcrossAReset) {
   device().ResetDevice();
   device().Force(spec::kMgmtAbiProfileRegister, static_cast<uint32_t>(spec::Profile::kRfcV2));
   bench().Settle();
@@ -155,8 +153,7 @@ TEST_F(Life, TheProfileMayChangeAcrossAReset) {
             RdmaError::kErr);
 }
 
-// --- Queue reset
-// -------------------------------------------------------------------------------------------------------
+// --- Queue reset -----------------------------------------------------------------------------------------------------
 
 spec::RdmaEvent QpFatal(uint32_t qpn, RdmaError code) {
   return {.event_type = spec::RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint8_t>(code)};
@@ -165,7 +162,7 @@ spec::RdmaEvent CqErr(uint32_t cqn, RdmaError code) {
   return {.event_type = spec::RdmaEventType::kCqErr, .element = cqn, .code = static_cast<uint8_t>(code)};
 }
 
-TEST_F(Life, ResetOfALivingQpsQueueEndsTheQp) {
+TEST_F(Lifecycle, QueueResetOfAnActiveQpMovesItToErr) {
   bench().AddGid(0, 1);
   for (const bool send : {true, false}) {
     for (const auto state : {IbQpState::kInit, IbQpState::kRtr, IbQpState::kRts, IbQpState::kSqd, IbQpState::kSqe}) {
@@ -186,7 +183,7 @@ TEST_F(Life, ResetOfALivingQpsQueueEndsTheQp) {
   }
 }
 
-TEST_F(Life, ResetOfAQueueWhoseQpIsInResetOrErrChangesNothing) {
+TEST_F(Lifecycle, QueueResetOfAQpInResetOrErrChangesNothing) {
   for (const auto state : {IbQpState::kReset, IbQpState::kErr}) {
     const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
     bench().Bring(qpn, state);
@@ -198,7 +195,7 @@ TEST_F(Life, ResetOfAQueueWhoseQpIsInResetOrErrChangesNothing) {
   EXPECT_EQ(device().queue_resets_done.size(), 2u);
 }
 
-TEST_F(Life, ResetOfALivingCqsQueueFailsItAndItsQps) {
+TEST_F(Lifecycle, QueueResetOfAnActiveCqFailsItAndItsQps) {
   bench().AddGid(0, 1);
   const uint32_t cqn = bench().CreateCq(), other = bench().CreateCq(), pdn = bench().CreatePd();
   const auto create = [&](uint32_t send_cqn, uint32_t recv_cqn) {
@@ -219,11 +216,11 @@ TEST_F(Life, ResetOfALivingCqsQueueFailsItAndItsQps) {
   EXPECT_TRUE(device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn).failed);
   EXPECT_EQ(device().Qp(neither).engine_state, IbQpState::kRts);
   EXPECT_EQ(device().Qp(idle).engine_state, IbQpState::kReset);
-  // Once more: it has failed already.
+  // Again: it has already failed.
   device().ResetQueue(bench().CqQueue(cqn));
   bench().Settle();
   EXPECT_EQ(device().events.size(), 3u);
-  // It does not come back to life, whatever is enabled.
+  // It stays failed, whatever is enabled.
   device().EnableQueue(bench().CqQueue(cqn));
   bench().EnableQueues(idle);
   EXPECT_EQ(bench().Modify(bench().ToInit(idle)), RdmaError::kOk);
@@ -234,14 +231,14 @@ TEST_F(Life, ResetOfALivingCqsQueueFailsItAndItsQps) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
 }
 
-TEST_F(Life, SeveralQueueResetsAreAllAcknowledged) {
+TEST_F(Lifecycle, SeveralQueueResetsAreAllAcknowledged) {
   const std::vector<uint32_t> queues = {0, 1, 2, bench().EventQueue(), bench().CqQueue(3), bench().SendQueue(7)};
   for (uint32_t index : queues) device().ResetQueue(index);
   bench().Settle();
   EXPECT_EQ(device().queue_resets_done, queues);
 }
 
-TEST_F(Life, AQueueResetEndsWhenTheDeviceIsQuietAndTheDeviceGoesOn) {
+TEST_F(Lifecycle, QueueResetCompletesWhenTheDeviceIsQuiet) {
   device().quiet_delay = 50;
   const uint64_t before = device().accesses;
   device().ResetQueue(0);
@@ -251,7 +248,7 @@ TEST_F(Life, AQueueResetEndsWhenTheDeviceIsQuietAndTheDeviceGoesOn) {
   EXPECT_FALSE(ControlOf(device()).pause);
 }
 
-TEST_F(Life, WhatComesAtOnceIsAllDone) {
+TEST_F(Lifecycle, ConcurrentRequestsAreAllServed) {
   const uint32_t cqn = bench().CreateCq();
   device().answers.clear();
   device().ResetQueue(bench().CqQueue(cqn));
@@ -266,7 +263,7 @@ TEST_F(Life, WhatComesAtOnceIsAllDone) {
   EXPECT_FALSE(device().IsInterruptRaised());
 }
 
-TEST_F(Life, InTheRfcStatesChangeUnannounced) {
+TEST_F(Lifecycle, RfcV2SendsNoEventsOfStateChanges) {
   Use({.profile = spec::Profile::kRfcV2});
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
@@ -278,10 +275,9 @@ TEST_F(Life, InTheRfcStatesChangeUnannounced) {
   EXPECT_TRUE(device().events.empty());
 }
 
-// --- Link
-// --------------------------------------------------------------------------------------------------------------
+// --- Link ------------------------------------------------------------------------------------------------------------
 
-TEST_F(Life, TheLinkIsFollowed) {
+TEST_F(Lifecycle, LinkChangesAreReported) {
   device().SetLink(false);
   bench().Settle();
   EXPECT_FALSE(ControlOf(device()).link_up);
@@ -297,7 +293,7 @@ TEST_F(Life, TheLinkIsFollowed) {
                                                            event(spec::RdmaEventType::kPortActive)}));
 }
 
-TEST_F(Life, BeforeDriverOkNobodyIsTold) {
+TEST_F(Lifecycle, NoEventBeforeDriverOk) {
   Use({.brings_up = false});
   device().SetLink(false);
   bench().Settle();
@@ -305,10 +301,9 @@ TEST_F(Life, BeforeDriverOkNobodyIsTold) {
   EXPECT_TRUE(device().events.empty());
 }
 
-// --- A device that misbehaves
-// --------------------------------------------------------------------------------------------
+// --- A device that misbehaves ----------------------------------------------------------------------------------------
 
-class Misbehaving : public FirmwareTest {
+class MisbehavingDevice : public FirmwareTest {
  protected:
   void SetUp() override {
     bench().AddGid(0, 1);
@@ -323,7 +318,7 @@ class Misbehaving : public FirmwareTest {
     const spec::RdmaEvent event{.event_type = spec::RdmaEventType::kDeviceFatal,
                                 .code = static_cast<uint8_t>(RdmaError::kInternal)};
     EXPECT_EQ(device().events, std::vector<spec::RdmaEvent>{event});
-    // Nothing more is served, nothing hangs.
+    // Commands are no longer served, and nothing hangs.
     const size_t answers = device().answers.size();
     const uint64_t accesses = device().accesses;
     device().Post({.readable = {bench().roce_class(), static_cast<uint8_t>(RdmaCtrlCmd::kQueryPort)}, .writable = 64});
@@ -335,7 +330,7 @@ class Misbehaving : public FirmwareTest {
     device().is_table_stuck = device().is_qp_stuck = device().is_fetch_stuck = device().is_complete_stuck = false;
     device().tables_stick_after.reset();
     device().missing_tables.clear();
-    // What a broken device holds is anybody's guess.
+    // The state of a broken device is undefined.
     device().Set(MgmtTable::kTranslation, 1000, spec::TableTranslation{.address = 0x1000});
     device().Set(MgmtTable::kMr, 63, spec::TableMr{.valid = true});
     device().Set(MgmtTable::kQpContext, 15, spec::TableQpContext{.valid = true, .engine_state = IbQpState::kRts});
@@ -346,17 +341,17 @@ class Misbehaving : public FirmwareTest {
   uint32_t qpn_ = 0;
 };
 
-TEST_F(Misbehaving, ATableThatStaysBusyIsFatal) {
+TEST_F(MisbehavingDevice, TableThatStaysBusyIsFatal) {
   device().is_table_stuck = true;
   const uint64_t accesses = device().accesses;
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
             RdmaError::kInternal);
-  EXPECT_LT(device().accesses - accesses, 2000u) << "one bounded wait, not one for each access";
+  EXPECT_LT(device().accesses - accesses, 2000u) << "one bounded wait in total, not one per access";
   ExpectFatal();
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, ATableThatIsNotThereIsFatal) {
+TEST_F(MisbehavingDevice, MissingTableIsFatal) {
   device().missing_tables = {MgmtTable::kCqContext};
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kCreateCq, BytesOf(spec::RdmaCmdCreateCq{.cqe = 1})).error(),
             RdmaError::kInternal);
@@ -364,7 +359,7 @@ TEST_F(Misbehaving, ATableThatIsNotThereIsFatal) {
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, AQpOperationThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingQpOperationIsFatal) {
   for (const auto state : {IbQpState::kErr, IbQpState::kReset}) {
     device().is_qp_stuck = true;
     EXPECT_EQ(bench().Modify(bench().ToState(qpn_, state)), RdmaError::kInternal);
@@ -381,20 +376,20 @@ TEST_F(Misbehaving, AQpOperationThatNeverEndsIsFatal) {
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, AFetchThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingFetchIsFatal) {
   device().is_fetch_stuck = true;
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryPort).error(), RdmaError::kInternal);
   ExpectFatal();
   ExpectRecovery();
 }
 
-TEST_F(Misbehaving, ACompletionThatNeverEndsIsFatal) {
+TEST_F(MisbehavingDevice, HangingCompletionIsFatal) {
   device().is_complete_stuck = true;
   bench().Roce(RdmaCtrlCmd::kQueryPort);
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, ADeviceThatNeverGetsIdleDoesNotFinishItsReset) {
+TEST_F(MisbehavingDevice, BusyDeviceDoesNotCompleteItsReset) {
   device().is_never_idle = true;
   device().ResetDevice();
   bench().Settle();
@@ -407,7 +402,7 @@ TEST_F(Misbehaving, ADeviceThatNeverGetsIdleDoesNotFinishItsReset) {
   EXPECT_FALSE(bench().control->fatal());
 }
 
-TEST_F(Misbehaving, AResetThatFailedIsTriedAgainFromTheBeginning) {
+TEST_F(MisbehavingDevice, FailedResetIsRestarted) {
   const uint32_t all = spec::kNic1.num_translations;
   const uint32_t pdn = bench().CreatePd();
   bench().RegUserMr({.pdn = pdn, .length = all * kPageBytes, .npages = all}, PageList(0, all));
@@ -423,7 +418,7 @@ TEST_F(Misbehaving, AResetThatFailedIsTriedAgainFromTheBeginning) {
   bench().RegUserMr({.pdn = 0, .length = all * kPageBytes, .npages = all}, PageList(0, all));
 }
 
-TEST_F(Misbehaving, AQueueResetOnABrokenDeviceIsNotAcknowledged) {
+TEST_F(MisbehavingDevice, QueueResetAfterFatalErrorIsNotAcknowledged) {
   device().is_table_stuck = true;
   device().ResetQueue(bench().SendQueue(qpn_));
   bench().Settle();
@@ -431,7 +426,7 @@ TEST_F(Misbehaving, AQueueResetOnABrokenDeviceIsNotAcknowledged) {
   EXPECT_TRUE(device().queue_resets_done.empty());
 }
 
-TEST_F(Misbehaving, AQueueResetOfADeviceThatNeverGetsQuietIsNotAcknowledged) {
+TEST_F(MisbehavingDevice, QueueResetOfABusyDeviceIsNotAcknowledged) {
   device().is_never_quiet = true;
   device().ResetQueue(0);
   bench().Settle();
@@ -440,37 +435,37 @@ TEST_F(Misbehaving, AQueueResetOfADeviceThatNeverGetsQuietIsNotAcknowledged) {
   EXPECT_FALSE(ControlOf(device()).pause);
 }
 
-TEST_F(Misbehaving, TheDevicesOwnFatalErrorStopsTheFirmware) {
+TEST_F(MisbehavingDevice, DeviceFatalErrorStopsTheFirmware) {
   device().RaiseFatal(spec::FatalCause::kBus);
   bench().Settle();
   ExpectFatal();
 }
 
-TEST_F(Misbehaving, AnEntryWithBadParityRefusesTheCommandAndAResetWritesItAnew) {
+TEST_F(MisbehavingDevice, ParityErrorRefusesTheCommandAndResetRewritesTheEntry) {
   device().corrupt_entries = {{MgmtTable::kQpContext, qpn_}};
   EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryQp, BytesOf(spec::RdmaCmdQueryQp{.qpn = qpn_})).error(),
             RdmaError::kInternal);
   bench().Settle();
   ExpectFatal();
-  device().corrupt_entries.insert({MgmtTable::kQpContext, 15});  // of a QP that nobody knows
+  device().corrupt_entries.insert({MgmtTable::kQpContext, 15});  // of an unused QP
   device().corrupt_entries.insert({MgmtTable::kTranslation, 7});
   device().qp_operations.clear();
   ExpectRecovery();
   EXPECT_TRUE(device().corrupt_entries.empty());
-  // What cannot be read is stopped in any case.
+  // A QP whose entry cannot be read is stopped.
   EXPECT_NE(std::ranges::find(device().qp_operations, QpOperationRecord{15, spec::QpOperation::kStop}),
             device().qp_operations.end());
 }
 
-TEST_F(Misbehaving, ADriverThatIsQuickerThanTheFatalErrorFindsTheTablesCleanAllTheSame) {
+TEST_F(MisbehavingDevice, ResetBeforeFatalErrorIsHandledClearsTheTables) {
   device().RaiseFatal(spec::FatalCause::kMemory);
   device().corrupt_entries = {{MgmtTable::kVirtqueue, 3}, {MgmtTable::kMr, 60}};
   ExpectRecovery();
   EXPECT_TRUE(device().corrupt_entries.empty());
 }
 
-// Wherever a command is when the tables fail: one answer, `internal`, and the end.
-TEST_F(Misbehaving, TheTablesMayFailAtAnyAccessOfACommand) {
+// At whatever access of a command the tables fail: one answer, `internal`, and the firmware stops.
+TEST_F(MisbehavingDevice, TablesFailAtEveryAccessOfACommand) {
   int tried = 0;
   for (uint64_t after = 0;; ++after, ++tried) {
     Use({});
@@ -478,7 +473,7 @@ TEST_F(Misbehaving, TheTablesMayFailAtAnyAccessOfACommand) {
     const uint32_t pdn = bench().CreatePd();
     auto request = BytesOf(spec::RdmaCmdRegUserMr{.pdn = pdn, .length = 80 * kPageBytes, .npages = 80});
     auto pages = PageList(0, 80);
-    pages[size_t{8} * 79] = 1;  // rolls back in the end
+    pages[size_t{8} * 79] = 1;  // causes a rollback at the end
     request.insert(request.end(), pages.begin(), pages.end());
     device().tables_stick_after = after;
     const auto error = bench().Roce(RdmaCtrlCmd::kRegUserMr, request).error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/service/neighborhood.h"
+#include "host/service/neighbor_discovery.h"
 
 #include <arpa/inet.h>
 #include <net/if_arp.h>
@@ -14,48 +14,49 @@
 namespace vireo::service {
 namespace {
 
-constexpr Neighborhood::Mac kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-constexpr uint8_t kHopLimit = 255;       // of neighbour discovery: nothing from beyond a router [RFC 4861, 3.1]
-constexpr size_t kOptionBytes = 8;       // a link-layer address of Ethernet with its header [RFC 4861, 4.6.1]
-constexpr size_t kAddressesOffset = 12;  // in a GID, of an IPv4 address
+constexpr NeighborDiscovery::Mac kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+constexpr uint8_t kHopLimit = 255;       // of neighbour discovery: proves that no router forwarded it [RFC 4861, 3.1]
+constexpr size_t kOptionBytes = 8;       // an Ethernet link-layer address option [RFC 4861, 4.6.1]
+constexpr size_t kAddressesOffset = 12;  // of an IPv4 address in a GID
 constexpr size_t kDiscoveryBytes = sizeof(nd_neighbor_solicit);
 static_assert(kDiscoveryBytes == sizeof(nd_neighbor_advert));
 
-bool IsIpv4(const Neighborhood::Gid& gid) {
+bool IsIpv4(const NeighborDiscovery::Gid& gid) {
   return std::all_of(gid.begin(), gid.begin() + 10, [](uint8_t byte) { return byte == 0; }) && gid[10] == 0xff &&
          gid[11] == 0xff;
 }
 
-Neighborhood::Gid Ipv4Gid(const uint8_t (&address)[4]) {
-  Neighborhood::Gid gid{};
+NeighborDiscovery::Gid Ipv4Gid(const uint8_t (&address)[4]) {
+  NeighborDiscovery::Gid gid{};
   gid[10] = gid[11] = 0xff;
   std::ranges::copy(address, gid.begin() + kAddressesOffset);
   return gid;
 }
 
-Neighborhood::Gid ToGid(const uint8_t* address) {
-  Neighborhood::Gid gid;
+NeighborDiscovery::Gid ToGid(const uint8_t* address) {
+  NeighborDiscovery::Gid gid;
   std::copy_n(address, gid.size(), gid.begin());
   return gid;
 }
 
-bool IsUnspecified(const Neighborhood::Gid& gid) {
+bool IsUnspecified(const NeighborDiscovery::Gid& gid) {
   return std::ranges::all_of(gid, [](uint8_t byte) { return byte == 0; });
 }
 
 // ff02::1:ff and the last 3 bytes. [RFC 4291, 2.7.1]
-Neighborhood::Gid SolicitedNode(const Neighborhood::Gid& target) {
-  Neighborhood::Gid group = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff};
+NeighborDiscovery::Gid SolicitedNode(const NeighborDiscovery::Gid& target) {
+  NeighborDiscovery::Gid group = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff};
   std::copy(target.begin() + 13, target.end(), group.begin() + 13);
   return group;
 }
 
 // [RFC 2464, 7]
-Neighborhood::Mac GroupMac(const Neighborhood::Gid& group) {
+NeighborDiscovery::Mac GroupMac(const NeighborDiscovery::Gid& group) {
   return {0x33, 0x33, group[12], group[13], group[14], group[15]};
 }
 
-// Of an ICMPv6 message with its pseudo header; 0 if the message has the right one in it. [RFC 4443, 2.3; RFC 8200, 8.1]
+// The checksum of an ICMPv6 message with its pseudo header; 0 if the message contains a correct one. [RFC 4443, 2.3;
+// RFC 8200, 8.1]
 uint16_t Checksum(const spec::Ipv6& ip, std::span<const uint8_t> message) {
   uint32_t sum = static_cast<uint32_t>(message.size()) + static_cast<uint32_t>(ip.next_header);
   const auto add = [&sum](std::span<const uint8_t> bytes) {
@@ -68,9 +69,9 @@ uint16_t Checksum(const spec::Ipv6& ip, std::span<const uint8_t> message) {
   return static_cast<uint16_t>(~sum);
 }
 
-// The link-layer address among the options of a message. `is_good`: every option has a length. [RFC 4861, 4.6]
-std::optional<Neighborhood::Mac> LinkAddress(std::span<const uint8_t> options, uint8_t type, bool& is_good) {
-  std::optional<Neighborhood::Mac> mac;
+// The link-layer address option of a message. `is_good`: no option has length 0. [RFC 4861, 4.6]
+std::optional<NeighborDiscovery::Mac> LinkAddress(std::span<const uint8_t> options, uint8_t type, bool& is_good) {
+  std::optional<NeighborDiscovery::Mac> mac;
   is_good = true;
   while (!options.empty()) {
     const size_t bytes = options.size() < 2 ? 0 : options[1] * size_t{8};
@@ -89,16 +90,16 @@ std::optional<Neighborhood::Mac> LinkAddress(std::span<const uint8_t> options, u
 
 }  // namespace
 
-bool Neighborhood::IsOwn(const Gid& gid) const { return std::ranges::find(own_, gid) != own_.end(); }
+bool NeighborDiscovery::IsOwn(const Gid& gid) const { return std::ranges::find(own_, gid) != own_.end(); }
 
-const Neighborhood::Gid* Neighborhood::OwnOfKind(bool is_ipv4) const {
+const NeighborDiscovery::Gid* NeighborDiscovery::OwnOfKind(bool is_ipv4) const {
   const auto found = std::ranges::find_if(own_, [=](const Gid& gid) { return IsIpv4(gid) == is_ipv4; });
   return found == own_.end() ? nullptr : &*found;
 }
 
 // --- Searching
 
-std::optional<Neighborhood::Mac> Neighborhood::Find(const Gid& gid, uint64_t now_ns) {
+std::optional<NeighborDiscovery::Mac> NeighborDiscovery::Find(const Gid& gid, uint64_t now_ns) {
   if (IsOwn(gid)) return mac_;
   if (const auto known = known_.find(gid); known != known_.end()) return known->second;
   if (const auto search = searches_.find(gid); search != searches_.end()) {
@@ -106,35 +107,35 @@ std::optional<Neighborhood::Mac> Neighborhood::Find(const Gid& gid, uint64_t now
     return std::nullopt;
   }
   if (searches_.size() >= kSearchesMax || OwnOfKind(IsIpv4(gid)) == nullptr) return std::nullopt;
-  searches_[gid] = {.begin_ns = now_ns, .asked_ns = now_ns};
-  Ask(gid);
+  searches_[gid] = {.begin_ns = now_ns, .sent_ns = now_ns};
+  SendRequest(gid);
   return std::nullopt;
 }
 
-void Neighborhood::Tick(uint64_t now_ns) {
-  // Who asked learns from Find that it is over; who never asks again does not leave it here for ever.
+void NeighborDiscovery::Tick(uint64_t now_ns) {
+  // The caller of Find gets the end of a search reported once. Searches that are never queried again expire here.
   std::erase_if(searches_, [&](const auto& search) { return now_ns - search.second.begin_ns >= 2 * kSearchNs; });
   for (auto& [gid, search] : searches_) {
-    if (now_ns - search.asked_ns < kRepeatNs) continue;
-    search.asked_ns = now_ns;
-    if (now_ns - search.begin_ns < kSearchNs) Ask(gid);
+    if (now_ns - search.sent_ns < kRepeatNs) continue;
+    search.sent_ns = now_ns;
+    if (now_ns - search.begin_ns < kSearchNs) SendRequest(gid);
   }
 }
 
-uint64_t Neighborhood::NextDeadlineNs() const {
+uint64_t NeighborDiscovery::NextDeadlineNs() const {
   uint64_t next_ns = kForeverNs;
-  for (const auto& [gid, search] : searches_) next_ns = std::min(next_ns, search.asked_ns + kRepeatNs);
+  for (const auto& [gid, search] : searches_) next_ns = std::min(next_ns, search.sent_ns + kRepeatNs);
   return next_ns;
 }
 
-void Neighborhood::Learn(const Gid& gid, const Mac& mac) {
-  if ((mac[0] & 1) != 0) return;  // a group is nobody
+void NeighborDiscovery::Learn(const Gid& gid, const Mac& mac) {
+  if ((mac[0] & 1) != 0) return;  // multicast
   searches_.erase(gid);
   if (known_.size() >= kKnownMax && !known_.contains(gid)) known_.erase(known_.begin());
   known_[gid] = mac;
 }
 
-void Neighborhood::Ask(const Gid& gid) const {
+void NeighborDiscovery::SendRequest(const Gid& gid) const {
   const Gid& own = *OwnOfKind(IsIpv4(gid));
   if (IsIpv4(gid)) return SendArp(ARPOP_REQUEST, kBroadcast, own, Mac{}, gid);
   const Gid group = SolicitedNode(gid);
@@ -143,14 +144,14 @@ void Neighborhood::Ask(const Gid& gid) const {
 
 // --- Frames
 
-void Neighborhood::OnFrame(std::span<const uint8_t> frame) {
+void NeighborDiscovery::OnFrame(std::span<const uint8_t> frame) {
   if (frame.size() < spec::Ethernet::kBytes) return;
   const auto ethernet = spec::Ethernet::Decode(frame.data());
   if (ethernet.ethertype == spec::Ethertype::kArp) OnArp(frame.subspan(spec::Ethernet::kBytes));
   if (ethernet.ethertype == spec::Ethertype::kIpv6) OnIpv6(frame.subspan(spec::Ethernet::kBytes));
 }
 
-void Neighborhood::OnArp(std::span<const uint8_t> frame) {
+void NeighborDiscovery::OnArp(std::span<const uint8_t> frame) {
   ether_arp arp;
   if (frame.size() < sizeof arp) return;
   std::memcpy(&arp, frame.data(), sizeof arp);
@@ -162,7 +163,8 @@ void Neighborhood::OnArp(std::span<const uint8_t> frame) {
   Mac sender_mac;
   std::ranges::copy(arp.arp_sha, sender_mac.begin());
   const bool is_probe = std::ranges::all_of(arp.arp_spa, [](uint8_t byte) { return byte == 0; });  // [RFC 5227, 1.1]
-  // Who speaks to this host, is known already, or is searched for. [RFC 826, "Packet Reception"]
+  // Cache the sender if it addresses this host, is already cached, or is being searched for. [RFC 826, "Packet
+  // Reception"]
   if (!is_probe && !IsOwn(sender) && (IsOwn(target) || known_.contains(sender) || IsSearching(sender))) {
     Learn(sender, sender_mac);
   }
@@ -171,7 +173,7 @@ void Neighborhood::OnArp(std::span<const uint8_t> frame) {
   }
 }
 
-void Neighborhood::OnIpv6(std::span<const uint8_t> frame) {
+void NeighborDiscovery::OnIpv6(std::span<const uint8_t> frame) {
   if (frame.size() < spec::Ipv6::kBytes) return;
   const auto ip = spec::Ipv6::Decode(frame.data());
   const std::span<const uint8_t> rest = frame.subspan(spec::Ipv6::kBytes);
@@ -180,7 +182,7 @@ void Neighborhood::OnIpv6(std::span<const uint8_t> frame) {
     return;
   }
   const std::span<const uint8_t> message = rest.first(ip.payload_length);
-  nd_neighbor_solicit head;  // an advertisement begins alike
+  nd_neighbor_solicit head;  // same layout as an advertisement
   std::memcpy(&head, message.data(), sizeof head);
   const uint8_t type = head.nd_ns_type;
   if ((type != ND_NEIGHBOR_SOLICIT && type != ND_NEIGHBOR_ADVERT) || head.nd_ns_code != 0 ||
@@ -198,19 +200,19 @@ void Neighborhood::OnIpv6(std::span<const uint8_t> frame) {
     return;
   }
   if (!IsOwn(target)) return;
-  // Who asks before it uses an address is answered too, by the group of all nodes. [RFC 4861, 7.2.4]
+  // A solicitation with an unspecified source (duplicate address detection) is answered to all nodes. [RFC 4861, 7.2.4]
   if (IsUnspecified(source)) {
     const Gid all_nodes = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
     return SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE, GroupMac(all_nodes), target, all_nodes, target);
   }
   if (mac.has_value() && !IsOwn(source)) Learn(source, *mac);
   const auto known = known_.find(source);
-  if (known == known_.end()) return;  // it asked without its own address, and has not said it before
+  if (known == known_.end()) return;  // no source link-layer address option, and not cached
   SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE | ND_NA_FLAG_SOLICITED, known->second, target, source, target);
 }
 
-void Neighborhood::SendArp(uint16_t operation, const Mac& to, const Gid& own, const Mac& target_mac,
-                           const Gid& target) const {
+void NeighborDiscovery::SendArp(uint16_t operation, const Mac& to, const Gid& own, const Mac& target_mac,
+                                const Gid& target) const {
   ether_arp arp{};
   arp.ea_hdr.ar_hrd = htons(ARPHRD_ETHER);
   arp.ea_hdr.ar_pro = htons(ETHERTYPE_IP);
@@ -230,8 +232,8 @@ void Neighborhood::SendArp(uint16_t operation, const Mac& to, const Gid& own, co
   send_(frame);
 }
 
-void Neighborhood::SendDiscovery(uint8_t type, uint32_t flags, const Mac& to, const Gid& own, const Gid& destination,
-                                 const Gid& target) const {
+void NeighborDiscovery::SendDiscovery(uint8_t type, uint32_t flags, const Mac& to, const Gid& own,
+                                      const Gid& destination, const Gid& target) const {
   std::array<uint8_t, kDiscoveryBytes + kOptionBytes> message{};
   nd_neighbor_advert head{};
   head.nd_na_type = type;
